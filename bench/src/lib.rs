@@ -1,0 +1,2 @@
+//! Benches of the house; see `README.md`.
+#![forbid(unsafe_code)]

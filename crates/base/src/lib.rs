@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub mod env;
+pub mod id;
+pub mod lsn;
+pub mod size;
+pub mod sync;
+
+pub use id::{AllocUnitId, Extent, FileId, HobtId, IndexId, ObjectId, PageId, Rid, Slot, XactId};
+pub use lsn::Lsn;
