@@ -1,0 +1,1 @@
+//! Allocation maps and the fixed pages.

@@ -1,0 +1,1 @@
+//! Records: the rows, index entries and fragments on a page.
