@@ -1,2 +1,19 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+
+mod buf;
+mod cache;
+mod direct;
+mod error;
+mod file;
+mod platform;
+mod read_ahead;
+mod read_at;
+
+pub use buf::{AlignedBuf, BLOCK_BYTES};
+pub use cache::cached_fraction;
+pub use direct::DirectFile;
+pub use error::{Error, Op};
+pub use file::{File, FileIdentity};
+pub use read_ahead::{Chunk, ChunkReader, IoChoice, Piece, Pieces, ReadMode, Throttle, plan};
+pub use read_at::ReadAt;

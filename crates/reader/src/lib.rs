@@ -1,2 +1,19 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+
+pub mod bak;
+mod checked;
+mod data_files;
+mod error;
+mod log_file;
+mod open;
+pub mod rows;
+pub mod source;
+
+pub use checked::{CheckedPages, check as check_page};
+pub use data_files::{DataFile, DataFiles};
+pub use error::Error;
+pub use log_file::LogFile;
+pub use open::{Database, OpenOptions, Opened, Origin};
+pub use rows::{LobValue, Row, ScanError, TableScan, Value};
+pub use source::{PageSource, ReadError, SourceFile};

@@ -1,8 +1,17 @@
 //! A page of 8 KiB: header, protection, slot array.
 
+pub mod checksum;
+pub mod edit;
+pub mod header;
+pub mod view;
+
 use std::ops::{Deref, DerefMut};
 
 use extentdb_base::size::PAGE_BYTES;
+
+pub use edit::PageMut;
+pub use header::{PageHeader, PageType};
+pub use view::PageRef;
 
 /// The bytes of a page.
 pub type PageBytes = [u8; PAGE_BYTES];

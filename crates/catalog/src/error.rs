@@ -1,0 +1,101 @@
+//! What can go wrong while a catalogue is read.
+
+use extentdb_base::{AllocUnitId, ObjectId, PageId, Rid};
+use extentdb_format::record::RecordFault;
+use extentdb_types::DecodeError;
+
+use crate::pages::PageError;
+
+/// The catalogue cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The boot page is not to be had.
+    #[error("the boot page cannot be read")]
+    Boot(#[source] PageError),
+    /// Page (1:9) is not a boot page.
+    #[error("page (1:9) is not a boot page: {0}")]
+    NotBoot(String),
+    /// A system table without which nothing can be found is missing.
+    #[error("system table {name} (object ID {object}) was not found in the catalogue")]
+    MissingTable {
+        /// Its name.
+        name: &'static str,
+        /// Its object id.
+        object: ObjectId,
+    },
+}
+
+/// Something in a table that could not be read; the rest was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A page is not to be had.
+    #[error(transparent)]
+    Page(#[from] PageError),
+    /// A page is not what its place in the structure says.
+    #[error("page {page}: {what} (reached from {from})")]
+    Misplaced {
+        /// The page.
+        page: PageId,
+        /// What it should be and is not.
+        what: &'static str,
+        /// The page that led here.
+        from: PageId,
+    },
+    /// A page belongs to another allocation unit.
+    #[error("page {page} belongs to allocation unit {found}, not {expected}")]
+    Foreign {
+        /// The page.
+        page: PageId,
+        /// The unit walked.
+        expected: AllocUnitId,
+        /// The unit named in its header.
+        found: AllocUnitId,
+    },
+    /// A walk came to a page it had been at.
+    #[error("page {page} is reached twice (the second time from {from})")]
+    Loop {
+        /// The page.
+        page: PageId,
+        /// The page that led here again.
+        from: PageId,
+    },
+    /// A record does not add up.
+    #[error("record {rid}: {fault:?}")]
+    Record {
+        /// The record.
+        rid: Rid,
+        /// What does not add up.
+        fault: RecordFault,
+    },
+    /// A record of a compressed page does not add up.
+    #[error("compressed record {rid}: {what}")]
+    Compressed {
+        /// The record.
+        rid: Rid,
+        /// What does not add up.
+        what: String,
+    },
+    /// A value is not one of its type.
+    #[error("record {rid}, column {column}")]
+    Value {
+        /// The record.
+        rid: Rid,
+        /// The column's name or number.
+        column: String,
+        /// What is wrong with the bytes.
+        source: DecodeError,
+    },
+    /// An off-row value does not add up.
+    #[error("off-row value at {rid}: {what}")]
+    Lob {
+        /// The record of the value that is wrong, or the row that points to it.
+        rid: Rid,
+        /// What does not add up.
+        what: String,
+    },
+    /// The catalogue contradicts itself.
+    #[error("catalogue: {0}")]
+    Catalog(String),
+}

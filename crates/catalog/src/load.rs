@@ -1,0 +1,329 @@
+//! Builds the model from the system tables.
+
+use std::collections::{BTreeMap, HashMap};
+
+use extentdb_base::{FileId, HobtId, IndexId, ObjectId, PageId};
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::boot::{BootRecord, BootView};
+use extentdb_types::{CharText, CodePage, SqlType};
+
+use crate::bootstrap::Bootstrap;
+use crate::error::{Error, Fault};
+use crate::model::{
+    Catalog, Column, DataSpace, DatabaseFile, Index, IndexColumn, IndexKind, Object, ObjectType, ScalarType, Table,
+};
+use crate::pages::PageGetter;
+use crate::system::{SystemRow, SystemTables, object, utf16};
+
+mod column;
+mod constraint;
+mod texts;
+
+use texts::Texts;
+
+impl Catalog {
+    /// Reads the boot page and all system tables.
+    ///
+    /// # Errors
+    /// Without boot page, objects and columns there is no catalogue. Everything else that cannot be read is listed in
+    /// [`Catalog::faults`].
+    pub fn load(pages: &dyn PageGetter) -> Result<Catalog, Error> {
+        let mut page = PageBuf::zeroed();
+        pages.page(PageId::BOOT, &mut page).map_err(Error::Boot)?;
+        let boot = BootView::new(&page).record().ok_or_else(|| not_boot(&page))?;
+        let bootstrap = Bootstrap::load(pages, boot.first_sys_indexes);
+        Loader { tables: SystemTables::new(pages, &bootstrap), faults: Vec::new() }.load(boot).map(|mut catalog| {
+            let Bootstrap { units, rowsets, mut faults } = bootstrap;
+            (catalog.units, catalog.rowsets) = (units, rowsets);
+            faults.append(&mut catalog.faults);
+            catalog.faults = faults;
+            catalog
+        })
+    }
+}
+
+struct Loader<'g> {
+    tables: SystemTables<'g>,
+    faults: Vec<Fault>,
+}
+
+/// Rows of `sysidxstats` that stand for an index, with their table.
+type Indexes = BTreeMap<ObjectId, BTreeMap<IndexId, Index>>;
+
+impl Loader<'_> {
+    fn load(mut self, boot: BootRecord) -> Result<Catalog, Error> {
+        let objects = self.objects();
+        if objects.is_empty() {
+            return Err(Error::MissingTable { name: "sysschobjs", object: object::SYSSCHOBJS });
+        }
+        let (schemas, filegroups) = self.schemas_and_filegroups();
+        let types = self.types();
+        let texts = self.texts();
+        let mut columns = self.columns(&types, &schemas, &texts);
+        let mut indexes = self.indexes(&texts);
+        let mut catalog = Catalog {
+            boot,
+            principals: self.principals(),
+            files: self.files(),
+            added_defaults: self.added_defaults(),
+            foreign_keys: self.foreign_keys(&objects),
+            schemas,
+            types,
+            filegroups,
+            tables: BTreeMap::new(),
+            units: BTreeMap::new(),
+            rowsets: BTreeMap::new(),
+            defaults: Vec::new(),
+            checks: Vec::new(),
+            modules: Vec::new(),
+            faults: Vec::new(),
+            objects: BTreeMap::new(),
+        };
+        for object in objects.values() {
+            let (columns, indexes) = (columns.remove(&object.id), indexes.remove(&object.id));
+            if object.kind.is_table() || indexes.as_ref().is_some_and(|i| i.values().any(|i| i.id.0 <= 1)) {
+                let table = table(&catalog, object, columns.unwrap_or_default(), indexes.unwrap_or_default());
+                catalog.tables.insert(object.id, table);
+            }
+            constraint::sort(object, &texts, &mut catalog);
+        }
+        catalog.objects = objects;
+        catalog.faults = self.faults;
+        Ok(catalog)
+    }
+
+    fn objects(&mut self) -> BTreeMap<ObjectId, Object> {
+        let mut out = BTreeMap::new();
+        self.tables.each(object::SYSSCHOBJS, &mut self.faults, |row| {
+            if let Some(object) = read_object(row) {
+                out.insert(object.id, object);
+            }
+        });
+        out
+    }
+
+    fn schemas_and_filegroups(&mut self) -> (BTreeMap<i32, String>, Vec<DataSpace>) {
+        const CLASS_SCHEMA: i64 = 50;
+        const CLASS_DATA_SPACE: i64 = 31;
+        let (mut schemas, mut spaces) = (BTreeMap::new(), Vec::new());
+        self.tables.each(object::SYSCLSOBJS, &mut self.faults, |row| {
+            let (Some(class), Some(id), Some(name)) = (row.int(1), row.int32(2), row.text(3)) else { return };
+            if class == CLASS_SCHEMA {
+                schemas.insert(id, name);
+            } else if class == CLASS_DATA_SPACE {
+                let kind = row.ascii(5).unwrap_or_default();
+                let default = row.bits(4).is_some_and(|status| status & 1 != 0);
+                spaces.push(DataSpace { id, name, kind, default });
+            }
+        });
+        (schemas, spaces)
+    }
+
+    fn principals(&mut self) -> BTreeMap<i32, String> {
+        let mut out = BTreeMap::new();
+        self.tables.each(object::SYSOWNERS, &mut self.faults, |row| {
+            if let (Some(id), Some(name)) = (row.int32(1), row.text(2)) {
+                out.insert(id, name);
+            }
+        });
+        out
+    }
+
+    fn types(&mut self) -> BTreeMap<i32, ScalarType> {
+        let mut out = BTreeMap::new();
+        self.tables.each(object::SYSSCALARTYPES, &mut self.faults, |row| {
+            if let Some(ty) = read_type(row) {
+                out.insert(ty.id, ty);
+            }
+        });
+        out
+    }
+
+    fn indexes(&mut self, texts: &Texts) -> Indexes {
+        let mut out = Indexes::new();
+        self.tables.each(object::SYSIDXSTATS, &mut self.faults, |row| {
+            if let Some((table, mut index)) = read_index(row) {
+                index.filter = texts.filter(table, index.id);
+                out.entry(table).or_default().insert(index.id, index);
+            }
+        });
+        self.index_columns(&mut out);
+        self.index_rowsets(&mut out);
+        out
+    }
+
+    fn index_columns(&mut self, indexes: &mut Indexes) {
+        /// The row belongs to an index, not only to statistics.
+        const STATUS_INDEX: u32 = 0x2;
+        const STATUS_DESCENDING: u32 = 0x4;
+        self.tables.each(object::SYSISCOLS, &mut self.faults, |row| {
+            let (Some(table), Some(index), Some(status)) = (row.int32(1), row.int32(2), row.bits(4)) else { return };
+            let index = indexes.get_mut(&ObjectId(table)).and_then(|i| i.get_mut(&IndexId(index)));
+            if let (Some(index), Some(column_id), Some(key_ordinal)) = (index, row.int32(5), row.int8(6))
+                && status & STATUS_INDEX != 0
+            {
+                let descending = status & STATUS_DESCENDING != 0;
+                index.columns.push(IndexColumn { column_id, key_ordinal, descending });
+            }
+        });
+        for index in indexes.values_mut().flat_map(BTreeMap::values_mut) {
+            // Stable: included columns keep their order behind the key.
+            index.columns.sort_by_key(|column| if column.key_ordinal == 0 { u8::MAX } else { column.key_ordinal });
+        }
+    }
+
+    /// Partitions come from `sysrowsets`, because `sysidxstats` names only one of them.
+    fn index_rowsets(&mut self, indexes: &mut Indexes) {
+        let mut partitions: BTreeMap<(ObjectId, IndexId), Vec<(i32, HobtId)>> = BTreeMap::new();
+        for rowset in self.tables.rowsets() {
+            partitions.entry((rowset.object, rowset.index)).or_default().push((rowset.partition, rowset.id));
+        }
+        for (table, indexes) in indexes {
+            for index in indexes.values_mut() {
+                let Some(mut rowsets) = partitions.remove(&(*table, index.id)) else {
+                    index.disabled = index.id.0 > 1;
+                    continue;
+                };
+                rowsets.sort_unstable();
+                index.rowsets = rowsets.into_iter().map(|(_, id)| id).collect();
+            }
+        }
+    }
+
+    fn files(&mut self) -> Vec<DatabaseFile> {
+        let mut out = Vec::new();
+        self.tables.each(object::SYSPRUFILES, &mut self.faults, |row| out.extend(read_file(row)));
+        out.sort_by_key(|file| file.id);
+        out
+    }
+
+    /// `sysseobjvalues`: a column that was added NOT NULL with a default has its value here, not in the old rows. From
+    /// public documentation: no sample has such a row.
+    fn added_defaults(&mut self) -> HashMap<(HobtId, i32), Vec<u8>> {
+        let mut out = HashMap::new();
+        let mut faults = Vec::new();
+        self.tables.each(object::SYSSEOBJVALUES, &mut self.faults, |row| {
+            let (Some(rowset), Some(column)) = (row.int(2), row.int32(3)) else { return };
+            match row.value(6) {
+                Ok(Some(value)) => drop(out.insert((HobtId(rowset), column), value)),
+                Ok(None) => {
+                    // The value column is a sql_variant: type, version and properties before the bytes.
+                    if let Some(variant) = row.bytes(5) {
+                        out.insert((HobtId(rowset), column), variant.into_owned());
+                    }
+                }
+                Err(fault) => faults.push(fault),
+            }
+        });
+        self.faults.append(&mut faults);
+        out
+    }
+}
+
+fn not_boot(page: &PageBuf) -> Error {
+    let faults = BootView::new(page).faults();
+    Error::NotBoot(format!("{faults:?}"))
+}
+
+fn table(catalog: &Catalog, object: &Object, columns: Vec<Column>, indexes: BTreeMap<IndexId, Index>) -> Table {
+    Table {
+        id: object.id,
+        schema: catalog.schema_name(object.schema_id),
+        name: object.name.clone(),
+        kind: object.kind,
+        columns,
+        indexes: indexes.into_values().collect(),
+    }
+}
+
+fn read_object(row: &SystemRow<'_>) -> Option<Object> {
+    let kind = row.bytes(6)?;
+    Some(Object {
+        id: ObjectId(row.int32(1)?),
+        name: row.text(2)?,
+        schema_id: row.int32(3)?,
+        status: row.bits(5)?,
+        kind: ObjectType([*kind.first()?, *kind.get(1)?]),
+        parent: ObjectId(row.int32(7)?),
+        int_prop: row.int32(9)?,
+        created: row.datetime(10),
+        modified: row.datetime(11),
+    })
+}
+
+fn read_type(row: &SystemRow<'_>) -> Option<ScalarType> {
+    let id = row.int32(1)?;
+    let length = row.int(5)? as i16;
+    let (prec, scale, collation) = (row.int8(6)?, row.int8(7)?, row.bits(8)?);
+    Some(ScalarType {
+        id,
+        schema_id: row.int32(2)?,
+        name: row.text(3)?,
+        ty: SqlType::from_column(row.int8(4)?, id, length, prec, scale, collation),
+        not_null: row.bits(9)? & 1 != 0,
+    })
+}
+
+/// Status bits of `sysidxstats`. 0x1, 0x8, 0x20 and 0x40 were observed; the rest is from public documentation.
+mod index_status {
+    pub(super) const UNIQUE: u32 = 0x8;
+    pub(super) const PRIMARY_KEY: u32 = 0x20;
+    pub(super) const UNIQUE_CONSTRAINT: u32 = 0x40;
+    pub(super) const DISABLED: u32 = 0x80;
+    pub(super) const HYPOTHETICAL: u32 = 0x100;
+}
+
+/// `None` for rows that are only statistics.
+fn read_index(row: &SystemRow<'_>) -> Option<(ObjectId, Index)> {
+    let (id, status, kind) = (row.int32(2)?, row.bits(4)?, row.int8(7)?);
+    let statistics_only = kind == 0 && id != 0;
+    if statistics_only || status & index_status::HYPOTHETICAL != 0 {
+        return None;
+    }
+    let index = Index {
+        id: IndexId(id),
+        name: row.text(3).filter(|name| !name.is_empty()),
+        kind: IndexKind::from_type(kind),
+        unique: status & index_status::UNIQUE != 0,
+        primary_key: status & index_status::PRIMARY_KEY != 0,
+        unique_constraint: status & index_status::UNIQUE_CONSTRAINT != 0,
+        disabled: status & index_status::DISABLED != 0,
+        fill_factor: row.int8(6)?,
+        status,
+        data_space: row.int32(9)?,
+        filter: None,
+        columns: Vec::new(),
+        rowsets: Vec::new(),
+    };
+    Some((ObjectId(row.int32(1)?), index))
+}
+
+fn read_file(row: &SystemRow<'_>) -> Option<DatabaseFile> {
+    const STATUS_GROWTH_PERCENT: u32 = 0x20;
+    Some(DatabaseFile {
+        id: FileId(u16::try_from(row.int(2)?).ok()?),
+        filegroup: row.int32(3)?,
+        file_type: row.int8(5)?,
+        state: row.int8(6)?,
+        size: row.int32(7)?,
+        max_size: row.int32(8)?,
+        growth: row.int32(9)?,
+        growth_percent: row.bits(4)? & STATUS_GROWTH_PERCENT != 0,
+        name: row.text(10)?,
+        path: row.text(11)?,
+        dropped: row.bytes(13).is_some_and(|lsn| lsn.iter().any(|&b| b != 0)),
+        guid: row.guid(14),
+    })
+}
+
+/// Text as `sysobjvalues` stores it: `encoding` 2 is one byte per character in code page 1252, 0 is UTF-16LE.
+fn stored_text(encoding: i64, bytes: &[u8]) -> Option<String> {
+    match encoding {
+        0 => Some(utf16(bytes)),
+        2 => {
+            let text = CharText { bytes: bytes.into(), code_page: CodePage::Cp1252 };
+            Some(text.decode().0.into_owned())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,69 @@
+//! Constraints, foreign keys and modules.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::{IndexId, ObjectId};
+
+use super::Loader;
+use super::texts::Texts;
+use crate::model::{Catalog, Constraint, ForeignKey, Module, Object};
+use crate::system::object;
+
+/// Files an object that is not a table under what it is.
+pub(super) fn sort(object: &Object, texts: &Texts, catalog: &mut Catalog) {
+    let constraint = || Constraint {
+        object: object.clone(),
+        column_id: object.int_prop,
+        definition: texts.of_object(object.id),
+    };
+    match object.kind.code() {
+        "D" => catalog.defaults.push(constraint()),
+        "C" => catalog.checks.push(constraint()),
+        // From 2012 on the system's own procedures and views are listed, without text, under negative ids.
+        "V" | "P" | "FN" | "IF" | "TF" | "TR" | "R" if object.id.0 > 0 => {
+            catalog.modules.push(Module { object: object.clone(), text: texts.of_object(object.id) });
+        }
+        _ => {}
+    }
+}
+
+/// Classes of `syssingleobjrefs`; the dependent object is the foreign key.
+const CLASS_REFERENCED_TABLE: i64 = 27;
+const CLASS_REFERENCING_COLUMN: i64 = 28;
+const CLASS_REFERENCED_COLUMN: i64 = 29;
+
+#[derive(Default)]
+struct Parts {
+    referenced: Option<(ObjectId, IndexId)>,
+    from: BTreeMap<i32, i32>,
+    to: BTreeMap<i32, i32>,
+}
+
+impl Loader<'_> {
+    pub(super) fn foreign_keys(&mut self, objects: &BTreeMap<ObjectId, Object>) -> Vec<ForeignKey> {
+        let mut parts: BTreeMap<ObjectId, Parts> = BTreeMap::new();
+        self.tables.each(object::SYSSINGLEOBJREFS, &mut self.faults, |row| {
+            let (Some(class), Some(key), Some(ordinal)) = (row.int(1), row.int32(2), row.int32(3)) else { return };
+            let (Some(target), Some(target_sub)) = (row.int32(4), row.int32(5)) else { return };
+            if !(CLASS_REFERENCED_TABLE..=CLASS_REFERENCED_COLUMN).contains(&class) {
+                return;
+            }
+            let parts = parts.entry(ObjectId(key)).or_default();
+            match class {
+                CLASS_REFERENCED_TABLE => parts.referenced = Some((ObjectId(target), IndexId(target_sub))),
+                CLASS_REFERENCING_COLUMN => drop(parts.from.insert(ordinal, target_sub)),
+                _ => drop(parts.to.insert(ordinal, target_sub)),
+            }
+        });
+        parts.into_iter().filter_map(|(id, parts)| foreign_key(objects.get(&id)?, &parts)).collect()
+    }
+}
+
+fn foreign_key(object: &Object, parts: &Parts) -> Option<ForeignKey> {
+    if object.kind.code() != "F" {
+        return None;
+    }
+    let (referenced, referenced_index) = parts.referenced?;
+    let columns = parts.from.iter().filter_map(|(n, from)| Some((*from, *parts.to.get(n)?))).collect();
+    Some(ForeignKey { object: object.clone(), referenced, referenced_index, columns })
+}

@@ -1,0 +1,506 @@
+//! The catalogue as a model: what tables there are, what their columns are, where their pages are.
+
+use std::collections::{BTreeMap, HashMap};
+
+use extentdb_base::{AllocUnitId, FileId, HobtId, IndexId, ObjectId, PageId};
+use extentdb_format::allocation::boot::BootRecord;
+use extentdb_types::{DateTime, SqlType};
+
+use crate::error::Fault;
+use crate::layout::{Compression, RowLayout};
+
+/// What pages an allocation unit holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum AllocUnitKind {
+    /// 1: rows and index entries.
+    InRow,
+    /// 2: text, ntext, image, (max) types.
+    Lob,
+    /// 3: columns pushed off their row.
+    RowOverflow,
+    /// A type this program does not know.
+    Other(u8),
+}
+
+impl AllocUnitKind {
+    /// `sysallocunits.type`.
+    pub fn from_type(byte: u8) -> Self {
+        match byte {
+            1 => AllocUnitKind::InRow,
+            2 => AllocUnitKind::Lob,
+            3 => AllocUnitKind::RowOverflow,
+            other => AllocUnitKind::Other(other),
+        }
+    }
+
+    /// The words of DBCC messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            AllocUnitKind::InRow => "In-row data",
+            AllocUnitKind::Lob => "LOB data",
+            AllocUnitKind::RowOverflow => "Row-overflow data",
+            AllocUnitKind::Other(_) => "Unknown",
+        }
+    }
+}
+
+/// A row of `sysallocunits`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllocUnit {
+    /// Its id.
+    pub id: AllocUnitId,
+    /// What its pages hold.
+    pub kind: AllocUnitKind,
+    /// The rowset it belongs to.
+    pub owner: HobtId,
+    /// Status bits.
+    pub status: u32,
+    /// Filegroup.
+    pub filegroup: i16,
+    /// First data or leaf page; stale in some real files.
+    pub first_page: PageId,
+    /// Root of the tree.
+    pub root: PageId,
+    /// First IAM page.
+    pub first_iam: PageId,
+    /// Allocated pages, IAM pages included.
+    pub pages_used: i64,
+    /// Leaf pages of in-row units.
+    pub pages_data: i64,
+    /// IAM pages, single pages and whole extents.
+    pub pages_reserved: i64,
+}
+
+/// A row of `sysrowsets`: one partition of a heap or index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rowset {
+    /// Its id (`hobt_id`, `partition_id`).
+    pub id: HobtId,
+    /// What kind of thing owns it; 1 = an index or heap.
+    pub owner_type: u8,
+    /// The table.
+    pub object: ObjectId,
+    /// The index of the table.
+    pub index: IndexId,
+    /// Partition number, from 1 (0 in some old system tables).
+    pub partition: i32,
+    /// Status bits.
+    pub status: u32,
+    /// Rows by the catalogue's count.
+    pub rows: i64,
+    /// How rows are stored.
+    pub compression: Compression,
+    /// Fill factor in percent; 0 = default.
+    pub fill_factor: u8,
+    /// Length of the fixed part of leaf records.
+    pub min_leaf: u16,
+    /// Length of the fixed part of non-leaf records.
+    pub min_interior: u16,
+    /// Where the columns are.
+    pub layout: RowLayout,
+    /// Its allocation units.
+    pub units: Vec<AllocUnit>,
+}
+
+impl Rowset {
+    /// The unit of one kind.
+    pub fn unit(&self, kind: AllocUnitKind) -> Option<&AllocUnit> {
+        self.units.iter().find(|unit| unit.kind == kind)
+    }
+}
+
+/// What an object is: `sysschobjs.type`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ObjectType(pub [u8; 2]);
+
+impl ObjectType {
+    /// The code without its padding: `U`, `IT`, `FN`.
+    pub fn code(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or("?").trim_end()
+    }
+
+    /// User table.
+    pub const USER_TABLE: ObjectType = ObjectType(*b"U ");
+    /// System base table.
+    pub const SYSTEM_TABLE: ObjectType = ObjectType(*b"S ");
+    /// Internal table.
+    pub const INTERNAL_TABLE: ObjectType = ObjectType(*b"IT");
+    /// View.
+    pub const VIEW: ObjectType = ObjectType(*b"V ");
+
+    /// True for the kinds that can own rowsets.
+    pub fn is_table(self) -> bool {
+        matches!(self, Self::USER_TABLE | Self::SYSTEM_TABLE | Self::INTERNAL_TABLE)
+    }
+}
+
+/// A row of `sysschobjs`.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Its id.
+    pub id: ObjectId,
+    /// Name.
+    pub name: String,
+    /// Schema.
+    pub schema_id: i32,
+    /// What it is.
+    pub kind: ObjectType,
+    /// Status bits.
+    pub status: u32,
+    /// The object it belongs to (constraints, triggers), 0 for none.
+    pub parent: ObjectId,
+    /// Columns of a table; column of a default, check or foreign key.
+    pub int_prop: i32,
+    /// When it was made.
+    pub created: Option<DateTime>,
+    /// When it was changed.
+    pub modified: Option<DateTime>,
+}
+
+/// Identity property of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// First value, as text in the column's type.
+    pub seed: String,
+    /// Step.
+    pub increment: String,
+    /// Last value handed out; `None` when there was none.
+    pub last: Option<String>,
+}
+
+/// A logical column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// `column_id`.
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// Type; `None` when the catalogue's description is not understood.
+    pub ty: Option<SqlType>,
+    /// Name of a user-defined (alias or CLR) type, with its schema; `sysname` is one, without schema.
+    pub user_type: Option<String>,
+    /// `xtype` as stored, for messages.
+    pub xtype: u8,
+    /// May be NULL.
+    pub nullable: bool,
+    /// Identity property.
+    pub identity: Option<Identity>,
+    /// Expression of a computed column.
+    pub computed: Option<String>,
+    /// A computed column whose values are stored.
+    pub persisted: bool,
+    /// ROWGUIDCOL.
+    pub row_guid: bool,
+    /// SPARSE.
+    pub sparse: bool,
+    /// The XML column that stands for all sparse ones.
+    pub column_set: bool,
+    /// Values are files.
+    pub filestream: bool,
+    /// Object id of the default constraint or bound default, 0 for none.
+    pub default_object: ObjectId,
+    /// Object id of a bound rule, 0 for none.
+    pub rule_object: ObjectId,
+    /// Collation id of character types.
+    pub collation_id: u32,
+    /// Status bits as stored.
+    pub status: u32,
+}
+
+impl Column {
+    /// True when the column has no value of its own in the rows.
+    pub fn is_virtual(&self) -> bool {
+        (self.computed.is_some() && !self.persisted) || self.column_set
+    }
+}
+
+/// What an index is: `sysidxstats.type`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IndexKind {
+    /// 0
+    Heap,
+    /// 1
+    Clustered,
+    /// 2
+    Nonclustered,
+    /// 3
+    Xml,
+    /// 4
+    Spatial,
+    /// 5
+    ClusteredColumnstore,
+    /// 6
+    NonclusteredColumnstore,
+    /// 7
+    NonclusteredHash,
+    /// A type this program does not know.
+    Other(u8),
+}
+
+impl IndexKind {
+    /// `sysidxstats.type`.
+    pub fn from_type(byte: u8) -> Self {
+        match byte {
+            0 => IndexKind::Heap,
+            1 => IndexKind::Clustered,
+            2 => IndexKind::Nonclustered,
+            3 => IndexKind::Xml,
+            4 => IndexKind::Spatial,
+            5 => IndexKind::ClusteredColumnstore,
+            6 => IndexKind::NonclusteredColumnstore,
+            7 => IndexKind::NonclusteredHash,
+            other => IndexKind::Other(other),
+        }
+    }
+
+    /// As in `sys.indexes.type_desc`.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexKind::Heap => "HEAP",
+            IndexKind::Clustered => "CLUSTERED",
+            IndexKind::Nonclustered => "NONCLUSTERED",
+            IndexKind::Xml => "XML",
+            IndexKind::Spatial => "SPATIAL",
+            IndexKind::ClusteredColumnstore => "CLUSTERED COLUMNSTORE",
+            IndexKind::NonclusteredColumnstore => "NONCLUSTERED COLUMNSTORE",
+            IndexKind::NonclusteredHash => "NONCLUSTERED HASH",
+            IndexKind::Other(_) => "UNKNOWN",
+        }
+    }
+}
+
+/// A column of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexColumn {
+    /// Column of the table.
+    pub column_id: i32,
+    /// Position in the key, from 1; 0 = included.
+    pub key_ordinal: u8,
+    /// DESC.
+    pub descending: bool,
+}
+
+/// A heap, index or statistics object with a rowset.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// Its id.
+    pub id: IndexId,
+    /// Its name; heaps have none.
+    pub name: Option<String>,
+    /// What it is.
+    pub kind: IndexKind,
+    /// UNIQUE.
+    pub unique: bool,
+    /// Belongs to a primary key.
+    pub primary_key: bool,
+    /// Belongs to a unique constraint.
+    pub unique_constraint: bool,
+    /// Disabled: no pages.
+    pub disabled: bool,
+    /// FILLFACTOR in percent; 0 = default.
+    pub fill_factor: u8,
+    /// Status bits as stored.
+    pub status: u32,
+    /// Data space (filegroup or partition scheme) id.
+    pub data_space: i32,
+    /// Predicate of a filtered index.
+    pub filter: Option<String>,
+    /// Key columns in key order, then included columns.
+    pub columns: Vec<IndexColumn>,
+    /// One rowset per partition, in partition order.
+    pub rowsets: Vec<HobtId>,
+}
+
+/// A table with its columns and indexes.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its id.
+    pub id: ObjectId,
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// User, system or internal.
+    pub kind: ObjectType,
+    /// Columns by id.
+    pub columns: Vec<Column>,
+    /// Heap or clustered index first.
+    pub indexes: Vec<Index>,
+}
+
+impl Table {
+    /// `schema.name`.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+
+    /// The heap or clustered index.
+    pub fn base(&self) -> Option<&Index> {
+        self.indexes.iter().find(|index| {
+            index.id.0 <= 1 || matches!(index.kind, IndexKind::Clustered | IndexKind::Heap)
+        })
+    }
+
+    /// A column by id.
+    pub fn column(&self, id: i32) -> Option<&Column> {
+        self.columns.iter().find(|column| column.id == id)
+    }
+}
+
+/// A check or default constraint, a bound rule or default.
+#[derive(Clone, Debug)]
+pub struct Constraint {
+    /// The constraint's own object.
+    pub object: Object,
+    /// The column, 0 for a table constraint.
+    pub column_id: i32,
+    /// Expression as stored; `None` when it could not be read.
+    pub definition: Option<String>,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug)]
+pub struct ForeignKey {
+    /// The constraint's own object; its parent is the referencing table.
+    pub object: Object,
+    /// The referenced table.
+    pub referenced: ObjectId,
+    /// The referenced table's index that makes the key unique.
+    pub referenced_index: IndexId,
+    /// Pairs of referencing and referenced column, in key order.
+    pub columns: Vec<(i32, i32)>,
+}
+
+/// A view, procedure, function, trigger … by its stored text.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its object.
+    pub object: Object,
+    /// The text; `None` when it is encrypted or could not be read.
+    pub text: Option<String>,
+}
+
+/// A row of `sysscalartypes`.
+#[derive(Clone, Debug)]
+pub struct ScalarType {
+    /// `user_type_id`.
+    pub id: i32,
+    /// Schema.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+    /// The type behind it.
+    pub ty: Option<SqlType>,
+    /// NOT NULL by default.
+    pub not_null: bool,
+}
+
+/// A row of `sysprufiles`.
+#[derive(Clone, Debug)]
+pub struct DatabaseFile {
+    /// File id.
+    pub id: FileId,
+    /// Filegroup; 0 for a log.
+    pub filegroup: i32,
+    /// 0 rows, 1 log, 2 filestream, 3 …
+    pub file_type: u8,
+    /// State; 0 = online.
+    pub state: u8,
+    /// Size in pages.
+    pub size: i32,
+    /// Most pages; -1 = no limit.
+    pub max_size: i32,
+    /// Pages, or percent with `growth_percent`.
+    pub growth: i32,
+    /// Growth is in percent.
+    pub growth_percent: bool,
+    /// Logical name.
+    pub name: String,
+    /// Path on the server.
+    pub path: String,
+    /// Removed from the database: its row stays.
+    pub dropped: bool,
+    /// Its GUID, equal to the one in the file's header page.
+    pub guid: Option<extentdb_types::Guid>,
+}
+
+/// A filegroup or partition scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataSpace {
+    /// Id.
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// `FG`, `PS`, …
+    pub kind: String,
+    /// The default one.
+    pub default: bool,
+}
+
+/// Everything the system tables say.
+#[derive(Debug)]
+pub struct Catalog {
+    /// The boot page.
+    pub boot: BootRecord,
+    /// Schemas by id.
+    pub schemas: BTreeMap<i32, String>,
+    /// Database principals by id.
+    pub principals: BTreeMap<i32, String>,
+    /// Types by id.
+    pub types: BTreeMap<i32, ScalarType>,
+    /// Every object that is listed.
+    pub objects: BTreeMap<ObjectId, Object>,
+    /// Tables of all kinds by id, indexed views among them.
+    pub tables: BTreeMap<ObjectId, Table>,
+    /// Rowsets by id.
+    pub rowsets: BTreeMap<HobtId, Rowset>,
+    /// Allocation units by id.
+    pub units: BTreeMap<AllocUnitId, AllocUnit>,
+    /// Default constraints.
+    pub defaults: Vec<Constraint>,
+    /// Check constraints.
+    pub checks: Vec<Constraint>,
+    /// Foreign keys.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Views, procedures, functions, triggers.
+    pub modules: Vec<Module>,
+    /// Files.
+    pub files: Vec<DatabaseFile>,
+    /// Filegroups.
+    pub filegroups: Vec<DataSpace>,
+    /// Values of columns added to a table whose rows were not rewritten: by rowset and column id, in disk form.
+    pub added_defaults: HashMap<(HobtId, i32), Vec<u8>>,
+    /// What could not be read.
+    pub faults: Vec<Fault>,
+}
+
+impl Catalog {
+    /// Name of a schema; its number when it is not listed.
+    pub fn schema_name(&self, id: i32) -> String {
+        self.schemas.get(&id).cloned().unwrap_or_else(|| format!("schema {id}"))
+    }
+
+    /// User tables, ordered by schema and name.
+    pub fn user_tables(&self) -> Vec<&Table> {
+        let mut tables: Vec<_> =
+            self.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE).collect();
+        tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+        tables
+    }
+
+    /// The rowsets of an index, in partition order.
+    pub fn rowsets_of<'c>(&'c self, index: &'c Index) -> impl Iterator<Item = &'c Rowset> {
+        index.rowsets.iter().filter_map(|id| self.rowsets.get(id))
+    }
+
+    /// Rows of a table by the catalogue's count.
+    pub fn row_count(&self, table: &Table) -> i64 {
+        table.base().map_or(0, |base| self.rowsets_of(base).map(|rowset| rowset.rows).sum())
+    }
+
+    /// The rowset and table an allocation unit belongs to.
+    pub fn owner_of(&self, unit: AllocUnitId) -> Option<(&AllocUnit, &Rowset)> {
+        let unit = self.units.get(&unit)?;
+        Some((unit, self.rowsets.get(&unit.owner)?))
+    }
+}

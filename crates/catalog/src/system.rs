@@ -1,0 +1,230 @@
+//! Reading a system table through the catalogue's own description of it.
+//!
+//! Columns are asked for by number (`rscolid`), which later versions only ever add to; where the column lies, and of what
+//! type it is, the file says.
+
+use std::borrow::Cow;
+
+use extentdb_base::{IndexId, ObjectId, PageId, Rid};
+use extentdb_format::PageBuf;
+use extentdb_format::page::PageRef;
+use extentdb_format::record::lob::LobPointer;
+use extentdb_format::record::{Record, RecordKind};
+use extentdb_types::{Datum, DateTime, Guid, SqlType};
+
+use crate::access::{HeapPages, LeafKind, LeafPages, LobReader};
+use crate::bootstrap::Bootstrap;
+use crate::error::Fault;
+use crate::layout::{Cell, Compression, Level, RowLayout, cell};
+use crate::model::{AllocUnitKind, Rowset};
+use crate::pages::PageGetter;
+
+/// The longest off-row value of a system table that is read: module texts, mostly.
+const VALUE_BYTES_MAX: usize = 64 << 20;
+
+/// Object ids of the system tables that are read by name.
+pub mod object {
+    use extentdb_base::ObjectId;
+
+    /// Files, with their paths at creation.
+    pub const SYSFILES1: ObjectId = ObjectId(8);
+    /// Values attached to physical columns (2012 on).
+    pub const SYSSEOBJVALUES: ObjectId = ObjectId(9);
+    /// Filegroups.
+    pub const SYSPHFG: ObjectId = ObjectId(23);
+    /// Files.
+    pub const SYSPRUFILES: ObjectId = ObjectId(24);
+    /// Principals.
+    pub const SYSOWNERS: ObjectId = ObjectId(27);
+    /// Objects.
+    pub const SYSSCHOBJS: ObjectId = ObjectId(34);
+    /// Columns and parameters.
+    pub const SYSCOLPARS: ObjectId = ObjectId(41);
+    /// Types.
+    pub const SYSSCALARTYPES: ObjectId = ObjectId(50);
+    /// Indexes and statistics.
+    pub const SYSIDXSTATS: ObjectId = ObjectId(54);
+    /// Index columns.
+    pub const SYSISCOLS: ObjectId = ObjectId(55);
+    /// Texts and other values of objects.
+    pub const SYSOBJVALUES: ObjectId = ObjectId(60);
+    /// Schemas, filegroups, assemblies …
+    pub const SYSCLSOBJS: ObjectId = ObjectId(64);
+    /// References of one thing to one other.
+    pub const SYSSINGLEOBJREFS: ObjectId = ObjectId(74);
+}
+
+/// Reads system tables once the bootstrap tables are known.
+pub struct SystemTables<'g> {
+    pages: &'g dyn PageGetter,
+    boot: &'g Bootstrap,
+}
+
+impl<'g> SystemTables<'g> {
+    /// Reads through `boot`.
+    pub fn new(pages: &'g dyn PageGetter, boot: &'g Bootstrap) -> Self {
+        SystemTables { pages, boot }
+    }
+
+    /// Every rowset.
+    pub fn rowsets(&self) -> impl Iterator<Item = &'g Rowset> {
+        self.boot.rowsets.values()
+    }
+
+    /// The rowset of a table's heap or clustered index.
+    fn base_rowset(&self, object: ObjectId) -> Option<&'g Rowset> {
+        self.boot.rowsets.values().find(|r| r.object == object && (r.index == IndexId(0) || r.index == IndexId(1)))
+    }
+
+    /// Calls `visit` for every row. False when the table does not exist in this version.
+    pub fn each(&self, object: ObjectId, faults: &mut Vec<Fault>, mut visit: impl FnMut(&SystemRow<'_>)) -> bool {
+        let Some(rowset) = self.base_rowset(object) else { return false };
+        let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { return false };
+        if rowset.compression != Compression::None {
+            faults.push(Fault::Catalog(format!("system table {object} is compressed: not read")));
+            return true;
+        }
+        let layout = &rowset.layout;
+        if rowset.index == IndexId(0) {
+            for page in HeapPages::new(self.pages, unit.id, unit.first_iam) {
+                self.each_on(page, layout, faults, &mut visit);
+            }
+        } else {
+            for page in LeafPages::new(self.pages, unit.id, unit.root, LeafKind::Clustered) {
+                self.each_on(page, layout, faults, &mut visit);
+            }
+        }
+        true
+    }
+
+    fn each_on(
+        &self,
+        page: Result<(PageId, PageBuf), Fault>,
+        layout: &RowLayout,
+        faults: &mut Vec<Fault>,
+        visit: &mut impl FnMut(&SystemRow<'_>),
+    ) {
+        let (id, page) = match page {
+            Ok(page) => page,
+            Err(fault) => return faults.push(fault),
+        };
+        for (slot, bytes) in PageRef::new(&page).records() {
+            let (record, rid) = (Record::parse_data(bytes), Rid::new(id, slot));
+            if let Some(fault) = record.fault() {
+                faults.push(Fault::Record { rid, fault });
+            } else if record.kind() == RecordKind::Primary {
+                visit(&SystemRow { rid, record, layout, pages: self.pages });
+            }
+        }
+    }
+}
+
+/// A row of a system table.
+pub struct SystemRow<'a> {
+    /// Where it lies.
+    pub rid: Rid,
+    record: Record<'a>,
+    layout: &'a RowLayout,
+    pages: &'a dyn PageGetter,
+}
+
+impl<'a> SystemRow<'a> {
+    fn cell(&self, column: i32) -> Option<(Cell<'a>, SqlType)> {
+        let column = self.layout.column(column)?;
+        Some((cell(&self.record, column, Level::Leaf).ok()?, column.ty?))
+    }
+
+    /// The stored bytes of a column; `None` for NULL, for a column that is not there and for off-row values.
+    pub fn bytes(&self, column: i32) -> Option<Cow<'a, [u8]>> {
+        match self.cell(column)?.0 {
+            Cell::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// An integer of any width; tinyint is unsigned.
+    pub fn int(&self, column: i32) -> Option<i64> {
+        let (cell, ty) = self.cell(column)?;
+        let Cell::Bytes(bytes) = cell else { return None };
+        match Datum::decode(&ty, &bytes).ok()? {
+            Datum::TinyInt(v) => Some(v.into()),
+            Datum::SmallInt(v) => Some(v.into()),
+            Datum::Int(v) => Some(v.into()),
+            Datum::BigInt(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// An integer that fits an i32.
+    pub fn int32(&self, column: i32) -> Option<i32> {
+        self.int(column).and_then(|v| v.try_into().ok())
+    }
+
+    /// A status word: its bits.
+    pub fn bits(&self, column: i32) -> Option<u32> {
+        self.int(column).map(|v| v as u32)
+    }
+
+    /// A tinyint.
+    pub fn int8(&self, column: i32) -> Option<u8> {
+        self.int(column).and_then(|v| v.try_into().ok())
+    }
+
+    /// Unicode text. Names are stored in UTF-16; an unpaired surrogate becomes U+FFFD.
+    pub fn text(&self, column: i32) -> Option<String> {
+        self.bytes(column).map(|bytes| utf16(&bytes))
+    }
+
+    /// Text of a char column, which is ASCII in system tables, without its padding.
+    pub fn ascii(&self, column: i32) -> Option<String> {
+        self.bytes(column).map(|b| b.iter().map(|&b| char::from(b)).collect::<String>().trim_end().to_owned())
+    }
+
+    /// A datetime.
+    pub fn datetime(&self, column: i32) -> Option<DateTime> {
+        match Datum::decode(&SqlType::DateTime, &self.bytes(column)?).ok()? {
+            Datum::DateTime(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A uniqueidentifier.
+    pub fn guid(&self, column: i32) -> Option<Guid> {
+        match Datum::decode(&SqlType::UniqueIdentifier, &self.bytes(column)?).ok()? {
+            Datum::Guid(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A sql_variant that holds an integer.
+    pub fn variant_int(&self, column: i32) -> Option<i64> {
+        match &*self.bytes(column)? {
+            [56, 1, v @ ..] => v.try_into().ok().map(|v| i64::from(i32::from_le_bytes(v))),
+            [127, 1, v @ ..] => v.try_into().ok().map(i64::from_le_bytes),
+            [52, 1, v @ ..] => v.try_into().ok().map(|v| i64::from(i16::from_le_bytes(v))),
+            [48 | 104, 1, v] => Some(i64::from(*v)),
+            _ => None,
+        }
+    }
+
+    /// A value that may lie off the row. `Ok(None)` for NULL.
+    ///
+    /// # Errors
+    /// The off-row value cannot be read.
+    pub fn value(&self, column: i32) -> Result<Option<Vec<u8>>, Fault> {
+        match self.cell(column) {
+            Some((Cell::Bytes(bytes), _)) => Ok(Some(bytes.into_owned())),
+            Some((Cell::Complex(bytes), ty)) => {
+                let pointer = LobPointer::parse(&bytes, ty.is_lob());
+                LobReader::new(self.pages, self.rid, &pointer)?.read_to_vec(VALUE_BYTES_MAX).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// UTF-16LE bytes as text; an odd last byte is dropped, unpaired surrogates become U+FFFD.
+pub fn utf16(bytes: &[u8]) -> String {
+    let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
+    String::from_utf16_lossy(&units)
+}

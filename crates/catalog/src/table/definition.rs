@@ -1,0 +1,202 @@
+//! A table by its columns and keys.
+
+use extentdb_base::{HobtId, IndexId, ObjectId};
+use extentdb_types::SqlType;
+
+use crate::model::{AllocUnitKind, IndexKind, ObjectType};
+
+/// A table before it has pages.
+#[derive(Clone, Debug)]
+pub struct TableDefinition {
+    /// Object id.
+    pub id: ObjectId,
+    /// Name.
+    pub name: String,
+    /// Schema.
+    pub schema_id: i32,
+    /// User, system or internal.
+    pub kind: ObjectType,
+    /// `sysschobjs.status`.
+    pub status: u32,
+    /// `sysschobjs.pid`.
+    pub parent: ObjectId,
+    /// Columns; their ids are 1, 2, 3 …
+    pub columns: Vec<ColumnDefinition>,
+    /// Heap or clustered index first.
+    pub indexes: Vec<IndexDefinition>,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct ColumnDefinition {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// `utype`: the type's own code, or 256 for sysname.
+    pub user_type: i32,
+    /// May be NULL, as `syscolpars` says.
+    pub nullable: bool,
+    /// What `sysrscols` says; the same but for two columns of sysrowsets.
+    pub stored_nullable: bool,
+    /// `syscolpars.idtval` of an identity column.
+    pub identity: Option<Vec<u8>>,
+    /// The default constraint; 0 for none.
+    pub default_object: ObjectId,
+}
+
+/// A column of an index key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyColumn {
+    /// Column of the table.
+    pub column_id: i32,
+    /// DESC.
+    pub descending: bool,
+}
+
+/// A heap or index.
+#[derive(Clone, Debug)]
+pub struct IndexDefinition {
+    /// 0 heap, 1 clustered, 2.. nonclustered.
+    pub id: IndexId,
+    /// Name; heaps have none.
+    pub name: Option<String>,
+    /// Heap, clustered or nonclustered.
+    pub kind: IndexKind,
+    /// Key columns in key order.
+    pub keys: Vec<KeyColumn>,
+    /// Included columns.
+    pub included: Vec<i32>,
+    /// `sysidxstats.status`, see [`index_status`].
+    pub status: u32,
+    /// Its rowset.
+    pub rowset: HobtId,
+    /// `sysrowsets.status`.
+    pub rowset_status: u32,
+    /// Some old system tables have 0 in `sysrowsets.minint` whatever their keys.
+    pub hides_min_interior: bool,
+    /// Allocation units, the one of rows first.
+    pub units: Vec<UnitDefinition>,
+}
+
+/// An allocation unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnitDefinition {
+    /// What its pages hold.
+    pub kind: AllocUnitKind,
+    /// Its id.
+    pub id: extentdb_base::AllocUnitId,
+}
+
+/// `sysidxstats.status` bits.
+pub mod index_status {
+    /// There is a rowset.
+    pub const HAS_ROWSET: u32 = 0x1;
+    /// There are statistics and a name.
+    pub const HAS_STATISTICS: u32 = 0x2;
+    /// Unique.
+    pub const UNIQUE: u32 = 0x8;
+    /// Belongs to a primary key.
+    pub const PRIMARY_KEY: u32 = 0x20;
+    /// Belongs to a unique constraint.
+    pub const UNIQUE_CONSTRAINT: u32 = 0x40;
+}
+
+/// `sysrowsets.status` bits.
+pub mod rowset_status {
+    /// Set in all but some old system tables.
+    pub const USUAL: u32 = 0x2;
+    /// Unique.
+    pub const UNIQUE: u32 = 0x4;
+    /// A key column may be NULL.
+    pub const NULLABLE_KEY: u32 = 0x40;
+    /// Heap or clustered index.
+    pub const TABLE: u32 = 0x200;
+}
+
+impl TableDefinition {
+    /// A column by id.
+    pub fn column(&self, id: i32) -> Option<&ColumnDefinition> {
+        self.columns.get(usize::try_from(id.checked_sub(1)?).ok()?)
+    }
+
+    /// The id of a column by name.
+    pub fn column_id(&self, name: &str) -> Option<i32> {
+        self.columns.iter().position(|column| column.name == name).map(|at| at as i32 + 1)
+    }
+
+    /// The clustered index.
+    pub fn clustered(&self) -> Option<&IndexDefinition> {
+        self.indexes.iter().find(|index| index.kind == IndexKind::Clustered)
+    }
+
+    /// Columns of the clustered key come first in a row. System base tables keep the order of their column ids.
+    pub fn has_key_first(&self) -> bool {
+        self.kind != ObjectType::SYSTEM_TABLE
+    }
+}
+
+impl IndexDefinition {
+    /// UNIQUE.
+    pub fn is_unique(&self) -> bool {
+        self.status & index_status::UNIQUE != 0
+    }
+
+    /// Heap or clustered index.
+    pub fn is_base(&self) -> bool {
+        matches!(self.kind, IndexKind::Heap | IndexKind::Clustered)
+    }
+}
+
+/// What `syscolpars` says about a type: length, precision, scale. Character and binary lengths are bytes, -1 = (max).
+pub fn column_facets(ty: &SqlType) -> (i16, u8, u8) {
+    let fixed = ty.fixed_bytes().map_or(-1, |bytes| bytes as i16);
+    match *ty {
+        SqlType::Bit => (1, 1, 0),
+        SqlType::TinyInt => (fixed, 3, 0),
+        SqlType::SmallInt => (fixed, 5, 0),
+        SqlType::Int => (fixed, 10, 0),
+        SqlType::BigInt => (fixed, 19, 0),
+        SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => (fixed, precision, scale),
+        SqlType::Money => (fixed, 19, 4),
+        SqlType::SmallMoney => (fixed, 10, 4),
+        SqlType::Float => (fixed, 53, 0),
+        SqlType::Real => (fixed, 24, 0),
+        SqlType::DateTime => (fixed, 23, 3),
+        SqlType::SmallDateTime => (fixed, 16, 0),
+        SqlType::Date => (fixed, 10, 0),
+        SqlType::Time { scale } => (fixed, time_precision(8, scale), scale),
+        SqlType::DateTime2 { scale } => (fixed, time_precision(19, scale), scale),
+        SqlType::DateTimeOffset { scale } => (fixed, time_precision(26, scale), scale),
+        SqlType::Text { .. } | SqlType::NText { .. } | SqlType::Image => (16, 0, 0),
+        SqlType::SqlVariant => (8016, 0, 0),
+        _ => (ty.max_bytes().map_or(-1, |bytes| bytes as i16), 0, 0),
+    }
+}
+
+/// Characters of a time in text: with a scale, a point and the digits are added.
+fn time_precision(whole: u8, scale: u8) -> u8 {
+    if scale == 0 { whole } else { whole + 1 + scale }
+}
+
+/// True for the types whose columns are marked as padded by the ANSI rule.
+pub fn is_ansi_padded(ty: &SqlType) -> bool {
+    matches!(
+        ty,
+        SqlType::Char { .. }
+            | SqlType::VarChar { .. }
+            | SqlType::NChar { .. }
+            | SqlType::NVarChar { .. }
+            | SqlType::Binary { .. }
+            | SqlType::VarBinary { .. }
+            | SqlType::SqlVariant
+    )
+}
+
+/// Bytes a column may take in a row, as `syscolpars.maxinrow` counts them.
+pub fn max_in_row(ty: &SqlType) -> i16 {
+    match column_facets(ty).0 {
+        -1 => 8000,
+        length => length,
+    }
+}

@@ -1,0 +1,203 @@
+//! From an operation to its payload type and back.
+
+use super::checkpoint::{BeginCheckpoint, EndCheckpoint, XactCheckpoint};
+use super::page::{DeleteSplit, FormatPage, InSysXactRecord, RootChange, SetBits, SetFreeSpace};
+use super::row::{
+    DeleteRows, FileHeaderModify, InsertRows, ModifyColumns, ModifyHeader, ModifyRow, RowPart, RowTouch,
+};
+use super::space::{
+    ColumnCountDelta, CountDelta, CreateAllocChain, DbVersionChange, HobtDdl, HobtDelta, IdentValue,
+};
+use super::xact::{BeginXact, BeginXact2005, EndXact, LockXact, PrepareXact, Savepoint};
+use super::{Body, Opaque, page::PagePart};
+use crate::log::block::BlockFormat;
+use crate::log::field::{FixedPart, Residue};
+use crate::log::op::Op;
+use crate::log::record::{ElementList, RECORD_HEADER_BYTES, RecordRef};
+
+macro_rules! payloads {
+    ($($(#[$doc:meta])* $variant:ident($ty:ty): $($op:ident)|+ $(if $condition:expr)?;)*) => {
+        /// The payload of a record.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Payload<'a> {
+            $($(#[$doc])* $variant($ty),)*
+            /// Anything else, or a record without the shape of its operation.
+            Opaque(Opaque<'a>),
+        }
+
+        impl<'a> Payload<'a> {
+            /// Reads the payload by the record's operation.
+            pub fn read(record: &RecordRef<'a>) -> Self {
+                let (op, format) = (record.header().op, record.format());
+                if record.has_fixed_part() && format != BlockFormat::V2 {
+                    $(if matches!(op, $(Op::$op)|+) $(&& $condition(format))? {
+                        if let Some(payload) = Body::read(record) {
+                            return Payload::$variant(payload);
+                        }
+                    })*
+                }
+                Payload::Opaque(Opaque::read(record))
+            }
+
+            /// True when records of this operation have a payload type.
+            pub fn is_decoded(format: BlockFormat, op: Op) -> bool {
+                format != BlockFormat::V2 && (false $(|| matches!(op, $(Op::$op)|+))*)
+            }
+
+            /// The least length of the fixed part, header included, that holds this payload.
+            pub fn least_fixed_len(&self) -> usize {
+                match self {
+                    $(Payload::$variant(payload) => least_bytes_of(payload),)*
+                    Payload::Opaque(payload) => RECORD_HEADER_BYTES + payload.residue.len(),
+                }
+            }
+
+            /// Bytes of unknown meaning in the fixed part.
+            pub fn residue(&self) -> &Residue {
+                match self {
+                    $(Payload::$variant(payload) => payload.fixed().residue(),)*
+                    Payload::Opaque(payload) => &payload.residue,
+                }
+            }
+
+            /// How many bytes of the record are of unknown meaning.
+            pub fn unknown_bytes(&self) -> usize {
+                match self {
+                    $(Payload::$variant(payload) => payload.fixed().residue().len() + payload.unknown_elements(),)*
+                    Payload::Opaque(payload) => payload.unknown_bytes(),
+                }
+            }
+
+            /// Writes the fixed part behind the header over all of `fixed`.
+            pub(crate) fn write_fixed(&self, fixed: &mut [u8]) {
+                match self {
+                    $(Payload::$variant(payload) => payload.fixed().write(fixed),)*
+                    Payload::Opaque(payload) => payload.residue.spread(fixed, RECORD_HEADER_BYTES, &[]),
+                }
+            }
+
+            /// The elements; `None` when the record has no variable part.
+            pub(crate) fn elements(&self) -> Option<ElementList<'_>> {
+                match self {
+                    $(Payload::$variant(payload) => payload.elements(),)*
+                    Payload::Opaque(payload) => {
+                        payload.elements.as_ref().map(|all| all.iter().map(|e| (*e).into()).collect())
+                    }
+                }
+            }
+        }
+    };
+}
+
+fn least_bytes_of<'a, B: Body<'a>>(_: &B) -> usize {
+    B::Fixed::least_bytes()
+}
+
+payloads! {
+    /// `LOP_FORMAT_PAGE`
+    FormatPage(FormatPage): FORMAT_PAGE;
+    /// `LOP_INSERT_ROWS`
+    InsertRows(InsertRows<'a>): INSERT_ROWS;
+    /// `LOP_DELETE_ROWS`
+    DeleteRows(DeleteRows<'a>): DELETE_ROWS;
+    /// `LOP_MODIFY_ROW`
+    ModifyRow(ModifyRow<'a>): MODIFY_ROW;
+    /// `LOP_MODIFY_HEADER`
+    ModifyHeader(ModifyHeader<'a>): MODIFY_HEADER;
+    /// `LOP_MODIFY_COLUMNS`
+    ModifyColumns(ModifyColumns<'a>): MODIFY_COLUMNS;
+    /// `LOP_SET_BITS`
+    SetBits(SetBits<'a>): SET_BITS;
+    /// `LOP_SET_FREE_SPACE`
+    SetFreeSpace(SetFreeSpace): SET_FREE_SPACE;
+    /// `LOP_DELETE_SPLIT`
+    DeleteSplit(DeleteSplit): DELETE_SPLIT;
+    /// `LOP_EXPUNGE_ROWS`, `LOP_CLEAR_GAM_BITS`
+    RowTouch(RowTouch<'a>): EXPUNGE_ROWS | CLEAR_GAM_BITS;
+    /// `LOP_FILE_HDR_MODIFY`
+    FileHeaderModify(FileHeaderModify<'a>): FILE_HDR_MODIFY;
+    /// `LOP_COUNT_DELTA` of an allocation unit or rowset
+    CountDelta(CountDelta): COUNT_DELTA;
+    /// `LOP_COUNT_DELTA` of a column
+    ColumnCountDelta(ColumnCountDelta): COUNT_DELTA;
+    /// `LOP_ROOT_CHANGE`
+    RootChange(RootChange): ROOT_CHANGE;
+    /// `LOP_INSYSXACT`
+    InSysXact(InSysXactRecord<'a>): INSYSXACT;
+    /// `LOP_BEGIN_XACT`
+    BeginXact(BeginXact<'a>): BEGIN_XACT if is_after_2005;
+    /// `LOP_BEGIN_XACT` of format 3
+    BeginXact2005(BeginXact2005<'a>): BEGIN_XACT if is_2005;
+    /// `LOP_COMMIT_XACT`, `LOP_ABORT_XACT`
+    EndXact(EndXact): COMMIT_XACT | ABORT_XACT;
+    /// `LOP_PREP_XACT`
+    PrepareXact(PrepareXact<'a>): PREP_XACT;
+    /// `LOP_MARK_SAVEPOINT`
+    Savepoint(Savepoint<'a>): MARK_SAVEPOINT;
+    /// `LOP_LOCK_XACT`
+    LockXact(LockXact<'a>): LOCK_XACT;
+    /// `LOP_HOBT_DDL`
+    HobtDdl(HobtDdl): HOBT_DDL;
+    /// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL`
+    IdentValue(IdentValue): IDENT_NEWVAL | IDENT_SENTVAL;
+    /// `LOP_HOBT_DELTA`
+    HobtDelta(HobtDelta): HOBT_DELTA;
+    /// `LOP_BP_DBVER`
+    DbVersionChange(DbVersionChange): BP_DBVER;
+    /// `LOP_BEGIN_CKPT`
+    BeginCheckpoint(BeginCheckpoint): BEGIN_CKPT;
+    /// `LOP_XACT_CKPT`
+    XactCheckpoint(XactCheckpoint): XACT_CKPT;
+    /// `LOP_END_CKPT`
+    EndCheckpoint(EndCheckpoint): END_CKPT;
+    /// `LOP_CREATE_ALLOCCHAIN`
+    CreateAllocChain(CreateAllocChain): CREATE_ALLOCCHAIN;
+}
+
+fn is_2005(format: BlockFormat) -> bool {
+    format == BlockFormat::V3
+}
+
+fn is_after_2005(format: BlockFormat) -> bool {
+    format > BlockFormat::V3
+}
+
+impl Payload<'_> {
+    /// The page part of an operation on a page.
+    pub fn page_part(&self) -> Option<&PagePart> {
+        match self {
+            Payload::FormatPage(p) => Some(&p.page),
+            Payload::SetBits(p) => Some(&p.fixed.page),
+            Payload::SetFreeSpace(p) => Some(&p.page),
+            Payload::DeleteSplit(p) => Some(&p.page),
+            Payload::CountDelta(p) => Some(&p.fixed.page),
+            Payload::ColumnCountDelta(p) => Some(&p.fixed.page),
+            Payload::RootChange(p) => Some(&p.page),
+            Payload::InSysXact(p) => Some(&p.fixed.page),
+            _ => self.row_part().map(|row| &row.page),
+        }
+    }
+
+    /// The fixed part of a row operation.
+    pub fn row_part(&self) -> Option<&RowPart> {
+        match self {
+            Payload::InsertRows(p) => Some(&p.fixed),
+            Payload::DeleteRows(p) => Some(&p.fixed),
+            Payload::ModifyRow(p) => Some(&p.fixed),
+            Payload::ModifyHeader(p) => Some(&p.fixed),
+            Payload::ModifyColumns(p) => Some(&p.fixed),
+            Payload::RowTouch(p) => Some(&p.fixed),
+            Payload::FileHeaderModify(p) => Some(&p.fixed),
+            _ => None,
+        }
+    }
+
+    /// Bytes that follow the fixed part and are not elements.
+    pub(crate) fn raw_tail(&self) -> &[u8] {
+        match self {
+            Payload::Opaque(opaque) => opaque.tail,
+            _ => &[],
+        }
+    }
+}

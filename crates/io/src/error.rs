@@ -1,0 +1,88 @@
+//! What can go wrong between us and the operating system.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// A refusal of the operating system, or a file that is not what was asked for. Always names the file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An operation on the file as a whole was refused.
+    #[error("cannot {op} {}", path.display())]
+    File {
+        /// What was tried.
+        op: Op,
+        /// The file.
+        path: PathBuf,
+        /// The reason the system gave.
+        source: io::Error,
+    },
+    /// The operating system refused a transfer. The edge calls it 823.
+    #[error("{op} of {bytes} bytes at offset {offset} in {} failed", path.display())]
+    Transfer {
+        /// Read or write.
+        op: Op,
+        /// The file.
+        path: PathBuf,
+        /// First byte of the transfer.
+        offset: u64,
+        /// Its length.
+        bytes: usize,
+        /// The reason the system gave.
+        source: io::Error,
+    },
+    /// The file ends before the last byte that was asked for.
+    #[error("{} ends after {read} of {bytes} bytes at offset {offset}", path.display())]
+    EndOfFile {
+        /// The file.
+        path: PathBuf,
+        /// First byte of the read.
+        offset: u64,
+        /// Bytes asked for.
+        bytes: usize,
+        /// Bytes that were there.
+        read: usize,
+    },
+    /// The path names something that cannot hold a database.
+    #[error("{} is {kind}, not a file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+}
+
+/// What was asked of the operating system.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// Opening an existing file.
+    Open,
+    /// Making a new file.
+    Create,
+    /// Asking for size, kind or identity.
+    Inspect,
+    /// Reading bytes.
+    Read,
+    /// Writing bytes.
+    Write,
+    /// Setting the length.
+    Resize,
+    /// Waiting until everything written is durable.
+    Sync,
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Op::Open => "open",
+            Op::Create => "create",
+            Op::Inspect => "inspect",
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Resize => "resize",
+            Op::Sync => "sync",
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Why a database cannot be opened.
+
+use std::path::PathBuf;
+
+use extentdb_base::FileId;
+
+/// The files cannot be opened as a database.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No path at all.
+    #[error("no file was given")]
+    NothingGiven,
+    /// The file has no bytes.
+    #[error("{}: the file is empty", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Neither data file nor log nor backup.
+    #[error("{}: not a SQL Server data file, log or backup: {what} ({bytes} bytes)", path.display())]
+    NotRecognized {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+        /// What it looks like.
+        what: &'static str,
+    },
+    /// One file by two names.
+    #[error("{} and {} are the same file", first.display(), second.display())]
+    SameFile {
+        /// One name.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Two files claim one file id.
+    #[error("{} and {} both say they are file {file} of the database", first.display(), second.display())]
+    SameFileId {
+        /// The id.
+        file: FileId,
+        /// One file.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Files of two databases.
+    #[error("{} and {} belong to different databases: their binding ids differ", first.display(), second.display())]
+    OtherDatabase {
+        /// One file.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Data files and backups together.
+    #[error("{} is a data file, {} a backup: give one kind", file.display(), backup.display())]
+    FilesAndBackups {
+        /// A data file.
+        file: PathBuf,
+        /// A backup.
+        backup: PathBuf,
+    },
+    /// The catalogue lies in file 1.
+    #[error("the primary data file (file 1) is missing; given: file {}", list(given))]
+    NoPrimary {
+        /// The ids of the files given.
+        given: Vec<FileId>,
+    },
+    /// A log has no tables.
+    #[error("{}: this is a log file; give the data file it belongs to, or use `log`", path.display())]
+    OnlyLog {
+        /// The log.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error(transparent)]
+    Io(#[from] extentdb_io::Error),
+    /// The backup cannot be read.
+    #[error(transparent)]
+    Backup(#[from] crate::bak::Error),
+    /// The catalogue cannot be read.
+    #[error(transparent)]
+    Catalog(#[from] extentdb_catalog::Error),
+}
+
+fn list(files: &[FileId]) -> String {
+    files.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

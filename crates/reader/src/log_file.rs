@@ -1,0 +1,62 @@
+//! A log file, opened.
+
+use std::path::Path;
+
+use extentdb_base::FileId;
+use extentdb_base::size::PAGE_BYTES;
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView};
+use extentdb_format::page::{PageHeader, PageType, checksum};
+use extentdb_io::File;
+
+/// First byte of a VLF.
+const VLF_SIGNATURE: u8 = 0xab;
+
+/// A log file. Its blocks are read through `extentdb_format::log`.
+pub struct LogFile {
+    file: File,
+    header: Option<FileHeader>,
+}
+
+impl LogFile {
+    /// Takes an open file that has a file header of filegroup 0, or a VLF at 8 KiB. `Err` gives the file back.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn recognize(file: File) -> Result<Result<LogFile, File>, extentdb_io::Error> {
+        let mut page = PageBuf::zeroed();
+        file.read_at(0, &mut page[..])?;
+        let mut first = [0u8; 3];
+        let vlf = file.read_at(PAGE_BYTES as u64, &mut first)? == 3
+            && matches!(first, [VLF_SIGNATURE, 0 | 0x40 | 0x80, 2..=9]);
+        let is_header = PageHeader::of(&page).kind() == PageType::FileHeader;
+        let header = is_header.then(|| {
+            checksum::restore_torn(&mut page);
+            FileHeaderView::new(&page).header()
+        });
+        if vlf || header.as_ref().is_some_and(|header| header.filegroup_id == Some(0)) {
+            return Ok(Ok(LogFile { file, header }));
+        }
+        Ok(Err(file))
+    }
+
+    /// Its file header page, when there is one.
+    pub fn header(&self) -> Option<&FileHeader> {
+        self.header.as_ref()
+    }
+
+    /// File id, when its header says so.
+    pub fn id(&self) -> Option<FileId> {
+        self.header.as_ref()?.file_id.map(FileId)
+    }
+
+    /// Where it was opened.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The bytes.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}

@@ -1,0 +1,105 @@
+//! Where pages come from: data files, or the extents of a backup.
+
+use std::path::PathBuf;
+
+use extentdb_base::{Extent, FileId, PageId};
+use extentdb_format::{PageBytes, page::PageHeader};
+
+/// A data file of a database, as a source offers it.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// File id, from the file's header page (or from its maps when that page is damaged).
+    pub id: FileId,
+    /// Whole pages there are.
+    pub pages: u32,
+    /// Bytes behind the last whole page: not 0 when the file was cut off.
+    pub trailing_bytes: u32,
+    /// Where it was read from.
+    pub path: PathBuf,
+}
+
+/// Raw pages of a database, read-only. Nothing is verified or restored here.
+///
+/// All methods may be called from several threads at once.
+pub trait PageSource: Send + Sync {
+    /// The data files, ordered by id.
+    fn files(&self) -> &[SourceFile];
+
+    /// Reads whole pages, one after the other, starting at `first`. `buf` is a multiple of the page size; the run
+    /// must lie in one file.
+    ///
+    /// # Errors
+    /// Says which page is not to be had. Parts of `buf` may have been filled.
+    fn read_run(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError>;
+
+    /// False for extents that the source knows to hold nothing: not part of the backup, or a hole of a sparse file.
+    /// Their pages may still be read where the source is a file (they are zero).
+    fn is_stored(&self, extent: Extent) -> bool;
+
+    /// The data file as a plain file, when a page lies at byte 8192 * page of it: then it may be read directly.
+    fn plain_file(&self, file: FileId) -> Option<&extentdb_io::File> {
+        let _ = file;
+        None
+    }
+
+    /// Pages of a file, 0 when it is not there.
+    fn page_count(&self, file: FileId) -> u32 {
+        self.files().iter().find(|f| f.id == file).map_or(0, |f| f.pages)
+    }
+
+    /// Reads one page.
+    ///
+    /// # Errors
+    /// As [`read_run`](Self::read_run).
+    fn read(&self, id: PageId, page: &mut PageBytes) -> Result<(), ReadError> {
+        self.read_run(id, page)
+    }
+}
+
+/// Why pages could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file is not among those given.
+    #[error("file {file} of the database is not there")]
+    NoFile {
+        /// Its id.
+        file: FileId,
+    },
+    /// The file is shorter.
+    #[error("page {page} lies behind the end of its file, which has {pages} pages")]
+    BeyondEnd {
+        /// The first page that is not there.
+        page: PageId,
+        /// Pages of the file.
+        pages: u32,
+    },
+    /// The backup does not carry the extent.
+    #[error("page {page} is not in the backup")]
+    NotStored {
+        /// The first page that is not there.
+        page: PageId,
+    },
+    /// The operating system refused.
+    #[error("page {page} could not be read")]
+    Io {
+        /// The first page of the read.
+        page: PageId,
+        /// What the system said.
+        source: extentdb_io::Error,
+    },
+    /// A compressed extent of a backup cannot be expanded.
+    #[error("page {page}: its extent in the backup cannot be expanded: {what}")]
+    Damaged {
+        /// The first page that is not there.
+        page: PageId,
+        /// What is wrong, and where in the backup.
+        what: String,
+    },
+}
+
+/// True for a page of zeros only.
+pub fn is_zero(page: &PageBytes) -> bool {
+    // The header decides almost always; only then is the rest looked at.
+    PageHeader::of(page).header_version == 0 && page.as_chunks::<8>().0.iter().all(|w| u64::from_ne_bytes(*w) == 0)
+}
