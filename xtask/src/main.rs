@@ -1,1 +1,36 @@
-fn main() {}
+//! `cargo x`: the one door to everything beyond cargo.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use xtask::{check, deps, hooks, house, tidy};
+
+const USAGE: &str = "\
+cargo x <task>
+
+  check   everything a commit must pass: fmt, clippy, tidy, deps, quick tests
+  tidy    the rules of the house that no compiler knows
+  deps    the manifests against the floor table in ARCHITECTURE.md
+  hooks   installs a git hook that runs `cargo x check` before each commit";
+
+fn main() -> ExitCode {
+    let root = house::root();
+    let task = std::env::args().nth(1);
+    let done = match task.as_deref() {
+        Some("check") => check::run(&root),
+        Some("tidy") => tidy::run(&root),
+        Some("deps") => deps::run(&root),
+        Some("hooks") => hooks::install(&root),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -60,7 +60,9 @@ impl Lsn {
 
     /// The decimal form of backup metadata and `msdb`.
     pub fn to_decimal(self) -> u128 {
-        u128::from(self.vlf) * 1_000_000_000_000_000 + u128::from(self.block) * 100_000 + u128::from(self.slot)
+        u128::from(self.vlf) * 1_000_000_000_000_000
+            + u128::from(self.block) * 100_000
+            + u128::from(self.slot)
     }
 }
 

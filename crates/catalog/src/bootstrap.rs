@@ -72,7 +72,11 @@ impl Bootstrap {
             }
             let view = PageRef::new(&page);
             if view.header().kind() != PageType::Data || !view.header().belongs_to(SYSALLOCUNITS) {
-                return self.faults.push(Fault::Misplaced { page: id, what: "not a page of sysallocunits", from });
+                return self.faults.push(Fault::Misplaced {
+                    page: id,
+                    what: "not a page of sysallocunits",
+                    from,
+                });
             }
             for row in rows(view, id, &mut self.faults) {
                 let Some(unit) = read_unit(&row) else { continue };

@@ -307,7 +307,10 @@ mod tests {
         let get = |c: &PhysicalColumn| cell(&record, c, Level::Leaf).unwrap();
         assert_eq!(get(&column(1, SqlType::Int, 4, 1)), Cell::Bytes(Cow::Borrowed(&[7, 0, 0, 0])));
         assert_eq!(get(&column(2, SqlType::VarBinary { len: Some(9) }, -1, 2)), Cell::Null);
-        assert_eq!(get(&column(3, SqlType::VarBinary { len: Some(9) }, -2, 3)), Cell::Bytes(Cow::Borrowed(&[])));
+        assert_eq!(
+            get(&column(3, SqlType::VarBinary { len: Some(9) }, -2, 3)),
+            Cell::Bytes(Cow::Borrowed(&[]))
+        );
         assert_eq!(get(&column(4, SqlType::Int, 8, 4)), Cell::Missing);
         assert!(cell(&record, &column(1, SqlType::BigInt, 4, 1), Level::Leaf).is_err());
     }

@@ -10,7 +10,8 @@ use extentdb_types::{CharText, CodePage, SqlType};
 use crate::bootstrap::Bootstrap;
 use crate::error::{Error, Fault};
 use crate::model::{
-    Catalog, Column, DataSpace, DatabaseFile, Index, IndexColumn, IndexKind, Object, ObjectType, ScalarType, Table,
+    AddedDefault, Catalog, Column, DataSpace, DatabaseFile, Index, IndexColumn, IndexKind, Object,
+    ObjectType, ScalarType, Table,
 };
 use crate::pages::PageGetter;
 use crate::system::{SystemRow, SystemTables, object, utf16};
@@ -32,13 +33,15 @@ impl Catalog {
         pages.page(PageId::BOOT, &mut page).map_err(Error::Boot)?;
         let boot = BootView::new(&page).record().ok_or_else(|| not_boot(&page))?;
         let bootstrap = Bootstrap::load(pages, boot.first_sys_indexes);
-        Loader { tables: SystemTables::new(pages, &bootstrap), faults: Vec::new() }.load(boot).map(|mut catalog| {
-            let Bootstrap { units, rowsets, mut faults } = bootstrap;
-            (catalog.units, catalog.rowsets) = (units, rowsets);
-            faults.append(&mut catalog.faults);
-            catalog.faults = faults;
-            catalog
-        })
+        Loader { tables: SystemTables::new(pages, &bootstrap), faults: Vec::new() }.load(boot).map(
+            |mut catalog| {
+                let Bootstrap { units, rowsets, mut faults } = bootstrap;
+                (catalog.units, catalog.rowsets) = (units, rowsets);
+                faults.append(&mut catalog.faults);
+                catalog.faults = faults;
+                catalog
+            },
+        )
     }
 }
 
@@ -157,7 +160,9 @@ impl Loader<'_> {
         const STATUS_INDEX: u32 = 0x2;
         const STATUS_DESCENDING: u32 = 0x4;
         self.tables.each(object::SYSISCOLS, &mut self.faults, |row| {
-            let (Some(table), Some(index), Some(status)) = (row.int32(1), row.int32(2), row.bits(4)) else { return };
+            let (Some(table), Some(index), Some(status)) = (row.int32(1), row.int32(2), row.bits(4)) else {
+                return;
+            };
             let index = indexes.get_mut(&ObjectId(table)).and_then(|i| i.get_mut(&IndexId(index)));
             if let (Some(index), Some(column_id), Some(key_ordinal)) = (index, row.int32(5), row.int8(6))
                 && status & STATUS_INDEX != 0
@@ -168,7 +173,9 @@ impl Loader<'_> {
         });
         for index in indexes.values_mut().flat_map(BTreeMap::values_mut) {
             // Stable: included columns keep their order behind the key.
-            index.columns.sort_by_key(|column| if column.key_ordinal == 0 { u8::MAX } else { column.key_ordinal });
+            index
+                .columns
+                .sort_by_key(|column| if column.key_ordinal == 0 { u8::MAX } else { column.key_ordinal });
         }
     }
 
@@ -199,20 +206,23 @@ impl Loader<'_> {
 
     /// `sysseobjvalues`: a column that was added NOT NULL with a default has its value here, not in the old rows. From
     /// public documentation: no sample has such a row.
-    fn added_defaults(&mut self) -> HashMap<(HobtId, i32), Vec<u8>> {
-        let mut out = HashMap::new();
-        let mut faults = Vec::new();
+    fn added_defaults(&mut self) -> HashMap<(HobtId, i32), AddedDefault> {
+        let (mut out, mut faults) = (HashMap::new(), Vec::new());
         self.tables.each(object::SYSSEOBJVALUES, &mut self.faults, |row| {
             let (Some(rowset), Some(column)) = (row.int(2), row.int32(3)) else { return };
-            match row.value(6) {
-                Ok(Some(value)) => drop(out.insert((HobtId(rowset), column), value)),
-                Ok(None) => {
-                    // The value column is a sql_variant: type, version and properties before the bytes.
-                    if let Some(variant) = row.bytes(5) {
-                        out.insert((HobtId(rowset), column), variant.into_owned());
-                    }
-                }
-                Err(fault) => faults.push(fault),
+            let variant = row.bytes(5).filter(|bytes| !bytes.is_empty());
+            let value = match variant {
+                Some(bytes) => Some(AddedDefault::Variant(bytes.into_owned())),
+                None => row
+                    .value(6, ADDED_DEFAULT_BYTES_MAX)
+                    .unwrap_or_else(|fault| {
+                        faults.push(fault);
+                        None
+                    })
+                    .map(AddedDefault::Bytes),
+            };
+            if let Some(value) = value {
+                out.insert((HobtId(rowset), column), value);
             }
         });
         self.faults.append(&mut faults);
@@ -220,12 +230,20 @@ impl Loader<'_> {
     }
 }
 
+/// A default is a value of a column; the (max) ones of real tables are empty or short.
+const ADDED_DEFAULT_BYTES_MAX: usize = 1 << 20;
+
 fn not_boot(page: &PageBuf) -> Error {
     let faults = BootView::new(page).faults();
     Error::NotBoot(format!("{faults:?}"))
 }
 
-fn table(catalog: &Catalog, object: &Object, columns: Vec<Column>, indexes: BTreeMap<IndexId, Index>) -> Table {
+fn table(
+    catalog: &Catalog,
+    object: &Object,
+    columns: Vec<Column>,
+    indexes: BTreeMap<IndexId, Index>,
+) -> Table {
     Table {
         id: object.id,
         schema: catalog.schema_name(object.schema_id),

@@ -7,7 +7,7 @@ use extentdb_format::allocation::boot::BootRecord;
 use extentdb_types::{DateTime, SqlType};
 
 use crate::error::Fault;
-use crate::layout::{Compression, RowLayout};
+use crate::layout::{Compression, PhysicalColumn, RowLayout};
 
 /// What pages an allocation unit holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -336,9 +336,9 @@ impl Table {
 
     /// The heap or clustered index.
     pub fn base(&self) -> Option<&Index> {
-        self.indexes.iter().find(|index| {
-            index.id.0 <= 1 || matches!(index.kind, IndexKind::Clustered | IndexKind::Heap)
-        })
+        self.indexes
+            .iter()
+            .find(|index| index.id.0 <= 1 || matches!(index.kind, IndexKind::Clustered | IndexKind::Heap))
     }
 
     /// A column by id.
@@ -437,6 +437,15 @@ pub struct DataSpace {
     pub default: bool,
 }
 
+/// The value that rows written before a column was added have in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AddedDefault {
+    /// As a sql_variant.
+    Variant(Vec<u8>),
+    /// In the disk form of the column's type.
+    Bytes(Vec<u8>),
+}
+
 /// Everything the system tables say.
 #[derive(Debug)]
 pub struct Catalog {
@@ -468,8 +477,8 @@ pub struct Catalog {
     pub files: Vec<DatabaseFile>,
     /// Filegroups.
     pub filegroups: Vec<DataSpace>,
-    /// Values of columns added to a table whose rows were not rewritten: by rowset and column id, in disk form.
-    pub added_defaults: HashMap<(HobtId, i32), Vec<u8>>,
+    /// Values of columns added to a table whose rows were not rewritten: by rowset and the column's number there.
+    pub added_defaults: HashMap<(HobtId, i32), AddedDefault>,
     /// What could not be read.
     pub faults: Vec<Fault>,
 }
@@ -491,6 +500,13 @@ impl Catalog {
     /// The rowsets of an index, in partition order.
     pub fn rowsets_of<'c>(&'c self, index: &'c Index) -> impl Iterator<Item = &'c Rowset> {
         index.rowsets.iter().filter_map(|id| self.rowsets.get(id))
+    }
+
+    /// The value of a column in rows that were written before it was added. Public documentation leaves open whether
+    /// the catalogue keys it by the column's order in the record or by its id, which differ only in reordered tables.
+    pub fn added_default(&self, rowset: HobtId, column: &PhysicalColumn) -> Option<&AddedDefault> {
+        let by = |number| self.added_defaults.get(&(rowset, number));
+        by(column.ordinal).or_else(|| by(column.column_id))
     }
 
     /// Rows of a table by the catalogue's count.

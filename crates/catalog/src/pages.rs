@@ -66,7 +66,9 @@ pub enum PageError {
         computed: u32,
     },
     /// Some sectors were not written with the others.
-    #[error("page {page} is torn: sectors {torn_sectors:#06x} (one bit each) were not written with the others")]
+    #[error(
+        "page {page} is torn: sectors {torn_sectors:#06x} (one bit each) were not written with the others"
+    )]
     Torn {
         /// The page asked for.
         page: PageId,

@@ -10,7 +10,7 @@ use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::lob::LobPointer;
 use extentdb_format::record::{Record, RecordKind};
-use extentdb_types::{Datum, DateTime, Guid, SqlType};
+use extentdb_types::{DateTime, Datum, Guid, SqlType};
 
 use crate::access::{HeapPages, LeafKind, LeafPages, LobReader};
 use crate::bootstrap::Bootstrap;
@@ -18,9 +18,6 @@ use crate::error::Fault;
 use crate::layout::{Cell, Compression, Level, RowLayout, cell};
 use crate::model::{AllocUnitKind, Rowset};
 use crate::pages::PageGetter;
-
-/// The longest off-row value of a system table that is read: module texts, mostly.
-const VALUE_BYTES_MAX: usize = 64 << 20;
 
 /// Object ids of the system tables that are read by name.
 pub mod object {
@@ -73,11 +70,19 @@ impl<'g> SystemTables<'g> {
 
     /// The rowset of a table's heap or clustered index.
     fn base_rowset(&self, object: ObjectId) -> Option<&'g Rowset> {
-        self.boot.rowsets.values().find(|r| r.object == object && (r.index == IndexId(0) || r.index == IndexId(1)))
+        self.boot
+            .rowsets
+            .values()
+            .find(|r| r.object == object && (r.index == IndexId(0) || r.index == IndexId(1)))
     }
 
     /// Calls `visit` for every row. False when the table does not exist in this version.
-    pub fn each(&self, object: ObjectId, faults: &mut Vec<Fault>, mut visit: impl FnMut(&SystemRow<'_>)) -> bool {
+    pub fn each(
+        &self,
+        object: ObjectId,
+        faults: &mut Vec<Fault>,
+        mut visit: impl FnMut(&SystemRow<'_>),
+    ) -> bool {
         let Some(rowset) = self.base_rowset(object) else { return false };
         let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { return false };
         if rowset.compression != Compression::None {
@@ -210,13 +215,13 @@ impl<'a> SystemRow<'a> {
     /// A value that may lie off the row. `Ok(None)` for NULL.
     ///
     /// # Errors
-    /// The off-row value cannot be read.
-    pub fn value(&self, column: i32) -> Result<Option<Vec<u8>>, Fault> {
+    /// The off-row value cannot be read, or is longer than `max` bytes.
+    pub fn value(&self, column: i32, max: usize) -> Result<Option<Vec<u8>>, Fault> {
         match self.cell(column) {
             Some((Cell::Bytes(bytes), _)) => Ok(Some(bytes.into_owned())),
             Some((Cell::Complex(bytes), ty)) => {
                 let pointer = LobPointer::parse(&bytes, ty.is_lob());
-                LobReader::new(self.pages, self.rid, &pointer)?.read_to_vec(VALUE_BYTES_MAX).map(Some)
+                LobReader::new(self.pages, self.rid, &pointer)?.read_to_vec(max).map(Some)
             }
             _ => Ok(None),
         }

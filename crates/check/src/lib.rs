@@ -1,2 +1,22 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
+pub mod audit;
+pub mod finding;
+pub mod options;
+pub mod partial;
+pub mod plan;
+pub mod report;
+mod run;
+pub mod scan;
+pub mod unit;
+pub mod verify;
+
+pub use finding::{Cause, Finding, Owner, Place};
+pub use options::{Control, IoChoice, Options, Phase, Progress};
+pub use report::{Coverage, Input, NotChecked, ObjectSummary, Report, Scope, Verdict};
+pub use run::run;

@@ -51,7 +51,7 @@ struct Coverage {
     undefined: usize,
 }
 
-/// A page of zeros rebuilt from the typed values of `read`, with the residue those hold and the undefined places.
+/// A page rebuilt from the typed values of `read`, with the size of the residue those hold and the undefined places.
 fn rebuild(read: &PageBytes) -> (PageBytes, usize, Vec<Range<usize>>) {
     let mut built = [0xee; PAGE];
     let header = PageHeader::of(read);

@@ -1,7 +1,7 @@
 //! How much of a file the page cache already holds, estimated by samples.
 //!
-//! A check of a file that lies in memory should read it from there; a check of one that does not should go past the cache
-//! and leave it alone. Asking costs 64 system calls of one byte each that return at once instead of reading
+//! A check of a file that lies in memory should read it from there; a check of one that does not should go past the
+//! cache and leave it alone. Asking costs 64 system calls of one byte each that return at once instead of reading
 //! (`RWF_NOWAIT`), so it is asked before every scan.
 
 use crate::file::File;
@@ -18,7 +18,8 @@ pub fn cached_fraction(file: &File) -> Option<f64> {
     let step = (len / SAMPLES).max(1);
     let (mut seen, mut cached) = (0_u32, 0_u32);
     for sample in 0..SAMPLES.min(len) {
-        // The middle of each stretch: both ends of a file are read whenever it is opened and would look better than the rest.
+        // The middle of each stretch: both ends of a file are read whenever it is opened and would look better than the
+        // rest.
         let offset = sample * step + step / 2;
         if file.next_data(offset).is_some_and(|range| range.start == offset) {
             seen += 1;

@@ -1,10 +1,10 @@
 //! Direct reads: past the page cache, from the device into aligned memory.
 //!
-//! A scan of a file much larger than memory gains nothing from the page cache: it pays for a second copy of every byte and
-//! pushes everything else out. A direct twin of an open file reads whole blocks at block offsets only.
+//! A scan of a file much larger than memory gains nothing from the page cache: it pays for a second copy of every byte
+//! and pushes everything else out. A direct twin of an open file reads whole blocks at block offsets only.
 //!
-//! Invariant: the twin is the same file. The path is opened a second time, and a path may lead elsewhere by then, so both
-//! identities are compared.
+//! Invariant: the twin is the same file. The path is opened a second time, and a path may lead elsewhere by then, so
+//! both identities are compared.
 
 use std::fs;
 use std::io;

@@ -1,13 +1,13 @@
 //! A file on disk: opened read-only or created new, read and written at explicit offsets.
 //!
-//! Input files are evidence. [`File::open_read`] never asks for write access and shares the file with everybody; the only way
-//! to a writable [`File`] is [`File::create_new`], which refuses a path that exists.
+//! Input files are evidence. [`File::open_read`] never asks for write access and shares the file with everybody; the
+//! only way to a writable [`File`] is [`File::create_new`], which refuses a path that exists.
 //!
 //! Invariants
 //! - No operation uses or moves a file position, so one `File` serves all threads.
 //! - An interrupted call is repeated; a short transfer is continued. What a caller sees as short ended with the file.
-//! - `len` is the length when the file was opened, or as far as it was written since. A file that somebody else cuts short
-//!   in the meantime shows as [`Error::EndOfFile`] at the place where bytes are missing.
+//! - `len` is the length when the file was opened, or as far as it was written since. A file that somebody else cuts
+//!   short in the meantime shows as [`Error::EndOfFile`] at the place where bytes are missing.
 
 use std::fs;
 use std::io;

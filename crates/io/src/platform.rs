@@ -1,7 +1,7 @@
 //! Where operating systems differ: one small function each, so that the rest of the crate is the same everywhere.
 //!
-//! Linux has all of it. Other systems fall back to what the standard library offers: no holes, no page cache samples, no
-//! direct reads. That costs speed, never correctness.
+//! Linux has all of it, macOS knows of holes. Elsewhere the standard library must do: every file is one run of data,
+//! nothing is known of the page cache, no read goes past it. That costs speed, never correctness.
 
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
@@ -111,8 +111,8 @@ pub(crate) fn advise_sequential(handle: &fs::File) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn advise_sequential(_handle: &fs::File) {}
 
-/// Opens `path` past the page cache, and proves by a first read that it works: some file systems accept the flag and then
-/// refuse every transfer.
+/// Opens `path` past the page cache, and proves by a first read that it works: some file systems accept the flag and
+/// then refuse every transfer.
 #[cfg(target_os = "linux")]
 pub(crate) fn open_direct(path: &Path) -> Option<fs::File> {
     use std::os::unix::fs::OpenOptionsExt;

@@ -10,22 +10,23 @@
 //!                 └──────────────────────────── free buffers ◀─────────────────────────┘
 //! ```
 //!
-//! *Buffered* suits a file that lies in the page cache: the consumer copies a piece into memory that stays in its second-level
-//! cache and works on it there; no buffer ever changes threads. *Direct* suits a file that does not: requests of 1 MiB, several
-//! of them under way at any time, past the page cache. [`IoChoice::Auto`] asks the cache.
+//! *Buffered* suits a file that lies in the page cache: the consumer copies a piece into memory that stays in its
+//! second-level cache and works on it there; no buffer ever changes threads. *Direct* suits a file that does not:
+//! requests of 1 MiB, several of them under way at any time, past the page cache. [`IoChoice::Auto`] asks the cache.
 //!
 //! Rules
 //! 1. Every byte of every chunk is delivered exactly once, or [`Pieces::next`] ended because of cancellation.
-//! 2. A piece stands on its own: which thread gets it, and in which order, is not promised. In buffered mode a consumer happens
-//!    to see the pieces of a chunk in order; nothing may depend on it.
-//! 3. A piece that cannot be read is delivered with its error; one at the end of a cut file is delivered short. Reading goes on.
+//! 2. A piece stands on its own: which thread gets it, and in which order, is not promised. In buffered mode a consumer
+//!    happens to see the pieces of a chunk in order; nothing may depend on it.
+//! 3. A piece that cannot be read is delivered with its error; one at the end of a cut file is delivered short. Reading
+//!    goes on.
 //! 4. Memory is bounded by the mode: one piece per consumer, or the buffers of the ring.
 //! 5. Nobody spins. Cancellation is seen at each piece and in every pause of the rate limit.
 //!
-//! Why threads and not completion queues: a device that answers within 100 µs is saturated by eight requests of 1 MiB, and eight
-//! threads that sleep in `pread` cost next to nothing. They work on every file system and every system. A ring of
-//! submissions (`io_uring`) pays when requests are small or hundreds are under way; it can take the place of the reader
-//! threads behind this interface when a measurement asks for it.
+//! Why threads and not completion queues: a device that answers within 100 µs is saturated by eight requests of 1 MiB,
+//! and eight threads that sleep in `pread` cost next to nothing. They work on every file system and every system. A
+//! ring of submissions (`io_uring`) pays when requests are small or hundreds are under way; it can take the place of
+//! the reader threads behind this interface when a measurement asks for it.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -169,8 +170,8 @@ impl<'a> ChunkReader<'a> {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Runs `consume` on `jobs` threads, each with its own [`Pieces`], until all of them return; their results, in no order
-    /// that means anything.
+    /// Runs `consume` on `jobs` threads, each with its own [`Pieces`], until all of them return; their results, in no
+    /// order that means anything.
     ///
     /// # Panics
     /// When a consumer panics.

@@ -1,11 +1,12 @@
 //! Reading at a place: what a decoder needs of a file, and no more.
 //!
-//! Everything that reads database files or backups takes a [`ReadAt`]: a [`File`](crate::File), or plain memory in tests.
-//! Reads name their offset, so any number of threads share one source without a lock and without a position.
+//! Everything that reads database files or backups takes a [`ReadAt`]: a [`File`](crate::File), or plain memory in
+//! tests. Reads name their offset, so any number of threads share one source without a lock and without a position.
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+
+use extentdb_base::sync::Arc;
 
 use crate::direct::DirectFile;
 use crate::error::Error;
@@ -37,8 +38,8 @@ pub trait ReadAt: Send + Sync {
 
     /// The first run of bytes at or after `from` that is really stored; `None` when only a hole or nothing follows.
     ///
-    /// What lies between is a hole of a sparse file: it reads as zeros and need not be read. A source that knows nothing
-    /// of holes is one run.
+    /// What lies between is a hole of a sparse file: it reads as zeros and need not be read. A source that knows
+    /// nothing of holes is one run.
     fn next_data(&self, from: u64) -> Option<Range<u64>> {
         let end = self.len();
         (from < end).then_some(from..end)

@@ -7,8 +7,8 @@
 //! **Next step.** …
 //! ```
 //!
-//! Invariant: the sections are exactly the numbers of `messages.tsv`, in the same order. A message without an explanation
-//! and an explanation without a message do not compile.
+//! Invariant: the sections are exactly the numbers of `messages.tsv`, in the same order. A message without an
+//! explanation and an explanation without a message do not compile.
 
 use crate::parse;
 use crate::table::MESSAGES;

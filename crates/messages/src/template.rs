@@ -9,8 +9,8 @@
 //! %%                    a percent sign
 //! ```
 //!
-//! Invariant: the arguments fit the holes one to one, in number and in kind. What does not fit is an error of the caller and
-//! is returned as one; nothing is left out or made up.
+//! Invariant: the arguments fit the holes one to one, in number and in kind. What does not fit is an error of the
+//! caller and is returned as one; nothing is left out or made up.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -201,8 +201,8 @@ impl Hole {
     }
 }
 
-/// Iterator over the pieces of a template. The table is part of the program, so a template that cannot be read is a mistake
-/// of ours; the tests read every one.
+/// Iterator over the pieces of a template. The table is part of the program, so a template that cannot be read is a
+/// mistake of ours; the tests read every one.
 struct Pieces<'t>(&'t str);
 
 impl<'t> Iterator for Pieces<'t> {

@@ -130,8 +130,8 @@ fn texts_print_as_dbcc_prints_them() {
     check(
         8928,
         &[&owner[..], &[page(312)]].concat(),
-        "Object ID 245575913, index ID 1, partition ID 72057594043432960, alloc unit ID 72057594049658880 (type In-row data): \
-         Page (1:312) could not be processed. See other errors for details.",
+        "Object ID 245575913, index ID 1, partition ID 72057594043432960, alloc unit ID 72057594049658880 (type \
+         In-row data): Page (1:312) could not be processed. See other errors for details.",
     );
     check(
         8939,
@@ -160,13 +160,14 @@ fn texts_print_as_dbcc_prints_them() {
             0x13_2000.into(),
             "shop.mdf".into(),
         ],
-        "SQL Server detected a logical consistency-based I/O error: incorrect checksum. It occurred during a read of page \
-         (1:153) in database ID 7 at offset 0x00000000132000 in file 'shop.mdf'.",
+        "SQL Server detected a logical consistency-based I/O error: incorrect checksum. It occurred during a \
+         read of page (1:153) in database ID 7 at offset 0x00000000132000 in file 'shop.mdf'.",
     );
     check(
         8948,
         &[page(8), page(1), 0x70.into(), Arg::Int(-1)],
-        "Database error: Page (1:8) is marked with the wrong type in PFS page (1:1). PFS status 0x70 expected 0xffffffff.",
+        "Database error: Page (1:8) is marked with the wrong type in PFS page (1:1). PFS status 0x70 expected \
+         0xffffffff.",
     );
 }
 

@@ -3,8 +3,8 @@
 use extentdb_base::{FileId, PageId};
 use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
-use extentdb_format::page::checksum::{Protection, restore_torn, verify};
 use extentdb_format::page::PageHeader;
+use extentdb_format::page::checksum::{Protection, restore_torn, verify};
 
 use crate::source::{PageSource, ReadError, is_zero};
 

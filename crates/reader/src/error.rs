@@ -61,6 +61,12 @@ pub enum Error {
         /// A backup.
         backup: PathBuf,
     },
+    /// Transparent data encryption.
+    #[error("{}: the database is encrypted (TDE): its pages cannot be read without the key", path.display())]
+    Encrypted {
+        /// A file that says so in its header.
+        path: PathBuf,
+    },
     /// The catalogue lies in file 1.
     #[error("the primary data file (file 1) is missing; given: file {}", list(given))]
     NoPrimary {
@@ -78,7 +84,7 @@ pub enum Error {
     Io(#[from] extentdb_io::Error),
     /// The backup cannot be read.
     #[error(transparent)]
-    Backup(#[from] crate::bak::Error),
+    Backup(#[from] crate::backup::Error),
     /// The catalogue cannot be read.
     #[error(transparent)]
     Catalog(#[from] extentdb_catalog::Error),

@@ -1,7 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-pub mod bak;
+pub mod backup;
+mod backup_pages;
 mod checked;
 mod data_files;
 mod error;
@@ -10,10 +11,11 @@ mod open;
 pub mod rows;
 pub mod source;
 
+pub use backup_pages::Backup;
 pub use checked::{CheckedPages, check as check_page};
 pub use data_files::{DataFile, DataFiles};
 pub use error::Error;
 pub use log_file::LogFile;
 pub use open::{Database, OpenOptions, Opened, Origin};
 pub use rows::{LobValue, Row, ScanError, TableScan, Value};
-pub use source::{PageSource, ReadError, SourceFile};
+pub use source::{MemoryFile, PageSource, ReadError, SourceFile};

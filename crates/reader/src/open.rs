@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use extentdb_base::{FileId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::DatabaseFile;
+use extentdb_format::allocation::file_header::FileHeader;
 use extentdb_io::{File, FileIdentity};
 use extentdb_types::Guid;
 
+use crate::backup::SetOptions;
+use crate::backup_pages::{Backup, BackupPages};
 use crate::checked::CheckedPages;
 use crate::data_files::{DataFile, DataFiles};
 use crate::error::Error;
@@ -19,6 +22,10 @@ use crate::source::PageSource;
 pub struct OpenOptions {
     /// Which backup set of a file with several, from 1.
     pub set: Option<u32>,
+    /// Read what is there when stripes of a backup are missing.
+    pub allow_missing_stripes: bool,
+    /// Threads that look at the extents of a compressed backup; 0 = as many as the machine has.
+    pub jobs: usize,
 }
 
 /// What the paths turned out to be.
@@ -26,6 +33,8 @@ pub struct Opened {
     source: Box<dyn PageSource>,
     origin: Origin,
     logs: Vec<LogFile>,
+    /// A file whose header has something in its encryption columns.
+    encrypted: Option<PathBuf>,
 }
 
 /// Where the pages come from.
@@ -33,7 +42,7 @@ pub enum Origin {
     /// Data files.
     Files,
     /// A backup set.
-    Backup(Box<crate::bak::BackupInfo>),
+    Backup(Box<Backup>),
 }
 
 /// What one path is, by its first bytes.
@@ -68,21 +77,37 @@ impl Opened {
             }
         }
         match (data.is_empty(), backups.is_empty()) {
-            (false, false) => Err(Error::FilesAndBackups { file: data.swap_remove(0).path().into(), backup: backups.swap_remove(0).path().into() }),
+            (false, false) => {
+                let (file, backup) = (data.swap_remove(0), backups.swap_remove(0));
+                Err(Error::FilesAndBackups { file: file.path().into(), backup: backup.path().into() })
+            }
             (false, true) => Opened::from_files(data, logs),
             (true, false) => Opened::from_backups(backups, logs, options),
-            (true, true) => Ok(Opened { source: Box::new(DataFiles::new(Vec::new())), origin: Origin::Files, logs }),
+            (true, true) => Ok(Opened {
+                source: Box::new(DataFiles::new(Vec::new())),
+                origin: Origin::Files,
+                logs,
+                encrypted: None,
+            }),
         }
     }
 
     fn from_files(data: Vec<DataFile>, logs: Vec<LogFile>) -> Result<Opened, Error> {
         one_database(&data)?;
-        Ok(Opened { source: Box::new(DataFiles::new(data)), origin: Origin::Files, logs })
+        let encrypted = data.iter().find(|file| file.header().is_some_and(FileHeader::is_encrypted));
+        let encrypted = encrypted.map(|file| file.path().to_path_buf());
+        Ok(Opened { source: Box::new(DataFiles::new(data)), origin: Origin::Files, logs, encrypted })
     }
 
     fn from_backups(backups: Vec<File>, logs: Vec<LogFile>, options: &OpenOptions) -> Result<Opened, Error> {
-        let (source, info) = crate::bak::open(backups, options.set)?;
-        Ok(Opened { source: Box::new(source), origin: Origin::Backup(Box::new(info)), logs })
+        let set_options = SetOptions {
+            allow_missing_stripes: options.allow_missing_stripes,
+            jobs: options.jobs,
+            ..SetOptions::default()
+        };
+        let (source, backup) = BackupPages::open(backups, options.set, &set_options)?;
+        let origin = Origin::Backup(Box::new(backup));
+        Ok(Opened { source: Box::new(source), origin, logs, encrypted: None })
     }
 
     /// The pages.
@@ -187,7 +212,13 @@ impl Database {
             let given = source.files().iter().map(|file| file.id).collect();
             return Err(Error::NoPrimary { given });
         }
-        let catalog = Catalog::load(&CheckedPages::new(source))?;
+        // What the encryption columns hold in a file that is not encrypted is not known for every version: they only
+        // explain why the catalogue cannot be read.
+        let catalog = match (Catalog::load(&CheckedPages::new(source)), &opened.encrypted) {
+            (Ok(catalog), _) => catalog,
+            (Err(_), Some(path)) => return Err(Error::Encrypted { path: path.clone() }),
+            (Err(error), None) => return Err(error.into()),
+        };
         Ok(Database { opened, catalog })
     }
 

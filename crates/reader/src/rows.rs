@@ -3,16 +3,20 @@
 //! A clustered table is read in key order, a heap in the order of its IAM pages; each row once, at its home. A forwarded row
 //! is read through its stub. Partitions follow each other. Memory: the path down a tree, a page or two, the current row.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use extentdb_base::{PageId, Rid};
 use extentdb_catalog::access::{HeapPages, LeafKind, LeafPages, LobReader};
 use extentdb_catalog::layout::{Compression, Level, cell};
-use extentdb_catalog::model::AllocUnitKind;
-use extentdb_catalog::{Catalog, Cell, Column, Fault, PageGetter, PhysicalColumn, RowLayout, Rowset, Table};
+use extentdb_catalog::model::{AddedDefault, AllocUnitKind};
+use extentdb_catalog::{Catalog, Cell, Column, Fault, PageGetter, PhysicalColumn, Rowset, Table};
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
+use extentdb_format::record::compressed::row::IS_CD;
+use extentdb_format::record::compressed::{CdKind, CdRecord, CiView, CompressedError, CompressedValue};
 use extentdb_format::record::lob::LobPointer;
+use extentdb_format::record::sparse::SparseVector;
 use extentdb_format::record::{Record, RecordKind};
 use extentdb_types::{Datum, SqlType};
 
@@ -71,7 +75,11 @@ impl<'d> TableScan<'d> {
     ///
     /// # Errors
     /// The table cannot be scanned at all.
-    pub fn new(pages: &'d CheckedPages<'d>, catalog: &'d Catalog, table: &'d Table) -> Result<Self, ScanError> {
+    pub fn new(
+        pages: &'d CheckedPages<'d>,
+        catalog: &'d Catalog,
+        table: &'d Table,
+    ) -> Result<Self, ScanError> {
         let base = table.base().ok_or_else(|| ScanError::NoBase { table: table.full_name() })?;
         let rowsets: VecDeque<&Rowset> = catalog.rowsets_of(base).collect();
         for rowset in &rowsets {
@@ -109,9 +117,24 @@ impl<'d> TableScan<'d> {
 
 /// Pages of a rowset's base, by either structure.
 enum Pages<'d> {
-    Heap(HeapPages<'d>),
+    Allocation(HeapPages<'d>),
     Tree(LeafPages<'d>),
     None,
+}
+
+impl<'d> Pages<'d> {
+    fn of(pages: &'d dyn PageGetter, rowset: &Rowset) -> Pages<'d> {
+        let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { return Pages::None };
+        if rowset.index.0 == 0 {
+            Pages::Allocation(HeapPages::new(pages, unit.id, unit.first_iam))
+        } else if rowset.compression == Compression::None {
+            Pages::Tree(LeafPages::new(pages, unit.id, unit.root, LeafKind::Clustered))
+        } else {
+            // How the upper levels of a compressed index hold their child pages is not certain; the leaves are found
+            // without them.
+            Pages::Allocation(HeapPages::of_tree(pages, unit.id, unit.first_iam))
+        }
+    }
 }
 
 impl Iterator for Pages<'_> {
@@ -119,7 +142,7 @@ impl Iterator for Pages<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Pages::Heap(pages) => pages.next(),
+            Pages::Allocation(pages) => pages.next(),
             Pages::Tree(pages) => pages.next(),
             Pages::None => None,
         }
@@ -130,6 +153,15 @@ impl Iterator for Pages<'_> {
 struct Loaded {
     id: PageId,
     page: PageBuf,
+}
+
+impl Loaded {
+    fn record(&self, rid: Rid) -> Option<&[u8]> {
+        if self.id != rid.page {
+            return None;
+        }
+        PageRef::new(&self.page).record_bytes(rid.slot.0)
+    }
 }
 
 struct RowsetScan<'d> {
@@ -156,25 +188,17 @@ impl<'d> RowsetScan<'d> {
         rowset: &'d Rowset,
         columns: &[&'d Column],
     ) -> RowsetScan<'d> {
-        let getter: &'d dyn PageGetter = pages;
-        let scan = match rowset.unit(AllocUnitKind::InRow) {
-            Some(unit) if rowset.index.0 == 0 => Pages::Heap(HeapPages::new(getter, unit.id, unit.first_iam)),
-            Some(unit) => Pages::Tree(LeafPages::new(getter, unit.id, unit.root, LeafKind::Clustered)),
-            None => Pages::None,
-        };
-        let places = columns.iter().map(|column| (*column, rowset.layout.column(column.id))).collect();
-        let (home, away) = (None, None);
         RowsetScan {
             pages,
             catalog,
             rowset,
-            places,
-            scan,
-            home,
+            places: columns.iter().map(|column| (*column, rowset.layout.column(column.id))).collect(),
+            scan: Pages::of(pages, rowset),
+            home: None,
             next_slot: 0,
             row: Rid::default(),
             record: Rid::default(),
-            away,
+            away: None,
         }
     }
 
@@ -189,39 +213,31 @@ impl<'d> RowsetScan<'d> {
                 self.next_slot = 0;
                 continue;
             };
-            let view = PageRef::new(&home.page);
-            if self.next_slot >= view.slot_count() {
+            if self.next_slot >= PageRef::new(&home.page).slot_count() {
                 self.home = None;
                 continue;
             }
             let rid = Rid::new(home.id, self.next_slot);
             self.next_slot += 1;
-            let Some(bytes) = view.record_bytes(rid.slot.0) else { continue };
-            let kind = self.kind_of(bytes);
+            let Some(bytes) = home.record(rid) else { continue };
+            let role = Role::of(bytes);
             (self.row, self.record) = (rid, rid);
-            match kind {
-                RecordKind::Primary => return Some(Ok(())),
-                RecordKind::ForwardingStub => return Some(self.follow(rid)),
-                // Forwarded rows are read through their stub; ghosts are no rows.
-                RecordKind::Forwarded
-                | RecordKind::GhostData
-                | RecordKind::GhostIndex
-                | RecordKind::GhostVersion => {}
-                RecordKind::Index | RecordKind::Blob => {
-                    return Some(Err(Fault::Misplaced { page: rid.page, what: "a record that is no row", from: rid.page }));
+            match role {
+                Role::Row => return Some(Ok(())),
+                Role::Stub => return Some(self.follow(rid)),
+                Role::NoRow => {}
+                Role::Misplaced => {
+                    let what = "a record that is no row";
+                    return Some(Err(Fault::Misplaced { page: rid.page, what, from: rid.page }));
                 }
             }
         }
     }
 
-    fn kind_of(&self, bytes: &[u8]) -> RecordKind {
-        RecordKind::of(bytes.first().copied().unwrap_or(0))
-    }
-
     /// Loads the page that a stub points to.
     fn follow(&mut self, home: Rid) -> Result<(), Fault> {
-        let stub = self.home.as_ref().and_then(|h| PageRef::new(&h.page).record_bytes(home.slot.0)).unwrap_or_default();
-        let Some(target) = Record::parse_data(stub).stub_target() else {
+        let stub = self.home.as_ref().and_then(|loaded| loaded.record(home)).unwrap_or_default();
+        let Some(target) = RowBytes::parse(stub).stub_target() else {
             return Err(Fault::Lob { rid: home, what: "a forwarding stub without target".to_owned() });
         };
         if self.away.as_ref().is_none_or(|away| away.id != target.page) {
@@ -230,9 +246,8 @@ impl<'d> RowsetScan<'d> {
             self.pages.page(target.page, &mut page)?;
             self.away = Some(Loaded { id: target.page, page });
         }
-        let there = self.away.as_ref().map(|away| PageRef::new(&away.page));
-        let bytes = there.and_then(|view| view.record_bytes(target.slot.0)).unwrap_or_default();
-        if Record::parse_data(bytes).back_pointer() != Some(home) {
+        let bytes = self.away.as_ref().and_then(|away| away.record(target)).unwrap_or_default();
+        if !RowBytes::parse(bytes).points_back_to(home) {
             let what = format!("the stub points to {target}, which does not point back");
             return Err(Fault::Lob { rid: home, what });
         }
@@ -243,15 +258,17 @@ impl<'d> RowsetScan<'d> {
     /// The row found last.
     fn row(&mut self) -> Result<Row<'_>, Fault> {
         let loaded = if self.record == self.row { &self.home } else { &self.away };
-        let bytes = loaded.as_ref().and_then(|l| PageRef::new(&l.page).record_bytes(self.record.slot.0));
-        let record = Record::parse_data(bytes.unwrap_or_default());
-        if let Some(fault) = record.fault() {
-            return Err(Fault::Record { rid: self.record, fault });
-        }
+        let Some(loaded) = loaded else { return Err(Fault::Catalog("the scan has no row".to_owned())) };
+        let bytes = RowBytes::parse(loaded.record(self.record).unwrap_or_default());
+        bytes.verify(self.record)?;
+        let ci = match bytes {
+            RowBytes::Plain(_) => None,
+            RowBytes::Compressed(_) => CiView::of(&loaded.page),
+        };
         Ok(Row {
             rid: self.row,
-            record,
-            layout: &self.rowset.layout,
+            bytes,
+            ci,
             rowset: self.rowset,
             places: &self.places,
             pages: self.pages,
@@ -260,12 +277,89 @@ impl<'d> RowsetScan<'d> {
     }
 }
 
+/// What a record means to a scan.
+enum Role {
+    Row,
+    Stub,
+    /// A ghost, or a forwarded row, which is read through its stub.
+    NoRow,
+    Misplaced,
+}
+
+impl Role {
+    fn of(bytes: &[u8]) -> Role {
+        let status = bytes.first().copied().unwrap_or(0);
+        if status & IS_CD != 0 {
+            return match CdKind::of(status) {
+                CdKind::Primary => Role::Row,
+                CdKind::ForwardingStub => Role::Stub,
+                CdKind::Index | CdKind::GhostIndex => Role::Misplaced,
+                _ => Role::NoRow,
+            };
+        }
+        match RecordKind::of(status) {
+            RecordKind::Primary => Role::Row,
+            RecordKind::ForwardingStub => Role::Stub,
+            RecordKind::Index | RecordKind::Blob => Role::Misplaced,
+            _ => Role::NoRow,
+        }
+    }
+}
+
+/// A record in either format: bit 0 of its first byte tells.
+#[derive(Clone, Copy)]
+enum RowBytes<'s> {
+    Plain(Record<'s>),
+    Compressed(CdRecord<'s>),
+}
+
+impl<'s> RowBytes<'s> {
+    fn parse(bytes: &'s [u8]) -> RowBytes<'s> {
+        match bytes.first() {
+            Some(status) if status & IS_CD != 0 => RowBytes::Compressed(CdRecord::parse(bytes)),
+            _ => RowBytes::Plain(Record::parse_data(bytes)),
+        }
+    }
+
+    fn verify(&self, rid: Rid) -> Result<(), Fault> {
+        match self {
+            RowBytes::Plain(record) => {
+                record.fault().map_or(Ok(()), |fault| Err(Fault::Record { rid, fault }))
+            }
+            RowBytes::Compressed(record) => match record.fault() {
+                None => Ok(()),
+                Some(fault) => Err(Fault::Compressed { rid, what: format!("{fault:?}") }),
+            },
+        }
+    }
+
+    fn stub_target(&self) -> Option<Rid> {
+        match self {
+            RowBytes::Plain(record) => record.stub_target(),
+            RowBytes::Compressed(record) => record.stub_target(),
+        }
+    }
+
+    fn points_back_to(&self, home: Rid) -> bool {
+        match self {
+            RowBytes::Plain(record) => record.back_pointer() == Some(home),
+            RowBytes::Compressed(record) => {
+                record.kind() == CdKind::Forwarded
+                    && record
+                        .extra_long()
+                        .any(|(bytes, _)| LobPointer::parse(bytes, false) == LobPointer::BackPointer(home))
+            }
+        }
+    }
+}
+
 /// A row; its columns are decoded when they are asked for.
 pub struct Row<'s> {
     /// Where it lives: its home slot.
     pub rid: Rid,
-    record: Record<'s>,
-    layout: &'s RowLayout,
+    bytes: RowBytes<'s>,
+    /// Compression information of the row's page.
+    ci: Option<CiView<'s>>,
     rowset: &'s Rowset,
     places: &'s [(&'s Column, Option<&'s PhysicalColumn>)],
     pages: &'s CheckedPages<'s>,
@@ -283,39 +377,76 @@ impl<'s> Row<'s> {
         self.places.is_empty()
     }
 
-    /// The bytes of the record, as stored.
-    pub fn record(&self) -> &Record<'s> {
-        &self.record
-    }
-
     /// The value of a column, by its position in [`TableScan::columns`].
     ///
     /// # Errors
     /// The bytes are no value of the column's type, or the off-row value cannot be found.
     pub fn value(&self, position: usize) -> Result<Value<'s>, Fault> {
         let Some((column, place)) = self.places.get(position) else { return Ok(Value::Datum(Datum::Null)) };
-        let Some(place) = place else { return self.without_place(column) };
-        let Some(ty) = column.ty.or(place.ty) else {
+        let Some(ty) = column.ty.or(place.and_then(|place| place.ty)) else {
             return Err(Fault::Catalog(format!("column {} has unknown type {}", column.name, column.xtype)));
         };
-        let cell = cell(&self.record, place, Level::Leaf).map_err(|fault| Fault::Compressed {
-            rid: self.rid,
-            what: fault.to_string(),
-        })?;
+        let cell = match place {
+            Some(place) if !place.is_sparse() => self.cell(column, place, ty)?,
+            _ => self.sparse_cell(column)?,
+        };
         match cell {
             Cell::Null => Ok(Value::Datum(Datum::Null)),
-            Cell::Missing => self.added_default(column, ty),
+            Cell::Missing => self.added_default(column, *place, ty),
             Cell::Bit(bit) => Ok(Value::Datum(Datum::Bit(bit))),
-            Cell::Bytes(std::borrow::Cow::Borrowed(bytes)) => self.decode(column, ty, bytes).map(Value::Datum),
-            Cell::Bytes(std::borrow::Cow::Owned(bytes)) => {
+            Cell::Bytes(Cow::Borrowed(bytes)) => self.decode(column, ty, bytes).map(Value::Datum),
+            Cell::Bytes(Cow::Owned(bytes)) => {
                 self.decode(column, ty, &bytes).map(|datum| Value::Datum(datum.into_owned()))
             }
             Cell::Complex(bytes) => self.off_row(column, ty, &bytes),
         }
     }
 
+    fn cell(&self, column: &Column, place: &PhysicalColumn, ty: SqlType) -> Result<Cell<'s>, Fault> {
+        let fault = |what| Fault::Compressed { rid: self.rid, what };
+        match &self.bytes {
+            RowBytes::Plain(record) => {
+                cell(record, place, Level::Leaf).map_err(|error| fault(error.to_string()))
+            }
+            RowBytes::Compressed(record) => compressed_cell(record, self.ci.as_ref(), place, ty)
+                .map_err(|e| fault(format!("{}: {e}", column.name))),
+        }
+    }
+
+    /// A sparse column: in the row's sparse vector, or NULL.
+    fn sparse_cell(&self, column: &Column) -> Result<Cell<'s>, Fault> {
+        if !column.sparse {
+            return Err(Fault::Catalog(format!(
+                "column {} has no place in rowset {}",
+                column.name, self.rowset.id
+            )));
+        }
+        let vector = match &self.bytes {
+            RowBytes::Plain(record) => {
+                record.vars().find(|var| var.complex && SparseVector::is_one(var.bytes)).map(|var| var.bytes)
+            }
+            RowBytes::Compressed(record) => {
+                record.extra_long().map(|(bytes, _)| bytes).find(|bytes| SparseVector::is_one(bytes))
+            }
+        };
+        let Some(vector) = vector else { return Ok(Cell::Null) };
+        let vector = SparseVector::parse(vector);
+        if let Some(fault) = vector.fault() {
+            return Err(Fault::Compressed { rid: self.rid, what: format!("sparse vector: {fault:?}") });
+        }
+        Ok(match u16::try_from(column.id).ok().and_then(|id| vector.value(id)) {
+            None => Cell::Null,
+            Some(var) if var.complex => Cell::Complex(Cow::Borrowed(var.bytes)),
+            Some(var) => Cell::Bytes(Cow::Borrowed(var.bytes)),
+        })
+    }
+
     fn decode<'b>(&self, column: &Column, ty: SqlType, bytes: &'b [u8]) -> Result<Datum<'b>, Fault> {
-        Datum::decode(&ty, bytes).map_err(|source| Fault::Value { rid: self.rid, column: column.name.clone(), source })
+        Datum::decode(&ty, bytes).map_err(|source| Fault::Value {
+            rid: self.rid,
+            column: column.name.clone(),
+            source,
+        })
     }
 
     fn off_row(&self, column: &Column, ty: SqlType, bytes: &[u8]) -> Result<Value<'s>, Fault> {
@@ -329,19 +460,45 @@ impl<'s> Row<'s> {
     }
 
     /// A column added after the row was written: NULL, or the default it was added with.
-    fn added_default(&self, column: &Column, ty: SqlType) -> Result<Value<'s>, Fault> {
-        match self.catalog.added_defaults.get(&(self.rowset.id, column.id)) {
-            None => Ok(Value::Datum(Datum::Null)),
-            Some(bytes) => match Datum::decode(&SqlType::SqlVariant, bytes) {
-                Ok(Datum::Variant(variant)) => Ok(Value::Datum(variant.value.into_owned())),
-                _ => self.decode(column, ty, bytes).map(Value::Datum),
+    fn added_default(
+        &self,
+        column: &Column,
+        place: Option<&PhysicalColumn>,
+        ty: SqlType,
+    ) -> Result<Value<'s>, Fault> {
+        let datum = match place.and_then(|place| self.catalog.added_default(self.rowset.id, place)) {
+            None => Datum::Null,
+            Some(AddedDefault::Bytes(bytes)) => self.decode(column, ty, bytes)?,
+            Some(AddedDefault::Variant(bytes)) => match self.decode(column, SqlType::SqlVariant, bytes)? {
+                Datum::Variant(variant) => variant.value,
+                other => other,
             },
-        }
+        };
+        Ok(Value::Datum(datum))
     }
+}
 
-    /// A column that has no place in the record: sparse columns have theirs in the row's sparse vector.
-    fn without_place(&self, column: &Column) -> Result<Value<'s>, Fault> {
-        let _ = self.layout;
-        Err(Fault::Catalog(format!("column {} has no place in rowset {}", column.name, self.rowset.id)))
+/// A column of a compressed record in the form of an uncompressed one.
+fn compressed_cell<'s>(
+    record: &CdRecord<'s>,
+    ci: Option<&CiView<'s>>,
+    place: &PhysicalColumn,
+    ty: SqlType,
+) -> Result<Cell<'s>, CompressedError> {
+    let Some(number) = place.ordinal.checked_sub(1).and_then(|n| u16::try_from(n).ok()) else {
+        return Ok(Cell::Missing);
+    };
+    let Some(stored) = record.column(number) else { return Ok(Cell::Missing) };
+    let value = match ci {
+        Some(ci) => ci.resolve(number, stored)?,
+        None => stored.plain()?,
+    };
+    if let CompressedValue::Pointer(bytes) = value {
+        return Ok(Cell::Complex(Cow::Borrowed(bytes)));
     }
+    Ok(match value.decompress(&ty)? {
+        None => Cell::Null,
+        Some(bytes) if ty.is_bit() => Cell::Bit(bytes.first().is_some_and(|b| *b != 0)),
+        Some(bytes) => Cell::Bytes(bytes),
+    })
 }

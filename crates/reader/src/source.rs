@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::{PageBytes, page::PageHeader};
 
@@ -101,5 +102,48 @@ pub enum ReadError {
 /// True for a page of zeros only.
 pub fn is_zero(page: &PageBytes) -> bool {
     // The header decides almost always; only then is the rest looked at.
-    PageHeader::of(page).header_version == 0 && page.as_chunks::<8>().0.iter().all(|w| u64::from_ne_bytes(*w) == 0)
+    PageHeader::of(page).header_version == 0
+        && page.as_chunks::<8>().0.iter().all(|w| u64::from_ne_bytes(*w) == 0)
+}
+
+/// A data file in memory: for tests, fuzzing, and images that come from elsewhere.
+pub struct MemoryFile {
+    files: [SourceFile; 1],
+    bytes: Vec<u8>,
+}
+
+impl MemoryFile {
+    /// Takes the bytes of a data file as file `id`.
+    pub fn new(id: FileId, bytes: Vec<u8>) -> MemoryFile {
+        let pages = u32::try_from(bytes.len() / PAGE_BYTES).unwrap_or(u32::MAX);
+        let trailing_bytes = (bytes.len() % PAGE_BYTES) as u32;
+        MemoryFile { files: [SourceFile { id, pages, trailing_bytes, path: "memory".into() }], bytes }
+    }
+
+    /// The bytes, to be changed.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl PageSource for MemoryFile {
+    fn files(&self) -> &[SourceFile] {
+        &self.files
+    }
+
+    fn read_run(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError> {
+        let [file] = &self.files;
+        if first.file != file.id {
+            return Err(ReadError::NoFile { file: first.file });
+        }
+        let start = first.page as usize * PAGE_BYTES;
+        let beyond = PageId { page: first.page.max(file.pages), ..first };
+        let bytes = self.bytes.get(start..start.saturating_add(buf.len()));
+        buf.copy_from_slice(bytes.ok_or(ReadError::BeyondEnd { page: beyond, pages: file.pages })?);
+        Ok(())
+    }
+
+    fn is_stored(&self, extent: Extent) -> bool {
+        extent.first_page().page < self.page_count(extent.file)
+    }
 }

@@ -49,7 +49,8 @@ fn read_all(pages: &CheckedPages<'_>, catalog: &Catalog, table: &Table) -> (i64,
                 Value::Datum(_) => {}
                 Value::Lob(mut lob) => {
                     let mut chunk = Vec::new();
-                    while lob.reader.read_chunk(&mut chunk).unwrap_or_else(|fault| panic!("{name}: {fault}")) {
+                    while lob.reader.read_chunk(&mut chunk).unwrap_or_else(|fault| panic!("{name}: {fault}"))
+                    {
                         lob_bytes += chunk.len() as u64;
                         chunk.clear();
                     }
@@ -83,10 +84,14 @@ fn every_row_and_value_of_every_sample_can_be_read() {
 #[test]
 fn known_tables_have_their_known_rows() {
     let Some(dir) = samples() else { return };
-    let northwind = [("Customers", 91), ("Orders", 830), ("Order Details", 2155), ("Products", 77), ("Employees", 9)];
+    let northwind =
+        [("Customers", 91), ("Orders", 830), ("Order Details", 2155), ("Products", 77), ("Employees", 9)];
     let pubs = [("authors", 23), ("titles", 18), ("sales", 21)];
-    let cases: [(&str, &[(&str, i64)]); 3] =
-        [("northwind-2008.mdf", &northwind), ("northwind-from-2000.mdf", &northwind), ("pubs-2008.mdf", &pubs)];
+    let cases: [(&str, &[(&str, i64)]); 3] = [
+        ("northwind-2008.mdf", &northwind),
+        ("northwind-from-2000.mdf", &northwind),
+        ("pubs-2008.mdf", &pubs),
+    ];
     for (file, tables) in cases {
         let database = open(&dir.join(file));
         for (name, rows) in tables {

@@ -1,2 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+
+pub mod build;
+pub mod corrupt;
+mod error;
+mod image;
+pub mod shape;
+
+//pub use corrupt::{Kind, Truth, damage};
+pub use error::Error;
+pub use shape::{MakeOptions, MakeReport, SHAPES, Shape, Size, make};

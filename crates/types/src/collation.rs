@@ -21,8 +21,10 @@ use std::fmt;
 
 use crate::text::CodePage;
 
+mod binary;
 mod compare;
 mod names;
+mod rules;
 mod sort_order;
 mod tailoring;
 mod weights;

@@ -141,7 +141,8 @@ impl Date {
         if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
             return None;
         }
-        let days = days_before_year(u32::from(year)) + days_before_month(u32::from(month), is_leap(u32::from(year)))
+        let days = days_before_year(u32::from(year))
+            + days_before_month(u32::from(month), is_leap(u32::from(year)))
             + u32::from(day)
             - 1;
         let date = Date::new(days).ok()?;

@@ -87,7 +87,9 @@ impl<'a> Datum<'a> {
             SqlType::DateTimeOffset { scale } => {
                 Datum::DateTimeOffset(decode_datetimeoffset(ty, scale, bytes)?)
             }
-            SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } | SqlType::Text { collation } => {
+            SqlType::Char { collation, .. }
+            | SqlType::VarChar { collation, .. }
+            | SqlType::Text { collation } => {
                 let code_page = collation.code_page().unwrap_or(CodePage::Unknown);
                 Datum::Char(CharText { bytes: Cow::Borrowed(bytes), code_page })
             }
@@ -159,7 +161,10 @@ impl<'a> Datum<'a> {
             (Datum::Char(text), SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text { .. }) => {
                 out.extend_from_slice(&text.bytes);
             }
-            (Datum::NChar(text), SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. }) => {
+            (
+                Datum::NChar(text),
+                SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. },
+            ) => {
                 out.extend_from_slice(&text.bytes);
             }
             (Datum::Binary(bytes), SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image) => {

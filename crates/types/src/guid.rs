@@ -35,8 +35,11 @@ impl Guid {
         if groups.iter().map(|group| group.len()).ne([8, 4, 4, 4, 12]) {
             return None;
         }
-        let digits: Vec<u8> =
-            groups.concat().chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+        let digits: Vec<u8> = groups
+            .concat()
+            .chars()
+            .map(|c| c.to_digit(16).map(|digit| digit as u8))
+            .collect::<Option<_>>()?;
         for (byte, pair) in shown.iter_mut().zip(digits.chunks_exact(2)) {
             *byte = pair[0] << 4 | pair[1];
         }

@@ -18,6 +18,7 @@ use std::fmt::{self, Write};
 
 use crate::datum::Datum;
 use crate::text::{CharText, NText, Piece};
+use crate::xml;
 
 /// Writes a value as JSON. Gives the number of characters that had to be replaced by U+FFFD.
 pub fn write_json<W: Write + ?Sized>(value: &Datum<'_>, out: &mut W) -> Result<usize, fmt::Error> {
@@ -45,6 +46,7 @@ pub fn write_json<W: Write + ?Sized>(value: &Datum<'_>, out: &mut W) -> Result<u
         Datum::RowVersion(value) => write!(out, "\"0x{value:016X}\"")?,
         Datum::Char(text) => return write_char(text, out),
         Datum::NChar(text) => write_nchar(text, out)?,
+        Datum::Xml(bytes) if xml::verify(bytes).is_ok() => write_xml(bytes, out)?,
         Datum::Binary(bytes) | Datum::Udt { bytes, .. } | Datum::Xml(bytes) => write_hex_string(bytes, out)?,
         Datum::Variant(variant) => {
             write!(out, "{{\"type\":\"{}\",\"value\":", variant.ty.base_name())?;
@@ -130,6 +132,23 @@ fn write_nchar<W: Write + ?Sized>(text: &NText<'_>, out: &mut W) -> fmt::Result 
     });
     result?;
     out.write_char('"')
+}
+
+fn write_xml<W: Write + ?Sized>(bytes: &[u8], out: &mut W) -> fmt::Result {
+    out.write_char('"')?;
+    xml::write_text(bytes, &mut Escaping { out }).map_err(|_| fmt::Error)?;
+    out.write_char('"')
+}
+
+/// Escapes everything written through it for the inside of a JSON string.
+struct Escaping<'a, W: ?Sized> {
+    out: &'a mut W,
+}
+
+impl<W: Write + ?Sized> Write for Escaping<'_, W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        write_escaped(text, self.out)
+    }
 }
 
 /// Name of a float that JSON has no number for.

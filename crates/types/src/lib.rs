@@ -7,11 +7,16 @@ pub mod datum;
 pub mod decimal;
 mod error;
 pub mod guid;
+pub mod hierarchyid;
 pub mod json;
+pub mod literal;
 pub mod money;
+pub mod plain;
+pub mod spatial;
 pub mod sql_type;
 pub mod text;
 pub mod variant;
+pub mod xml;
 
 pub use collation::Collation;
 pub use datetime::{Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime, Time};

@@ -222,7 +222,9 @@ impl SqlType {
             SqlType::SmallInt => Some(2),
             SqlType::Date => Some(3),
             SqlType::Int | SqlType::Real | SqlType::SmallMoney | SqlType::SmallDateTime => Some(4),
-            SqlType::BigInt | SqlType::Float | SqlType::Money | SqlType::DateTime | SqlType::RowVersion => Some(8),
+            SqlType::BigInt | SqlType::Float | SqlType::Money | SqlType::DateTime | SqlType::RowVersion => {
+                Some(8)
+            }
             SqlType::UniqueIdentifier => Some(16),
             SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
                 Some(decimal_bytes(precision))

@@ -146,15 +146,22 @@ impl Iterator for AllocatedPages<'_> {
     }
 }
 
-/// Iterator over the data pages of a heap.
+/// Iterator over the data pages of a heap, or of a clustered index in the order of its allocation.
 pub struct HeapPages<'g> {
     allocated: AllocatedPages<'g>,
+    /// Upper levels lie between the leaf pages: they are passed over.
+    in_tree: bool,
 }
 
 impl<'g> HeapPages<'g> {
     /// Starts at the heap's first IAM page.
     pub fn new(pages: &'g dyn PageGetter, unit: AllocUnitId, first_iam: PageId) -> Self {
-        HeapPages { allocated: AllocatedPages::new(pages, unit, first_iam) }
+        HeapPages { allocated: AllocatedPages::new(pages, unit, first_iam), in_tree: false }
+    }
+
+    /// The leaf pages of a clustered index, found without its upper levels.
+    pub fn of_tree(pages: &'g dyn PageGetter, unit: AllocUnitId, first_iam: PageId) -> Self {
+        HeapPages { in_tree: true, ..HeapPages::new(pages, unit, first_iam) }
     }
 }
 
@@ -176,10 +183,21 @@ impl Iterator for HeapPages<'_> {
                 PageType::Data if header.belongs_to(unit) => return Some(Ok((id, page))),
                 // Allocated but never formatted: no rows yet.
                 PageType::Unformatted => {}
+                PageType::Index if self.in_tree => {}
                 PageType::Data => {
-                    return Some(Err(Fault::Foreign { page: id, expected: unit, found: header.alloc_unit() }));
+                    return Some(Err(Fault::Foreign {
+                        page: id,
+                        expected: unit,
+                        found: header.alloc_unit(),
+                    }));
                 }
-                _ => return Some(Err(Fault::Misplaced { page: id, what: "not a data page", from: self.allocated.from })),
+                _ => {
+                    return Some(Err(Fault::Misplaced {
+                        page: id,
+                        what: "not a data page",
+                        from: self.allocated.from,
+                    }));
+                }
             }
         }
     }

@@ -63,7 +63,12 @@ impl<'g> LobReader<'g> {
                 reader.blob_id = root.blob_id();
                 reader.enter(root.links().collect(), owner, None)?;
             }
-            _ => return Err(Fault::Lob { rid: owner, what: "the pointer in the row has no known form".to_owned() }),
+            _ => {
+                return Err(Fault::Lob {
+                    rid: owner,
+                    what: "the pointer in the row has no known form".to_owned(),
+                });
+            }
         }
         Ok(reader)
     }
@@ -122,7 +127,13 @@ impl<'g> LobReader<'g> {
         result.map(|()| true)
     }
 
-    fn take_record(&mut self, page: &PageBuf, rid: Rid, end: Option<u64>, out: &mut Vec<u8>) -> Result<(), Fault> {
+    fn take_record(
+        &mut self,
+        page: &PageBuf,
+        rid: Rid,
+        end: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
         let Some(bytes) = PageRef::new(page).record_bytes(rid.slot.0) else {
             return Err(self.fault(rid, "no record in this slot".to_owned()));
         };
@@ -147,7 +158,8 @@ impl<'g> LobReader<'g> {
         self.done += data.len() as u64;
         match end {
             Some(end) if end != self.done => {
-                Err(self.fault(rid, format!("ends at byte {} of the value, its parent says {end}", self.done)))
+                Err(self
+                    .fault(rid, format!("ends at byte {} of the value, its parent says {end}", self.done)))
             }
             _ => Ok(()),
         }

@@ -43,7 +43,9 @@ impl Loader<'_> {
     pub(super) fn foreign_keys(&mut self, objects: &BTreeMap<ObjectId, Object>) -> Vec<ForeignKey> {
         let mut parts: BTreeMap<ObjectId, Parts> = BTreeMap::new();
         self.tables.each(object::SYSSINGLEOBJREFS, &mut self.faults, |row| {
-            let (Some(class), Some(key), Some(ordinal)) = (row.int(1), row.int32(2), row.int32(3)) else { return };
+            let (Some(class), Some(key), Some(ordinal)) = (row.int(1), row.int32(2), row.int32(3)) else {
+                return;
+            };
             let (Some(target), Some(target_sub)) = (row.int32(4), row.int32(5)) else { return };
             if !(CLASS_REFERENCED_TABLE..=CLASS_REFERENCED_COLUMN).contains(&class) {
                 return;

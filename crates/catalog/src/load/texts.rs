@@ -13,6 +13,9 @@ const CLASS_TEXT: u8 = 1;
 /// `valclass` 60: statistics; by far the most rows, and no text.
 const CLASS_STATISTICS: u8 = 60;
 
+/// Bytes of all texts together. More than any real database has; a damaged one may claim one long value many times.
+const TEXT_BYTES_MAX: usize = 96 << 20;
+
 /// All texts of a database.
 #[derive(Default)]
 pub(super) struct Texts {
@@ -40,7 +43,9 @@ impl Texts {
             .map(|(class, _, _)| *class)
             .collect();
         classes.sort_unstable();
-        classes.into_iter().find_map(|class| self.text(class, table, index.0).filter(|text| text.starts_with('(')))
+        classes
+            .into_iter()
+            .find_map(|class| self.text(class, table, index.0).filter(|text| text.starts_with('(')))
     }
 
     fn text(&self, class: u8, object: ObjectId, sub: i32) -> Option<String> {
@@ -51,12 +56,15 @@ impl Texts {
 
 impl Loader<'_> {
     pub(super) fn texts(&mut self) -> Texts {
-        let (mut texts, mut faults) = (Texts::default(), Vec::new());
+        let (mut texts, mut faults, mut left) = (Texts::default(), Vec::new(), TEXT_BYTES_MAX);
         self.tables.each(object::SYSOBJVALUES, &mut self.faults, |row| {
-            let (Some(class), Some(id), Some(sub)) = (row.int8(1), row.int32(2), row.int32(3)) else { return };
+            let (Some(class), Some(id), Some(sub)) = (row.int8(1), row.int32(2), row.int32(3)) else {
+                return;
+            };
             let Some(encoding) = row.variant_int(5).filter(|_| class != CLASS_STATISTICS) else { return };
-            match row.value(6) {
+            match row.value(6, left) {
                 Ok(Some(bytes)) => {
+                    left = left.saturating_sub(bytes.len());
                     if let Some(text) = stored_text(encoding, &bytes) {
                         let part = (row.int32(4).unwrap_or(0), text);
                         texts.by_object.entry((class, ObjectId(id), sub)).or_default().push(part);

@@ -157,7 +157,9 @@ pub fn column_facets(ty: &SqlType) -> (i16, u8, u8) {
         SqlType::SmallInt => (fixed, 5, 0),
         SqlType::Int => (fixed, 10, 0),
         SqlType::BigInt => (fixed, 19, 0),
-        SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => (fixed, precision, scale),
+        SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
+            (fixed, precision, scale)
+        }
         SqlType::Money => (fixed, 19, 4),
         SqlType::SmallMoney => (fixed, 10, 4),
         SqlType::Float => (fixed, 53, 0),
@@ -189,7 +191,6 @@ pub fn is_ansi_padded(ty: &SqlType) -> bool {
             | SqlType::NVarChar { .. }
             | SqlType::Binary { .. }
             | SqlType::VarBinary { .. }
-            | SqlType::SqlVariant
     )
 }
 

@@ -3,8 +3,8 @@
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_types::{Collation, SqlType};
 
+use super::DefinitionError;
 use super::definition::{ColumnDefinition, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition};
-use super::{DEFAULT_COLLATION, DefinitionError};
 use crate::model::{AllocUnitKind, IndexKind, ObjectType};
 
 const FILE: &str = "base_tables.tsv";
@@ -96,7 +96,15 @@ fn column(fields: &[&str], collation: u32) -> Option<ColumnDefinition> {
         value
     });
     let name = (*name).to_owned();
-    Some(ColumnDefinition { name, ty, user_type, nullable, stored_nullable, identity, default_object: ObjectId(0) })
+    Some(ColumnDefinition {
+        name,
+        ty,
+        user_type,
+        nullable,
+        stored_nullable,
+        identity,
+        default_object: ObjectId(0),
+    })
 }
 
 fn type_by_name(text: &str, own_collation: Option<u32>, collation: u32) -> Option<SqlType> {
@@ -131,11 +139,14 @@ fn type_by_name(text: &str, own_collation: Option<u32>, collation: u32) -> Optio
 }
 
 fn index(fields: &[&str], table: &TableDefinition) -> Option<IndexDefinition> {
-    let [id, name, kind, keys, included, status, rowset, rowset_status, min_interior] = fields else { return None };
+    let [id, name, kind, keys, included, status, rowset, rowset_status, min_interior] = fields else {
+        return None;
+    };
     let columns = |names: &str| -> Option<Vec<i32>> {
         names.split(',').filter(|name| *name != "~").map(|name| table.column_id(name)).collect()
     };
-    let keys = columns(keys)?.into_iter().map(|column_id| KeyColumn { column_id, descending: false }).collect();
+    let keys =
+        columns(keys)?.into_iter().map(|column_id| KeyColumn { column_id, descending: false }).collect();
     let rowset = HobtId(rowset.parse().ok()?);
     let kind = match *kind {
         "heap" => IndexKind::Heap,
@@ -159,8 +170,10 @@ fn index(fields: &[&str], table: &TableDefinition) -> Option<IndexDefinition> {
 
 fn add_unit(fields: &[&str], units: &mut Vec<UnitDefinition>) -> Option<()> {
     let [kind, id] = fields else { return None };
-    let unit =
-        UnitDefinition { kind: AllocUnitKind::from_type(kind.parse().ok()?), id: AllocUnitId(id.parse().ok()?) };
+    let unit = UnitDefinition {
+        kind: AllocUnitKind::from_type(kind.parse().ok()?),
+        id: AllocUnitId(id.parse().ok()?),
+    };
     match units.first_mut().filter(|first| first.kind == unit.kind) {
         Some(first) => *first = unit,
         None => units.push(unit),

@@ -13,7 +13,7 @@
 
 use extentdb_types::SqlType;
 
-use super::definition::{IndexDefinition, TableDefinition, max_in_row};
+use super::definition::{IndexDefinition, TableDefinition, max_in_row, rowset_status};
 use crate::layout::{Compression, PhysicalColumn, Place, RowLayout, column_status};
 use crate::model::IndexKind;
 
@@ -65,6 +65,8 @@ struct Draft {
     key_ordinal: i16,
 }
 
+/// `sysrowsets.maxint` is never less.
+const INTERIOR_BYTES_MIN: u16 = 15;
 const RID: SqlType = SqlType::Binary { len: 8 };
 
 impl TableDefinition {
@@ -115,7 +117,9 @@ impl TableDefinition {
                 drafts.push(locator);
                 drafts.len() - 1
             });
-            if let Some(draft) = drafts.get_mut(at).filter(|draft| draft.key_ordinal == 0 && !index.is_unique()) {
+            if let Some(draft) =
+                drafts.get_mut(at).filter(|draft| draft.key_ordinal == 0 && !index.is_unique())
+            {
                 next += 1;
                 draft.key_ordinal = next;
             }
@@ -126,9 +130,16 @@ impl TableDefinition {
     /// What leads from a nonclustered index to the row.
     fn locator(&self) -> Vec<Draft> {
         let Some(clustered) = self.clustered() else {
-            return vec![Draft { source: Source::Rid, ty: RID, nullable: false, descending: false, key_ordinal: 0 }];
+            return vec![Draft {
+                source: Source::Rid,
+                ty: RID,
+                nullable: false,
+                descending: false,
+                key_ordinal: 0,
+            }];
         };
-        let mut drafts: Vec<Draft> = clustered.keys.iter().filter_map(|key| self.draft(key.column_id)).collect();
+        let mut drafts: Vec<Draft> =
+            clustered.keys.iter().filter_map(|key| self.draft(key.column_id)).collect();
         for (draft, key) in drafts.iter_mut().zip(&clustered.keys) {
             draft.descending = key.descending;
         }
@@ -140,7 +151,8 @@ impl TableDefinition {
 
     fn number_keys(&self, index: &IndexDefinition, drafts: &mut [Draft]) {
         for (ordinal, key) in (1..).zip(&index.keys) {
-            if let Some(draft) = drafts.iter_mut().find(|draft| draft.source == Source::Column(key.column_id)) {
+            if let Some(draft) = drafts.iter_mut().find(|draft| draft.source == Source::Column(key.column_id))
+            {
                 draft.key_ordinal = ordinal;
                 draft.descending = key.descending;
             }
@@ -221,6 +233,11 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     let key_bits = place_interior(drafts, &mut columns, &mut interior, has_nullable_key);
     let is_heap = index.kind == IndexKind::Heap;
     let max_null_bit = if has_leaf_bits { columns.len() as u16 } else { 0 };
+    // The lengths of old system indexes were computed as if every record had a null bitmap.
+    let is_old = index.rowset_status & rowset_status::USUAL == 0 || index.hides_min_interior;
+    let counted = |count: u16, bits: u16| if is_old { count } else { bits };
+    let columns_count = columns.len() as u16;
+    let key_count = columns.iter().filter(|column| column.key_ordinal > 0).count() as u16;
     if is_heap {
         // Room for the back pointer of a forwarded row.
         leaf.variable += 1;
@@ -231,8 +248,11 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
         row: RowLayout { columns, compression: Compression::None },
         min_leaf: leaf.fixed_end as u16,
         min_interior: if is_heap { 0 } else { interior.fixed_end as u16 + 6 },
-        max_leaf: leaf.max_len(max_null_bit),
-        max_interior: if is_heap { 0 } else { (interior.max_len(key_bits) + 6) as u16 },
+        max_leaf: leaf.max_len(counted(columns_count, max_null_bit)),
+        max_interior: match is_heap {
+            true => 0,
+            false => ((interior.max_len(counted(key_count, key_bits)) + 6) as u16).max(INTERIOR_BYTES_MIN),
+        },
         max_null_bit,
         has_nullable_key,
     }

@@ -123,7 +123,7 @@ pub fn fixed_page_type(page: PageId) -> Option<PageType> {
         (9, FileId(1)) => return Some(PageType::Boot),
         _ => {}
     }
-    if page.page % PAGES_PER_PFS == 0 {
+    if page.page.is_multiple_of(PAGES_PER_PFS) {
         return Some(PageType::Pfs);
     }
     MapKind::ALL.into_iter().find(|map| in_gam <= 7 && map.page_of(page) == page).map(MapKind::page_type)
@@ -293,7 +293,7 @@ impl<'a> AllocationBitmapMut<'a> {
         let end = extents.end.min(EXTENTS_PER_GAM);
         let mut at = extents.start;
         while at < end {
-            if at % 8 == 0 && end - at >= 8 {
+            if at.is_multiple_of(8) && end - at >= 8 {
                 let bytes = (at / 8) as usize..(end / 8) as usize;
                 if let Some(whole) = self.bytes.get_mut(bytes) {
                     whole.fill(if value { 0xff } else { 0 });

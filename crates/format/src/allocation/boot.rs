@@ -223,12 +223,12 @@ impl BootRecord {
 fn residue_of(record: &[u8]) -> Vec<Residue> {
     let mut runs = Vec::new();
     let mut at = RECORD_HEADER_BYTES;
-    let ends = [FieldPlace { name: "end", offset: record.len(), bytes: 0 }];
-    for field in BootRecord::FIELDS.iter().chain(&ends) {
-        let gap = record.get(at..field.offset.min(record.len())).unwrap_or_default();
-        runs.extend(runs_of(gap, at));
+    // A field that the record ends in was not read.
+    for field in BootRecord::FIELDS.iter().filter(|field| field.offset + field.bytes <= record.len()) {
+        runs.extend(runs_of(record.get(at..field.offset).unwrap_or_default(), at));
         at = field.offset + field.bytes;
     }
+    runs.extend(runs_of(record.get(at..).unwrap_or_default(), at));
     // The two status bytes are zero on every page seen.
     let status = record.get(..2).unwrap_or_default();
     runs.extend(runs_of(status, 0));
@@ -337,9 +337,10 @@ impl<'a> BootView<'a> {
 
     /// Bytes that mean nothing: before the record, and from its end to the slot array.
     pub fn undefined(self) -> [Range<usize>; 2] {
-        let start = self.record_offset();
+        let limit = PageRef::new(self.page).slot_array_start();
+        let start = self.record_offset().min(limit);
         let len = self.record().map_or(0, |record| usize::from(record.len));
-        [PAGE_HEADER_BYTES..start, start + len..PageRef::new(self.page).slot_array_start()]
+        [PAGE_HEADER_BYTES..start, start + len..limit]
     }
 }
 

@@ -380,18 +380,21 @@ impl<'a> FileHeaderView<'a> {
 
     /// Bytes that mean nothing: before, between and behind the records.
     pub fn undefined(self) -> Vec<Range<usize>> {
+        let end = PageRef::new(self.page).slot_array_start();
         let start = self.record_offset();
-        let mut records = vec![start..start + Record::parse_data(self.record_bytes()).len()];
-        if let (Some(start), Some(boot)) = (self.boot_offset(), self.boot_copy()) {
-            records.push(start..start + usize::from(boot.len));
-        }
+        let header = start..start + Record::parse_data(self.record_bytes()).len();
+        let boot = match (self.boot_offset(), self.boot_copy()) {
+            (Some(start), Some(boot)) => start..start + usize::from(boot.len),
+            _ => end..end,
+        };
+        let mut records = [header, boot, end..end];
         records.sort_by_key(|record| record.start);
         let mut gaps = Vec::new();
         let mut at = PAGE_HEADER_BYTES;
-        let end = PageRef::new(self.page).slot_array_start();
-        for record in records.into_iter().chain([end..end]) {
-            if at < record.start {
-                gaps.push(at..record.start);
+        for record in records {
+            let gap = at..record.start.min(end);
+            if !gap.is_empty() {
+                gaps.push(gap);
             }
             at = at.max(record.end);
         }

@@ -154,7 +154,8 @@ impl<'a> IamView<'a> {
     /// last page a file can have.
     pub fn extents(self) -> impl Iterator<Item = Extent> + 'a {
         let interval = self.interval();
-        let is_sound = interval.page % PAGES_PER_GAM == 0 && interval.page <= u32::MAX - PAGES_PER_GAM;
+        let is_sound =
+            interval.page.is_multiple_of(PAGES_PER_GAM) && interval.page <= u32::MAX - PAGES_PER_GAM;
         let first = interval.extent();
         let bitmap = is_sound.then(|| self.bitmap());
         bitmap

@@ -66,7 +66,11 @@ contexts! {
 impl Context {
     /// The name with its prefix, `LCX_HEAP`; `None` for a number without one.
     pub fn name(self) -> Option<&'static str> {
-        CONTEXTS.binary_search_by_key(&self.0, |entry| entry.0).ok().and_then(|i| CONTEXTS.get(i)).map(|e| e.1)
+        CONTEXTS
+            .binary_search_by_key(&self.0, |entry| entry.0)
+            .ok()
+            .and_then(|i| CONTEXTS.get(i))
+            .map(|e| e.1)
     }
 
     /// All contexts that have a name.

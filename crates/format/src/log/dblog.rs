@@ -6,9 +6,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 
-use extentdb_base::{Lsn, PageId};
+use extentdb_base::{Lsn, PageId, XactId};
 
 use super::block::BlockFormat;
 use super::payload::checkpoint::{BeginCheckpoint, EndCheckpoint};
@@ -74,6 +74,7 @@ columns! {
     BeginTime "Begin Time",
     TransactionName "Transaction Name",
     TransactionSid "Transaction SID",
+    ParentTransactionId "Parent Transaction ID",
     XactId "Xact ID",
     EndTime "End Time",
     TransactionBegin "Transaction Begin",
@@ -108,11 +109,13 @@ columns! {
 
 /// Bytes as SQL Server prints them: `0x30000800`.
 fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |digit| char::from(*digit));
     let mut text = String::with_capacity(2 + 2 * bytes.len());
     text.push_str("0x");
     for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02X}");
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
     }
     text
 }
@@ -193,7 +196,9 @@ impl Row {
     }
 
     fn free_space(&mut self, payload: &SetFreeSpace) {
-        if let SetFreeSpace { byte_offset: Some(at), new_value: Some(new), old_value: Some(old), .. } = payload {
+        if let SetFreeSpace { byte_offset: Some(at), new_value: Some(new), old_value: Some(old), .. } =
+            payload
+        {
             self.set(Column::ByteOffset, at);
             self.set(Column::NewValue, new);
             self.set(Column::OldValue, old);
@@ -206,12 +211,15 @@ impl Row {
         self.set(Column::BytesFreed, payload.bytes_freed);
     }
 
-    fn begin(&mut self, part: &BeginPart) {
+    fn begin(&mut self, part: &BeginPart, own: XactId) {
         self.set(Column::Spid, part.spid);
         self.set(Column::BeginlogStatus, part.status);
         self.set(Column::XactType, part.kind);
         self.set(Column::BeginTime, part.begin_time);
         self.set(Column::XactId, part.xact_id);
+        if let Some(parent) = part.parent_of(own) {
+            self.set(Column::ParentTransactionId, parent);
+        }
     }
 
     fn begin_2005(&mut self, part: &BeginPart2005) {
@@ -274,7 +282,7 @@ impl Row {
             Payload::SetFreeSpace(p) => self.free_space(p),
             Payload::DeleteSplit(p) => self.split(p),
             Payload::BeginXact(p) => {
-                self.begin(&p.fixed);
+                self.begin(&p.fixed, record.header().xact);
                 self.name_and_sid(p.name, p.sid);
             }
             Payload::BeginXact2005(p) => {

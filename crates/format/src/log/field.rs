@@ -86,8 +86,12 @@ impl<T: Field> Field for Option<T> {
     fn write(&self, bytes: &mut [u8], at: usize) {
         match self {
             Some(value) => value.write(bytes, at),
-            // The structure reaches over the field without a value for it: zero means "none" throughout the log.
-            None => bytes.iter_mut().skip(at).take(T::BYTES).for_each(|b| *b = 0),
+            // A structure that reaches over the field without a value for it: zero means "none" throughout the log. One
+            // that ends within the field keeps those bytes as residue.
+            None if at + T::BYTES <= bytes.len() => {
+                bytes.iter_mut().skip(at).take(T::BYTES).for_each(|b| *b = 0)
+            }
+            None => {}
         }
     }
 }
@@ -262,6 +266,7 @@ mod tests {
 
     fixed_part! {
         /// A structure of a few fields with holes.
+        #[allow(unreachable_pub, reason = "the macro makes public structures")]
         pub struct Sample from 0x2 {
             0x2 small: u8,
             0x4 page: PageId,

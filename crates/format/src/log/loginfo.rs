@@ -85,9 +85,8 @@ mod tests {
         let headers = [header(0x2000, 7), header(0x40000, 5), header(0x7e000, 6), header(0xbc000, 0)];
         let map = VlfMap::from_descriptions(headers, 0xfa000);
         assert_eq!(map.faults(), []);
-        let statuses = |minimum| -> Vec<u8> {
-            rows(&map, FileId(2), minimum).iter().map(|row| row.status).collect()
-        };
+        let statuses =
+            |minimum| -> Vec<u8> { rows(&map, FileId(2), minimum).iter().map(|row| row.status).collect() };
         assert_eq!(statuses(Some(Lsn::new(6, 16, 1))), [2, 0, 2, 0]);
         assert_eq!(statuses(None), [2, 0, 0, 0]);
         assert_eq!(

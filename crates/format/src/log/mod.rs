@@ -40,4 +40,4 @@ pub use reader::{ChainItem, LogBlock, LogReader};
 pub use record::{RecordHeader, RecordRef};
 pub use source::{CarriedLog, LogBytes};
 pub use time::LogTime;
-pub use vlf::{Vlf, VlfHeader, VlfMap};
+pub use vlf::{Vlf, VlfDescription, VlfHeader, VlfMap};

@@ -8,6 +8,8 @@
 
 use std::fmt;
 
+use super::block::BlockFormat;
+
 /// What follows the fixed part of a record of formats 3 to 6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariablePart {
@@ -145,6 +147,44 @@ impl Op {
         self.entry().map_or(VariablePart::Unknown, |entry| entry.2)
     }
 
+    /// Length of the fixed part of a record, header included, as observed in real files of the format; `None` where no
+    /// such record was seen, and for format 2, whose records have no such length.
+    pub fn fixed_len(self, format: BlockFormat) -> Option<u16> {
+        let by_age = |v3, v4, later| match format {
+            BlockFormat::V2 => None,
+            BlockFormat::V3 => Some(v3),
+            BlockFormat::V4 => Some(v4),
+            BlockFormat::V5 | BlockFormat::V6 => Some(later),
+        };
+        let always = |len| by_age(len, len, len);
+        match self {
+            Op::LOCK_XACT | Op::XACT_CKPT | Op::SHRINK_NOOP => always(0x18),
+            Op::INVALIDATE_CACHE => always(0x1a),
+            Op::BP_DBVER => always(0x1c),
+            Op::MIGRATE_LOCKS => always(0x1e),
+            Op::IDENT_NEWVAL | Op::IDENT_SENTVAL => always(0x20),
+            Op::MARK_SAVEPOINT => always(0x22),
+            Op::HOBT_DDL => always(0x24),
+            Op::CREATE_ALLOCCHAIN => always(0x28),
+            Op::SET_FREE_SPACE => by_age(0x30, 0x34, 0x34),
+            Op::COMMIT_XACT | Op::ABORT_XACT => by_age(0x30, 0x30, 0x50),
+            Op::BEGIN_XACT => by_age(0x30, 0x40, 0x4c),
+            Op::INSYSXACT => always(0x32),
+            Op::SET_BITS => always(0x36),
+            Op::DELETE_SPLIT => always(0x3c),
+            Op::INSERT_ROWS | Op::DELETE_ROWS | Op::MODIFY_ROW | Op::MODIFY_HEADER | Op::MODIFY_COLUMNS => {
+                always(0x3e)
+            }
+            Op::EXPUNGE_ROWS | Op::FILE_HDR_MODIFY | Op::CLEAR_GAM_BITS => always(0x3e),
+            Op::PREP_XACT | Op::HOBT_DELTA => always(0x40),
+            Op::FORMAT_PAGE => always(0x50),
+            Op::ROOT_CHANGE | Op::BEGIN_CKPT => always(0x60),
+            Op::END_CKPT => always(0x88),
+            Op::COUNT_DELTA => always(0xd0),
+            _ => None,
+        }
+    }
+
     /// All operations that have a name.
     pub fn all() -> impl Iterator<Item = Op> {
         OPERATIONS.iter().map(|entry| Op(entry.0))
@@ -170,6 +210,14 @@ mod tests {
         for op in Op::all().filter(|op| *op != Op::IDENT_SENTVAL_2000) {
             assert_eq!(Op::from_name(op.name().unwrap()), Some(op));
         }
+    }
+
+    #[test]
+    fn fixed_parts_grew_over_the_formats() {
+        let lens = |op: Op| BlockFormat::ALL.map(|format| op.fixed_len(format));
+        assert_eq!(lens(Op::BEGIN_XACT), [None, Some(0x30), Some(0x40), Some(0x4c), Some(0x4c)]);
+        assert_eq!(lens(Op::SET_FREE_SPACE), [None, Some(0x30), Some(0x34), Some(0x34), Some(0x34)]);
+        assert_eq!(lens(Op::HK), [None; 5]);
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl LogBytes for Vec<u8> {
 /// A part of a log file as a backup carries it: the bytes around it read as zeros, which mean "never written".
 ///
 /// The log part of a backup (its MSTL blocks name the offsets) begins with the block that holds the backup's first LSN,
-/// in the middle of a VLF, and has no VLF headers; see [`VlfMap::from_descriptions`](super::vlf::VlfMap).
+/// in the middle of a VLF, and has no VLF headers: [`VlfDescription`](super::vlf::VlfDescription) takes their place.
 #[derive(Clone, Copy, Debug)]
 pub struct CarriedLog<S> {
     /// The bytes carried, from offset 0 on.

@@ -26,8 +26,11 @@
 //!
 //! Observed in real files of versions 539 to 904.
 
+mod description;
 #[cfg(test)]
 mod tests;
+
+pub use description::VlfDescription;
 
 use extentdb_base::Lsn;
 
@@ -122,7 +125,7 @@ impl VlfHeader {
 
     /// True when the size can be that of a VLF with `available` bytes left in the file.
     fn has_sane_size(&self, available: u64) -> bool {
-        (MIN_VLF_BYTES..=available).contains(&self.size) && self.size % VLF_GRAIN == 0
+        (MIN_VLF_BYTES..=available).contains(&self.size) && self.size.is_multiple_of(VLF_GRAIN)
     }
 }
 

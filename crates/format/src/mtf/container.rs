@@ -18,7 +18,8 @@
 //! data      24  checksum u32, 28  payload of `size` bytes
 //! padding   24  `size` zero bytes
 //! index     24  u16 1, u16 1; 28  entries u32; 32  bytes u32 from 24 to the next SFMB; 36  checksum u32 of the entries;
-//!           40  entries: u64 offset in the stream from the set's SSET, u64 offset in the file of the record there
+//!           40  entries: u64 offset in the stream from the set's SSET, u64 offset in the file of the record there;
+//!           its last 16 bytes repeat those from 24 to 40, so that the index can be found from the filemark behind it
 //! ```
 //!
 //! Records follow each other without alignment. Filemarks (SFMB) lie between them in clear, at multiples of their own
@@ -276,7 +277,7 @@ pub fn parse_index(body: &[u8]) -> (Vec<IndexEntry>, Option<Fault>) {
 pub fn write_index(to: &mut [u8], entries: &[IndexEntry], version: ContainerVersion) -> Result<(), NoRoom> {
     let head = version.common_bytes();
     let listed = entries.as_bytes();
-    let (needed, room) = (head + IndexHeader::BYTES + listed.len(), to.len());
+    let (needed, room) = (head + 2 * IndexHeader::BYTES + listed.len(), to.len());
     if needed > room {
         return Err(NoRoom { needed, room });
     }
@@ -290,7 +291,8 @@ pub fn write_index(to: &mut [u8], entries: &[IndexEntry], version: ContainerVers
         checksum: rotate_xor(listed).into(),
     };
     put(to, head, header.as_bytes())?;
-    put(to, head + IndexHeader::BYTES, listed)
+    put(to, head + IndexHeader::BYTES, listed)?;
+    put(to, room - IndexHeader::BYTES, header.as_bytes())
 }
 
 #[cfg(test)]
@@ -322,7 +324,8 @@ mod tests {
             assert_eq!((entries, fault), (vec![entry, entry], None));
             bytes[version.common_bytes() + 20] ^= 1;
             assert!(parse_index(&bytes[version.common_bytes()..]).1.is_some());
-            assert!(write_index(&mut [0; 20], &[entry], version).is_err());
+            assert!(write_index(&mut [0; 51], &[entry], version).is_err());
+            assert_eq!(IndexHeader::parse(&bytes[184..]).entries.get(), 2);
         }
     }
 

@@ -38,6 +38,7 @@ pub const INTERNAL_LINKS_MAX: u16 = 501;
 /// Entries of a full large root.
 pub const ROOT_LINKS_MAX: u16 = 5;
 
+const TEXT_POINTER_BYTES: usize = 16;
 const INTERNAL_ENTRIES_AT: usize = 20;
 const INTERNAL_ENTRY_BYTES: usize = 16;
 const ROOT_ENTRIES_AT: usize = 24;
@@ -74,9 +75,10 @@ pub enum LobPointer<'a> {
 }
 
 impl<'a> LobPointer<'a> {
-    /// Reads the bytes of a complex column. `text_type`: the column is text, ntext or image, whose pointers carry no tag.
+    /// Reads the bytes of a complex column. `text_type`: the column is text, ntext or image, whose pointers carry no tag
+    /// (unless the table has the option "text in row": then they are inline roots, which are never 16 bytes long).
     pub fn parse(bytes: &'a [u8], text_type: bool) -> LobPointer<'a> {
-        if text_type {
+        if text_type && bytes.len() == TEXT_POINTER_BYTES {
             return Self::parse_text(bytes).unwrap_or(LobPointer::Unknown(bytes));
         }
         match bytes {

@@ -203,10 +203,14 @@ mod tests {
         let mut rng = SplitMix64::new(1);
         for _ in 0..2_000 {
             let values: Vec<(u16, Vec<u8>, bool)> = (0..rng.below(12) as u16)
-                .map(|i| (3 * i, (0..rng.below(40)).map(|_| rng.next_u64() as u8).collect(), rng.below(4) == 0))
+                .map(|i| {
+                    (3 * i, (0..rng.below(40)).map(|_| rng.next_u64() as u8).collect(), rng.below(4) == 0)
+                })
                 .collect();
-            let columns: Vec<_> =
-                values.iter().map(|(id, bytes, complex)| (*id, VarColumn { bytes, complex: *complex })).collect();
+            let columns: Vec<_> = values
+                .iter()
+                .map(|(id, bytes, complex)| (*id, VarColumn { bytes, complex: *complex }))
+                .collect();
             let mut out = Vec::new();
             assert!(write_sparse_vector(&columns, &mut out));
             let vector = SparseVector::parse(&out);

@@ -20,8 +20,8 @@ pub struct Chunk {
     pub range: Range<u64>,
 }
 
-/// Chunks of at most `chunk_bytes` that cover the ascending `ranges` of each file. Gaps of at most `max_gap` bytes are covered as
-/// well: whoever asked for the ranges must know what to ignore.
+/// Chunks of at most `chunk_bytes` that cover the ascending `ranges` of each file. Gaps of at most `max_gap` bytes are
+/// covered as well: whoever asked for the ranges must know what to ignore.
 ///
 /// # Panics
 /// When `chunk_bytes` is 0.

@@ -6,9 +6,10 @@
 //!
 //! Invariants
 //! - At most `limit` buffers exist; they are made when first needed and then reused.
-//! - When the last reader leaves, waiting consumers wake and find the end; when the last consumer leaves, waiting readers wake
-//!   and stop. Both leave by dropping a guard, so a panic on one side never leaves the other asleep.
-//! - A cancelled run ends: whoever is awake sees the flag at the next buffer, and each buffer handed over wakes somebody.
+//! - When the last reader leaves, waiting consumers wake and find the end; when the last consumer leaves, waiting
+//!   readers wake and stop. Both leave by dropping a guard, so a panic on one side never leaves the other asleep.
+//! - A cancelled run ends: whoever is awake sees the flag at the next buffer, and each buffer handed over wakes
+//!   somebody.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -142,5 +143,5 @@ impl Drop for ConsumerGuard<'_> {
 }
 
 fn wait<'s>(condvar: &Condvar, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-    condvar.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner)
+    condvar.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -136,7 +136,9 @@ pub(super) fn by_index(index: u8) -> Option<&'static Language> {
 
 /// The designator of an index, when it exists in that version.
 pub(super) fn designator(index: u8, version: CollationVersion) -> Option<&'static str> {
-    by_index(index).filter(|language| language.versions.contains(&version)).map(|language| language.designator)
+    by_index(index)
+        .filter(|language| language.versions.contains(&version))
+        .map(|language| language.designator)
 }
 
 /// Every language and version whose designator begins `name`, and the rest of the name.

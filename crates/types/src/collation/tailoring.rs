@@ -26,9 +26,8 @@ const COMMON: Tailoring = Tailoring {
     may_reverse_accents: false,
 };
 const ASCII_ONLY: Tailoring = Tailoring { has_common_accents: false, ..COMMON };
-const HUNGARIAN_PAIRS: &[&str] = &[
-    "cs", "dz", "gy", "ly", "ny", "sz", "ty", "zs", "cc", "dd", "gg", "ll", "nn", "ss", "tt", "zz",
-];
+const HUNGARIAN_PAIRS: &[&str] =
+    &["cs", "dz", "gy", "ly", "ny", "sz", "ty", "zs", "cc", "dd", "gg", "ll", "nn", "ss", "tt", "zz"];
 const ALBANIAN_PAIRS: &[&str] = &["dh", "gj", "ll", "nj", "rr", "sh", "th", "xh", "zh"];
 
 impl Tailoring {

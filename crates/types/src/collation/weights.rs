@@ -98,12 +98,13 @@ pub(super) fn of(code: u32) -> Weights {
         0xE6 => Weights::Two(letter(b'a', LIGATURE), letter(b'e', LIGATURE)),
         0x152 => Weights::Two(letter(b'O', LIGATURE), letter(b'E', LIGATURE)),
         0x153 => Weights::Two(letter(b'o', LIGATURE), letter(b'e', LIGATURE)),
-        _ => ACCENTED
-            .binary_search_by_key(&code, |(accented, _, _)| u32::from(*accented))
-            .map_or(Weights::Unknown, |at| {
+        _ => ACCENTED.binary_search_by_key(&code, |(accented, _, _)| u32::from(*accented)).map_or(
+            Weights::Unknown,
+            |at| {
                 let (_, base, accent) = ACCENTED[at];
                 Weights::One(letter(base, accent))
-            }),
+            },
+        ),
     }
 }
 

@@ -153,6 +153,7 @@ impl CodePage {
     pub(super) fn special(self, character: &[u8]) -> Option<char> {
         match *character {
             [lead] if self.is_lead(lead) => Some(char::REPLACEMENT_CHARACTER),
+            [byte @ (0xA0 | 0xFD..=0xFF)] if self == CodePage::Cp932 => cp932_reserved(byte),
             [lead, trail] => user_defined(self, lead, trail),
             _ => None,
         }
@@ -166,7 +167,9 @@ impl CodePage {
             Scheme::Ascii => None,
             Scheme::Utf8 => Some(text.as_bytes().to_vec()),
             Scheme::Table(high) => text.chars().map(|character| table_byte(high, character)).collect(),
-            Scheme::SingleByte(encoding) | Scheme::DoubleByte(encoding) => self.encode_checked(encoding, text),
+            Scheme::SingleByte(encoding) | Scheme::DoubleByte(encoding) => {
+                self.encode_checked(encoding, text)
+            }
         }
     }
 
@@ -189,6 +192,12 @@ fn table_byte(high: &[char; 128], character: char) -> Option<u8> {
         return Some(character as u8);
     }
     high.iter().position(|&known| known == character).map(|at| at as u8 + 128)
+}
+
+/// Four bytes without a character that Windows maps to the private use area.
+fn cp932_reserved(byte: u8) -> Option<char> {
+    let place = if byte == 0xA0 { 0 } else { u32::from(byte - 0xFC) };
+    char::from_u32(0xF8F0 + place)
 }
 
 /// User-defined characters: Windows maps their ranges to the private use area, one after the other.

@@ -123,7 +123,9 @@ impl CharDecoder {
 }
 
 fn push_ascii(chunk: &[u8], out: &mut String) -> usize {
-    out.extend(chunk.iter().map(|&byte| if byte.is_ascii() { byte as char } else { char::REPLACEMENT_CHARACTER }));
+    out.extend(
+        chunk.iter().map(|&byte| if byte.is_ascii() { byte as char } else { char::REPLACEMENT_CHARACTER }),
+    );
     chunk.iter().filter(|byte| !byte.is_ascii()).count()
 }
 

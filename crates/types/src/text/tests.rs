@@ -49,8 +49,10 @@ fn what_has_no_character_is_replaced_and_counted() {
 
 #[test]
 fn user_defined_characters_map_to_the_private_use_area() {
-    let cases: [(CodePage, &[u8], u32); 10] = [
+    let cases: [(CodePage, &[u8], u32); 12] = [
         (CodePage::Cp932, b"\xF0\x40", 0xE000),
+        (CodePage::Cp932, b"\xA0", 0xF8F0),
+        (CodePage::Cp932, b"\xFF", 0xF8F3),
         (CodePage::Cp936, b"\xAA\xA1", 0xE000),
         (CodePage::Cp949, b"\xC9\xA1", 0xE000),
         (CodePage::Cp949, b"\xFE\xA1", 0xE05E),
@@ -62,13 +64,19 @@ fn user_defined_characters_map_to_the_private_use_area() {
         (CodePage::Cp950, b"\xC8\xFE", 0xF848),
     ];
     for (code_page, bytes, code) in cases {
-        assert_eq!(decoded(code_page, bytes).0.chars().map(u32::from).collect::<Vec<_>>(), [code], "{bytes:02X?}");
+        assert_eq!(
+            decoded(code_page, bytes).0.chars().map(u32::from).collect::<Vec<_>>(),
+            [code],
+            "{bytes:02X?}"
+        );
     }
 }
 
 #[test]
 fn numbers_of_code_pages_convert_there_and_back() {
-    for number in [437, 850, 874, 932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258, 65001] {
+    for number in
+        [437, 850, 874, 932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258, 65001]
+    {
         assert_eq!(CodePage::from_number(number).and_then(CodePage::number), Some(number));
     }
     assert_eq!(CodePage::from_number(1361), None);

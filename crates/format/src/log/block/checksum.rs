@@ -1,4 +1,4 @@
-//! The checksum of a log block, the page checksum's scheme for any number of sectors.
+//! The checksum of a log block: the scheme of the page checksum for any number of sectors.
 //!
 //! For each 512-byte sector `s` of `n`, `x(s)` is the XOR of its 128 little-endian u32; the checksum is the XOR over all
 //! `s` of `x(s)` rotated left by `n - 1 - s`. It is taken over the bytes as they lie on disk, stamps in place, with the

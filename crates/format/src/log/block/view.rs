@@ -6,7 +6,7 @@ use extentdb_base::Lsn;
 use extentdb_base::size::SECTOR_BYTES;
 use smallvec::SmallVec;
 
-use super::checksum::{self, BlockChecksum};
+use super::checksum::{self, BlockChecksum, CHECKSUM_OFFSET};
 use super::stamp::{Parity, Stamp, unstamp, verify_stamps};
 use super::{BlockFormat, BlockHeader, sectors};
 use crate::log::fault::{BlockFault, RecordFault};
@@ -30,9 +30,12 @@ impl BlockBuf {
         let stamp_fault = verify_stamps(&disk, parity);
         let computed = checksum::compute(&disk);
         unstamp(&mut disk);
-        let checksum = match BlockView::of(&disk).header() {
-            header @ BlockHeader { checksum: Some(stored), .. } if header.has_checksum() => {
-                BlockChecksum::Present { stored: *stored, computed }
+        let view = BlockView::of(&disk);
+        // A damaged format number must not switch the checksum off; only format 2 has none.
+        let flagged = view.header().flags & BlockHeader::FLAG_CHECKSUM != 0;
+        let checksum = match u32::read(&disk, CHECKSUM_OFFSET) {
+            Some(stored) if flagged && view.format() != Some(BlockFormat::V2) => {
+                BlockChecksum::Present { stored, computed }
             }
             _ => BlockChecksum::Absent,
         };
@@ -193,12 +196,11 @@ impl<'a> BlockView<'a> {
     fn header_faults(&self, format: BlockFormat) -> impl Iterator<Item = BlockFault> {
         let BlockHeader { size, used, record_count, .. } = self.header;
         let actual = self.bytes.len();
-        let size_fault =
-            (usize::from(size) != actual).then_some(BlockFault::Size { stored: size, actual });
+        let size_fault = (usize::from(size) != actual).then_some(BlockFault::Size { stored: size, actual });
         let least = format.header_bytes() + 2 * usize::from(record_count);
         let most = actual - sectors(actual);
-        let used_fault = (!(least..=most).contains(&usize::from(used)))
-            .then_some(BlockFault::Used { used, least, most });
+        let used_fault =
+            (!(least..=most).contains(&usize::from(used))).then_some(BlockFault::Used { used, least, most });
         size_fault.into_iter().chain(used_fault)
     }
 
@@ -265,8 +267,11 @@ impl<'a> BlockView<'a> {
             let behind = ranges.partition_point(|range| range.end <= at);
             ranges.get(behind).is_some_and(|range| range.contains(&at))
         };
-        let copies: Vec<usize> =
-            (0..sectors(size)).rev().filter(|s| is_undefined(s * SECTOR_BYTES)).map(|s| size - 1 - s).collect();
+        let copies: Vec<usize> = (0..sectors(size))
+            .rev()
+            .filter(|s| is_undefined(s * SECTOR_BYTES))
+            .map(|s| size - 1 - s)
+            .collect();
         ranges.extend(copies.into_iter().map(|at| at..at + 1));
     }
 }

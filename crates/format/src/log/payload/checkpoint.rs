@@ -71,9 +71,9 @@ impl<'a> Body<'a> for XactCheckpoint {
     type Fixed = NoPart;
 
     fn join(fixed: NoPart, elements: Option<Slices<'a>>) -> Option<Self> {
-        let active = elements?.into_iter().map(|element| {
-            (element.len() == ACTIVE_XACT_BYTES).then(|| ActiveXact::read(element)).flatten()
-        });
+        let active = elements?
+            .into_iter()
+            .map(|element| (element.len() == ACTIVE_XACT_BYTES).then(|| ActiveXact::read(element)).flatten());
         Some(XactCheckpoint { fixed, active: active.collect::<Option<_>>()? })
     }
 

@@ -13,7 +13,6 @@
 //! Observed in real files of versions 611 to 904.
 
 use extentdb_base::HobtId;
-use smallvec::SmallVec;
 
 use super::{Body, page::PagePart};
 use crate::log::field::{Field, fixed_part};
@@ -138,9 +137,9 @@ impl<'a> Body<'a> for ModifyRow<'a> {
     fn join(fixed: RowPart, elements: Option<Slices<'a>>) -> Option<Self> {
         let elements = elements?;
         let (key, lock_info, more) = match elements.get(2..)? {
-            [] => (None, None, Slices::new()),
-            [lock_info] => (None, Some(*lock_info), Slices::new()),
-            [key, lock_info, more @ ..] => (Some(*key), Some(*lock_info), more.into()),
+            [] => (None, None, Vec::new()),
+            [lock_info] => (None, Some(*lock_info), Vec::new()),
+            [key, lock_info, more @ ..] => (Some(*key), Some(*lock_info), more.to_vec()),
         };
         Some(ModifyRow { fixed, before: elements.first()?, after: elements.get(1)?, key, lock_info, more })
     }
@@ -179,7 +178,7 @@ impl<'a> Body<'a> for ModifyHeader<'a> {
     fn join(fixed: RowPart, elements: Option<Slices<'a>>) -> Option<Self> {
         let elements = elements?;
         let [before, after, more @ ..] = elements.as_slice() else { return None };
-        Some(ModifyHeader { fixed, before, after, more: more.into() })
+        Some(ModifyHeader { fixed, before, after, more: more.to_vec() })
     }
 
     fn fixed(&self) -> &RowPart {
@@ -219,7 +218,7 @@ pub struct ModifyColumns<'a> {
     /// The fixed part.
     pub fixed: RowPart,
     /// The runs of bytes, in row order.
-    pub chunks: SmallVec<[Chunk<'a>; 2]>,
+    pub chunks: Vec<Chunk<'a>>,
     /// Key of the row.
     pub key: &'a [u8],
     /// Lock information; its bytes are not decoded.
@@ -260,7 +259,7 @@ impl<'a> Body<'a> for ModifyColumns<'a> {
             offsets.extend(chunk.new_offset.to_le_bytes());
             old_lens.extend(chunk.old_len.to_le_bytes());
         }
-        let mut list: ElementList<'_> = SmallVec::new();
+        let mut list = ElementList::new();
         list.push(offsets.into());
         list.push(old_lens.into());
         list.extend([self.key.into(), self.lock_info.into()]);
@@ -292,7 +291,7 @@ impl<'a> Body<'a> for FileHeaderModify<'a> {
     fn join(fixed: RowPart, elements: Option<Slices<'a>>) -> Option<Self> {
         let elements = elements?;
         let [before, after, more @ ..] = elements.as_slice() else { return None };
-        Some(FileHeaderModify { fixed, before, after, more: more.into() })
+        Some(FileHeaderModify { fixed, before, after, more: more.to_vec() })
     }
 
     fn fixed(&self) -> &RowPart {

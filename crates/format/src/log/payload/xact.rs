@@ -39,8 +39,19 @@ fixed_part! {
         0x28 begin_time: LogTime,
         /// Transaction id of the whole server.
         0x30 xact_id: u64,
-        /// The record's own transaction id again (from 2012 on).
-        0x40 own_xact: Option<XactId>,
+        /// The outermost transaction around this one; its own id when it is not nested (from 2012 on).
+        0x40 outermost: Option<XactId>,
+        /// The transaction directly around this one (from 2012 on); zero when it is not nested, and in nested ones
+        /// with status 00100001.
+        0x46 parent: Option<XactId>,
+    }
+}
+
+impl BeginPart {
+    /// The transaction directly around the transaction `own`, which this record begins.
+    pub fn parent_of(&self, own: XactId) -> Option<XactId> {
+        let named = |id: &XactId| *id != XactId::default() && *id != own;
+        self.parent.filter(named).or(self.outermost.filter(named))
     }
 }
 
@@ -197,7 +208,7 @@ impl<'a> Body<'a> for Savepoint<'a> {
     fn join(fixed: SavepointPart, elements: Option<Slices<'a>>) -> Option<Self> {
         let elements = elements?;
         let (name, more) = elements.split_first()?;
-        Some(Savepoint { fixed, name: LogText(name), more: more.into() })
+        Some(Savepoint { fixed, name: LogText(name), more: more.to_vec() })
     }
 
     fn fixed(&self) -> &SavepointPart {

@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use crate::log::field::{Field, write_chunk};
 
 /// Elements of a record, borrowed.
-pub type Slices<'a> = SmallVec<[&'a [u8]; 4]>;
+pub type Slices<'a> = Vec<&'a [u8]>;
 
 /// Elements about to be written.
 pub(crate) type ElementList<'a> = SmallVec<[Cow<'a, [u8]>; 6]>;

@@ -189,7 +189,9 @@ impl<'a> RecordRef<'a> {
             (VariablePart::Unknown, _) if stored - fixed_len < self.format.record_align() => {
                 (Tail::Absent, fixed_len)
             }
-            (VariablePart::Unknown, _) => (Tail::Raw(self.bytes.get(fixed_len..).unwrap_or_default()), stored),
+            (VariablePart::Unknown, _) => {
+                (Tail::Raw(self.bytes.get(fixed_len..).unwrap_or_default()), stored)
+            }
         };
     }
 

@@ -25,6 +25,9 @@ use super::layout::{Span, put, u32_at};
 /// Bytes of tag and length.
 const SECTION_HEADER_BYTES: usize = 8;
 
+/// A file's section with fewer bytes does not even hold the spans of its names.
+const FILE_BYTES_MIN: usize = 56;
+
 /// A section as it lies in the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
@@ -84,7 +87,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Reads an MQCI stream's data. Sections with an unknown tag are passed over.
+    /// Reads an MQCI stream's data. Sections with an unknown tag, and those too short to name a file, are passed over.
     pub fn parse(data: &[u8]) -> (Self, Vec<Fault>) {
         let mut config = Configuration::default();
         let mut faults = Vec::new();
@@ -93,7 +96,13 @@ impl Configuration {
             match &section.tag.0 {
                 b"SCIN" => config.set = config.set.or(Some(SetInfo::parse(section.bytes, &mut faults))),
                 b"SFGI" => config.filegroups.push(FilegroupInfo::parse(section.bytes, &mut faults)),
-                b"SFIN" => config.files.push(FileInfo::parse(section.bytes, &mut faults)),
+                b"SFIN" if section.bytes.len() >= FILE_BYTES_MIN => {
+                    config.files.push(FileInfo::parse(section.bytes, &mut faults));
+                }
+                b"SFIN" => {
+                    let (bytes, needed) = (section.bytes.len(), FILE_BYTES_MIN);
+                    faults.push(Fault::ShortBlock { kind: section.tag, bytes, needed });
+                }
                 _ => {}
             }
         }

@@ -31,11 +31,10 @@ fn index_records_of_the_format_description() {
     builder.fixed(1, &root[1..9]).child(PageId::new(1, 266));
     assert_eq!(builder.to_vec(), root);
 
-    let leaf = *b"\x26\x7f\x01\0\0\x01\0\0\0\x01\0\x17\x0001581\0\0\0\0";
-    let record = Record::parse_index(&leaf[..], 9);
-    assert_eq!(record.fault(), None);
-    let end = record.var(0).unwrap();
-    assert_eq!(&end.bytes[..5], b"01581");
+    let leaf = b"\x26\x7f\x01\0\0\x01\0\0\0\x01\0\x17\x000\01\05\08\01\0";
+    let record = Record::parse_index(leaf, 9);
+    assert_eq!((record.fault(), record.len()), (None, 23));
+    assert_eq!(record.var(0).unwrap().bytes, b"0\01\05\08\01\0");
 }
 
 #[test]

@@ -108,7 +108,8 @@ impl<'a> CiView<'a> {
     pub fn of(page: &'a PageBytes) -> Option<CiView<'a>> {
         let view = PageRef::new(page);
         let slots = view.slot_array_start();
-        let first_record = view.slot_offsets().map(usize::from).filter(|offset| *offset != 0).min().unwrap_or(slots);
+        let first_record =
+            view.slot_offsets().map(usize::from).filter(|offset| *offset != 0).min().unwrap_or(slots);
         let end = first_record.clamp(PAGE_HEADER_BYTES, slots);
         let bytes = page.get(PAGE_HEADER_BYTES..end).unwrap_or_default();
         if view.header().type_flag_bits & TYPE_FLAG_COMPRESSED != 0 {

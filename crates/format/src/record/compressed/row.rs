@@ -374,7 +374,7 @@ impl<'a> CdRecord<'a> {
     #[inline]
     fn code(&self, column: u16) -> u8 {
         let byte = self.bytes.get(usize::from(self.codes_at) + usize::from(column / 2)).copied().unwrap_or(0);
-        if column % 2 == 0 { byte & 0x0f } else { byte >> 4 }
+        if column.is_multiple_of(2) { byte & 0x0f } else { byte >> 4 }
     }
 
     fn raw_end(&self, entry: u16) -> Option<u16> {

@@ -208,7 +208,7 @@ fn pad_owned<'a>(
 
 /// UTF-16 of a text that is compressed when its number of bytes is odd.
 fn text(bytes: &[u8]) -> Result<Cow<'_, [u8]>, CompressedError> {
-    if bytes.len() % 2 == 0 {
+    if bytes.len().is_multiple_of(2) {
         return Ok(Cow::Borrowed(bytes));
     }
     let mut utf16 = Vec::with_capacity(2 * bytes.len());

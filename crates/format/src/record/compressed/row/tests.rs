@@ -5,8 +5,8 @@ use super::*;
 /// The record of a published DBCC PAGE listing ("Pro SQL Server Internals", listing 4-27): ten columns, three long.
 fn published() -> Vec<u8> {
     let start = [
-        0x21, 0x0a, 0x51, 0x40, 0x1a, 0x0b, 0xaa, 0xff, 0xff, 0xff, 0xff, b'a', b'a', b'a', 1, 3, 0, 0xe8, 3, 0xd0, 7,
-        0xda, 7,
+        0x21, 0x0a, 0x51, 0x40, 0x1a, 0x0b, 0xaa, 0xff, 0xff, 0xff, 0xff, b'a', b'a', b'a', 1, 3, 0, 0xe8, 3,
+        0xd0, 7, 0xda, 7,
     ];
     [&start[..], &[b'b'; 1000], &[b'c'; 1000], b"dddddddddd"].concat()
 }
@@ -96,11 +96,7 @@ fn a_stub_and_a_child_page_are_pointers() {
 
 #[test]
 fn pointers_tags_and_extra_values_of_forwarded_rows() {
-    let bytes = [
-        &[0x33, 2, 0xaa, 0x03, 2, 0, 3, 0x80, 5, 0, 1, 2, 3, 4, 5][..],
-        &[7; 14],
-    ]
-    .concat();
+    let bytes = [&[0x33, 2, 0xaa, 0x03, 2, 0, 3, 0x80, 5, 0, 1, 2, 3, 4, 5][..], &[7; 14]].concat();
     let record = CdRecord::parse(&bytes);
     assert_eq!((record.fault(), record.kind(), record.len()), (None, CdKind::Forwarded, bytes.len()));
     assert_eq!(record.column(0), Some(CdColumn::Long { bytes: &[1, 2, 3], complex: true }));

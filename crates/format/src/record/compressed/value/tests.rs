@@ -1,5 +1,5 @@
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_types::{Collation, Datum};
+use extentdb_types::Collation;
 
 use super::*;
 
@@ -38,7 +38,6 @@ fn published_integers() {
 fn published_dates_and_times() {
     let ty = SqlType::DateTime;
     let first = expanded(ty, &[0x7f, 0x2e, 0x46, 0, 0, 0, 0]);
-    assert_eq!(format!("{:?}", Datum::decode(&ty, &first)), format!("{:?}", Datum::decode(&ty, &[0, 0, 0, 0, 0x46, 0x2e, 0xff, 0xff])));
     assert_eq!(first, [0, 0, 0, 0, 0x46, 0x2e, 0xff, 0xff], "1753-01-01");
     assert_eq!(expanded(ty, &[]), [0; 8], "1900-01-01");
     assert_eq!(expanded(ty, &[0x81]), [1, 0, 0, 0, 0, 0, 0, 0], "one tick");
@@ -85,7 +84,9 @@ fn an_odd_number_of_bytes_is_compressed_text_but_not_in_a_max_column() {
 
 #[test]
 fn descriptors_must_go_with_the_type() {
-    let bit = |value: CompressedValue<'static>| value.decompress(&SqlType::Bit).map(|value| value.unwrap().into_owned());
+    let bit = |value: CompressedValue<'static>| {
+        value.decompress(&SqlType::Bit).map(|value| value.unwrap().into_owned())
+    };
     assert_eq!(bit(CompressedValue::BitTrue).unwrap(), [1]);
     assert_eq!(bit(CompressedValue::Bytes((&[]).into())).unwrap(), [0]);
     assert!(bit(CompressedValue::Bytes((&[1]).into())).is_err());

@@ -1,0 +1,478 @@
+//! What one page tells about itself, given who owns it (`checkdb.md` B.3 and the record headers of B.4).
+//!
+//! ```text
+//! read, protection      8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the catalogue
+//! page id               8909 (5256), 8928
+//! owner in the header   2533 for the owner by IAM, 2534 for the one named
+//! version, type         8939; a legal type in the wrong unit: 8938
+//! accounting, links     8939
+//! slots, records        8941, 8942, 8943, 8944; compression information 5274
+//! free bytes            8939
+//! then                  8928 once for a page that failed, and nothing else of it counts
+//! sound pages           8927, 5260, 8914, 2515, 2574; rows and links go to the partial
+//! ```
+//!
+//! What healthy files contain
+//! - Data pages of clustered indexes from SQL Server 2000 carry index id 0: `PageHeader::belongs_to` accepts them.
+//! - Rows shorter than nine bytes count nine on data pages; those of sysfiles1 are rounded up to four.
+//! - PFS fullness is kept for heap and text mix pages only; its ghost bit is a hint and is not compared.
+//! - Pages without any protection bits: (1:7), (1:12), and all that were not written since protection was switched on.
+
+use extentdb_base::size::PAGE_BYTES;
+use extentdb_base::{AllocUnitId, PageId};
+use extentdb_catalog::layout::Compression;
+use extentdb_format::PageBytes;
+use extentdb_format::allocation::pfs::{Fullness, PfsByte};
+use extentdb_format::page::checksum::{Protection, restore_torn, verify};
+use extentdb_format::page::header::FLAG_VERSION_INFO;
+use extentdb_format::page::{PageHeader, PageRef, PageType};
+use extentdb_format::record::compressed::{CiFault, CiView};
+use extentdb_messages::Arg;
+
+use crate::finding::{Finding, Place, UMBRELLA, page_arg};
+use crate::options::Options;
+use crate::partial::{BadPage, ChildFact, PageFact, Partial, keep_first};
+use crate::plan::Plan;
+use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
+
+mod header;
+mod records;
+mod rules;
+
+use header::{FailedTest, READ_FAILED, test_accounting, test_free_count, test_kind};
+use records::{Body, Scratch, Trouble, crack, diagnose};
+use rules::Rules;
+
+/// Who a page is audited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Subject {
+    /// The owner by the allocation maps.
+    Owned(UnitIndex),
+    /// Nobody that the maps know: whoever the page's header names.
+    Unowned,
+}
+
+/// A page with all that is known about it beforehand.
+#[derive(Clone, Copy)]
+struct Context<'p> {
+    id: PageId,
+    unit: Option<(UnitIndex, &'p Unit)>,
+    /// The unit by the header, for pages whose unit is not in the catalogue.
+    named: AllocUnitId,
+    /// The page takes part in the links of its unit.
+    is_owned: bool,
+    state: Option<PfsByte>,
+}
+
+impl Context<'_> {
+    fn place(&self) -> Place {
+        Place { owner: self.unit.map(|(_, unit)| unit.owner), ..Place::page(self.id) }
+    }
+
+    fn args(&self) -> [Arg<'static>; 5] {
+        self.unit.map_or_else(|| unknown_args(self.named), |(_, unit)| unit.args())
+    }
+}
+
+/// Audits pages, one after the other, into one partial.
+pub(crate) struct Auditor<'p> {
+    plan: &'p Plan,
+    physical_only: bool,
+    pub(crate) partial: Partial,
+    scratch: Scratch,
+    /// A page whose displaced bits are put back; taken while it is in use.
+    restored: Option<Box<PageBytes>>,
+}
+
+impl<'p> Auditor<'p> {
+    pub(crate) fn new(plan: &'p Plan, options: &Options) -> Self {
+        Auditor {
+            plan,
+            physical_only: options.physical_only,
+            partial: Partial::new(plan.units.len(), options.max_errors),
+            scratch: Scratch::default(),
+            restored: None,
+        }
+    }
+
+    /// A page that could not be read.
+    pub(crate) fn unreadable(&mut self, id: PageId, subject: Subject) {
+        let named = AllocUnitId(0);
+        let unit = self.unit_of(subject, named, false);
+        let context = Context { id, unit, named, is_owned: subject != Subject::Unowned, state: None };
+        self.fail_header(&context, READ_FAILED);
+    }
+
+    /// Audits a page as it was read. `state` is its PFS byte, when that is known.
+    #[inline]
+    pub(crate) fn page(&mut self, id: PageId, subject: Subject, state: Option<PfsByte>, page: &PageBytes) {
+        let protection = verify(page);
+        let header = PageHeader::of(page);
+        let named = header.alloc_unit();
+        let unit = self.unit_of(subject, named, header.kind() == PageType::Data);
+        let context = Context { id, unit, named, is_owned: subject != Subject::Unowned, state };
+        if !protection.is_intact() {
+            return self.fail_header(&context, READ_FAILED);
+        }
+        match protection {
+            Protection::Torn { .. } => {
+                let mut restored = self.restored.take().unwrap_or_else(|| Box::new([0; PAGE_BYTES]));
+                *restored = *page;
+                restore_torn(&mut restored);
+                self.restored_page(&context, &restored);
+                self.restored = Some(restored);
+            }
+            Protection::None => {
+                self.partial.unprotected += 1;
+                self.restored_page(&context, page);
+            }
+            Protection::Checksum { .. } => self.restored_page(&context, page),
+        }
+    }
+
+    fn unit_of(&self, subject: Subject, named: AllocUnitId, is_data: bool) -> Option<(UnitIndex, &'p Unit)> {
+        let index = match subject {
+            Subject::Owned(index) => Some(index),
+            Subject::Unowned => self.plan.units.of_header(named, is_data),
+        }?;
+        Some((index, self.plan.units.get(index)?))
+    }
+
+    /// A page with its displaced bits in their places.
+    #[inline]
+    fn restored_page(&mut self, context: &Context<'p>, page: &PageBytes) {
+        let header = PageHeader::of(page);
+        if header.page_id() != context.id {
+            return self.fail_page_id(context, header);
+        }
+        if let (Some((_, unit)), true) = (context.unit, context.is_owned)
+            && !header.belongs_to(unit.id())
+        {
+            return self.report_foreign(context, header);
+        }
+        let structure = context.unit.map(|(_, unit)| unit.structure);
+        if let Some(test) = test_kind(header) {
+            return self.fail_header(context, test);
+        }
+        if structure == Some(Structure::Other) {
+            return self.accept_unknown(context, header);
+        }
+        let Some(rules) = Rules::of(header, context.unit.map(|(_, unit)| unit)) else {
+            return self.fail_type(context, header);
+        };
+        if let Some(test) = test_accounting(header, structure) {
+            return self.fail_header(context, test);
+        }
+        self.body(context, PageRef::new(page), &rules);
+    }
+
+    /// Slots and records, and what follows from them.
+    #[inline]
+    fn body(&mut self, context: &Context<'p>, view: PageRef<'_>, rules: &Rules) {
+        let header = view.header();
+        let children_before = self.partial.children.len();
+        let children = &mut self.partial.children;
+        let id = context.id;
+        let has_parents = context.is_owned && !rules.is_compressed;
+        let cracked = crack(view, rules, &mut self.scratch, |slot, child| {
+            if has_parents {
+                children.push(ChildFact {
+                    parent: id.page,
+                    child: child.page,
+                    parent_file: id.file.0,
+                    child_file: child.file.0,
+                    slot,
+                });
+            }
+        });
+        let information = if rules.is_compressed { CiView::of(view.bytes()) } else { None };
+        let failed_test = match (&cracked, information.and_then(|information| information.fault())) {
+            (_, Some(fault)) => Err(Some(fault)),
+            (None, None) => Err(None),
+            (Some(body), None) if !body.is_compressed && information.is_none() => Ok(test_free_count(header, body.used)),
+            (Some(_), None) => Ok(None),
+        };
+        match (failed_test, cracked) {
+            (Ok(None), Some(body)) => self.accept(context, view, rules, body),
+            (outcome, _) => {
+                self.partial.children.truncate(children_before);
+                self.fail_body(context, view, rules, outcome);
+            }
+        }
+    }
+
+    /// A sound page: its facts, and what it contradicts elsewhere.
+    #[inline]
+    fn accept(&mut self, context: &Context<'p>, view: PageRef<'_>, rules: &Rules, body: Body) {
+        let header = view.header();
+        self.compare_age(context, header);
+        let Some((index, unit)) = context.unit else { return };
+        self.partial.pages_compressed += u64::from(rules.is_compressed);
+        if !context.is_owned {
+            return;
+        }
+        if let Some(counts) = self.partial.count(index) {
+            counts.pages += 1;
+            counts.leaf_pages += u64::from(rules.is_leaf);
+            counts.rows += if rules.is_leaf { u64::from(body.rows) } else { 0 };
+        }
+        if unit.structure.is_tree() {
+            self.partial.pages.push(page_fact(context.id, index, header, rules.is_leaf));
+            if header.slot_count.get() == 0 && !rules.is_leaf {
+                self.report(2574, context.place(), [page_arg(context.id)], context.args(), [header.level.into()]);
+            }
+        } else {
+            self.compare_fullness(context, header);
+        }
+        if !self.physical_only {
+            self.compare_flags(context, header, &body);
+        }
+    }
+
+    /// A page of a structure this program does not know.
+    fn accept_unknown(&mut self, context: &Context<'p>, header: &PageHeader) {
+        self.compare_age(context, header);
+        if let Some((index, _)) = context.unit
+            && let Some(counts) = self.partial.count(index)
+        {
+            counts.pages += 1;
+        }
+    }
+
+    /// 8927, 5260: not part of PHYSICAL_ONLY.
+    #[inline]
+    fn compare_flags(&mut self, context: &Context<'p>, header: &PageHeader, body: &Body) {
+        let ghosts = u32::from(header.ghost_count.get());
+        if ghosts != body.ghosts {
+            let args = [ghosts.into(), body.ghosts.into(), page_arg(context.id)];
+            self.report(8927, context.place().at(58), context.args(), args, []);
+        }
+        if body.is_versioned && header.flag_bits.get() & FLAG_VERSION_INFO == 0 {
+            self.report(5260, context.place().at(4), context.args(), [page_arg(context.id)], []);
+        }
+    }
+
+    /// 8914, for pages whose fullness PFS keeps.
+    #[inline]
+    fn compare_fullness(&mut self, context: &Context<'p>, header: &PageHeader) {
+        let Some(state) = context.state else { return };
+        if !matches!(header.kind(), PageType::Data | PageType::TextMix) {
+            return;
+        }
+        let expected = Fullness::of_free_bytes(header.free_bytes.get());
+        if state.fullness() != Some(expected) {
+            let expected = state.with_fullness(expected).to_string();
+            let values = [expected.into(), state.to_string().into()];
+            self.report(8914, context.place(), [page_arg(context.id)], context.args(), values);
+        }
+    }
+
+    /// 2515, and how many pages are newer than the last checkpoint.
+    #[inline]
+    fn compare_age(&mut self, context: &Context<'p>, header: &PageHeader) {
+        let lsn = header.lsn();
+        let id = context.id;
+        if self.plan.checkpoint.is_some_and(|checkpoint| lsn > checkpoint)
+            && self.partial.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page)
+        {
+            let checkpoint = self.plan.checkpoint.unwrap_or_default();
+            let than = ["the last checkpoint".into(), checkpoint.to_string().into()];
+            let args: Vec<Arg<'_>> = [page_arg(id)]
+                .into_iter()
+                .chain(context.args())
+                .chain([lsn.to_string().into()])
+                .chain(than)
+                .collect();
+            keep_first(&mut self.partial.newer, Some(Finding::new(59002, context.place(), &args)));
+        }
+        let Some(base) = self.plan.diff_base.get(&id.file) else { return };
+        if lsn > *base
+            && self.plan.maps_of(id.file).and_then(|maps| maps.is_changed(id.page / 8)) == Some(false)
+            && self.partial.diff_missed.as_ref().is_none_or(|missed| Some(id) < missed.place.page)
+        {
+            let args: Vec<Arg<'_>> = [page_arg(id)].into_iter().chain(context.args()).collect();
+            keep_first(&mut self.partial.diff_missed, Some(Finding::new(2515, context.place(), &args)));
+        }
+    }
+}
+
+fn page_fact(id: PageId, unit: UnitIndex, header: &PageHeader, is_leaf: bool) -> PageFact {
+    let (prev, next) = (header.prev(), header.next());
+    PageFact {
+        page: id.page,
+        prev: prev.page,
+        next: next.page,
+        unit,
+        file: id.file.0,
+        prev_file: prev.file.0,
+        next_file: next.file.0,
+        level: header.level,
+        is_leaf,
+    }
+}
+
+/// What is reported for pages that fail.
+impl<'p> Auditor<'p> {
+    /// A finding; the arguments are given in up to three groups, as the templates have them.
+    #[cold]
+    fn report<const A: usize, const B: usize, const C: usize>(
+        &mut self,
+        error: u32,
+        place: Place,
+        first: [Arg<'_>; A],
+        second: [Arg<'_>; B],
+        third: [Arg<'_>; C],
+    ) {
+        let args: Vec<Arg<'_>> = first.into_iter().chain(second).chain(third).collect();
+        self.partial.findings.push(Finding::new(error, place, &args));
+    }
+
+    /// 8928: the page takes no further part.
+    fn give_up(&mut self, context: &Context<'p>, error: u32) {
+        let Context { id, unit, .. } = *context;
+        self.partial.bad.push(BadPage { page: id, unit: unit.map(|(index, _)| index), error });
+        if unit.is_some() {
+            self.report(UMBRELLA, context.place(), context.args(), [page_arg(id)], []);
+        }
+    }
+
+    #[cold]
+    fn fail_header(&mut self, context: &Context<'p>, test: FailedTest) {
+        let (found, expected) = test.values;
+        let values = [test.text.into(), found.into(), expected.into()];
+        let page = page_arg(context.id);
+        let (error, args): (u32, Vec<Arg<'_>>) = match context.unit {
+            Some(_) => (8939, context.args().into_iter().chain([page]).chain(values).collect()),
+            None => (5233, [context.named.0.into(), page].into_iter().chain(values).collect()),
+        };
+        let place = context.place().at(test.offset);
+        self.partial.findings.push(Finding::new(error, place, &args).state(test.state));
+        self.give_up(context, error);
+    }
+
+    /// 8909, or 5256 for a unit that the catalogue does not know. The page belongs to nobody: what its header says is not
+    /// about this place.
+    #[cold]
+    fn fail_page_id(&mut self, context: &Context<'p>, header: &PageHeader) {
+        let (id, found, named) = (context.id, header.page_id(), header.alloc_unit());
+        let place = Place::page(id).at(32);
+        let is_listed = named.0 == 0 || self.plan.units.of_header(named, true).is_some();
+        let error = if is_listed { 8909 } else { 5256 };
+        let pages = [page_arg(id), page_arg(found)];
+        if is_listed {
+            self.report(error, place, unknown_args(named), pages, []);
+        } else {
+            self.report(error, place, [named.0.into()], pages, []);
+        }
+        self.give_up(context, error);
+    }
+
+    /// 8938.
+    #[cold]
+    fn fail_type(&mut self, context: &Context<'p>, header: &PageHeader) {
+        let kind = [header.page_type.into()];
+        self.report(8938, context.place().at(1), [page_arg(context.id)], context.args(), kind);
+        self.give_up(context, 8938);
+    }
+
+    /// 2533 for the owner by the maps, 2534 for the one that the header names.
+    #[cold]
+    fn report_foreign(&mut self, context: &Context<'p>, header: &PageHeader) {
+        let named = self.plan.units.of_header(header.alloc_unit(), header.kind() == PageType::Data);
+        let Context { id, unit, .. } = *context;
+        self.partial.bad.push(BadPage { page: id, unit: unit.map(|(index, _)| index), error: 2533 });
+        self.not_seen(context);
+        if let Some(named) = named.and_then(|named| self.plan.units.get(named)) {
+            self.report(2534, Place::page(id).owned_by(named.owner), [page_arg(id)], named.args(), []);
+        }
+    }
+
+    fn not_seen(&mut self, context: &Context<'p>) {
+        self.report(2533, context.place(), [page_arg(context.id)], context.args(), []);
+    }
+
+    /// 2533 for a unit that claims a page which its header gives to another claimant.
+    #[cold]
+    pub(crate) fn report_not_seen(&mut self, id: PageId, index: UnitIndex) {
+        let unit = self.plan.units.get(index).map(|unit| (index, unit));
+        let named = AllocUnitId(0);
+        self.not_seen(&Context { id, unit, named, is_owned: true, state: None });
+    }
+
+    #[cold]
+    fn fail_body(
+        &mut self,
+        context: &Context<'p>,
+        view: PageRef<'_>,
+        rules: &Rules,
+        outcome: Result<Option<FailedTest>, Option<CiFault>>,
+    ) {
+        match outcome {
+            Ok(Some(test)) => return self.fail_header(context, test),
+            Err(Some(fault)) => {
+                self.report_compression(context, &fault);
+                return self.give_up(context, 5274);
+            }
+            Ok(None) | Err(None) => {}
+        }
+        let troubles = diagnose(view, rules);
+        debug_assert!(!troubles.is_empty(), "page {} was refused without a reason", context.id);
+        let mut error = 8944;
+        for trouble in &troubles {
+            error = self.report_trouble(context, trouble);
+        }
+        self.give_up(context, error);
+    }
+
+    fn report_compression(&mut self, context: &Context<'p>, fault: &CiFault) {
+        let text = match fault {
+            CiFault::Anchor(_) | CiFault::AnchorLength { .. } => "Anchor record",
+            CiFault::DictionaryArray { .. } | CiFault::DictionaryEntry { .. } => "Dictionary",
+            _ => "CI header",
+        };
+        let test = format!("{fault:?}");
+        let values = [text.into(), test.into(), 0.into(), 0.into()];
+        self.report(5274, context.place().at(96), context.args(), [page_arg(context.id)], values);
+    }
+
+    /// Reports a fault of a slot or record; its number.
+    fn report_trouble(&mut self, context: &Context<'p>, trouble: &Trouble) -> u32 {
+        let (args, page) = (context.args(), page_arg(context.id));
+        let place = context.place();
+        let slot_at = |slot: u16| PAGE_BYTES - 2 - 2 * usize::from(slot);
+        match *trouble {
+            Trouble::Offset { slot, offset } => {
+                let test = "sorted [i].offset >= PAGEHEADSIZE".into();
+                let values = [page, test, slot.into(), offset.into()];
+                self.report(8941, place.slot(slot).at(slot_at(slot)), args, values, []);
+                8941
+            }
+            Trouble::Overlap { slot, offset } => {
+                let values = [page, "sorted[i].offset >= max".into(), slot.into(), offset.into()];
+                self.report(8942, place.slot(slot).at(slot_at(slot)), args, values, []);
+                8942
+            }
+            Trouble::IntoFreeSpace { slot, end } => {
+                let test = "max <= m_freeData".into();
+                let end = i64::try_from(end).unwrap_or(i64::MAX);
+                self.report(8943, place.slot(slot).at(30), args, [page, test, slot.into(), end.into()], []);
+                8943
+            }
+            Trouble::Record { slot, offset, test } => {
+                let PageId { file, page } = context.id;
+                let (found, limit) = test.values;
+                let values: [Arg<'_>; 6] =
+                    [file.0.into(), page.into(), slot.into(), test.text.into(), found.into(), limit.into()];
+                let args: Vec<Arg<'_>> = args.into_iter().chain(values).collect();
+                let place = place.slot(slot).at(usize::from(offset));
+                self.partial.findings.push(Finding::new(8944, place, &args).state(test.state));
+                8944
+            }
+        }
+    }
+}
+
+/// True for units whose parents cannot be told: the form of child pointers in compressed records is not certain.
+pub(crate) fn has_unverified_parents(unit: &Unit) -> bool {
+    unit.compression != Compression::None
+}

@@ -1,0 +1,86 @@
+//! Tests of the page header (`checkdb.md` B.3.1). The text of a test goes into 8939 and 5233.
+
+use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_BYTES, PAGE_HEADER_BYTES};
+use extentdb_format::page::PageHeader;
+use extentdb_format::page::header::HEADER_VERSION;
+
+use crate::unit::Structure;
+
+/// A test that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct FailedTest {
+    pub(super) text: &'static str,
+    pub(super) values: (i64, i64),
+    pub(super) state: u8,
+    /// Offset of the field.
+    pub(super) offset: usize,
+}
+
+/// The read itself failed: checksum, torn page, operating system.
+pub(super) const READ_FAILED: FailedTest =
+    FailedTest { text: "IS_OFF (BUF_IOERR, pBUF->bstat)", values: (133_129, -4), state: 98, offset: 0 };
+/// Last type DBCC knows.
+const LAST_TYPE: u8 = 20;
+
+fn failed(text: &'static str, found: impl Into<i64>, expected: impl Into<i64>, state: u8, offset: usize) -> FailedTest {
+    FailedTest { text, values: (found.into(), expected.into()), state, offset }
+}
+
+/// Version and type: without these, nothing else of the page can be read.
+#[inline]
+pub(super) fn test_kind(header: &PageHeader) -> Option<FailedTest> {
+    let (version, kind) = (header.header_version, header.page_type);
+    if version != HEADER_VERSION {
+        return Some(failed("m_headerVersion == HEADER_7_0", version, HEADER_VERSION, 5, 0));
+    }
+    if kind > LAST_TYPE || (kind == 0 && header.level != 0) {
+        let text = "(m_type >= DATA_PAGE && m_type <= UNDOFILE_HEADER_PAGE) || (m_type == UNKNOWN_PAGE && level == BASIC_HEADER)";
+        return Some(failed(text, kind, kind, 6, 1));
+    }
+    None
+}
+
+/// The accounting of the slot array and the links.
+#[inline]
+pub(super) fn test_accounting(header: &PageHeader, structure: Option<Structure>) -> Option<FailedTest> {
+    let (slots, free_offset) = (header.slot_count.get(), header.free_offset.get());
+    let limit = PAGE_BYTES as i64 - 2 * i64::from(slots);
+    if usize::from(free_offset) < PAGE_HEADER_BYTES || i64::from(free_offset) > limit {
+        let text = "m_freeData >= PAGEHEADSIZE && m_freeData <= (UINT)PAGESIZE - m_slotCnt * sizeof (Slot)";
+        return Some(failed(text, free_offset, limit, 7, 30));
+    }
+    let (free, most) = (header.free_bytes.get(), PAGE_BODY_BYTES as i64);
+    if i64::from(free) > most {
+        return Some(failed("m_freeCnt <= PAGESIZE - PAGEHEADSIZE", free, most, 8, 28));
+    }
+    let ghosts = header.ghost_count.get();
+    if ghosts > slots {
+        return Some(failed("m_ghostRecCnt <= m_slotCnt", ghosts, slots, 9, 58));
+    }
+    if matches!(structure, Some(Structure::Heap | Structure::Text)) {
+        return test_unlinked(header);
+    }
+    None
+}
+
+/// Pages of heaps and text pages have level 0 and no neighbours.
+fn test_unlinked(header: &PageHeader) -> Option<FailedTest> {
+    if header.level != 0 {
+        return Some(failed("m_level == 0", header.level, 0, 10, 3));
+    }
+    for (link, offset) in [(header.prev(), 8), (header.next(), 16)] {
+        if !link.is_none() {
+            let text = if offset == 8 { "m_prevPage == NULL" } else { "m_nextPage == NULL" };
+            return Some(failed(text, link.page, 0, 11, offset));
+        }
+    }
+    None
+}
+
+/// `m_freeCnt` must be what records and slots leave.
+pub(super) fn test_free_count(header: &PageHeader, used: usize) -> Option<FailedTest> {
+    let slots = 2 * i64::from(header.slot_count.get());
+    let expected = PAGE_BODY_BYTES as i64 - used as i64 - slots;
+    let found = i64::from(header.free_bytes.get());
+    (found != expected).then(|| failed("m_freeCnt == free bytes of the page", found, expected, 12, 28))
+}

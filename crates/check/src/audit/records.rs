@@ -1,0 +1,346 @@
+//! Slots and records of a page: the fast way through a sound page, and the slow one that names what is wrong.
+//!
+//! ```text
+//! crack      one loop: every slot leads to a record that adds up, ends before the free space and does not overlap another
+//!            records in ascending order of offset: each begins where the one before ended, or later
+//!            otherwise: one bit per byte of the page that is taken
+//! diagnose   the same tests, one finding per fault
+//! ```
+//!
+//! Invariant: `crack` fails exactly when `diagnose` finds something, or when `m_freeCnt` is not what the records leave.
+
+use extentdb_base::PageId;
+use extentdb_base::size::PAGE_HEADER_BYTES;
+use extentdb_format::page::PageRef;
+use extentdb_format::record::compressed::CdRecord;
+use extentdb_format::record::lob::{LobFault, LobRecord};
+use extentdb_format::record::status::{HAS_VERSION_TAG, RESERVED_BITS};
+use extentdb_format::record::{Record, RecordFault, RecordKind};
+
+use super::rules::{Form, Rules};
+
+/// A record on a data page takes at least as much as a forwarding stub.
+const DATA_FOOTPRINT_MIN: usize = 9;
+/// Bit 0 of a record's first byte: the compressed form.
+const IS_COMPRESSED: u8 = 0x01;
+/// Faults of one page that are named; more would say the same.
+const TROUBLES_MAX: usize = 4;
+
+/// Where a record lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    slot: u16,
+    start: u16,
+    end: u16,
+}
+
+/// What a sound page holds.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Body {
+    pub(super) rows: u32,
+    pub(super) ghosts: u32,
+    /// Bytes that records take.
+    pub(super) used: usize,
+    pub(super) is_versioned: bool,
+    /// Some record is compressed: `used` then means nothing.
+    pub(super) is_compressed: bool,
+}
+
+/// One record, read just so far that its length and kind are known.
+struct Measured {
+    len: usize,
+    kind: RecordKind,
+    is_versioned: bool,
+    is_compressed: bool,
+    child: Option<PageId>,
+    trouble: Option<Test>,
+}
+
+/// A test of a record that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Test {
+    pub(super) text: &'static str,
+    pub(super) values: (i64, i64),
+    pub(super) state: u8,
+}
+
+/// What is wrong with a slot or its record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Trouble {
+    /// 8941
+    Offset { slot: u16, offset: u16 },
+    /// 8942
+    Overlap { slot: u16, offset: u16 },
+    /// 8943
+    IntoFreeSpace { slot: u16, end: usize },
+    /// 8944
+    Record { slot: u16, offset: u16, test: Test },
+}
+
+/// Memory that is used for one page after the other.
+#[derive(Default)]
+pub(super) struct Scratch {
+    spans: Vec<Span>,
+    taken: Taken,
+}
+
+/// One bit per byte of a page.
+struct Taken([u64; 128]);
+
+impl Default for Taken {
+    fn default() -> Self {
+        Taken([0; 128])
+    }
+}
+
+impl Taken {
+    /// Takes the bytes from `start` to before `end`; false when one of them is taken already.
+    fn take(&mut self, start: u16, end: u16) -> bool {
+        let (mut at, end) = (usize::from(start), usize::from(end));
+        let mut is_new = true;
+        while at < end {
+            let bits = (end - at).min(64 - at % 64);
+            let mask = (u64::MAX >> (64 - bits)) << (at % 64);
+            let Some(word) = self.0.get_mut(at / 64) else { return false };
+            is_new &= *word & mask == 0;
+            *word |= mask;
+            at += bits;
+        }
+        is_new
+    }
+}
+
+/// Goes through all records. `None` when something is wrong. `child` is called for every pointer of a non-leaf page.
+#[inline]
+pub(super) fn crack(
+    view: PageRef<'_>,
+    rules: &Rules,
+    scratch: &mut Scratch,
+    mut child: impl FnMut(u16, PageId),
+) -> Option<Body> {
+    let header = view.header();
+    // Nothing may reach into the free space behind the last record.
+    let body = view.bytes().get(..usize::from(header.free_offset.get()))?;
+    let pminlen = header.fixed_len.get();
+    let mut found = Body::default();
+    let mut is_ascending = true;
+    let mut end_before = PAGE_HEADER_BYTES;
+    scratch.spans.clear();
+    for (slot, offset) in (0u16..).zip(view.slot_offsets()) {
+        if offset == 0 {
+            if rules.may_have_empty_slots {
+                continue;
+            }
+            return None;
+        }
+        let start = usize::from(offset);
+        if start < PAGE_HEADER_BYTES {
+            return None;
+        }
+        let extent = measure(body.get(start..)?, rules, pminlen);
+        if extent.trouble.is_some() {
+            return None;
+        }
+        let end = start + extent.len;
+        is_ascending &= start >= end_before;
+        end_before = end;
+        scratch.spans.push(Span { slot, start: offset, end: end as u16 });
+        found.used += footprint(extent.len, rules);
+        found.is_versioned |= extent.is_versioned;
+        found.is_compressed |= extent.is_compressed;
+        found.ghosts += u32::from(extent.kind.is_ghost());
+        found.rows += u32::from(is_row(extent.kind));
+        if let Some(page) = extent.child {
+            child(slot, page);
+        }
+    }
+    if is_ascending {
+        return Some(found);
+    }
+    scratch.taken = Taken::default();
+    let taken = &mut scratch.taken;
+    scratch.spans.iter().all(|span| taken.take(span.start, span.end)).then_some(found)
+}
+
+fn is_row(kind: RecordKind) -> bool {
+    matches!(kind, RecordKind::Primary | RecordKind::Forwarded | RecordKind::Index)
+}
+
+#[inline]
+fn footprint(len: usize, rules: &Rules) -> usize {
+    match rules.form {
+        Form::Data => len.max(DATA_FOOTPRINT_MIN).next_multiple_of(rules.alignment),
+        Form::Index | Form::Text => len,
+    }
+}
+
+/// Length and kind of the record at the start of `bytes`, which end where records must end.
+#[inline]
+fn measure(bytes: &[u8], rules: &Rules, pminlen: u16) -> Measured {
+    match rules.form {
+        Form::Text => measure_text(bytes),
+        _ if rules.is_compressed && bytes.first().is_some_and(|status| status & IS_COMPRESSED != 0) => {
+            measure_compressed(bytes, rules)
+        }
+        Form::Data => measure_row(Record::parse_data(bytes), rules),
+        Form::Index => measure_row(Record::parse_index(bytes, pminlen), rules),
+    }
+}
+
+#[inline]
+fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
+    let (status, kind) = (record.status_a(), record.kind());
+    let is_wrong = record.fault().is_some()
+        || status & RESERVED_BITS != 0
+        || !rules.kinds.has(kind)
+        || record.column_count() > rules.columns_max
+        || (record.fixed_end() < usize::from(rules.fixed_end_min) && kind != RecordKind::ForwardingStub);
+    Measured {
+        len: record.len(),
+        kind,
+        is_versioned: status & HAS_VERSION_TAG != 0,
+        is_compressed: false,
+        child: if rules.form == Form::Index && !rules.is_leaf { record.child() } else { None },
+        trouble: if is_wrong { row_trouble(&record, rules) } else { None },
+    }
+}
+
+/// Names the first test that a row fails.
+#[cold]
+fn row_trouble(record: &Record<'_>, rules: &Rules) -> Option<Test> {
+    let (status, kind) = (record.status_a(), record.kind());
+    if status & RESERVED_BITS != 0 {
+        return Some(Test { text: "reserved bits of the record's tag are 0", values: (status.into(), 0), state: 1 });
+    }
+    if !rules.kinds.has(kind) {
+        return Some(Test { text: "record type is legal on this page", values: (kind as i64, status.into()), state: 2 });
+    }
+    if let Some(fault) = record.fault() {
+        return Some(fault_test(fault));
+    }
+    if record.column_count() > rules.columns_max {
+        let values = (record.column_count().into(), rules.columns_max.into());
+        return Some(Test { text: "columns of the record <= columns of the rowset", values, state: 3 });
+    }
+    let values = (record.fixed_end() as i64, rules.fixed_end_min.into());
+    Some(Test { text: "fixed length of the record >= pminlen", values, state: 4 })
+}
+
+fn fault_test(fault: RecordFault) -> Test {
+    let (text, found, limit, state) = match fault {
+        RecordFault::Header { limit } => ("sizeof (record header) <= (nextRec - pRec)", 4, limit, 5),
+        RecordFault::FixedEnd { fixed_end, limit } => ("fixed length <= (nextRec - pRec)", fixed_end, limit, 6),
+        RecordFault::NullBitmap { end, limit } => ("end of null bitmap <= (nextRec - pRec)", end, limit, 7),
+        RecordFault::OffsetArray { end, limit } => {
+            ("ColumnOffsets + (int)sizeof (COLOFF) <= (nextRec - pRec)", end, limit, 8)
+        }
+        RecordFault::EndOffset { end, limit, .. } => ("ColumnOffsets <= (nextRec - pRec)", end, limit, 9),
+        RecordFault::VersionTag { end, limit } => ("end of versioning tag <= (nextRec - pRec)", end, limit, 10),
+    };
+    Test { text, values: (found as i64, limit as i64), state }
+}
+
+#[cold]
+fn measure_compressed(bytes: &[u8], rules: &Rules) -> Measured {
+    use extentdb_format::record::compressed::CdKind;
+    let record = CdRecord::parse(bytes);
+    let kind = match record.kind() {
+        CdKind::Primary => RecordKind::Primary,
+        CdKind::Forwarded => RecordKind::Forwarded,
+        CdKind::ForwardingStub => RecordKind::ForwardingStub,
+        CdKind::Index => RecordKind::Index,
+        CdKind::GhostIndex => RecordKind::GhostIndex,
+        CdKind::GhostEmpty | CdKind::GhostData | CdKind::GhostForwarded => RecordKind::GhostData,
+    };
+    let is_wrong = record.fault().is_some();
+    let test = Test { text: "compressed record adds up", values: (record.header().into(), record.len() as i64), state: 11 };
+    Measured {
+        len: record.len(),
+        kind,
+        is_versioned: false,
+        is_compressed: true,
+        child: if rules.form == Form::Index && !rules.is_leaf { record.child() } else { None },
+        trouble: is_wrong.then_some(test),
+    }
+}
+
+/// A record of a text page. Its kind and its links belong to the logical checks.
+fn measure_text(bytes: &[u8]) -> Measured {
+    let record = LobRecord::parse(bytes);
+    let status = bytes.first().copied().unwrap_or(0);
+    let kind = RecordKind::of(status);
+    let mut len = record.len();
+    let trouble = match record.fault() {
+        // A deleted fragment keeps its length.
+        Some(LobFault::Status(_)) if kind.is_ghost() => {
+            len = bytes.get(2..4).and_then(|b| b.first_chunk()).map_or(0, |b| usize::from(u16::from_le_bytes(*b)));
+            let is_too_long = len > bytes.len() || len < 4;
+            is_too_long.then(|| fault_test(RecordFault::FixedEnd { fixed_end: len, limit: bytes.len() }))
+        }
+        Some(LobFault::Status(status)) => {
+            Some(Test { text: "record type is legal on this page", values: (kind as i64, status.into()), state: 2 })
+        }
+        Some(LobFault::Length { len, limit }) => {
+            Some(fault_test(RecordFault::FixedEnd { fixed_end: len, limit }))
+        }
+        Some(LobFault::Kind(_) | LobFault::Content { .. }) | None => None,
+    };
+    Measured { len, kind, is_versioned: false, is_compressed: false, child: None, trouble }
+}
+
+/// Names what is wrong with slots and records of a page that [`crack`] refused.
+#[cold]
+pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<Trouble> {
+    let header = view.header();
+    let free_offset = usize::from(header.free_offset.get());
+    let pminlen = header.fixed_len.get();
+    let body = view.bytes().get(..view.slot_array_start()).unwrap_or_default();
+    let mut troubles = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
+    for (slot, offset) in (0u16..).zip(view.slot_offsets()) {
+        let start = usize::from(offset);
+        let is_legal = start >= PAGE_HEADER_BYTES && start < body.len();
+        if offset == 0 && rules.may_have_empty_slots {
+            continue;
+        }
+        if !is_legal {
+            troubles.push(Trouble::Offset { slot, offset });
+            continue;
+        }
+        let extent = measure(body.get(start..).unwrap_or_default(), rules, pminlen);
+        match extent.trouble {
+            Some(test) => troubles.push(Trouble::Record { slot, offset, test }),
+            None => spans.push(Span { slot, start: offset, end: (start + extent.len) as u16 }),
+        }
+    }
+    spans.sort_unstable_by_key(|span| (span.start, span.slot));
+    find_overlaps(&spans, &mut troubles);
+    for span in spans.iter().filter(|span| usize::from(span.end) > free_offset) {
+        if !troubles.iter().any(|trouble| matches!(trouble, Trouble::Record { slot, .. } if *slot == span.slot)) {
+            troubles.push(Trouble::IntoFreeSpace { slot: span.slot, end: usize::from(span.end) });
+        }
+    }
+    troubles.truncate(TROUBLES_MAX);
+    troubles
+}
+
+/// Records that begin before the one before them ends. When the earlier one begins at another place, it is its length that
+/// reaches too far: the test of the end offsets against the next record.
+fn find_overlaps(spans: &[Span], troubles: &mut Vec<Trouble>) {
+    let mut longest: Option<Span> = None;
+    for span in spans {
+        if let Some(before) = longest.filter(|before| span.start < before.end) {
+            troubles.push(if span.start == before.start {
+                Trouble::Overlap { slot: span.slot.max(before.slot), offset: span.start }
+            } else {
+                let limit = usize::from(span.start - before.start);
+                let end = usize::from(before.end - before.start);
+                let test = fault_test(RecordFault::EndOffset { column: 0, end, start: 0, limit });
+                Trouble::Record { slot: before.slot, offset: before.start, test }
+            });
+        }
+        if longest.is_none_or(|before| span.end > before.end) {
+            longest = Some(*span);
+        }
+    }
+}

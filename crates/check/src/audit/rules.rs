@@ -1,0 +1,122 @@
+//! What may stand on a page, by the structure it belongs to.
+
+use extentdb_base::AllocUnitId;
+use extentdb_format::page::{PageHeader, PageType};
+use extentdb_format::record::RecordKind;
+
+use crate::unit::{Structure, Unit};
+
+/// Kinds of records, as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Kinds(u8);
+
+impl Kinds {
+    const fn of(kinds: &[RecordKind]) -> Kinds {
+        let mut bits = 0;
+        let mut rest = kinds;
+        while let [kind, others @ ..] = rest {
+            bits |= 1 << (*kind as u8);
+            rest = others;
+        }
+        Kinds(bits)
+    }
+
+    #[inline]
+    pub(super) const fn has(self, kind: RecordKind) -> bool {
+        self.0 >> (kind as u8) & 1 != 0
+    }
+}
+
+/// Rows in a heap; a slot may hold a stub, or nothing.
+const HEAP: Kinds = Kinds::of(&[
+    RecordKind::Primary,
+    RecordKind::Forwarded,
+    RecordKind::ForwardingStub,
+    RecordKind::GhostData,
+    RecordKind::GhostVersion,
+]);
+/// Rows in a clustered index are never forwarded.
+const CLUSTERED: Kinds = Kinds::of(&[RecordKind::Primary, RecordKind::GhostData, RecordKind::GhostVersion]);
+const INDEX_LEAF: Kinds = Kinds::of(&[RecordKind::Index, RecordKind::GhostIndex, RecordKind::GhostVersion]);
+const INDEX_UPPER: Kinds = Kinds::of(&[RecordKind::Index, RecordKind::GhostIndex]);
+/// What no unit is known of.
+const ANY_DATA: Kinds = HEAP;
+
+/// The rules for the records of a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) form: Form,
+    pub(super) kinds: Kinds,
+    /// Slots may be empty: their numbers are still taken.
+    pub(super) may_have_empty_slots: bool,
+    /// Most columns a row can have; `u16::MAX` when not known.
+    pub(super) columns_max: u16,
+    /// The fixed part of every row ends here or later; 0 when rows may be older than the page's `pminlen`.
+    pub(super) fixed_end_min: u16,
+    /// Records begin at multiples of this many bytes.
+    pub(super) alignment: usize,
+    /// Rows of a leaf are counted.
+    pub(super) is_leaf: bool,
+    pub(super) is_compressed: bool,
+}
+
+/// How records of a page are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    Data,
+    Index,
+    Text,
+}
+
+/// The data page of sysfiles1 rounds its 789-byte rows up to 792 (observed in every file); nothing else does.
+const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
+
+impl Rules {
+    /// The rules for a page of a unit; `None` when a page of this type has no place in it.
+    pub(super) fn of(header: &PageHeader, unit: Option<&Unit>) -> Option<Rules> {
+        let kind = header.kind();
+        let structure = unit.map(|unit| unit.structure);
+        let form = match kind {
+            PageType::Data => Form::Data,
+            PageType::Index => Form::Index,
+            PageType::TextMix | PageType::TextTree => Form::Text,
+            _ => return None,
+        };
+        let is_legal = match structure {
+            Some(Structure::Heap) => form == Form::Data,
+            Some(Structure::Clustered) => form != Form::Text,
+            Some(Structure::Nonclustered) => form == Form::Index,
+            Some(Structure::Text) => form == Form::Text,
+            Some(Structure::Other) | None => true,
+        };
+        // An index page of a clustered index is never a leaf, even at level 0: see `verify`.
+        let is_leaf = match form {
+            Form::Data => true,
+            Form::Index => structure != Some(Structure::Clustered) && header.level == 0,
+            Form::Text => false,
+        };
+        let kinds = match (form, structure) {
+            (Form::Data, Some(Structure::Clustered)) => CLUSTERED,
+            (Form::Data, Some(Structure::Heap)) => HEAP,
+            (Form::Data, _) => ANY_DATA,
+            (Form::Index, _) if is_leaf => INDEX_LEAF,
+            (Form::Index, _) => INDEX_UPPER,
+            (Form::Text, _) => Kinds(0),
+        };
+        let columns_max = unit.map_or(0, |unit| unit.columns_max);
+        let fixed_end = unit.map_or(0, |unit| unit.fixed_end);
+        let pminlen = header.fixed_len.get();
+        is_legal.then_some(Rules {
+            form,
+            kinds,
+            may_have_empty_slots: !structure.is_some_and(Structure::is_tree),
+            columns_max: if is_leaf && columns_max > 0 { columns_max } else { u16::MAX },
+            // A page that promises more than the table has now is wrong; one that promises as much may hold older rows.
+            fixed_end_min: if form == Form::Data && fixed_end > 0 && pminlen > fixed_end { pminlen } else { 0 },
+            alignment: if unit.is_some_and(|unit| unit.id() == SYSFILES1) { 4 } else { 1 },
+            is_leaf,
+            is_compressed: unit
+                .is_some_and(|unit| unit.compression != extentdb_catalog::layout::Compression::None),
+        })
+    }
+}

@@ -1,0 +1,341 @@
+//! Findings: a message number, a place, the sentence. And the bag that collects them.
+//!
+//! Order (`checkdb.md` C.1): system objects by object id, then user objects, then what belongs to no object; within an
+//! object by index, partition, allocation unit and page; on a page the umbrella 8928 comes first, as DBCC prints it.
+//!
+//! Invariants
+//! - The totals count every finding, kept or not.
+//! - A bag that is full keeps the findings that come first in the order, so what is kept does not depend on who found what
+//!   when.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId, PageId, Slot};
+use extentdb_messages::{Arg, Counts, Repair, RepairLevel, lookup};
+
+/// "Page %S_PGID could not be processed. See other errors for details."
+pub const UMBRELLA: u32 = 8928;
+
+/// The object, index, partition and unit that a finding belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Owner {
+    /// User objects come after system objects.
+    pub is_user: bool,
+    /// The table.
+    pub object: ObjectId,
+    /// The index of the table.
+    pub index: IndexId,
+    /// The partition (rowset).
+    pub partition: HobtId,
+    /// The allocation unit.
+    pub unit: AllocUnitId,
+}
+
+/// Where a finding is. What is not known is absent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Place {
+    /// Whose it is.
+    pub owner: Option<Owner>,
+    /// The page.
+    pub page: Option<PageId>,
+    /// The slot on the page.
+    pub slot: Option<Slot>,
+    /// Offset on the page.
+    pub byte_offset: Option<u32>,
+}
+
+impl Place {
+    /// A page that belongs to nobody.
+    pub fn page(page: PageId) -> Place {
+        Place { page: Some(page), ..Place::default() }
+    }
+
+    /// The same place, owned.
+    #[must_use]
+    pub fn owned_by(self, owner: Owner) -> Place {
+        Place { owner: Some(owner), ..self }
+    }
+
+    /// A slot of the page.
+    #[must_use]
+    pub fn slot(self, slot: u16) -> Place {
+        Place { slot: Some(Slot(slot)), ..self }
+    }
+
+    /// A byte of the page.
+    #[must_use]
+    pub fn at(self, byte_offset: usize) -> Place {
+        Place { byte_offset: u32::try_from(byte_offset).ok(), ..self }
+    }
+}
+
+/// The finding that explains another one. Prints as `8939 (1:312)`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Cause {
+    /// The page that is damaged.
+    pub page: PageId,
+    /// What was reported for it.
+    pub error: u32,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.error, self.page)
+    }
+}
+
+/// Something that is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Message number.
+    pub error: u32,
+    /// 16 for damage, 10 for information.
+    pub severity: u8,
+    /// Tells the conditions of one number apart, where they are known.
+    pub state: u8,
+    /// Where it is.
+    pub place: Place,
+    /// The mildest repair that removes it.
+    pub repair: RepairLevel,
+    /// The finding of which this is a consequence.
+    pub derived_from: Option<Cause>,
+    /// Pages besides the place that the sentence names.
+    pub related: [PageId; 2],
+    /// The sentence.
+    pub message: String,
+}
+
+impl Finding {
+    /// A finding with its sentence. Arguments that do not fit the message are a mistake of the caller and show in it.
+    pub fn new(error: u32, place: Place, args: &[Arg<'_>]) -> Finding {
+        let index = place.owner.map_or(-1, |owner| owner.index.0);
+        let (severity, repair, message) = match lookup(error) {
+            Some(message) => {
+                let text = message.format(args);
+                debug_assert!(text.is_ok(), "{text:?}");
+                let text = text.unwrap_or_else(|error| error.to_string());
+                (message.severity, message.repair, text)
+            }
+            None => (16, Repair::Always(RepairLevel::None), format!("message {error}")),
+        };
+        Finding {
+            error,
+            severity,
+            state: 1,
+            place,
+            repair: repair.level(index),
+            derived_from: None,
+            related: [PageId::NONE; 2],
+            message,
+        }
+    }
+
+    /// With another state than 1.
+    #[must_use]
+    pub fn state(self, state: u8) -> Finding {
+        Finding { state, ..self }
+    }
+
+    /// With the pages that it names besides its place.
+    #[must_use]
+    pub fn related(self, related: [PageId; 2]) -> Finding {
+        Finding { related, ..self }
+    }
+
+    /// Which total it adds to.
+    pub fn counts(&self) -> Counts {
+        lookup(self.error).map_or(Counts::Neither, |message| message.counts)
+    }
+
+    /// The order of the report.
+    pub fn order(&self, other: &Finding) -> Ordering {
+        self.sort_key().cmp(&other.sort_key()).then_with(|| self.message.cmp(&other.message))
+    }
+
+    fn sort_key(&self) -> impl Ord + use<> {
+        let Place { owner, page, slot, byte_offset } = self.place;
+        let rank = if self.error == UMBRELLA { 0 } else { self.error };
+        (owner.is_none(), owner, page, rank, slot, byte_offset, self.state)
+    }
+}
+
+/// Errors counted as DBCC counts them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Totals {
+    /// "allocation errors".
+    pub allocation: u64,
+    /// "consistency errors".
+    pub consistency: u64,
+}
+
+impl Totals {
+    fn add(&mut self, other: Totals) {
+        self.allocation += other.allocation;
+        self.consistency += other.consistency;
+    }
+
+    /// Both.
+    pub fn sum(self) -> u64 {
+        self.allocation + self.consistency
+    }
+}
+
+/// A bag of findings: the first `limit` in the order of the report, and totals of all.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    kept: Vec<Finding>,
+    limit: usize,
+    /// Findings that were put in, kept or not.
+    count: u64,
+    /// By object; `None` = not associated with any single object.
+    totals: BTreeMap<Option<ObjectId>, Totals>,
+    repair: RepairLevel,
+}
+
+impl Findings {
+    /// An empty bag.
+    pub fn new(limit: usize) -> Findings {
+        Findings { kept: Vec::new(), limit, count: 0, totals: BTreeMap::new(), repair: RepairLevel::None }
+    }
+
+    /// Puts a finding in.
+    pub fn push(&mut self, finding: Finding) {
+        let object = finding.place.owner.map(|owner| owner.object);
+        let totals = self.totals.entry(object).or_default();
+        match finding.counts() {
+            Counts::Allocation => totals.allocation += 1,
+            Counts::Consistency => totals.consistency += 1,
+            Counts::Neither => {}
+        }
+        self.count += 1;
+        self.repair = self.repair.max(finding.repair);
+        self.kept.push(finding);
+        self.shrink();
+    }
+
+    /// Adds everything of another bag.
+    pub fn merge(&mut self, other: Findings) {
+        for (object, totals) in other.totals {
+            self.totals.entry(object).or_default().add(totals);
+        }
+        self.count += other.count;
+        self.repair = self.repair.max(other.repair);
+        self.kept.extend(other.kept);
+        self.shrink();
+    }
+
+    /// Sorting is put off until the bag holds twice what it may.
+    fn shrink(&mut self) {
+        if self.kept.len() > self.limit.saturating_mul(2) {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        self.kept.sort_by(Finding::order);
+        self.kept.truncate(self.limit);
+    }
+
+    /// The findings that are kept, in order.
+    pub fn into_sorted(mut self) -> Vec<Finding> {
+        self.settle();
+        self.kept
+    }
+
+    /// The findings that are kept, in no order, to be completed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Finding> {
+        self.kept.iter_mut()
+    }
+
+    /// All that were put in.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Totals of everything.
+    pub fn totals(&self) -> Totals {
+        let mut all = Totals::default();
+        self.totals.values().for_each(|totals| all.add(*totals));
+        all
+    }
+
+    /// Totals of an object; of `None`, what belongs to no object.
+    pub fn totals_of(&self, object: Option<ObjectId>) -> Totals {
+        self.totals.get(&object).copied().unwrap_or_default()
+    }
+
+    /// The highest repair level of all findings.
+    pub fn repair(&self) -> RepairLevel {
+        self.repair
+    }
+}
+
+/// A page as an argument of a message.
+pub fn page_arg(page: PageId) -> Arg<'static> {
+    Arg::Page { file: page.file.0, page: page.page }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(object: i32, is_user: bool) -> Owner {
+        Owner {
+            is_user,
+            object: ObjectId(object),
+            index: IndexId(1),
+            partition: HobtId(7),
+            unit: AllocUnitId(8),
+        }
+    }
+
+    fn umbrella(owner: Owner, page: u32) -> Finding {
+        let page = PageId::new(1, page);
+        let args =
+            [owner.object.0.into(), 1.into(), 7i64.into(), 8i64.into(), "In-row data".into(), page_arg(page)];
+        Finding::new(UMBRELLA, Place::page(page).owned_by(owner), &args)
+    }
+
+    fn leaked(page: u32) -> Finding {
+        let page = PageId::new(1, page);
+        Finding::new(8905, Place::page(page), &[page_arg(page), 7.into()])
+    }
+
+    #[test]
+    fn system_objects_come_first_and_unowned_findings_last() {
+        let mut bag = Findings::new(10);
+        let (system, user) = (owner(41, false), owner(5, true));
+        for finding in [leaked(8), umbrella(user, 9), umbrella(system, 70), umbrella(system, 60)] {
+            bag.push(finding);
+        }
+        let pages: Vec<_> = bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
+        assert_eq!(pages, [60, 70, 9, 8]);
+    }
+
+    #[test]
+    fn a_full_bag_keeps_the_first_and_counts_all_whatever_the_order() {
+        let pages = [5u32, 3, 9, 1, 7, 2, 8, 4, 6];
+        let bag = |order: &[u32]| {
+            let mut bag = Findings::new(3);
+            order.iter().for_each(|page| bag.push(leaked(*page)));
+            bag
+        };
+        let mut halves = bag(&pages[..4]);
+        halves.merge(bag(&pages[4..]));
+        for bag in [bag(&pages), halves] {
+            assert_eq!((bag.count(), bag.totals().allocation), (9, 9));
+            let kept: Vec<_> = bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
+            assert_eq!(kept, [1, 2, 3]);
+        }
+    }
+
+    #[test]
+    fn a_nonclustered_index_can_be_rebuilt() {
+        let mut of_index = owner(5, true);
+        assert_eq!(umbrella(of_index, 1).repair, RepairLevel::AllowDataLoss);
+        of_index.index = IndexId(2);
+        assert_eq!(umbrella(of_index, 1).repair, RepairLevel::Rebuild);
+    }
+}

@@ -1,0 +1,119 @@
+//! What a run is asked to do, and how it is watched and stopped.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::time::Duration;
+
+use extentdb_base::env::Clock;
+use extentdb_base::sync::atomic::AtomicBool;
+
+pub use extentdb_io::IoChoice;
+
+/// Pages of a chunk unless told otherwise: 4 MiB.
+pub const CHUNK_PAGES: u32 = 512;
+/// Findings that a run keeps unless told otherwise. What comes after them in the order of the report is only counted.
+pub const FINDINGS_MAX: usize = 100_000;
+
+/// The options of a run. The names are those of DBCC CHECKDB where it has the option.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only the checks of PHYSICAL_ONLY: without ghost counts and versioning flags.
+    pub physical_only: bool,
+    /// NOINDEX: nonclustered indexes of user tables are not read.
+    pub no_index: bool,
+    /// NO_INFOMSGS: the text report holds errors and totals only.
+    pub no_infomsgs: bool,
+    /// DATA_PURITY was asked for. A logical check: listed as not checked for now.
+    pub data_purity: bool,
+    /// EXTENDED_LOGICAL_CHECKS was asked for. A logical check: listed as not checked for now.
+    pub extended_logical_checks: bool,
+    /// Threads that check pages; `None` = as many as the machine has.
+    pub jobs: Option<NonZeroUsize>,
+    /// Through the page cache or past it.
+    pub io: IoChoice,
+    /// Most bytes per second that are read.
+    pub max_rate: Option<NonZeroU64>,
+    /// The run stops itself after this time, incomplete.
+    pub time_limit: Option<Duration>,
+    /// Most findings that the report holds; the others are counted.
+    pub max_errors: usize,
+    /// Pages of a chunk. The report does not depend on it.
+    pub chunk_pages: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            physical_only: false,
+            no_index: false,
+            no_infomsgs: false,
+            data_purity: false,
+            extended_logical_checks: false,
+            jobs: None,
+            io: IoChoice::Auto,
+            max_rate: None,
+            time_limit: None,
+            max_errors: FINDINGS_MAX,
+            chunk_pages: CHUNK_PAGES,
+        }
+    }
+}
+
+impl Options {
+    /// Names of the DBCC options that are set, as they stand behind WITH.
+    pub fn names(&self) -> Vec<&'static str> {
+        let all = [
+            (self.physical_only, "physical_only"),
+            (self.no_index, "noindex"),
+            (self.no_infomsgs, "no_infomsgs"),
+            (self.data_purity, "data_purity"),
+            (self.extended_logical_checks, "extended_logical_checks"),
+        ];
+        all.into_iter().filter_map(|(is_set, name)| is_set.then_some(name)).collect()
+    }
+}
+
+/// The outside world of a run: time, the wish to stop, and who wants to know how far it is.
+#[derive(Clone, Copy)]
+pub struct Control<'a> {
+    /// Time, for rates, limits and the elapsed time of the report.
+    pub clock: &'a dyn Clock,
+    /// Set by the caller to stop: the run ends within a second with what it has.
+    pub cancel: &'a AtomicBool,
+    /// Called several times a second, by one thread at a time.
+    pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+impl<'a> Control<'a> {
+    /// Nobody watches.
+    pub fn new(clock: &'a dyn Clock, cancel: &'a AtomicBool) -> Self {
+        Control { clock, cancel, progress: None }
+    }
+}
+
+/// What a run is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Catalogue and allocation maps.
+    Plan,
+    /// All allocated pages.
+    Scan,
+    /// Links between pages.
+    Verify,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Pages that will be checked; 0 before they are known.
+    pub pages_planned: u64,
+    /// Pages checked.
+    pub pages_checked: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Findings so far.
+    pub findings: u64,
+    /// Time since the start.
+    pub elapsed: Duration,
+}

@@ -1,0 +1,280 @@
+//! The plan: what the allocation maps and the catalogue say, checked among themselves, and who owns which extent.
+//!
+//! ```text
+//! boot page, file headers      5250                        system.rs
+//! critical system tables       7984 - 7988, 8930           system.rs
+//! GAM SGAM DIFF ML PFS pages   8946, 8998                  maps.rs
+//! IAM chains                   2575 - 2579, 8947, 8959 …   iam.rs
+//! extents and their owners     8903 - 8905, 8910, 8913     ownership.rs
+//! ```
+//!
+//! Exact and done by one thread: well under one percent of the pages. The result is read-only and shared by all who scan.
+//!
+//! When the catalogue cannot be trusted (`owners_are_known` is false), nothing is said about ownership; pages are then
+//! audited as what their own header says.
+
+use std::collections::{BTreeMap, HashMap};
+
+use extentdb_base::{FileId, HobtId, IndexId, Lsn, ObjectId, PageId};
+use extentdb_catalog::Catalog;
+use extentdb_catalog::bootstrap::Bootstrap;
+use extentdb_catalog::model::Rowset;
+use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
+use extentdb_messages::Arg;
+use extentdb_reader::PageSource;
+
+use crate::finding::{Cause, Finding, Findings, Place};
+use crate::options::Options;
+use crate::report::NotChecked;
+use crate::unit::{Unit, Units};
+
+mod iam;
+mod maps;
+mod metadata;
+pub(crate) mod ownership;
+pub(crate) mod pages;
+mod system;
+
+pub use maps::FileMaps;
+pub use ownership::{ExtentOwner, OwnerMap, PageOwner};
+
+/// What is known before the first page is scanned.
+pub struct Plan {
+    /// Name of the database.
+    pub database: String,
+    /// Its id when it was last open.
+    pub database_id: i32,
+    /// The allocation units.
+    pub units: Units,
+    /// The maps of the files, by file id.
+    pub maps: Vec<FileMaps>,
+    /// Who owns what.
+    pub owners: OwnerMap,
+    /// False when catalogue or boot page cannot be trusted.
+    pub owners_are_known: bool,
+    /// Pages that were found bad already, and are not reported again.
+    pub bad: HashMap<PageId, u32>,
+    /// A page changed after this must have its DIFF bit set; `None` = not to be checked.
+    pub diff_base: HashMap<FileId, Lsn>,
+    /// The last checkpoint by the boot page.
+    pub checkpoint: Option<Lsn>,
+    /// Names of tables.
+    pub names: BTreeMap<ObjectId, String>,
+}
+
+/// What the plan found on its way.
+pub(crate) struct PlanOutcome {
+    pub(crate) plan: Plan,
+    pub(crate) findings: Findings,
+    pub(crate) notes: Vec<Finding>,
+    pub(crate) not_checked: Vec<NotChecked>,
+}
+
+impl Plan {
+    /// The maps of a file.
+    #[inline]
+    pub fn maps_of(&self, file: FileId) -> Option<&FileMaps> {
+        self.maps.iter().find(|maps| maps.file == file)
+    }
+
+    /// The database id as an argument.
+    pub fn database_arg(&self) -> Arg<'static> {
+        self.database_id.into()
+    }
+}
+
+/// The plan while it is made.
+struct Prelude<'s> {
+    source: &'s dyn PageSource,
+    findings: Findings,
+    notes: Vec<Finding>,
+    not_checked: Vec<NotChecked>,
+    bad: HashMap<PageId, u32>,
+    database: String,
+    database_id: i32,
+    is_fatal: bool,
+    header_lsns: Vec<(FileId, Lsn)>,
+    /// Units whose IAM chain cannot be used.
+    dropped: Vec<Cause>,
+    /// Files that the catalogue lists and that were not given.
+    missing_files: Vec<FileId>,
+}
+
+impl<'s> Prelude<'s> {
+    fn new(source: &'s dyn PageSource, options: &Options) -> Self {
+        let first = source.files().first();
+        let database = first.and_then(|file| file.path.file_stem()).unwrap_or_default();
+        Prelude {
+            source,
+            findings: Findings::new(options.max_errors),
+            notes: Vec::new(),
+            not_checked: Vec::new(),
+            bad: HashMap::new(),
+            database: database.to_string_lossy().into_owned(),
+            database_id: 0,
+            is_fatal: false,
+            header_lsns: Vec::new(),
+            dropped: Vec::new(),
+            missing_files: Vec::new(),
+        }
+    }
+
+    fn mark_bad(&mut self, page: PageId, error: u32) {
+        self.bad.entry(page).or_insert(error);
+    }
+
+    /// Something that was asked for and is not checked.
+    fn leave_out(&mut self, what: &str, why: &str) {
+        self.not_checked.push(NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: true });
+    }
+
+    fn file_name(&self, id: FileId) -> String {
+        let file = self.source.files().iter().find(|file| file.id == id);
+        file.map_or_else(|| format!("file {id}"), |file| file.path.display().to_string())
+    }
+}
+
+/// Makes the plan.
+pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
+    let mut prelude = Prelude::new(source, options);
+    let boot = prelude.read_boot();
+    prelude.is_fatal = boot.is_none();
+    if let Some(boot) = &boot {
+        prelude.take_boot(boot);
+    }
+    prelude.read_file_headers();
+    let (mut bootstrap, catalog) = match &boot {
+        Some(boot) => prelude.read_catalog(boot),
+        None => (Bootstrap::default(), None),
+    };
+    let units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
+    let maps = prelude.all_maps(catalog.as_ref());
+    let mut owners = OwnerMap::new(&maps);
+    if !prelude.is_fatal {
+        prelude.claim_all(&units, &maps, catalog.as_ref(), &mut owners);
+        prelude.verify_extents(&units, &maps, &owners);
+        prelude.verify_filegroups(&units, catalog.as_ref());
+    }
+    prelude.finish(boot, units, maps, owners, catalog)
+}
+
+impl Prelude<'_> {
+    fn take_boot(&mut self, boot: &BootRecord) {
+        self.database = boot.name.to_string();
+        self.database_id = boot.database_id.into();
+        let version = DatabaseVersion(boot.version);
+        if version > DatabaseVersion::NEWEST_NAMED {
+            let args = [boot.version.into(), DatabaseVersion::NEWEST_NAMED.0.into()];
+            self.notes.push(Finding::new(59010, Place::page(PageId::BOOT), &args));
+        }
+        if !boot.status.is_clean() {
+            let args = [self.database.clone().into(), "the boot page lacks the mark of a clean shutdown".into()];
+            self.notes.push(Finding::new(59009, Place::page(PageId::BOOT), &args));
+        }
+    }
+
+    /// Numbers the units. A unit without a rowset stays known, so that its pages are not taken for leaked ones.
+    fn units(&mut self, bootstrap: &mut Bootstrap, catalog: Option<&Catalog>, options: &Options) -> Units {
+        let nobody = Rowset {
+            id: HobtId(0),
+            owner_type: 0,
+            object: ObjectId(0),
+            index: IndexId(-1),
+            partition: 0,
+            status: 0,
+            rows: 0,
+            compression: extentdb_catalog::layout::Compression::Other(u8::MAX),
+            fill_factor: 0,
+            min_leaf: 0,
+            min_interior: 0,
+            layout: extentdb_catalog::RowLayout::default(),
+            units: Vec::new(),
+        };
+        let rowsets = &bootstrap.rowsets;
+        let owned = bootstrap.units.values().map(|unit| (unit, rowsets.get(&unit.owner).unwrap_or(&nobody)));
+        let units = Units::new(owned, catalog, options.no_index);
+        if !self.is_fatal {
+            self.verify_counts(bootstrap, catalog);
+        }
+        units
+    }
+
+    fn all_maps(&mut self, catalog: Option<&Catalog>) -> Vec<FileMaps> {
+        let files: Vec<(FileId, u32, u32)> =
+            self.source.files().iter().map(|file| (file.id, file.pages, file.trailing_bytes)).collect();
+        let mut all = Vec::with_capacity(files.len());
+        for (file, pages, trailing) in files {
+            let listed = catalog.and_then(|catalog| catalog.files.iter().find(|listed| listed.id == file));
+            let declared = listed.and_then(|listed| u32::try_from(listed.size).ok()).filter(|size| *size > 0);
+            all.push(maps::read_maps(self, file, pages, declared));
+            if trailing > 0 {
+                let cut = PageId { file, page: pages };
+                let args = [self.file_name(file).into(), crate::finding::page_arg(cut), trailing.into()];
+                self.notes.push(Finding::new(59012, Place::page(cut), &args));
+            }
+        }
+        self.name_missing_files(catalog);
+        all
+    }
+
+    fn name_missing_files(&mut self, catalog: Option<&Catalog>) {
+        const ROWS: u8 = 0;
+        let listed = catalog.map_or(&[][..], |catalog| &catalog.files);
+        for file in listed.iter().filter(|file| file.file_type == ROWS && !file.dropped) {
+            if self.source.page_count(file.id) == 0 {
+                let what = format!("file {} ({})", file.id, file.name);
+                self.leave_out(&what, "it was not given");
+                self.missing_files.push(file.id);
+            }
+        }
+    }
+
+    fn finish(
+        self,
+        boot: Option<BootRecord>,
+        units: Units,
+        maps: Vec<FileMaps>,
+        owners: OwnerMap,
+        catalog: Option<Catalog>,
+    ) -> PlanOutcome {
+        let mut not_checked = self.not_checked;
+        if self.is_fatal {
+            not_checked.push(NotChecked {
+                what: "ownership of pages and links between them".to_owned(),
+                why: "the catalogue cannot be trusted; pages were audited as what their own header says".to_owned(),
+                was_asked_for: true,
+            });
+        }
+        let backup = boot.as_ref().map_or(Lsn::ZERO, |boot| boot.backup_lsn);
+        // Without a base there was no full backup yet, and the map has no meaning to check.
+        let diff_base =
+            self.header_lsns.iter().map(|(file, own)| (*file, backup.max(*own))).filter(|(_, lsn)| !lsn.is_zero());
+        let plan = Plan {
+            diff_base: diff_base.collect(),
+            database: self.database,
+            database_id: self.database_id,
+            owners,
+            owners_are_known: !self.is_fatal,
+            bad: self.bad,
+            checkpoint: boot.map(|boot| boot.checkpoint_lsn),
+            names: names(&units, catalog.as_ref()),
+            units,
+            maps,
+        };
+        PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked }
+    }
+}
+
+/// The names of all objects that own units, as DBCC prints them.
+fn names(units: &Units, catalog: Option<&Catalog>) -> BTreeMap<ObjectId, String> {
+    let name = |unit: &Unit| {
+        let object = unit.owner.object;
+        let name = match catalog.and_then(|catalog| catalog.tables.get(&object)) {
+            Some(table) if unit.owner.is_user => table.name.clone(),
+            Some(table) => table.full_name(),
+            None => format!("object ID {object}"),
+        };
+        (object, name)
+    };
+    units.iter().map(|(_, unit)| name(unit)).collect()
+}

@@ -1,0 +1,305 @@
+//! IAM chains: which extents and single pages belong to which unit.
+//!
+//! ```text
+//! sysallocunits.pgfirstiam -> IAM page, sequence 0 -> IAM page, sequence 1 -> …      one page per interval and unit
+//! ```
+//!
+//! Every chain is followed from the catalogue; each IAM page is entered once, so no chain can be endless. Then PFS is asked
+//! for IAM pages that no chain led to (2576): those whose previous page is known still hold good for their unit, because
+//! only the link to them is broken.
+//!
+//! A chain with a page that cannot be used (8946) takes its unit out of all further checks (7965).
+
+use std::collections::HashMap;
+
+use extentdb_base::size::PAGES_PER_GAM;
+use extentdb_base::{Extent, FileId, PageId};
+use extentdb_catalog::Catalog;
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::iam::IamView;
+use extentdb_format::page::{PageHeader, PageType};
+use extentdb_messages::Arg;
+
+use super::maps::map_name;
+use super::pages::{PageState, load};
+use super::{FileMaps, OwnerMap, PageOwner, Prelude};
+use crate::finding::{Cause, Finding, Place, page_arg};
+use crate::unit::{Unit, UnitIndex, Units, unknown_args};
+
+/// What the walk of all chains works on.
+struct Walk<'w> {
+    units: &'w Units,
+    maps: &'w [FileMaps],
+    owners: &'w mut OwnerMap,
+    /// Filegroup of each data file.
+    filegroups: HashMap<FileId, i32>,
+    page: PageBuf,
+}
+
+/// A place in the chain of a unit.
+struct Link<'u> {
+    index: UnitIndex,
+    unit: &'u Unit,
+    /// The IAM page before, `PageId::NONE` at the head, and its sequence number.
+    previous: PageId,
+    sequence: Option<u32>,
+    id: PageId,
+}
+
+impl Prelude<'_> {
+    /// Follows all chains.
+    pub(super) fn claim_all(
+        &mut self,
+        units: &Units,
+        maps: &[FileMaps],
+        catalog: Option<&Catalog>,
+        owners: &mut OwnerMap,
+    ) {
+        let files = catalog.map_or(&[][..], |catalog| &catalog.files);
+        let filegroups = files.iter().map(|file| (file.id, file.filegroup)).collect();
+        let mut walk = Walk { units, maps, owners, filegroups, page: PageBuf::zeroed() };
+        for (index, unit) in units.iter() {
+            self.walk_iam_chain(&mut walk, index, unit);
+        }
+        for maps in maps {
+            self.claim_stray_iam_pages(&mut walk, maps);
+        }
+    }
+
+    fn walk_iam_chain(&mut self, walk: &mut Walk<'_>, index: UnitIndex, unit: &Unit) {
+        let mut intervals: HashMap<PageId, PageId> = HashMap::new();
+        let mut link = Link { index, unit, previous: PageId::NONE, sequence: None, id: unit.first_iam };
+        while !link.id.is_none() {
+            if !self.enter(walk, &link) {
+                return;
+            }
+            let view = IamView::new(&walk.page);
+            let (head, sequence) = (view.head(), view.sequence());
+            self.verify_links(&link, head.prev, sequence);
+            if let Some(other) = intervals.insert(head.interval, link.id) {
+                self.report_unit(8947, link.id, unit, &[page_arg(other), page_arg(link.id)]);
+            } else {
+                self.claim_listed(walk, index, unit, link.id);
+            }
+            link = Link { previous: link.id, sequence: Some(sequence), id: head.next, ..link };
+        }
+    }
+
+    /// Loads the page of a link and makes sure that it is an IAM page of the unit. False ends the chain.
+    fn enter(&mut self, walk: &mut Walk<'_>, link: &Link<'_>) -> bool {
+        let Link { unit, id, previous, .. } = *link;
+        if self.is_out_of_range(id) {
+            self.report_out_of_range("IAM", id, unit);
+            self.drop_unit(unit, id, 8968);
+            return false;
+        }
+        if let Some(PageOwner::Iam(other)) = walk.owners.page(id) {
+            self.report_crossing(link, other.and_then(|other| walk.units.get(other)), walk);
+            return false;
+        }
+        let state = load(self.source, id, &mut walk.page);
+        if state == PageState::Unreadable && self.source.page_count(id.file) == 0 {
+            return false;
+        }
+        let header = PageHeader::of(&walk.page);
+        let is_iam = header.kind() == PageType::Iam;
+        let pfs_says_iam = maps_of(walk.maps, id.file).and_then(|maps| maps.state(id.page)).is_none_or(|s| s.is_iam());
+        if state.is_sound() && !is_iam && !pfs_says_iam && !previous.is_none() {
+            self.report_unit_first(2575, previous, unit, &[page_arg(id), page_arg(previous)]);
+            return false;
+        }
+        let view = IamView::new(&walk.page);
+        let is_usable = state.is_sound() && is_iam && view.faults().is_empty();
+        if !is_usable || !view.interval().page.is_multiple_of(PAGES_PER_GAM) {
+            self.report_map(id, map_name(PageType::Iam), &walk.page.clone(), state);
+            walk.owners.claim_page(id, PageOwner::Iam(Some(link.index)));
+            self.drop_unit(unit, id, 8946);
+            return false;
+        }
+        let named = header.alloc_unit();
+        if named != unit.id() {
+            let other = walk.units.of_header(named, false).and_then(|other| walk.units.get(other));
+            self.report_crossing(link, other, walk);
+            if previous.is_none() {
+                self.drop_unit(unit, id, 8959);
+            }
+            return false;
+        }
+        walk.owners.claim_page(id, PageOwner::Iam(Some(link.index)));
+        true
+    }
+
+    /// A chain that leads to an IAM page which another chain, or this one, has already, or which names another unit: 8959,
+    /// 8969.
+    fn report_crossing(&mut self, link: &Link<'_>, other: Option<&Unit>, walk: &mut Walk<'_>) {
+        let Link { unit, id, previous, .. } = *link;
+        load(self.source, id, &mut walk.page);
+        let back = PageHeader::of(&walk.page).prev();
+        if other.map(Unit::id) != Some(unit.id()) {
+            let named = PageHeader::of(&walk.page).alloc_unit();
+            let others = other.map_or_else(|| unknown_args(named), Unit::args);
+            let args = [page_arg(id)].into_iter().chain(others).chain(unit.args()).chain([page_arg(previous)]);
+            let args: Vec<Arg<'_>> = args.collect();
+            self.findings.push(Finding::new(8959, Place::page(id).owned_by(unit.owner), &args));
+        }
+        if !previous.is_none() && back != previous {
+            self.report_back_link(link, back);
+        }
+    }
+
+    fn report_back_link(&mut self, link: &Link<'_>, back: PageId) {
+        let Link { unit, id, previous, .. } = *link;
+        self.report_unit(8969, previous, unit, &[page_arg(previous), page_arg(id), page_arg(id), page_arg(back)]);
+    }
+
+    /// 8969, 2577, and 2576 for a head that claims to have a page before it.
+    fn verify_links(&mut self, link: &Link<'_>, back: PageId, sequence: u32) {
+        let Link { unit, id, previous, .. } = *link;
+        if back != previous {
+            if previous.is_none() {
+                self.report_unit_first(2576, id, unit, &[page_arg(back), page_arg(id)]);
+            } else {
+                self.report_back_link(link, back);
+            }
+        }
+        if let Some(before) = link.sequence
+            && before.checked_add(1) != Some(sequence)
+        {
+            let args = [page_arg(previous), before.into(), page_arg(id), sequence.into()];
+            self.report_unit(2577, id, unit, &args);
+        }
+    }
+
+    /// Gives the unit what the loaded IAM page lists: 2579, 8910, 8968, 8996.
+    fn claim_listed(&mut self, walk: &mut Walk<'_>, index: UnitIndex, unit: &Unit, id: PageId) {
+        let view = IamView::new(&walk.page);
+        let interval = view.interval();
+        let singles: Vec<PageId> = view.single_pages().collect();
+        let extents: Vec<Extent> = view.extents().collect();
+        self.verify_filegroup(walk, unit, id, interval.file);
+        for page in singles {
+            if self.is_out_of_range(page) {
+                self.report_out_of_range("Data", page, unit);
+            }
+            if let Some(other) = walk.owners.claim_page(page, PageOwner::Unit(index)) {
+                self.report_shared_page(walk, page, unit, other);
+            }
+        }
+        if self.source.page_count(interval.file) == 0 {
+            if self.is_out_of_range(interval) {
+                self.report_out_of_range("IAM", interval, unit);
+            }
+            return;
+        }
+        let pages = self.source.page_count(interval.file);
+        for extent in extents {
+            if extent.first_page().page >= pages {
+                self.report_beyond(extent, unit);
+            }
+            walk.owners.claim_extent(extent, index);
+        }
+    }
+
+    fn verify_filegroup(&mut self, walk: &Walk<'_>, unit: &Unit, id: PageId, file: FileId) {
+        let expected = i32::from(unit.filegroup);
+        let Some(found) = walk.filegroups.get(&file).copied() else { return };
+        // 0 is written where the filegroup is not kept.
+        if found != expected && expected > 0 && found > 0 {
+            let args = [page_arg(id)].into_iter().chain(unit.args()).chain([found.into(), expected.into()]);
+            let args: Vec<Arg<'_>> = args.collect();
+            self.findings.push(Finding::new(8996, Place::page(id).owned_by(unit.owner), &args));
+        }
+    }
+
+    fn report_beyond(&mut self, extent: Extent, unit: &Unit) {
+        let page = extent.first_page();
+        let args: Vec<Arg<'_>> = [page_arg(page)].into_iter().chain(unit.args()).collect();
+        self.findings.push(Finding::new(2579, Place::page(page).owned_by(unit.owner), &args));
+    }
+
+    fn report_shared_page(&mut self, walk: &Walk<'_>, page: PageId, unit: &Unit, other: PageOwner) {
+        let other = match other {
+            PageOwner::Unit(other) | PageOwner::Iam(Some(other)) => walk.units.get(other),
+            PageOwner::Iam(None) | PageOwner::Fixed => None,
+        };
+        let others = other.map_or_else(|| unknown_args(extentdb_base::AllocUnitId(0)), Unit::args);
+        let args = [page_arg(page), self.database_id.into()].into_iter().chain(others).chain(unit.args());
+        let args: Vec<Arg<'_>> = args.collect();
+        self.findings.push(Finding::new(8910, Place::page(page).owned_by(unit.owner), &args));
+    }
+
+    /// IAM pages by PFS that no chain led to.
+    fn claim_stray_iam_pages(&mut self, walk: &mut Walk<'_>, maps: &FileMaps) {
+        for (first, end) in maps.described_ranges() {
+            for page in first..end {
+                let id = PageId { file: maps.file, page };
+                let is_listed = maps.state(page).is_some_and(|state| state.is_allocated() && state.is_iam());
+                if is_listed && walk.owners.page(id).is_none() && !self.bad.contains_key(&id) {
+                    self.claim_stray_iam_page(walk, id);
+                }
+            }
+        }
+    }
+
+    fn claim_stray_iam_page(&mut self, walk: &mut Walk<'_>, id: PageId) {
+        if !load(self.source, id, &mut walk.page).is_sound() {
+            return;
+        }
+        let view = IamView::new(&walk.page);
+        if view.header().kind() != PageType::Iam || !view.faults().is_empty() {
+            return;
+        }
+        let named = view.header().alloc_unit();
+        let back = view.header().prev();
+        let index = walk.units.of_header(named, false);
+        let unit = index.and_then(|index| walk.units.get(index));
+        let args = [page_arg(back), page_arg(id)].into_iter();
+        let args: Vec<Arg<'_>> = args.chain(unit.map_or_else(|| unknown_args(named), Unit::args)).collect();
+        let place = Place { owner: unit.map(|unit| unit.owner), ..Place::page(id) };
+        let mut finding = Finding::new(2576, place, &args).related([back, PageId::NONE]);
+        finding.derived_from = self.dropped.iter().find(|cause| cause.page == back).copied();
+        self.findings.push(finding);
+        let follows_known_page = index.is_some() && walk.owners.page(back) == Some(PageOwner::Iam(index));
+        walk.owners.claim_page(id, PageOwner::Iam(index));
+        if let (Some(index), Some(unit), true) = (index, unit, follows_known_page) {
+            self.claim_listed(walk, index, unit, id);
+        }
+    }
+
+    /// 7965: the unit takes no part in what follows.
+    fn drop_unit(&mut self, unit: &Unit, page: PageId, error: u32) {
+        self.dropped.push(Cause { page, error });
+        let mut finding = Finding::new(7965, Place::page(page).owned_by(unit.owner), &unit.args());
+        finding.derived_from = Some(Cause { page, error });
+        self.findings.push(finding);
+    }
+
+    /// True for a page that the database cannot have. Pages of files that were not given may be there.
+    fn is_out_of_range(&self, page: PageId) -> bool {
+        match self.source.page_count(page.file) {
+            0 => !self.missing_files.contains(&page.file),
+            pages => page.page >= pages,
+        }
+    }
+
+    fn report_out_of_range(&mut self, what: &'static str, page: PageId, unit: &Unit) {
+        let args: Vec<Arg<'_>> = [what.into(), page_arg(page)].into_iter().chain(unit.args()).collect();
+        self.findings.push(Finding::new(8968, Place::page(page).owned_by(unit.owner), &args));
+    }
+
+    /// A finding whose message begins with the unit.
+    fn report_unit(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
+        let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
+        self.findings.push(Finding::new(error, Place::page(page).owned_by(unit.owner), &args));
+    }
+
+    /// A finding whose message ends with the unit.
+    fn report_unit_first(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
+        let args: Vec<Arg<'_>> = args.iter().cloned().chain(unit.args()).collect();
+        self.findings.push(Finding::new(error, Place::page(page).owned_by(unit.owner), &args));
+    }
+}
+
+fn maps_of(maps: &[FileMaps], file: FileId) -> Option<&FileMaps> {
+    maps.iter().find(|maps| maps.file == file)
+}

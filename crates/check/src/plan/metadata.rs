@@ -1,0 +1,87 @@
+//! What the catalogue says about units and cannot be: filegroups (8932, 8995) and counts (2508).
+//!
+//! Counts are judged as SQL Server 2005 and later judge them: only impossible ones are errors. Those of nonclustered indexes
+//! that come from SQL Server 2000 are stale in healthy files.
+
+use std::collections::BTreeSet;
+
+use extentdb_base::{HobtId, ObjectId};
+use extentdb_catalog::Catalog;
+use extentdb_catalog::bootstrap::Bootstrap;
+use extentdb_catalog::model::{AllocUnit, ObjectType, Rowset};
+use extentdb_messages::Arg;
+
+use super::Prelude;
+use crate::finding::{Finding, Owner, Place};
+use crate::unit::Units;
+
+/// The filegroup of all system tables: PRIMARY.
+const PRIMARY: i16 = 1;
+
+impl Prelude<'_> {
+    /// 2508: counts below zero.
+    pub(super) fn verify_counts(&mut self, bootstrap: &Bootstrap, catalog: Option<&Catalog>) {
+        let mut seen: BTreeSet<HobtId> = BTreeSet::new();
+        for unit in bootstrap.units.values() {
+            let Some(rowset) = bootstrap.rowsets.get(&unit.owner) else { continue };
+            let rows = if seen.insert(rowset.id) { rowset.rows } else { 0 };
+            let counts = [
+                (rows, "row"),
+                (unit.pages_data, "data page"),
+                (unit.pages_used, "used page"),
+                (unit.pages_reserved, "reserved page"),
+            ];
+            for (_, what) in counts.into_iter().filter(|(count, _)| *count < 0) {
+                self.report_count(what, unit, rowset, catalog);
+            }
+        }
+    }
+
+    fn report_count(&mut self, what: &'static str, unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) {
+        let table = catalog.and_then(|catalog| catalog.tables.get(&rowset.object));
+        let name = table.map_or_else(|| rowset.object.to_string(), |table| table.name.clone());
+        let owner = Owner {
+            is_user: table.is_some_and(|table| table.kind == ObjectType::USER_TABLE),
+            object: rowset.object,
+            index: rowset.index,
+            partition: rowset.id,
+            unit: unit.id,
+        };
+        let args: [Arg<'_>; 6] = [
+            what.into(),
+            name.into(),
+            rowset.index.0.into(),
+            rowset.id.0.into(),
+            unit.id.0.into(),
+            unit.kind.name().into(),
+        ];
+        self.findings.push(Finding::new(2508, Place { owner: Some(owner), ..Place::default() }, &args));
+    }
+
+    /// 8932: filegroups that do not exist; 8995: system tables outside PRIMARY. Only units with pages have a filegroup that
+    /// means anything.
+    pub(super) fn verify_filegroups(&mut self, units: &Units, catalog: Option<&Catalog>) {
+        let Some(catalog) = catalog else { return };
+        let known: BTreeSet<i32> = catalog.files.iter().map(|file| file.filegroup).collect();
+        let mut missing: BTreeSet<i16> = BTreeSet::new();
+        for (_, unit) in units.iter().filter(|(_, unit)| !unit.first_iam.is_none()) {
+            let filegroup = unit.filegroup;
+            if !known.is_empty() && filegroup > 0 && !known.contains(&i32::from(filegroup)) && missing.insert(filegroup)
+            {
+                let args = [filegroup.into(), self.database.clone().into()];
+                self.findings.push(Finding::new(8932, Place::default(), &args));
+            }
+            if is_base_table(catalog, unit.owner.object) && filegroup > PRIMARY {
+                let name = catalog.tables.get(&unit.owner.object).map_or("", |table| table.name.as_str());
+                let Owner { object, index, .. } = unit.owner;
+                let args = [name.into(), object.0.into(), index.0.into(), filegroup.into(), PRIMARY.into()];
+                let place = Place { owner: Some(unit.owner), ..Place::default() };
+                self.findings.push(Finding::new(8995, place, &args));
+            }
+        }
+    }
+}
+
+fn is_base_table(catalog: &Catalog, object: ObjectId) -> bool {
+    catalog.objects.get(&object).is_some_and(|object| object.kind == ObjectType::SYSTEM_TABLE)
+}

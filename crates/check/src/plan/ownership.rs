@@ -1,0 +1,249 @@
+//! Who owns which extent and which page, and whether GAM and SGAM agree.
+//!
+//! ```text
+//! GAM  SGAM  owners          meaning
+//!  1    0    0               free
+//!  0    0    1 unit          dedicated to that unit
+//!  0    1    0               mixed, some page is free
+//!  0    0    0, but singles  mixed and full
+//!  1    1    any             8903
+//!  more than one of GAM, SGAM, units   8904, and 8913 for each of them
+//!  0    0    0               8905: nobody knows the extent
+//! ```
+//!
+//! Single pages (of mixed extents) are owned one by one. A unit number per extent costs four bytes; intervals in which nobody
+//! owns anything cost nothing.
+//!
+//! What healthy files contain
+//! - SGAM bits of full mixed extents: the bit is cleared lazily. It says nothing about an owner, so it does not disturb.
+//! - The first extent of an interval holds its maps, and an extent at a multiple of 1011 begins with a PFS page: these are in
+//!   use without an owner.
+
+use std::collections::{BTreeMap, HashMap};
+
+use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_PFS};
+use extentdb_base::{Extent, FileId, PageId};
+use extentdb_format::allocation::bitmap::MapKind;
+use extentdb_messages::Arg;
+
+use super::{FileMaps, Prelude};
+use crate::finding::{Finding, Owner, Place, page_arg};
+use crate::unit::{Unit, UnitIndex, Units};
+
+/// Owner of a single page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageOwner {
+    /// A page of the unit.
+    Unit(UnitIndex),
+    /// An IAM page of the unit; `None` when its unit is not in the catalogue.
+    Iam(Option<UnitIndex>),
+    /// The boot page.
+    Fixed,
+}
+
+/// Owner of an extent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExtentOwner {
+    /// Nobody, as far as IAM pages say.
+    Nobody,
+    /// Its pages are owned one by one.
+    Singles,
+    /// A unit.
+    Unit(UnitIndex),
+}
+
+const NOBODY: u32 = 0;
+const SINGLES: u32 = 1;
+const FIRST_UNIT: u32 = 2;
+
+/// Owners of all extents and single pages.
+#[derive(Clone, Debug, Default)]
+pub struct OwnerMap {
+    files: BTreeMap<FileId, Vec<Option<Box<[u32]>>>>,
+    pages: HashMap<PageId, PageOwner>,
+    /// Extents with a unit and something else.
+    contested: BTreeMap<Extent, Vec<UnitIndex>>,
+}
+
+impl OwnerMap {
+    /// Nobody owns anything, except that the boot page has its place.
+    pub fn new(maps: &[FileMaps]) -> OwnerMap {
+        let intervals = |maps: &FileMaps| vec![None; maps.extents().div_ceil(EXTENTS_PER_GAM) as usize];
+        let mut owners = OwnerMap {
+            files: maps.iter().map(|maps| (maps.file, intervals(maps))).collect(),
+            ..OwnerMap::default()
+        };
+        owners.mark(PageId::BOOT, PageOwner::Fixed);
+        owners
+    }
+
+    fn cell(&mut self, extent: Extent) -> Option<&mut u32> {
+        let interval = self.files.get_mut(&extent.file)?.get_mut((extent.index / EXTENTS_PER_GAM) as usize)?;
+        let cells = interval.get_or_insert_with(|| vec![NOBODY; EXTENTS_PER_GAM as usize].into_boxed_slice());
+        cells.get_mut((extent.index % EXTENTS_PER_GAM) as usize)
+    }
+
+    /// The owner of an extent.
+    #[inline]
+    pub fn extent(&self, extent: Extent) -> ExtentOwner {
+        let interval =
+            self.files.get(&extent.file).and_then(|file| file.get((extent.index / EXTENTS_PER_GAM) as usize));
+        let cells = interval.and_then(Option::as_deref).unwrap_or_default();
+        match cells.get((extent.index % EXTENTS_PER_GAM) as usize).copied().unwrap_or(NOBODY) {
+            NOBODY => ExtentOwner::Nobody,
+            SINGLES => ExtentOwner::Singles,
+            unit => ExtentOwner::Unit(unit - FIRST_UNIT),
+        }
+    }
+
+    /// The owner of a single page.
+    pub fn page(&self, page: PageId) -> Option<PageOwner> {
+        self.pages.get(&page).copied()
+    }
+
+    /// All units that claim an extent, when they are several.
+    pub fn claimants(&self, extent: Extent) -> &[UnitIndex] {
+        self.contested.get(&extent).map_or(&[], Vec::as_slice)
+    }
+
+    /// True when some extent has several owners.
+    pub fn is_contested(&self) -> bool {
+        !self.contested.is_empty()
+    }
+
+    /// Gives an extent to a unit.
+    pub(super) fn claim_extent(&mut self, extent: Extent, unit: UnitIndex) {
+        let Some(cell) = self.cell(extent) else { return };
+        match *cell {
+            NOBODY => *cell = unit + FIRST_UNIT,
+            SINGLES => {
+                *cell = unit + FIRST_UNIT;
+                let singles = extent.pages().filter_map(|page| self.pages.get(&page)).filter_map(|owner| match owner {
+                    PageOwner::Unit(other) | PageOwner::Iam(Some(other)) => Some(*other),
+                    PageOwner::Iam(None) | PageOwner::Fixed => None,
+                });
+                let claimants: Vec<UnitIndex> = singles.chain([unit]).collect();
+                self.contested.insert(extent, claimants);
+            }
+            first => {
+                let claimants = self.contested.entry(extent).or_insert_with(|| vec![first - FIRST_UNIT]);
+                claimants.push(unit);
+            }
+        }
+    }
+
+    /// Gives a single page to a unit; the owner that it has already, if any.
+    pub(super) fn claim_page(&mut self, page: PageId, owner: PageOwner) -> Option<PageOwner> {
+        if let Some(other) = self.pages.get(&page) {
+            return Some(*other);
+        }
+        self.mark(page, owner);
+        None
+    }
+
+    fn mark(&mut self, page: PageId, owner: PageOwner) {
+        self.pages.insert(page, owner);
+        let extent = page.extent();
+        let Some(cell) = self.cell(extent) else { return };
+        match *cell {
+            NOBODY => *cell = SINGLES,
+            SINGLES => {}
+            first => {
+                if let PageOwner::Unit(unit) | PageOwner::Iam(Some(unit)) = owner {
+                    self.contested.entry(extent).or_insert_with(|| vec![first - FIRST_UNIT]).push(unit);
+                }
+            }
+        }
+    }
+
+    /// The units whose single pages, IAM pages included, lie in an extent.
+    fn units_of_singles(&self, extent: Extent) -> Vec<UnitIndex> {
+        let owners = extent.pages().filter_map(|page| match self.page(page)? {
+            PageOwner::Unit(unit) | PageOwner::Iam(Some(unit)) => Some(unit),
+            PageOwner::Iam(None) | PageOwner::Fixed => None,
+        });
+        let mut units: Vec<UnitIndex> = owners.collect();
+        units.sort_unstable();
+        units.dedup();
+        units
+    }
+}
+
+/// True for extents that are in use without an owner: maps of an interval, PFS pages.
+pub(crate) fn holds_fixed_pages(extent: u32) -> bool {
+    extent.is_multiple_of(EXTENTS_PER_GAM) || extent.is_multiple_of(PAGES_PER_PFS / 8)
+}
+
+impl Prelude<'_> {
+    /// Compares every extent with GAM and SGAM: 8903, 8904, 8905, 8913.
+    pub(super) fn verify_extents(&mut self, units: &Units, maps: &[FileMaps], owners: &OwnerMap) {
+        for maps in maps {
+            for index in 0..maps.extents() {
+                let extent = Extent { file: maps.file, index };
+                if let (Some(gam), Some(sgam)) = (maps.is_free(index), maps.is_mixed(index))
+                    && !holds_fixed_pages(index)
+                {
+                    self.verify_extent(units, extent, gam, sgam, owners);
+                }
+            }
+        }
+    }
+
+    fn verify_extent(&mut self, units: &Units, extent: Extent, gam: bool, sgam: bool, owners: &OwnerMap) {
+        let owner = owners.extent(extent);
+        let page = extent.first_page();
+        match (gam, sgam, owner) {
+            (true, false, ExtentOwner::Nobody) | (false, true, ExtentOwner::Nobody | ExtentOwner::Singles) => {
+                return;
+            }
+            (false, false, ExtentOwner::Singles) => return,
+            (false, false, ExtentOwner::Unit(_)) if owners.claimants(extent).is_empty() => return,
+            (false, false, ExtentOwner::Nobody) => {
+                let args = [page_arg(page), self.database_id.into()];
+                return self.findings.push(Finding::new(8905, Place::page(page), &args));
+            }
+            (true, true, _) => {
+                let maps = [MapKind::Gam, MapKind::Sgam].map(|map| page_arg(map.page_of(page)));
+                let [gam, sgam] = maps;
+                let args = [page_arg(page), self.database_id.into(), gam, sgam];
+                self.findings.push(Finding::new(8903, Place::page(page), &args));
+                if matches!(owner, ExtentOwner::Nobody | ExtentOwner::Singles) {
+                    return;
+                }
+            }
+            _ => {}
+        }
+        let mut claimants = match owner {
+            ExtentOwner::Nobody => Vec::new(),
+            ExtentOwner::Singles => owners.units_of_singles(extent),
+            ExtentOwner::Unit(unit) => match owners.claimants(extent) {
+                [] => vec![unit],
+                several => several.to_vec(),
+            },
+        };
+        claimants.sort_unstable();
+        claimants.dedup();
+        let of_maps = [(gam, "GAM"), (sgam, "SGAM")].into_iter().filter_map(|(is_set, name)| is_set.then_some(name));
+        self.report_claims(page, of_maps, claimants.iter().filter_map(|unit| units.get(*unit)));
+    }
+
+    /// 8904, and 8913 for each claimant.
+    fn report_claims<'u>(
+        &mut self,
+        page: PageId,
+        maps: impl Iterator<Item = &'static str>,
+        units: impl Iterator<Item = &'u Unit>,
+    ) {
+        let place = Place::page(page);
+        self.findings.push(Finding::new(8904, place, &[page_arg(page), self.database_id.into()]));
+        for map in maps {
+            self.findings.push(Finding::new(8913, place, &[page_arg(page), map.into()]));
+        }
+        for unit in units {
+            let Owner { object, index, partition, unit: id, .. } = unit.owner;
+            let name = format!("object ID {object}, index ID {index}, partition ID {partition}, alloc unit ID {id}");
+            let args: [Arg<'_>; 2] = [page_arg(page), name.into()];
+            self.findings.push(Finding::new(8913, place.owned_by(unit.owner), &args));
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! The pass over all allocated pages, in file order, by any number of threads.
+//!
+//! ```text
+//! plan: PFS bytes, owner map -> chunks of whole extents         a chunk is 4 MiB of allocated extents and short gaps
+//! io::ChunkReader            -> pieces of a chunk               read by the worker itself, or ahead of it past the cache
+//! worker: for each extent, its eight PFS bytes and its owner    nothing allocated: skipped
+//!         for each allocated page: audit                        -> the worker's own Partial
+//! ```
+//!
+//! Workers share the plan, which nobody changes, and the place in the plan where the next chunk begins. Everything else is
+//! their own.
+//!
+//! PFS decides what is read. Where its page cannot be used, pages that their unit owns and that look like its own are checked,
+//! and the others are counted as unknown.
+
+use std::ops::Range;
+use std::path::Path;
+
+use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use extentdb_base::{Extent, PageId};
+use extentdb_format::PageBytes;
+use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type};
+use extentdb_format::allocation::pfs::PfsByte;
+use extentdb_format::page::PageHeader;
+use extentdb_format::page::checksum::verify;
+use extentdb_io::{Chunk, ChunkReader, Error as IoError, Op, Piece, Pieces, ReadAt, ReadMode};
+use extentdb_reader::{PageSource, ReadError, SourceFile};
+
+use crate::audit::{Auditor, Subject};
+use crate::finding::{Finding, Place, page_arg};
+use crate::options::{Control, Options};
+use crate::partial::{Overlap, Partial, whole_extents};
+use crate::plan::ownership::holds_fixed_pages;
+use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan};
+use crate::unit::UnitIndex;
+
+/// Gaps that are read along rather than skipped.
+const GAP_BYTES: u64 = 2 * EXTENT_BYTES as u64;
+
+/// What is going to be read.
+pub(crate) struct ScanPlan {
+    chunks: Vec<Chunk>,
+    /// Pages that must be checked.
+    pub(crate) pages_planned: u64,
+    /// Allocated pages that an option leaves out.
+    pub(crate) pages_skipped: u64,
+}
+
+/// Counters that show how far the scan is.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) pages: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) findings: AtomicU64,
+}
+
+/// How an extent is read.
+enum Interest {
+    /// So many allocated pages.
+    Allocated(u32),
+    /// PFS cannot tell, but somebody owns it.
+    Unknown,
+    Nothing,
+}
+
+impl ScanPlan {
+    pub(crate) fn new(plan: &Plan, options: &Options) -> ScanPlan {
+        let (mut pages_planned, mut pages_skipped) = (0, 0);
+        let mut ranges: Vec<Vec<Range<u64>>> = Vec::with_capacity(plan.maps.len());
+        for maps in &plan.maps {
+            let mut of_file: Vec<Range<u64>> = Vec::new();
+            for (first, end) in maps.described_ranges() {
+                for index in first / PAGES_PER_EXTENT..end.div_ceil(PAGES_PER_EXTENT) {
+                    let extent = Extent { file: maps.file, index };
+                    let is_skipped = is_skipped(plan, extent);
+                    match interest(plan, maps, extent) {
+                        Interest::Allocated(pages) if is_skipped => pages_skipped += u64::from(pages),
+                        Interest::Nothing => {}
+                        Interest::Allocated(pages) => {
+                            pages_planned += u64::from(pages);
+                            add_extent(&mut of_file, maps, index);
+                        }
+                        Interest::Unknown if is_skipped => {}
+                        Interest::Unknown => add_extent(&mut of_file, maps, index),
+                    }
+                }
+            }
+            ranges.push(of_file);
+        }
+        let chunk_bytes = u64::from(whole_extents(options.chunk_pages)) * PAGE_BYTES as u64;
+        ScanPlan { chunks: extentdb_io::plan(&ranges, GAP_BYTES, chunk_bytes), pages_planned, pages_skipped }
+    }
+}
+
+fn add_extent(ranges: &mut Vec<Range<u64>>, maps: &FileMaps, index: u32) {
+    let start = u64::from(index) * EXTENT_BYTES as u64;
+    let end = (start + EXTENT_BYTES as u64).min(u64::from(maps.pages) * PAGE_BYTES as u64);
+    match ranges.last_mut() {
+        Some(last) if last.end == start => last.end = end,
+        _ => ranges.push(start..end),
+    }
+}
+
+fn interest(plan: &Plan, maps: &FileMaps, extent: Extent) -> Interest {
+    let Some(states) = maps.states(extent.index) else {
+        return match plan.owners.extent(extent) {
+            ExtentOwner::Nobody => Interest::Nothing,
+            ExtentOwner::Singles | ExtentOwner::Unit(_) => Interest::Unknown,
+        };
+    };
+    let pages = maps.pages.saturating_sub(extent.first_page().page);
+    let allocated = states.iter().take(pages as usize).filter(|state| PfsByte(**state).is_allocated()).count();
+    if allocated > 0 { Interest::Allocated(allocated as u32) } else { Interest::Nothing }
+}
+
+/// An extent of a unit that an option leaves out. Pages of mixed extents are read in any case.
+fn is_skipped(plan: &Plan, extent: Extent) -> bool {
+    match plan.owners.extent(extent) {
+        ExtentOwner::Unit(unit) => plan.units.get(unit).is_some_and(|unit| unit.is_skipped),
+        _ => false,
+    }
+}
+
+/// Everything a worker needs and nobody changes.
+pub(crate) struct Scan<'s> {
+    pub(crate) source: &'s dyn PageSource,
+    pub(crate) plan: &'s Plan,
+    pub(crate) options: &'s Options,
+    pub(crate) counters: &'s Counters,
+}
+
+impl Scan<'_> {
+    /// Reads and audits everything planned; the sum of all partials.
+    ///
+    /// # Errors
+    /// A page was scanned twice: a mistake of this program.
+    pub(crate) fn run(
+        &self,
+        scan_plan: &ScanPlan,
+        jobs: usize,
+        control: &Control<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Partial, Overlap> {
+        let adapters: Vec<FileOfSource<'_>> =
+            self.source.files().iter().map(|file| FileOfSource { source: self.source, file }).collect();
+        let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
+        let mode = match self.options.io.resolve(&sources) {
+            ReadMode::Buffered { .. } => ReadMode::Buffered { piece_bytes: 4 * EXTENT_BYTES },
+            direct => direct,
+        };
+        let mut reader = ChunkReader::new(&sources, &scan_plan.chunks, mode, stop);
+        if let Some(rate) = self.options.max_rate {
+            reader = reader.with_max_rate(rate, control.clock);
+        }
+        let partials = reader.run(jobs, |pieces| self.work(pieces));
+        let mut sum = Partial::new(self.plan.units.len(), self.options.max_errors);
+        for partial in partials {
+            sum.merge(partial?)?;
+        }
+        Ok(sum)
+    }
+
+    /// What one worker does.
+    fn work(&self, pieces: &mut Pieces<'_>) -> Result<Partial, Overlap> {
+        let mut worker = Worker { scan: self, auditor: Auditor::new(self.plan, self.options) };
+        while let Some(piece) = pieces.next() {
+            worker.piece(&piece)?;
+        }
+        Ok(worker.auditor.partial)
+    }
+}
+
+struct Worker<'w> {
+    scan: &'w Scan<'w>,
+    auditor: Auditor<'w>,
+}
+
+impl Worker<'_> {
+    fn piece(&mut self, piece: &Piece<'_>) -> Result<(), Overlap> {
+        let Some(maps) = self.scan.plan.maps.get(piece.file) else { return Ok(()) };
+        let first = (piece.offset / PAGE_BYTES as u64) as u32;
+        let pages = (piece.bytes / PAGE_BYTES) as u32;
+        let data = piece.data.as_deref().unwrap_or_default();
+        let (checked, found) = (self.auditor.partial.pages_checked, self.auditor.partial.findings.count());
+        for index in first / PAGES_PER_EXTENT..(first + pages).div_ceil(PAGES_PER_EXTENT) {
+            let at = (index as usize * PAGES_PER_EXTENT as usize).saturating_sub(first as usize) * PAGE_BYTES;
+            self.extent(maps, index, data.get(at..).unwrap_or_default());
+        }
+        let partial = &mut self.auditor.partial;
+        partial.bytes += data.len() as u64;
+        partial.covered.add(maps.file, first, first + pages)?;
+        let counters = self.scan.counters;
+        counters.pages.fetch_add(partial.pages_checked - checked, Ordering::Relaxed);
+        counters.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
+        counters.findings.fetch_add(partial.findings.count() - found, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The pages of an extent; `data` begins with the first of them and may hold fewer than eight.
+    fn extent(&mut self, maps: &FileMaps, index: u32, data: &[u8]) {
+        let plan = self.scan.plan;
+        let extent = Extent { file: maps.file, index };
+        let states = maps.states(index);
+        if states.is_some_and(|states| states.iter().all(|state| !PfsByte(*state).is_allocated())) {
+            return;
+        }
+        if is_skipped(plan, extent) {
+            return;
+        }
+        let owner = plan.owners.extent(extent);
+        let (bytes, _) = data.as_chunks::<PAGE_BYTES>();
+        for (i, id) in extent.pages().enumerate().take_while(|(_, id)| id.page < maps.pages) {
+            let state = states.and_then(|states| states.get(i).copied()).map(PfsByte);
+            if state.is_some_and(|state| !state.is_allocated()) {
+                continue;
+            }
+            match bytes.get(i) {
+                Some(page) => self.page(id, owner, state, Ok(page)),
+                None => self.page_alone(id, owner, state),
+            }
+        }
+    }
+
+    /// A page that did not come with its piece is asked for by itself: its neighbours may be what cannot be read.
+    #[cold]
+    fn page_alone(&mut self, id: PageId, owner: ExtentOwner, state: Option<PfsByte>) {
+        let mut page = Box::new([0; PAGE_BYTES]);
+        match self.scan.source.read(id, &mut page) {
+            Ok(()) => self.page(id, owner, state, Ok(&page)),
+            Err(error) => self.page(id, owner, state, Err(error)),
+        }
+    }
+
+    #[inline]
+    fn page(
+        &mut self,
+        id: PageId,
+        owner: ExtentOwner,
+        state: Option<PfsByte>,
+        page: Result<&PageBytes, ReadError>,
+    ) {
+        let subject = match owner {
+            ExtentOwner::Unit(unit)
+                if !self.scan.plan.owners.is_contested() && !holds_fixed_pages(id.page / PAGES_PER_EXTENT) =>
+            {
+                self.compare_state(id, state, Expected { is_mixed: Some(false), is_iam: false });
+                Subject::Owned(unit)
+            }
+            _ => match self.subject(id, owner, state, page.as_ref().ok().copied()) {
+                Some(subject) => subject,
+                None => {
+                    self.auditor.partial.pages_checked += u64::from(state.is_some());
+                    return;
+                }
+            },
+        };
+        if self.scan.plan.bad.contains_key(&id) {
+            // Reported when the plan was made.
+            self.auditor.partial.pages_checked += u64::from(state.is_some());
+            return;
+        }
+        match page {
+            Ok(page) if state.is_none() => self.unknown_page(id, subject, page),
+            Ok(page) => {
+                self.auditor.partial.pages_checked += 1;
+                self.auditor.page(id, subject, state, page);
+            }
+            Err(ReadError::NotStored { .. } | ReadError::NoFile { .. }) => self.auditor.partial.pages_absent += 1,
+            Err(_) => {
+                self.auditor.partial.pages_checked += u64::from(state.is_some());
+                self.auditor.unreadable(id, subject);
+            }
+        }
+    }
+
+    /// Who a page is audited for, when its extent alone does not say. `None`: it was audited when the plan was made.
+    #[cold]
+    fn subject(
+        &mut self,
+        id: PageId,
+        owner: ExtentOwner,
+        state: Option<PfsByte>,
+        page: Option<&PageBytes>,
+    ) -> Option<Subject> {
+        let plan = self.scan.plan;
+        if fixed_page_type(id).is_some() {
+            self.compare_state(id, state, Expected { is_mixed: None, is_iam: false });
+            return None;
+        }
+        match (plan.owners.page(id), owner) {
+            (Some(PageOwner::Fixed), _) => None,
+            (Some(PageOwner::Iam(_)), _) => {
+                self.compare_state(id, state, Expected { is_mixed: Some(true), is_iam: true });
+                None
+            }
+            (Some(PageOwner::Unit(unit)), ExtentOwner::Nobody | ExtentOwner::Singles) => {
+                self.compare_state(id, state, Expected { is_mixed: Some(true), is_iam: false });
+                Some(Subject::Owned(unit))
+            }
+            (single, ExtentOwner::Unit(unit)) => {
+                let single = match single {
+                    Some(PageOwner::Unit(unit)) => Some(unit),
+                    _ => None,
+                };
+                Some(Subject::Owned(self.contested(id, unit, single, page)))
+            }
+            (None, ExtentOwner::Nobody | ExtentOwner::Singles) => {
+                self.report_unowned(id, owner, state);
+                Some(Subject::Unowned)
+            }
+        }
+    }
+
+    /// The owner of a page whose extent has several: the one that its header names. The others do not see it.
+    fn contested(
+        &mut self,
+        id: PageId,
+        unit: UnitIndex,
+        single: Option<UnitIndex>,
+        page: Option<&PageBytes>,
+    ) -> UnitIndex {
+        let plan = self.scan.plan;
+        let claimants = plan.owners.claimants(id.extent());
+        if claimants.is_empty() {
+            return unit;
+        }
+        let names = |index: &&UnitIndex| {
+            let unit = plan.units.get(**index).map(crate::unit::Unit::id);
+            unit.zip(page).is_some_and(|(unit, page)| PageHeader::of(page).belongs_to(unit))
+        };
+        let owner = claimants.iter().find(names).copied().or(single).unwrap_or(unit);
+        for other in claimants.iter().filter(|other| **other != owner) {
+            self.auditor.report_not_seen(id, *other);
+        }
+        owner
+    }
+
+    /// A page of a PFS range that cannot be used: it counts when it is what its owner expects, or was once.
+    fn unknown_page(&mut self, id: PageId, subject: Subject, page: &PageBytes) {
+        let header = PageHeader::of(page);
+        let Subject::Owned(unit) = subject else { return };
+        let is_own = self.scan.plan.units.get(unit).is_some_and(|unit| header.belongs_to(unit.id()));
+        if header.page_id() == id && is_own {
+            let was_intact = verify(page).is_intact();
+            self.auditor.page(id, subject, None, page);
+            self.auditor.partial.pages_unknown += u64::from(!was_intact);
+        } else {
+            self.auditor.partial.pages_unknown += 1;
+        }
+    }
+}
+
+/// What PFS must say about a page.
+#[derive(Clone, Copy)]
+struct Expected {
+    /// `None`: either.
+    is_mixed: Option<bool>,
+    is_iam: bool,
+}
+
+/// PFS against the owners: 8948, 8906.
+impl Worker<'_> {
+    #[inline]
+    fn compare_state(&mut self, id: PageId, state: Option<PfsByte>, expected: Expected) {
+        let Some(state) = state else { return };
+        let right = state.with_iam(expected.is_iam).with_mixed(expected.is_mixed.unwrap_or(state.is_mixed()));
+        if right != state || state.has_reserved_bits() {
+            self.report_state(id, state, PfsByte(right.0 & 0x7f));
+        }
+    }
+
+    #[cold]
+    fn report_state(&mut self, id: PageId, state: PfsByte, expected: PfsByte) {
+        let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
+        self.auditor.partial.findings.push(Finding::new(8948, Place::page(id), &args));
+    }
+
+    /// An allocated page that no IAM page lists.
+    fn report_unowned(&mut self, id: PageId, owner: ExtentOwner, state: Option<PfsByte>) {
+        let plan = self.scan.plan;
+        let (Some(state), true) = (state, plan.owners_are_known) else { return };
+        let extent = id.extent().index;
+        let Some(maps) = plan.maps_of(id.file) else { return };
+        let (Some(is_free), Some(is_mixed)) = (maps.is_free(extent), maps.is_mixed(extent)) else { return };
+        if plan.bad.contains_key(&id) {
+            return;
+        }
+        if is_free && owner == ExtentOwner::Nobody {
+            return self.report_state(id, state, state.with_allocated(false));
+        }
+        if is_mixed || owner == ExtentOwner::Singles || holds_fixed_pages(extent) {
+            let args = [
+                page_arg(id),
+                plan.database_arg(),
+                page_arg(MapKind::Sgam.page_of(id)),
+                page_arg(id.pfs_page()),
+                state.to_string().into(),
+            ];
+            self.auditor.partial.findings.push(Finding::new(8906, Place::page(id), &args));
+        }
+    }
+}
+
+/// A data file of a page source, as bytes.
+struct FileOfSource<'s> {
+    source: &'s dyn PageSource,
+    file: &'s SourceFile,
+}
+
+impl FileOfSource<'_> {
+    /// The plain file where there is one, so that it can be read directly.
+    fn best(&self) -> &dyn ReadAt {
+        match self.source.plain_file(self.file.id) {
+            Some(plain) => plain,
+            None => self,
+        }
+    }
+}
+
+impl ReadAt for FileOfSource<'_> {
+    fn len(&self) -> u64 {
+        u64::from(self.file.pages) * PAGE_BYTES as u64
+    }
+
+    /// Whole pages only: that is how the plan is cut.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, IoError> {
+        let first = u32::try_from(offset / PAGE_BYTES as u64).unwrap_or(u32::MAX);
+        let rest = self.file.pages.saturating_sub(first) as usize * PAGE_BYTES;
+        let bytes = buf.len().min(rest);
+        let Some(buf) = buf.get_mut(..bytes) else { return Ok(0) };
+        let page = PageId { file: self.file.id, page: first };
+        match self.source.read_run(page, buf) {
+            Ok(()) => Ok(bytes),
+            Err(error) => {
+                let path = self.file.path.clone();
+                let source = std::io::Error::other(error);
+                Err(IoError::Transfer { op: Op::Read, path, offset, bytes, source })
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.file.path
+    }
+}
+

@@ -1,0 +1,207 @@
+//! The allocation units of a database, numbered: what the scan must know of each, in plain data.
+//!
+//! A unit is found by its number (`UnitIndex`), which owner maps, link facts and partials carry instead of the 64-bit id.
+//! Units are numbered by ascending id, so that every run of the same database numbers them alike.
+
+use std::collections::HashMap;
+
+use extentdb_base::{AllocUnitId, IndexId, ObjectId, PageId};
+use extentdb_catalog::layout::{Compression, PhysicalColumn};
+use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, IndexKind, ObjectType, Rowset};
+use extentdb_messages::Arg;
+
+use crate::finding::Owner;
+
+/// Place of a unit in [`Units`].
+pub type UnitIndex = u32;
+
+/// How the pages of a unit hang together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Structure {
+    /// Data pages without links.
+    Heap,
+    /// Data pages under index pages.
+    Clustered,
+    /// Index pages only.
+    Nonclustered,
+    /// Text pages.
+    Text,
+    /// Nothing this program knows (columnstore and the like): protection and ownership are checked, no more.
+    Other,
+}
+
+impl Structure {
+    /// True for units whose pages form a B-tree.
+    pub fn is_tree(self) -> bool {
+        matches!(self, Structure::Clustered | Structure::Nonclustered)
+    }
+}
+
+/// An allocation unit and whose it is.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// Whose it is, its own id included.
+    pub owner: Owner,
+    /// In-row, LOB, row-overflow.
+    pub kind: AllocUnitKind,
+    /// How its pages hang together.
+    pub structure: Structure,
+    /// How its rows are stored.
+    pub compression: Compression,
+    /// Root of the tree.
+    pub root: PageId,
+    /// First IAM page.
+    pub first_iam: PageId,
+    /// Filegroup.
+    pub filegroup: i16,
+    /// Not read at all, because an option says so.
+    pub is_skipped: bool,
+    /// Columns of the widest row there can be, by null bits; 0 = not known.
+    pub columns_max: u16,
+    /// End of the fixed part of rows written now; 0 = not known.
+    pub fixed_end: u16,
+}
+
+impl Unit {
+    /// Its id.
+    pub fn id(&self) -> AllocUnitId {
+        self.owner.unit
+    }
+
+    /// Object, index, partition, unit and type: the five arguments that most messages begin with.
+    pub fn args(&self) -> [Arg<'static>; 5] {
+        let Owner { object, index, partition, unit, .. } = self.owner;
+        [object.0.into(), index.0.into(), partition.0.into(), unit.0.into(), self.kind.name().into()]
+    }
+}
+
+/// The five arguments for a page whose owner is not known.
+pub fn unknown_args(unit: AllocUnitId) -> [Arg<'static>; 5] {
+    [0.into(), (-1).into(), 0i64.into(), unit.0.into(), AllocUnitKind::Other(0).name().into()]
+}
+
+/// All units.
+#[derive(Clone, Debug, Default)]
+pub struct Units {
+    units: Vec<Unit>,
+    by_id: HashMap<AllocUnitId, UnitIndex>,
+}
+
+impl Units {
+    /// The units of a catalogue. With `no_index`, those of nonclustered user indexes are marked as skipped.
+    pub fn new<'c>(
+        units: impl Iterator<Item = (&'c AllocUnit, &'c Rowset)>,
+        catalog: Option<&Catalog>,
+        no_index: bool,
+    ) -> Units {
+        let mut all = Units::default();
+        for (unit, rowset) in units {
+            let mut unit = describe(unit, rowset, catalog);
+            unit.is_skipped = no_index && unit.owner.is_user && unit.owner.index.0 >= 2;
+            all.by_id.insert(unit.id(), all.units.len() as UnitIndex);
+            all.units.push(unit);
+        }
+        all
+    }
+
+    /// The unit with a number.
+    #[inline]
+    pub fn get(&self, index: UnitIndex) -> Option<&Unit> {
+        self.units.get(index as usize)
+    }
+
+    /// The number of the unit that a page header names. Data pages of clustered indexes from SQL Server 2000 carry index
+    /// id 0 in their header; they are found, too.
+    pub fn of_header(&self, named: AllocUnitId, is_data: bool) -> Option<UnitIndex> {
+        let clustered = AllocUnitId(named.0 | 1 << 48);
+        let found = self.by_id.get(&named);
+        found.or_else(|| self.by_id.get(&clustered).filter(|_| is_data)).copied()
+    }
+
+    /// The units with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (UnitIndex, &Unit)> {
+        (0u32..).zip(&self.units)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    /// True when nothing is known of any unit.
+    pub fn is_empty(&self) -> bool {
+        self.units.is_empty()
+    }
+}
+
+fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Unit {
+    let owner = Owner {
+        is_user: !is_system(rowset.object, catalog),
+        object: rowset.object,
+        index: rowset.index,
+        partition: rowset.id,
+        unit: unit.id,
+    };
+    let columns = &rowset.layout.columns;
+    let fixed_end = columns.iter().filter_map(fixed_column_end).max();
+    Unit {
+        owner,
+        kind: unit.kind,
+        structure: structure(unit, rowset, catalog),
+        compression: rowset.compression,
+        root: unit.root,
+        first_iam: unit.first_iam,
+        filegroup: unit.filegroup,
+        is_skipped: false,
+        columns_max: columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0),
+        // A type that is not understood may end anywhere.
+        fixed_end: match fixed_end {
+            Some(end) if columns.iter().all(|column| column.ty.is_some()) => end.max(rowset.min_leaf),
+            _ => 0,
+        },
+    }
+}
+
+/// Where a fixed column of leaf rows ends.
+fn fixed_column_end(column: &PhysicalColumn) -> Option<u16> {
+    let start = u16::try_from(column.leaf.offset).ok().filter(|start| *start > 0)?;
+    let ty = column.ty?;
+    let bytes = if ty.is_bit() { 1 } else { ty.fixed_bytes()? };
+    start.checked_add(u16::try_from(bytes).ok()?)
+}
+
+/// System objects are listed first and are never left out.
+fn is_system(object: ObjectId, catalog: Option<&Catalog>) -> bool {
+    /// Ids of system base tables are below this in every version.
+    const FIRST_USER_ID: i32 = 100;
+    let listed = catalog.and_then(|catalog| catalog.objects.get(&object));
+    match listed {
+        Some(listed) => matches!(listed.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE),
+        None => object.0 < FIRST_USER_ID,
+    }
+}
+
+fn structure(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Structure {
+    let table = catalog.and_then(|catalog| catalog.tables.get(&rowset.object));
+    let index = table.and_then(|table| table.indexes.iter().find(|index| index.id == rowset.index));
+    let columnstore = matches!(
+        index.map(|index| index.kind),
+        Some(
+            IndexKind::ClusteredColumnstore
+                | IndexKind::NonclusteredColumnstore
+                | IndexKind::NonclusteredHash
+                | IndexKind::Other(_)
+        )
+    );
+    if columnstore || matches!(rowset.compression, Compression::Other(_)) {
+        return Structure::Other;
+    }
+    match (unit.kind, rowset.index) {
+        (AllocUnitKind::Lob | AllocUnitKind::RowOverflow, _) => Structure::Text,
+        (AllocUnitKind::InRow, IndexId(0)) => Structure::Heap,
+        (AllocUnitKind::InRow, IndexId(1)) => Structure::Clustered,
+        (AllocUnitKind::InRow, _) => Structure::Nonclustered,
+        (AllocUnitKind::Other(_), _) => Structure::Other,
+    }
+}
+

@@ -1,0 +1,355 @@
+//! B-trees: siblings, parents, levels (`checkdb.md` B.6 and D.13), from exact tables.
+//!
+//! ```text
+//! 8936  A.next = B, B.prev = C ≠ A               8976  parent and previous refer to X, X was not seen
+//! 8978  X.prev = Q, Q.next ≠ X                   8980  parent refers to X, X and the child before it were not seen
+//! 8935  the parents' order expects another prev  8981  only a next pointer refers to X, X was not seen
+//! 8937  two slots refer to X                     8977  X has no parent, its previous page refers to it
+//! 8931  level differs from the parent's          8979  nobody refers to X
+//! 2531  level differs from the previous page's   8982  A.next is a page of another index
+//! ```
+//!
+//! "Seen" is a page that its unit owns and that passed its audit.
+//!
+//! What healthy files contain
+//! - Roots of level 0 above data pages, in clustered indexes: an index page of a clustered index is never a leaf, and its
+//!   children may have its own level when that is 0.
+//! - `pgfirst` is stale in most files: the walk begins at `pgroot`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use extentdb_base::PageId;
+use extentdb_messages::Arg;
+
+use super::index::LinkIndex;
+use crate::audit::has_unverified_parents;
+use crate::finding::{Finding, Findings, Place, page_arg};
+use crate::partial::{ChildFact, PageFact};
+use crate::plan::Plan;
+use crate::unit::{Structure, Unit, UnitIndex};
+
+/// No place in the table of pages or pointers.
+const NOWHERE: u32 = u32::MAX;
+/// Deeper than any tree.
+const LEVELS_MAX: usize = 40;
+
+/// Compares all link facts. `seen_units` are the units whose pages were scanned at all.
+pub(crate) fn verify_links(
+    plan: &Plan,
+    pages: Vec<PageFact>,
+    children: Vec<ChildFact>,
+    findings: &mut Findings,
+) {
+    let index = LinkIndex::new(pages, children);
+    let mut links = Links { plan, parent_of: vec![NOWHERE; index.pages().len()], index, findings };
+    let lost = links.find_parents();
+    links.verify_pages();
+    links.verify_order();
+    links.report_lost(&lost);
+}
+
+struct Links<'l> {
+    plan: &'l Plan,
+    index: LinkIndex,
+    /// For each page the place of the pointer to it.
+    parent_of: Vec<u32>,
+    findings: &'l mut Findings,
+}
+
+impl<'l> Links<'l> {
+    fn unit(&self, unit: UnitIndex) -> Option<&'l Unit> {
+        self.plan.units.get(unit)
+    }
+
+    fn pointer(&self, place: u32) -> Option<ChildFact> {
+        self.index.children().get(place as usize).copied()
+    }
+
+    /// Finds the page of every pointer; the pointers whose page was not seen in the unit of the parent.
+    fn find_parents(&mut self) -> Vec<u32> {
+        let mut lost = Vec::new();
+        let (mut parent, mut parent_at, mut near) = (PageId::NONE, NOWHERE, 0);
+        for place in 0..self.index.children().len() as u32 {
+            let Some(pointer) = self.pointer(place) else { break };
+            if pointer.parent() != parent {
+                parent = pointer.parent();
+                parent_at = self.index.find(parent, parent_at.wrapping_add(1)).unwrap_or(NOWHERE);
+            }
+            let Some(unit) = self.index.at(parent_at).map(|fact| fact.unit) else { continue };
+            let found = self.index.find(pointer.child(), near);
+            match found.and_then(|at| self.index.at(at).map(|fact| (at, fact.unit))) {
+                Some((at, child_unit)) if child_unit == unit => {
+                    near = at.wrapping_add(1);
+                    self.take_parent(at, place);
+                }
+                _ => lost.push(place),
+            }
+        }
+        lost
+    }
+
+    /// The page at `at` has the pointer at `place`: 8937 when it has another one already.
+    fn take_parent(&mut self, at: u32, place: u32) {
+        let Some(own) = self.parent_of.get_mut(at as usize) else { return };
+        if *own == NOWHERE {
+            *own = place;
+            return;
+        }
+        let first = *own;
+        if let (Some(first), Some(second), Some(fact)) =
+            (self.pointer(first), self.pointer(place), self.index.at(at).copied())
+        {
+            let args = [
+                page_arg(fact.id()),
+                page_arg(first.parent()),
+                first.slot.into(),
+                page_arg(second.parent()),
+                second.slot.into(),
+            ];
+            self.report(8937, fact.unit, fact.id(), &args, [first.parent(), second.parent()]);
+        }
+    }
+
+    /// Siblings, levels and parents of every page.
+    fn verify_pages(&mut self) {
+        for at in 0..self.index.pages().len() as u32 {
+            let Some(fact) = self.index.at(at).copied() else { break };
+            let is_referred_to = self.verify_prev(at, &fact);
+            self.verify_next(at, &fact);
+            self.verify_parent(at, &fact, is_referred_to);
+        }
+    }
+
+    /// 8978 and 2531; true when the page before refers to this one.
+    fn verify_prev(&mut self, at: u32, fact: &PageFact) -> bool {
+        let prev = fact.prev();
+        if prev.is_none() {
+            return false;
+        }
+        let before = self.index.find(prev, at.wrapping_sub(1)).and_then(|at| self.index.at(at).copied());
+        match before.filter(|before| before.unit == fact.unit) {
+            Some(before) if before.next() == fact.id() => {
+                if before.level != fact.level || before.is_leaf != fact.is_leaf {
+                    let args =
+                        [page_arg(fact.id()), fact.level.into(), before.level.into(), page_arg(before.id())];
+                    self.report(2531, fact.unit, fact.id(), &args, [before.id(), PageId::NONE]);
+                }
+                true
+            }
+            _ => {
+                // Without a parent the page is reported as 8979, which says both.
+                if self.has_parent(at, fact) {
+                    let args = [page_arg(fact.id()), page_arg(prev)];
+                    self.report(8978, fact.unit, fact.id(), &args, [prev, PageId::NONE]);
+                }
+                false
+            }
+        }
+    }
+
+    /// 8936, 8981, 8982.
+    fn verify_next(&mut self, at: u32, fact: &PageFact) {
+        let (id, next) = (fact.id(), fact.next());
+        if next.is_none() {
+            return;
+        }
+        let after = self.index.find(next, at.wrapping_add(1)).and_then(|at| self.index.at(at).copied());
+        match after {
+            Some(after) if after.unit == fact.unit => {
+                if after.prev() != id {
+                    let args = [page_arg(id), page_arg(next), page_arg(next), page_arg(after.prev())];
+                    self.report(8936, fact.unit, id, &args, [next, after.prev()]);
+                }
+            }
+            Some(after) => self.report_other_index(fact, after.unit, next),
+            // 8976 is reported with the pointer of the parent.
+            None if self.is_pointed_to(next, fact.unit) => {}
+            None => {
+                let args = [page_arg(id), page_arg(next), page_arg(next)];
+                self.report(8981, fact.unit, id, &args, [next, PageId::NONE]);
+            }
+        }
+    }
+
+    fn report_other_index(&mut self, fact: &PageFact, other: UnitIndex, next: PageId) {
+        let (Some(unit), Some(other)) = (self.unit(fact.unit), self.unit(other)) else { return };
+        let args = [page_arg(fact.id())].into_iter().chain(unit.args()).chain([page_arg(next)]);
+        let args: Vec<Arg<'_>> = args.chain(other.args()).collect();
+        let place = Place::page(fact.id()).owned_by(unit.owner);
+        self.findings.push(Finding::new(8982, place, &args).related([next, PageId::NONE]));
+    }
+
+    /// 8931, 8977, 8979. `is_referred_to`: by the page before.
+    fn verify_parent(&mut self, at: u32, fact: &PageFact, is_referred_to: bool) {
+        let Some(unit) = self.unit(fact.unit) else { return };
+        if let Some(pointer) = self.parent_of.get(at as usize).and_then(|place| self.pointer(*place)) {
+            return self.verify_level(fact, &pointer, unit);
+        }
+        if self.has_parent(at, fact) {
+            return;
+        }
+        if is_referred_to {
+            self.report(8977, fact.unit, fact.id(), &[page_arg(fact.id())], [PageId::NONE; 2]);
+        } else {
+            let args = [page_arg(fact.id()), page_arg(fact.prev())];
+            self.report(8979, fact.unit, fact.id(), &args, [fact.prev(), PageId::NONE]);
+        }
+    }
+
+    /// True for pages with a parent, for the root, and where parents cannot be told.
+    fn has_parent(&self, at: u32, fact: &PageFact) -> bool {
+        let is_exempt = |unit: &Unit| unit.root == fact.id() || has_unverified_parents(unit);
+        self.parent_of.get(at as usize).is_some_and(|place| *place != NOWHERE)
+            || self.unit(fact.unit).is_none_or(is_exempt)
+    }
+
+    fn verify_level(&mut self, fact: &PageFact, pointer: &ChildFact, unit: &Unit) {
+        let Some(parent) = self.index.of_unit(pointer.parent(), fact.unit).copied() else { return };
+        let is_right = match parent.level.checked_sub(1) {
+            Some(level) => level == fact.level,
+            // A root of level 0 above data pages, as files from SQL Server 2000 have it.
+            None => unit.structure == Structure::Clustered && fact.is_leaf && fact.level == 0,
+        };
+        if !is_right {
+            let args = [page_arg(fact.id()), fact.level.into(), parent.level.into(), page_arg(parent.id())];
+            self.report(8931, fact.unit, fact.id(), &args, [parent.id(), PageId::NONE]);
+        }
+    }
+
+    /// 8935: the parents' order against the previous links.
+    fn verify_order(&mut self) {
+        let mut before: Option<ChildFact> = None;
+        for place in 0..self.index.children().len() as u32 {
+            let Some(pointer) = self.pointer(place) else { break };
+            let is_first = before.is_none_or(|before| before.parent() != pointer.parent());
+            let previous = if is_first { None } else { before };
+            before = Some(pointer);
+            let Some(parent) = self.index.at(self.index.find(pointer.parent(), NOWHERE).unwrap_or(NOWHERE)).copied()
+            else {
+                continue;
+            };
+            let Some(child_at) = self.index.find(pointer.child(), NOWHERE) else { continue };
+            // A page with two parents is reported as that.
+            if self.parent_of.get(child_at as usize) != Some(&place) {
+                continue;
+            }
+            let Some(child) = self.index.at(child_at).copied() else { continue };
+            let expected = match previous {
+                Some(previous) => Some(previous.child()),
+                None => self.last_child_of_left(&parent),
+            };
+            if let Some(expected) = expected.filter(|expected| *expected != child.prev()) {
+                self.report_order(&child, &pointer, expected);
+            }
+        }
+    }
+
+    fn report_order(&mut self, child: &PageFact, pointer: &ChildFact, expected: PageId) {
+        // A neighbour that was not seen is reported as that, and where its place is cannot be told.
+        let is_seen = expected.is_none() || self.index.of_unit(expected, child.unit).is_some();
+        if !is_seen || self.is_pointed_to_twice(expected) {
+            return;
+        }
+        let args = [
+            page_arg(child.prev()),
+            page_arg(child.id()),
+            page_arg(expected),
+            page_arg(pointer.parent()),
+            pointer.slot.into(),
+        ];
+        self.report(8935, child.unit, child.id(), &args, [expected, pointer.parent()]);
+    }
+
+    /// The last child of the page left of `parent`, by the order of the parents above: `PageId::NONE` at the left edge,
+    /// nothing when it cannot be told.
+    fn last_child_of_left(&self, parent: &PageFact) -> Option<PageId> {
+        let (mut page, mut climbed) = (*parent, 0);
+        // Up to the first page that is not the first child of its parent …
+        let mut left = loop {
+            climbed += 1;
+            if self.unit(page.unit)?.root == page.id() {
+                return Some(PageId::NONE);
+            }
+            if climbed > LEVELS_MAX {
+                return None;
+            }
+            let at = self.index.find(page.id(), NOWHERE)?;
+            let place = *self.parent_of.get(at as usize)?;
+            let pointer = self.pointer(place)?;
+            let before = place.checked_sub(1).and_then(|before| self.pointer(before));
+            match before.filter(|before| before.parent() == pointer.parent()) {
+                Some(before) => break before.child(),
+                None => page = *self.index.of_unit(pointer.parent(), page.unit)?,
+            }
+        };
+        // … and down again along the last children.
+        for _ in 0..climbed {
+            self.index.of_unit(left, parent.unit)?;
+            left = self.index.children().get(self.index.children_of(left))?.last()?.child();
+        }
+        Some(left)
+    }
+
+    fn is_pointed_to(&self, page: PageId, unit: UnitIndex) -> bool {
+        let of_unit = |pointer: &&ChildFact| {
+            pointer.child() == page && self.index.of_unit(pointer.parent(), unit).is_some()
+        };
+        self.index.children().iter().any(|pointer| of_unit(&pointer))
+    }
+
+    fn is_pointed_to_twice(&self, page: PageId) -> bool {
+        self.index.children().iter().filter(|pointer| pointer.child() == page).nth(1).is_some()
+    }
+
+    /// 8976 and 8980 for pointers whose page was not seen.
+    fn report_lost(&mut self, lost: &[u32]) {
+        if lost.is_empty() {
+            return;
+        }
+        let wanted: BTreeSet<PageId> = lost.iter().filter_map(|at| self.pointer(*at)).map(|it| it.child()).collect();
+        let mut previous: HashMap<PageId, PageId> = HashMap::new();
+        for fact in self.index.pages().iter().filter(|fact| wanted.contains(&fact.next())) {
+            previous.insert(fact.next(), fact.id());
+        }
+        for place in lost {
+            let Some(pointer) = self.pointer(*place) else { continue };
+            let Some(parent) = self.index.at(self.index.find(pointer.parent(), NOWHERE).unwrap_or(NOWHERE)).copied()
+            else {
+                continue;
+            };
+            self.report_lost_page(*place, &pointer, &parent, previous.get(&pointer.child()).copied());
+        }
+    }
+
+    fn report_lost_page(
+        &mut self,
+        place: u32,
+        pointer: &ChildFact,
+        parent: &PageFact,
+        referring: Option<PageId>,
+    ) {
+        let before = place.checked_sub(1).and_then(|before| self.pointer(before));
+        let before = before.filter(|before| before.parent() == pointer.parent()).map(|before| before.child());
+        let expected = match before {
+            Some(before) => Some(before),
+            None => self.last_child_of_left(parent),
+        };
+        let is_unseen = |page: &PageId| !page.is_none() && self.index.of_unit(*page, parent.unit).is_none();
+        let child = pointer.child();
+        if let Some(before) = expected.filter(is_unseen) {
+            let args = [page_arg(parent.id()), pointer.slot.into(), page_arg(child), page_arg(before)];
+            return self.report(8980, parent.unit, child, &args, [parent.id(), before]);
+        }
+        let previous = referring.or(expected).unwrap_or(PageId::NONE);
+        let args = [page_arg(child), page_arg(parent.id()), page_arg(previous)];
+        self.report(8976, parent.unit, child, &args, [parent.id(), previous]);
+    }
+
+    /// A finding whose message begins with the unit.
+    fn report(&mut self, error: u32, unit: UnitIndex, page: PageId, args: &[Arg<'static>], related: [PageId; 2]) {
+        let Some(unit) = self.unit(unit) else { return };
+        let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
+        let place = Place::page(page).owned_by(unit.owner);
+        self.findings.push(Finding::new(error, place, &args).related(related));
+    }
+}

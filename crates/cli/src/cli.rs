@@ -1,0 +1,157 @@
+//! What may be typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use extentdb_format::allocation::boot::DatabaseVersion;
+use extentdb_base::sync::OnceLock;
+
+use crate::command;
+
+/// Reads, proves and exports SQL Server files on any machine.
+///
+/// Input files are opened read-only, always. No telemetry, no network access.
+/// Exit codes: 0 done; 1 the job could not be done; 2 damage or a difference was found; 3 something that was asked for was
+/// not done; 130 or 143 interrupted.
+#[derive(Parser, Debug)]
+#[command(name = "extentdb", version = version(), max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// The verb.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// The verbs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Says what a database file, log or backup is and holds
+    Info(command::info::InfoArgs),
+    /// Lists tables with columns, types, indexes, rows and pages
+    Tables(command::tables::TablesArgs),
+    /// Prints the CREATE statements of everything in a database
+    Schema(command::schema::SchemaArgs),
+    /// Writes the rows of tables as JSON lines, CSV or SQL
+    Export(command::export::ExportArgs),
+    /// Shows one page
+    Page(command::page::PageArgs),
+    /// Shows the records of a transaction log
+    Log(command::log::LogArgs),
+    /// Checks a database as DBCC CHECKDB does
+    Check(command::check::CheckArgs),
+    /// Says what a message number means
+    Explain(command::explain::ExplainArgs),
+    /// Builds a valid database to try things on
+    Make(command::make::MakeArgs),
+    /// Makes one known fault in a copy of a file
+    Damage(command::damage::DamageArgs),
+    /// The first five minutes, on a database of its own
+    Demo(command::demo::DemoArgs),
+    /// Verbs of later versions, and typing errors.
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
+}
+
+impl Verb {
+    /// The options that all verbs share.
+    pub(crate) fn common(&self) -> Option<&Common> {
+        Some(match self {
+            Verb::Info(args) => &args.common,
+            Verb::Tables(args) => &args.common,
+            Verb::Schema(args) => &args.common,
+            Verb::Export(args) => &args.common,
+            Verb::Page(args) => &args.common,
+            Verb::Log(args) => &args.common,
+            Verb::Check(args) => &args.common,
+            Verb::Explain(args) => &args.common,
+            Verb::Make(args) => &args.common,
+            Verb::Damage(args) => &args.common,
+            Verb::Demo(args) => &args.common,
+            Verb::Other(_) => return None,
+        })
+    }
+}
+
+/// Options of every verb.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Common {
+    /// Write the result to a file, which appears when it is whole
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Threads to use (default: one per processor)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Show progress on stderr: auto = a line that moves on a terminal, a plain line every 10 s elsewhere
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) progress: When,
+    /// Only the result and errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Which backup set of a file with several, from 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) set: Option<u32>,
+    /// Exit 0 where it would be 2: damage is only reported
+    #[arg(long)]
+    pub(crate) exit_zero: bool,
+}
+
+impl Common {
+    /// Threads to use.
+    pub(crate) fn jobs(&self) -> usize {
+        let machine = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.jobs.map_or_else(machine, usize::from)
+    }
+}
+
+/// When to show progress.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum When {
+    /// When the command takes long.
+    #[default]
+    Auto,
+    /// From the start, at least once a second.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// `--format text|json` of the verbs that describe.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct FormatArgs {
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+/// Text for people or JSON for programs.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+impl FormatArgs {
+    /// True for JSON.
+    pub(crate) fn is_json(self) -> bool {
+        self.json || self.format == Format::Json
+    }
+}
+
+/// Version, machine, and the file versions that can be read.
+fn version() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let (oldest, newest) = (DatabaseVersion::OLDEST_READ, DatabaseVersion::NEWEST_VERIFIED);
+        let commit = option_env!("EXTENTDB_COMMIT").map(|commit| format!(" ({commit})")).unwrap_or_default();
+        let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
+        format!(
+            "{}{commit} for {arch}-{os}\nreads {oldest} to {newest}; newer versions by their own description",
+            env!("CARGO_PKG_VERSION")
+        )
+    })
+}

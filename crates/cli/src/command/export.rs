@@ -1,0 +1,119 @@
+//! `export`: the rows of tables, to stdout, into a file, or many tables into a folder.
+//!
+//! ```text
+//! table    one table: scan, count, compare with the catalogue     encode   a row as JSON, CSV or SQL
+//! sink     holds a row back until it is known to be whole          folder   many tables, on several threads
+//! manifest `_manifest.json` beside them                            source   pages, counted and interruptible
+//! ```
+//!
+//! Memory does not grow with the table: long values pass through in pieces. A row that cannot be read is left out, told with
+//! its place, and counted.
+
+mod encode;
+mod folder;
+mod manifest;
+mod sink;
+mod source;
+mod table;
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use extentdb_reader::Database;
+
+use crate::cli::Common;
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::names;
+
+use sink::Sink;
+use source::WatchedSource;
+use table::TableExport;
+
+/// Options of `export`.
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// Data files of one database, or the files of one backup
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The table: dbo.Orders, [dbo].[Order Details], or the name alone
+    #[arg(long, value_name = "NAME", conflicts_with = "tables")]
+    table: Option<String>,
+    /// Several tables, with wildcards: 'dbo.*'; needs --out. May be repeated
+    #[arg(long, value_name = "PATTERN", requires = "out")]
+    tables: Vec<String>,
+    /// A folder that gets one file per table and _manifest.json
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    out: Option<PathBuf>,
+    /// How to write rows
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// How rows are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Format {
+    /// One JSON object per line
+    #[default]
+    #[value(alias = "json")]
+    Jsonl,
+    /// RFC 4180 with a header line; NULL is an empty field, an empty string is ""
+    Csv,
+    /// INSERT statements
+    Sql,
+    /// Apache Parquet
+    Parquet,
+}
+
+impl Format {
+    /// What files of this format end in.
+    fn extension(self) -> &'static str {
+        match self {
+            Format::Jsonl => "jsonl",
+            Format::Csv => "csv",
+            Format::Sql => "sql",
+            Format::Parquet => "parquet",
+        }
+    }
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<Exit> {
+    if args.format == Format::Parquet {
+        bail!("not supported: built without the feature `parquet`");
+    }
+    match (&args.table, &args.out) {
+        (None, None) => bail!("which table? Give --table NAME, or --tables PATTERN with --out DIR"),
+        (Some(name), None) => one_table(args, name, context),
+        (_, Some(folder)) => folder::export(args, folder, context),
+    }
+}
+
+fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result<Exit> {
+    let mut output = context.output(&args.files)?;
+    let database = context.open_database(&args.files)?;
+    let catalog = database.catalog();
+    let table = names::find_table(catalog, name)?;
+    let rows = catalog.row_count(table);
+    let progress = context.progress(&format!("export {}", table.full_name()), rows.max(0) as u64);
+    context.interrupt.stop_gracefully();
+    let source = WatchedSource::new(database.source(), &context.interrupt, &progress);
+    let export = TableExport { context, database: &database, source: &source, progress: &progress, format: args.format };
+    let report = export.run(table, &mut Sink::new(&mut output))?;
+    drop(progress);
+    report.tell(context);
+    if report.is_complete() {
+        output.finish()?;
+    } else if let Some(path) = output.finish_incomplete()? {
+        context.warn(&format!("what was read is in {}", path.display()));
+    }
+    Ok(report.exit(context).and(damaged_catalog(&database)))
+}
+
+/// Rows of a table whose description is damaged may be missing without trace.
+fn damaged_catalog(database: &Database) -> Exit {
+    if database.catalog().faults.is_empty() { Exit::Done } else { Exit::Found }
+}

@@ -1,0 +1,56 @@
+//! The verbs, one file each.
+
+use std::ffi::OsString;
+
+use anyhow::bail;
+
+use crate::cli::Verb;
+use crate::context::Context;
+use crate::exit::Exit;
+
+pub(crate) mod check;
+pub(crate) mod damage;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod info;
+pub(crate) mod log;
+pub(crate) mod make;
+pub(crate) mod page;
+pub(crate) mod schema;
+pub(crate) mod tables;
+
+/// Verbs that are planned and not here yet.
+const LATER: &[&str] = &[
+    "deleted", "diff", "doctor", "lab", "map", "query", "recover", "repair", "serve", "walk",
+];
+
+/// Runs a verb.
+pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
+    if let Verb::Other(words) = &verb {
+        return not_a_verb(words);
+    }
+    let context = Context::new(verb.common().cloned().unwrap_or_default())?;
+    match verb {
+        Verb::Info(args) => info::run(&args, &context),
+        Verb::Tables(args) => tables::run(&args, &context),
+        Verb::Schema(args) => schema::run(&args, &context),
+        Verb::Export(args) => export::run(&args, &context),
+        Verb::Page(args) => page::run(&args, &context),
+        Verb::Log(args) => log::run(&args, &context),
+        Verb::Check(args) => check::run(&args, &context),
+        Verb::Explain(args) => explain::run(&args, &context),
+        Verb::Make(args) => make::run(&args, &context),
+        Verb::Damage(args) => damage::run(&args, &context),
+        Verb::Demo(args) => demo::run(&args, &context),
+        Verb::Other(words) => not_a_verb(&words),
+    }
+}
+
+fn not_a_verb(words: &[OsString]) -> anyhow::Result<Exit> {
+    let word = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+    if LATER.contains(&&*word) {
+        bail!("not supported: {word} is a verb of a later version");
+    }
+    bail!("{word} is not a verb (`extentdb --help` lists them)")
+}

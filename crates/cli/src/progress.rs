@@ -1,0 +1,150 @@
+//! The progress line on stderr: percent, rate, time left.
+//!
+//! On a terminal one line that moves; elsewhere a plain line every 10 seconds. Whoever works calls [`Progress::add`], which
+//! looks at the clock and draws when it is time: there is no thread.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
+use std::time::Duration;
+
+use extentdb_base::env::Clock;
+use extentdb_base::sync::Arc;
+use extentdb_base::sync::atomic::{AtomicU64, Ordering};
+
+use crate::cli::When;
+
+/// Commands shorter than this show nothing.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// Between two pictures on a terminal.
+const TERMINAL_STEP: Duration = Duration::from_millis(200);
+/// Between two plain lines.
+const PLAIN_STEP: Duration = Duration::from_secs(10);
+/// Between two plain lines that were asked for.
+const ALWAYS_STEP: Duration = Duration::from_secs(1);
+
+/// Counts work and shows how far it is. Shared by all threads of a command.
+pub(crate) struct Progress {
+    clock: Arc<dyn Clock>,
+    what: String,
+    step: Option<Duration>,
+    is_terminal: bool,
+    start: Duration,
+    /// Work to do, in units; 0 = not known.
+    total: u64,
+    done: AtomicU64,
+    bytes: AtomicU64,
+    /// When to draw next, in milliseconds of the clock.
+    next: AtomicU64,
+}
+
+impl Progress {
+    /// Starts counting.
+    pub(crate) fn new(clock: Arc<dyn Clock>, when: When, what: &str, total: u64) -> Progress {
+        let is_terminal = io::stderr().is_terminal();
+        let step = match when {
+            When::Never => None,
+            _ if is_terminal => Some(TERMINAL_STEP),
+            When::Always => Some(ALWAYS_STEP),
+            When::Auto => Some(PLAIN_STEP),
+        };
+        let start = clock.monotonic();
+        let first = if is_terminal { PATIENCE } else { step.unwrap_or_default() };
+        let next = AtomicU64::new(milliseconds(start + first));
+        let (done, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+        Progress { clock, what: what.to_owned(), step, is_terminal, start, total, done, bytes, next }
+    }
+
+    /// Notes `units` of work and `bytes` handled, and draws when it is time.
+    pub(crate) fn add(&self, units: u64, bytes: u64) {
+        self.done.fetch_add(units, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let Some(step) = self.step else { return };
+        let now = self.clock.monotonic();
+        let due = self.next.load(Ordering::Relaxed);
+        let later = milliseconds(now + step);
+        // Of several threads that find it is time, one draws.
+        if milliseconds(now) >= due
+            && self.next.compare_exchange(due, later, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
+            self.draw(now);
+        }
+    }
+
+    fn draw(&self, now: Duration) {
+        let line = self.line(now.saturating_sub(self.start));
+        let mut stderr = io::stderr().lock();
+        // Progress that cannot be shown is no reason to stop.
+        let _ = if self.is_terminal { write!(stderr, "\r\x1b[K{line}") } else { writeln!(stderr, "{line}") };
+        let _ = stderr.flush();
+    }
+
+    fn line(&self, elapsed: Duration) -> String {
+        let (done, bytes) = (self.done.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        let mut line = self.what.clone();
+        if self.total > 0 {
+            let _ = write!(line, " {:.1} %", 100.0 * done.min(self.total) as f64 / self.total as f64);
+        }
+        let seconds = elapsed.as_secs_f64().max(0.001);
+        let _ = write!(line, ", {}", rate(bytes as f64 / seconds));
+        if done > 0 && self.total > done {
+            let left = seconds / done as f64 * (self.total - done) as f64;
+            let _ = write!(line, ", ETA {}", hours(left));
+        }
+        line
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.is_terminal && self.step.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A rate in decimal units.
+fn rate(bytes_per_second: f64) -> String {
+    match bytes_per_second {
+        r if r >= 1e9 => format!("{:.2} GB/s", r / 1e9),
+        r if r >= 1e6 => format!("{:.1} MB/s", r / 1e6),
+        r => format!("{:.0} kB/s", r / 1e3),
+    }
+}
+
+/// Seconds as `h:mm:ss`.
+fn hours(seconds: f64) -> String {
+    // A cast from a float saturates.
+    let seconds = seconds.round() as u64;
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Still;
+
+    impl Clock for Still {
+        fn monotonic(&self) -> Duration {
+            Duration::from_secs(100)
+        }
+
+        fn since_epoch(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    #[test]
+    fn the_line_shows_percent_rate_and_time_left() {
+        let progress = Progress::new(Arc::new(Still), When::Never, "check", 200);
+        assert_eq!(progress.line(Duration::from_secs(10)), "check 0.0 %, 0 kB/s");
+        progress.add(50, 3_000_000_000);
+        assert_eq!(progress.line(Duration::from_secs(10)), "check 25.0 %, 300.0 MB/s, ETA 0:00:30");
+        progress.add(150, 27_000_000_000);
+        assert_eq!(progress.line(Duration::from_secs(10)), "check 100.0 %, 3.00 GB/s");
+    }
+}

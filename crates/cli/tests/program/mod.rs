@@ -1,0 +1,71 @@
+//! Runs the program as a user would, on the sample files where they are.
+
+#![allow(dead_code, reason = "every test binary uses its own part")]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// How a run ended.
+pub struct Run {
+    /// Exit code; -1 for a signal.
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    /// The output, when the run ended with this code.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> String {
+        assert_eq!(self.code, code, "stderr: {}", self.stderr);
+        self.stdout
+    }
+
+    /// What was said on stderr, when the run ended with this code.
+    #[track_caller]
+    pub fn complaint(self, code: i32) -> String {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        self.stderr
+    }
+}
+
+/// The program with its arguments.
+pub fn command<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_extentdb"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs the program to its end.
+pub fn extentdb<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I) -> Run {
+    let output = command(arguments).output().unwrap();
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A sample file; without the samples the test says so and ends.
+pub fn sample(name: &str) -> Option<PathBuf> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
+    let folder = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let path = folder.join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    eprintln!("SKIPPED: no samples: {} is not there", path.display());
+    None
+}
+
+/// All data files among the samples.
+pub const DATA_FILES: [&str; 5] =
+    ["bookshop-2008r2.mdf", "crud-2012.mdf", "northwind-2008.mdf", "northwind-from-2000.mdf", "pubs-2008.mdf"];
+
+/// Runs a verb on one file.
+pub fn on(verb: &str, file: &Path, rest: &[&str]) -> Run {
+    let mut arguments = vec![OsStr::new(verb), file.as_os_str()];
+    arguments.extend(rest.iter().map(OsStr::new));
+    extentdb(arguments)
+}

@@ -1,0 +1,184 @@
+//! Why a backup cannot be opened, and why an extent of it cannot be read.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use extentdb_base::{Extent, Lsn};
+use extentdb_format::mtf::{BackupKind, Tag, xpress};
+use extentdb_types::Guid;
+
+use super::finding::Finding;
+use super::media::SetSummary;
+
+/// The files cannot be opened as a backup set.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant names its fields")]
+pub enum Error {
+    /// Neither a media header nor a compressed container.
+    #[error("{}: not a backup: it starts with {front:02X?}", path.display())]
+    NotABackup { path: PathBuf, front: Vec<u8> },
+    /// A container version that nobody has described.
+    #[error("{}: compressed backup of container version {version}; 1 and 2 can be read", path.display())]
+    UnknownContainer { path: PathBuf, version: u32 },
+    /// Container version 1 does not tell where its first record is.
+    #[error("{}: compressed backup without a first record", path.display())]
+    NoFirstRecord { path: PathBuf },
+    /// The records are whole, but XPRESS does not expand them.
+    #[error("{}: the records (first at {offset}) are {algorithm}; only MS_XPRESS can be read", path.display())]
+    OtherAlgorithm { path: PathBuf, offset: u64, algorithm: &'static str },
+    /// The streams say so.
+    #[error("{}: the backup is encrypted (stream {stream}); it can only be restored with its certificate or key", path.display())]
+    Encrypted { path: PathBuf, stream: Tag },
+    /// A media header and nothing behind it.
+    #[error("{}: a media header without a backup set{}", path.display(), Because(cause))]
+    NoSet { path: PathBuf, cause: Option<Box<Finding>> },
+    /// No file at all.
+    #[error("no backup file was given")]
+    NothingGiven,
+    /// Two files of two media sets.
+    #[error(
+        "{} (media set {first_set}) and {} (media set {other_set}) belong to different backups",
+        first.display(), other.display()
+    )]
+    ForeignStripe { first: PathBuf, first_set: Guid, other: PathBuf, other_set: Guid },
+    /// Two files say they are the same stripe.
+    #[error("{} and {} are both family {family} of media set {media_set}", first.display(), other.display())]
+    SameStripe { first: PathBuf, other: PathBuf, family: u16, media_set: Guid },
+    /// Not all stripes are there.
+    #[error(
+        "the backup is striped over {families} files: {} of media set {media_set} {} missing",
+        Families(missing), if missing.len() == 1 { "is" } else { "are" }
+    )]
+    MissingStripes { media_set: Guid, families: u16, missing: Vec<u16> },
+    /// A stripe does not hold the set.
+    #[error("{}: backup set {position} ({set}) is not on this stripe", path.display())]
+    StripeWithoutSet { path: PathBuf, position: u32, set: Guid },
+    /// Several sets, none chosen.
+    #[error("the media holds {} backup sets, choose one by its number:{}", .0.len(), Lines(.0))]
+    SeveralSets(Vec<SetSummary>),
+    /// No set of that number.
+    #[error("there is no backup set {wanted}; the media holds {}", if *sets == 1 { "one".into() } else { sets.to_string() })]
+    NoSuchSet { wanted: u32, sets: usize },
+    /// The set does not hold a whole database.
+    #[error("backup set {position} is a {} backup of {database}: {}", Named(kind), Needs { kind, base, first_lsn })]
+    NotAFullBackup {
+        position: u32,
+        kind: BackupKind,
+        database: String,
+        /// Set GUID of the full backup a differential one builds on.
+        base: Option<Guid>,
+        first_lsn: Lsn,
+    },
+    /// Whole, but without extents.
+    #[error("backup set {position} of {database} holds no data pages")]
+    NoPages { position: u32, database: String },
+    /// More than 2^32 extents.
+    #[error("backup set {position} claims {extents} extents, more than a database can have")]
+    TooManyExtents { position: u32, extents: u64 },
+    /// The operating system refused.
+    #[error(transparent)]
+    Io(#[from] extentdb_io::Error),
+}
+
+/// Why bytes of a backup could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant names its fields")]
+pub enum ReadError {
+    /// The backup does not carry the extent.
+    #[error("the extent of page {} is not in the backup", extent.first_page())]
+    NotStored { extent: Extent },
+    /// A record of a compressed backup cannot be expanded.
+    #[error("{}: record at {offset}: {what}", path.display())]
+    Damaged {
+        path: PathBuf,
+        /// Offset of the record in the file.
+        offset: u64,
+        what: Undecoded,
+    },
+    /// The operating system refused, or the file ends before.
+    #[error(transparent)]
+    Io(#[from] extentdb_io::Error),
+}
+
+/// What is wrong with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant names its fields")]
+pub enum Undecoded {
+    #[error("checksum {stored:08X} stored, {computed:08X} computed")]
+    Checksum { stored: u32, computed: u32 },
+    #[error(transparent)]
+    Payload(#[from] xpress::Damage),
+    #[error("its header is damaged")]
+    Lost,
+}
+
+struct Because<'a>(&'a Option<Box<Finding>>);
+
+impl fmt::Display for Because<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |finding| write!(f, " ({}: {})", finding.offset, finding.what))
+    }
+}
+
+/// A media set has at most 64 families; a damaged number must not fill the screen.
+const FAMILIES_SHOWN: usize = 64;
+
+struct Families<'a>(&'a [u16]);
+
+impl fmt::Display for Families<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.len() == 1 { "family " } else { "families " })?;
+        for (n, family) in self.0.iter().take(FAMILIES_SHOWN).enumerate() {
+            write!(f, "{}{family}", if n == 0 { "" } else { ", " })?;
+        }
+        let more = self.0.len().saturating_sub(FAMILIES_SHOWN);
+        if more == 0 { Ok(()) } else { write!(f, " and {more} more") }
+    }
+}
+
+struct Lines<'a>(&'a [SetSummary]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|set| write!(f, "\n  {set}"))
+    }
+}
+
+struct Named<'a>(&'a BackupKind);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            BackupKind::Other(letter) => write!(f, "type {:?}", char::from(*letter)),
+            kind => f.write_str(&kind.description().to_lowercase()),
+        }
+    }
+}
+
+struct Needs<'a> {
+    kind: &'a BackupKind,
+    base: &'a Option<Guid>,
+    first_lsn: &'a Lsn,
+}
+
+impl fmt::Display for Needs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            BackupKind::Log => {
+                let lsn = self.first_lsn;
+                write!(f, "it holds log only, and needs the full backup and all log backups up to LSN {lsn}")
+            }
+            kind if kind.is_differential() => {
+                f.write_str("it holds changed extents only, and needs the full backup it builds on")?;
+                self.base.map_or(Ok(()), |base| write!(f, " (backup set {base})"))
+            }
+            BackupKind::File | BackupKind::Partial => {
+                f.write_str("it lacks the primary data file, and needs the backup that holds it")
+            }
+            _ => f.write_str("only full backups can be read as a database"),
+        }
+    }
+}

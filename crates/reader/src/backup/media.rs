@@ -1,0 +1,233 @@
+//! The files of a media set: which stripes are there, and which backup sets they hold.
+
+use std::fmt;
+
+use extentdb_base::sync::{Arc, thread};
+use extentdb_format::mtf::{BackupKind, MtfDate};
+use extentdb_io::ReadAt;
+use extentdb_types::Guid;
+
+use super::error::Error;
+use super::finding::Findings;
+use super::header::{BackupFile, SetHeader, files_of};
+use super::scan::{Scan, SetScan, scan};
+use super::set::{BackupSet, SetOptions};
+use super::stream::BlockStream;
+
+/// The media set that the files belong to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaFamily {
+    /// Media set GUID, the same in all stripes; `None` when the stream that holds it is missing.
+    pub media_set: Option<Guid>,
+    /// MEDIANAME.
+    pub name: String,
+    /// MEDIADESCRIPTION.
+    pub description: String,
+    /// Product that wrote it.
+    pub software_name: String,
+    /// Files that the media set consists of.
+    pub families: u16,
+    /// Numbers of the files that were given, ascending.
+    pub given: Vec<u16>,
+    /// Numbers of those that were not.
+    pub missing: Vec<u16>,
+}
+
+/// A backup set in a few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as in SetHeader")]
+pub struct SetSummary {
+    pub position: u32,
+    pub kind: BackupKind,
+    pub database_name: String,
+    pub backup_name: String,
+    pub backup_start_date: MtfDate,
+    pub backup_set_guid: Guid,
+}
+
+impl fmt::Display for SetSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SetSummary { position, kind, database_name, backup_name, backup_start_date, .. } = self;
+        write!(f, "{position}: {} of {database_name}, {backup_start_date}", kind.description().to_lowercase())?;
+        if backup_name.is_empty() { Ok(()) } else { write!(f, " ({backup_name})") }
+    }
+}
+
+/// One file, walked.
+pub(super) struct MediaFile {
+    pub(super) stream: Arc<BlockStream>,
+    pub(super) scan: Scan,
+}
+
+impl MediaFile {
+    fn open(source: Arc<dyn ReadAt>, number: usize) -> Result<Self, Error> {
+        let mut findings = Findings::default();
+        let stream = BlockStream::open(source, number, &mut findings)?;
+        let scan = scan(&stream, findings)?;
+        Ok(MediaFile { stream: Arc::new(stream), scan })
+    }
+
+    fn media_set(&self) -> Option<Guid> {
+        self.scan.raid.map(|raid| raid.media_set.get())
+    }
+
+    /// Number of this file, and how many there are.
+    fn family(&self) -> (u16, u16) {
+        let raid = self.scan.raid.map_or((1, 1), |raid| (raid.family.get(), raid.families.get()));
+        (raid.0.max(1), raid.1.max(1))
+    }
+
+    /// The set with this GUID.
+    fn set(&self, guid: Guid) -> Option<&SetScan> {
+        self.scan.sets.iter().find(|set| set.start.set_guid == guid)
+    }
+}
+
+/// The files of a backup, opened: their headers are read, their pages are not looked at.
+pub struct BackupMedia {
+    files: Vec<MediaFile>,
+    findings: Findings,
+}
+
+impl BackupMedia {
+    /// Opens the files of a media set, in any order.
+    ///
+    /// # Errors
+    /// A file is no backup, or cannot be read by anybody without a key; files of several backups were given.
+    pub fn open(sources: Vec<Arc<dyn ReadAt>>) -> Result<Self, Error> {
+        let opened: Vec<_> = thread::scope(|scope| {
+            let tasks: Vec<_> = sources
+                .into_iter()
+                .enumerate()
+                .map(|(number, source)| scope.spawn(move || MediaFile::open(source, number)))
+                .collect();
+            tasks.into_iter().map(|task| task.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        let files = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+        one_media_set(&files)?;
+        let mut findings = Findings::default();
+        files.iter().for_each(|file| findings.join(&file.scan.findings));
+        Ok(BackupMedia { files, findings })
+    }
+
+    /// The media set.
+    pub fn family(&self) -> MediaFamily {
+        let tape = self.files.iter().find_map(|file| file.scan.tape.as_ref());
+        let text = |of: fn(&extentdb_format::mtf::Tape) -> &String| tape.map_or_else(String::new, |tape| of(tape).clone());
+        let families = self.files.iter().map(|file| file.family().1).max().unwrap_or(1);
+        let mut given: Vec<u16> = self.files.iter().map(|file| file.family().0).collect();
+        given.sort_unstable();
+        MediaFamily {
+            media_set: self.files.iter().find_map(MediaFile::media_set),
+            name: text(|tape| &tape.name),
+            description: text(|tape| &tape.description),
+            software_name: text(|tape| &tape.software_name),
+            families,
+            missing: (1..=families).filter(|family| given.binary_search(family).is_err()).collect(),
+            given,
+        }
+    }
+
+    /// The backup sets, in the order of the media.
+    pub fn sets(&self) -> Vec<SetHeader> {
+        self.set_guids().iter().enumerate().filter_map(|(n, guid)| self.header(*guid, n as u32 + 1)).collect()
+    }
+
+    /// The files of the database that a set lists.
+    pub fn files(&self, position: u32) -> Vec<BackupFile> {
+        let guids = self.set_guids();
+        let guid = guids.get((position as usize).wrapping_sub(1));
+        let set = guid.and_then(|guid| self.best_scan(*guid));
+        set.map_or_else(Vec::new, |(set, _)| files_of(set))
+    }
+
+    /// What is wrong with the files, as far as their headers tell.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Opens a set: finds out where each of its extents lies. `position`: from 1; may be left out when there is one.
+    ///
+    /// # Errors
+    /// There is no such set, or several and none was chosen; it is no full backup; a stripe is missing.
+    pub fn open_set(&self, position: Option<u32>, options: &SetOptions) -> Result<BackupSet, Error> {
+        let guids = self.set_guids();
+        let position = match position {
+            Some(position) => position,
+            None if guids.len() == 1 => 1,
+            None => return Err(Error::SeveralSets(self.sets().iter().map(summary).collect())),
+        };
+        let found = guids.get((position as usize).wrapping_sub(1));
+        let guid = *found.ok_or(Error::NoSuchSet { wanted: position, sets: guids.len() })?;
+        let header = self.header(guid, position);
+        let header = header.ok_or(Error::NoSuchSet { wanted: position, sets: guids.len() })?;
+        for file in &self.files {
+            if file.set(guid).is_none() && !options.allow_missing_stripes {
+                let path = file.stream.path().to_path_buf();
+                return Err(Error::StripeWithoutSet { path, position, set: guid });
+            }
+        }
+        let parts: Vec<_> = self.files.iter().filter_map(|file| file.set(guid).map(|set| (file, set))).collect();
+        BackupSet::open(header, &parts, &self.family(), &self.findings, options)
+    }
+
+    /// The GUIDs of all sets, each once.
+    fn set_guids(&self) -> Vec<Guid> {
+        let mut guids: Vec<Guid> = Vec::new();
+        for set in self.files.iter().flat_map(|file| &file.scan.sets) {
+            if !guids.contains(&set.start.set_guid) {
+                guids.push(set.start.set_guid);
+            }
+        }
+        guids
+    }
+
+    /// The stripe that tells most about a set: one that has its final configuration.
+    fn best_scan(&self, guid: Guid) -> Option<(&SetScan, &MediaFile)> {
+        let scans = || self.files.iter().filter_map(|file| file.set(guid).map(|set| (set, file)));
+        scans().find(|(set, _)| set.last.is_some()).or_else(|| scans().next())
+    }
+
+    fn header(&self, guid: Guid, position: u32) -> Option<SetHeader> {
+        self.best_scan(guid).map(|(set, file)| SetHeader::of(set, position, file.stream.is_packed()))
+    }
+}
+
+fn summary(header: &SetHeader) -> SetSummary {
+    SetSummary {
+        position: header.position,
+        kind: header.kind,
+        database_name: header.database_name.clone(),
+        backup_name: header.backup_name.clone(),
+        backup_start_date: header.backup_start_date,
+        backup_set_guid: header.backup_set_guid,
+    }
+}
+
+/// All files must name the same media set, each another family of it.
+fn one_media_set(files: &[MediaFile]) -> Result<(), Error> {
+    let Some(first) = files.first() else { return Err(Error::NothingGiven) };
+    for (n, other) in files.iter().enumerate().skip(1) {
+        let path = |file: &MediaFile| file.stream.path().to_path_buf();
+        let (first_set, other_set) = (first.media_set(), other.media_set());
+        if first_set != other_set {
+            let none = Guid([0; 16]);
+            return Err(Error::ForeignStripe {
+                first: path(first),
+                first_set: first_set.unwrap_or(none),
+                other: path(other),
+                other_set: other_set.unwrap_or(none),
+            });
+        }
+        let twin = files.iter().take(n).find(|file| file.family().0 == other.family().0);
+        if let Some(twin) = twin {
+            return Err(Error::SameStripe {
+                first: path(twin),
+                other: path(other),
+                family: other.family().0,
+                media_set: other_set.unwrap_or(Guid([0; 16])),
+            });
+        }
+    }
+    Ok(())
+}

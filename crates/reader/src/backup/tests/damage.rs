@@ -1,0 +1,1 @@
+//! Damaged and truncated backups: what is there is read, what is missing is named, nothing panics or hangs.

@@ -1,0 +1,335 @@
+//! Rows of the base tables that describe tables, indexes, constraints and files.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::{AllocUnitId, HobtId, ObjectId, PageId};
+use extentdb_catalog::layout::{PhysicalColumn, Place, column_status};
+use extentdb_catalog::model::{AllocUnitKind, IndexKind};
+use extentdb_catalog::table::definition::{column_facets, is_ansi_padded, max_in_row};
+use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
+use extentdb_types::Guid;
+
+use super::fixed::{CREATED, FileIdentity, GROWTH_PAGES, Identity};
+use super::space::Space;
+use super::system::SystemRows;
+use super::unit::UnitResult;
+use super::values::RowValues;
+
+/// The only fragment and the only filegroup of these databases.
+const FRAGMENT: i32 = 1;
+const PRIMARY: i16 = 1;
+const DBO: i32 = 1;
+/// Pages of the log file that the catalogue names: 504 KB.
+const LOG_PAGES: i32 = 63;
+
+/// Bits of `syscolpars.status`.
+mod column {
+    pub(super) const NOT_NULL: i32 = 0x1;
+    pub(super) const ANSI_PADDED: i32 = 0x2;
+    pub(super) const IDENTITY: i32 = 0x4;
+}
+
+/// An object that belongs to a table.
+pub(super) struct Child {
+    pub(super) id: ObjectId,
+    pub(super) name: String,
+    pub(super) kind: ChildKind,
+    pub(super) table: ObjectId,
+}
+
+/// What it is.
+pub(super) enum ChildKind {
+    PrimaryKey,
+    Unique,
+    /// Column and expression.
+    Default(i32, String),
+    /// Column and expression.
+    Check(i32, String),
+    /// Referenced table and index, pairs of referencing and referenced column.
+    ForeignKey {
+        table: ObjectId,
+        index: i32,
+        columns: Vec<(i32, i32)>,
+    },
+}
+
+fn rows_of<'r>(rows: &'r mut SystemRows, table: &str) -> &'r mut Vec<RowValues> {
+    rows.entry(table.to_owned()).or_default()
+}
+
+/// Rows that describe a table, whether of the system or of a user.
+pub(super) fn add_table(table: &TableDefinition, rows: &mut SystemRows) {
+    rows_of(rows, "sysschobjs").push(object_row(
+        table.id,
+        &table.name,
+        table.schema_id,
+        table.status as i32,
+        &table.kind.0,
+        table.parent,
+        table.columns.len() as i32,
+    ));
+    for (id, column) in (1..).zip(&table.columns) {
+        rows_of(rows, "syscolpars").push(column_row(table.id, id, column));
+    }
+    for index in &table.indexes {
+        rows_of(rows, "sysidxstats").push(index_row(table, index));
+        rows_of(rows, "sysiscols").extend(index_column_rows(table.id, index));
+    }
+}
+
+fn object_row(
+    id: ObjectId,
+    name: &str,
+    schema_id: i32,
+    status: i32,
+    kind: &[u8; 2],
+    parent: ObjectId,
+    int_prop: i32,
+) -> RowValues {
+    let mut row = RowValues::new();
+    row.int(id.0).ntext(name).int(schema_id).tinyint(0).int(status).raw(kind).int(parent.0).tinyint(1);
+    row.int(int_prop).datetime(CREATED.days, CREATED.ticks).datetime(CREATED.days, CREATED.ticks);
+    row
+}
+
+fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues {
+    let (length, precision, scale) = column_facets(&of.ty);
+    let collation = of.ty.collation().map_or(0, |collation| collation.0 as i32);
+    let flags = [
+        (!of.nullable, column::NOT_NULL),
+        (is_ansi_padded(&of.ty), column::ANSI_PADDED),
+        (of.identity.is_some(), column::IDENTITY),
+    ];
+    let status = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
+    let mut row = RowValues::new();
+    row.int(table.0).smallint(0).int(id).ntext(&of.name).tinyint(of.ty.xtype()).int(of.user_type);
+    row.smallint(length).tinyint(precision).tinyint(scale).int(collation).int(status);
+    row.smallint(max_in_row(&of.ty)).int(0).int(of.default_object.0).int(0);
+    match &of.identity {
+        Some(value) => row.raw(value),
+        None => row.null(),
+    };
+    row
+}
+
+fn index_row(table: &TableDefinition, index: &IndexDefinition) -> RowValues {
+    let kind = match index.kind {
+        IndexKind::Heap => 0,
+        IndexKind::Clustered => 1,
+        _ => 2,
+    };
+    let has_lob =
+        index.is_base() && table.columns.iter().any(|column| column.ty.is_max() || column.ty.is_lob());
+    let mut row = RowValues::new();
+    row.int(table.id.0).int(index.id.0);
+    match &index.name {
+        Some(name) => row.ntext(name),
+        None => row.null(),
+    };
+    row.int(index.status as i32).int(0).tinyint(0).tinyint(kind).tinyint(0);
+    row.int(i32::from(PRIMARY)).int(i32::from(has_lob)).bigint(index.rowset.0);
+    row
+}
+
+/// Bits of `sysiscols.status`: statistics column, index column, descending, included.
+const ISCOL_KEY: i32 = 0x3;
+const ISCOL_DESCENDING: i32 = 0x4;
+const ISCOL_INCLUDED: i32 = 0x12;
+
+fn index_column_rows(table: ObjectId, index: &IndexDefinition) -> Vec<RowValues> {
+    let mut keys: Vec<(u8, i32, bool)> =
+        (1..).zip(&index.keys).map(|(ordinal, key)| (ordinal, key.column_id, key.descending)).collect();
+    // A clustered index lists its columns by column id, others in key order.
+    if index.is_base() {
+        keys.sort_by_key(|(_, column, _)| *column);
+    }
+    let keys = keys.into_iter().map(|(ordinal, column, descending)| {
+        (ISCOL_KEY | if descending { ISCOL_DESCENDING } else { 0 }, column, ordinal)
+    });
+    let columns = keys.chain(index.included.iter().map(|column| (ISCOL_INCLUDED, *column, 0)));
+    let row = |(subid, (status, column, ordinal)): (i32, (i32, i32, u8))| {
+        let mut row = RowValues::new();
+        row.int(table.0).int(index.id.0).int(subid).int(status).int(column).tinyint(ordinal).tinyint(0);
+        row
+    };
+    (1..).zip(columns).map(row).collect()
+}
+
+/// Rows for a constraint.
+pub(super) fn add_child(child: &Child, rows: &mut SystemRows) {
+    // A default or check counts as enabled by these bits, seen in real databases.
+    let (kind, status, int_prop) = match &child.kind {
+        ChildKind::PrimaryKey => (b"PK", 0, 0),
+        ChildKind::Unique => (b"UQ", 0, 0),
+        ChildKind::Default(column, _) => (b"D ", 0x2_0000, *column),
+        ChildKind::Check(column, _) => (b"C ", 0x12_0000, *column),
+        ChildKind::ForeignKey { columns, .. } => (b"F ", 0, columns.first().map_or(0, |(from, _)| *from)),
+    };
+    let object = object_row(child.id, &child.name, DBO, status, kind, child.table, int_prop);
+    rows_of(rows, "sysschobjs").push(object);
+    match &child.kind {
+        ChildKind::PrimaryKey | ChildKind::Unique => {}
+        ChildKind::Default(_, text) => rows_of(rows, "sysobjvalues").push(text_row(child.id, text)),
+        ChildKind::Check(column, text) => {
+            rows_of(rows, "sysobjvalues").push(text_row(child.id, text));
+            rows_of(rows, "sysmultiobjrefs").push(reference_row(1, child.id, 0, child.table, *column));
+        }
+        ChildKind::ForeignKey { table, index, columns } => {
+            let references = rows_of(rows, "syssingleobjrefs");
+            references.push(reference_row(27, child.id, 0, *table, *index));
+            for (ordinal, (from, to)) in (1..).zip(columns) {
+                references.push(reference_row(28, child.id, ordinal, child.table, *from));
+                references.push(reference_row(29, child.id, ordinal, *table, *to));
+            }
+        }
+    }
+}
+
+fn reference_row(class: u8, from: ObjectId, sub: i32, to: ObjectId, to_sub: i32) -> RowValues {
+    let mut row = RowValues::new();
+    row.tinyint(class).int(from.0).int(sub).int(to.0).int(to_sub).int(0);
+    row
+}
+
+/// Text in single bytes: the variant value 2 says so.
+fn text_row(object: ObjectId, text: &str) -> RowValues {
+    let mut row = RowValues::new();
+    row.tinyint(1).int(object.0).int(0).int(0).raw(&[56, 1, 2, 0, 0, 0]).raw(text.as_bytes());
+    row
+}
+
+/// Rows of `sysrowsets` and `sysrscols` for all tables; `counts`: rows by rowset.
+pub(super) fn add_rowsets(tables: &[TableDefinition], counts: &BTreeMap<HobtId, u64>, rows: &mut SystemRows) {
+    for table in tables {
+        for index in &table.indexes {
+            let count = counts.get(&index.rowset).copied().unwrap_or(0) as i64;
+            let layout = table.layout(index);
+            rows_of(rows, "sysrowsets").push(rowset_row(table, index, count));
+            for column in &layout.row.columns {
+                rows_of(rows, "sysrscols").push(physical_row(index.rowset, column, count));
+            }
+        }
+    }
+}
+
+/// The longest row of sysobjvalues, as real databases state it, is not the sum of its columns.
+const SYSOBJVALUES: ObjectId = ObjectId(60);
+const SYSOBJVALUES_MAX_LEAF: u32 = 73_589;
+
+fn rowset_row(table: &TableDefinition, index: &IndexDefinition, count: i64) -> RowValues {
+    let layout = table.layout(index);
+    let max_leaf = if table.id == SYSOBJVALUES { SYSOBJVALUES_MAX_LEAF } else { layout.max_leaf };
+    let min_interior = if index.hides_min_interior { 0 } else { layout.min_interior };
+    let mut row = RowValues::new();
+    row.bigint(index.rowset.0).tinyint(1).int(table.id.0).int(index.id.0).int(1);
+    row.int(index.rowset_status as i32).smallint(0).bigint(count).tinyint(0).tinyint(0);
+    row.smallint(layout.max_null_bit as i16).int(max_leaf as i32).smallint(layout.max_interior as i16);
+    row.smallint(layout.min_leaf as i16).smallint(min_interior as i16).null().null().int(FRAGMENT);
+    row
+}
+
+fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowValues {
+    let pack =
+        |leaf: [u8; 2], interior: [u8; 2]| i32::from_le_bytes([leaf[0], leaf[1], interior[0], interior[1]]);
+    let Place { offset, null_bit, bit } = column.leaf;
+    let interior = column.interior;
+    let mut row = RowValues::new();
+    row.bigint(rowset.0).int(column.column_id).int(column.ordinal).bigint(count);
+    row.int(column.ti as i32).int(column.collation_id as i32).smallint(column.key_ordinal);
+    row.smallint(column.max_in_row).int(column.status as i32);
+    // A variable column that is not in non-leaf rows has 0 there, like a fixed one.
+    row.int(pack(offset.to_le_bytes(), interior.offset.to_le_bytes()));
+    row.int(pack(null_bit.to_le_bytes(), interior.null_bit.to_le_bytes()));
+    row.smallint(i16::from_le_bytes([bit, interior.bit])).null().int(FRAGMENT);
+    debug_assert!(column.status & column_status::DROPPED == 0);
+    row
+}
+
+/// Rows of `sysallocunits`, once it is known where the pages are.
+pub(super) fn unit_rows(
+    tables: &[TableDefinition],
+    results: &BTreeMap<AllocUnitId, UnitResult>,
+) -> Vec<RowValues> {
+    let indexes = tables.iter().flat_map(|table| &table.indexes);
+    let units = indexes.flat_map(|index| index.units.iter().map(move |unit| (index.rowset, unit)));
+    units
+        .map(|(rowset, unit)| {
+            let result = results.get(&unit.id).copied().unwrap_or_default();
+            let kind = match unit.kind {
+                AllocUnitKind::InRow => 1,
+                AllocUnitKind::Lob => 2,
+                AllocUnitKind::RowOverflow => 3,
+                AllocUnitKind::Other(kind) => kind,
+            };
+            let page = |page: PageId| page.to_bytes();
+            let mut row = RowValues::new();
+            row.bigint(unit.id.0).tinyint(kind).bigint(rowset.0).int(0).smallint(PRIMARY);
+            row.raw(&page(result.first)).raw(&page(result.root)).raw(&page(result.first_iam));
+            row.bigint(result.used).bigint(result.data).bigint(result.reserved).int(FRAGMENT);
+            row
+        })
+        .collect()
+}
+
+/// Bits of `sysfiles1.status`: a file of data or of log, growth in percent.
+const FILES_DATA: i32 = 0x2;
+const FILES_LOG: i32 = 0x10_0042;
+/// Bits of `sysprufiles.status`.
+const PRU_BASE: i32 = 0x200;
+const PRU_PERCENT: i32 = 0x20;
+const LOG_MAX_PAGES: i32 = 0x1000_0000;
+
+/// Rows that name the files. File sizes are known last, so this comes after all other pages were taken.
+pub(super) fn add_files(identity: &Identity, sizes: &BTreeMap<u16, u32>, rows: &mut SystemRows) {
+    for file in &identity.files {
+        let size = sizes.get(&file.id.0).copied().unwrap_or(0) as i32;
+        rows_of(rows, "sysfiles1").push(file_row(file, FILES_DATA));
+        rows_of(rows, "sysprufiles").push(pru_file_row(file, size, false));
+    }
+    rows_of(rows, "sysfiles1").push(file_row(&identity.log, FILES_LOG));
+    rows_of(rows, "sysprufiles").push(pru_file_row(&identity.log, LOG_PAGES, true));
+    rows_of(rows, "sysfiles1").sort_by_key(|row| match row.cell(1) {
+        super::values::Cell::Bytes(id) => id.to_vec(),
+        _ => Vec::new(),
+    });
+}
+
+/// The sizes of the files, by id.
+pub(super) fn file_sizes(space: &Space) -> BTreeMap<u16, u32> {
+    space.files.iter().map(|file| (file.id.0, file.pages())).collect()
+}
+
+fn file_row(file: &FileIdentity, status: i32) -> RowValues {
+    let padded = |text: &str, units: usize| {
+        let mut text = text.to_owned();
+        text.extend(std::iter::repeat_n(' ', units.saturating_sub(text.encode_utf16().count())));
+        text
+    };
+    let mut row = RowValues::new();
+    row.int(status)
+        .smallint(file.id.0 as i16)
+        .ntext(&padded(&file.name, 128))
+        .ntext(&padded(&file.path, 260));
+    row
+}
+
+fn pru_file_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
+    let (group, status, max_size, growth) = match is_log {
+        true => (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10),
+        false => (i32::from(PRIMARY), PRU_BASE, -1, GROWTH_PAGES as i32),
+    };
+    let Guid(guid) = file.guid;
+    let mut row = RowValues::new();
+    row.int(FRAGMENT).int(i32::from(file.id.0)).int(group).int(status).tinyint(u8::from(is_log)).tinyint(0);
+    row.int(size).int(max_size).int(growth).ntext(&file.name).ntext(&file.path);
+    row.null().null().raw(&guid).int(0);
+    // readonlylsn … diffbaseguid
+    (0..8).for_each(|_| drop_ref(row.null()));
+    row.datetime(0, 0);
+    // diffbaseseclsn … forklsn
+    (0..5).for_each(|_| drop_ref(row.null()));
+    row.bigint(0).null();
+    row
+}
+
+fn drop_ref(_: &mut RowValues) {}

@@ -1,0 +1,230 @@
+//! The pages with fixed places: file headers, boot page, maps.
+
+use extentdb_base::env::Rng;
+use extentdb_base::size::PAGES_PER_GAM;
+use extentdb_base::{FileId, Lsn, PageId};
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::PageStamp;
+use extentdb_format::allocation::bitmap::{MapKind, write_map};
+use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus, EngineBuild, write_boot};
+use extentdb_format::allocation::field::{ForkPoint, StoredName, StoredTime};
+use extentdb_format::allocation::file_header::{
+    EncryptionKey, FileHeader, FileHeaderPage, MAX_SIZE_UNLIMITED, write_file_header,
+};
+use extentdb_format::allocation::pfs::write_pfs;
+use extentdb_types::Guid;
+
+use super::sink::PageSink;
+use super::space::{ExtentUse, FileSpace, Space, place};
+use crate::Error;
+
+/// Version of the databases made here: SQL Server 2008 R2.
+pub(super) const VERSION: u16 = 661;
+const BOOT_RECORD_BYTES: u16 = 1444;
+/// Every page was written by this log record.
+pub(super) const LSN: Lsn = Lsn::new(0x14, 0x100, 1);
+/// The checkpoint of the clean shutdown: later than every page.
+const CHECKPOINT_LSN: Lsn = Lsn::new(0x15, 0x18, 1);
+/// Header fields of map pages.
+pub(super) const STAMP: PageStamp = PageStamp { lsn: LSN, flag_bits: 0, type_flag_bits: 0 };
+/// When every database is created: 2011-01-01 12:00, a constant so that equal seeds give equal files.
+pub(super) const CREATED: StoredTime = StoredTime { ticks: 12 * 3600 * 300, days: 40_542 };
+/// Pages a file grows by.
+pub(super) const GROWTH_PAGES: u32 = 128;
+const SIMPLE_RECOVERY: u32 = 0x8;
+const LEVEL_2008: u16 = 100;
+/// `dbcc_flags`: column values of a new database are pure.
+const DATA_PURITY: u16 = 2;
+/// The value of `unknown_400` in databases created by 2008 and later.
+const CREATED_BY_2008: u32 = 0x6100_0000;
+
+/// What makes a database this database.
+pub(super) struct Identity {
+    pub(super) name: String,
+    pub(super) collation: u32,
+    pub(super) binding: Guid,
+    pub(super) family: Guid,
+    pub(super) broker: Guid,
+    /// By file.
+    pub(super) files: Vec<FileIdentity>,
+    /// Of the log file that the catalogue names.
+    pub(super) log: FileIdentity,
+}
+
+/// A file as catalogue and header know it.
+#[derive(Clone)]
+pub(super) struct FileIdentity {
+    pub(super) id: FileId,
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) guid: Guid,
+}
+
+/// A random GUID of version 4.
+pub(super) fn guid(rng: &mut impl Rng) -> Guid {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
+    bytes[8..].copy_from_slice(&rng.next_u64().to_le_bytes());
+    bytes[7] = bytes[7] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    Guid(bytes)
+}
+
+/// Counters that the boot page keeps.
+pub(super) struct Counters {
+    pub(super) next_object_id: i32,
+    pub(super) next_unit: u64,
+}
+
+/// Writes every fixed page. The last thing to do: the maps say what all others took.
+pub(super) fn write_fixed(
+    identity: &Identity,
+    counters: &Counters,
+    space: &Space,
+    sink: &mut dyn PageSink,
+) -> Result<(), Error> {
+    for (file, own) in space.files.iter().zip(&identity.files) {
+        write_header(identity, own, file, sink)?;
+        write_maps(file, sink)?;
+    }
+    let mut page = PageBuf::zeroed();
+    write_boot(&mut page, PageId::BOOT, &boot_record(identity, counters), &STAMP);
+    sink.put(&page)
+}
+
+fn write_header(
+    identity: &Identity,
+    own: &FileIdentity,
+    file: &FileSpace,
+    sink: &mut dyn PageSink,
+) -> Result<(), Error> {
+    let header = FileHeader {
+        column_count: 47,
+        binding_id: Some(identity.binding),
+        file_id: Some(own.id.0),
+        filegroup_id: Some(1),
+        size: Some(file.pages()),
+        max_size: Some(MAX_SIZE_UNLIMITED),
+        growth: Some(GROWTH_PAGES),
+        perf: Some(0),
+        backup_lsn: Some(Lsn::ZERO),
+        first_update_lsn: Some(Lsn::ZERO),
+        oldest_restored_lsn: Some(Lsn::ZERO),
+        min_size: Some(file.pages()),
+        status: Some(0),
+        user_shrink_size: Some(u32::MAX),
+        sector_size: Some(512),
+        max_lsn: Some(Lsn::ZERO),
+        redo_start_fork: Some(ForkPoint::default()),
+        first_lsn: Some(Lsn::ZERO),
+        create_lsn: Some(Lsn::ZERO),
+        diff_base_lsn: Some(Lsn::ZERO),
+        diff_base_guid: Some(Guid([0; 16])),
+        offline_lsn: Some(Lsn::ZERO),
+        file_guid: Some(own.guid),
+        restore_status: Some(0),
+        restore_redo_start_lsn: Some(Lsn::ZERO),
+        restore_source_guid: Some(Guid([0; 16])),
+        fork_guid: Some(Guid([0; 16])),
+        read_only_lsn: Some(Lsn::ZERO),
+        read_write_lsn: Some(Lsn::ZERO),
+        unknown_fork: Some(ForkPoint::default()),
+        restore_diff_base_lsn: Some(Lsn::ZERO),
+        restore_diff_base_guid: Some(Guid([0; 16])),
+        restore_path_origin: Some(ForkPoint::default()),
+        encryption_state: Some(0),
+        encryption_key: Some(EncryptionKey([0; 600])),
+        logical_name: Some(own.name.encode_utf16().collect()),
+        ..FileHeader::default()
+    };
+    let content =
+        FileHeaderPage { id: PageId { file: own.id, page: 0 }, header: &header, offset: 96, boot: None };
+    let mut page = PageBuf::zeroed();
+    write_file_header(&mut page, &content, &STAMP);
+    sink.put(&page)
+}
+
+fn boot_record(identity: &Identity, counters: &Counters) -> BootRecord {
+    // An empty record has every field zero; those of a new database are few.
+    let empty = vec![0; usize::from(BOOT_RECORD_BYTES)];
+    let mut bytes = empty;
+    bytes[2..4].copy_from_slice(&BOOT_RECORD_BYTES.to_le_bytes());
+    let Some(mut boot) = BootRecord::parse(&bytes) else {
+        unreachable!("a record of the length of version 661 has all fields");
+    };
+    boot.version = VERSION;
+    boot.create_version = VERSION;
+    boot.status = DatabaseStatus(DatabaseStatus::CLEAN_SHUTDOWN | DatabaseStatus::CHECKSUM | SIMPLE_RECOVERY);
+    boot.next_object_id = counters.next_object_id;
+    boot.created = CREATED;
+    boot.modified = CREATED;
+    if let Some(name) = StoredName::new(&identity.name) {
+        boot.name = name;
+    }
+    boot.database_id = 5;
+    boot.compatibility_level = LEVEL_2008;
+    boot.max_timestamp = 2000;
+    boot.checkpoint_lsn = CHECKPOINT_LSN;
+    boot.dbcc_flags = DATA_PURITY;
+    boot.collation_id = identity.collation;
+    boot.unknown_400 = CREATED_BY_2008;
+    boot.family_guid = identity.family;
+    boot.recovery_fork.guid = identity.family;
+    boot.first_sys_indexes = place::SYSALLOCUNITS_FIRST;
+    boot.template_version = VERSION;
+    boot.engine_build = EngineBuild::new(10, 50, 1600);
+    boot.broker_guid = identity.broker;
+    boot.alloc_unit_next = Some(counters.next_unit);
+    boot
+}
+
+fn write_maps(file: &FileSpace, sink: &mut dyn PageSink) -> Result<(), Error> {
+    let mut page = PageBuf::zeroed();
+    for id in file.pfs_pages() {
+        page.fill(0);
+        let mut entries = write_pfs(&mut page, id, &STAMP);
+        let first = id.page - id.page % extentdb_base::size::PAGES_PER_PFS;
+        let end = file.pages().min(first.saturating_add(extentdb_base::size::PAGES_PER_PFS));
+        (first..end).for_each(|page| entries.set(page, file.page_state(page)));
+        sink.put(&page)?;
+    }
+    for kind in MapKind::ALL {
+        for id in file.maps(kind) {
+            page.fill(0);
+            write_map_bits(file, kind, id, &mut page);
+            // The first ML map of every real database has kept the bytes of the template, which have no checksum.
+            if kind == MapKind::Ml && id == PageId::new(1, 7) {
+                sink.put_bare(&page)?;
+            } else {
+                sink.put(&page)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_map_bits(file: &FileSpace, kind: MapKind, id: PageId, page: &mut PageBuf) {
+    let interval = id.page - id.page % PAGES_PER_GAM;
+    let first = interval / extentdb_base::size::PAGES_PER_EXTENT;
+    let mut bits = write_map(page, id, kind, &STAMP);
+    for extent in 0..extentdb_base::size::EXTENTS_PER_GAM {
+        let index = first + extent;
+        let use_as = file.extent_use(index);
+        let value = match kind {
+            MapKind::Gam => use_as == ExtentUse::Free,
+            MapKind::Sgam => use_as == ExtentUse::Mixed && file.has_free_page(index),
+            // Never backed up: everything that was ever written counts as changed, and every future PFS page.
+            MapKind::Diff => use_as != ExtentUse::Free || holds_pfs_page(index),
+            MapKind::Ml => false,
+        };
+        if value {
+            bits.set(extent, true);
+        }
+    }
+}
+
+/// True for the extents that hold, or will hold, a PFS page.
+fn holds_pfs_page(extent: u32) -> bool {
+    let first = u64::from(extent) * u64::from(extentdb_base::size::PAGES_PER_EXTENT);
+    first % u64::from(extentdb_base::size::PAGES_PER_PFS) == 0
+}

@@ -1,0 +1,271 @@
+//! Gives user tables their ids: objects, rowsets, allocation units.
+//!
+//! ```text
+//! object ids           2105058535, then + 16000057 modulo 2^31, as 2008 R2 hands them out
+//! rowset ids           1 << 56 | n << 16, n from 13
+//! allocation unit ids  1 << 56 | n << 16, n from 29
+//! ```
+//!
+//! The numbers below were used by the internal tables of the template.
+
+use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
+use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
+use extentdb_catalog::table::definition::{index_status, rowset_status};
+use extentdb_catalog::table::{
+    ColumnDefinition, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition,
+};
+
+use super::catalogue::{Child, ChildKind};
+use super::spec::{ColumnSpec, Constraint, ForeignKeySpec, IndexSpec, TableSpec};
+use super::tree::RECORD_BYTES_MAX;
+use crate::Error;
+
+const FIRST_OBJECT_ID: i32 = 2_105_058_535;
+const OBJECT_ID_STEP: i64 = 16_000_057;
+const FIRST_ROWSET: i64 = 13;
+const FIRST_UNIT: i64 = 29;
+const USER_ID_BASE: i64 = 1 << 56;
+const DBO: i32 = 1;
+/// `sysschobjs.status` of user tables.
+const TABLE_STATUS: u32 = 0xe_0000;
+
+/// A table with its ids.
+pub(super) struct PlannedTable<'a> {
+    pub(super) definition: TableDefinition,
+    pub(super) spec: &'a TableSpec,
+}
+
+/// All tables with their ids.
+pub(super) struct Plan<'a> {
+    pub(super) tables: Vec<PlannedTable<'a>>,
+    pub(super) children: Vec<Child>,
+    pub(super) next_object_id: i32,
+    pub(super) next_unit: u64,
+}
+
+impl Plan<'_> {
+    /// Entries of all heaps and indexes.
+    pub(super) fn entries(&self) -> u64 {
+        let entries =
+            |table: &PlannedTable<'_>| table.spec.rows.count() * table.definition.indexes.len() as u64;
+        self.tables.iter().map(entries).sum()
+    }
+}
+
+/// Hands out ids.
+struct Ids {
+    object: i32,
+    rowset: i64,
+    unit: i64,
+}
+
+impl Ids {
+    fn object(&mut self) -> ObjectId {
+        let id = self.object;
+        self.object = ((i64::from(id) + OBJECT_ID_STEP) % (1 << 31)) as i32;
+        ObjectId(id)
+    }
+
+    fn rowset(&mut self) -> HobtId {
+        self.rowset += 1;
+        HobtId(USER_ID_BASE | (self.rowset - 1) << 16)
+    }
+
+    fn unit(&mut self, kind: AllocUnitKind) -> UnitDefinition {
+        self.unit += 1;
+        UnitDefinition { kind, id: AllocUnitId(USER_ID_BASE | (self.unit - 1) << 16) }
+    }
+}
+
+/// Plans the tables in the order given.
+pub(super) fn plan(specs: &[TableSpec]) -> Result<Plan<'_>, Error> {
+    let mut ids = Ids { object: FIRST_OBJECT_ID, rowset: FIRST_ROWSET, unit: FIRST_UNIT };
+    let (mut tables, mut children) = (Vec::new(), Vec::new());
+    for spec in specs {
+        let definition = plan_table(spec, &mut ids, &mut children)?;
+        for check in &spec.checks {
+            let column = column_id(&definition, &check.column)?;
+            let kind = ChildKind::Check(column, check.expression.clone());
+            children.push(Child { id: ids.object(), name: check.name.clone(), kind, table: definition.id });
+        }
+        for key in &spec.foreign_keys {
+            let kind = plan_foreign_key(key, &definition, &tables)?;
+            children.push(Child { id: ids.object(), name: key.name.clone(), kind, table: definition.id });
+        }
+        tables.push(PlannedTable { definition, spec });
+    }
+    let next_unit = ((USER_ID_BASE >> 16) + ids.unit) as u64;
+    Ok(Plan { tables, children, next_object_id: ids.object, next_unit })
+}
+
+fn plan_table(spec: &TableSpec, ids: &mut Ids, children: &mut Vec<Child>) -> Result<TableDefinition, Error> {
+    let id = ids.object();
+    let mut definition = TableDefinition {
+        id,
+        name: checked_name(&spec.name)?,
+        schema_id: DBO,
+        kind: ObjectType::USER_TABLE,
+        status: TABLE_STATUS,
+        parent: ObjectId(0),
+        columns: Vec::new(),
+        indexes: Vec::new(),
+    };
+    let indexes = spec.clustered.iter().chain(&spec.indexes);
+    for index in indexes.filter(|index| index.constraint != Constraint::None) {
+        let kind = match index.constraint {
+            Constraint::PrimaryKey => ChildKind::PrimaryKey,
+            _ => ChildKind::Unique,
+        };
+        children.push(Child { id: ids.object(), name: index.name.clone(), kind, table: id });
+    }
+    for (column_id, column) in (1..).zip(&spec.columns) {
+        let mut planned = plan_column(column, spec.rows.count())?;
+        if let Some((name, expression)) = &column.default {
+            planned.default_object = ids.object();
+            let kind = ChildKind::Default(column_id, expression.clone());
+            children.push(Child { id: planned.default_object, name: name.clone(), kind, table: id });
+        }
+        definition.columns.push(planned);
+    }
+    plan_indexes(spec, &mut definition, ids)?;
+    Ok(definition)
+}
+
+fn checked_name(name: &str) -> Result<String, Error> {
+    match name.encode_utf16().count() {
+        1..=128 => Ok(name.to_owned()),
+        _ => Err(Error::NameTooLong { name: name.to_owned() }),
+    }
+}
+
+fn plan_column(spec: &ColumnSpec, rows: u64) -> Result<ColumnDefinition, Error> {
+    let identity = match spec.identity {
+        Some((seed, increment)) => Some(identity_value(seed, increment, rows)?),
+        None => None,
+    };
+    Ok(ColumnDefinition {
+        name: checked_name(&spec.name)?,
+        ty: spec.ty,
+        user_type: i32::from(spec.ty.xtype()),
+        nullable: spec.nullable,
+        stored_nullable: spec.nullable,
+        identity,
+        default_object: ObjectId(0),
+    })
+}
+
+/// `idtval`: last value, increment, seed, and a flag byte that is 1 as long as there was no row.
+fn identity_value(seed: i32, increment: i32, rows: u64) -> Result<Vec<u8>, Error> {
+    let steps = i64::try_from(rows.saturating_sub(1)).map_err(|_| Error::TooManyRows { rows })?;
+    let last = steps.checked_mul(increment.into()).and_then(|way| way.checked_add(seed.into()));
+    let last = last.and_then(|last| i32::try_from(last).ok()).ok_or(Error::TooManyRows { rows })?;
+    let mut value: Vec<u8> = [last, increment, seed].iter().flat_map(|number| number.to_le_bytes()).collect();
+    value.push(u8::from(rows == 0));
+    Ok(value)
+}
+
+fn plan_indexes(spec: &TableSpec, definition: &mut TableDefinition, ids: &mut Ids) -> Result<(), Error> {
+    let mut planned = Vec::new();
+    planned.push(match &spec.clustered {
+        Some(index) => plan_index(index, IndexKind::Clustered, 1, definition, ids)?,
+        None => plan_heap(ids),
+    });
+    for (id, index) in (2..).zip(&spec.indexes) {
+        planned.push(plan_index(index, IndexKind::Nonclustered, id, definition, ids)?);
+    }
+    definition.indexes = planned;
+    for at in 0..definition.indexes.len() {
+        let layout = definition.layout(&definition.indexes[at]);
+        let has_lob =
+            at == 0 && definition.columns.iter().any(|column| column.ty.is_max() || column.ty.is_lob());
+        let index = &mut definition.indexes[at];
+        if layout.has_nullable_key {
+            index.rowset_status |= rowset_status::NULLABLE_KEY;
+        }
+        index.units.push(ids.unit(AllocUnitKind::InRow));
+        if has_lob {
+            index.units.push(ids.unit(AllocUnitKind::Lob));
+        }
+        if at == 0 && layout.max_leaf > RECORD_BYTES_MAX as u32 {
+            index.units.push(ids.unit(AllocUnitKind::RowOverflow));
+        }
+    }
+    Ok(())
+}
+
+fn plan_heap(ids: &mut Ids) -> IndexDefinition {
+    IndexDefinition {
+        id: IndexId(0),
+        name: None,
+        kind: IndexKind::Heap,
+        keys: Vec::new(),
+        included: Vec::new(),
+        status: index_status::HAS_ROWSET,
+        rowset: ids.rowset(),
+        rowset_status: rowset_status::USUAL | rowset_status::TABLE,
+        hides_min_interior: false,
+        units: Vec::new(),
+    }
+}
+
+fn plan_index(
+    spec: &IndexSpec,
+    kind: IndexKind,
+    id: i32,
+    table: &TableDefinition,
+    ids: &mut Ids,
+) -> Result<IndexDefinition, Error> {
+    let keys = spec.columns.iter().map(|(name, descending)| {
+        Ok(KeyColumn { column_id: column_id(table, name)?, descending: *descending })
+    });
+    let mut status = index_status::HAS_ROWSET | index_status::HAS_STATISTICS;
+    let mut on_rowset = rowset_status::USUAL;
+    if spec.unique {
+        status |= index_status::UNIQUE;
+        on_rowset |= rowset_status::UNIQUE;
+    }
+    status |= match spec.constraint {
+        Constraint::None => 0,
+        Constraint::PrimaryKey => index_status::PRIMARY_KEY,
+        Constraint::Unique => index_status::UNIQUE_CONSTRAINT,
+    };
+    if kind == IndexKind::Clustered {
+        on_rowset |= rowset_status::TABLE;
+    }
+    Ok(IndexDefinition {
+        id: IndexId(id),
+        name: Some(checked_name(&spec.name)?),
+        kind,
+        keys: keys.collect::<Result<_, Error>>()?,
+        included: spec.included.iter().map(|name| column_id(table, name)).collect::<Result<_, Error>>()?,
+        status,
+        rowset: ids.rowset(),
+        rowset_status: on_rowset,
+        hides_min_interior: false,
+        units: Vec::new(),
+    })
+}
+
+fn column_id(table: &TableDefinition, name: &str) -> Result<i32, Error> {
+    let error = || Error::NoColumn { table: table.name.clone(), column: name.to_owned() };
+    table.column_id(name).ok_or_else(error)
+}
+
+fn plan_foreign_key(
+    spec: &ForeignKeySpec,
+    from: &TableDefinition,
+    tables: &[PlannedTable<'_>],
+) -> Result<ChildKind, Error> {
+    let missing = || Error::NoReferencedKey { name: spec.name.clone(), table: spec.table.clone() };
+    let to = tables.iter().map(|table| &table.definition).find(|table| table.name == spec.table);
+    let to = to.ok_or_else(missing)?;
+    let mut columns = Vec::new();
+    for (referencing, referenced) in &spec.columns {
+        columns.push((column_id(from, referencing)?, column_id(to, referenced)?));
+    }
+    let is_on_key = |index: &&IndexDefinition| {
+        index.is_unique() && index.keys.iter().map(|key| key.column_id).eq(columns.iter().map(|(_, to)| *to))
+    };
+    let index = to.indexes.iter().find(is_on_key).ok_or_else(missing)?;
+    Ok(ChildKind::ForeignKey { table: to.id, index: index.id.0, columns })
+}

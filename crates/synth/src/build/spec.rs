@@ -1,0 +1,267 @@
+//! What to build: tables by their columns, keys and rows.
+
+use extentdb_types::SqlType;
+
+use super::values::RowValues;
+
+/// A table.
+pub struct TableSpec {
+    /// Name; its schema is dbo.
+    pub name: String,
+    /// Columns; their ids are 1, 2, 3 …
+    pub columns: Vec<ColumnSpec>,
+    /// The clustered index; without one the table is a heap.
+    pub clustered: Option<IndexSpec>,
+    /// Nonclustered indexes.
+    pub indexes: Vec<IndexSpec>,
+    /// Check constraints.
+    pub checks: Vec<CheckSpec>,
+    /// Foreign keys to tables that were added before.
+    pub foreign_keys: Vec<ForeignKeySpec>,
+    /// The rows.
+    pub rows: Box<dyn Rows>,
+}
+
+impl TableSpec {
+    /// A heap without indexes.
+    pub fn heap(name: &str, columns: Vec<ColumnSpec>, rows: impl Rows + 'static) -> Self {
+        TableSpec {
+            name: name.to_owned(),
+            columns,
+            clustered: None,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            rows: Box::new(rows),
+        }
+    }
+
+    /// With a clustered index.
+    #[must_use]
+    pub fn clustered(mut self, index: IndexSpec) -> Self {
+        self.clustered = Some(index);
+        self
+    }
+
+    /// With one more nonclustered index.
+    #[must_use]
+    pub fn index(mut self, index: IndexSpec) -> Self {
+        self.indexes.push(index);
+        self
+    }
+
+    /// With one more check constraint.
+    #[must_use]
+    pub fn check(mut self, name: &str, column: &str, expression: &str) -> Self {
+        let [name, column, expression] = [name, column, expression].map(str::to_owned);
+        self.checks.push(CheckSpec { name, column, expression });
+        self
+    }
+
+    /// With one more foreign key.
+    #[must_use]
+    pub fn foreign_key(mut self, name: &str, column: &str, table: &str, referenced: &str) -> Self {
+        let [name, column, table, referenced] = [name, column, table, referenced].map(str::to_owned);
+        self.foreign_keys.push(ForeignKeySpec { name, columns: vec![(column, referenced)], table });
+        self
+    }
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct ColumnSpec {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// May be NULL.
+    pub nullable: bool,
+    /// Seed and increment of an identity column, whose type must be int. The generator still writes the values.
+    pub identity: Option<(i32, i32)>,
+    /// Name and expression of a default constraint.
+    pub default: Option<(String, String)>,
+}
+
+impl ColumnSpec {
+    /// A column that is never NULL.
+    pub fn new(name: &str, ty: SqlType) -> Self {
+        ColumnSpec { name: name.to_owned(), ty, nullable: false, identity: None, default: None }
+    }
+
+    /// A column that may be NULL.
+    pub fn nullable(name: &str, ty: SqlType) -> Self {
+        ColumnSpec { nullable: true, ..ColumnSpec::new(name, ty) }
+    }
+
+    /// As an identity column.
+    #[must_use]
+    pub fn identity(mut self, seed: i32, increment: i32) -> Self {
+        self.identity = Some((seed, increment));
+        self
+    }
+
+    /// With a default constraint.
+    #[must_use]
+    pub fn default(mut self, name: &str, expression: &str) -> Self {
+        self.default = Some((name.to_owned(), expression.to_owned()));
+        self
+    }
+}
+
+/// What constraint an index belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Constraint {
+    /// None: CREATE INDEX.
+    #[default]
+    None,
+    /// PRIMARY KEY.
+    PrimaryKey,
+    /// UNIQUE.
+    Unique,
+}
+
+/// An index.
+#[derive(Clone, Debug)]
+pub struct IndexSpec {
+    /// Name.
+    pub name: String,
+    /// Key columns; true = descending.
+    pub columns: Vec<(String, bool)>,
+    /// Included columns.
+    pub included: Vec<String>,
+    /// UNIQUE.
+    pub unique: bool,
+    /// The constraint behind it.
+    pub constraint: Constraint,
+}
+
+impl IndexSpec {
+    /// An index on ascending columns.
+    pub fn new(name: &str, columns: &[&str]) -> Self {
+        IndexSpec {
+            name: name.to_owned(),
+            columns: columns.iter().map(|column| ((*column).to_owned(), false)).collect(),
+            included: Vec::new(),
+            unique: false,
+            constraint: Constraint::None,
+        }
+    }
+
+    /// The index of a primary key.
+    pub fn primary_key(name: &str, columns: &[&str]) -> Self {
+        IndexSpec { unique: true, constraint: Constraint::PrimaryKey, ..IndexSpec::new(name, columns) }
+    }
+
+    /// The index of a unique constraint.
+    pub fn unique_constraint(name: &str, columns: &[&str]) -> Self {
+        IndexSpec { unique: true, constraint: Constraint::Unique, ..IndexSpec::new(name, columns) }
+    }
+
+    /// As a unique index.
+    #[must_use]
+    pub fn unique(mut self) -> Self {
+        self.unique = true;
+        self
+    }
+
+    /// With included columns.
+    #[must_use]
+    pub fn include(mut self, columns: &[&str]) -> Self {
+        self.included = columns.iter().map(|column| (*column).to_owned()).collect();
+        self
+    }
+
+    /// With a key column turned to descending.
+    #[must_use]
+    pub fn descending(mut self, column: &str) -> Self {
+        for (_, descending) in self.columns.iter_mut().filter(|(name, _)| name == column) {
+            *descending = true;
+        }
+        self
+    }
+}
+
+/// A check constraint on one column.
+#[derive(Clone, Debug)]
+pub struct CheckSpec {
+    /// Name.
+    pub name: String,
+    /// The column it is about.
+    pub column: String,
+    /// Its text as stored: `([quantity]>(0))`.
+    pub expression: String,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug)]
+pub struct ForeignKeySpec {
+    /// Name.
+    pub name: String,
+    /// Referencing and referenced column.
+    pub columns: Vec<(String, String)>,
+    /// The referenced table.
+    pub table: String,
+}
+
+/// Row numbers in the order of an index.
+pub type RowOrder<'a> = Box<dyn Iterator<Item = u64> + 'a>;
+
+/// The rows of a table as a function of their number.
+pub trait Rows: Send + Sync {
+    /// How many there are.
+    fn count(&self) -> u64;
+
+    /// Writes the values of row `number`, from 0, into an empty `row`. Called once for the table and once for every
+    /// index, in any order: it must always give the same values.
+    fn row(&self, number: u64, row: &mut RowValues);
+
+    /// Writes the values of row `number` that the columns of an index need; what else there is may be left out. As in
+    /// [`order`](Self::order), 1.. are the nonclustered indexes.
+    fn entry(&self, _index: usize, number: u64, row: &mut RowValues) {
+        self.row(number, row);
+    }
+
+    /// The numbers of all rows in key order of an index: 0 is the clustered index, 1.. the nonclustered ones as they
+    /// are listed. `None`: they are sorted in memory.
+    fn order(&self, _index: usize) -> Option<RowOrder<'_>> {
+        None
+    }
+
+    /// True for rows of a heap that an update moved from their place: a forwarding stub is left there.
+    fn is_forwarded(&self, _number: u64) -> bool {
+        false
+    }
+}
+
+/// Rows from a closure.
+pub struct FnRows<F> {
+    count: u64,
+    row: F,
+}
+
+impl<F: Fn(u64, &mut RowValues) + Send + Sync> FnRows<F> {
+    /// `count` rows.
+    pub fn new(count: u64, row: F) -> Self {
+        FnRows { count, row }
+    }
+}
+
+impl<F: Fn(u64, &mut RowValues) + Send + Sync> Rows for FnRows<F> {
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn row(&self, number: u64, row: &mut RowValues) {
+        (self.row)(number, row);
+    }
+}
+
+impl Rows for Vec<RowValues> {
+    fn count(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn row(&self, number: u64, row: &mut RowValues) {
+        row.clone_from(&self[number as usize]);
+    }
+}

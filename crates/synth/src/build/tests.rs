@@ -1,0 +1,163 @@
+//! Every database made here is read back in full by means that share nothing with its making but the format's views.
+
+mod audit;
+mod template;
+
+use std::path::{Path, PathBuf};
+
+use extentdb_base::PageId;
+use extentdb_types::{Collation, SqlType};
+
+use super::*;
+use crate::image::Image;
+use crate::shape::{MakeOptions, Size, make};
+use audit::audit;
+
+/// Builds into a scratch folder, which goes with the guard.
+fn build(builder: &DatabaseBuilder, files: usize) -> (tempfile::TempDir, Vec<PathBuf>, Built) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = (0..files).map(|at| folder.path().join(format!("{at}.mdf"))).collect();
+    let refs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    let built = builder.build(&refs, &mut |_| {}).unwrap();
+    (folder, paths, built)
+}
+
+fn open(paths: &[PathBuf]) -> Image {
+    Image::open(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>()).unwrap()
+}
+
+fn int_table(name: &str, count: u64, value: fn(u64) -> i32) -> TableSpec {
+    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("value", SqlType::Int)];
+    let rows = FnRows::new(count, move |number, row| {
+        row.int(number as i32).int(value(number));
+    });
+    TableSpec::heap(name, columns, rows)
+}
+
+#[test]
+fn a_database_without_tables_is_sound() {
+    let (_folder, paths, _) = build(&DatabaseBuilder::new("empty"), 1);
+    audit(&open(&paths));
+}
+
+#[test]
+fn every_shape_is_sound() {
+    for shape in crate::SHAPES {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = [folder.path().join("a.mdf"), folder.path().join("b.ndf")];
+        let options = MakeOptions { shape: shape.name.to_owned(), size: Size::Bytes(24 << 20), seed: 3 };
+        let refs = [paths[0].as_path(), paths[1].as_path()];
+        let report = make(&options, &refs, &mut |_| {}).unwrap();
+        let total: u64 = report.files.iter().map(|(_, bytes)| bytes).sum();
+        assert_eq!(total, 24 << 20, "{} keeps the size asked for", shape.name);
+        let found = audit(&open(&paths));
+        for table in &report.tables {
+            let audited = &found.tables[&table.object];
+            assert_eq!((audited.rows, audited.pages), (table.rows, table.pages), "{}", table.name);
+        }
+    }
+}
+
+#[test]
+fn equal_seeds_give_equal_files_and_others_do_not() {
+    let make = |seed| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mdf");
+        let options = MakeOptions { shape: "demo".to_owned(), size: Size::Rows(500), seed };
+        super::super::make(&options, &[&path], &mut |_| {}).unwrap();
+        std::fs::read(path).unwrap()
+    };
+    assert!(make(1) == make(1));
+    assert!(make(1) != make(2));
+}
+
+/// 40 extents of data, one in every 4000: the file spans three GAM intervals and is nearly all holes.
+#[test]
+fn a_sparse_file_of_several_intervals_is_sound() {
+    let table = int_table("t", 100_000, |n| (n * 7919 % 100_000) as i32)
+        .clustered(IndexSpec::primary_key("PK_t", &["id"]))
+        .index(IndexSpec::new("IX_t", &["value"]));
+    let builder = DatabaseBuilder::new("sparse").stride(4000).table(table);
+    let (_folder, paths, built) = build(&builder, 1);
+    assert!(built.file_bytes[0] > 8 << 30, "more than two intervals of 4 GB");
+    let found = audit(&open(&paths));
+    assert!(found.longest_iam_chain >= 3);
+}
+
+#[test]
+fn several_files_fill_evenly() {
+    let table = int_table("t", 200_000, |n| n as i32).clustered(IndexSpec::new("CX_t", &["id"]));
+    let (_folder, paths, built) = build(&DatabaseBuilder::new("files").table(table), 4);
+    audit(&open(&paths));
+    let (least, most) = (built.file_bytes.iter().skip(1).min(), built.file_bytes.iter().skip(1).max());
+    assert!(most.unwrap() - least.unwrap() <= 65_536, "{:?}", built.file_bytes);
+}
+
+#[test]
+fn a_clustered_index_with_duplicates_numbers_them() {
+    let table = int_table("t", 5_000, |n| (n % 70) as i32)
+        .clustered(IndexSpec::new("CX_t", &["value"]).descending("value"))
+        .index(IndexSpec::new("IX_t", &["id"]).descending("id"))
+        .index(IndexSpec::new("UX_t", &["id"]).unique().include(&["value"]));
+    let (_folder, paths, _) = build(&DatabaseBuilder::new("dup").table(table), 1);
+    audit(&open(&paths));
+}
+
+/// Keys of 400 characters make a tree of many levels from few rows; NULL is a key, too.
+#[test]
+fn a_deep_tree_over_a_nullable_text_key_is_sound() {
+    let collation = Collation(super::super::build::DatabaseBuilder::new("x").collation());
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::BigInt),
+        ColumnSpec::nullable("name", SqlType::NVarChar { len: Some(880), collation }),
+        ColumnSpec::nullable("flag", SqlType::Bit),
+    ];
+    let rows = FnRows::new(9_000, |number, row| {
+        row.bigint(number as i64);
+        match number % 10 {
+            0 => row.null(),
+            _ => row.ntext(&format!("{:0>400}", number * 7919 % 9_000)),
+        };
+        row.bit(number % 3 == 0);
+    });
+    let table = TableSpec::heap("deep", columns, rows).index(IndexSpec::new("IX_name", &["name"]));
+    let (_folder, paths, _) = build(&DatabaseBuilder::new("deep").table(table), 1);
+    let found = audit(&open(&paths));
+    assert!(found.deepest_tree >= 4, "{} levels", found.deepest_tree);
+}
+
+#[test]
+fn mistakes_of_a_generator_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let try_build = |name: &str, table: TableSpec| {
+        let path = folder.path().join(name);
+        DatabaseBuilder::new("bad").table(table).build(&[&path], &mut |_| {}).unwrap_err()
+    };
+    let unique = int_table("t", 10, |n| (n / 2) as i32).index(IndexSpec::new("UX", &["value"]).unique());
+    assert!(matches!(try_build("1", unique), crate::Error::Order { row: 1, .. }));
+    let missing = int_table("t", 10, |_| 0).index(IndexSpec::new("UX", &["nothing"]));
+    assert!(matches!(try_build("2", missing), crate::Error::NoColumn { .. }));
+    let short = FnRows::new(1, |_, row: &mut RowValues| {
+        row.int(1);
+    });
+    let columns = vec![ColumnSpec::new("a", SqlType::Int), ColumnSpec::new("b", SqlType::Int)];
+    let error = try_build("3", TableSpec::heap("t", columns, short));
+    assert!(matches!(error, crate::Error::BadValue { row: 0, column: 2, .. }));
+    let path = folder.path().join("1");
+    let again = DatabaseBuilder::new("bad").build(&[&path], &mut |_| {});
+    assert!(matches!(again, Err(crate::Error::Io(_))), "a file that exists is left alone");
+}
+
+#[test]
+fn the_pages_of_fixed_place_are_where_real_databases_have_them() {
+    let (_folder, paths, _) = build(&DatabaseBuilder::new("fixed"), 1);
+    let image = open(&paths);
+    let mut page = extentdb_format::PageBuf::zeroed();
+    let cases = [(0, 15), (1, 11), (2, 8), (3, 9), (6, 16), (7, 17), (9, 13), (12, 10), (16, 1), (32, 1)];
+    for (number, kind) in cases {
+        image.raw(PageId::new(1, number), &mut page).unwrap();
+        assert_eq!(page[1], kind, "page {number}");
+    }
+    image.raw(PageId::new(1, 1), &mut page).unwrap();
+    assert_eq!(page[100..108], [0x44, 0x44, 0x44, 0x44, 0, 0, 0x44, 0x44]);
+}

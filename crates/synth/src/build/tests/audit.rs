@@ -1,0 +1,445 @@
+//! A slow and simple check of a whole database: every page has one owner, every tree is one, every index says what its
+//! table says, and every number of the catalogue is right.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use extentdb_base::size::PAGES_PER_EXTENT;
+use extentdb_base::{AllocUnitId, FileId, ObjectId, PageId, Rid};
+use extentdb_catalog::PageGetter;
+use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
+use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, Index, IndexKind, Rowset, Table};
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::bitmap::{AllocationBitmap, MapKind, MapView, fixed_page_type};
+use extentdb_format::allocation::iam::IamView;
+use extentdb_format::allocation::pfs::{Fullness, PfsByte, PfsView};
+use extentdb_format::page::{PageRef, PageType};
+use extentdb_format::record::{Record, RecordKind};
+
+use crate::build::order::sort_key;
+use crate::build::values;
+use crate::image::Image;
+
+/// What was found.
+pub(super) struct Audited {
+    pub(super) tables: BTreeMap<ObjectId, AuditedTable>,
+    pub(super) longest_iam_chain: usize,
+    pub(super) deepest_tree: usize,
+}
+
+#[derive(Default)]
+pub(super) struct AuditedTable {
+    pub(super) rows: u64,
+    pub(super) pages: u64,
+}
+
+struct Audit<'a> {
+    image: &'a Image,
+    owners: HashMap<PageId, AllocUnitId>,
+    extents: HashMap<PageId, AllocUnitId>,
+    longest_iam_chain: usize,
+    deepest_tree: usize,
+}
+
+/// A row or entry by its values: NULL is `None`.
+type Values = Vec<Option<Vec<u8>>>;
+
+pub(super) fn audit(image: &Image) -> Audited {
+    let catalog = Catalog::load(image).unwrap();
+    assert!(catalog.faults.is_empty(), "{:?}", catalog.faults);
+    let mut audit = Audit {
+        image,
+        owners: HashMap::new(),
+        extents: HashMap::new(),
+        longest_iam_chain: 0,
+        deepest_tree: 0,
+    };
+    let mut tables = BTreeMap::new();
+    for table in catalog.tables.values() {
+        tables.insert(table.id, audit.table(&catalog, table));
+    }
+    audit.pages_and_maps();
+    let last = catalog.units.keys().map(|unit| unit.0 as u64 >> 16).max().unwrap_or(0);
+    assert_eq!(catalog.boot.alloc_unit_next, Some(last + 1));
+    Audited { tables, longest_iam_chain: audit.longest_iam_chain, deepest_tree: audit.deepest_tree }
+}
+
+impl Audit<'_> {
+    fn page(&self, id: PageId) -> PageBuf {
+        let mut page = PageBuf::zeroed();
+        self.image.page(id, &mut page).unwrap();
+        page
+    }
+
+    fn table(&mut self, catalog: &Catalog, table: &Table) -> AuditedTable {
+        let mut out = AuditedTable::default();
+        let mut base_rows: Vec<(Rid, Values)> = Vec::new();
+        for index in &table.indexes {
+            for rowset in catalog.rowsets_of(index) {
+                for unit in &rowset.units {
+                    self.unit(unit);
+                    out.pages += unit.pages_used as u64;
+                }
+                let rows = self.rowset(rowset, index);
+                assert_eq!(rowset.rows, rows.len() as i64, "{} index {}", table.full_name(), index.id);
+                if index.kind == IndexKind::Nonclustered {
+                    compare_with_table(catalog, table, index, rows, &base_rows);
+                } else {
+                    out.rows = rows.len() as u64;
+                    base_rows = rows;
+                }
+            }
+        }
+        out
+    }
+
+    /// Follows the IAM chain: every page and extent gets its owner, and the catalogue's counts are checked.
+    fn unit(&mut self, unit: &AllocUnit) {
+        let (mut iam_id, mut previous, mut sequence) = (unit.first_iam, PageId::NONE, 0);
+        let (mut used, mut reserved, mut intervals) = (0, 0, HashSet::new());
+        while !iam_id.is_none() {
+            let page = self.page(iam_id);
+            let iam = IamView::new(&page);
+            assert_eq!(iam.faults(), []);
+            assert_eq!(
+                (iam.header().alloc_unit(), iam.sequence(), iam.header().prev()),
+                (unit.id, sequence, previous)
+            );
+            assert!(intervals.insert(iam.interval()), "one IAM page per interval");
+            assert!(self.state(iam_id).is_iam() && self.state(iam_id).is_mixed());
+            self.own(iam_id, unit.id);
+            (used, reserved) = (used + 1, reserved + 1);
+            for single in iam.single_pages() {
+                assert!(self.state(single).is_mixed() && self.state(single).is_allocated());
+                self.own(single, unit.id);
+                (used, reserved) = (used + 1, reserved + 1);
+            }
+            for extent in iam.extents() {
+                assert_eq!(
+                    self.extents.insert(extent.first_page(), unit.id),
+                    None,
+                    "{extent:?} has two owners"
+                );
+                reserved += 8;
+                for page in extent.pages() {
+                    let state = self.state(page);
+                    if state.is_allocated() {
+                        assert!(!state.is_mixed());
+                        self.own(page, unit.id);
+                        used += 1;
+                    }
+                }
+            }
+            (previous, iam_id, sequence) = (iam_id, iam.header().next(), sequence + 1);
+        }
+        self.longest_iam_chain = self.longest_iam_chain.max(sequence as usize);
+        assert_eq!((unit.pages_used, unit.pages_reserved), (used, reserved), "unit {}", unit.id);
+    }
+
+    fn own(&mut self, page: PageId, unit: AllocUnitId) {
+        assert_eq!(self.owners.insert(page, unit), None, "{page} has two owners");
+    }
+
+    fn state(&self, page: PageId) -> PfsByte {
+        PfsView::new(&self.page(page.pfs_page())).entry(page.page)
+    }
+
+    /// The rows or entries of a rowset in their order, by the values of its columns in record order.
+    fn rowset(&mut self, rowset: &Rowset, index: &Index) -> Vec<(Rid, Values)> {
+        let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { panic!("no unit for rows") };
+        if unit.first_iam.is_none() {
+            assert_eq!((unit.first_page, unit.root), (PageId::NONE, PageId::NONE));
+            return Vec::new();
+        }
+        if index.kind == IndexKind::Heap {
+            return self.heap(rowset, unit);
+        }
+        let leaves = self.tree(rowset, unit);
+        assert_eq!(unit.pages_data, leaves.len() as i64);
+        assert_eq!(leaves.first(), Some(&unit.first_page));
+        let mut out = Vec::new();
+        for leaf in leaves {
+            let page = self.page(leaf);
+            out.extend(rows(&page, leaf, rowset, Level::Leaf));
+        }
+        check_order(rowset, &out);
+        out
+    }
+
+    fn heap(&self, rowset: &Rowset, unit: &AllocUnit) -> Vec<(Rid, Values)> {
+        let mut pages: Vec<PageId> =
+            self.owners.iter().filter(|(_, owner)| **owner == unit.id).map(|(page, _)| *page).collect();
+        pages.sort_unstable();
+        let (mut out, mut moved, mut data) = (Vec::new(), HashMap::new(), 0);
+        let mut stubs = Vec::new();
+        for id in pages {
+            let page = self.page(id);
+            let view = PageRef::new(&page);
+            if view.header().kind() != PageType::Data {
+                continue;
+            }
+            data += 1;
+            assert_eq!(
+                self.state(id).fullness(),
+                Some(Fullness::of_free_bytes(view.header().free_bytes.get())),
+                "{id}"
+            );
+            for (slot, bytes) in view.records() {
+                let record = Record::parse_data(bytes);
+                if let Some(target) = record.stub_target() {
+                    stubs.push((Rid::new(id, slot), target));
+                } else if let Some(home) = record.back_pointer() {
+                    moved.insert(Rid::new(id, slot), (home, values_of(&record, rowset, Level::Leaf)));
+                }
+            }
+            out.extend(rows(&page, id, rowset, Level::Leaf));
+        }
+        assert_eq!(unit.pages_data, data);
+        for (home, target) in stubs {
+            let (back, values) = moved.remove(&target).expect("a stub leads to a moved row");
+            assert_eq!(back, home);
+            out.push((home, values));
+        }
+        assert!(moved.is_empty(), "every moved row has its stub");
+        out.sort_by_key(|(rid, _)| *rid);
+        out
+    }
+
+    /// Walks a tree from its root, checks links, levels and separators; returns the leaves in order.
+    fn tree(&mut self, rowset: &Rowset, unit: &AllocUnit) -> Vec<PageId> {
+        let mut level = vec![unit.root];
+        let height = PageRef::new(&self.page(unit.root)).header().level;
+        self.deepest_tree = self.deepest_tree.max(usize::from(height) + 1);
+        for expected in (0..=height).rev() {
+            let mut below = Vec::new();
+            for (at, id) in level.iter().enumerate() {
+                let page = self.page(*id);
+                let view = PageRef::new(&page);
+                let header = view.header();
+                assert_eq!((header.alloc_unit(), header.level), (unit.id, expected), "{id}");
+                assert_eq!(header.prev(), if at == 0 { PageId::NONE } else { level[at - 1] });
+                assert_eq!(header.next(), level.get(at + 1).copied().unwrap_or(PageId::NONE));
+                let is_leaf = expected == 0;
+                let is_data = is_leaf && rowset.index.0 == 1;
+                assert_eq!(header.kind(), if is_data { PageType::Data } else { PageType::Index });
+                if !is_leaf {
+                    below.extend(self.children(&page, *id, rowset));
+                }
+            }
+            if expected > 0 {
+                level = below;
+            }
+        }
+        level
+    }
+
+    /// The children of a page; each separator is the key of its child's first entry.
+    fn children(&self, page: &PageBuf, id: PageId, rowset: &Rowset) -> Vec<PageId> {
+        let view = PageRef::new(page);
+        let pminlen = view.header().fixed_len.get();
+        let key = rowset.layout.key();
+        let mut out = Vec::new();
+        for (slot, bytes) in view.records() {
+            let record = Record::parse_index(bytes, pminlen);
+            let child = record.child().unwrap();
+            let below = self.page(child);
+            let first =
+                rows(&below, child, rowset, if below[3] == 0 { Level::Leaf } else { Level::Interior });
+            let of = |values: &Values| -> Values {
+                key.iter().map(|column| values[column.ordinal as usize - 1].clone()).collect()
+            };
+            let separator = values_of(&record, rowset, Level::Interior);
+            assert_eq!(of(&separator), of(&first[0].1), "{id} slot {slot}");
+            out.push(child);
+        }
+        out
+    }
+
+    /// Every allocated page has one owner or a fixed place, is intact and accounts for its bytes; every extent is in
+    /// one of the legal states.
+    fn pages_and_maps(&mut self) {
+        let files: Vec<FileId> = self.image.files().collect();
+        for file in files {
+            let pages = self.image.page_count(file);
+            for first in (0..pages).step_by(8088) {
+                let pfs_page = self.page(PageId { file, page: first }.pfs_page());
+                let pfs = PfsView::new(&pfs_page);
+                assert_eq!(pfs.faults(), []);
+                for page in first..pages.min(first + 8088) {
+                    self.one_page(PageId { file, page }, pfs.entry(page));
+                }
+            }
+            for first in (0..pages).step_by(511_232) {
+                self.interval(PageId { file, page: first }, pages);
+            }
+        }
+        let lost = self.owners.keys().find(|page| !self.state(**page).is_allocated());
+        assert_eq!(lost, None, "owned, but not allocated");
+    }
+
+    fn one_page(&self, id: PageId, state: PfsByte) {
+        assert!(!state.has_reserved_bits());
+        let is_fixed = fixed_page_type(id).is_some();
+        let owners = usize::from(self.owners.contains_key(&id)) + usize::from(is_fixed);
+        assert_eq!(owners, usize::from(state.is_allocated()), "{id} {state}");
+        if !state.is_allocated() {
+            return;
+        }
+        let page = self.page(id);
+        let header = PageRef::new(&page).header();
+        assert_eq!(header.page_id(), id);
+        assert!(
+            header.flag_bits.get() & 0x200 != 0
+                || [(1, 7), (1, 12)].map(|(f, p)| PageId::new(f, p)).contains(&id)
+        );
+        if header.kind().holds_records() {
+            account(&page, id);
+        }
+    }
+
+    fn interval(&self, first: PageId, pages: u32) {
+        let map = |kind: MapKind| {
+            let page = self.page(kind.page_of(first));
+            assert_eq!(MapView::new(&page, kind).faults(), []);
+            page
+        };
+        let [gam, sgam, diff, ml] = MapKind::ALL.map(map);
+        let [gam, sgam, diff, ml] = [&gam, &sgam, &diff, &ml].map(|page| AllocationBitmap::of(page));
+        assert_eq!(ml.count_ones(), 0);
+        for extent in 0..63_904u32 {
+            let page = PageId { file: first.file, page: first.page + extent * PAGES_PER_EXTENT };
+            if page.page >= pages {
+                assert!(gam.get(extent) && !sgam.get(extent), "{page} is behind the end");
+                continue;
+            }
+            let states: Vec<PfsByte> = if gam.get(extent) {
+                Vec::new()
+            } else {
+                page.extent().pages().map(|page| self.state(page)).collect()
+            };
+            let is_fixed = page.extent().pages().any(|p| fixed_page_type(p).is_some() && p != PageId::BOOT);
+            let is_mixed = states.iter().any(|state| state.is_mixed());
+            let has_free = states.iter().any(|state| !state.is_allocated());
+            let is_owned = self.extents.contains_key(&page);
+            match (gam.get(extent), sgam.get(extent)) {
+                (true, false) => assert!(!is_owned && !diff.get(extent) || page.page % 8088 == 0, "{page}"),
+                (false, true) => assert!(!is_owned && !is_fixed && has_free, "{page}"),
+                (false, false) => {
+                    assert!(is_owned ^ is_fixed ^ (is_mixed && !has_free), "{page} {is_owned} {is_fixed}");
+                }
+                (true, true) => panic!("{page} is free and mixed"),
+            }
+            assert!(gam.get(extent) || diff.get(extent), "{page} was written, and is not marked as changed");
+        }
+    }
+}
+
+/// Free bytes are those that no record takes, and no two records overlap.
+fn account(page: &PageBuf, id: PageId) {
+    let view = PageRef::new(page);
+    let header = view.header();
+    let is_data = header.kind() == PageType::Data;
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for (slot, bytes) in view.records() {
+        let record = if is_data {
+            Record::parse_data(bytes)
+        } else {
+            Record::parse_index(bytes, header.fixed_len.get())
+        };
+        assert_eq!(record.fault(), None, "{id} slot {slot}");
+        let least = if is_data { 9 } else { 0 };
+        spans.push((usize::from(view.slot_offset(slot).unwrap()), record.len().max(least)));
+    }
+    spans.sort_unstable();
+    let padding = if id == PageId::new(1, 32) { 3 } else { 0 };
+    assert!(spans.windows(2).all(|pair| pair[0].0 + pair[0].1 + padding == pair[1].0), "{id}");
+    let used: usize = spans.iter().map(|(_, len)| len + 2 + padding).sum();
+    assert_eq!(usize::from(header.free_bytes.get()), 8096 - used, "{id}");
+    let end = spans.last().map_or(96, |(at, len)| at + len + padding);
+    assert_eq!(usize::from(header.free_offset.get()), end);
+}
+
+/// The rows of a page that are in their home slots.
+fn rows(page: &PageBuf, id: PageId, rowset: &Rowset, level: Level) -> Vec<(Rid, Values)> {
+    let view = PageRef::new(page);
+    let is_data = view.header().kind() == PageType::Data;
+    let mut out = Vec::new();
+    for (slot, bytes) in view.records() {
+        let record = match is_data {
+            true => Record::parse_data(bytes),
+            false => Record::parse_index(bytes, view.header().fixed_len.get()),
+        };
+        if matches!(record.kind(), RecordKind::Primary | RecordKind::Index) {
+            out.push((Rid::new(id, slot), values_of(&record, rowset, level)));
+        }
+    }
+    out
+}
+
+fn values_of(record: &Record<'_>, rowset: &Rowset, level: Level) -> Values {
+    let value = |column: &PhysicalColumn| match cell(record, column, level).unwrap() {
+        Cell::Null => None,
+        Cell::Bit(value) => Some(vec![u8::from(value)]),
+        Cell::Bytes(bytes) => Some(bytes.into_owned()),
+        Cell::Missing if level == Level::Interior => None,
+        other => panic!("{other:?} of {column:?}"),
+    };
+    rowset.layout.columns.iter().map(value).collect()
+}
+
+fn check_order(rowset: &Rowset, rows: &[(Rid, Values)]) {
+    let key = rowset.layout.key();
+    let key_of = |values: &Values| {
+        let mut out = Vec::new();
+        for column in &key {
+            let cell = match &values[column.ordinal as usize - 1] {
+                None => values::Cell::Null,
+                // The uniquifier of the first row of a key is stored as nothing.
+                Some(bytes) if bytes.is_empty() && column.ty == Some(extentdb_types::SqlType::Int) => {
+                    values::Cell::Bytes(&[0; 4])
+                }
+                Some(bytes) => values::Cell::Bytes(bytes),
+            };
+            sort_key(&column.ty.unwrap(), cell, column.is_descending(), &mut out);
+        }
+        out
+    };
+    for pair in rows.windows(2) {
+        assert!(key_of(&pair[0].1) < key_of(&pair[1].1), "{} {}", pair[0].0, pair[1].0);
+    }
+}
+
+/// An index holds for every row its own columns and what leads to the row, and nothing else.
+fn compare_with_table(
+    catalog: &Catalog,
+    table: &Table,
+    index: &Index,
+    entries: Vec<(Rid, Values)>,
+    base_rows: &[(Rid, Values)],
+) {
+    let base = table.base().unwrap();
+    let base_layout = &catalog.rowsets_of(base).next().unwrap().layout;
+    let position =
+        |column_id: i32| base_layout.columns.iter().position(|c| c.column_id == column_id).unwrap();
+    let mut columns: Vec<usize> = index.columns.iter().map(|column| position(column.column_id)).collect();
+    for column in base_layout.key() {
+        let at = position(column.column_id);
+        if !columns.contains(&at) {
+            columns.push(at);
+        }
+    }
+    let is_heap = base.kind == IndexKind::Heap;
+    let mut expected: Vec<Values> = base_rows
+        .iter()
+        .map(|(rid, values)| {
+            let mut entry: Values = columns.iter().map(|at| values[*at].clone()).collect();
+            if is_heap {
+                entry.push(Some(rid.to_bytes().to_vec()));
+            }
+            entry
+        })
+        .collect();
+    let mut found: Vec<Values> = entries.into_iter().map(|(_, values)| values).collect();
+    expected.sort_unstable();
+    found.sort_unstable();
+    assert!(expected == found, "{} index {}", table.full_name(), index.id);
+}

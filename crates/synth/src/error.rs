@@ -1,0 +1,161 @@
+//! Why a database could not be made or damaged.
+
+use std::path::PathBuf;
+
+use extentdb_base::{FileId, PageId};
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error(transparent)]
+    Io(#[from] extentdb_io::Error),
+    /// The embedded definitions of the base tables are damaged.
+    #[error(transparent)]
+    Definition(#[from] extentdb_catalog::table::DefinitionError),
+    /// No shape has this name.
+    #[error("there is no shape {name}; --list shows them")]
+    UnknownShape {
+        /// The name given.
+        name: String,
+    },
+    /// A size that cannot be made.
+    #[error("{bytes} bytes are too few for a database of this shape; it needs {least}")]
+    TooSmall {
+        /// Bytes asked for.
+        bytes: u64,
+        /// The least.
+        least: u64,
+    },
+    /// The number of rows does not fit the table's identity column.
+    #[error("{rows} rows are more than an int column can number")]
+    TooManyRows {
+        /// Rows asked for.
+        rows: u64,
+    },
+    /// A data file has 2^32 pages at most.
+    #[error("file {file} would have more than 2^32 pages; use more files")]
+    FileFull {
+        /// The file.
+        file: FileId,
+    },
+    /// The files of a database are numbered with 16 bits, and there must be one.
+    #[error("a database has 1 to 32766 data files, not {files}")]
+    FileCount {
+        /// Files asked for.
+        files: usize,
+    },
+    /// The number of paths is not the number of files.
+    #[error("{found} paths were given for {expected} files")]
+    PathCount {
+        /// Data files.
+        expected: usize,
+        /// Paths.
+        found: usize,
+    },
+    /// A table is described by a column it does not have.
+    #[error("table {table} has no column {column}")]
+    NoColumn {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// A foreign key leads to a table without such a key, or to no table.
+    #[error(
+        "foreign key {name}: {table} is not a table that was added before, or has no key on these columns"
+    )]
+    NoReferencedKey {
+        /// The foreign key.
+        name: String,
+        /// The table it names.
+        table: String,
+    },
+    /// The name is longer than 128 characters.
+    #[error("{name} is longer than a name can be")]
+    NameTooLong {
+        /// The name.
+        name: String,
+    },
+    /// A row does not fit on a page.
+    #[error("row {row} of {table} has {bytes} bytes; a page holds 8060")]
+    RowTooLong {
+        /// The table.
+        table: String,
+        /// Number of the row, from 0.
+        row: u64,
+        /// Its bytes.
+        bytes: usize,
+    },
+    /// A generator made a value that is no value of the column.
+    #[error("row {row} of {table}, column {column}: the value does not fit the column")]
+    BadValue {
+        /// The table.
+        table: String,
+        /// Number of the row, from 0.
+        row: u64,
+        /// Column id.
+        column: usize,
+    },
+    /// A generator named an order of an index that is not its order, or repeats a key of a unique index.
+    #[error("index {index} of {table}: row {row} is out of order or repeats a key")]
+    Order {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// Number of the row, from 0.
+        row: u64,
+    },
+    /// Rows of an index without an order of its generator are sorted in memory.
+    #[error(
+        "index {index} of {table}: {rows} rows are too many to sort; the generator must name their order"
+    )]
+    TooManyToSort {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// Rows.
+        rows: u64,
+    },
+    /// The writer of the files stopped; its own error is the cause.
+    #[error("the files are no longer written")]
+    WriterStopped,
+    /// There is no such fault.
+    #[error("there is no fault {name}; known are {known}")]
+    UnknownKind {
+        /// The name given.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// The database has nothing that this fault could be done to.
+    #[error("this database has nothing to do the fault {kind} to: {needs}")]
+    NotApplicable {
+        /// The fault.
+        kind: &'static str,
+        /// What it needs.
+        needs: &'static str,
+    },
+    /// The file is not a data file.
+    #[error("{} is not a data file: {what}", path.display())]
+    NotDataFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The database to be damaged could not be read.
+    #[error("the database cannot be read")]
+    Catalog(#[from] extentdb_catalog::Error),
+    /// A page of the database to be damaged could not be read.
+    #[error("page {page} cannot be read")]
+    Page {
+        /// The page.
+        page: PageId,
+        /// Why.
+        source: extentdb_catalog::PageError,
+    },
+}

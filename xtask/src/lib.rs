@@ -1,0 +1,8 @@
+//! The tasks of `cargo x`, as functions, so that tests can call them, too.
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod deps;
+pub mod hooks;
+pub mod house;
+pub mod tidy;
