@@ -57,7 +57,7 @@ fn check(file: &Path, jobs: usize, io: IoChoice) -> Result<(Duration, Report)> {
     let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
     let (time, report) =
         best_of(3, || extentdb_check::run(opened.source(), &options, &Control::new(&clock, &cancel)));
-    anyhow::ensure!(report.verdict() != Verdict::Damaged, "the file is damaged");
+    anyhow::ensure!(report.verdict != Verdict::Damaged, "the file is damaged");
     Ok((time, report))
 }
 

@@ -204,8 +204,9 @@ impl Loader<'_> {
         out
     }
 
-    /// `sysseobjvalues`: a column that was added NOT NULL with a default has its value here, not in the old rows. From
-    /// public documentation: no sample has such a row.
+    /// `sysseobjvalues`: a column that was added NOT NULL with a default has its value here, not in the old rows. The
+    /// columns are numbered by their order in the record (observed in a file of version 852, where `subid` 8 is the
+    /// column with `hbcolid` 8 and `rscolid` 7).
     fn added_defaults(&mut self) -> HashMap<(HobtId, i32), AddedDefault> {
         let (mut out, mut faults) = (HashMap::new(), Vec::new());
         self.tables.each(object::SYSSEOBJVALUES, &mut self.faults, |row| {

@@ -477,7 +477,7 @@ pub struct Catalog {
     pub files: Vec<DatabaseFile>,
     /// Filegroups.
     pub filegroups: Vec<DataSpace>,
-    /// Values of columns added to a table whose rows were not rewritten: by rowset and the column's number there.
+    /// Values of columns added to a table whose rows were not rewritten: by rowset and `hbcolid`.
     pub added_defaults: HashMap<(HobtId, i32), AddedDefault>,
     /// What could not be read.
     pub faults: Vec<Fault>,
@@ -502,11 +502,9 @@ impl Catalog {
         index.rowsets.iter().filter_map(|id| self.rowsets.get(id))
     }
 
-    /// The value of a column in rows that were written before it was added. Public documentation leaves open whether
-    /// the catalogue keys it by the column's order in the record or by its id, which differ only in reordered tables.
+    /// The value of a column in rows that were written before it was added.
     pub fn added_default(&self, rowset: HobtId, column: &PhysicalColumn) -> Option<&AddedDefault> {
-        let by = |number| self.added_defaults.get(&(rowset, number));
-        by(column.ordinal).or_else(|| by(column.column_id))
+        self.added_defaults.get(&(rowset, column.ordinal))
     }
 
     /// Rows of a table by the catalogue's count.

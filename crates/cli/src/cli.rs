@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use extentdb_format::allocation::boot::DatabaseVersion;
 use extentdb_base::sync::OnceLock;
+use extentdb_format::allocation::boot::DatabaseVersion;
 
 use crate::command;
 

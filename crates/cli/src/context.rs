@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::Arc;
-use extentdb_reader::{Database, OpenOptions, Opened};
+use extentdb_reader::{Database, OpenOptions, Opened, Origin};
 
 use crate::cli::Common;
 use crate::interrupt::Interrupt;
@@ -33,7 +33,11 @@ impl Context {
 
     /// Opens files without reading the catalogue.
     pub(crate) fn open(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
-        Opened::open(paths, &OpenOptions { set: self.common.set })
+        Opened::open(paths, &self.options())
+    }
+
+    fn options(&self) -> OpenOptions {
+        OpenOptions { set: self.common.set, jobs: self.common.jobs(), ..OpenOptions::default() }
     }
 
     /// Opens a database, and says what is odd about it.
@@ -41,10 +45,18 @@ impl Context {
         let database = Database::from_opened(self.open(paths)?)?;
         let version = database.catalog().boot.database_version();
         if version.is_unknown_newer() {
-            self.warn(&format!("the database is of version {version}: read by its own description, unverified"));
+            self.warn(&format!(
+                "the database is of version {version}: read by its own description, unverified"
+            ));
+        }
+        if let Origin::Backup(backup) = database.opened().origin() {
+            backup.set.findings().kept().iter().for_each(|finding| self.warn(&finding.to_string()));
         }
         for file in database.missing_files() {
-            self.warn(&format!("data file {} ({}, on the server {}) is not here", file.id, file.name, file.path));
+            self.warn(&format!(
+                "data file {} ({}, on the server {}) is not here",
+                file.id, file.name, file.path
+            ));
         }
         for fault in &database.catalog().faults {
             self.warn(&format!("the catalogue is damaged: {}", crate::exit::chain(fault)));

@@ -98,7 +98,10 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// True when the reader of stdout went away: it has seen enough, which is not our error.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

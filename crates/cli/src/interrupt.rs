@@ -47,7 +47,8 @@ impl Interrupt {
     pub(crate) fn stop_gracefully(&self) {
         let watch = self.clone();
         // Without the watch only a second signal would help.
-        let started = thread::Builder::new().name("interrupt".to_owned()).spawn(move || watch.end_what_hangs());
+        let started =
+            thread::Builder::new().name("interrupt".to_owned()).spawn(move || watch.end_what_hangs());
         drop(started);
         self.at_once.store(false, Ordering::SeqCst);
     }

@@ -83,7 +83,11 @@ impl Part {
 
     fn matches(&self, name: &str, ignores_case: bool) -> bool {
         let fold = |text: &str| -> Vec<char> {
-            if ignores_case { text.chars().flat_map(char::to_lowercase).collect() } else { text.chars().collect() }
+            if ignores_case {
+                text.chars().flat_map(char::to_lowercase).collect()
+            } else {
+                text.chars().collect()
+            }
         };
         let (pattern, name) = (fold(&self.text), fold(name));
         if self.is_quoted { pattern == name } else { matches_wild(&pattern, &name) }
@@ -140,7 +144,8 @@ fn matching<'c>(catalog: &'c Catalog, typed: &str) -> anyhow::Result<Vec<&'c Tab
     // `a.b` may also be a table whose name has a dot.
     let whole = Pattern { schema: None, name: Part { text: typed.to_owned(), is_quoted: true } };
     let attempts = [(&pattern, true), (&whole, true), (&pattern, false)];
-    let found = attempts.into_iter().map(|(pattern, users)| all(pattern, users)).find(|found| !found.is_empty());
+    let found =
+        attempts.into_iter().map(|(pattern, users)| all(pattern, users)).find(|found| !found.is_empty());
     match found {
         Some(found) => Ok(found),
         None => bail!("database {} has no table {typed} (`extentdb tables` lists them)", catalog.boot.name),
@@ -195,8 +200,13 @@ mod tests {
 
     #[test]
     fn names_match_with_and_without_schema_brackets_and_case() {
-        for typed in ["Order Details", "dbo.Order Details", "[dbo].[Order Details]", "\"dbo\".\"Order Details\"", "dbo.[Order Details]"]
-        {
+        for typed in [
+            "Order Details",
+            "dbo.Order Details",
+            "[dbo].[Order Details]",
+            "\"dbo\".\"Order Details\"",
+            "dbo.[Order Details]",
+        ] {
             assert!(check(typed, "dbo", "Order Details", false), "{typed}");
             assert!(!check(typed, "dbo", "Orders", false), "{typed}");
         }

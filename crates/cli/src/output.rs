@@ -76,7 +76,8 @@ impl Pending {
         }
         let temporary = with_suffix(path, &format!(".{}.tmp", std::process::id()));
         let failed = || format!("cannot create {}", temporary.display());
-        let file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary).with_context(failed)?;
+        let file =
+            fs::OpenOptions::new().write(true).create_new(true).open(&temporary).with_context(failed)?;
         Ok(Pending { file, temporary, path: path.to_path_buf(), settled: false })
     }
 
@@ -118,7 +119,10 @@ fn refuse_input(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     // A path that cannot be opened as a file is none of the inputs, which were.
     let Ok(existing) = InputFile::open_read(path).and_then(|file| file.identity()) else { return Ok(()) };
     for input in inputs {
-        if InputFile::open_read(input).and_then(|file| file.identity()).is_ok_and(|identity| identity == existing) {
+        if InputFile::open_read(input)
+            .and_then(|file| file.identity())
+            .is_ok_and(|identity| identity == existing)
+        {
             bail!("{} is an input file: it will not be overwritten", path.display());
         }
     }
@@ -136,7 +140,8 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let entries =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = entries.collect();
         names.sort();
         names

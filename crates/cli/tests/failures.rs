@@ -11,7 +11,7 @@ use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_catalog::model::AllocUnitKind;
 use extentdb_format::page::{PageHeader, PageType};
-use extentdb_reader::{Database, OpenOptions, PageSource};
+use extentdb_reader::{Database, OpenOptions};
 use program::{command, extentdb, on, sample};
 
 #[test]

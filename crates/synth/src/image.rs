@@ -46,6 +46,13 @@ impl Image {
         self.files.keys().copied()
     }
 
+    /// The id of a file that is open here, too.
+    pub(crate) fn file_id_of(&self, other: &File) -> Result<FileId, Error> {
+        let not =
+            Error::NotDataFile { path: other.path().to_path_buf(), what: "it is no file of this database" };
+        self.files.iter().find(|(_, file)| file.path() == other.path()).map(|(id, _)| *id).ok_or(not)
+    }
+
     /// A page as it is stored.
     pub(crate) fn raw(&self, id: PageId, page: &mut PageBytes) -> Result<(), PageError> {
         let file = self.files.get(&id.file).ok_or(PageError::NoFile { page: id })?;

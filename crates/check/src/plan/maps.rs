@@ -11,12 +11,11 @@
 //!   catalogue's size. Zeros there are no damage; they are noted (59008).
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM, PAGES_PER_PFS};
-use extentdb_base::{Extent, FileId, PageId};
+use extentdb_base::{FileId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::{AllocationBitmap, BITMAP_BYTES, MapKind, MapView};
 use extentdb_format::allocation::pfs::{PFS_ENTRIES, PfsByte, PfsView};
 use extentdb_format::page::{PageHeader, PageType};
-use extentdb_reader::PageSource;
 use extentdb_reader::source::is_zero;
 
 use super::Prelude;
@@ -28,7 +27,7 @@ type Bits = Box<[u8; BITMAP_BYTES]>;
 
 /// The maps of one GAM interval; `None` where the page cannot be used.
 #[derive(Clone, Debug, Default)]
-pub struct Interval {
+struct Interval {
     gam: Option<Bits>,
     sgam: Option<Bits>,
     diff: Option<Bits>,

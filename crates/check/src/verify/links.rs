@@ -16,7 +16,7 @@
 //!   children may have its own level when that is 0.
 //! - `pgfirst` is stale in most files: the walk begins at `pgroot`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use extentdb_base::PageId;
 use extentdb_messages::Arg;
@@ -33,7 +33,7 @@ const NOWHERE: u32 = u32::MAX;
 /// Deeper than any tree.
 const LEVELS_MAX: usize = 40;
 
-/// Compares all link facts. `seen_units` are the units whose pages were scanned at all.
+/// Compares all link facts.
 pub(crate) fn verify_links(
     plan: &Plan,
     pages: Vec<PageFact>,
@@ -41,11 +41,19 @@ pub(crate) fn verify_links(
     findings: &mut Findings,
 ) {
     let index = LinkIndex::new(pages, children);
-    let mut links = Links { plan, parent_of: vec![NOWHERE; index.pages().len()], index, findings };
-    let lost = links.find_parents();
+    let mut links = Links {
+        plan,
+        parent_of: vec![NOWHERE; index.pages().len()],
+        child_at: vec![NOWHERE; index.children().len()],
+        lost: HashSet::new(),
+        doubled: HashSet::new(),
+        index,
+        findings,
+    };
+    links.find_parents();
     links.verify_pages();
     links.verify_order();
-    links.report_lost(&lost);
+    links.report_lost();
 }
 
 struct Links<'l> {
@@ -53,6 +61,12 @@ struct Links<'l> {
     index: LinkIndex,
     /// For each page the place of the pointer to it.
     parent_of: Vec<u32>,
+    /// For each pointer the place of its page.
+    child_at: Vec<u32>,
+    /// Pages that a parent refers to and that were not seen in its unit.
+    lost: HashSet<(UnitIndex, PageId)>,
+    /// Pages with several parents.
+    doubled: HashSet<PageId>,
     findings: &'l mut Findings,
 }
 
@@ -65,9 +79,8 @@ impl<'l> Links<'l> {
         self.index.children().get(place as usize).copied()
     }
 
-    /// Finds the page of every pointer; the pointers whose page was not seen in the unit of the parent.
-    fn find_parents(&mut self) -> Vec<u32> {
-        let mut lost = Vec::new();
+    /// Finds the page of every pointer.
+    fn find_parents(&mut self) {
         let (mut parent, mut parent_at, mut near) = (PageId::NONE, NOWHERE, 0);
         for place in 0..self.index.children().len() as u32 {
             let Some(pointer) = self.pointer(place) else { break };
@@ -77,19 +90,23 @@ impl<'l> Links<'l> {
             }
             let Some(unit) = self.index.at(parent_at).map(|fact| fact.unit) else { continue };
             let found = self.index.find(pointer.child(), near);
-            match found.and_then(|at| self.index.at(at).map(|fact| (at, fact.unit))) {
-                Some((at, child_unit)) if child_unit == unit => {
+            match found.filter(|at| self.index.at(*at).is_some_and(|fact| fact.unit == unit)) {
+                Some(at) => {
                     near = at.wrapping_add(1);
                     self.take_parent(at, place);
                 }
-                _ => lost.push(place),
+                None => {
+                    self.lost.insert((unit, pointer.child()));
+                }
             }
         }
-        lost
     }
 
     /// The page at `at` has the pointer at `place`: 8937 when it has another one already.
     fn take_parent(&mut self, at: u32, place: u32) {
+        if let Some(child_at) = self.child_at.get_mut(place as usize) {
+            *child_at = at;
+        }
         let Some(own) = self.parent_of.get_mut(at as usize) else { return };
         if *own == NOWHERE {
             *own = place;
@@ -99,6 +116,7 @@ impl<'l> Links<'l> {
         if let (Some(first), Some(second), Some(fact)) =
             (self.pointer(first), self.pointer(place), self.index.at(at).copied())
         {
+            self.doubled.insert(fact.id());
             let args = [
                 page_arg(fact.id()),
                 page_arg(first.parent()),
@@ -163,7 +181,7 @@ impl<'l> Links<'l> {
             }
             Some(after) => self.report_other_index(fact, after.unit, next),
             // 8976 is reported with the pointer of the parent.
-            None if self.is_pointed_to(next, fact.unit) => {}
+            None if self.lost.contains(&(fact.unit, next)) => {}
             None => {
                 let args = [page_arg(id), page_arg(next), page_arg(next)];
                 self.report(8981, fact.unit, id, &args, [next, PageId::NONE]);
@@ -224,11 +242,7 @@ impl<'l> Links<'l> {
             let is_first = before.is_none_or(|before| before.parent() != pointer.parent());
             let previous = if is_first { None } else { before };
             before = Some(pointer);
-            let Some(parent) = self.index.at(self.index.find(pointer.parent(), NOWHERE).unwrap_or(NOWHERE)).copied()
-            else {
-                continue;
-            };
-            let Some(child_at) = self.index.find(pointer.child(), NOWHERE) else { continue };
+            let Some(child_at) = self.child_at.get(place as usize).copied() else { break };
             // A page with two parents is reported as that.
             if self.parent_of.get(child_at as usize) != Some(&place) {
                 continue;
@@ -236,7 +250,9 @@ impl<'l> Links<'l> {
             let Some(child) = self.index.at(child_at).copied() else { continue };
             let expected = match previous {
                 Some(previous) => Some(previous.child()),
-                None => self.last_child_of_left(&parent),
+                None => {
+                    self.index.of_unit(pointer.parent(), child.unit).and_then(|parent| self.last_child_of_left(parent))
+                }
             };
             if let Some(expected) = expected.filter(|expected| *expected != child.prev()) {
                 self.report_order(&child, &pointer, expected);
@@ -247,7 +263,7 @@ impl<'l> Links<'l> {
     fn report_order(&mut self, child: &PageFact, pointer: &ChildFact, expected: PageId) {
         // A neighbour that was not seen is reported as that, and where its place is cannot be told.
         let is_seen = expected.is_none() || self.index.of_unit(expected, child.unit).is_some();
-        if !is_seen || self.is_pointed_to_twice(expected) {
+        if !is_seen || self.doubled.contains(&expected) {
             return;
         }
         let args = [
@@ -290,34 +306,25 @@ impl<'l> Links<'l> {
         Some(left)
     }
 
-    fn is_pointed_to(&self, page: PageId, unit: UnitIndex) -> bool {
-        let of_unit = |pointer: &&ChildFact| {
-            pointer.child() == page && self.index.of_unit(pointer.parent(), unit).is_some()
-        };
-        self.index.children().iter().any(|pointer| of_unit(&pointer))
-    }
-
-    fn is_pointed_to_twice(&self, page: PageId) -> bool {
-        self.index.children().iter().filter(|pointer| pointer.child() == page).nth(1).is_some()
-    }
-
     /// 8976 and 8980 for pointers whose page was not seen.
-    fn report_lost(&mut self, lost: &[u32]) {
-        if lost.is_empty() {
+    fn report_lost(&mut self) {
+        if self.lost.is_empty() {
             return;
         }
-        let wanted: BTreeSet<PageId> = lost.iter().filter_map(|at| self.pointer(*at)).map(|it| it.child()).collect();
-        let mut previous: HashMap<PageId, PageId> = HashMap::new();
-        for fact in self.index.pages().iter().filter(|fact| wanted.contains(&fact.next())) {
-            previous.insert(fact.next(), fact.id());
+        let mut previous: HashMap<(UnitIndex, PageId), PageId> = HashMap::new();
+        for fact in self.index.pages() {
+            if self.lost.contains(&(fact.unit, fact.next())) {
+                previous.insert((fact.unit, fact.next()), fact.id());
+            }
         }
-        for place in lost {
-            let Some(pointer) = self.pointer(*place) else { continue };
-            let Some(parent) = self.index.at(self.index.find(pointer.parent(), NOWHERE).unwrap_or(NOWHERE)).copied()
-            else {
-                continue;
-            };
-            self.report_lost_page(*place, &pointer, &parent, previous.get(&pointer.child()).copied());
+        for place in 0..self.index.children().len() as u32 {
+            let is_found = self.child_at.get(place as usize).is_some_and(|at| *at != NOWHERE);
+            let Some(pointer) = self.pointer(place).filter(|_| !is_found) else { continue };
+            let parent = self.index.find(pointer.parent(), NOWHERE).and_then(|at| self.index.at(at).copied());
+            if let Some(parent) = parent {
+                let referring = previous.get(&(parent.unit, pointer.child())).copied();
+                self.report_lost_page(place, &pointer, &parent, referring);
+            }
         }
     }
 

@@ -101,7 +101,13 @@ fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result
     let progress = context.progress(&format!("export {}", table.full_name()), rows.max(0) as u64);
     context.interrupt.stop_gracefully();
     let source = WatchedSource::new(database.source(), &context.interrupt, &progress);
-    let export = TableExport { context, database: &database, source: &source, progress: &progress, format: args.format };
+    let export = TableExport {
+        context,
+        database: &database,
+        source: &source,
+        progress: &progress,
+        format: args.format,
+    };
     let report = export.run(table, &mut Sink::new(&mut output))?;
     drop(progress);
     report.tell(context);

@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use extentdb_reader::Origin;
+use extentdb_reader::{Error, Origin};
 use serde_json::{Map, Value};
 
 use crate::cli::{Common, FormatArgs};
@@ -61,22 +61,8 @@ impl Facts {
 /// Runs the verb.
 pub(crate) fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<Exit> {
     let mut output = context.output(&args.files)?;
-    let opened = context.open(&args.files)?;
-    args.list.refuse_without_backup(&opened)?;
     let mut facts = Facts { facts: Map::new(), exit: Exit::Done };
-    if let Origin::Backup(info) = opened.origin() {
-        facts.add("backup", backup::facts(info));
-    }
-    if !opened.is_log_only() {
-        database::add(&opened, context, &mut facts);
-        if !args.no_pages {
-            census::add(opened.source(), context, &mut facts)?;
-        }
-    }
-    if !opened.logs().is_empty() {
-        let logs = opened.logs().iter().map(log::facts).collect::<Result<_, _>>()?;
-        facts.add("logs", Value::Array(logs));
-    }
+    collect(args, context, &mut facts)?;
     let Facts { facts, exit } = facts;
     if args.format.is_json() {
         output.write_json(&Value::Object(facts))?;
@@ -85,4 +71,38 @@ pub(crate) fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<Exit> {
     }
     output.finish()?;
     Ok(exit)
+}
+
+fn collect(args: &InfoArgs, context: &Context, facts: &mut Facts) -> anyhow::Result<()> {
+    if args.list.is_wanted() {
+        backup::add(&backup::open(&args.files)?, args.list, context, facts);
+        return Ok(());
+    }
+    let opened = match context.open(&args.files) {
+        Ok(opened) => opened,
+        Err(Error::Backup(why)) => {
+            // Another kind of backup, one set of several, a missing stripe: the headers are there all the same.
+            let Ok(media) = backup::open(&args.files) else { return Err(why.into()) };
+            backup::add(&media, args.list, context, facts);
+            backup::explain(&why, context, facts);
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if let Origin::Backup(_) = opened.origin() {
+        let is_log = |path: &&PathBuf| opened.logs().iter().any(|log| log.path() == path.as_path());
+        let stripes: Vec<PathBuf> = args.files.iter().filter(|path| !is_log(path)).cloned().collect();
+        backup::add(&backup::open(&stripes)?, args.list, context, facts);
+    }
+    if !opened.is_log_only() {
+        database::add(&opened, context, facts);
+        if !args.no_pages {
+            census::add(opened.source(), context, facts)?;
+        }
+    }
+    if !opened.logs().is_empty() {
+        let logs = opened.logs().iter().map(log::facts).collect::<Result<_, _>>()?;
+        facts.add("logs", Value::Array(logs));
+    }
+    Ok(())
 }

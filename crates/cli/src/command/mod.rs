@@ -21,9 +21,8 @@ pub(crate) mod schema;
 pub(crate) mod tables;
 
 /// Verbs that are planned and not here yet.
-const LATER: &[&str] = &[
-    "deleted", "diff", "doctor", "lab", "map", "query", "recover", "repair", "serve", "walk",
-];
+const LATER: &[&str] =
+    &["deleted", "diff", "doctor", "lab", "map", "query", "recover", "repair", "serve", "walk"];
 
 /// Runs a verb.
 pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {

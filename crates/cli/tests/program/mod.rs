@@ -7,38 +7,38 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// How a run ended.
-pub struct Run {
+pub(crate) struct Run {
     /// Exit code; -1 for a signal.
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Run {
     /// The output, when the run ended with this code.
     #[track_caller]
-    pub fn expect(self, code: i32) -> String {
+    pub(crate) fn expect(self, code: i32) -> String {
         assert_eq!(self.code, code, "stderr: {}", self.stderr);
         self.stdout
     }
 
     /// What was said on stderr, when the run ended with this code.
     #[track_caller]
-    pub fn complaint(self, code: i32) -> String {
+    pub(crate) fn complaint(self, code: i32) -> String {
         assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.stdout, self.stderr);
         self.stderr
     }
 }
 
 /// The program with its arguments.
-pub fn command<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I) -> Command {
+pub(crate) fn command<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_extentdb"));
     command.args(arguments).stdin(Stdio::null());
     command
 }
 
 /// Runs the program to its end.
-pub fn extentdb<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I) -> Run {
+pub(crate) fn extentdb<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I) -> Run {
     let output = command(arguments).output().unwrap();
     Run {
         code: output.status.code().unwrap_or(-1),
@@ -48,7 +48,7 @@ pub fn extentdb<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I) -> Run
 }
 
 /// A sample file; without the samples the test says so and ends.
-pub fn sample(name: &str) -> Option<PathBuf> {
+pub(crate) fn sample(name: &str) -> Option<PathBuf> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
     let folder = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
     let path = folder.join(name);
@@ -59,12 +59,20 @@ pub fn sample(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// All data files among the samples.
-pub const DATA_FILES: [&str; 5] =
-    ["bookshop-2008r2.mdf", "crud-2012.mdf", "northwind-2008.mdf", "northwind-from-2000.mdf", "pubs-2008.mdf"];
+/// All samples that hold a whole database.
+pub(crate) const DATABASES: [&str; 8] = [
+    "bookshop-2008r2.mdf",
+    "crud-2012.mdf",
+    "northwind-2008.mdf",
+    "northwind-from-2000.mdf",
+    "pubs-2008.mdf",
+    "northwind-2014.bak",
+    "pubs-2012.bak",
+    "tsql2012-compressed.bak",
+];
 
 /// Runs a verb on one file.
-pub fn on(verb: &str, file: &Path, rest: &[&str]) -> Run {
+pub(crate) fn on(verb: &str, file: &Path, rest: &[&str]) -> Run {
     let mut arguments = vec![OsStr::new(verb), file.as_os_str()];
     arguments.extend(rest.iter().map(OsStr::new));
     extentdb(arguments)

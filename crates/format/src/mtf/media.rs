@@ -61,7 +61,7 @@ pub struct Tape {
     pub name: String,
     /// MEDIADESCRIPTION.
     pub description: String,
-    /// Product that wrote it, "Microsoft SQL Server".
+    /// Product that wrote it: "Microsoft SQL Server" and two NUL characters.
     pub software_name: String,
 }
 
@@ -87,7 +87,7 @@ impl Tape {
             written,
             major_version: 1,
         };
-        let software_name = "Microsoft SQL Server".to_owned();
+        let software_name = "Microsoft SQL Server\0\0".to_owned();
         Tape { fields, name: String::new(), description: String::new(), software_name }
     }
 

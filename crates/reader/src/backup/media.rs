@@ -113,7 +113,7 @@ impl BackupMedia {
     /// The media set.
     pub fn family(&self) -> MediaFamily {
         let tape = self.files.iter().find_map(|file| file.scan.tape.as_ref());
-        let text = |of: fn(&extentdb_format::mtf::Tape) -> &String| tape.map_or_else(String::new, |tape| of(tape).clone());
+        let text = |of: fn(&extentdb_format::mtf::Tape) -> &String| tape.map_or_else(String::new, |tape| of(tape).trim_end_matches('\0').to_owned());
         let families = self.files.iter().map(|file| file.family().1).max().unwrap_or(1);
         let mut given: Vec<u16> = self.files.iter().map(|file| file.family().0).collect();
         given.sort_unstable();

@@ -18,8 +18,8 @@ use super::window::Window;
 
 /// Bytes looked at to tell what a record is: a header, or the front of a filemark.
 const LOOK_BYTES: usize = 64;
-/// Longest seek index whose checksum is verified.
-const INDEX_BYTES_MAX: u32 = 1 << 20;
+/// Longest seek index: an entry per VLF with log and a few more.
+const INDEX_BYTES_MAX: usize = 16 << 20;
 /// Damaged headers that are bridged in one file.
 const LOSSES_MAX: u32 = 64;
 /// Places that look like a header and are tried when bridging one gap.
@@ -101,8 +101,8 @@ impl Walk<'_> {
         let header = RecordHeader::parse(front, self.version);
         let is_zero = front.iter().take(RecordHeader::BYTES).all(|byte| *byte == 0);
         match header.kind {
-            RecordKind::Data if header.units > 0 && header.size > 0 => Ok(self.data(header)),
-            RecordKind::Padding => {
+            RecordKind::Data if header.units > 0 && header.size > 0 => self.data(header),
+            RecordKind::Padding if self.ends_at_filemark(header.record_bytes(self.version) as u64)? => {
                 self.last_data = None;
                 self.at += header.record_bytes(self.version) as u64;
                 Ok(true)
@@ -129,15 +129,29 @@ impl Walk<'_> {
         bytes <= left
     }
 
-    fn data(&mut self, header: RecordHeader) -> bool {
+    /// True when a record of `bytes` at `self.at` ends where a filemark begins, or the file. Padding and index do.
+    fn ends_at_filemark(&mut self, bytes: u64) -> Result<bool, Error> {
+        let end = self.at.saturating_add(bytes);
+        if end >= self.source.len() {
+            return Ok(end.is_multiple_of(self.filemark_bytes));
+        }
+        let behind = self.window.at(end, LOOK_BYTES)?;
+        Ok(BlockHeader::parse(behind).kind == BlockKind::Sfmb.tag().0)
+    }
+
+    fn data(&mut self, header: RecordHeader) -> Result<bool, Error> {
         let bytes = header.record_bytes(self.version) as u64;
+        // A length that leads behind the end of the file is damage when sound records follow.
+        if bytes > self.source.len() - self.at && self.find_sound(self.at + 1)?.is_some() {
+            return self.bridge(header);
+        }
         if !self.holds(bytes) {
-            return false;
+            return Ok(false);
         }
         self.found.pieces.push(PieceKind::Packed, self.at, header.units);
         self.last_data = Some(self.at);
         self.at += bytes;
-        true
+        Ok(true)
     }
 
     fn filemark(&mut self) -> Result<bool, Error> {
@@ -170,20 +184,19 @@ impl Walk<'_> {
         let head = self.version.common_bytes();
         let front = self.window.at(self.at, LOOK_BYTES)?;
         let bytes = IndexHeader::parse(front.get(head..).unwrap_or_default()).bytes.get();
-        if (bytes as usize) < IndexHeader::BYTES {
-            let header = RecordHeader::parse(front, self.version);
+        let header = RecordHeader::parse(front, self.version);
+        let whole = head as u64 + u64::from(bytes);
+        let is_sane = (IndexHeader::BYTES..=INDEX_BYTES_MAX).contains(&(bytes as usize));
+        if !is_sane || !self.ends_at_filemark(whole)? {
             return self.bridge(header);
         }
-        let whole = head as u64 + u64::from(bytes);
         if !self.holds(whole) {
             return Ok(false);
         }
-        if bytes <= INDEX_BYTES_MAX {
-            let mut body = vec![0; bytes as usize];
-            self.source.read_exact_at(self.at + head as u64, &mut body)?;
-            if let (_, Some(fault)) = container::parse_index(&body) {
-                self.findings.add(self.path, self.at, fault);
-            }
+        let mut body = vec![0; bytes as usize];
+        self.source.read_exact_at(self.at + head as u64, &mut body)?;
+        if let (_, Some(fault)) = container::parse_index(&body) {
+            self.findings.add(self.path, self.at, fault);
         }
         self.found.seek_indexes += 1;
         self.last_data = None;

@@ -112,7 +112,6 @@ pub(super) fn scan(stream: &BlockStream, findings: Findings) -> Result<Scan, Err
 
 impl Scan {
     fn note_missing_parts(&mut self, stream: &BlockStream) {
-        let end = stream.file_offset(stream.len().saturating_sub(1));
         let sets = self.sets.len();
         for (n, set) in self.sets.iter().enumerate() {
             let parts = [
@@ -126,7 +125,7 @@ impl Scan {
             ];
             for (_, part) in parts.iter().filter(|(is_missing, _)| *is_missing) {
                 let what = What::Missing { set: n as u32 + 1, part: *part };
-                self.findings.add(stream.path(), end, what);
+                self.findings.add(stream.path(), stream.file_offset(set.at), what);
             }
         }
     }

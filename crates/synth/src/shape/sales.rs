@@ -18,7 +18,7 @@ use crate::build::spec::RowOrder;
 use crate::build::{ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
 
 /// Bytes a sale takes, with its entries in both indexes.
-const BYTES_PER_ROW: u64 = 220;
+const BYTES_PER_ROW: u64 = 214;
 const CUSTOMERS_MAX: u64 = 20_000;
 const PRODUCTS: u64 = 997;
 const FIRST_DAY: i32 = 38_352;
@@ -191,8 +191,12 @@ const NAMES: [&str; 8] =
 const CITIES: [&str; 8] =
     ["Z\u{fc}rich", "Lyon", "Graz", "Bergen", "Porto", "Krak\u{f3}w", "Ume\u{e5}", "Gent"];
 const STREETS: [&str; 4] = ["Bahnhofstrasse", "Rue du Moulin", "Via Garibaldi", "Harbour Road"];
-const NOTES: [&str; 4] =
-    ["call before delivery", "gift, no invoice in the parcel", "leave at the neighbour's door", "fragile"];
+const NOTES: [&str; 4] = [
+    "please call before delivery",
+    "gift, no invoice in the parcel",
+    "leave at the neighbour's door",
+    "fragile, this side up",
+];
 
 fn pick(from: &[&'static str], rng: &mut SplitMix64) -> &'static str {
     from[rng.below(from.len() as u64) as usize]

@@ -95,7 +95,12 @@ struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    fn new(source: &'a dyn PageSource, file: &'a SourceFile, interrupt: &'a Interrupt, progress: &'a Progress) -> Self {
+    fn new(
+        source: &'a dyn PageSource,
+        file: &'a SourceFile,
+        interrupt: &'a Interrupt,
+        progress: &'a Progress,
+    ) -> Self {
         let run = vec![0; RUN_EXTENTS as usize * EXTENT_BYTES];
         Counter { source, file, interrupt, progress, pfs: PageBuf::zeroed(), pfs_at: None, run }
     }
@@ -129,12 +134,15 @@ impl<'a> Counter<'a> {
         let mut at = 0;
         while at < extents && self.interrupt.stopped().is_none() {
             let is_used = |n: u32| !is_read || !AllocationBitmap::of(&gam).get(n);
-            let stored = |n: u32| self.source.is_stored(Extent { file: self.file.id, index: first / PAGES_PER_EXTENT + n });
+            let stored = |n: u32| {
+                self.source.is_stored(Extent { file: self.file.id, index: first / PAGES_PER_EXTENT + n })
+            };
             if !is_used(at) || !stored(at) {
                 at += 1;
                 continue;
             }
-            let len = (at..extents.min(at + RUN_EXTENTS)).take_while(|n| is_used(*n) && stored(*n)).count() as u32;
+            let len =
+                (at..extents.min(at + RUN_EXTENTS)).take_while(|n| is_used(*n) && stored(*n)).count() as u32;
             self.extents(first + at * PAGES_PER_EXTENT, len.max(1) * PAGES_PER_EXTENT, census);
             at += len.max(1);
         }

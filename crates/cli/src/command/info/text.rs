@@ -22,9 +22,15 @@ fn lines(facts: &Map<String, Value>) -> String {
     facts.iter().filter(|(_, value)| !value.is_null()).map(line).collect()
 }
 
+/// Wider tables are written row by row.
+const COLUMNS_MAX: usize = 11;
+
 /// A table with the columns that any of the rows has.
 fn table(rows: &[Value]) -> String {
     let rows: Vec<&Map<String, Value>> = rows.iter().filter_map(Value::as_object).collect();
+    if rows.iter().any(|row| row.values().filter(|value| !value.is_null()).count() > COLUMNS_MAX) {
+        return rows.iter().map(|row| lines(row)).collect::<Vec<_>>().join("\n");
+    }
     let mut columns: Vec<&String> = Vec::new();
     for (key, value) in rows.iter().flat_map(|row| row.iter()) {
         if !value.is_null() && !columns.contains(&key) {

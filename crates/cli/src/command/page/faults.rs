@@ -256,16 +256,17 @@ pub(super) fn lob_fault(fault: &LobFault) -> String {
 
 #[cfg(test)]
 mod tests {
-    use extentdb_format::page::checksum::{seal, verify};
+    use extentdb_base::AllocUnitId;
     use extentdb_format::page::PageMut;
+    use extentdb_format::page::checksum::{seal, verify};
 
     use super::*;
 
     fn sound_page() -> PageBytes {
         let mut page = [0; 8192];
-        let mut edit = PageMut::format(&mut page, PageId::new(1, 153), PageType::Data, 0, extentdb_base::AllocUnitId(1 << 16), 8);
-        edit.push_record(&[0x10, 0, 8, 0, 1, 0, 0, 0, 1, 0, 0]);
-        edit.push_record(&[0x10, 0, 8, 0, 2, 0, 0, 0, 1, 0, 0]);
+        let mut edit = PageMut::format(&mut page, PageId::new(1, 153), PageType::Data, AllocUnitId(1 << 24));
+        edit.push(&[0x10, 0, 8, 0, 1, 0, 0, 0, 1, 0, 0]).unwrap();
+        edit.push(&[0x10, 0, 8, 0, 2, 0, 0, 0, 1, 0, 0]).unwrap();
         seal(&mut page);
         page
     }

@@ -5,7 +5,7 @@ use super::*;
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::allocation::bitmap::AllocationBitmapMut;
-use extentdb_format::page::{PageHeader, PageType, checksum};
+use extentdb_format::page::{PageHeader, checksum};
 
 /// Extent 0 of a file, its GAM saying that exactly `allocated` are.
 fn first_extent(file: u16, allocated: &[u32]) -> Vec<u8> {
@@ -14,11 +14,13 @@ fn first_extent(file: u16, allocated: &[u32]) -> Vec<u8> {
     let mut bitmap = AllocationBitmapMut::of(&mut gam);
     bitmap.fill(true);
     allocated.iter().for_each(|index| bitmap.set(*index, false));
-    PageHeader::of_mut(&mut gam).page_type = PageType::Gam as u8;
+    PageHeader::of_mut(&mut gam).page_type = GAM_PAGE;
     checksum::seal(&mut gam);
     extent[2 * PAGE_BYTES..3 * PAGE_BYTES].copy_from_slice(&gam[..]);
     extent
 }
+
+const GAM_PAGE: u8 = 8;
 
 fn zeros() -> Vec<u8> {
     vec![0; EXTENT_BYTES]

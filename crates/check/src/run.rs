@@ -1,0 +1,336 @@
+//! A run from beginning to end: plan, scan, verify, report.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
+use extentdb_base::sync::thread;
+use extentdb_base::{ObjectId, PageId};
+use extentdb_reader::PageSource;
+
+use crate::audit::{Auditor, Subject};
+use crate::finding::{Cause, Finding, Findings, Place, page_arg};
+use crate::options::{Control, Options, Phase, Progress};
+use crate::partial::{Partial, UnitCounts};
+use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, make};
+use crate::report::{Coverage, NotChecked, ObjectSummary, Report, Verdict};
+use crate::scan::{Counters, Scan, ScanPlan};
+use crate::unit::UnitIndex;
+use crate::verify::verify_links;
+
+/// How often progress is reported and the wish to stop is looked at.
+const WATCH_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Families of checks that this program does not do yet, with the numbers they would report.
+const LOGICAL: [(&str, &str); 8] = [
+    ("column values and record content (2537, 2570, 7961, 8960, 8970)", "logical checks do not exist yet"),
+    ("order of keys (2511, 2512, 8933, 8934)", "logical checks do not exist yet"),
+    ("forwarded rows (8971, 8972, 8993, 8994)", "logical checks do not exist yet"),
+    ("off-row data (8929, 8961 - 8965, 8974)", "logical checks do not exist yet"),
+    ("nonclustered indexes against their tables (8951, 8952)", "logical checks do not exist yet"),
+    ("catalogue and Service Broker (8992, 8997)", "logical checks do not exist yet"),
+    ("indexed views, XML, spatial and columnstore content", "logical checks do not exist yet"),
+    ("pages inside a system transaction (5282)", "the bit of the page header is not published"),
+];
+
+/// Checks the database behind `source`.
+///
+/// Whatever the pages hold, the report comes back; a boot page or catalogue that cannot be read is a finding, and all other
+/// pages are audited as far as they can be.
+pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
+    let start = control.clock.monotonic();
+    let mut run = Run { source, options, control, start, report: Report::empty(options) };
+    run.watch(Phase::Plan, 0, &Counters::default());
+    let PlanOutcome { plan, findings, notes, not_checked } = make(source, options);
+    run.report.database.clone_from(&plan.database);
+    run.report.notes = notes;
+    run.report.coverage.not_checked = not_checked;
+    run.check(&plan, findings);
+    run.report
+}
+
+struct Run<'r> {
+    source: &'r dyn PageSource,
+    options: &'r Options,
+    control: &'r Control<'r>,
+    start: Duration,
+    report: Report,
+}
+
+impl Run<'_> {
+    fn check(&mut self, plan: &Plan, mut findings: Findings) {
+        let scan_plan = ScanPlan::new(plan, self.options);
+        let counters = Counters::default();
+        counters.findings.store(findings.count(), Ordering::Relaxed);
+        let mut sum = match self.scan(plan, &scan_plan, &counters) {
+            Ok(sum) => sum,
+            Err(overlap) => {
+                // Counted twice is not counted: nothing of the scan can be used.
+                findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
+                self.leave_out("all pages", &overlap.to_string());
+                Partial::new(plan.units.len(), self.options.max_errors)
+            }
+        };
+        self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
+        self.audit_cut_pages(plan, &mut sum);
+        let is_complete = sum.pages_checked == scan_plan.pages_planned;
+        if plan.owners_are_known && is_complete {
+            verify_links(plan, std::mem::take(&mut sum.pages), std::mem::take(&mut sum.children), &mut findings);
+        } else if plan.owners_are_known {
+            self.leave_out("links between pages", "not all pages were checked");
+        }
+        self.finish(plan, &scan_plan, sum, findings);
+    }
+
+    /// Runs the scan while another thread watches the clock and the wish to stop.
+    fn scan(
+        &mut self,
+        plan: &Plan,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+    ) -> Result<Partial, crate::partial::Overlap> {
+        let stop = AtomicBool::new(self.must_stop());
+        let is_done = AtomicBool::new(false);
+        let scan = Scan { source: self.source, plan, options: self.options, counters };
+        let this = &*self;
+        let outcome = thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                while !is_done.load(Ordering::Acquire) {
+                    if this.must_stop() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    this.watch(Phase::Scan, scan_plan.pages_planned, counters);
+                    thread::park_timeout(WATCH_INTERVAL);
+                }
+            });
+            let outcome = scan.run(scan_plan, this.jobs(), this.control, &stop);
+            is_done.store(true, Ordering::Release);
+            watcher.thread().unpark();
+            outcome
+        });
+        self.report.was_stopped = stop.load(Ordering::Relaxed);
+        outcome
+    }
+
+    fn jobs(&self) -> usize {
+        let machine = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.options.jobs.unwrap_or_else(machine).get()
+    }
+
+    fn must_stop(&self) -> bool {
+        let is_late = |limit: Duration| self.elapsed() >= limit;
+        self.control.cancel.load(Ordering::Relaxed) || self.options.time_limit.is_some_and(is_late)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.control.clock.monotonic().saturating_sub(self.start)
+    }
+
+    fn watch(&self, phase: Phase, pages_planned: u64, counters: &Counters) {
+        if let Some(progress) = self.control.progress {
+            progress(&Progress {
+                phase,
+                pages_planned,
+                pages_checked: counters.pages.load(Ordering::Relaxed),
+                bytes_read: counters.bytes.load(Ordering::Relaxed),
+                findings: counters.findings.load(Ordering::Relaxed),
+                elapsed: self.elapsed(),
+            });
+        }
+    }
+
+    /// Pages that were cut off with the end of their file are reads that fail.
+    fn audit_cut_pages(&self, plan: &Plan, sum: &mut Partial) {
+        if !plan.owners_are_known {
+            return;
+        }
+        let mut auditor = Auditor::new(plan, self.options);
+        for id in plan.maps.iter().flat_map(|maps| maps.cut_off_pages()) {
+            let owner = match (plan.owners.page(id), plan.owners.extent(id.extent())) {
+                (Some(PageOwner::Unit(unit)), _) | (None, ExtentOwner::Unit(unit)) => Some(unit),
+                _ => None,
+            };
+            if let Some(unit) = owner {
+                auditor.unreadable(id, Subject::Owned(unit));
+            }
+        }
+        sum.findings.merge(auditor.partial.findings);
+        sum.bad.append(&mut auditor.partial.bad);
+    }
+
+    fn leave_out(&mut self, what: &str, why: &str) {
+        let left_out = NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: true };
+        self.report.coverage.not_checked.push(left_out);
+    }
+}
+
+/// From sums to the report.
+impl Run<'_> {
+    fn finish(&mut self, plan: &Plan, scan_plan: &ScanPlan, mut sum: Partial, mut findings: Findings) {
+        self.note_coverage(plan, scan_plan, &mut sum);
+        for once in [sum.diff_missed.take()].into_iter().flatten() {
+            findings.push(once);
+        }
+        self.report.notes.extend(sum.newer.take());
+        findings.merge(sum.findings);
+        mark_derived(plan, &sum.bad, &mut findings);
+        let report = &mut self.report;
+        report.totals = findings.totals();
+        report.unowned = findings.totals_of(None);
+        report.repair = findings.repair();
+        report.objects = objects(plan, &sum.counts, &findings);
+        report.coverage.objects = sum_of_objects(plan, &sum.counts);
+        report.bytes = sum.bytes;
+        let count = findings.count();
+        report.findings = findings.into_sorted();
+        report.findings_omitted = count - report.findings.len() as u64;
+        report.notes.sort_by(Finding::order);
+        let left_out = report.coverage.not_checked.iter().any(|it| it.was_asked_for);
+        report.verdict = match (count, left_out || report.was_stopped) {
+            (0, false) => Verdict::Clean,
+            (0, true) => Verdict::Incomplete,
+            _ => Verdict::Damaged,
+        };
+        self.list_logical_checks();
+        self.report.elapsed = self.elapsed();
+    }
+
+    fn note_coverage(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial) {
+        let (planned, checked) = (scan_plan.pages_planned, sum.pages_checked);
+        let not_checked = std::mem::take(&mut self.report.coverage.not_checked);
+        self.report.coverage = Coverage { pages_planned: planned, pages_checked: checked, objects: 0, not_checked };
+        if checked < planned && sum.pages_absent < planned - checked {
+            let why = if self.report.was_stopped { "the run was stopped" } else { "they could not be read" };
+            self.leave_out(&format!("{} pages", planned - checked - sum.pages_absent), why);
+        }
+        if sum.pages_absent > 0 {
+            let why = "they are allocated, but the backup or the files given do not hold them";
+            self.leave_out(&format!("{} pages", sum.pages_absent), why);
+        }
+        if sum.pages_unknown > 0 {
+            let why = "their PFS page cannot be used, and they do not look like pages of their owner";
+            self.leave_out(&format!("{} pages", sum.pages_unknown), why);
+        }
+        self.note_options(plan, scan_plan);
+        if sum.pages_compressed > 0 {
+            self.skip(
+                &format!("free space and parents of {} compressed pages", sum.pages_compressed),
+                "the compressed forms are known from public descriptions only",
+            );
+        }
+        if sum.unprotected > 0 {
+            let args = [int(sum.unprotected), int(checked)];
+            self.report.notes.push(Finding::new(59003, Place::default(), &args));
+        }
+        if checked < planned
+            && let Some(first) = first_missing(plan, sum)
+        {
+            let why = if self.report.was_stopped { "the run was stopped" } else { "they could not be read" };
+            let args = [int(planned - checked), int(planned), page_arg(first), why.into()];
+            self.report.notes.push(Finding::new(59001, Place::page(first), &args));
+        }
+    }
+
+    fn note_options(&mut self, plan: &Plan, scan_plan: &ScanPlan) {
+        if scan_plan.pages_skipped > 0 {
+            let what = format!("{} pages of nonclustered indexes", scan_plan.pages_skipped);
+            self.skip(&what, "NOINDEX was given");
+        }
+        let others = plan.units.iter().any(|(_, unit)| {
+            unit.structure == crate::unit::Structure::Other && !unit.first_iam.is_none()
+        });
+        if others {
+            self.skip("records of columnstore and unknown units", "their form is not known");
+        }
+        if self.options.physical_only {
+            self.skip("ghost counts and versioning flags (8927, 5260)", "PHYSICAL_ONLY was given");
+        }
+    }
+
+    fn list_logical_checks(&mut self) {
+        for (what, why) in LOGICAL {
+            self.skip(what, why);
+        }
+    }
+
+    /// Something that is outside the scope or was left out on purpose.
+    fn skip(&mut self, what: &str, why: &str) {
+        let left_out = NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: false };
+        self.report.coverage.not_checked.push(left_out);
+    }
+}
+
+/// The first allocated page that the scan did not come to.
+fn first_missing(plan: &Plan, sum: &mut Partial) -> Option<PageId> {
+    let mut covered: HashMap<_, Vec<(u32, u32)>> = HashMap::new();
+    for (file, start, end) in sum.covered.runs().ok()? {
+        covered.entry(file).or_default().push((start, end));
+    }
+    plan.maps.iter().find_map(|maps| {
+        let runs = covered.get(&maps.file).map_or(&[][..], Vec::as_slice);
+        let is_covered = |page: u32| {
+            let at = runs.partition_point(|(_, end)| *end <= page);
+            runs.get(at).is_some_and(|(start, _)| *start <= page)
+        };
+        let mut pages = maps.described_ranges().flat_map(|(first, end)| first..end);
+        let is_missing = |page: &u32| maps.state(*page).is_some_and(|s| s.is_allocated()) && !is_covered(*page);
+        pages.find(is_missing).map(|page| PageId { file: maps.file, page })
+    })
+}
+
+/// Findings about links that follow from a page that could not be used.
+fn mark_derived(plan: &Plan, bad: &[crate::partial::BadPage], findings: &mut Findings) {
+    const LINKS: [u32; 10] = [2531, 8931, 8935, 8936, 8976, 8977, 8978, 8979, 8980, 8981];
+    let mut causes: HashMap<PageId, u32> = plan.bad.clone();
+    let mut of_unit: BTreeMap<UnitIndex, Cause> = BTreeMap::new();
+    for page in bad {
+        causes.entry(page.page).or_insert(page.error);
+        if let Some(unit) = page.unit {
+            let cause = Cause { page: page.page, error: page.error };
+            let first = of_unit.entry(unit).or_insert(cause);
+            *first = (*first).min(cause);
+        }
+    }
+    for finding in findings.iter_mut().filter(|finding| LINKS.contains(&finding.error)) {
+        let named = finding.place.page.into_iter().chain(finding.related);
+        let direct = named.filter_map(|page| Some(Cause { page, error: *causes.get(&page)? })).next();
+        // A page without a parent does not say who that was; a bad page of the same unit is the likely one.
+        let has_lost_parent = matches!(finding.error, 8977 | 8979);
+        let unit = || plan.units.of_header(finding.place.owner?.unit, false);
+        let likely = || unit().and_then(|unit| of_unit.get(&unit).copied()).filter(|_| has_lost_parent);
+        finding.derived_from = finding.derived_from.or(direct).or_else(likely);
+    }
+}
+
+/// All objects that own units, in the order of the report.
+fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<ObjectSummary> {
+    let mut objects: BTreeMap<(bool, ObjectId), ObjectSummary> = BTreeMap::new();
+    for ((_, unit), count) in plan.units.iter().zip(counts) {
+        let (object, is_user) = (unit.owner.object, unit.owner.is_user);
+        let summary = objects.entry((is_user, object)).or_insert_with(|| ObjectSummary {
+            object,
+            name: plan.names.get(&object).cloned().unwrap_or_default(),
+            is_user,
+            rows: 0,
+            pages: 0,
+            totals: findings.totals_of(Some(object)),
+        });
+        if (0..=1).contains(&unit.owner.index.0) && unit.kind == extentdb_catalog::model::AllocUnitKind::InRow {
+            summary.rows += count.rows;
+            summary.pages += count.leaf_pages;
+        }
+    }
+    objects.into_values().collect()
+}
+
+fn sum_of_objects(plan: &Plan, counts: &[UnitCounts]) -> u64 {
+    let checked = plan.units.iter().zip(counts).filter(|(_, count)| count.pages > 0);
+    let objects: BTreeSet<ObjectId> = checked.map(|((_, unit), _)| unit.owner.object).collect();
+    objects.len() as u64
+}
+
+fn int(value: u64) -> extentdb_messages::Arg<'static> {
+    i64::try_from(value).unwrap_or(i64::MAX).into()
+}
+
