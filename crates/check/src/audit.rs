@@ -36,6 +36,7 @@ use crate::plan::Plan;
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
 mod header;
+mod length;
 mod records;
 mod rules;
 
@@ -247,7 +248,7 @@ impl<'p> Auditor<'p> {
             let args = [ghosts.into(), body.ghosts.into(), page_arg(context.id)];
             self.report(8927, context.place().at(58), context.args(), args, []);
         }
-        if body.is_versioned && header.flag_bits.get() & FLAG_VERSION_INFO == 0 {
+        if body.is_versioned() && header.flag_bits.get() & FLAG_VERSION_INFO == 0 {
             self.report(5260, context.place().at(4), context.args(), [page_arg(context.id)], []);
         }
     }

@@ -160,7 +160,8 @@ pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
 
 impl Prelude<'_> {
     fn take_boot(&mut self, boot: &BootRecord) {
-        self.database = boot.name.to_string();
+        // Some files fill the name with blanks instead.
+        self.database = boot.name.to_string().trim_end().to_owned();
         self.database_id = boot.database_id.into();
         let version = DatabaseVersion(boot.version);
         if version > DatabaseVersion::NEWEST_NAMED {
@@ -229,6 +230,16 @@ impl Prelude<'_> {
         }
     }
 
+    /// What a changed page of each file must be newer than to need its DIFF bit.
+    ///
+    /// Only files that were closed cleanly are judged: a backup carries the map as the backup has just reset it, beside a
+    /// boot page that still names the backup before. Without a base there was no full backup yet.
+    fn diff_base(&self, boot: Option<&BootRecord>) -> HashMap<FileId, Lsn> {
+        let Some(boot) = boot.filter(|boot| boot.status.is_clean()) else { return HashMap::new() };
+        let bases = self.header_lsns.iter().map(|(file, own)| (*file, boot.backup_lsn.max(*own)));
+        bases.filter(|(file, lsn)| !lsn.is_zero() && self.source.plain_file(*file).is_some()).collect()
+    }
+
     fn finish(
         self,
         boot: Option<BootRecord>,
@@ -237,6 +248,7 @@ impl Prelude<'_> {
         owners: OwnerMap,
         catalog: Option<Catalog>,
     ) -> PlanOutcome {
+        let diff_base = self.diff_base(boot.as_ref());
         let mut not_checked = self.not_checked;
         if self.is_fatal {
             not_checked.push(NotChecked {
@@ -245,12 +257,8 @@ impl Prelude<'_> {
                 was_asked_for: true,
             });
         }
-        let backup = boot.as_ref().map_or(Lsn::ZERO, |boot| boot.backup_lsn);
-        // Without a base there was no full backup yet, and the map has no meaning to check.
-        let diff_base =
-            self.header_lsns.iter().map(|(file, own)| (*file, backup.max(*own))).filter(|(_, lsn)| !lsn.is_zero());
         let plan = Plan {
-            diff_base: diff_base.collect(),
+            diff_base,
             database: self.database,
             database_id: self.database_id,
             owners,

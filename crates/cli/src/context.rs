@@ -17,18 +17,14 @@ pub(crate) struct Context {
     pub(crate) common: Common,
     /// Ctrl-C and SIGTERM.
     pub(crate) interrupt: Interrupt,
-    clock: Arc<SystemClock>,
+    /// The clock of the machine.
+    pub(crate) clock: Arc<SystemClock>,
 }
 
 impl Context {
     /// Takes over the signals.
     pub(crate) fn new(common: Common) -> anyhow::Result<Context> {
         Ok(Context { common, interrupt: Interrupt::install()?, clock: Arc::default() })
-    }
-
-    /// The clock of the machine.
-    pub(crate) fn clock(&self) -> &Arc<SystemClock> {
-        &self.clock
     }
 
     /// Opens files without reading the catalogue.

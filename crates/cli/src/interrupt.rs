@@ -63,6 +63,11 @@ impl Interrupt {
         }
     }
 
+    /// Raised by the first signal once [`stop_gracefully`](Self::stop_gracefully) was called: for work that takes a flag.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.at_once
+    }
+
     /// How to end, when a signal came.
     pub(crate) fn stopped(&self) -> Option<Exit> {
         match self.signal.load(Ordering::Relaxed) {

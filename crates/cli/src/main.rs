@@ -20,6 +20,7 @@ mod context;
 mod exit;
 mod interrupt;
 mod log_source;
+mod measure;
 mod names;
 mod output;
 mod progress;

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write as _};
 use std::time::Duration;
 
 use extentdb_base::env::Clock;
-use extentdb_base::sync::Arc;
+use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 
 use crate::cli::When;
@@ -30,9 +30,11 @@ pub(crate) struct Progress {
     is_terminal: bool,
     start: Duration,
     /// Work to do, in units; 0 = not known.
-    total: u64,
+    total: AtomicU64,
     done: AtomicU64,
     bytes: AtomicU64,
+    /// What else is worth knowing.
+    note: Mutex<String>,
     /// When to draw next, in milliseconds of the clock.
     next: AtomicU64,
 }
@@ -50,14 +52,29 @@ impl Progress {
         let start = clock.monotonic();
         let first = if is_terminal { PATIENCE } else { step.unwrap_or_default() };
         let next = AtomicU64::new(milliseconds(start + first));
-        let (done, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
-        Progress { clock, what: what.to_owned(), step, is_terminal, start, total, done, bytes, next }
+        let (total, done, bytes) = (AtomicU64::new(total), AtomicU64::new(0), AtomicU64::new(0));
+        let (what, note) = (what.to_owned(), Mutex::default());
+        Progress { clock, what, step, is_terminal, start, total, done, bytes, note, next }
     }
 
     /// Notes `units` of work and `bytes` handled, and draws when it is time.
     pub(crate) fn add(&self, units: u64, bytes: u64) {
         self.done.fetch_add(units, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.draw_when_due();
+    }
+
+    /// Says where the work is: `done` units of `total`, `bytes` handled, and what else is worth knowing. For whoever counts by
+    /// himself.
+    pub(crate) fn show(&self, done: u64, total: u64, bytes: u64, note: &str) {
+        self.done.store(done, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+        note.clone_into(&mut lock(&self.note));
+        self.draw_when_due();
+    }
+
+    fn draw_when_due(&self) {
         let Some(step) = self.step else { return };
         let now = self.clock.monotonic();
         let due = self.next.load(Ordering::Relaxed);
@@ -80,15 +97,20 @@ impl Progress {
 
     fn line(&self, elapsed: Duration) -> String {
         let (done, bytes) = (self.done.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        let total = self.total.load(Ordering::Relaxed);
         let mut line = self.what.clone();
-        if self.total > 0 {
-            let _ = write!(line, " {:.1} %", 100.0 * done.min(self.total) as f64 / self.total as f64);
+        if total > 0 {
+            let _ = write!(line, " {:.1} %", 100.0 * done.min(total) as f64 / total as f64);
         }
         let seconds = elapsed.as_secs_f64().max(0.001);
         let _ = write!(line, ", {}", rate(bytes as f64 / seconds));
-        if done > 0 && self.total > done {
-            let left = seconds / done as f64 * (self.total - done) as f64;
+        if done > 0 && total > done {
+            let left = seconds / done as f64 * (total - done) as f64;
             let _ = write!(line, ", ETA {}", hours(left));
+        }
+        let note = lock(&self.note);
+        if !note.is_empty() {
+            let _ = write!(line, ", {note}");
         }
         line
     }
@@ -146,5 +168,8 @@ mod tests {
         assert_eq!(progress.line(Duration::from_secs(10)), "check 25.0 %, 300.0 MB/s, ETA 0:00:30");
         progress.add(150, 27_000_000_000);
         assert_eq!(progress.line(Duration::from_secs(10)), "check 100.0 %, 3.00 GB/s");
+        progress.show(100, 400, 3_000_000_000, "2 findings");
+        let line = progress.line(Duration::from_secs(10));
+        assert_eq!(line, "check 25.0 %, 300.0 MB/s, ETA 0:00:30, 2 findings");
     }
 }

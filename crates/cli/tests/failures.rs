@@ -103,7 +103,8 @@ fn rows_on_a_damaged_page_are_told_counted_and_exit_2() {
     on("export", &copy, &["--out", out.to_str().unwrap()]).complaint(2);
     let manifest: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.join("_manifest.json")).unwrap()).unwrap();
-    let orders = manifest["tables"].as_array().unwrap().iter().find(|table| table["table"] == "Orders").unwrap();
+    let orders =
+        manifest["tables"].as_array().unwrap().iter().find(|table| table["table"] == "Orders").unwrap();
     assert_eq!((orders["rows"].as_u64(), orders["unreadable"].as_u64()), (Some(rows as u64), Some(1)));
 }
 
@@ -129,14 +130,19 @@ fn an_output_file_is_the_same_as_stdout_and_never_an_input() {
 
 #[test]
 fn wrong_arguments_exit_1() {
-    for arguments in [&["tables"][..], &["nonsense"], &["--nonsense"], &["tables", "x", "--jobs", "0"], &["export", "x"]] {
+    for arguments in
+        [&["tables"][..], &["nonsense"], &["--nonsense"], &["tables", "x", "--jobs", "0"], &["export", "x"]]
+    {
         extentdb(arguments).complaint(1);
     }
     let said = extentdb(["recover", "x.mdf"]).complaint(1);
     assert_eq!(said, "extentdb: not supported: recover is a verb of a later version\n");
     extentdb(["--help"]).expect(0);
     let version = extentdb(["--version"]).expect(0);
-    assert!(version.contains("SQL Server 2005 (611)") && version.contains(std::env::consts::ARCH), "{version}");
+    assert!(
+        version.contains("SQL Server 2005 (611)") && version.contains(std::env::consts::ARCH),
+        "{version}"
+    );
 }
 
 #[test]
@@ -170,15 +176,17 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 fn a_signal_ends_even_a_write_that_nobody_reads() {
     let Some(path) = sample("northwind-2008.mdf") else { return };
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-        let mut child = command(["export".as_ref(), path.as_os_str(), "--table".as_ref(), "Employees".as_ref()])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command(["export".as_ref(), path.as_os_str(), "--table".as_ref(), "Employees".as_ref()])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
         // The pipe is full once the first bytes are there; it is kept open and not read.
         let mut stdout = child.stdout.take().unwrap();
         stdout.read_exact(&mut [0; 20]).unwrap();
-        let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        let kill =
+            std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert!(kill.success());
         assert_eq!(child.wait().unwrap().code(), Some(code));
     }

@@ -154,7 +154,10 @@ fn tail_bytes(config: &Configuration) -> usize {
 fn report(name: &str, seen: &Rebuilt) {
     let residue: usize = seen.configurations.iter().map(tail_bytes).sum::<usize>()
         + seen.logs.iter().map(|log| log.residue.len()).sum::<usize>();
-    println!("{name}: {} blocks, {} streams, {} bytes of pages and log", seen.blocks, seen.streams, seen.payload);
+    println!(
+        "{name}: {} blocks, {} streams, {} bytes of pages and log",
+        seen.blocks, seen.streams, seen.payload
+    );
     println!("  rebuilt: {:?}; of these residue in tails: {residue}", seen.coverage);
 }
 
@@ -199,7 +202,11 @@ fn header_values_of_a_backup_are_those_of_restore_headeronly() {
     assert_eq!(set.fields.started.to_string(), "2019-04-18T18:07:16");
     assert_eq!(set.fields.finished, set.fields.started);
     assert_eq!((set.kind().description(), set.kind().letter()), ("DATABASE", b'D'));
-    let files: Vec<_> = last.files.iter().map(|f| (f.fields.id.get(), f.logical_name.as_str(), f.fields.size.get())).collect();
+    let files: Vec<_> = last
+        .files
+        .iter()
+        .map(|f| (f.fields.id.get(), f.logical_name.as_str(), f.fields.size.get()))
+        .collect();
     assert_eq!(files, [(1, "NORTHWND", 4_390_912), (2, "NORTHWND_log", 1_638_400)]);
     assert_eq!(last.filegroup_name(1), Some("PRIMARY"));
     // The first log section carries what the log file's entry counts.

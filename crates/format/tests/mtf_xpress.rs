@@ -112,7 +112,9 @@ fn damaged_payloads_are_errors_or_other_bytes_but_never_panics() {
             }
         }
         match decoder.decode(&hit, &mut out) {
-            Ok(()) => assert!(round % 4 != 0 || hit.len() + 2 >= packed.len(), "a truncated payload expanded"),
+            Ok(()) => {
+                assert!(round % 4 != 0 || hit.len() + 2 >= packed.len(), "a truncated payload expanded")
+            }
             Err(_) => errors += 1,
         }
     }

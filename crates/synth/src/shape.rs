@@ -24,7 +24,7 @@ pub struct Shape {
 pub const SHAPES: &[Shape] = &[
     Shape {
         name: "heap",
-        description: "a heap of rows of 100 to 4000 bytes, some moved by updates, and an index on it",
+        description: "a heap of rows of 100 to 4000 bytes, some moved by updates, with LOB values and an index",
         add: heap::add,
     },
     Shape {

@@ -40,7 +40,9 @@ pub(super) fn test_kind(header: &PageHeader) -> Option<FailedTest> {
     None
 }
 
-/// The accounting of the slot array and the links.
+/// The accounting of the slot array, and the level.
+///
+/// Links are no test: a heap whose clustered index was dropped keeps those of its leaf pages (seen in a healthy file).
 #[inline]
 pub(super) fn test_accounting(header: &PageHeader, structure: Option<Structure>) -> Option<FailedTest> {
     let (slots, free_offset) = (header.slot_count.get(), header.free_offset.get());
@@ -57,22 +59,8 @@ pub(super) fn test_accounting(header: &PageHeader, structure: Option<Structure>)
     if ghosts > slots {
         return Some(failed("m_ghostRecCnt <= m_slotCnt", ghosts, slots, 9, 58));
     }
-    if matches!(structure, Some(Structure::Heap | Structure::Text)) {
-        return test_unlinked(header);
-    }
-    None
-}
-
-/// Pages of heaps and text pages have level 0 and no neighbours.
-fn test_unlinked(header: &PageHeader) -> Option<FailedTest> {
-    if header.level != 0 {
+    if header.level != 0 && matches!(structure, Some(Structure::Heap | Structure::Text)) {
         return Some(failed("m_level == 0", header.level, 0, 10, 3));
-    }
-    for (link, offset) in [(header.prev(), 8), (header.next(), 16)] {
-        if !link.is_none() {
-            let text = if offset == 8 { "m_prevPage == NULL" } else { "m_nextPage == NULL" };
-            return Some(failed(text, link.page, 0, 11, offset));
-        }
     }
     None
 }

@@ -14,13 +14,13 @@ use extentdb_base::size::PAGE_HEADER_BYTES;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::compressed::CdRecord;
 use extentdb_format::record::lob::{LobFault, LobRecord};
+use extentdb_format::record::row::INDEX_HEADER_BYTES;
 use extentdb_format::record::status::{HAS_VERSION_TAG, RESERVED_BITS};
 use extentdb_format::record::{Record, RecordFault, RecordKind};
 
+use super::length::{data_len, stub_len, tail_len};
 use super::rules::{Form, Rules};
 
-/// A record on a data page takes at least as much as a forwarding stub.
-const DATA_FOOTPRINT_MIN: usize = 9;
 /// Bit 0 of a record's first byte: the compressed form.
 const IS_COMPRESSED: u8 = 0x01;
 /// Faults of one page that are named; more would say the same.
@@ -41,16 +41,23 @@ pub(super) struct Body {
     pub(super) ghosts: u32,
     /// Bytes that records take.
     pub(super) used: usize,
-    pub(super) is_versioned: bool,
+    /// Status bytes of all records, put together.
+    statuses: u8,
     /// Some record is compressed: `used` then means nothing.
     pub(super) is_compressed: bool,
+}
+
+impl Body {
+    /// Some record carries a versioning tag.
+    pub(super) fn is_versioned(&self) -> bool {
+        self.statuses & HAS_VERSION_TAG != 0
+    }
 }
 
 /// One record, read just so far that its length and kind are known.
 struct Measured {
     len: usize,
     kind: RecordKind,
-    is_versioned: bool,
     is_compressed: bool,
     child: Option<PageId>,
     trouble: Option<Test>,
@@ -121,36 +128,35 @@ pub(super) fn crack(
     let header = view.header();
     // Nothing may reach into the free space behind the last record.
     let body = view.bytes().get(..usize::from(header.free_offset.get()))?;
-    let pminlen = header.fixed_len.get();
+    let pminlen = usize::from(header.fixed_len.get());
+    let is_upper = rules.form == Form::Index && !rules.is_leaf;
     let mut found = Body::default();
     let mut is_ascending = true;
     let mut end_before = PAGE_HEADER_BYTES;
     scratch.spans.clear();
     for (slot, offset) in (0u16..).zip(view.slot_offsets()) {
-        if offset == 0 {
-            if rules.may_have_empty_slots {
+        let start = usize::from(offset);
+        if start < PAGE_HEADER_BYTES {
+            if start == 0 && rules.may_have_empty_slots {
                 continue;
             }
             return None;
         }
-        let start = usize::from(offset);
-        if start < PAGE_HEADER_BYTES {
-            return None;
-        }
-        let extent = measure(body.get(start..)?, rules, pminlen);
-        if extent.trouble.is_some() {
-            return None;
-        }
-        let end = start + extent.len;
+        let bytes = body.get(start..)?;
+        let (status, len) = match sound_len(bytes, rules, pminlen) {
+            Some(sound) => sound,
+            None => other_len(bytes, rules, pminlen, &mut found)?,
+        };
+        let end = start + len;
         is_ascending &= start >= end_before;
         end_before = end;
         scratch.spans.push(Span { slot, start: offset, end: end as u16 });
-        found.used += footprint(extent.len, rules);
-        found.is_versioned |= extent.is_versioned;
-        found.is_compressed |= extent.is_compressed;
-        found.ghosts += u32::from(extent.kind.is_ghost());
-        found.rows += u32::from(is_row(extent.kind));
-        if let Some(page) = extent.child {
+        found.used += footprint(len, rules);
+        found.statuses |= status;
+        let kind = status >> 1 & 7;
+        found.ghosts += u32::from(GHOSTS >> kind & 1);
+        found.rows += u32::from(ROWS >> kind & 1);
+        if is_upper && let Some(page) = child_of(bytes, rules, pminlen) {
             child(slot, page);
         }
     }
@@ -162,16 +168,54 @@ pub(super) fn crack(
     scratch.spans.iter().all(|span| taken.take(span.start, span.end)).then_some(found)
 }
 
-fn is_row(kind: RecordKind) -> bool {
-    matches!(kind, RecordKind::Primary | RecordKind::Forwarded | RecordKind::Index)
+/// Kinds of records that are rows, one bit each.
+const ROWS: u8 = 1 << RecordKind::Primary as u8 | 1 << RecordKind::Forwarded as u8 | 1 << RecordKind::Index as u8;
+/// Kinds of records that are ghosts.
+const GHOSTS: u8 =
+    1 << RecordKind::GhostIndex as u8 | 1 << RecordKind::GhostData as u8 | 1 << RecordKind::GhostVersion as u8;
+
+/// Status and length of an uncompressed row or entry, when everything about it is as the rules want it.
+#[inline(always)]
+fn sound_len(bytes: &[u8], rules: &Rules, pminlen: usize) -> Option<(u8, usize)> {
+    let status = *bytes.first()?;
+    if status & RESERVED_BITS != 0 || !rules.kinds.has(RecordKind::of(status)) {
+        return None;
+    }
+    let columns_max = usize::from(rules.columns_max);
+    let len = match rules.form {
+        Form::Data if RecordKind::of(status) == RecordKind::ForwardingStub => stub_len(bytes),
+        Form::Data => data_len(bytes, status, usize::from(rules.fixed_end_min), columns_max),
+        Form::Index if pminlen < INDEX_HEADER_BYTES => None,
+        Form::Index => tail_len(bytes, status, pminlen, columns_max),
+        Form::Text => None,
+    };
+    Some((status, len?))
 }
 
-#[inline]
-fn footprint(len: usize, rules: &Rules) -> usize {
-    match rules.form {
-        Form::Data => len.max(DATA_FOOTPRINT_MIN).next_multiple_of(rules.alignment),
-        Form::Index | Form::Text => len,
+/// The same for compressed records and text records, by the views that `diagnose` uses.
+#[cold]
+fn other_len(bytes: &[u8], rules: &Rules, pminlen: usize, found: &mut Body) -> Option<(u8, usize)> {
+    let measured = measure(bytes, rules, pminlen as u16);
+    if measured.trouble.is_some() {
+        return None;
     }
+    found.is_compressed |= measured.is_compressed;
+    Some((measured.kind.bits(), measured.len))
+}
+
+/// The page that an entry of a non-leaf page points to.
+#[inline]
+fn child_of(bytes: &[u8], rules: &Rules, pminlen: usize) -> Option<PageId> {
+    if rules.is_compressed {
+        return measure(bytes, rules, pminlen as u16).child;
+    }
+    let at = pminlen.checked_sub(PageId::BYTES)?;
+    bytes.get(at..)?.first_chunk().map(|b| PageId::from_bytes(*b))
+}
+
+#[inline(always)]
+fn footprint(len: usize, rules: &Rules) -> usize {
+    (len.max(rules.footprint_min) + rules.footprint_mask) & !rules.footprint_mask
 }
 
 /// Length and kind of the record at the start of `bytes`, which end where records must end.
@@ -198,7 +242,6 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
     Measured {
         len: record.len(),
         kind,
-        is_versioned: status & HAS_VERSION_TAG != 0,
         is_compressed: false,
         child: if rules.form == Form::Index && !rules.is_leaf { record.child() } else { None },
         trouble: if is_wrong { row_trouble(&record, rules) } else { None },
@@ -257,7 +300,6 @@ fn measure_compressed(bytes: &[u8], rules: &Rules) -> Measured {
     Measured {
         len: record.len(),
         kind,
-        is_versioned: false,
         is_compressed: true,
         child: if rules.form == Form::Index && !rules.is_leaf { record.child() } else { None },
         trouble: is_wrong.then_some(test),
@@ -285,7 +327,7 @@ fn measure_text(bytes: &[u8]) -> Measured {
         }
         Some(LobFault::Kind(_) | LobFault::Content { .. }) | None => None,
     };
-    Measured { len, kind, is_versioned: false, is_compressed: false, child: None, trouble }
+    Measured { len, kind, is_compressed: false, child: None, trouble }
 }
 
 /// Names what is wrong with slots and records of a page that [`crack`] refused.

@@ -53,8 +53,10 @@ pub(super) struct Rules {
     pub(super) columns_max: u16,
     /// The fixed part of every row ends here or later; 0 when rows may be older than the page's `pminlen`.
     pub(super) fixed_end_min: u16,
-    /// Records begin at multiples of this many bytes.
-    pub(super) alignment: usize,
+    /// A record takes at least so many bytes …
+    pub(super) footprint_min: usize,
+    /// … rounded up so that these bits are 0.
+    pub(super) footprint_mask: usize,
     /// Rows of a leaf are counted.
     pub(super) is_leaf: bool,
     pub(super) is_compressed: bool,
@@ -68,6 +70,8 @@ pub(super) enum Form {
     Text,
 }
 
+/// A record on a data page takes at least as much as a forwarding stub, so that it can become one.
+const DATA_FOOTPRINT_MIN: usize = 9;
 /// The data page of sysfiles1 rounds its 789-byte rows up to 792 (observed in every file); nothing else does.
 const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
 
@@ -113,7 +117,8 @@ impl Rules {
             columns_max: if is_leaf && columns_max > 0 { columns_max } else { u16::MAX },
             // A page that promises more than the table has now is wrong; one that promises as much may hold older rows.
             fixed_end_min: if form == Form::Data && fixed_end > 0 && pminlen > fixed_end { pminlen } else { 0 },
-            alignment: if unit.is_some_and(|unit| unit.id() == SYSFILES1) { 4 } else { 1 },
+            footprint_min: if form == Form::Data { DATA_FOOTPRINT_MIN } else { 0 },
+            footprint_mask: if unit.is_some_and(|unit| unit.id() == SYSFILES1) { 3 } else { 0 },
             is_leaf,
             is_compressed: unit
                 .is_some_and(|unit| unit.compression != extentdb_catalog::layout::Compression::None),

@@ -1,35 +1,43 @@
 //! `export`: the rows of tables, to stdout, into a file, or many tables into a folder.
 //!
 //! ```text
-//! table    one table: scan, count, compare with the catalogue     encode   a row as JSON, CSV or SQL
-//! sink     holds a row back until it is known to be whole          folder   many tables, on several threads
-//! manifest `_manifest.json` beside them                            source   pages, counted and interruptible
+//! table    one table: scan, count, compare with the catalogue     folder   many tables, on several threads
+//! text     rows as text, whole or not at all                       encode   a row as JSON, CSV or SQL
+//! sink     holds a row back until it is known to be whole          counted  bytes and hash of what is written
+//! parquet  rows in columns (feature `parquet`)                     manifest `_manifest.json` beside many tables
+//! source   pages, counted and interruptible
 //! ```
 //!
 //! Memory does not grow with the table: long values pass through in pieces. A row that cannot be read is left out, told with
 //! its place, and counted.
 
+mod counted;
 mod encode;
 mod folder;
 mod manifest;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod sink;
 mod source;
 mod table;
+mod text;
 
 use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use extentdb_catalog::{Column, Table};
 use extentdb_reader::Database;
 
 use crate::cli::Common;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::interrupt::Interrupt;
 use crate::names;
 
-use sink::Sink;
+use counted::Counted;
 use source::WatchedSource;
-use table::TableExport;
+use table::{RowWriter, TableExport};
 
 /// Options of `export`.
 #[derive(Args, Debug)]
@@ -78,11 +86,28 @@ impl Format {
             Format::Parquet => "parquet",
         }
     }
+
+    /// Writes rows of a table in this format.
+    fn writer<'a>(
+        self,
+        table: &'a Table,
+        scanned: &[&Column],
+        interrupt: &'a Interrupt,
+        out: Counted<'a>,
+    ) -> anyhow::Result<Box<dyn RowWriter + 'a>> {
+        match self {
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Ok(Box::new(parquet::ParquetRows::new(scanned, interrupt, out)?)),
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => bail!("not supported: built without the feature `parquet`"),
+            text => Ok(Box::new(text::TextRows::new(text, table, scanned, interrupt, out))),
+        }
+    }
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<Exit> {
-    if args.format == Format::Parquet {
+    if args.format == Format::Parquet && !cfg!(feature = "parquet") {
         bail!("not supported: built without the feature `parquet`");
     }
     match (&args.table, &args.out) {
@@ -108,7 +133,7 @@ fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result
         progress: &progress,
         format: args.format,
     };
-    let report = export.run(table, &mut Sink::new(&mut output))?;
+    let report = export.run(table, &mut output, false)?;
     drop(progress);
     report.tell(context);
     if report.is_complete() {

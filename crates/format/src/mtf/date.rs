@@ -11,7 +11,9 @@ use std::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The five bytes of a date. Any bits are a value; [`MtfDate::is_plausible`] tells whether a calendar has it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct MtfDate(pub [u8; 5]);
 
@@ -88,7 +90,13 @@ impl fmt::Display for MtfDate {
             return Ok(());
         }
         let (year, month, day) = (self.year(), self.month(), self.day());
-        write!(f, "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", self.hour(), self.minute(), self.second())
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
+            self.hour(),
+            self.minute(),
+            self.second()
+        )
     }
 }
 

@@ -142,8 +142,7 @@ pub struct SetMap {
 impl SetMap {
     /// Reads the stream's data; stops at the first entry that does not fit.
     pub fn parse(data: &[u8]) -> (Self, Vec<Fault>) {
-        let mut map =
-            SetMap { family_id: u32_at(data, 0), residue_6: u16_at(data, 6), ..SetMap::default() };
+        let mut map = SetMap { family_id: u32_at(data, 0), residue_6: u16_at(data, 6), ..SetMap::default() };
         let mut at = MAP_HEADER_BYTES;
         for _ in 0..u16_at(data, 4) {
             let (set, next) = match Self::parse_set(data, at) {

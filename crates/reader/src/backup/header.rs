@@ -5,8 +5,9 @@ use std::ops::Range;
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES};
 use extentdb_base::{FileId, Lsn};
 use extentdb_format::mtf::{
-    BackupKind, Configuration, FileInfo, MtfDate, SetFlags, SetInfo, config::FileKind, config::GROWTH_IS_PERCENT,
-    config::NO_LIMIT, layout::DiskGuid, set::SET_COPY,
+    BackupKind, Configuration, FileInfo, MtfDate, SetFlags, SetInfo, config::FileKind,
+    config::GROWTH_IS_PERCENT, config::NO_LIMIT, layout::DiskGuid, set::SET_COPY, set::SET_DIFFERENTIAL,
+    set::SET_LOG, set::SET_NORMAL,
 };
 use extentdb_types::Guid;
 
@@ -77,7 +78,7 @@ impl SetHeader {
             backup_set_guid: start.set_guid,
             backup_name: start.name.clone(),
             backup_description: start.description.clone(),
-            kind: if is_known { info.kind() } else { BackupKind::Other(b'?') },
+            kind: if is_known { info.kind() } else { kind_by_attributes(start.fields.attributes.get()) },
             flags,
             is_copy_only: flags.has(SetFlags::COPY_ONLY) || start.fields.attributes.get() & SET_COPY != 0,
             is_compressed,
@@ -110,8 +111,20 @@ impl SetHeader {
             recovery_fork_id: fields.end.fork.get(),
             first_recovery_fork_id: some_guid(fields.fork.fork),
             differential_base_lsn: base.and_then(|(lsn, _)| some_lsn(lsn)),
-            differential_base_guid: base.map(|(_, guid)| guid).or_else(|| some_guid(fields.differential_base)),
+            differential_base_guid: base
+                .map(|(_, guid)| guid)
+                .or_else(|| some_guid(fields.differential_base)),
         }
+    }
+}
+
+/// What SSET alone tells about a set whose configuration is lost.
+fn kind_by_attributes(attributes: u32) -> BackupKind {
+    match attributes {
+        bits if bits & SET_LOG != 0 => BackupKind::Log,
+        bits if bits & SET_DIFFERENTIAL != 0 => BackupKind::Differential,
+        bits if bits & SET_NORMAL != 0 => BackupKind::Database,
+        _ => BackupKind::Other(b'?'),
     }
 }
 

@@ -48,7 +48,11 @@ pub struct SetSummary {
 impl fmt::Display for SetSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SetSummary { position, kind, database_name, backup_name, backup_start_date, .. } = self;
-        write!(f, "{position}: {} of {database_name}, {backup_start_date}", kind.description().to_lowercase())?;
+        write!(
+            f,
+            "{position}: {} of {database_name}, {backup_start_date}",
+            kind.description().to_lowercase()
+        )?;
         if backup_name.is_empty() { Ok(()) } else { write!(f, " ({backup_name})") }
     }
 }
@@ -101,7 +105,10 @@ impl BackupMedia {
                 .enumerate()
                 .map(|(number, source)| scope.spawn(move || MediaFile::open(source, number)))
                 .collect();
-            tasks.into_iter().map(|task| task.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+            tasks
+                .into_iter()
+                .map(|task| task.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
         });
         let files = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
         one_media_set(&files)?;
@@ -113,7 +120,9 @@ impl BackupMedia {
     /// The media set.
     pub fn family(&self) -> MediaFamily {
         let tape = self.files.iter().find_map(|file| file.scan.tape.as_ref());
-        let text = |of: fn(&extentdb_format::mtf::Tape) -> &String| tape.map_or_else(String::new, |tape| of(tape).trim_end_matches('\0').to_owned());
+        let text = |of: fn(&extentdb_format::mtf::Tape) -> &String| {
+            tape.map_or_else(String::new, |tape| of(tape).trim_end_matches('\0').to_owned())
+        };
         let families = self.files.iter().map(|file| file.family().1).max().unwrap_or(1);
         let mut given: Vec<u16> = self.files.iter().map(|file| file.family().0).collect();
         given.sort_unstable();
@@ -167,7 +176,8 @@ impl BackupMedia {
                 return Err(Error::StripeWithoutSet { path, position, set: guid });
             }
         }
-        let parts: Vec<_> = self.files.iter().filter_map(|file| file.set(guid).map(|set| (file, set))).collect();
+        let parts: Vec<_> =
+            self.files.iter().filter_map(|file| file.set(guid).map(|set| (file, set))).collect();
         BackupSet::open(header, &parts, &self.family(), &self.findings, options)
     }
 

@@ -36,7 +36,7 @@ mod window;
 mod tests;
 
 pub use error::{Error, ReadError, Undecoded};
-pub use finding::{Findings, Finding, Part, What};
+pub use finding::{Finding, Findings, Part, What};
 pub use header::{BackupFile, SetHeader};
 pub use log::{LogPart, LogPosition};
 pub use media::{BackupMedia, MediaFamily, SetSummary};

@@ -30,7 +30,11 @@ pub(super) struct Layout {
 impl Layout {
     /// Numbers the extents of all runs; `Err` gives their count when it does not fit.
     pub(super) fn new(parts: Vec<(Arc<BlockStream>, &[DataRun])>) -> Result<Self, u64> {
-        let total = parts.iter().flat_map(|(_, runs)| runs.iter()).map(|run| run.extents).fold(0, u64::saturating_add);
+        let total = parts
+            .iter()
+            .flat_map(|(_, runs)| runs.iter())
+            .map(|run| run.extents)
+            .fold(0, u64::saturating_add);
         if total > u64::from(u32::MAX) {
             return Err(total);
         }
@@ -119,7 +123,10 @@ impl PageMap {
     }
 
     /// The extents of a file, ascending.
-    pub(super) fn extents(&self, file: FileId) -> impl ExactSizeIterator<Item = Extent> + DoubleEndedIterator {
+    pub(super) fn extents(
+        &self,
+        file: FileId,
+    ) -> impl ExactSizeIterator<Item = Extent> + DoubleEndedIterator {
         let entries = self.files.get(&file).map_or(&[][..], Vec::as_slice);
         entries.iter().map(move |entry| Extent { file, index: entry.0 })
     }
@@ -138,7 +145,9 @@ mod tests {
     fn the_last_image_of_an_extent_stays() {
         let mut map = PageMap::default();
         let extent = |file, index| Extent { file: FileId(file), index };
-        for (number, at) in [extent(1, 0), extent(1, 1), extent(2, 0), extent(1, 0), extent(1, 9)].iter().enumerate() {
+        for (number, at) in
+            [extent(1, 0), extent(1, 1), extent(2, 0), extent(1, 0), extent(1, 9)].iter().enumerate()
+        {
             map.add(*at, number as u32);
         }
         assert_eq!(map.seal(), 1);

@@ -50,7 +50,14 @@ pub(super) fn place(
     jobs: usize,
     findings: &mut Findings,
 ) -> Result<Placed, extentdb_io::Error> {
-    let mut placer = Placer { layout, files, map: PageMap::default(), groups: Vec::new(), last: None, scratch: Scratch::default() };
+    let mut placer = Placer {
+        layout,
+        files,
+        map: PageMap::default(),
+        groups: Vec::new(),
+        last: None,
+        scratch: Scratch::default(),
+    };
     let mut first = 0;
     while first < layout.extents() {
         let end = first.saturating_add(BLOCK_EXTENTS).min(layout.extents());
@@ -79,7 +86,11 @@ fn note_unplaced(layout: &Layout, group: &Group, findings: &mut Findings) {
 }
 
 /// The claims of a block of extents, on `jobs` threads.
-fn gather(layout: &Layout, numbers: Range<u32>, jobs: usize) -> Result<Vec<Option<Extent>>, extentdb_io::Error> {
+fn gather(
+    layout: &Layout,
+    numbers: Range<u32>,
+    jobs: usize,
+) -> Result<Vec<Option<Extent>>, extentdb_io::Error> {
     let count = (numbers.end - numbers.start) as usize;
     let mut found = vec![None; count];
     let share = count.div_ceil(jobs.clamp(1, 256)).max(64);
@@ -89,7 +100,10 @@ fn gather(layout: &Layout, numbers: Range<u32>, jobs: usize) -> Result<Vec<Optio
             .zip(found.chunks_mut(share))
             .map(|(first, part)| scope.spawn(move || gather_part(layout, first, part)))
             .collect();
-        tasks.into_iter().map(|task| task.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        tasks
+            .into_iter()
+            .map(|task| task.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     });
     results.into_iter().collect::<Result<(), _>>()?;
     Ok(found)
@@ -129,7 +143,8 @@ fn claim(
         return Ok(is_read(stream.read(at, &mut extent, scratch))?.then(|| first_claim(&extent)).flatten());
     }
     for place in 1..PAGES_PER_EXTENT {
-        let is_there = is_read(stream.read_front(at + u64::from(place) * PAGE_BYTES as u64, &mut front, scratch))?;
+        let is_there =
+            is_read(stream.read_front(at + u64::from(place) * PAGE_BYTES as u64, &mut front, scratch))?;
         if let Some(claim) = is_there.then(|| claimed_extent(&front, place)).flatten() {
             return Ok(Some(claim));
         }
@@ -155,6 +170,7 @@ struct Group {
 
 struct Placer<'a> {
     layout: &'a Layout,
+    /// The data files of the set, ordered by id.
     files: &'a [BackupFile],
     map: PageMap,
     groups: Vec<Group>,
@@ -190,8 +206,12 @@ impl Placer<'_> {
 
     /// True when the set lists the file and it is long enough. A set without a list believes every page.
     fn is_listed(&self, claim: Extent) -> bool {
-        let listed = self.files.iter().find(|file| file.id == claim.file);
-        listed.map_or(self.files.is_empty(), |file| claim.index < file.extents())
+        self.listed(claim.file).map_or(self.files.is_empty(), |file| claim.index < file.extents())
+    }
+
+    fn listed(&self, id: FileId) -> Option<&BackupFile> {
+        let at = self.files.binary_search_by_key(&id, |file| file.id).ok()?;
+        self.files.get(at)
     }
 
     /// The extent that most pages claim; of equals the one that ascends, then the first.
@@ -209,12 +229,17 @@ impl Placer<'_> {
             }
         }
         votes.reverse();
-        Ok(votes.into_iter().max_by_key(|(claim, count)| (*count, self.ascends(*claim))).map(|(claim, _)| claim))
+        Ok(votes
+            .into_iter()
+            .max_by_key(|(claim, count)| (*count, self.ascends(*claim)))
+            .map(|(claim, _)| claim))
     }
 
     fn widen_group(&mut self, number: u32) {
         match self.groups.last_mut() {
-            Some(open) if open.numbers.end == number && !self.layout.begins_a_run(number) => open.numbers.end += 1,
+            Some(open) if open.numbers.end == number && !self.layout.begins_a_run(number) => {
+                open.numbers.end += 1
+            }
             _ => self.groups.push(Group { numbers: number..number + 1, before: self.last, after: None }),
         }
     }
@@ -234,7 +259,11 @@ impl Placer<'_> {
         let mut gam = GamReader { page: PageBuf::zeroed(), holds: None };
         let (mut left, mut taken) = (Vec::new(), HashMap::new());
         for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
-            let places = if n < GROUPS_MAX { self.free_places(&group, &taken, &mut gam, &mut looks)? } else { Vec::new() };
+            let places = if n < GROUPS_MAX {
+                self.free_places(&group, &taken, &mut gam, &mut looks)?
+            } else {
+                Vec::new()
+            };
             if places.len() == group.numbers.len() {
                 taken.extend(places.into_iter().zip(group.numbers));
             } else {
@@ -279,13 +308,14 @@ impl Placer<'_> {
 
     /// The ranges of extents that lie between the neighbours of a group.
     fn gaps(&self, group: &Group) -> Vec<(FileId, Range<u32>)> {
-        let end = |file: FileId| self.files.iter().find(|listed| listed.id == file).map_or(0, BackupFile::extents);
+        let end = |file: FileId| self.listed(file).map_or(0, BackupFile::extents);
         match (group.before, group.after) {
             (Some(before), Some(after)) if before.file == after.file => {
                 vec![(before.file, before.index.saturating_add(1)..after.index)]
             }
             (before, after) => {
-                let behind = before.map(|before| (before.file, before.index.saturating_add(1)..end(before.file)));
+                let behind =
+                    before.map(|before| (before.file, before.index.saturating_add(1)..end(before.file)));
                 behind.into_iter().chain(after.map(|after| (after.file, 0..after.index))).collect()
             }
         }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use extentdb_base::sync::Arc;
 use extentdb_format::mtf::checksum::rotate_xor;
-use extentdb_format::mtf::container::{self, ContainerVersion, IndexHeader, RECORD_BYTES_MAX, RecordHeader, RecordKind};
+use extentdb_format::mtf::container::{
+    self, ContainerVersion, IndexHeader, RECORD_BYTES_MAX, RecordHeader, RecordKind,
+};
 use extentdb_format::mtf::{Block, BlockHeader, BlockKind, Filemark, Tag};
 use extentdb_io::ReadAt;
 
@@ -108,7 +110,7 @@ impl Walk<'_> {
                 Ok(true)
             }
             RecordKind::Index => self.seek_index(),
-            _ if is_zero => self.zeros(),
+            _ if is_zero => self.zeros(header),
             _ if self.is_stored_plain(header)? => {
                 let bytes = (self.version.payload_at() + header.output_bytes()) as u64;
                 self.found.pieces.push(PieceKind::Stored, self.at, header.units);
@@ -205,7 +207,12 @@ impl Walk<'_> {
     }
 
     /// Zeros end the file, or fill a gap too small for a padding record.
-    fn zeros(&mut self) -> Result<bool, Error> {
+    fn zeros(&mut self, header: RecordHeader) -> Result<bool, Error> {
+        if let Some(before) = self.last_data
+            && !self.is_sound(before)?
+        {
+            return self.bridge(header);
+        }
         let next = (self.at + 1).next_multiple_of(self.filemark_bytes);
         let front = self.window.at(next.min(self.source.len()), LOOK_BYTES)?;
         if BlockHeader::parse(front).kind == BlockKind::Sfmb.tag().0 {

@@ -9,8 +9,8 @@ use extentdb_base::size::EXTENT_BYTES;
 use extentdb_format::mtf::block::BLOCK_HEADER_BYTES;
 use extentdb_format::mtf::stream::{STREAM_ALIGNMENT, STREAM_HEADER_BYTES};
 use extentdb_format::mtf::{
-    Block, BlockHeader, BlockKind, Configuration, EndOfSet, Fault, Filemark, LogSection, MtfDate, Raid, SetMap,
-    StartOfSet, StreamHeader, StreamKind, Tag, Tape, Volume,
+    Block, BlockHeader, BlockKind, Configuration, EndOfSet, Fault, Filemark, LogSection, MtfDate, Raid,
+    SetMap, StartOfSet, StreamHeader, StreamKind, Tag, Tape, Volume,
 };
 use extentdb_types::Guid;
 
@@ -99,7 +99,8 @@ impl SetScan {
 
 /// Walks a file.
 pub(super) fn scan(stream: &BlockStream, findings: Findings) -> Result<Scan, Error> {
-    let mut walk = Walk { reader: StreamReader::new(stream), at: 0, tape: None, raid: None, sets: vec![], findings };
+    let mut walk =
+        Walk { reader: StreamReader::new(stream), at: 0, tape: None, raid: None, sets: vec![], findings };
     walk.run()?;
     if walk.sets.is_empty() {
         let cause = walk.findings.kept().first().cloned().map(Box::new);
@@ -215,7 +216,15 @@ impl Walk<'_> {
         let mut at = from.next_multiple_of(BLOCK_ALIGNMENT);
         let end = at.saturating_add(LOOK_BYTES_MAX).min(self.reader.stream().len());
         while at < end {
-            let front = self.reader.bytes(at, BLOCK_HEADER_BYTES)?;
+            let front = match self.reader.bytes(at, BLOCK_HEADER_BYTES) {
+                Err(ReadError::Damaged { offset, what, .. }) => {
+                    let stream = self.reader.stream();
+                    self.findings.add(stream.path(), offset, What::Undecoded(what));
+                    at = stream.piece_end(at).max(at + BLOCK_ALIGNMENT);
+                    continue;
+                }
+                read => read?,
+            };
             if BlockHeader::parse(&front).starts_a_block() {
                 self.note(lost_at, What::PassedOver { bytes: at - lost_at });
                 self.at = at;
@@ -235,8 +244,10 @@ impl Walk<'_> {
     fn filemark(&mut self, block: &Block<'_>) {
         self.note_all(self.at, Filemark::faults(block));
         let own = u64::from(block.header().stream_offset.get());
-        let usual = self.tape.as_ref().map_or(1, |tape| u64::from(tape.fields.filemark_units.get())) * BLOCK_ALIGNMENT;
-        let bytes = if own.is_multiple_of(BLOCK_ALIGNMENT) && own > 0 { own } else { usual.max(BLOCK_ALIGNMENT) };
+        let usual = self.tape.as_ref().map_or(1, |tape| u64::from(tape.fields.filemark_units.get()))
+            * BLOCK_ALIGNMENT;
+        let bytes =
+            if own.is_multiple_of(BLOCK_ALIGNMENT) && own > 0 { own } else { usual.max(BLOCK_ALIGNMENT) };
         let left = self.reader.stream().len() - self.at;
         if bytes > left {
             self.note(self.at, What::Truncated { part: block.header().tag(), missing: bytes - left });
@@ -320,7 +331,13 @@ impl Walk<'_> {
         }
     }
 
-    fn take_stream(&mut self, kind: BlockKind, header: &StreamHeader, at: u64, bytes: u64) -> Result<(), ReadError> {
+    fn take_stream(
+        &mut self,
+        kind: BlockKind,
+        header: &StreamHeader,
+        at: u64,
+        bytes: u64,
+    ) -> Result<(), ReadError> {
         if header.is_encrypted() {
             let tag = header.tag();
             self.set().encrypted.get_or_insert(tag);

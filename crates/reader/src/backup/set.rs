@@ -67,7 +67,11 @@ impl BackupSet {
         let position = header.position;
         let layout = Layout::new(runs).map_err(|extents| Error::TooManyExtents { position, extents })?;
         let mut files = list_files(parts);
-        let jobs = if options.jobs == 0 { thread::available_parallelism().map_or(1, usize::from) } else { options.jobs };
+        let jobs = if options.jobs == 0 {
+            thread::available_parallelism().map_or(1, usize::from)
+        } else {
+            options.jobs
+        };
         let data_files: Vec<_> = files.iter().filter(|file| file.kind == FileKind::Data).cloned().collect();
         let by_gam = matches!(header.kind, BackupKind::Database | BackupKind::Partial | BackupKind::File);
         let Placed { map, repeats } = place(&layout, &data_files, by_gam, jobs, &mut findings)?;
@@ -175,7 +179,11 @@ impl BackupSet {
             let extent = page.extent();
             let skip = (page.page % PAGES_PER_EXTENT) as usize * PAGE_BYTES;
             let (stream, at) = self.locate(extent).ok_or(ReadError::NotStored { extent })?;
-            let run = if stream.is_packed() { EXTENT_BYTES } else { self.run_bytes(extent, stream, at, skip + rest.len()) };
+            let run = if stream.is_packed() {
+                EXTENT_BYTES
+            } else {
+                self.run_bytes(extent, stream, at, skip + rest.len())
+            };
             let (now, later) = rest.split_at_mut((run - skip).min(rest.len()));
             if stream.is_packed() && now.len() < EXTENT_BYTES {
                 self.read_part(extent, stream, at, skip, now)?;
@@ -236,13 +244,18 @@ impl BackupSet {
         let mut done = 0;
         for position in &part.positions {
             let wanted = file_offset + done as u64;
-            if wanted < position.file_offset || wanted >= position.file_offset + position.bytes || done == buf.len() {
+            if wanted < position.file_offset
+                || wanted >= position.file_offset + position.bytes
+                || done == buf.len()
+            {
                 continue;
             }
             let skip = wanted - position.file_offset;
             let bytes = usize::try_from(position.bytes - skip).unwrap_or(usize::MAX).min(buf.len() - done);
             if let Some(stream) = self.layout.streams().get(position.stream) {
-                self.with_scratch(|scratch| stream.read(position.at + skip, &mut buf[done..done + bytes], scratch))?;
+                self.with_scratch(|scratch| {
+                    stream.read(position.at + skip, &mut buf[done..done + bytes], scratch)
+                })?;
                 done += bytes;
             }
         }

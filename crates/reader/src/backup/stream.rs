@@ -47,7 +47,11 @@ pub(super) struct Scratch {
 
 impl BlockStream {
     /// Opens a file; walks the records of a compressed one.
-    pub(super) fn open(source: Arc<dyn ReadAt>, number: usize, findings: &mut Findings) -> Result<Self, Error> {
+    pub(super) fn open(
+        source: Arc<dyn ReadAt>,
+        number: usize,
+        findings: &mut Findings,
+    ) -> Result<Self, Error> {
         let path = Arc::new(source.path().to_path_buf());
         let mut front = [0; 16];
         let read = source.read_at(0, &mut front)?;
@@ -142,7 +146,12 @@ impl BlockStream {
     }
 
     /// Fills `front` from `offset`, expanding as little as possible and verifying nothing. Good for page headers only.
-    pub(super) fn read_front(&self, offset: u64, front: &mut [u8], scratch: &mut Scratch) -> Result<(), ReadError> {
+    pub(super) fn read_front(
+        &self,
+        offset: u64,
+        front: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<(), ReadError> {
         if let Form::Packed { pieces, version, .. } = &self.form
             && let Some((number, piece)) = pieces.find(offset)
             && piece.kind == PieceKind::Packed
@@ -167,9 +176,11 @@ impl BlockStream {
             Form::Plain => ContainerVersion::V2,
         };
         let mut magic = [0; 4];
-        let is_zstandard = self.source.read_exact_at(offset + version.payload_at() as u64, &mut magic).is_ok()
-            && magic == ZSTANDARD_MAGIC;
-        let algorithm = if is_zstandard { "Zstandard data" } else { "packed by another algorithm, or encrypted" };
+        let is_zstandard =
+            self.source.read_exact_at(offset + version.payload_at() as u64, &mut magic).is_ok()
+                && magic == ZSTANDARD_MAGIC;
+        let algorithm =
+            if is_zstandard { "Zstandard data" } else { "packed by another algorithm, or encrypted" };
         Error::OtherAlgorithm { path: self.path.to_path_buf(), offset, algorithm }
     }
 

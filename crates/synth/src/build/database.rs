@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use extentdb_base::env::SplitMix64;
-use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT};
+use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId};
 use extentdb_catalog::table::{DEFAULT_COLLATION, TableDefinition, base_tables};
 
@@ -22,6 +22,8 @@ use crate::Error;
 /// File id of the log; further data files come behind it.
 const LOG_FILE: FileId = FileId(2);
 const FILES_MAX: usize = 32_766;
+/// `dbi_maxDbTimestamp` of a new database, and the steps it goes up by.
+const TIMESTAMPS_AT_A_TIME: u64 = 2000;
 
 /// Says how far the work is.
 #[derive(Clone, Copy, Debug)]
@@ -189,10 +191,18 @@ struct Work<'a> {
 }
 
 /// What the catalogue keeps of finished rowsets.
-#[derive(Default)]
+#[derive(Clone)]
 pub(super) struct Results {
     pub(super) units: BTreeMap<AllocUnitId, UnitResult>,
     pub(super) rows: BTreeMap<HobtId, u64>,
+    /// The next value of the counter that rowversion values and blob ids come from.
+    pub(super) next_blob: u64,
+}
+
+impl Default for Results {
+    fn default() -> Self {
+        Results { units: BTreeMap::new(), rows: BTreeMap::new(), next_blob: TIMESTAMPS_AT_A_TIME + 1 }
+    }
 }
 
 impl Work<'_> {
@@ -210,10 +220,15 @@ impl Work<'_> {
             TableBuild::new(&table.definition, &*table.spec.rows, &mut space, sink, &mut results, &mut tick)
                 .run()?;
         }
+        progress(Progress { entries: done.entries_total, ..done });
         let tables = self.built_tables(&results);
         self.write_catalogue(&mut space, sink, &mut results)?;
-        let counters =
-            Counters { next_object_id: self.planned.next_object_id, next_unit: self.planned.next_unit };
+        let counters = Counters {
+            next_object_id: self.planned.next_object_id,
+            next_unit: self.planned.next_unit,
+            // The boot page keeps an upper bound, so that the counter need not be stored at every step.
+            max_timestamp: (results.next_blob - 1).next_multiple_of(TIMESTAMPS_AT_A_TIME),
+        };
         write_fixed(&self.identity, &counters, &space, sink)?;
         let bytes = |pages: u32| u64::from(pages) * PAGE_BYTES as u64;
         let file_bytes = space.files.iter().map(|file| bytes(file.pages())).collect();
@@ -286,11 +301,9 @@ impl Work<'_> {
         add_files(&self.identity, &BTreeMap::new(), &mut self.rows);
         let mut trial = space.clone();
         for table in base {
-            self.write_base_table(table, &mut trial, &mut NoSink, &mut results.copy())?;
+            self.write_base_table(table, &mut trial, &mut NoSink, &mut results.clone())?;
         }
-        let each = self.builder.bytes.div_ceil(space.files.len() as u64).div_ceil(PAGE_BYTES as u64);
-        let pages = u32::try_from(each).map_err(|_| Error::FileFull { file: FileId(1) })?;
-        trial.grow_to(pages.next_multiple_of(PAGES_PER_EXTENT));
+        trial.grow_to(self.pages_asked_for()?);
         let sizes = file_sizes(&trial);
         self.rows.remove("sysfiles1");
         self.rows.remove("sysprufiles");
@@ -313,15 +326,22 @@ impl Work<'_> {
         }
         for table in last {
             // Where its own pages will be does not depend on what its rows say.
-            let mut trial = results.copy();
+            let mut trial = results.clone();
             self.write_base_table(table, &mut space.clone(), &mut NoSink, &mut trial)?;
             self.rows.insert(table.name.clone(), unit_rows(all, &trial.units));
             self.write_base_table(table, space, sink, results)?;
             debug_assert_eq!(results.units, trial.units);
         }
-        let each = self.builder.bytes.div_ceil(space.files.len() as u64).div_ceil(PAGE_BYTES as u64);
-        space.grow_to((each as u32).next_multiple_of(PAGES_PER_EXTENT));
+        space.grow_to(self.pages_asked_for()?);
         Ok(())
+    }
+
+    /// Pages that each file has at least.
+    fn pages_asked_for(&self) -> Result<u32, Error> {
+        let each = self.builder.bytes / self.identity.files.len() as u64;
+        let extents = u32::try_from(each.div_ceil(EXTENT_BYTES as u64)).ok();
+        let pages = extents.and_then(|extents| extents.checked_mul(PAGES_PER_EXTENT));
+        pages.ok_or(Error::FileFull { file: FileId(1) })
     }
 
     fn write_base_table(
@@ -335,11 +355,5 @@ impl Work<'_> {
             Some(rows) => build_table(table, rows, space, sink, results),
             None => Ok(()),
         }
-    }
-}
-
-impl Results {
-    fn copy(&self) -> Results {
-        Results { units: self.units.clone(), rows: self.rows.clone() }
     }
 }

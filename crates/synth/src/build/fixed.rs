@@ -74,6 +74,7 @@ pub(super) fn guid(rng: &mut impl Rng) -> Guid {
 pub(super) struct Counters {
     pub(super) next_object_id: i32,
     pub(super) next_unit: u64,
+    pub(super) max_timestamp: u64,
 }
 
 /// Writes every fixed page. The last thing to do: the maps say what all others took.
@@ -163,7 +164,7 @@ fn boot_record(identity: &Identity, counters: &Counters) -> BootRecord {
     }
     boot.database_id = 5;
     boot.compatibility_level = LEVEL_2008;
-    boot.max_timestamp = 2000;
+    boot.max_timestamp = counters.max_timestamp;
     boot.checkpoint_lsn = CHECKPOINT_LSN;
     boot.dbcc_flags = DATA_PURITY;
     boot.collation_id = identity.collation;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! TableSpec (columns, keys, rows)    spec       what to build
-//!   heap, tree                                  rows -> records -> pages of one allocation unit
+//!   heap, tree, lob                               rows -> records -> pages of one allocation unit
 //!   unit, space                                 which page comes next: single pages, extents, files; IAM, PFS, GAM, SGAM
 //!   catalogue, system                           rows of the base tables, then built like any other table
 //!   fixed                                       file headers, boot page, maps
@@ -17,6 +17,7 @@ mod catalogue;
 mod database;
 mod fixed;
 mod heap;
+mod lob;
 mod order;
 mod plan;
 mod record;

@@ -8,19 +8,14 @@
 //!   decimal      sign, then the magnitude, complemented when negative
 //!   binary       the bytes, padded with zeros to the column's length
 //!   guid         bytes 10..16, 8..10, 6..8, 4..6, 0..4
-//!   text         primary weights, end 00; trailing blanks do not count
+//!   text         the collation's sort key, 00 as 00 ff; end 00 00
 //! descending     all of it complemented
 //! ```
-//!
-//! Text weights are those of printable ASCII, where the letters' case does not count unless the collation is binary. The
-//! generators here write nothing else into key columns.
 
 use extentdb_types::SqlType;
+use extentdb_types::collation::SortKey;
 
 use super::values::Cell;
-
-/// Symbols in the order of the Latin collations, before the digits.
-const SYMBOLS: &[u8] = b" _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
 
 /// Appends the sort key of one column.
 pub(super) fn sort_key(ty: &SqlType, cell: Cell<'_>, descending: bool, out: &mut Vec<u8>) {
@@ -28,7 +23,7 @@ pub(super) fn sort_key(ty: &SqlType, cell: Cell<'_>, descending: bool, out: &mut
     match cell {
         Cell::Null => out.push(0),
         Cell::Bit(value) => out.extend([1, u8::from(value)]),
-        Cell::Bytes(bytes) => {
+        Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => {
             out.push(1);
             value_key(ty, bytes, out);
         }
@@ -60,11 +55,11 @@ fn value_key(ty: &SqlType, bytes: &[u8], out: &mut Vec<u8>) {
                 out.extend_from_slice(&bytes[part]);
             }
         }
-        SqlType::Char { .. } | SqlType::VarChar { .. } => {
-            text(ty, bytes.iter().copied().map(u16::from), false, out)
+        SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => {
+            text(&collation.sort_key_char(bytes), out);
         }
-        SqlType::NChar { .. } | SqlType::NVarChar { .. } => {
-            text(ty, bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)), true, out);
+        SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. } => {
+            text(&collation.sort_key_nchar(bytes), out);
         }
         SqlType::VarBinary { len } => {
             out.extend_from_slice(bytes);
@@ -84,37 +79,15 @@ fn signed(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn text(ty: &SqlType, units: impl Iterator<Item = u16>, is_unicode: bool, out: &mut Vec<u8>) {
-    let collation = ty.collation().map_or(0, |collation| collation.0);
-    let is_binary = collation & 0x1_0800 != 0;
-    // Unicode text and Windows collations ignore hyphen and apostrophe at first ("word sort").
-    let is_word_sort = is_unicode || collation >> 24 == 0;
-    let mut end = out.len();
-    for unit in units {
-        if is_word_sort && !is_binary && (unit == u16::from(b'-') || unit == u16::from(b'\'')) {
-            continue;
-        }
-        let weight = if is_binary { unit.saturating_add(1) } else { weight(unit) };
-        out.extend(weight.to_be_bytes());
-        if unit != u16::from(b' ') {
-            end = out.len();
+/// The collation's own sort key, with an end that sorts before any continuation.
+fn text(key: &SortKey, out: &mut Vec<u8>) {
+    for byte in key.bytes() {
+        out.push(*byte);
+        if *byte == 0 {
+            out.push(0xff);
         }
     }
-    out.truncate(end);
     out.extend([0, 0]);
-}
-
-/// Symbols, digits, letters; what is not ASCII comes last.
-fn weight(unit: u16) -> u16 {
-    let Ok(byte) = u8::try_from(unit) else { return 0x200u16.saturating_add(unit) };
-    if let Some(at) = SYMBOLS.iter().position(|symbol| *symbol == byte) {
-        return at as u16 + 1;
-    }
-    match byte.to_ascii_lowercase() {
-        digit @ b'0'..=b'9' => 0x60 + u16::from(digit),
-        letter @ b'a'..=b'z' => 0x60 + u16::from(letter),
-        other => 0x100 + u16::from(other),
-    }
 }
 
 #[cfg(test)]

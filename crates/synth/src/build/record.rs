@@ -160,6 +160,7 @@ fn fill(
     for &at in variable {
         match entry.cell(layout.sources[at]) {
             Cell::Bytes(bytes) => record.var(bytes, false),
+            Cell::Pointer(bytes) => record.var(bytes, true),
             _ => record.var(&[], false),
         };
     }

@@ -8,7 +8,7 @@
 //!          fixed pages     uniform extents
 //! ```
 //!
-//! Uniform extents come from the files in turn: files of equal size fill proportionally that way. Extents that hold a PFS
+//! A uniform extent comes from the file that is filled least: files of equal size fill proportionally that way. Extents that hold a PFS
 //! page or the maps of an interval are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
 //!
 //! Invariants
@@ -68,8 +68,6 @@ pub(super) enum ExtentUse {
 #[derive(Clone)]
 pub(super) struct Space {
     pub(super) files: Vec<FileSpace>,
-    /// The file whose turn it is.
-    turn: usize,
     /// Pages of mixed extents, to be handed out.
     singles: VecDeque<PageId>,
     /// Every how many-th extent is taken; the others stay free. 1 = all.
@@ -80,7 +78,7 @@ impl Space {
     /// Empty files; every `stride`-th extent will be used.
     pub(super) fn new(files: &[FileId], stride: u32) -> Space {
         let files = files.iter().map(|id| FileSpace::new(*id)).collect();
-        let mut space = Space { files, turn: 0, singles: VecDeque::new(), stride: stride.max(1) };
+        let mut space = Space { files, singles: VecDeque::new(), stride: stride.max(1) };
         if let Some(first) = space.files.first_mut() {
             for index in 1..=FIRST_MIXED_EXTENTS {
                 first.set_extent(index, ExtentUse::Mixed);
@@ -101,9 +99,8 @@ impl Space {
 
     fn take(&mut self, use_as: ExtentUse) -> Result<Extent, Error> {
         let stride = self.stride;
-        let count = self.files.len();
-        let file = &mut self.files[self.turn];
-        self.turn = (self.turn + 1) % count;
+        let emptiest = self.files.iter_mut().min_by_key(|file| file.next);
+        let file = emptiest.ok_or(Error::FileCount { files: 0 })?;
         while is_fixed(Extent { file: file.id, index: file.next }) {
             file.skip_fixed()?;
         }
@@ -168,11 +165,12 @@ impl Space {
 /// True for extents with a PFS page or the maps of an interval.
 fn is_fixed(extent: Extent) -> bool {
     let first = extent.first_page().page;
-    let has = |every: u32| first % every == 0 || first / every != (first + PAGES_PER_EXTENT - 1) / every;
-    has(PAGES_PER_PFS) || has(PAGES_PER_GAM)
+    first.is_multiple_of(PAGES_PER_PFS) || first.is_multiple_of(PAGES_PER_GAM)
 }
 
-const _: () = assert!(PAGES_PER_PFS % PAGES_PER_EXTENT == 0 && PAGES_PER_GAM % PAGES_PER_EXTENT == 0);
+// PFS pages and map intervals begin with an extent.
+const _: () = assert!(PAGES_PER_PFS.is_multiple_of(PAGES_PER_EXTENT));
+const _: () = assert!(PAGES_PER_GAM.is_multiple_of(PAGES_PER_EXTENT));
 
 impl FileSpace {
     fn new(id: FileId) -> FileSpace {
@@ -264,7 +262,8 @@ mod tests {
             assert!(extent.pages().all(|page| fixed_page_type(page).is_none()), "{extent:?}");
         }
         let files: Vec<usize> = [1, 3].map(|id| seen.iter().filter(|e| e.file == FileId(id)).count()).into();
-        assert_eq!(files, [65_000, 65_000], "files take turns");
+        // The mixed extents at the start of the first file count as filled.
+        assert_eq!(files, [64_988, 65_012], "files fill evenly");
         assert_eq!(space.files[0].extent_use(511_232 / 8), ExtentUse::Fixed);
         assert_eq!(space.files[0].page_state(8088), PfsByte(0x44));
         assert_eq!(space.files[0].page_state(511_238), PfsByte(0x44));

@@ -7,12 +7,13 @@
 //! ```
 
 use extentdb_base::Rid;
-use extentdb_catalog::model::IndexKind;
+use extentdb_catalog::model::{AllocUnitKind, IndexKind};
 use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_types::SqlType;
 
 use super::database::Results;
 use super::heap::{HeapBuilder, HeapForm};
+use super::lob::{LobBuilder, VALUE_BYTES_MAX};
 use super::record::{Entry, RecordWriter};
 use super::sink::PageSink;
 use super::space::Space;
@@ -115,15 +116,40 @@ impl<'a> TableBuild<'a> {
         }
     }
 
+    /// Generates a row for heap or clustered index, and stores what lies off it.
+    fn base_row(&mut self, number: u64, lobs: &mut Option<LobBuilder>) -> Result<(), Error> {
+        self.generate(0, number);
+        self.check_row(number)?;
+        match lobs {
+            Some(lobs) => self.row.store_lobs(|value| lobs.push(value, self.space, self.sink)),
+            None => Ok(()),
+        }
+    }
+
+    fn lobs(&self, index: &IndexDefinition) -> Option<LobBuilder> {
+        let unit = index.units.iter().find(|unit| unit.kind == AllocUnitKind::Lob)?;
+        Some(LobBuilder::new(UnitPages::new(unit.id), self.results.next_blob))
+    }
+
+    fn finish_lobs(&mut self, index: &IndexDefinition, lobs: Option<LobBuilder>) -> Result<(), Error> {
+        let unit = index.units.iter().find(|unit| unit.kind == AllocUnitKind::Lob);
+        if let (Some(unit), Some(lobs)) = (unit, lobs) {
+            let (result, next_blob) = lobs.finish(self.space, self.sink)?;
+            self.results.units.insert(unit.id, result);
+            self.results.next_blob = next_blob;
+        }
+        Ok(())
+    }
+
     fn heap(&mut self, index: &IndexDefinition) -> Result<Locators, Error> {
+        let mut lobs = self.lobs(index);
         let form = if self.table.id.0 == SYSFILES1 { HeapForm::SysFiles } else { HeapForm::Usual };
         let unit = UnitPages::new(index.units[0].id);
         let mut heap = HeapBuilder::new(self.writer(index), unit, form);
         let keeps_rids = self.table.indexes.len() > 1;
         let mut rids = Vec::new();
         for number in 0..self.rows.count() {
-            self.generate(0, number);
-            self.check_row(number)?;
+            self.base_row(number, &mut lobs)?;
             let is_forwarded = self.rows.is_forwarded(number);
             let placed = heap.push(&Entry::new(&self.row), is_forwarded, self.space, self.sink);
             let rid = placed.map_err(|error| self.explain(error, index, number))?;
@@ -131,6 +157,7 @@ impl<'a> TableBuild<'a> {
                 rids.push(rid);
             }
         }
+        self.finish_lobs(index, lobs)?;
         let result = heap.finish(self.space, self.sink)?;
         self.results.units.insert(index.units[0].id, result);
         Ok(if keeps_rids { Locators::Rids(rids) } else { Locators::Key })
@@ -139,16 +166,17 @@ impl<'a> TableBuild<'a> {
     fn clustered(&mut self, index: &IndexDefinition) -> Result<Locators, Error> {
         let mut tree = TreeBuilder::new(self.writer(index), UnitPages::new(index.units[0].id));
         let order = self.order(0, index, &Locators::Key)?;
+        let mut lobs = self.lobs(index);
         if index.is_unique() {
             for number in order {
-                self.generate(0, number);
-                self.check_row(number)?;
+                self.base_row(number, &mut lobs)?;
                 let pushed = tree.push(&Entry::new(&self.row), self.space, self.sink);
                 pushed.map_err(|error| self.explain(error, index, number))?;
             }
         } else {
             return self.clustered_with_duplicates(index, order, tree);
         }
+        self.finish_lobs(index, lobs)?;
         let result = tree.finish(self.sink)?;
         self.results.units.insert(index.units[0].id, result);
         Ok(Locators::Key)
@@ -162,12 +190,12 @@ impl<'a> TableBuild<'a> {
         mut tree: TreeBuilder,
     ) -> Result<Locators, Error> {
         let keys = self.writer(index);
+        let mut lobs = self.lobs(index);
         let mut uniquifiers =
             vec![0; if self.table.indexes.len() > 1 { self.rows.count() as usize } else { 0 }];
         let (mut key, mut previous, mut uniquifier) = (Vec::new(), Vec::new(), 0u32);
         for number in order {
-            self.generate(0, number);
-            self.check_row(number)?;
+            self.base_row(number, &mut lobs)?;
             let mut entry = Entry::new(&self.row);
             keys.sort_key(&entry, &mut key);
             uniquifier = if key == previous { uniquifier + 1 } else { 0 };
@@ -179,6 +207,7 @@ impl<'a> TableBuild<'a> {
             let pushed = tree.push(&entry, self.space, self.sink);
             pushed.map_err(|error| self.explain(error, index, number))?;
         }
+        self.finish_lobs(index, lobs)?;
         let result = tree.finish(self.sink)?;
         self.results.units.insert(index.units[0].id, result);
         Ok(Locators::Uniquifiers(uniquifiers))
@@ -252,6 +281,8 @@ impl<'a> TableBuild<'a> {
 /// Is this a value the column can hold in its row?
 fn fits(column: &ColumnDefinition, cell: Cell<'_>) -> bool {
     match cell {
+        Cell::Lob(bytes) => column.ty.is_max() && (1..=VALUE_BYTES_MAX).contains(&bytes.len()),
+        Cell::Pointer(_) => false,
         Cell::Null => column.nullable,
         Cell::Bit(_) => column.ty == SqlType::Bit,
         Cell::Bytes(bytes) => match (column.ty.fixed_bytes(), column.ty.max_bytes()) {

@@ -11,6 +11,10 @@ pub enum Cell<'a> {
     Bit(bool),
     /// The disk form of a value.
     Bytes(&'a [u8]),
+    /// The disk form of a value that is to lie off the row.
+    Lob(&'a [u8]),
+    /// What leads to such a value once it is stored.
+    Pointer(&'a [u8]),
 }
 
 #[derive(Clone, Debug)]
@@ -18,6 +22,8 @@ enum Slot {
     Null,
     Bit(bool),
     Bytes(Range<usize>),
+    Lob(Range<usize>),
+    Pointer(Range<usize>),
 }
 
 /// The values of a row, in the order of column ids. One serves many rows: [`clear`](Self::clear) keeps the memory.
@@ -56,6 +62,8 @@ impl RowValues {
             None | Some(Slot::Null) => Cell::Null,
             Some(Slot::Bit(value)) => Cell::Bit(*value),
             Some(Slot::Bytes(range)) => Cell::Bytes(&self.bytes[range.clone()]),
+            Some(Slot::Lob(range)) => Cell::Lob(&self.bytes[range.clone()]),
+            Some(Slot::Pointer(range)) => Cell::Pointer(&self.bytes[range.clone()]),
         }
     }
 
@@ -78,6 +86,30 @@ impl RowValues {
         self.bytes.extend_from_slice(bytes);
         self.slots.push(Slot::Bytes(start..self.bytes.len()));
         self
+    }
+
+    /// Appends a value of a (max) type that is to lie off the row: 1 to 40,200 bytes.
+    pub fn lob(&mut self, bytes: &[u8]) -> &mut Self {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.slots.push(Slot::Lob(start..self.bytes.len()));
+        self
+    }
+
+    /// Replaces values that lie off the row by what `store` returns for them.
+    pub(super) fn store_lobs<E>(
+        &mut self,
+        mut store: impl FnMut(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<(), E> {
+        for at in 0..self.slots.len() {
+            if let Slot::Lob(range) = &self.slots[at] {
+                let pointer = store(&self.bytes[range.clone()])?;
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(&pointer);
+                self.slots[at] = Slot::Pointer(start..self.bytes.len());
+            }
+        }
+        Ok(())
     }
 
     /// Appends a tinyint.

@@ -4,7 +4,6 @@ use extentdb_base::env::SplitMix64;
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM};
 use extentdb_base::{Extent, ObjectId, PageId};
 use extentdb_format::allocation::bitmap::{AllocationBitmapMut, MapKind};
-use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::{PfsByte, PfsMut};
 use extentdb_format::page::{PageHeader, PageType};
 
@@ -82,13 +81,12 @@ pub(super) fn sgam_free(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fau
     set_map(target, MapKind::Sgam, extent, true, ObjectId(0), &[8903])
 }
 
-/// Row 103: a free extent in the interval of the table's first IAM page.
+/// Row 103: a free extent in an interval that the table has an IAM page for.
 pub(super) fn iam_claims(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (extent, found) = (0..64).find_map(|_| {
         let found = target.heap_or_leaf(rng)?;
         let extent = target.free_extent(rng)?;
-        let interval = IamView::new(&*target.page(found.unit.first_iam)?).interval();
-        (extent.first_page().gam_interval() == interval).then_some((extent, found))
+        target.iam_of(&found.unit, extent.first_page()).map(|_| (extent, found))
     })?;
     set_iam(target, &found, extent, true, &[8904, 8913], &[])
 }
@@ -117,7 +115,7 @@ fn set_iam(
     expected: &[u32],
     permitted: &[u32],
 ) -> Option<Fault> {
-    let id = found.unit.first_iam;
+    let id = target.iam_of(&found.unit, extent.first_page())?;
     let mut page = target.page(id)?;
     let first = extent.first_page().page % PAGES_PER_GAM / extentdb_base::size::PAGES_PER_EXTENT;
     AllocationBitmapMut::of(&mut page).set(first, value);

@@ -21,6 +21,8 @@ use crate::Error;
 use crate::image::Image;
 
 const PAGES_MAX: usize = 4_096;
+/// More IAM pages of a chain are not looked at: it could be a circle.
+const IAM_PAGES_MAX: usize = 65_536;
 
 /// Rows of a user table on one page.
 pub(super) struct RowPage {
@@ -134,14 +136,27 @@ impl<'a> Target<'a> {
         self.heap(rng).or_else(|| self.leaf(rng))
     }
 
-    /// A page in an extent of its unit, which the first IAM page of the unit lists.
+    /// A page in an extent of its unit.
     pub(super) fn page_in_extent(&self, rng: &mut SplitMix64) -> Option<RowPage> {
         (0..64).find_map(|_| self.row_page(rng).filter(|found| self.lists_extent(found)))
     }
 
     fn lists_extent(&self, found: &RowPage) -> bool {
-        let Some(iam) = self.page(found.unit.first_iam) else { return false };
-        IamView::new(&iam).extents().any(|extent| extent == found.id.extent())
+        let iam = self.iam_of(&found.unit, found.id).and_then(|id| self.page(id));
+        iam.is_some_and(|iam| IamView::new(&iam).extents().any(|extent| extent == found.id.extent()))
+    }
+
+    /// The IAM page of a unit for the interval that `page` lies in.
+    pub(super) fn iam_of(&self, unit: &AllocUnit, page: PageId) -> Option<PageId> {
+        let mut id = unit.first_iam;
+        for _ in 0..IAM_PAGES_MAX {
+            let iam = self.page(id)?;
+            if IamView::new(&iam).interval() == page.gam_interval() {
+                return Some(id);
+            }
+            id = PageHeader::of(&iam).next();
+        }
+        None
     }
 
     /// The PFS byte of a page.

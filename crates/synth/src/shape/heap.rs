@@ -12,8 +12,10 @@ use crate::build::{ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, Tabl
 /// Body lengths: with the other columns, rows of about 100 to 4000 bytes.
 const BODY_BYTES: std::ops::Range<u64> = 20..3900;
 const BODY_MAX: u16 = 3900;
+/// Lengths of values off the row: one to five LOB records.
+const ATTACHMENT_BYTES: std::ops::Range<u64> = 4_000..40_000;
 /// Bytes a row takes on average, with its place in the index and what is left at the ends of pages.
-const BYTES_PER_ROW: u64 = 2_505;
+const BYTES_PER_ROW: u64 = 3_320;
 /// One row in so many was moved by an update.
 const FORWARDED_EVERY: u64 = 50;
 
@@ -40,6 +42,7 @@ pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<Dat
         ColumnSpec::nullable("title", SqlType::NVarChar { len: Some(100), collation }),
         ColumnSpec::new("token", SqlType::UniqueIdentifier),
         ColumnSpec::nullable("body", SqlType::VarChar { len: Some(BODY_MAX), collation }),
+        ColumnSpec::nullable("attachment", SqlType::VarChar { len: None, collation }),
         ColumnSpec::nullable("digest", SqlType::VarBinary { len: Some(20) }),
     ];
     let table = TableSpec::heap("heap", columns, HeapRows { seed, count });
@@ -77,6 +80,7 @@ impl Rows for HeapRows {
         row.raw(&[low.to_le_bytes(), high.to_le_bytes()].concat());
         let len = BODY_BYTES.start + rng.below(BODY_BYTES.end - BODY_BYTES.start);
         put_body(row, &mut rng, len as usize);
+        put_attachment(row, &mut rng, bits >> 48);
         match bits >> 40 & 1 {
             0 => row.null(),
             _ => row.raw(&low.to_be_bytes()),
@@ -96,15 +100,39 @@ impl Rows for HeapRows {
     }
 }
 
-/// Letters and blanks, eight at a time.
 fn put_body(row: &mut RowValues, rng: &mut SplitMix64, len: usize) {
-    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz eats ";
     let mut body = [0; BODY_BYTES.end as usize + 8];
-    for chunk in body[..len.next_multiple_of(8)].as_chunks_mut::<8>().0 {
+    fill(&mut body[..len.next_multiple_of(8)], rng);
+    row.raw(&body[..len]);
+}
+
+/// Most rows have none; of the others, some lie in the row and some in LOB pages.
+fn put_attachment(row: &mut RowValues, rng: &mut SplitMix64, bits: u64) {
+    let len = match bits % 32 {
+        0 => ATTACHMENT_BYTES.start + rng.below(ATTACHMENT_BYTES.end - ATTACHMENT_BYTES.start),
+        1..4 => 8 + rng.below(100),
+        _ => {
+            row.null();
+            return;
+        }
+    };
+    let mut value = vec![0; (len as usize).next_multiple_of(8)];
+    fill(&mut value, rng);
+    value.truncate(len as usize);
+    if bits.is_multiple_of(32) {
+        row.lob(&value)
+    } else {
+        row.raw(&value)
+    };
+}
+
+/// Letters and blanks, eight at a time.
+fn fill(text: &mut [u8], rng: &mut SplitMix64) {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz eats ";
+    for chunk in text.as_chunks_mut::<8>().0 {
         let bits = rng.next_u64();
         for (at, letter) in chunk.iter_mut().enumerate() {
             *letter = LETTERS[(bits >> (5 * at) & 31) as usize];
         }
     }
-    row.raw(&body[..len]);
 }

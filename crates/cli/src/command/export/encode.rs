@@ -23,7 +23,7 @@ use crate::interrupt::Interrupt;
 use crate::names::{Quoted, quoted};
 
 /// Values that cannot be written in pieces are read up to this length.
-const WHOLE_BYTES_MAX: usize = 64 << 20;
+pub(super) const WHOLE_BYTES_MAX: usize = 64 << 20;
 /// Rows between two GO.
 const BATCH_ROWS: u64 = 500;
 
@@ -51,7 +51,12 @@ struct EncodedColumn {
 
 impl<'a> Encoder<'a> {
     /// Prepares everything about a row that does not change.
-    pub(super) fn new(format: Format, table: &'a Table, scanned: &[&Column], interrupt: &'a Interrupt) -> Encoder<'a> {
+    pub(super) fn new(
+        format: Format,
+        table: &'a Table,
+        scanned: &[&Column],
+        interrupt: &'a Interrupt,
+    ) -> Encoder<'a> {
         let written = scanned.iter().enumerate().filter(|(_, column)| why_left_out(format, column).is_none());
         let columns = written.map(|(position, column)| EncodedColumn {
             position,
@@ -66,7 +71,8 @@ impl<'a> Encoder<'a> {
         };
         let scratch = String::new();
         let columns = columns.collect();
-        let mut encoder = Encoder { format, table, columns, after_row, has_identity, interrupt, scratch, lost: 0 };
+        let mut encoder =
+            Encoder { format, table, columns, after_row, has_identity, interrupt, scratch, lost: 0 };
         encoder.prepare();
         encoder
     }
@@ -150,7 +156,12 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    fn write_values(&mut self, row: &Row<'_>, columns: &[EncodedColumn], sink: &mut Sink<'_>) -> Result<(), Stop> {
+    fn write_values(
+        &mut self,
+        row: &Row<'_>,
+        columns: &[EncodedColumn],
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Stop> {
         for column in columns {
             sink.text().push_str(&column.before);
             match row.value(column.position)? {
@@ -180,7 +191,13 @@ impl<'a> Encoder<'a> {
         self.lost += lost.unwrap_or(0) as u64;
     }
 
-    fn write_lob(&mut self, value: LobValue<'_>, column: &str, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    fn write_lob(
+        &mut self,
+        value: LobValue<'_>,
+        column: &str,
+        row: &Row<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Stop> {
         match value.ty {
             SqlType::Text { collation } | SqlType::VarChar { collation, .. } => {
                 let code_page = collation.code_page().unwrap_or(CodePage::Unknown);
@@ -196,7 +213,12 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    fn write_char(&mut self, mut value: LobValue<'_>, mut decoder: CharDecoder, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    fn write_char(
+        &mut self,
+        mut value: LobValue<'_>,
+        mut decoder: CharDecoder,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Stop> {
         sink.text().push_str(self.open_text());
         let mut bytes = Vec::new();
         while self.next_piece(&mut value, &mut bytes)? {
@@ -212,7 +234,13 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    fn write_nchar(&mut self, mut value: LobValue<'_>, column: &str, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    fn write_nchar(
+        &mut self,
+        mut value: LobValue<'_>,
+        column: &str,
+        row: &Row<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Stop> {
         sink.text().push_str(self.open_text());
         let (mut bytes, mut decoder, mut lost) = (Vec::new(), NCharDecoder::new(), 0);
         let format = self.format;
@@ -330,7 +358,13 @@ mod tests {
 
     #[test]
     fn csv_fields_are_quoted_only_where_they_must_be() {
-        let cases = [("plain text", "plain text"), ("", "\"\""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\nb", "\"a\nb\"")];
+        let cases = [
+            ("plain text", "plain text"),
+            ("", "\"\""),
+            ("a,b", "\"a,b\""),
+            ("a\"b", "\"a\"\"b\""),
+            ("a\nb", "\"a\nb\""),
+        ];
         for (text, field) in cases {
             let mut out = String::new();
             push_field(text, &mut out);

@@ -11,7 +11,6 @@ use extentdb_base::sync::{Mutex, lock, thread};
 use extentdb_catalog::{Catalog, Table};
 
 use super::manifest::{self, Entry, manifest};
-use super::sink::Sink;
 use super::source::WatchedSource;
 use super::table::{TableExport, is_unsupported};
 use super::{ExportArgs, damaged_catalog};
@@ -32,7 +31,13 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
     let progress = context.progress("export", rows.max(0) as u64);
     context.interrupt.stop_gracefully();
     let source = WatchedSource::new(database.source(), &context.interrupt, &progress);
-    let export = TableExport { context, database: &database, source: &source, progress: &progress, format: args.format };
+    let export = TableExport {
+        context,
+        database: &database,
+        source: &source,
+        progress: &progress,
+        format: args.format,
+    };
     let files = file_names(&tables, args.format.extension());
     let work = Work { export: &export, folder, inputs: &args.files, tables: &tables, files: &files };
     let entries = work.run(context.common.jobs())?;
@@ -89,7 +94,9 @@ impl Work<'_> {
                 scope.spawn(|| {
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
-                        let (Some(table), Some(file)) = (self.tables.get(at), self.files.get(at)) else { break };
+                        let (Some(table), Some(file)) = (self.tables.get(at), self.files.get(at)) else {
+                            break;
+                        };
                         let entry = self.one(table, file);
                         let failed = entry.is_err();
                         lock(&done).push((at, entry));
@@ -112,7 +119,7 @@ impl Work<'_> {
             return Ok(Entry::NotReached { name });
         }
         let mut output = Output::open(Some(&self.folder.join(file)), self.inputs)?;
-        let report = match self.export.run(table, &mut Sink::hashing(&mut output)) {
+        let report = match self.export.run(table, &mut output, true) {
             Ok(report) => report,
             Err(error) if is_unsupported(&error) => {
                 return Ok(Entry::Skipped { name, why: crate::exit::chain(error.as_ref()) });
@@ -155,7 +162,8 @@ fn file_names(tables: &[&Table], extension: &str) -> Vec<String> {
 fn encoded(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
-        let is_illegal = c.is_control() || matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '%' | '.');
+        let is_illegal =
+            c.is_control() || matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '%' | '.');
         if !is_illegal {
             out.push(c);
             continue;

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use extentdb_catalog::Fault;
-use sha2::{Digest, Sha256};
+use super::counted::Counted;
 
 /// Gathered before it is written.
 const WRITE_BYTES: usize = 256 << 10;
@@ -51,24 +51,17 @@ impl From<io::Error> for Stop {
 
 /// Takes rows as text.
 pub(super) struct Sink<'o> {
-    out: &'o mut (dyn Write + Send),
+    out: Counted<'o>,
     text: String,
     /// Where the current row begins in `text`.
     row: usize,
     mode: Mode,
-    bytes: u64,
-    hash: Option<Sha256>,
 }
 
 impl<'o> Sink<'o> {
-    pub(super) fn new(out: &'o mut (dyn Write + Send)) -> Sink<'o> {
+    pub(super) fn new(out: Counted<'o>) -> Sink<'o> {
         let text = String::with_capacity(WRITE_BYTES + (WRITE_BYTES >> 2));
-        Sink { out, text, row: 0, mode: Mode::Hold, bytes: 0, hash: None }
-    }
-
-    /// A sink that computes the SHA-256 of all it writes.
-    pub(super) fn hashing(out: &'o mut (dyn Write + Send)) -> Sink<'o> {
-        Sink { hash: Some(Sha256::new()), ..Sink::new(out) }
+        Sink { out, text, row: 0, mode: Mode::Hold }
     }
 
     /// Where text of the current row is appended.
@@ -113,11 +106,9 @@ impl<'o> Sink<'o> {
     }
 
     /// Writes what is still held, and gives the number of bytes and their hash.
-    pub(super) fn finish(&mut self) -> io::Result<(u64, Option<String>)> {
+    pub(super) fn finish(mut self) -> io::Result<(u64, Option<String>)> {
         self.write()?;
-        self.out.flush()?;
-        let hash = self.hash.take().map(|hash| hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
-        Ok((self.bytes, hash))
+        self.out.finish()
     }
 
     fn write_when_long(&mut self) -> io::Result<()> {
@@ -125,12 +116,7 @@ impl<'o> Sink<'o> {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let bytes = self.text.as_bytes();
-        self.out.write_all(bytes)?;
-        self.bytes += bytes.len() as u64;
-        if let Some(hash) = &mut self.hash {
-            hash.update(bytes);
-        }
+        self.out.write_all(self.text.as_bytes())?;
         self.text.clear();
         // One row of megabytes is no reason to keep megabytes.
         self.text.shrink_to(2 * WRITE_BYTES);
@@ -146,7 +132,7 @@ mod tests {
     #[test]
     fn a_dropped_row_leaves_no_trace() {
         let mut out = Vec::new();
-        let mut sink = Sink::hashing(&mut out);
+        let mut sink = Sink::new(Counted::new(&mut out, true));
         for (text, whole) in [("one\n", true), ("half", false), ("two\n", true)] {
             sink.begin_row(Mode::Hold);
             sink.text().push_str(text);
@@ -163,7 +149,7 @@ mod tests {
     #[test]
     fn a_long_row_is_not_held_but_flows() {
         let mut out = Vec::new();
-        let mut sink = Sink::new(&mut out);
+        let mut sink = Sink::new(Counted::new(&mut out, false));
         let piece = "x".repeat(HELD_BYTES_MAX / 2 + 1);
         sink.begin_row(Mode::Hold);
         sink.text().push_str(&piece);

@@ -1,12 +1,15 @@
 //! The export of one table, and what there is to say about it afterwards.
 
+use std::io::{self, Write};
+
 use anyhow::Context as _;
 use extentdb_catalog::{Fault, Table};
 use extentdb_reader::{CheckedPages, Database, Row, ScanError, TableScan};
 
 use super::Format;
-use super::encode::{Encoder, why_left_out};
-use super::sink::{Mode, Sink, Stop};
+use super::encode::why_left_out;
+use super::counted::Counted;
+use super::sink::Stop;
 use super::source::WatchedSource;
 use crate::context::Context;
 use crate::exit::{Exit, chain};
@@ -46,6 +49,24 @@ pub(super) struct Report {
     pub(super) interrupted: bool,
 }
 
+/// Takes the rows of one table in one format.
+pub(super) trait RowWriter {
+    /// Writes a row, the `number`th from 1, or leaves no trace of it.
+    fn write_row(&mut self, row: &Row<'_>, number: u64) -> Result<(), Stop>;
+
+    /// Ends the output. Of a table that was not read to its end, what is there is kept.
+    fn finish(self: Box<Self>, rows: u64, is_complete: bool) -> io::Result<Written>;
+}
+
+/// What a [`RowWriter`] wrote.
+pub(super) struct Written {
+    pub(super) bytes: u64,
+    /// When it was asked for.
+    pub(super) sha256: Option<String>,
+    /// Characters replaced by U+FFFD, and values the format cannot hold.
+    pub(super) lost: u64,
+}
+
 /// Where a scan stands.
 struct Counts {
     rows: u64,
@@ -54,32 +75,35 @@ struct Counts {
 }
 
 impl TableExport<'_> {
-    /// Writes all rows of `table`.
+    /// Writes all rows of `table` to `out`, with their hash when it is wanted.
     ///
     /// # Errors
     /// The table cannot be scanned ([`ScanError`]), or the output cannot be written.
-    pub(super) fn run(&self, table: &Table, sink: &mut Sink<'_>) -> anyhow::Result<Report> {
+    pub(super) fn run(
+        &self,
+        table: &Table,
+        out: &mut (dyn Write + Send),
+        is_hashed: bool,
+    ) -> anyhow::Result<Report> {
         let catalog = self.database.catalog();
         let pages = CheckedPages::new(self.source);
         let mut scan = TableScan::new(&pages, catalog, table)?;
         let omitted = self.omitted(table, &scan);
-        let mut encoder = Encoder::new(self.format, table, scan.columns(), &self.context.interrupt);
-        encoder.write_head(sink.text());
-        let counts = self.rows(table, &mut scan, &mut encoder, sink).context("the result could not be written")?;
-        if !counts.interrupted {
-            encoder.write_foot(counts.rows, sink.text());
-        }
-        let (bytes, sha256) = sink.finish().context("the result could not be written")?;
+        let out = Counted::new(out, is_hashed);
+        let mut writer = self.format.writer(table, scan.columns(), &self.context.interrupt, out)?;
+        let failed = "the result could not be written";
+        let counts = self.rows(table, &mut scan, &mut *writer).context(failed)?;
+        let written = writer.finish(counts.rows, !counts.interrupted).context(failed)?;
         Ok(Report {
             schema: table.schema.clone(),
             table: table.name.clone(),
             rows: counts.rows,
             catalog_rows: catalog.row_count(table),
             unreadable: counts.unreadable,
-            lost: encoder.lost,
+            lost: written.lost,
             omitted,
-            bytes,
-            sha256,
+            bytes: written.bytes,
+            sha256: written.sha256,
             interrupted: counts.interrupted,
         })
     }
@@ -88,13 +112,12 @@ impl TableExport<'_> {
         &self,
         table: &Table,
         scan: &mut TableScan<'_>,
-        encoder: &mut Encoder<'_>,
-        sink: &mut Sink<'_>,
-    ) -> std::io::Result<Counts> {
+        writer: &mut dyn RowWriter,
+    ) -> io::Result<Counts> {
         let mut counts = Counts { rows: 0, unreadable: 0, interrupted: false };
         while let Some(row) = scan.next_row() {
             let result = match row {
-                Ok(row) => write_row(&row, counts.rows + 1, encoder, sink).map_err(|stop| (stop, Some(row.rid))),
+                Ok(row) => writer.write_row(&row, counts.rows + 1).map_err(|stop| (stop, Some(row.rid))),
                 Err(fault) => Err((Stop::Fault(fault), None)),
             };
             counts.interrupted = self.context.interrupt.stopped().is_some();
@@ -137,32 +160,6 @@ impl TableExport<'_> {
     }
 }
 
-/// Writes a row, or leaves no trace of it. A row that is too long to be held back is first read to its end for nothing.
-fn write_row(row: &Row<'_>, number: u64, encoder: &mut Encoder<'_>, sink: &mut Sink<'_>) -> Result<(), Stop> {
-    let lost = encoder.lost;
-    let mut result = Ok(());
-    for mode in [Mode::Hold, Mode::Discard, Mode::Flow] {
-        encoder.lost = lost;
-        sink.begin_row(mode);
-        result = encoder.write_row(row, number, sink);
-        match (mode, &result) {
-            (Mode::Hold, Err(Stop::TooLong)) => sink.drop_row(),
-            (Mode::Discard, Ok(())) => sink.end_row()?,
-            _ => break,
-        }
-    }
-    match result {
-        Ok(()) => Ok(sink.end_row()?),
-        // It could be read a moment ago, and part of it is written.
-        Err(Stop::Fault(fault)) if sink.is_flowing() => Err(Stop::Io(std::io::Error::other(fault))),
-        Err(stop) => {
-            encoder.lost = lost;
-            sink.drop_row();
-            Err(stop)
-        }
-    }
-}
-
 impl Report {
     /// `schema.table`.
     pub(super) fn name(&self) -> String {
@@ -193,15 +190,24 @@ impl Report {
             context.note(&format!("{name}: column {column} is left out ({why})"));
         }
         if self.lost > 0 {
-            context.warn(&format!("{name}: {} characters or values could not be written as they are", self.lost));
+            context.warn(&format!(
+                "{name}: {} characters or values could not be written as they are",
+                self.lost
+            ));
         }
         if self.unreadable > 0 {
-            context.warn(&format!("{name}: {} places could not be read; their rows are missing", self.unreadable));
+            context.warn(&format!(
+                "{name}: {} places could not be read; their rows are missing",
+                self.unreadable
+            ));
         }
         if self.interrupted {
             context.warn(&format!("{name}: interrupted after {} rows: incomplete", self.rows));
         } else if self.differs() {
-            context.warn(&format!("{name}: {} rows were read, the catalogue says {}", self.rows, self.catalog_rows));
+            context.warn(&format!(
+                "{name}: {} rows were read, the catalogue says {}",
+                self.rows, self.catalog_rows
+            ));
         }
     }
 }

@@ -45,7 +45,8 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
     let boot = &catalog.boot;
     if boot.database_version().is_unknown_newer() {
         let version = boot.database_version();
-        context.warn(&format!("the database is of version {version}: read by its own description, unverified"));
+        context
+            .warn(&format!("the database is of version {version}: read by its own description, unverified"));
     }
     for fault in &catalog.faults {
         context.warn(&format!("the catalogue is damaged: {}", chain(fault)));
@@ -56,7 +57,8 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
     let there = |id: FileId| opened.source().files().iter().find(|file| file.id == id);
     let listed = catalog.files.iter().filter(|file| !file.dropped);
     for file in listed.clone().filter(|file| file.file_type == ROWS && there(file.id).is_none()) {
-        context.warn(&format!("data file {} ({}, on the server {}) is not here", file.id, file.name, file.path));
+        context
+            .warn(&format!("data file {} ({}, on the server {}) is not here", file.id, file.name, file.path));
         facts.end(Exit::Incomplete);
     }
     let described = listed.map(|file| {
@@ -68,20 +70,19 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
     });
     facts.add("files", described.collect());
     let groups = catalog.filegroups.iter().filter(|space| space.kind == "FG");
-    let group = |space: &extentdb_catalog::model::DataSpace| {
-        json!({ "id": space.id, "name": space.name, "default": space.default })
-    };
+    let group = |space: &extentdb_catalog::model::DataSpace| json!({ "id": space.id, "name": space.name, "default": space.default });
     facts.add("filegroups", groups.map(group).collect());
 }
 
 fn database(catalog: &Catalog) -> Value {
     let boot = &catalog.boot;
     let status = boot.status;
-    let page_verify = match (status.has(DatabaseStatus::CHECKSUM), status.has(DatabaseStatus::TORN_PAGE_DETECTION)) {
-        (true, _) => "CHECKSUM",
-        (false, true) => "TORN_PAGE_DETECTION",
-        (false, false) => "NONE",
-    };
+    let page_verify =
+        match (status.has(DatabaseStatus::CHECKSUM), status.has(DatabaseStatus::TORN_PAGE_DETECTION)) {
+            (true, _) => "CHECKSUM",
+            (false, true) => "TORN_PAGE_DETECTION",
+            (false, false) => "NONE",
+        };
     let users = crate::names::user_tables(catalog).len();
     json!({
         "name": boot.name.to_string(),

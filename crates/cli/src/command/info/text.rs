@@ -18,7 +18,8 @@ fn section(value: &Value) -> String {
 
 fn lines(facts: &Map<String, Value>) -> String {
     let width = facts.keys().map(|key| key.chars().count()).max().unwrap_or(0);
-    let line = |(key, value): (&String, &Value)| format!("    {:width$}  {}\n", key.replace('_', " "), plain(value));
+    let line =
+        |(key, value): (&String, &Value)| format!("    {:width$}  {}\n", key.replace('_', " "), plain(value));
     facts.iter().filter(|(_, value)| !value.is_null()).map(line).collect()
 }
 

@@ -120,7 +120,8 @@ fn shown(owner: &Owner<'_>, column: &PhysicalColumn, cell: Result<Cell<'_>, Stri
             }
             Err(_) => Shown::Broken("not a row id".to_owned(), bytes.into_owned()),
         },
-        Ok(Cell::Bytes(bytes)) if column.is_uniquifier() && bytes.is_empty() => here(&Datum::Int(0)),
+        // An int of variable length is a uniquifier, in the table or in an index: 0 takes no bytes.
+        Ok(Cell::Bytes(bytes)) if bytes.is_empty() && column.ty == Some(SqlType::Int) => here(&Datum::Int(0)),
         Ok(Cell::Bytes(bytes)) => value(column.ty, &bytes),
     }
 }

@@ -71,7 +71,12 @@ impl<'c> Owner<'c> {
         }
         let missing = base.columns.iter().filter(|key| key.key_ordinal > 0);
         let mut missing = missing.filter(|key| !own.iter().any(|own| own.column_id == key.column_id));
-        self.table_column(missing.nth(place - own.len())?.column_id)
+        match missing.nth(place - own.len()) {
+            Some(key) => self.table_column(key.column_id),
+            // Behind the key of a clustered index that is not unique comes what makes it so.
+            None if !base.unique => Some("UNIQUIFIER".to_owned()),
+            None => None,
+        }
     }
 
     /// Is the column the RID in an index of a heap?

@@ -9,7 +9,7 @@ use extentdb_format::record::lob::LobRecord;
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG};
 use extentdb_format::record::{Record, RecordKind};
 
-use super::columns::{AnyRecord, ColumnShown, decode};
+use super::columns::{AnyRecord, ColumnShown, Shown, decode};
 use super::faults::PageFault;
 use super::names::Owner;
 
@@ -46,7 +46,7 @@ pub(super) fn faults(records: &[RecordShown]) -> Vec<PageFault> {
     let mut faults = Vec::new();
     for record in records {
         for column in record.columns.iter().flatten() {
-            if let super::columns::Shown::Broken(why, _) = &column.value {
+            if let Shown::Broken(why, _) = &column.value {
                 let at = column.offset.map(|offset| record.offset + offset);
                 faults.push(PageFault::of_slot(record.slot, at, format!("column {}: {why}", column.name)));
             }
@@ -97,6 +97,10 @@ fn plain(header: &PageHeader, bytes: &[u8], owner: Option<&Owner<'_>>, empty: Re
     shown.child = if level == Level::Interior { record.child() } else { None };
     if record.kind() != RecordKind::ForwardingStub {
         shown.columns = owner.map(|owner| decode(owner, AnyRecord::Plain(record), bytes, level));
+    }
+    // The first entry of an upper level stands for everything before the second: what lies in its key means nothing.
+    if shown.slot == 0 && level == Level::Interior && header.prev().is_none() {
+        shown.columns.iter_mut().flatten().for_each(|column| column.value = Shown::Null);
     }
     shown
 }

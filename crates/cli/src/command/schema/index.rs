@@ -31,12 +31,13 @@ fn of_index(catalog: &Catalog, table: &Table, index: &Index) -> Option<Statement
     let on = quoted(&table.schema, &table.name);
     let disable = index.disabled.then(|| format!("ALTER INDEX {name} ON {on} DISABLE;"));
     let partitions = index.rowsets.len();
-    let partitioned =
-        (partitions > 1).then(|| not_decoded(&format!("partition scheme of index {name} ({partitions} partitions)")));
+    let partitioned = (partitions > 1)
+        .then(|| not_decoded(&format!("partition scheme of index {name} ({partitions} partitions)")));
     let bits = unknown_bits(&format!("index {name} of {on}"), index.status & !INDEX_BITS);
     let parts: Vec<String> = [bits, partitioned, create, disable].into_iter().flatten().collect();
     let named = index.name.clone().unwrap_or_default();
-    let statement = Statement { kind: "INDEX", schema: table.schema.clone(), name: named, sql: parts.join("\n") };
+    let statement =
+        Statement { kind: "INDEX", schema: table.schema.clone(), name: named, sql: parts.join("\n") };
     (!parts.is_empty()).then_some(statement)
 }
 

@@ -41,7 +41,9 @@ fn alias(catalog: &Catalog, ty: &ScalarType) -> Statement {
     };
     let foreign = ty.ty.and_then(|ty| ty.collation()).filter(|c| *c != Collation(catalog.boot.collation_id));
     let sql = match foreign {
-        Some(collation) => format!("{}\n{sql}", not_decoded(&format!("type {name} was made under collation {collation}"))),
+        Some(collation) => {
+            format!("{}\n{sql}", not_decoded(&format!("type {name} was made under collation {collation}")))
+        }
         None => sql,
     };
     Statement { kind: "TYPE", schema, name: ty.name.clone(), sql }
@@ -73,7 +75,10 @@ fn by_text(catalog: &Catalog, object: &Object, text: Option<&str>) -> Statement 
         Some(text) => text.to_owned(),
         None => {
             let name = quoted(&schema, &object.name);
-            not_decoded(&format!("{} {name}: there is no readable text (it may be encrypted)", kind.to_lowercase()))
+            not_decoded(&format!(
+                "{} {name}: there is no readable text (it may be encrypted)",
+                kind.to_lowercase()
+            ))
         }
     };
     Statement { kind, schema, name: object.name.clone(), sql }
@@ -81,7 +86,8 @@ fn by_text(catalog: &Catalog, object: &Object, text: Option<&str>) -> Statement 
 
 /// Does an expression call a function of this database? Then it must wait until the function is there.
 pub(super) fn calls_function(catalog: &Catalog, expression: &str) -> bool {
-    let functions = catalog.modules.iter().filter(|module| matches!(module.object.kind.code(), "FN" | "IF" | "TF"));
+    let functions =
+        catalog.modules.iter().filter(|module| matches!(module.object.kind.code(), "FN" | "IF" | "TF"));
     functions.map(|module| format!("{}(", Quoted(&module.object.name))).any(|call| expression.contains(&call))
 }
 
@@ -100,7 +106,10 @@ pub(super) fn left_over(catalog: &Catalog) -> Vec<Statement> {
 
 /// Kinds that are written by themselves or as part of their table.
 fn is_covered(code: &str) -> bool {
-    matches!(code, "U" | "S" | "IT" | "V" | "P" | "FN" | "IF" | "TF" | "TR" | "R" | "D" | "C" | "F" | "PK" | "UQ")
+    matches!(
+        code,
+        "U" | "S" | "IT" | "V" | "P" | "FN" | "IF" | "TF" | "TR" | "R" | "D" | "C" | "F" | "PK" | "UQ"
+    )
 }
 
 fn kind_name(code: &str) -> &'static str {

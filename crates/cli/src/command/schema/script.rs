@@ -42,7 +42,8 @@ impl Script {
         }
         statements.extend(tables.iter().flat_map(|table| constraint::foreign_keys(catalog, table)));
         let checks = tables.iter().flat_map(|table| constraint::checks(catalog, table));
-        let (late, early): (Vec<_>, Vec<_>) = checks.partition(|check| object::calls_function(catalog, &check.sql));
+        let (late, early): (Vec<_>, Vec<_>) =
+            checks.partition(|check| object::calls_function(catalog, &check.sql));
         statements.extend(early);
         statements.extend(object::modules(catalog, |_| true));
         statements.extend(late);

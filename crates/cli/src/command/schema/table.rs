@@ -14,7 +14,8 @@ const COLUMN_BITS: u32 = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x20 | 0x100_0000 | 0x20
 
 /// The table with its columns, defaults and keys.
 pub(super) fn create(catalog: &Catalog, table: &Table) -> Statement {
-    let mut lines: Vec<String> = table.columns.iter().map(|column| column_line(catalog, table, column)).collect();
+    let mut lines: Vec<String> =
+        table.columns.iter().map(|column| column_line(catalog, table, column)).collect();
     let keys = table.indexes.iter().filter(|index| index.primary_key || index.unique_constraint);
     lines.extend(keys.map(|index| key(catalog, table, index)));
     let name = quoted(&table.schema, &table.name);
@@ -73,7 +74,11 @@ fn column_line(catalog: &Catalog, table: &Table, column: &Column) -> String {
     line += if column.row_guid { " ROWGUIDCOL" } else { "" };
     if let Some(default) = default_of(catalog, table, column) {
         let name = Quoted(&default.object.name);
-        line += &default.definition.as_ref().map(|text| format!(" CONSTRAINT {name} DEFAULT {text}")).unwrap_or_default();
+        line += &default
+            .definition
+            .as_ref()
+            .map(|text| format!(" CONSTRAINT {name} DEFAULT {text}"))
+            .unwrap_or_default();
     }
     line
 }
@@ -138,7 +143,9 @@ fn key(catalog: &Catalog, table: &Table, index: &Index) -> String {
 
 fn heap_options(catalog: &Catalog, base: &Index) -> String {
     match catalog.rowsets_of(base).next().map(|rowset| rowset.compression) {
-        Some(level @ (Compression::Row | Compression::Page)) => format!(" WITH (DATA_COMPRESSION = {})", level.name()),
+        Some(level @ (Compression::Row | Compression::Page)) => {
+            format!(" WITH (DATA_COMPRESSION = {})", level.name())
+        }
         _ => String::new(),
     }
 }
@@ -160,7 +167,10 @@ pub(super) fn bindings(catalog: &Catalog, table: &Table) -> Vec<Statement> {
         Some(Statement { kind: "BINDING", schema: table.schema.clone(), name: table.name.clone(), sql })
     };
     let of_column = |column: &Column| {
-        [bound(column.default_object, "sp_bindefault", column), bound(column.rule_object, "sp_bindrule", column)]
+        [
+            bound(column.default_object, "sp_bindefault", column),
+            bound(column.rule_object, "sp_bindrule", column),
+        ]
     };
     table.columns.iter().flat_map(of_column).flatten().collect()
 }

@@ -129,7 +129,8 @@ impl Configuration {
                 at += file.write(to.get_mut(at..).unwrap_or_default())?;
             }
         }
-        let grouped = |file: &FileInfo| self.filegroups.iter().any(|group| group.fields.id == file.fields.filegroup);
+        let grouped =
+            |file: &FileInfo| self.filegroups.iter().any(|group| group.fields.id == file.fields.filegroup);
         for file in self.files.iter().filter(|file| !grouped(file)) {
             at += file.write(to.get_mut(at..).unwrap_or_default())?;
         }

@@ -56,7 +56,8 @@ fn find_steps(data: &[u8], start: usize, end: usize, heads: &mut [usize]) -> Vec
     let mut steps = Vec::new();
     let mut at = start;
     while at < end {
-        let earlier = hash(data, at).and_then(|key| heads.get_mut(key)).map(|head| std::mem::replace(head, at));
+        let earlier =
+            hash(data, at).and_then(|key| heads.get_mut(key)).map(|head| std::mem::replace(head, at));
         let length = earlier
             .filter(|earlier| *earlier < at && at - earlier <= DISTANCE_MAX)
             .map_or(0, |earlier| common_bytes(data, earlier, at, end));

@@ -53,9 +53,10 @@ impl CodeTable {
 
     fn lay_out_ranges(&mut self, packed: &[u8; TABLE_BYTES]) -> Result<(), u32> {
         let mut counts = [0u32; 16];
-        for byte in packed {
-            counts[usize_of(byte & 15)] += 1;
-            counts[usize_of(byte >> 4)] += 1;
+        for length in packed.iter().flat_map(|byte| [byte & 15, byte >> 4]) {
+            if let Some(count) = counts.get_mut(usize::from(length)) {
+                *count += 1;
+            }
         }
         let (mut code, mut symbols_at) = (0, 0);
         for (length, (range, count)) in (0u32..).zip(self.ranges.iter_mut().zip(counts)).skip(1) {
@@ -71,7 +72,7 @@ impl CodeTable {
         let mut next = self.ranges.map(|range| range.symbols_at);
         let mut place = |length: u8, symbol: u16| {
             if length > 0
-                && let Some(next) = next.get_mut(usize_of(length))
+                && let Some(next) = next.get_mut(usize::from(length))
                 && let Some(to) = self.by_code.get_mut(*next as usize)
             {
                 *to = symbol;
@@ -121,8 +122,4 @@ impl CodeTable {
         // The code space is full, so every code is found.
         found.unwrap_or((0, CODE_BITS))
     }
-}
-
-fn usize_of(nibble: u8) -> usize {
-    usize::from(nibble)
 }

@@ -9,28 +9,17 @@ use extentdb_format::PageBytes;
 use extentdb_format::mtf::config::FileKind;
 use extentdb_format::mtf::container::{self, ContainerVersion, IndexEntry, RecordHeader};
 use extentdb_format::mtf::section::ConfigurationSection;
-use extentdb_format::mtf::stream::{self, APAD_ATTRIBUTE, ENCRYPTED, STREAM_HEADER_BYTES, VARIABLE, VARIABLE_END};
+use extentdb_format::mtf::stream::{
+    self, APAD_ATTRIBUTE, ENCRYPTED, STREAM_HEADER_BYTES, VARIABLE, VARIABLE_END,
+};
 use extentdb_format::mtf::xpress::encode::encode;
 use extentdb_format::mtf::{
-    BackupKind, BlockKind, Configuration, DataSection, EndOfSet, FileInfo, Filemark, FilegroupInfo, LogSection, MtfDate,
-    Raid, SetInfo, SetMap, SetMapEntry, SetMapVolume, StartOfSet, StreamHeader, StreamKind, Tape, VlfDescription, Volume,
-    layout::DiskGuid, media::AFTER_SEEK_INDEX,
+    BackupKind, BlockKind, Configuration, DataSection, EndOfSet, FileInfo, FilegroupInfo, Filemark,
+    LogSection, MtfDate, Raid, SetInfo, SetMap, SetMapEntry, StartOfSet, StreamHeader, StreamKind, Tape,
+    VlfDescription, Volume, layout::DiskGuid, media::AFTER_SEEK_INDEX,
 };
 use extentdb_format::page::{PageHeader, checksum};
 use extentdb_types::Guid;
-use zerocopy_free::entry;
-
-mod zerocopy_free {
-    use super::*;
-
-    /// A set map entry with nothing but what SetMap::parse can read back.
-    pub(super) fn entry() -> SetMapEntry {
-        let mut data = vec![0; 8 + 92];
-        data[4] = 1;
-        data[8] = 92;
-        SetMap::parse(&data).0.sets.remove(0)
-    }
-}
 
 /// What a log section carries.
 #[derive(Clone)]
@@ -109,12 +98,12 @@ impl MediaSpec {
 
 pub(super) const WRITTEN: MtfDate = MtfDate::new(2020, 2, 29, 12, 34, 56);
 
-/// A page that names itself, with bytes that follow from `seed`, sealed by a checksum.
+/// A page that names itself, with some bytes that follow from `seed`, sealed by a checksum.
 pub(super) fn page(id: PageId, seed: u64) -> Box<PageBytes> {
     let mut page = Box::new([0; PAGE_BYTES]);
     let mut rng = SplitMix64::new(seed ^ u64::from(id.page) << 20);
-    for byte in page[96..].iter_mut() {
-        *byte = (rng.next_u64() & rng.next_u64() & 0x3F) as u8;
+    for byte in &mut page[96..160] {
+        *byte = rng.next_u64() as u8;
     }
     let header = PageHeader::of_mut(&mut page);
     header.header_version = 1;
@@ -199,7 +188,12 @@ impl<'a> Builder<'a> {
         if kind == BlockKind::Sset {
             (self.set_at, self.control) = (self.stream, 0);
         }
-        let number = if is_numbered { self.control += 1; self.control } else { 0 };
+        let number = if is_numbered {
+            self.control += 1;
+            self.control
+        } else {
+            0
+        };
         (if is_numbered { (self.stream - self.set_at) / 1024 } else { 0 }, number)
     }
 
@@ -410,8 +404,7 @@ impl<'a> Builder<'a> {
         let bytes = after.next_multiple_of(block as u64) - after;
         self.stream_of(StreamHeader::new(StreamKind::Otcp, 0, bytes), &vec![0; bytes as usize]);
         let mut map = SetMap { family_id: 0x1234_5678, ..SetMap::default() };
-        map.sets.push(SetMapEntry { name: set.name.clone(), ..entry() });
-        map.sets[0].volumes = Vec::<SetMapVolume>::new();
+        map.sets.push(set_map_entry(&set.name));
         let mut data = vec![0xEE; 4096];
         let len = map.write(&mut data).unwrap();
         self.stream_of(StreamHeader::new(StreamKind::Tsmp, 0, len as u64), &data[..len]);
@@ -420,6 +413,16 @@ impl<'a> Builder<'a> {
         self.block(|to| second.write(to).unwrap());
         self.pad(block);
     }
+}
+
+/// An entry of the set map: one of zeros, as the parser reads it, with a name.
+fn set_map_entry(name: &str) -> SetMapEntry {
+    let mut data = vec![0; 8 + 92];
+    (data[4], data[8]) = (1, 92);
+    let mut entry = SetMap::parse(&data).0.sets.remove(0);
+    entry.fields.string_type = 2;
+    entry.name = name.to_owned();
+    entry
 }
 
 /// The configuration of a set as MSCI or MSLS hold it.
@@ -432,10 +435,17 @@ fn configuration(set: &SetSpec, kind: BlockKind) -> Configuration {
     if kind == BlockKind::Msls {
         info.fields.finished = MtfDate::new(2020, 2, 29, 12, 35, 0);
     }
-    let mut config = Configuration { set: Some(info), filegroups: vec![FilegroupInfo::new(1, "PRIMARY")], files: vec![] };
+    let mut config =
+        Configuration { set: Some(info), filegroups: vec![FilegroupInfo::new(1, "PRIMARY")], files: vec![] };
     for (id, extents) in &set.files {
         let size = u64::from(*extents) * EXTENT_BYTES as u64;
-        let mut file = FileInfo::new(u32::from(*id), FileKind::Data, size, &format!("data{id}"), &format!("D:\\data{id}.mdf"));
+        let mut file = FileInfo::new(
+            u32::from(*id),
+            FileKind::Data,
+            size,
+            &format!("data{id}"),
+            &format!("D:\\data{id}.mdf"),
+        );
         // At its end a backup names itself as the base of the next differential one.
         let base = if kind == BlockKind::Msls { Some(set.guid) } else { set.base };
         file.fields.differential_base = DiskGuid(base.unwrap_or_default());

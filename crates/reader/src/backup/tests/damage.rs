@@ -1,13 +1,16 @@
 //! Damaged and truncated backups: what is there is read, what is missing is named, nothing panics or hangs.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::builder::{LogSpec, MediaSpec, SetSpec, formatted};
 use super::sets::log;
 use super::*;
-use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
 use extentdb_format::mtf::container::{ContainerVersion, FIRST_RECORD_AT, RecordHeader, RecordKind};
+
+/// What may never be exceeded, however damaged a file is.
+const TIME_MAX: Duration = Duration::from_secs(10);
 
 /// A set with log whose extents 0 to 5 are known, on one file.
 fn media_spec() -> MediaSpec {
@@ -30,7 +33,7 @@ fn assert_extents_are_true(set: &BackupSet) -> usize {
 
 /// Opens whatever can be opened and reads everything; the result only has to come in time.
 fn read_everything(files: Vec<Vec<u8>>) -> Result<(), Error> {
-    let started = Instant::now();
+    let clock = SystemClock::new();
     let media = media(files)?;
     let _ = (media.family(), media.sets().len(), texts(media.findings()));
     let options = SetOptions { allow_missing_stripes: true, any_kind: true, jobs: 1 };
@@ -46,7 +49,7 @@ fn read_everything(files: Vec<Vec<u8>>) -> Result<(), Error> {
             let _ = set.read_log(part, part.carried.start, &mut buf);
         }
     }
-    assert!(started.elapsed() < Duration::from_secs(10), "took {:?}", started.elapsed());
+    assert!(clock.monotonic() < TIME_MAX, "took {:?}", clock.monotonic());
     Ok(())
 }
 
@@ -54,7 +57,7 @@ fn read_everything(files: Vec<Vec<u8>>) -> Result<(), Error> {
 fn a_backup_cut_off_anywhere_is_read_as_far_as_it_goes() {
     for (media_spec, whole) in [(media_spec(), 6), (media_spec().packed(), 6)] {
         let file = media_spec.build();
-        let step = if media_spec.packed.is_some() { 61 } else { 1021 };
+        let step = if media_spec.packed.is_some() { 7 } else { 1021 };
         let (mut opened, mut best) = (0, 0);
         for len in (0..file.len()).step_by(step).chain([file.len() - 1]) {
             let Ok(media) = media(vec![file[..len].to_vec()]) else { continue };
@@ -76,12 +79,18 @@ fn the_part_that_is_cut_off_is_named() {
         let places = file.windows(4).enumerate().filter(|(_, bytes)| *bytes == tag).map(|(at, _)| at);
         places.clone().nth(nth).unwrap_or_else(|| panic!("{nth} of {}", places.count()))
     };
-    let after = |parts: &[&str]| parts.iter().map(|part| format!("backup set 1: {part} is missing")).collect::<Vec<_>>();
+    let after = |parts: &[&str]| {
+        parts.iter().map(|part| format!("backup set 1: {part} is missing")).collect::<Vec<_>>()
+    };
     let last_config = "the final configuration (MSLS)";
-    let (map, end, mark) = ("the set map (ESET)", "the end of the set (ESET)", "the filemark at the end (SFMB)");
+    let (map, end, mark) =
+        ("the set map (ESET)", "the end of the set (ESET)", "the filemark at the end (SFMB)");
     let pages_cut = vec!["the file ends inside MQDA: 327682 bytes are missing".to_owned()];
     for (cut, expected) in [
-        (find(b"MQDA", 0) + 24 + EXTENT_BYTES - 2, [pages_cut, after(&[last_config, map, end, mark])].concat()),
+        (
+            find(b"MQDA", 0) + 24 + EXTENT_BYTES - 2,
+            [pages_cut, after(&[last_config, map, end, mark])].concat(),
+        ),
         (find(b"MSLS", 0), after(&[last_config, map, end, mark])),
         (find(b"SFMB", 1), after(&[map, end, mark])),
         (find(b"ESET", 1), after(&[end, mark])),
@@ -152,7 +161,10 @@ fn a_damaged_record_header_costs_one_extent() {
         assert!(read(&set, extent(1, 3)).is_err());
         let expected = format!("the record is taken as {EXTENT_BYTES} bytes of output");
         let texts = texts(set.findings());
-        assert!(at == 24 || texts.iter().any(|text| text.contains(&expected)), "byte {at} = {value:02X}: {texts:?}");
+        assert!(
+            at == 24 || texts.iter().any(|text| text.contains(&expected)),
+            "byte {at} = {value:02X}: {texts:?}"
+        );
     }
 }
 
@@ -184,7 +196,11 @@ fn damaged_blocks_and_streams_are_named_and_passed() {
         file[find(tag)] = b'?';
         let set = only_set(file).unwrap();
         assert_eq!(assert_extents_are_true(&set), 6);
-        assert!(texts(set.findings()).iter().any(|text| text.contains("bytes that are no block were passed over")));
+        assert!(
+            texts(set.findings())
+                .iter()
+                .any(|text| text.contains("bytes that are no block were passed over"))
+        );
     }
 }
 
@@ -233,18 +249,19 @@ fn a_hole_of_two_terabytes_is_skipped() {
     let at = front.windows(4).position(|bytes| bytes == b"MQDA").unwrap();
     StreamHeader::new(StreamKind::Mqda, 2, (2 << 40) + 2).write(&mut front[at..]).unwrap();
     front.truncate(at + 24 + 3 * EXTENT_BYTES);
-    let started = Instant::now();
+    let clock = SystemClock::new();
     let media = BackupMedia::open(vec![Arc::new(Sparse { front, len: 2 << 40 })]).unwrap();
     let set = media.open_set(None, &SetOptions::default()).unwrap();
     assert_eq!(indexes(&set, 1), [0, 1, 2]);
-    assert!(started.elapsed() < Duration::from_secs(10), "took {:?}", started.elapsed());
-    println!("2 TB of hole in {:?}", started.elapsed());
+    assert!(clock.monotonic() < TIME_MAX, "took {:?}", clock.monotonic());
+    println!("2 TB of hole in {:?}", clock.monotonic());
 }
 
 /// Flips bits, overwrites, cuts, doubles or removes a piece; mostly near the front of something.
 fn mutate(file: &mut Vec<u8>, rng: &mut SplitMix64) {
     let tags: [&[u8]; 12] = [
-        b"TAPE", b"RAID", b"SSET", b"MSCI", b"MQCI", b"SFIN", b"SCIN", b"MSDA", b"MQDA", b"MSTL", b"MQTL", b"ESET",
+        b"TAPE", b"RAID", b"SSET", b"MSCI", b"MQCI", b"SFIN", b"SCIN", b"MSDA", b"MQDA", b"MSTL", b"MQTL",
+        b"ESET",
     ];
     let anywhere = rng.below(file.len() as u64) as usize;
     let at = match rng.below(4) {
@@ -252,7 +269,11 @@ fn mutate(file: &mut Vec<u8>, rng: &mut SplitMix64) {
         1 => FIRST_RECORD_AT as usize + rng.below(64) as usize,
         _ => {
             let tag = tags[rng.below(tags.len() as u64) as usize];
-            let near = file.iter().enumerate().skip(rng.below(2) as usize * anywhere / 2).position(|(at, _)| file[at..].starts_with(tag));
+            let near = file
+                .iter()
+                .enumerate()
+                .skip(rng.below(2) as usize * anywhere / 2)
+                .position(|(at, _)| file[at..].starts_with(tag));
             near.unwrap_or(anywhere) + rng.below(200) as usize
         }
     };
@@ -307,7 +328,9 @@ fn mutations_of_built_media_end_in_time() {
 
 #[test]
 fn mutations_of_samples_end_in_time() {
-    for (name, rounds) in [("northwind-stripe-2-of-2.bak", 150), ("northwind-2014.bak", 150), ("tsql2012-compressed.bak", 200)] {
+    for (name, rounds) in
+        [("northwind-stripe-2-of-2.bak", 150), ("northwind-2014.bak", 150), ("tsql2012-compressed.bak", 200)]
+    {
         let Some(bytes) = super::samples::sample(name) else { return };
         hammer(&[bytes], rounds, u64::from(rounds));
     }

@@ -12,7 +12,6 @@ pub(super) fn sample(name: &str) -> Option<Vec<u8>> {
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples")),
         PathBuf::from,
     );
-    #[expect(clippy::disallowed_methods, reason = "a test reads its samples")]
     let bytes = std::fs::read(folder.join(name)).ok();
     if bytes.is_none() {
         eprintln!("SKIPPED: no samples: {name} not found in {}", folder.display());
@@ -98,7 +97,8 @@ fn header_values_are_those_of_the_server() {
     assert_eq!(header.backup_finish_date, Some(header.backup_start_date));
     assert!(!header.is_compressed && !header.is_copy_only);
     let files = media.files(1);
-    let listed: Vec<_> = files.iter().map(|file| (file.id.0, &*file.logical_name, file.size, &*file.filegroup_name)).collect();
+    let listed: Vec<_> =
+        files.iter().map(|file| (file.id.0, &*file.logical_name, file.size, &*file.filegroup_name)).collect();
     assert_eq!(listed, [(1, "pubs", 4_259_840, "PRIMARY"), (2, "pubs_log", 1_064_960, "")]);
     assert!(files[0].physical_name.ends_with("\\DATA\\pubs.mdf"));
     assert_eq!(files[0].backup_pages, 392);

@@ -80,7 +80,8 @@ fn appended_sets_are_listed_and_each_is_read() {
 fn several_files_lie_in_one_backup() {
     let mut spec = small(1);
     spec.files = vec![(1, 10), (3, 20), (4, 20)];
-    let of = |file, indexes: &[u32]| indexes.iter().map(|index| formatted(file, *index, 1)).collect::<Vec<_>>();
+    let of =
+        |file, indexes: &[u32]| indexes.iter().map(|index| formatted(file, *index, 1)).collect::<Vec<_>>();
     // One section per file, and one with two files in two runs.
     spec.sections = vec![
         vec![of(1, &[0, 1, 4])],
@@ -90,7 +91,10 @@ fn several_files_lie_in_one_backup() {
     for bytes in shapes(&MediaSpec::of(vec![spec])) {
         let set = only_set(bytes).unwrap();
         assert!(set.findings().is_empty());
-        assert_eq!((indexes(&set, 1), indexes(&set, 3), indexes(&set, 4)), (vec![0, 1, 4], vec![0, 9, 12], vec![0, 2, 19]));
+        assert_eq!(
+            (indexes(&set, 1), indexes(&set, 3), indexes(&set, 4)),
+            (vec![0, 1, 4], vec![0, 9, 12], vec![0, 2, 19])
+        );
         assert!(read(&set, extent(4, 19)).unwrap() == formatted(4, 19, 1));
         assert!(read(&set, extent(3, 12)).unwrap() == formatted(3, 12, 1));
         let files: Vec<_> = set.files().iter().map(|file| (file.id.0, file.pages())).collect();
@@ -139,9 +143,12 @@ fn log_of_several_vlfs_is_found_at_its_offsets() {
         assert!(unused.carried.is_empty() && unused.is_complete());
         assert_eq!(first.vlf.sequence.get(), 41);
         // Across the borders of the 64 KB pieces, and up to the end.
-        for (part, at, wanted, there) in
-            [(first, 0x64000, 10, 10), (first, 0x73FF0, 0x20, 0x20), (first, 0xC1F00, 0x200, 0x100), (second, 0x5000, 0x1000, 0x400)]
-        {
+        for (part, at, wanted, there) in [
+            (first, 0x64000, 10, 10),
+            (first, 0x73FF0, 0x20, 0x20),
+            (first, 0xC1F00, 0x200, 0x100),
+            (second, 0x5000, 0x1000, 0x400),
+        ] {
             let mut buf = vec![0xEE; wanted];
             assert_eq!(set.read_log(part, at, &mut buf).unwrap(), there);
             assert!(buf[..there] == log_bytes(at, there as u64));
@@ -153,11 +160,26 @@ fn log_of_several_vlfs_is_found_at_its_offsets() {
 #[test]
 fn other_kinds_are_named_with_what_they_need() {
     let cases = [
-        (BackupKind::Log, "backup set 1 is a transaction log backup of Test: it holds log only, and needs the full backup and all log backups up to LSN 00000028:00000010:0001"),
-        (BackupKind::Differential, "backup set 1 is a database differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)"),
-        (BackupKind::DifferentialFile, "backup set 1 is a file differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)"),
-        (BackupKind::DifferentialPartial, "backup set 1 is a partial differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)"),
-        (BackupKind::Other(b'Z'), "backup set 1 is a type 'Z' backup of Test: only full backups can be read as a database"),
+        (
+            BackupKind::Log,
+            "backup set 1 is a transaction log backup of Test: it holds log only, and needs the full backup and all log backups up to LSN 00000028:00000010:0001",
+        ),
+        (
+            BackupKind::Differential,
+            "backup set 1 is a database differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
+        ),
+        (
+            BackupKind::DifferentialFile,
+            "backup set 1 is a file differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
+        ),
+        (
+            BackupKind::DifferentialPartial,
+            "backup set 1 is a partial differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
+        ),
+        (
+            BackupKind::Other(b'Z'),
+            "backup set 1 is a type 'Z' backup of Test: only full backups can be read as a database",
+        ),
     ];
     for (kind, message) in cases {
         let mut spec = small(1);
@@ -194,7 +216,10 @@ fn copy_only_and_flags_are_shown() {
     let set = only_set(MediaSpec::of(vec![spec]).build()).unwrap();
     assert!(set.header().is_copy_only);
     assert!(set.header().flags.has(extentdb_format::mtf::SetFlags::CHECKSUMS));
-    assert_eq!(set.header().backup_finish_date.map(|date| date.to_string()).as_deref(), Some("2020-02-29T12:35:00"));
+    assert_eq!(
+        set.header().backup_finish_date.map(|date| date.to_string()).as_deref(),
+        Some("2020-02-29T12:35:00")
+    );
 }
 
 #[test]
@@ -255,8 +280,12 @@ fn other_algorithms_are_not_called_damage() {
         packed
     });
     let error = media(vec![zstandard]).map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "a.bak: the records (first at 480) are Zstandard data; only MS_XPRESS can be read");
-    let scrambled = repack(&file, |payload| payload.iter().map(|byte| byte.wrapping_mul(167) ^ 0x5A).collect());
+    assert_eq!(
+        error.to_string(),
+        "a.bak: the records (first at 480) are Zstandard data; only MS_XPRESS can be read"
+    );
+    let scrambled =
+        repack(&file, |payload| payload.iter().map(|byte| byte.wrapping_mul(167) ^ 0x5A).collect());
     let error = media(vec![scrambled]).map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -268,8 +297,14 @@ fn other_algorithms_are_not_called_damage() {
 fn what_is_no_backup_is_told_apart() {
     let cases: [(Vec<u8>, &str); 5] = [
         (vec![], "a.bak: not a backup: it starts with []"),
-        (b"Hello, this is a text.".to_vec(), "a.bak: not a backup: it starts with [48, 65, 6C, 6C, 6F, 2C, 20, 74, 68, 69, 73, 20, 69, 73, 20, 61]"),
-        (b"MSSQLBAK\x07\0\0\0\0\0\0\0".to_vec(), "a.bak: compressed backup of container version 7; 1 and 2 can be read"),
+        (
+            b"Hello, this is a text.".to_vec(),
+            "a.bak: not a backup: it starts with [48, 65, 6C, 6C, 6F, 2C, 20, 74, 68, 69, 73, 20, 69, 73, 20, 61]",
+        ),
+        (
+            b"MSSQLBAK\x07\0\0\0\0\0\0\0".to_vec(),
+            "a.bak: compressed backup of container version 7; 1 and 2 can be read",
+        ),
         (b"MSSQLBAK\x02\0\0\0\0\0\0\0".to_vec(), "a.bak: a media header without a backup set"),
         (b"MSSQLBAK\x01\0\0\0\0\0\0\0".to_vec(), "a.bak: compressed backup without a first record"),
     ];

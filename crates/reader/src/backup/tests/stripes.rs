@@ -18,7 +18,8 @@ fn two_stripes(number: u8) -> [MediaSpec; 2] {
 #[test]
 fn stripes_come_in_any_order() {
     let [first, second] = two_stripes(1);
-    for (files, packed) in [([&first, &second], false), ([&second, &first], false), ([&second, &first], true)] {
+    for (files, packed) in [([&first, &second], false), ([&second, &first], false), ([&second, &first], true)]
+    {
         let files = files.map(|spec| if packed { spec.clone().packed().build() } else { spec.build() });
         let media = media(files.to_vec()).unwrap();
         assert_eq!((media.family().given, media.family().missing), (vec![1, 2], vec![]));
@@ -44,9 +45,13 @@ fn each_missing_stripe_is_named() {
         let error = media.open_set(None, &SetOptions::default()).map(|_| ()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("the backup is striped over 2 files: family {missing} of media set 01010101-0101-0101-0101-010101010101 is missing")
+            format!(
+                "the backup is striped over 2 files: family {missing} of media set 01010101-0101-0101-0101-010101010101 is missing"
+            )
         );
-        let set = media.open_set(None, &SetOptions { allow_missing_stripes: true, ..SetOptions::default() }).unwrap();
+        let set = media
+            .open_set(None, &SetOptions { allow_missing_stripes: true, ..SetOptions::default() })
+            .unwrap();
         assert_eq!(indexes(&set, 1).len(), 6);
     }
     let wide = MediaSpec { family: 3, families: 5, ..first };

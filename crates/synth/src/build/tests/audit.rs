@@ -1,11 +1,13 @@
 //! A slow and simple check of a whole database: every page has one owner, every tree is one, every index says what its
 //! table says, and every number of the catalogue is right.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::{AllocUnitId, FileId, ObjectId, PageId, Rid};
 use extentdb_catalog::PageGetter;
+use extentdb_catalog::access::{LeafKind, LeafPages, LobReader};
 use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, Index, IndexKind, Rowset, Table};
 use extentdb_format::PageBuf;
@@ -13,7 +15,10 @@ use extentdb_format::allocation::bitmap::{AllocationBitmap, MapKind, MapView, fi
 use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::{Fullness, PfsByte, PfsView};
 use extentdb_format::page::{PageRef, PageType};
+use extentdb_format::record::lob::{LobPointer, LobRecord};
 use extentdb_format::record::{Record, RecordKind};
+
+use extentdb_types::SqlType;
 
 use crate::build::order::sort_key;
 use crate::build::values;
@@ -41,7 +46,7 @@ struct Audit<'a> {
 }
 
 /// A row or entry by its values: NULL is `None`.
-type Values = Vec<Option<Vec<u8>>>;
+pub(super) type Values = Vec<Option<Vec<u8>>>;
 
 pub(super) fn audit(image: &Image) -> Audited {
     let catalog = Catalog::load(image).unwrap();
@@ -294,6 +299,9 @@ impl Audit<'_> {
         if header.kind().holds_records() {
             account(&page, id);
         }
+        if header.kind() == PageType::TextMix {
+            assert_eq!(state.fullness(), Some(Fullness::of_free_bytes(header.free_bytes.get())), "{id}");
+        }
     }
 
     fn interval(&self, first: PageId, pages: u32) {
@@ -321,7 +329,9 @@ impl Audit<'_> {
             let has_free = states.iter().any(|state| !state.is_allocated());
             let is_owned = self.extents.contains_key(&page);
             match (gam.get(extent), sgam.get(extent)) {
-                (true, false) => assert!(!is_owned && !diff.get(extent) || page.page % 8088 == 0, "{page}"),
+                (true, false) => {
+                    assert!(!is_owned && !diff.get(extent) || page.page.is_multiple_of(8088), "{page}")
+                }
                 (false, true) => assert!(!is_owned && !is_fixed && has_free, "{page}"),
                 (false, false) => {
                     assert!(is_owned ^ is_fixed ^ (is_mixed && !has_free), "{page} {is_owned} {is_fixed}");
@@ -340,6 +350,12 @@ fn account(page: &PageBuf, id: PageId) {
     let is_data = header.kind() == PageType::Data;
     let mut spans: Vec<(usize, usize)> = Vec::new();
     for (slot, bytes) in view.records() {
+        if header.kind() == PageType::TextMix {
+            let record = LobRecord::parse(bytes);
+            assert_eq!(record.fault(), None, "{id} slot {slot}");
+            spans.push((usize::from(view.slot_offset(slot).unwrap()), record.len()));
+            continue;
+        }
         let record = if is_data {
             Record::parse_data(bytes)
         } else {
@@ -380,32 +396,49 @@ fn values_of(record: &Record<'_>, rowset: &Rowset, level: Level) -> Values {
         Cell::Null => None,
         Cell::Bit(value) => Some(vec![u8::from(value)]),
         Cell::Bytes(bytes) => Some(bytes.into_owned()),
+        // Where the value lies is compared elsewhere; here, that there is one.
+        Cell::Complex(bytes) => Some(bytes.into_owned()),
         Cell::Missing if level == Level::Interior => None,
         other => panic!("{other:?} of {column:?}"),
     };
     rowset.layout.columns.iter().map(value).collect()
 }
 
+/// Keys ascend, column by column; text as its collation compares it, which is asked and not its sort key.
 fn check_order(rowset: &Rowset, rows: &[(Rid, Values)]) {
     let key = rowset.layout.key();
-    let key_of = |values: &Values| {
-        let mut out = Vec::new();
-        for column in &key {
-            let cell = match &values[column.ordinal as usize - 1] {
-                None => values::Cell::Null,
-                // The uniquifier of the first row of a key is stored as nothing.
-                Some(bytes) if bytes.is_empty() && column.ty == Some(extentdb_types::SqlType::Int) => {
-                    values::Cell::Bytes(&[0; 4])
-                }
-                Some(bytes) => values::Cell::Bytes(bytes),
-            };
-            sort_key(&column.ty.unwrap(), cell, column.is_descending(), &mut out);
-        }
-        out
-    };
     for pair in rows.windows(2) {
-        assert!(key_of(&pair[0].1) < key_of(&pair[1].1), "{} {}", pair[0].0, pair[1].0);
+        let order = key.iter().map(|column| {
+            let at = column.ordinal as usize - 1;
+            let order = compare(column, pair[0].1[at].as_deref(), pair[1].1[at].as_deref());
+            if column.is_descending() { order.reverse() } else { order }
+        });
+        let order = order.fold(Ordering::Equal, Ordering::then);
+        assert_eq!(order, Ordering::Less, "{} {}", pair[0].0, pair[1].0);
     }
+}
+
+fn compare(column: &PhysicalColumn, a: Option<&[u8]>, b: Option<&[u8]>) -> Ordering {
+    let (Some(a), Some(b)) = (a, b) else { return a.is_some().cmp(&b.is_some()) };
+    let ty = column.ty.unwrap();
+    let decided = match ty {
+        SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => {
+            collation.compare_char(a, b).ordering()
+        }
+        SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. } => {
+            collation.compare_nchar(a, b).ordering()
+        }
+        SqlType::Int if a.is_empty() || b.is_empty() => Some(a.len().cmp(&b.len())),
+        _ => None,
+    };
+    decided.unwrap_or_else(|| {
+        let key_of = |bytes| {
+            let mut out = Vec::new();
+            sort_key(&ty, values::Cell::Bytes(bytes), false, &mut out);
+            out
+        };
+        key_of(a).cmp(&key_of(b))
+    })
 }
 
 /// An index holds for every row its own columns and what leads to the row, and nothing else.
@@ -442,4 +475,35 @@ fn compare_with_table(
     expected.sort_unstable();
     found.sort_unstable();
     assert!(expected == found, "{} index {}", table.full_name(), index.id);
+}
+
+/// The rows of a clustered user table in key order, by column id, with off-row values in place.
+pub(super) fn table_values(image: &Image, name: &str) -> Vec<Values> {
+    let catalog = Catalog::load(image).unwrap();
+    let table = catalog.user_tables().into_iter().find(|table| table.name == name).unwrap();
+    let rowset = catalog.rowsets_of(table.base().unwrap()).next().unwrap();
+    let unit = rowset.unit(AllocUnitKind::InRow).unwrap();
+    let mut out = Vec::new();
+    for leaf in LeafPages::new(image, unit.id, unit.root, LeafKind::Clustered) {
+        let (id, page) = leaf.unwrap();
+        for (slot, bytes) in PageRef::new(&page).records() {
+            let record = Record::parse_data(bytes);
+            let value = |column_id: i32| {
+                let column = rowset.layout.column(column_id).unwrap();
+                match cell(&record, column, Level::Leaf).unwrap() {
+                    Cell::Bit(value) => Some(vec![u8::from(value)]),
+                    Cell::Bytes(bytes) => Some(bytes.into_owned()),
+                    Cell::Complex(bytes) => {
+                        let pointer = LobPointer::parse(&bytes, false);
+                        let reader = LobReader::new(image, Rid::new(id, slot), &pointer).unwrap();
+                        Some(reader.read_to_vec(1 << 20).unwrap())
+                    }
+                    Cell::Null => None,
+                    Cell::Missing => panic!("column {column_id} is missing"),
+                }
+            };
+            out.push((1..=table.columns.len() as i32).map(value).collect());
+        }
+    }
+    out
 }

@@ -1,0 +1,69 @@
+//! Rows as text: what the encoder makes of a row goes through the sink, whole or not at all.
+
+use std::io;
+
+use extentdb_catalog::{Column, Table};
+use extentdb_reader::Row;
+
+use super::Format;
+use super::counted::Counted;
+use super::encode::Encoder;
+use super::sink::{Mode, Sink, Stop};
+use super::table::{RowWriter, Written};
+use crate::interrupt::Interrupt;
+
+/// Writes the rows of one table as JSON lines, CSV or SQL.
+pub(super) struct TextRows<'a> {
+    encoder: Encoder<'a>,
+    sink: Sink<'a>,
+}
+
+impl<'a> TextRows<'a> {
+    pub(super) fn new(
+        format: Format,
+        table: &'a Table,
+        scanned: &[&Column],
+        interrupt: &'a Interrupt,
+        out: Counted<'a>,
+    ) -> TextRows<'a> {
+        let (encoder, mut sink) = (Encoder::new(format, table, scanned, interrupt), Sink::new(out));
+        encoder.write_head(sink.text());
+        TextRows { encoder, sink }
+    }
+}
+
+impl RowWriter for TextRows<'_> {
+    /// A row that is too long to be held back is first read to its end for nothing.
+    fn write_row(&mut self, row: &Row<'_>, number: u64) -> Result<(), Stop> {
+        let lost = self.encoder.lost;
+        let mut result = Ok(());
+        for mode in [Mode::Hold, Mode::Discard, Mode::Flow] {
+            self.encoder.lost = lost;
+            self.sink.begin_row(mode);
+            result = self.encoder.write_row(row, number, &mut self.sink);
+            match (mode, &result) {
+                (Mode::Hold, Err(Stop::TooLong)) => self.sink.drop_row(),
+                (Mode::Discard, Ok(())) => self.sink.end_row()?,
+                _ => break,
+            }
+        }
+        match result {
+            Ok(()) => Ok(self.sink.end_row()?),
+            // It could be read a moment ago, and part of it is written.
+            Err(Stop::Fault(fault)) if self.sink.is_flowing() => Err(Stop::Io(io::Error::other(fault))),
+            Err(stop) => {
+                self.encoder.lost = lost;
+                self.sink.drop_row();
+                Err(stop)
+            }
+        }
+    }
+
+    fn finish(mut self: Box<Self>, rows: u64, is_complete: bool) -> io::Result<Written> {
+        if is_complete {
+            self.encoder.write_foot(rows, self.sink.text());
+        }
+        let (bytes, sha256) = self.sink.finish()?;
+        Ok(Written { bytes, sha256, lost: self.encoder.lost })
+    }
+}

@@ -1,0 +1,75 @@
+//! The log that a backup carries, as the log file it was taken from: zeros around what is there, and VLFs by description.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::FileId;
+use extentdb_format::log::{LogBytes, VlfHeader, VlfMap};
+use extentdb_reader::backup::{BackupSet, LogPart, ReadError};
+
+/// The part of one log file that a backup carries.
+pub(super) struct CarriedLog<'b> {
+    set: &'b BackupSet,
+    /// Those with bytes, by their place in the log file.
+    parts: Vec<&'b LogPart>,
+    len: u64,
+}
+
+/// The logs of a backup, by file.
+pub(super) fn logs(set: &BackupSet) -> Vec<(FileId, CarriedLog<'_>, VlfMap)> {
+    let mut files: BTreeMap<FileId, Vec<&LogPart>> = BTreeMap::new();
+    for part in set.log() {
+        files.entry(part.file).or_default().push(part);
+    }
+    files.into_iter().map(|(file, parts)| one_log(set, file, parts)).collect()
+}
+
+fn one_log<'b>(set: &'b BackupSet, file: FileId, mut parts: Vec<&'b LogPart>) -> (FileId, CarriedLog<'b>, VlfMap) {
+    let end = |part: &&LogPart| part.vlf.offset.get().saturating_add(part.vlf.bytes.get());
+    let len = parts.iter().map(end).max().unwrap_or(0);
+    let map = VlfMap::from_descriptions(parts.iter().map(|part| header(part)), len);
+    parts.retain(|part| !part.carried.is_empty());
+    parts.sort_by_key(|part| part.carried.start);
+    (file, CarriedLog { set, parts, len }, map)
+}
+
+/// The header that a restore writes. Numbers too large for their byte become FF hex, which the header's faults name.
+fn header(part: &LogPart) -> VlfHeader {
+    let vlf = part.vlf;
+    VlfHeader {
+        signature: VlfHeader::SIGNATURE,
+        parity: u8::try_from(vlf.parity.get()).unwrap_or(u8::MAX),
+        format: u8::try_from(vlf.format.get()).unwrap_or(u8::MAX),
+        sequence: vlf.sequence.get(),
+        size: vlf.bytes.get(),
+        offset: vlf.offset.get(),
+        create_lsn: vlf.create_lsn.get(),
+        ..VlfHeader::default()
+    }
+}
+
+impl LogBytes for CarriedLog<'_> {
+    type Error = ReadError;
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), ReadError> {
+        buf.fill(0);
+        let wanted = offset..offset.saturating_add(buf.len() as u64);
+        for part in &self.parts {
+            let (start, end) = (wanted.start.max(part.carried.start), wanted.end.min(part.carried.end));
+            if start < end
+                && let Some(target) = buf.get_mut((start - offset) as usize..(end - offset) as usize)
+            {
+                self.set.read_log(part, start, target)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_data(&self, offset: u64) -> u64 {
+        let next = self.parts.iter().find(|part| part.carried.end > offset);
+        next.map_or(self.len.max(offset), |part| part.carried.start.max(offset))
+    }
+}
