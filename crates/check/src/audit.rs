@@ -22,6 +22,7 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{AllocUnitId, PageId};
 use extentdb_catalog::layout::Compression;
 use extentdb_format::PageBytes;
+use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::{Fullness, PfsByte};
 use extentdb_format::page::checksum::{Protection, restore_torn, verify};
 use extentdb_format::page::header::FLAG_VERSION_INFO;
@@ -158,7 +159,11 @@ impl<'p> Auditor<'p> {
         if structure == Some(Structure::Other) {
             return self.accept_unknown(context, header);
         }
-        let Some(rules) = Rules::of(header, context.unit.map(|(_, unit)| unit)) else {
+        if !context.is_owned && header.kind() == PageType::Iam {
+            return self.stray_iam_page(context, page);
+        }
+        let rules = Rules::of(PageRef::new(page), context.unit.map(|(_, unit)| unit), context.named);
+        let Some(rules) = rules else {
             return self.fail_type(context, header);
         };
         if let Some(test) = test_accounting(header, structure) {
@@ -227,6 +232,14 @@ impl<'p> Auditor<'p> {
         }
         if !self.physical_only {
             self.compare_flags(context, header, &body);
+        }
+    }
+
+    /// An IAM page of a unit that the catalogue does not know: 8946 when it is none.
+    fn stray_iam_page(&mut self, context: &Context<'p>, page: &PageBytes) {
+        if !IamView::new(page).faults().is_empty() {
+            let kind = PageHeader::of(page).page_type;
+            self.report(8946, context.place(), [page_arg(context.id), "IAM_PAGE".into(), kind.into()], [], []);
         }
     }
 

@@ -57,8 +57,8 @@ pub(crate) struct Counters {
 
 /// How an extent is read.
 enum Interest {
-    /// So many allocated pages.
-    Allocated(u32),
+    /// Some pages are allocated; an option may leave out some of them.
+    Allocated { wanted: u32, skipped: u32 },
     /// PFS cannot tell, but somebody owns it.
     Unknown,
     Nothing,
@@ -73,15 +73,15 @@ impl ScanPlan {
             for (first, end) in maps.described_ranges() {
                 for index in first / PAGES_PER_EXTENT..end.div_ceil(PAGES_PER_EXTENT) {
                     let extent = Extent { file: maps.file, index };
-                    let is_skipped = is_skipped(plan, extent);
-                    match interest(plan, maps, extent) {
-                        Interest::Allocated(pages) if is_skipped => pages_skipped += u64::from(pages),
+                    match interest(plan, maps, extent, options.no_index) {
                         Interest::Nothing => {}
-                        Interest::Allocated(pages) => {
-                            pages_planned += u64::from(pages);
-                            add_extent(&mut of_file, maps, index);
+                        Interest::Allocated { wanted, skipped } => {
+                            pages_planned += u64::from(wanted);
+                            pages_skipped += u64::from(skipped);
+                            if wanted > 0 {
+                                add_extent(&mut of_file, maps, index);
+                            }
                         }
-                        Interest::Unknown if is_skipped => {}
                         Interest::Unknown => add_extent(&mut of_file, maps, index),
                     }
                 }
@@ -102,24 +102,30 @@ fn add_extent(ranges: &mut Vec<Range<u64>>, maps: &FileMaps, index: u32) {
     }
 }
 
-fn interest(plan: &Plan, maps: &FileMaps, extent: Extent) -> Interest {
+fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, may_skip: bool) -> Interest {
     let Some(states) = maps.states(extent.index) else {
         return match plan.owners.extent(extent) {
             ExtentOwner::Nobody => Interest::Nothing,
             ExtentOwner::Singles | ExtentOwner::Unit(_) => Interest::Unknown,
         };
     };
-    let pages = maps.pages.saturating_sub(extent.first_page().page);
-    let allocated = states.iter().take(pages as usize).filter(|state| PfsByte(**state).is_allocated()).count();
-    if allocated > 0 { Interest::Allocated(allocated as u32) } else { Interest::Nothing }
+    let pages = extent.pages().zip(states).take_while(|(id, _)| id.page < maps.pages);
+    let allocated = pages.filter(|(_, state)| PfsByte(*state).is_allocated());
+    let (mut wanted, mut skipped) = (0, 0);
+    for (id, _) in allocated {
+        let is_left_out = may_skip && is_skipped(plan, id);
+        *(if is_left_out { &mut skipped } else { &mut wanted }) += 1;
+    }
+    if wanted + skipped > 0 { Interest::Allocated { wanted, skipped } } else { Interest::Nothing }
 }
 
-/// An extent of a unit that an option leaves out. Pages of mixed extents are read in any case.
-fn is_skipped(plan: &Plan, extent: Extent) -> bool {
-    match plan.owners.extent(extent) {
-        ExtentOwner::Unit(unit) => plan.units.get(unit).is_some_and(|unit| unit.is_skipped),
-        _ => false,
-    }
+/// A page of a unit that an option leaves out.
+fn is_skipped(plan: &Plan, id: PageId) -> bool {
+    let owner = match (plan.owners.extent(id.extent()), plan.owners.page(id)) {
+        (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
+        _ => None,
+    };
+    owner.and_then(|unit| plan.units.get(unit)).is_some_and(|unit| unit.is_skipped)
 }
 
 /// Everything a worker needs and nobody changes.
@@ -205,14 +211,12 @@ impl Worker<'_> {
         if states.is_some_and(|states| states.iter().all(|state| !PfsByte(*state).is_allocated())) {
             return;
         }
-        if is_skipped(plan, extent) {
-            return;
-        }
         let owner = plan.owners.extent(extent);
+        let may_skip = self.scan.options.no_index;
         let (bytes, _) = data.as_chunks::<PAGE_BYTES>();
         for (i, id) in extent.pages().enumerate().take_while(|(_, id)| id.page < maps.pages) {
             let state = states.and_then(|states| states.get(i).copied()).map(PfsByte);
-            if state.is_some_and(|state| !state.is_allocated()) {
+            if state.is_some_and(|state| !state.is_allocated()) || (may_skip && is_skipped(plan, id)) {
                 continue;
             }
             match bytes.get(i) {

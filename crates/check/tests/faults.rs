@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Report, Verdict, run};
+use extentdb_format::page::PageHeader;
+use extentdb_format::page::header::FLAG_CHECKSUM;
 use extentdb_reader::{OpenOptions, Opened};
 use extentdb_synth::{Kind, MakeOptions, Size, Truth, applicable, damage, make};
 
@@ -54,6 +56,13 @@ fn judge(report: &Report, truth: &Truth) {
     }
 }
 
+fn has_checksum(files: &[PathBuf], truth: &Truth) -> bool {
+    let [file] = files else { return true };
+    let bytes = std::fs::read(file).unwrap();
+    let page = &bytes[truth.page.page as usize * 8192..][..8192];
+    PageHeader::of(page.first_chunk().unwrap()).flag_bits.get() & FLAG_CHECKSUM != 0
+}
+
 fn every_fault_of(files: &[PathBuf], seeds: std::ops::Range<u64>) {
     let clean = check(files);
     assert_eq!(clean.findings, [], "{}", clean.to_text());
@@ -65,6 +74,10 @@ fn every_fault_of(files: &[PathBuf], seeds: std::ops::Range<u64>) {
             let folder = tempfile::tempdir().unwrap();
             let outputs: Vec<PathBuf> = (0..files.len()).map(|at| folder.path().join(at.to_string())).collect();
             let truth = damage(&paths(files), &paths(&outputs), kind, seed).unwrap();
+            if matches!(kind, Kind::FlippedByte | Kind::TornSector) && !has_checksum(&outputs, &truth) {
+                // Torn-page bits say nothing about the bytes between them, nor about a sector with the same signature.
+                continue;
+            }
             judge(&check(&outputs), &truth);
         }
     }

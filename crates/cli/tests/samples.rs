@@ -336,3 +336,32 @@ fn info_of_a_log_counts_its_vlfs() {
     assert_eq!(info["logs"][0]["vlfs"], 2);
     assert_eq!(info["logs"][0]["newest_sequence"], 50);
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_reads_back_with_the_rows_of_the_table() {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Decimal128Type, Int32Type, TimestampMicrosecondType};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    let Some(path) = sample("northwind-2008.mdf") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    on("export", &path, &["--tables", "dbo.*", "--out", out, "--format", "parquet"]).expect(0);
+    let manifest = json(&fs::read_to_string(folder.path().join("_manifest.json")).unwrap());
+    for table in manifest["tables"].as_array().unwrap() {
+        let file = fs::File::open(folder.path().join(table["file"].as_str().unwrap())).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+        let rows: usize = reader.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(table["rows"], rows, "{table}");
+    }
+    let file = fs::File::open(folder.path().join("dbo.Orders.parquet")).unwrap();
+    let batch = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
+    let column = |name: &str| batch.column_by_name(name).unwrap();
+    assert_eq!(column("OrderID").as_primitive::<Int32Type>().value(0), 10248);
+    assert_eq!(column("CustomerID").as_string::<i32>().value(0), "VINET");
+    assert_eq!(column("Freight").as_primitive::<Decimal128Type>().value(0), 323_800);
+    // 1996-07-04 is day 9681.
+    assert_eq!(column("OrderDate").as_primitive::<TimestampMicrosecondType>().value(0), 9681 * 86_400_000_000);
+    assert!(column("ShipRegion").is_null(0));
+}

@@ -81,7 +81,10 @@ proptest! {
     }
 
     #[test]
-    fn any_payload_ends_in_output_or_damage(mut payload in proptest::collection::vec(any::<u8>(), 0..2000), table in any::<bool>()) {
+    fn any_payload_ends_in_output_or_damage(
+        mut payload in proptest::collection::vec(any::<u8>(), 0..2000),
+        table in any::<bool>(),
+    ) {
         // A valid table in front lets the rubbish reach the bit stream.
         if table {
             let packed = encode(&payload.clone());

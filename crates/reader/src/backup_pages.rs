@@ -1,6 +1,6 @@
 //! A backup set as a [`PageSource`].
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::sync::Arc;
@@ -47,10 +47,10 @@ impl BackupPages {
 }
 
 /// A file may have grown after its size was written down: what is stored counts.
-fn source_file(set: &BackupSet, file: &BackupFile, path: &PathBuf) -> SourceFile {
+fn source_file(set: &BackupSet, file: &BackupFile, path: &Path) -> SourceFile {
     let stored = set.stored_extents(file.id).last().map_or(0, |last| last.index.saturating_add(1));
     let pages = file.pages().max(stored.saturating_mul(PAGES_PER_EXTENT));
-    SourceFile { id: file.id, pages, trailing_bytes: 0, path: path.clone() }
+    SourceFile { id: file.id, pages, trailing_bytes: 0, path: path.to_path_buf() }
 }
 
 impl PageSource for BackupPages {
@@ -76,7 +76,9 @@ impl PageSource for BackupPages {
 
 fn read_error(page: PageId, error: backup::ReadError) -> ReadError {
     match error {
-        backup::ReadError::NotStored { extent } => ReadError::NotStored { page: page.max(extent.first_page()) },
+        backup::ReadError::NotStored { extent } => {
+            ReadError::NotStored { page: page.max(extent.first_page()) }
+        }
         backup::ReadError::Io(source) => ReadError::Io { page, source },
         damaged => ReadError::Damaged { page, what: damaged.to_string() },
     }

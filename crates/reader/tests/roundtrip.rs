@@ -144,9 +144,9 @@ fn leftmost_interior_pages(catalog: &Catalog, pages: &CheckedPages<'_>) -> Vec<P
 }
 
 fn compare(name: &str, original: &PageBytes, rebuilt: &Rebuilt, coverage: &mut Coverage) {
-    for at in 0..original.len() {
-        let wrong = (original[at] ^ rebuilt.page[at]) & rebuilt.mask[at];
-        assert_eq!(wrong, 0, "{name}: byte {at} is {:#04x}, rebuilt {:#04x}", original[at], rebuilt.page[at]);
+    for (at, byte) in original.iter().enumerate() {
+        let wrong = (byte ^ rebuilt.page[at]) & rebuilt.mask[at];
+        assert_eq!(wrong, 0, "{name}: byte {at} is {byte:#04x}, rebuilt {:#04x}", rebuilt.page[at]);
     }
     let defined: u32 = rebuilt.mask.iter().map(|b| b.count_ones()).sum();
     let free = rebuilt.mask.iter().filter(|b| **b == 0).count() as u64;

@@ -1,7 +1,7 @@
 //! What may stand on a page, by the structure it belongs to.
 
 use extentdb_base::AllocUnitId;
-use extentdb_format::page::{PageHeader, PageType};
+use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::record::RecordKind;
 
 use crate::unit::{Structure, Unit};
@@ -76,8 +76,10 @@ const DATA_FOOTPRINT_MIN: usize = 9;
 const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
 
 impl Rules {
-    /// The rules for a page of a unit; `None` when a page of this type has no place in it.
-    pub(super) fn of(header: &PageHeader, unit: Option<&Unit>) -> Option<Rules> {
+    /// The rules for a page of a unit; `None` when a page of this type has no place in it. `named` is the unit of the page's
+    /// header, which counts when the catalogue does not know it.
+    pub(super) fn of(page: PageRef<'_>, unit: Option<&Unit>, named: AllocUnitId) -> Option<Rules> {
+        let header = page.header();
         let kind = header.kind();
         let structure = unit.map(|unit| unit.structure);
         let form = match kind {
@@ -88,7 +90,7 @@ impl Rules {
         };
         let is_legal = match structure {
             Some(Structure::Heap) => form == Form::Data,
-            Some(Structure::Clustered) => form != Form::Text,
+            Some(Structure::Clustered) => form == Form::Data || (form == Form::Index && !holds_rows(page)),
             Some(Structure::Nonclustered) => form == Form::Index,
             Some(Structure::Text) => form == Form::Text,
             Some(Structure::Other) | None => true,
@@ -118,10 +120,18 @@ impl Rules {
             // A page that promises more than the table has now is wrong; one that promises as much may hold older rows.
             fixed_end_min: if form == Form::Data && fixed_end > 0 && pminlen > fixed_end { pminlen } else { 0 },
             footprint_min: if form == Form::Data { DATA_FOOTPRINT_MIN } else { 0 },
-            footprint_mask: if unit.is_some_and(|unit| unit.id() == SYSFILES1) { 3 } else { 0 },
+            footprint_mask: if unit.map_or(named, Unit::id) == SYSFILES1 { 3 } else { 0 },
             is_leaf,
             is_compressed: unit
                 .is_some_and(|unit| unit.compression != extentdb_catalog::layout::Compression::None),
         })
     }
+}
+
+/// True for an index page of level 0 that begins with a row. A clustered index has index pages of level 0 only as roots
+/// above data pages; a data page whose type changed looks like one, but for its records.
+fn holds_rows(page: PageRef<'_>) -> bool {
+    let first = page.record_bytes(0).and_then(<[u8]>::first);
+    let is_row = |status: &u8| CLUSTERED.has(RecordKind::of(*status)) && RecordKind::of(*status) != RecordKind::GhostVersion;
+    page.header().level == 0 && first.is_some_and(is_row)
 }

@@ -183,6 +183,7 @@ impl Prelude<'_> {
             }
             if let Some(other) = walk.owners.claim_page(page, PageOwner::Unit(index)) {
                 self.report_shared_page(walk, page, unit, other);
+                self.settle_shared_page(walk, page, index, unit);
             }
         }
         if self.source.page_count(interval.file) == 0 {
@@ -215,6 +216,16 @@ impl Prelude<'_> {
         let page = extent.first_page();
         let args: Vec<Arg<'_>> = [page_arg(page)].into_iter().chain(unit.args()).collect();
         self.findings.push(Finding::new(2579, Place::page(page).owned_by(unit.owner), &args));
+    }
+
+    /// A page that two units list is taken for the one that its header names.
+    fn settle_shared_page(&self, walk: &mut Walk<'_>, page: PageId, index: UnitIndex, unit: &Unit) {
+        let mut bytes = PageBuf::zeroed();
+        let is_sound = load(self.source, page, &mut bytes).is_sound();
+        let is_listed_single = matches!(walk.owners.page(page), Some(PageOwner::Unit(_)));
+        if is_sound && is_listed_single && PageHeader::of(&bytes).belongs_to(unit.id()) {
+            walk.owners.replace_page(page, PageOwner::Unit(index));
+        }
     }
 
     fn report_shared_page(&mut self, walk: &Walk<'_>, page: PageId, unit: &Unit, other: PageOwner) {

@@ -141,6 +141,11 @@ impl OwnerMap {
         None
     }
 
+    /// Gives a single page that has an owner to another one.
+    pub(super) fn replace_page(&mut self, page: PageId, owner: PageOwner) {
+        self.pages.insert(page, owner);
+    }
+
     fn mark(&mut self, page: PageId, owner: PageOwner) {
         self.pages.insert(page, owner);
         let extent = page.extent();

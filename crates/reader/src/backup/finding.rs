@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
+use extentdb_base::sync::Arc;
 use extentdb_format::mtf::{Fault, Tag};
 
 /// Findings that are kept per file; further ones are only counted.

@@ -56,25 +56,12 @@ impl BackupSet {
         refuse_partial(&header, options)?;
         refuse_missing_stripes(family, options)?;
         let mut findings = media_findings.clone();
-        for missing in &family.missing {
-            if let Some((file, _)) = parts.first() {
-                let what = What::MissingStripe { family: *missing, families: family.families };
-                findings.add(file.stream.path(), 0, what);
-            }
-        }
-        let runs: Vec<(Arc<BlockStream>, &[DataRun])> =
-            parts.iter().map(|(file, set)| (file.stream.clone(), set.data.as_slice())).collect();
-        let position = header.position;
-        let layout = Layout::new(runs).map_err(|extents| Error::TooManyExtents { position, extents })?;
+        note_missing_stripes(parts, family, &mut findings);
+        let layout = lay_out(parts, header.position)?;
         let mut files = list_files(parts);
-        let jobs = if options.jobs == 0 {
-            thread::available_parallelism().map_or(1, usize::from)
-        } else {
-            options.jobs
-        };
         let data_files: Vec<_> = files.iter().filter(|file| file.kind == FileKind::Data).cloned().collect();
         let by_gam = matches!(header.kind, BackupKind::Database | BackupKind::Partial | BackupKind::File);
-        let Placed { map, repeats } = place(&layout, &data_files, by_gam, jobs, &mut findings)?;
+        let Placed { map, repeats } = place(&layout, &data_files, by_gam, jobs(options), &mut findings)?;
         if map.is_empty() && is_a_database(header.kind) {
             return Err(why_no_pages(&layout, &header));
         }
@@ -82,6 +69,7 @@ impl BackupSet {
             let end = map.extents(file).next_back().map_or(0, |last| last.index.saturating_add(1));
             files.push(BackupFile::unlisted(file, 0..end));
         }
+        files.sort_by_key(|file| file.id);
         let numbered: Vec<_> = parts.iter().enumerate().map(|(n, (_, set))| (n, *set)).collect();
         let log = log_parts(&numbered, layout.streams(), &mut findings);
         let (cache, scratches) = Default::default();
@@ -269,6 +257,26 @@ impl BackupSet {
         let result = work(&mut scratch);
         lock(&self.scratches).push(scratch);
         result
+    }
+}
+
+/// Numbers the extents of all stripes.
+fn lay_out(parts: &[(&MediaFile, &SetScan)], position: u32) -> Result<Layout, Error> {
+    let runs: Vec<(Arc<BlockStream>, &[DataRun])> =
+        parts.iter().map(|(file, set)| (file.stream.clone(), set.data.as_slice())).collect();
+    Layout::new(runs).map_err(|extents| Error::TooManyExtents { position, extents })
+}
+
+/// Threads to use.
+fn jobs(options: &SetOptions) -> usize {
+    if options.jobs > 0 { options.jobs } else { thread::available_parallelism().map_or(1, usize::from) }
+}
+
+fn note_missing_stripes(parts: &[(&MediaFile, &SetScan)], family: &MediaFamily, findings: &mut Findings) {
+    let Some((file, _)) = parts.first() else { return };
+    for missing in &family.missing {
+        let what = What::MissingStripe { family: *missing, families: family.families };
+        findings.add(file.stream.path(), 0, what);
     }
 }
 

@@ -281,17 +281,15 @@ const LOG_MAX_PAGES: i32 = 0x1000_0000;
 
 /// Rows that name the files. File sizes are known last, so this comes after all other pages were taken.
 pub(super) fn add_files(identity: &Identity, sizes: &BTreeMap<u16, u32>, rows: &mut SystemRows) {
-    for file in &identity.files {
-        let size = sizes.get(&file.id.0).copied().unwrap_or(0) as i32;
-        rows_of(rows, "sysfiles1").push(file_row(file, FILES_DATA));
-        rows_of(rows, "sysprufiles").push(pru_file_row(file, size, false));
+    let mut files: Vec<(&FileIdentity, bool)> = identity.files.iter().map(|file| (file, false)).collect();
+    files.push((&identity.log, true));
+    // sysfiles1 is a heap; real ones have their rows by file id.
+    files.sort_by_key(|(file, _)| file.id);
+    for (file, is_log) in files {
+        let size = if is_log { LOG_PAGES } else { sizes.get(&file.id.0).copied().unwrap_or(0) as i32 };
+        rows_of(rows, "sysfiles1").push(file_row(file, if is_log { FILES_LOG } else { FILES_DATA }));
+        rows_of(rows, "sysprufiles").push(pru_file_row(file, size, is_log));
     }
-    rows_of(rows, "sysfiles1").push(file_row(&identity.log, FILES_LOG));
-    rows_of(rows, "sysprufiles").push(pru_file_row(&identity.log, LOG_PAGES, true));
-    rows_of(rows, "sysfiles1").sort_by_key(|row| match row.cell(1) {
-        super::values::Cell::Bytes(id) => id.to_vec(),
-        _ => Vec::new(),
-    });
 }
 
 /// The sizes of the files, by id.
@@ -323,13 +321,9 @@ fn pru_file_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
     row.int(FRAGMENT).int(i32::from(file.id.0)).int(group).int(status).tinyint(u8::from(is_log)).tinyint(0);
     row.int(size).int(max_size).int(growth).ntext(&file.name).ntext(&file.path);
     row.null().null().raw(&guid).int(0);
-    // readonlylsn … diffbaseguid
-    (0..8).for_each(|_| drop_ref(row.null()));
-    row.datetime(0, 0);
-    // diffbaseseclsn … forklsn
-    (0..5).for_each(|_| drop_ref(row.null()));
-    row.bigint(0).null();
+    // readonlylsn, readwritelsn, readonlybaselsn, firstupdatelsn, lastupdatelsn, backuplsn, diffbaselsn, diffbaseguid
+    row.null().null().null().null().null().null().null().null().datetime(0, 0);
+    // diffbaseseclsn, redostartlsn, redotargetlsn, forkguid, forklsn; forkvc; redostartforkguid
+    row.null().null().null().null().null().bigint(0).null();
     row
 }
-
-fn drop_ref(_: &mut RowValues) {}

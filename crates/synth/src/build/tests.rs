@@ -59,6 +59,19 @@ fn every_shape_is_sound() {
 }
 
 #[test]
+fn shapes_of_no_and_of_one_row_are_sound() {
+    for shape in crate::SHAPES {
+        for rows in [0, 1] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a.mdf");
+            let options = MakeOptions { shape: shape.name.to_owned(), size: Size::Rows(rows), seed: 9 };
+            make(&options, &[&path], &mut |_| {}).unwrap();
+            audit(&Image::open(&[&path]).unwrap());
+        }
+    }
+}
+
+#[test]
 fn equal_seeds_give_equal_files_and_others_do_not() {
     let make = |seed| {
         let folder = tempfile::tempdir().unwrap();

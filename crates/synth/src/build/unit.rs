@@ -7,12 +7,13 @@
 //!
 //! A unit without rows has no pages at all, not even an IAM page.
 
+use std::collections::VecDeque;
+
 use extentdb_base::{AllocUnitId, Extent, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::{AllocationBitmapMut, BITMAP_BYTES};
 use extentdb_format::allocation::iam::{IamForm, IamHead, SINGLE_PAGE_SLOTS, write_iam};
 use extentdb_format::allocation::pfs::PfsByte;
-use std::collections::VecDeque;
 
 use super::fixed::STAMP;
 use super::sink::PageSink;

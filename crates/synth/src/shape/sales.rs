@@ -18,7 +18,7 @@ use crate::build::spec::RowOrder;
 use crate::build::{ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
 
 /// Bytes a sale takes, with its entries in both indexes.
-const BYTES_PER_ROW: u64 = 214;
+const BYTES_PER_ROW: u64 = 223;
 const CUSTOMERS_MAX: u64 = 20_000;
 const PRODUCTS: u64 = 997;
 const FIRST_DAY: i32 = 38_352;
@@ -248,7 +248,8 @@ fn put_other_columns(row: &mut RowValues, rng: &mut SplitMix64, ticks: u64) {
         0 => row.null(),
         _ => {
             let (street, number) = (pick(&STREETS, rng), 1 + rng.below(90));
-            row.ntext(&format!("{street} {number}, {}", pick(&CITIES, rng)))
+            let (code, city) = (1_000 + rng.below(9_000), pick(&CITIES, rng));
+            row.ntext(&format!("{street} {number}, {code} {city}"))
         }
     };
     match rng.below(4) {

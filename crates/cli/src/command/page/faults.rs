@@ -5,8 +5,8 @@ use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_HEADER_BYTES};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::MapFault;
 use extentdb_format::allocation::bitmap::{MapKind, MapView, fixed_page_type};
-use extentdb_format::allocation::boot::BootView;
-use extentdb_format::allocation::file_header::FileHeaderView;
+use extentdb_format::allocation::boot::{BootFault, BootView};
+use extentdb_format::allocation::file_header::{FileHeaderFault, FileHeaderView};
 use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::PfsView;
 use extentdb_format::page::checksum::Protection;
@@ -55,8 +55,8 @@ pub(super) fn of_page(id: PageId, page: &PageBytes, protection: Protection) -> V
     header_faults(id, PageHeader::of(page), &mut faults);
     match PageHeader::of(page).kind() {
         PageType::Data | PageType::Index | PageType::TextMix | PageType::TextTree => record_page_faults(page, &mut faults),
-        PageType::Boot => extend(&mut faults, BootView::new(page).faults()),
-        PageType::FileHeader => extend(&mut faults, FileHeaderView::new(page).faults()),
+        PageType::Boot => faults.extend(BootView::new(page).faults().iter().map(boot_fault)),
+        PageType::FileHeader => faults.extend(FileHeaderView::new(page).faults().iter().map(file_header_fault)),
         PageType::Pfs => map_faults(&mut faults, PfsView::new(page).faults()),
         PageType::Iam => map_faults(&mut faults, IamView::new(page).faults()),
         kind => {
@@ -201,8 +201,34 @@ fn free_bytes_fault(header: &PageHeader, extents: &[Extent], faults: &mut Vec<Pa
     }
 }
 
-fn extend<F: std::fmt::Debug>(faults: &mut Vec<PageFault>, found: Vec<F>) {
-    faults.extend(found.into_iter().map(|fault| PageFault::new(None, format!("{fault:?}"))));
+fn boot_fault(fault: &BootFault) -> PageFault {
+    match *fault {
+        BootFault::PageType { found } => PageFault::new(Some(1), format!("m_type says {found}, not boot")),
+        BootFault::Slot { found } => PageFault::of_slot(0, None, format!("the slot points to byte {found}")),
+        BootFault::RecordLength { found, limit } => {
+            PageFault::of_slot(0, None, format!("a boot record of {found} bytes; there is room for {limit}"))
+        }
+        BootFault::Time { field } => PageFault::new(None, format!("{field} is no point in time")),
+    }
+}
+
+fn file_header_fault(fault: &FileHeaderFault) -> PageFault {
+    match *fault {
+        FileHeaderFault::PageType { found } => {
+            PageFault::new(Some(1), format!("m_type says {found}, not file header"))
+        }
+        FileHeaderFault::Slot { found } => PageFault::of_slot(0, None, format!("the slot points to byte {found}")),
+        FileHeaderFault::Record(fault) => PageFault::of_slot(0, None, record_fault(&fault)),
+        FileHeaderFault::ColumnCount { found } => {
+            PageFault::of_slot(0, None, format!("{found} columns are fewer than any version has"))
+        }
+        FileHeaderFault::ColumnLength { index, found } => {
+            PageFault::of_slot(0, None, format!("column {index} has {found} bytes, which is not its length"))
+        }
+        FileHeaderFault::FileId { found, expected } => {
+            PageFault::of_slot(0, None, format!("the record says file {found}, the page header file {expected}"))
+        }
+    }
 }
 
 fn map_faults(faults: &mut Vec<PageFault>, found: Vec<MapFault>) {

@@ -5,7 +5,8 @@ use super::*;
 
 /// Record of `Shippers` in Northwind, as printed in the format description.
 const SHIPPERS: &[u8] = b"\x30\x00\x08\x00\x01\x00\x00\x00\x03\x00\x00\x02\x00\x2d\x00\x49\x00\
-S\0p\0e\0e\0d\0y\0 \0E\0x\0p\0r\0e\0s\0s\0(\x005\x000\x003\0)\0 \x005\x005\x005\0-\x009\x008\x003\x001\0";
+S\x00p\x00e\x00e\x00d\x00y\x00 \x00E\x00x\x00p\x00r\x00e\x00s\x00s\x00\
+(\x005\x000\x003\x00)\x00 \x005\x005\x005\x00-\x009\x008\x003\x001\x00";
 
 #[test]
 fn a_real_row_reads_and_writes_back() {
@@ -31,10 +32,10 @@ fn index_records_of_the_format_description() {
     builder.fixed(1, &root[1..9]).child(PageId::new(1, 266));
     assert_eq!(builder.to_vec(), root);
 
-    let leaf = b"\x26\x7f\x01\0\0\x01\0\0\0\x01\0\x17\x000\01\05\08\01\0";
+    let leaf = b"\x26\x7f\x01\0\0\x01\0\0\0\x01\0\x17\x000\x001\x005\x008\x001\0";
     let record = Record::parse_index(leaf, 9);
     assert_eq!((record.fault(), record.len()), (None, 23));
-    assert_eq!(record.var(0).unwrap().bytes, b"0\01\05\08\01\0");
+    assert_eq!(record.var(0).unwrap().bytes, b"0\x001\x005\x008\x001\0");
 }
 
 #[test]

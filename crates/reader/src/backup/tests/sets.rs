@@ -162,19 +162,27 @@ fn other_kinds_are_named_with_what_they_need() {
     let cases = [
         (
             BackupKind::Log,
-            "backup set 1 is a transaction log backup of Test: it holds log only, and needs the full backup and all log backups up to LSN 00000028:00000010:0001",
+            "backup set 1 is a transaction log backup of Test: \
+             it holds log only, \
+             and needs the full backup and all log backups up to LSN 00000028:00000010:0001",
         ),
         (
             BackupKind::Differential,
-            "backup set 1 is a database differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
+            "backup set 1 is a database differential backup of Test: \
+             it holds changed extents only, \
+             and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
         ),
         (
             BackupKind::DifferentialFile,
-            "backup set 1 is a file differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
+            "backup set 1 is a file differential backup of Test: \
+             it holds changed extents only, \
+             and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
         ),
         (
             BackupKind::DifferentialPartial,
-            "backup set 1 is a partial differential backup of Test: it holds changed extents only, and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
+            "backup set 1 is a partial differential backup of Test: \
+             it holds changed extents only, \
+             and needs the full backup it builds on (backup set 07070707-0707-0707-0707-070707070707)",
         ),
         (
             BackupKind::Other(b'Z'),

@@ -7,7 +7,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampNanosecondType, UInt8Type,
 };
-use arrow_array::{ArrayRef, ArrowPrimitiveType as _};
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, TimeUnit};
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Date, DateTime2, Datum, SqlType, UdtKind, hierarchyid};
@@ -27,7 +27,8 @@ pub(super) enum ColumnBuilder {
     Int16(PrimitiveBuilder<Int16Type>),
     Int32(PrimitiveBuilder<Int32Type>),
     Int64(PrimitiveBuilder<Int64Type>),
-    Decimal(PrimitiveBuilder<Decimal128Type>),
+    /// With precision and scale.
+    Decimal(PrimitiveBuilder<Decimal128Type>, u8, i8),
     Float64(PrimitiveBuilder<Float64Type>),
     Float32(PrimitiveBuilder<Float32Type>),
     Date(PrimitiveBuilder<Date32Type>),
@@ -96,7 +97,7 @@ impl ColumnBuilder {
             ColumnBuilder::Int16(_) => one(Int16Type::DATA_TYPE),
             ColumnBuilder::Int32(_) => one(Int32Type::DATA_TYPE),
             ColumnBuilder::Int64(_) => one(Int64Type::DATA_TYPE),
-            ColumnBuilder::Decimal(builder) => one(builder.data_type().clone()),
+            ColumnBuilder::Decimal(_, precision, scale) => one(DataType::Decimal128(*precision, *scale)),
             ColumnBuilder::Float64(_) => one(Float64Type::DATA_TYPE),
             ColumnBuilder::Float32(_) => one(Float32Type::DATA_TYPE),
             ColumnBuilder::Date(_) => one(Date32Type::DATA_TYPE),
@@ -126,7 +127,7 @@ impl ColumnBuilder {
             ColumnBuilder::Int16(to) => to.append_option(integer(value)),
             ColumnBuilder::Int32(to) => to.append_option(integer(value)),
             ColumnBuilder::Int64(to) => to.append_option(integer(value)),
-            ColumnBuilder::Decimal(to) => to.append_option(unscaled(value)),
+            ColumnBuilder::Decimal(to, ..) => to.append_option(unscaled(value)),
             ColumnBuilder::Float64(to) => to.append_option(if let Datum::Float(v) = value { Some(*v) } else { None }),
             ColumnBuilder::Float32(to) => to.append_option(if let Datum::Real(v) = value { Some(*v) } else { None }),
             ColumnBuilder::Date(to) => to.append_option(date(value).and_then(|days| i32::try_from(days).ok())),
@@ -160,7 +161,7 @@ impl ColumnBuilder {
             ColumnBuilder::Int16(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Int32(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Int64(b) => vec![ArrayBuilder::finish(b)],
-            ColumnBuilder::Decimal(b) => vec![ArrayBuilder::finish(b)],
+            ColumnBuilder::Decimal(b, ..) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Float64(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Float32(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Date(b) => vec![ArrayBuilder::finish(b)],
@@ -179,8 +180,9 @@ impl ColumnBuilder {
 
 fn decimal(precision: u8, scale: u8) -> ColumnBuilder {
     // A type of the catalogue has been checked: 1 to 38 digits, of which at most all are decimals.
-    let ty = DataType::Decimal128(precision, i8::try_from(scale).unwrap_or(0));
-    ColumnBuilder::Decimal(PrimitiveBuilder::new().with_data_type(ty))
+    let scale = i8::try_from(scale).unwrap_or(0);
+    let ty = DataType::Decimal128(precision, scale);
+    ColumnBuilder::Decimal(PrimitiveBuilder::new().with_data_type(ty), precision, scale)
 }
 
 fn in_utc<T: ArrowPrimitiveType>() -> PrimitiveBuilder<T> {

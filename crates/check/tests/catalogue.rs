@@ -1,0 +1,388 @@
+//! The corruption catalogue (`checkdb.md` E), groups 1 to 4, 6 and 11, as far as they are physical: one fault each, in a
+//! database in memory. The number in a case is the row of the catalogue.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use extentdb_base::PageId;
+use extentdb_base::size::PAGE_BYTES;
+use extentdb_check::{Options, Report, Verdict};
+use extentdb_format::PageBytes;
+use extentdb_format::allocation::bitmap::AllocationBitmapMut;
+use extentdb_format::allocation::iam::IamView;
+use extentdb_format::allocation::pfs::{PfsByte, PfsMut, PfsView};
+use extentdb_format::page::{PageHeader, PageMut, PageRef, checksum};
+use extentdb_messages::RepairLevel;
+use support::{Demo, Memory, offset};
+
+fn numbers(report: &Report) -> BTreeSet<u32> {
+    report.findings.iter().map(|finding| finding.error).collect()
+}
+
+struct Cases<'d> {
+    demo: &'d Demo,
+}
+
+impl Cases<'_> {
+    /// Makes a fault and compares the numbers: all of `expected`, and besides them only `permitted`.
+    #[track_caller]
+    fn case(&self, row: u32, expected: &[u32], permitted: &[u32], fault: impl FnOnce(&mut Memory)) -> Report {
+        let mut memory = self.demo.memory.clone();
+        fault(&mut memory);
+        let report = memory.check();
+        let (found, expected): (_, BTreeSet<u32>) = (numbers(&report), expected.iter().copied().collect());
+        let allowed: BTreeSet<u32> = expected.iter().chain(permitted).copied().collect();
+        let text: Vec<String> =
+            report.findings.iter().take(12).map(|it| format!("{} {:?} {}", it.error, it.place.page, it.message)).collect();
+        assert!(found.is_superset(&expected), "row {row}: {expected:?} not all in {found:?}\n{}", text.join("\n"));
+        assert!(found.is_subset(&allowed), "row {row}: {found:?} is more than {allowed:?}\n{}", text.join("\n"));
+        if !expected.is_empty() {
+            assert_eq!(report.verdict, Verdict::Damaged, "row {row}");
+        }
+        report
+    }
+
+    /// The same, and every finding is about this page or names it.
+    #[track_caller]
+    fn case_at(&self, row: u32, page: u32, expected: &[u32], fault: impl FnOnce(&mut PageBytes)) -> Report {
+        let report = self.case(row, expected, &[], |memory| memory.edit(page, fault));
+        let page = PageId::new(1, page);
+        for finding in &report.findings {
+            let names = finding.place.page == Some(page) || finding.related.contains(&page);
+            assert!(names, "row {row}: {finding:?}");
+        }
+        report
+    }
+}
+
+fn flip(at: usize) -> impl FnOnce(&mut PageBytes) {
+    move |page| page[at] ^= 0x10
+}
+
+#[test]
+fn group_1_raw_damage() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let tree = demo.path(demo.unit("sales", 1));
+    let [root, upper, leaf] = tree[..] else { panic!("three levels: {tree:?}") };
+    let index = *demo.path(demo.unit("sales", 2)).last().unwrap();
+    let heap = demo.heap_page();
+
+    let report = cases.case(1, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(leaf, flip(200)));
+    let io_error = report.findings.iter().find(|it| it.error == 8939).unwrap();
+    assert_eq!((io_error.state, io_error.repair), (98, RepairLevel::AllowDataLoss));
+    assert!(io_error.message.ends_with("Test (IS_OFF (BUF_IOERR, pBUF->bstat)) failed. Values are 133129 and -4."));
+    let derived: Vec<_> = report.findings.iter().filter(|it| it.derived_from.is_some()).map(|it| it.error).collect();
+    assert_eq!(derived, [8976, 8978], "what follows from the unreadable page is marked");
+    assert_eq!(report.repair, RepairLevel::AllowDataLoss);
+
+    cases.case(2, &[8928, 8939], &[], |memory| memory.raw(heap, flip(200)));
+
+    let report = cases.case(3, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(index, flip(200)));
+    assert!(report.findings.iter().all(|it| it.place.owner.unwrap().index.0 == 2));
+    assert_eq!(report.repair, RepairLevel::Rebuild);
+
+    let report = cases.case(4, &[8928, 8939, 8976, 8977, 8978], &[], |memory| memory.raw(upper, flip(200)));
+    assert!(report.findings.iter().filter(|it| it.error == 8977).all(|it| it.derived_from.is_some()));
+    cases.case(5, &[8928, 8939, 8977], &[8979], |memory| memory.raw(root, flip(200)));
+
+    let iam = demo.unit("sales", 1).first_iam.page;
+    let report = cases.case(8, &[8946, 7965, 8905], &[8906], |memory| memory.raw(iam, flip(300)));
+    assert!(report.findings.iter().any(|it| it.error == 8946 && it.place.page == Some(PageId::new(1, iam))));
+    cases.case(9, &[8946, 8998], &[], |memory| memory.raw(1, flip(300)));
+    cases.case(10, &[8946, 8998], &[], |memory| memory.raw(2, flip(300)));
+    cases.case(11, &[8946, 8998], &[], |memory| memory.raw(3, flip(300)));
+    cases.case(12, &[5250], &[], |memory| memory.raw(9, flip(200)));
+    cases.case(13, &[5250], &[], |memory| memory.raw(0, flip(200)));
+    let first = demo.catalog.boot.first_sys_indexes.page;
+    cases.case(14, &[7985], &[], |memory| memory.raw(first, flip(200)));
+    let report = cases.case(15, &[8909, 8928, 8976, 8978], &[], |memory| memory.raw(leaf, |page| page.fill(0)));
+    let unowned = report.findings.iter().find(|it| it.error == 8909).unwrap();
+    assert!(unowned.place.owner.is_none() && unowned.message.contains("= (0:0)."), "{}", unowned.message);
+    let report = cases.case(15, &[8909, 8928], &[], |memory| memory.raw(heap, |page| page.fill(0)));
+    assert_eq!((report.totals.allocation, report.totals.consistency), (0, 2), "as DBCC counts a zeroed heap page");
+    cases.case(17, &[8909, 8928, 8976, 8978], &[], |memory| {
+        let other = memory.stored(heap);
+        memory.raw(leaf, |page| page.copy_from_slice(&other[..]));
+    });
+    cases.case(18, &[8928, 8939, 8976, 8978], &[], |memory| {
+        let mut old = memory.stored(leaf);
+        checksum::seal_torn(&mut old, 1);
+        memory.raw(leaf, |page| {
+            checksum::seal_torn(page, 2);
+            page[PAGE_BYTES - 512..].copy_from_slice(&old[PAGE_BYTES - 512..]);
+        });
+    });
+}
+
+#[test]
+fn group_2_page_headers_and_slots() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let tree = demo.path(demo.unit("sales", 1));
+    let [_, upper, leaf] = tree[..] else { panic!("three levels: {tree:?}") };
+    let index = *demo.path(demo.unit("sales", 2)).last().unwrap();
+    let heap = demo.heap_page();
+    let heap_unit = demo.unit("heap", 0).id;
+    let tree_unit = demo.unit("sales", 1).id;
+    let bad_leaf = &[8928, 8976, 8978];
+    let with = |first: u32| [&[first][..], bad_leaf].concat();
+    let header = |change: fn(&mut PageHeader)| move |page: &mut PageBytes| change(PageHeader::of_mut(page));
+
+    cases.case_at(21, leaf, &with(8938), header(|h| h.page_type = 2));
+    let report = cases.case_at(22, leaf, &with(8939), header(|h| h.page_type = 0x7f));
+    assert_eq!(report.findings.iter().find(|it| it.error == 8939).unwrap().state, 6);
+    let report = cases.case_at(23, heap, &[8928, 8939], header(|h| h.header_version = 2));
+    assert_eq!(report.findings.iter().find(|it| it.error == 8939).unwrap().state, 5);
+    cases.case(24, &[8931, 2531], &[8938], |memory| memory.header(leaf, |h| h.level = 1));
+    cases.case(25, &[8931, 2531], &[], |memory| memory.header(upper, |h| h.level = 2));
+    cases.case_at(27, leaf, &[2533, 2534, 8976, 8978], |page| {
+        let header = PageHeader::of_mut(page);
+        header.object_id.set(heap_unit.header_object_id());
+        header.index_id.set(heap_unit.header_index_id());
+    });
+    cases.case_at(28, leaf, &[2533, 8976, 8978], header(|h| h.object_id.set(0x7000)));
+    cases.case_at(29, heap, &[2533, 2534], |page| {
+        let header = PageHeader::of_mut(page);
+        header.object_id.set(tree_unit.header_object_id());
+        header.index_id.set(tree_unit.header_index_id());
+    });
+    let far = demo.child(upper, 3);
+    assert_ne!(far.page, leaf);
+    cases.case_at(30, leaf, &[8936, 8935], |page| PageHeader::of_mut(page).prev_bytes = [0; 6]);
+    cases.case_at(31, leaf, &[8935, 8936, 8978], |page| PageHeader::of_mut(page).prev_bytes = far.to_bytes());
+    cases.case_at(32, leaf, &[8978], |page| PageHeader::of_mut(page).next_bytes = [0; 6]);
+    cases.case_at(33, leaf, &[8936, 8978], |page| PageHeader::of_mut(page).next_bytes = far.to_bytes());
+    cases.case_at(34, leaf, &[8982, 8978], |page| {
+        PageHeader::of_mut(page).next_bytes = PageId::new(1, index).to_bytes();
+    });
+    for target in [PageId::new(1, demo.memory.pages() - 1), PageId::new(1, u32::MAX), PageId::new(7, 1)] {
+        cases.case_at(35, leaf, &[8981, 8978], |page| PageHeader::of_mut(page).next_bytes = target.to_bytes());
+    }
+    cases.case_at(38, leaf, &with(8939), header(|h| h.slot_count.set(h.slot_count.get() - 1)));
+    cases.case(39, bad_leaf, &[8939, 8941, 8942, 8944], |memory| {
+        memory.header(leaf, |h| h.slot_count.set(h.slot_count.get() + 1));
+    });
+    cases.case_at(40, heap, &[8939, 8928], header(|h| h.free_bytes.set(h.free_bytes.get() + 2)));
+    let report = cases.case_at(41, heap, &[8939, 8928], header(|h| h.free_offset.set(40)));
+    assert_eq!(report.findings.iter().find(|it| it.error == 8939).unwrap().state, 7);
+    cases.case_at(42, heap, &[8943, 8928], header(|h| h.free_offset.set(h.free_offset.get() - 20)));
+    cases.case_at(43, leaf, &[8927], header(|h| h.ghost_count.set(1)));
+    cases.case_at(44, leaf, &with(8939), header(|h| h.ghost_count.set(h.slot_count.get() + 1)));
+    cases.case_at(45, heap, &[8909, 8928], header(|h| {
+        let page = h.page_id().page + 1;
+        h.page_id_bytes = PageId::new(1, page).to_bytes();
+    }));
+    cases.case_at(48, heap, &[8944, 8928], header(|h| h.fixed_len.set(h.fixed_len.get() + 4)));
+    cases.case_at(49, heap, &[8941, 8928], |page| PageMut::new(page).set_slot_offset(1, 0x20));
+    cases.case_at(50, heap, &[8942, 8928], |page| {
+        let first = offset(page, 0) as u16;
+        PageMut::new(page).set_slot_offset(1, first);
+    });
+    cases.case(51, &[8928], &[8942, 8944], |memory| {
+        memory.edit(heap, |page| {
+            let middle = offset(page, 1) as u16 + 5;
+            PageMut::new(page).set_slot_offset(1, middle);
+        });
+    });
+}
+
+#[test]
+fn the_options_leave_out_what_they_say() {
+    let demo = Demo::new();
+    let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
+    let index = *demo.path(demo.unit("sales", 2)).last().unwrap();
+    let mut memory = demo.memory.clone();
+    memory.header(leaf, |header| header.ghost_count.set(1));
+    memory.raw(index, flip(200));
+    assert_eq!(numbers(&memory.check()), BTreeSet::from([8927, 8928, 8939, 8976, 8978]));
+    let physical = Options { physical_only: true, ..Options::default() };
+    assert_eq!(numbers(&memory.check_with(&physical)), BTreeSet::from([8928, 8939, 8976, 8978]));
+    let no_index = Options { no_index: true, ..Options::default() };
+    let report = memory.check_with(&no_index);
+    assert_eq!(numbers(&report), BTreeSet::from([8927]));
+    assert!(report.coverage.not_checked.iter().any(|it| it.why == "NOINDEX was given"));
+    assert!(report.to_text().contains("Warning: NO_INDEX option of CHECKDB being used."));
+}
+
+#[test]
+fn group_3_records() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let tree = demo.path(demo.unit("sales", 1));
+    let [root, upper, leaf] = tree[..] else { panic!("three levels: {tree:?}") };
+    let bad_leaf = &[8944, 8928, 8976, 8978];
+    // The last row of the page, so that what it claims does not reach into another.
+    let row = |change: fn(&mut [u8])| {
+        move |page: &mut PageBytes| {
+            let at = offset(page, 3);
+            change(&mut page[at..]);
+        }
+    };
+    cases.case_at(55, leaf, bad_leaf, row(|row| row[0] = row[0] & !0x0e | 0x04));
+    cases.case_at(57, leaf, bad_leaf, row(|row| row[0] |= 0x80));
+    cases.case_at(58, leaf, bad_leaf, row(|row| row[2..4].copy_from_slice(&0x7fffu16.to_le_bytes())));
+    let null_bitmap = |row: &[u8]| usize::from(u16::from_le_bytes([row[2], row[3]]));
+    cases.case_at(59, leaf, bad_leaf, |page| {
+        let at = offset(page, 3);
+        let count = at + null_bitmap(&page[at..]);
+        page[count] += 1;
+    });
+    let variable = |page: &PageBytes| {
+        let at = offset(page, 3);
+        assert_ne!(page[at] & 0x20, 0, "the row has a variable part");
+        let count = at + null_bitmap(&page[at..]);
+        let columns = usize::from(u16::from_le_bytes([page[count], page[count + 1]]));
+        count + 2 + columns.div_ceil(8)
+    };
+    cases.case_at(62, leaf, bad_leaf, |page| {
+        let at = variable(page) + 2;
+        page[at..at + 2].copy_from_slice(&0x1f00u16.to_le_bytes());
+    });
+    cases.case_at(63, leaf, bad_leaf, |page| {
+        let at = variable(page) + 2;
+        page[at..at + 2].copy_from_slice(&1u16.to_le_bytes());
+    });
+    cases.case_at(64, leaf, bad_leaf, |page| {
+        let at = variable(page);
+        page[at] += 1;
+    });
+    cases.case(77, &[8937, 8977], &[8935], |memory| {
+        let next = demo.child(upper, 5);
+        set_child(memory, upper, 4, next);
+    });
+    cases.case(78, &[8977], &[8926, 8976, 8980], |memory| {
+        set_child(memory, upper, 4, PageId::new(1, demo.heap_page()));
+    });
+    cases.case(79, &[8977], &[8976, 8980], |memory| {
+        let free = PageId::new(1, memory.pages() - 1);
+        set_child(memory, upper, 4, free);
+    });
+    cases.case(80, &[8935], &[8933, 8934], |memory| {
+        let (left, right) = (demo.child(upper, 4), demo.child(upper, 5));
+        set_child(memory, upper, 4, right);
+        set_child(memory, upper, 5, left);
+    });
+    cases.case(81, &[2574, 8977], &[], |memory| {
+        memory.edit(upper, |page| {
+            let header = PageHeader::of_mut(page);
+            header.slot_count.set(0);
+            header.free_bytes.set(8096);
+            header.free_offset.set(96);
+        });
+    });
+    cases.case(24, &[8931], &[2531, 8977, 8979], |memory| memory.header(root, |header| header.level = 9));
+}
+
+fn set_child(memory: &mut Memory, page: u32, slot: u16, child: PageId) {
+    memory.edit(page, |bytes| {
+        let pminlen = usize::from(PageHeader::of(bytes).fixed_len.get());
+        let at = offset(bytes, slot) + pminlen - 6;
+        bytes[at..at + 6].copy_from_slice(&child.to_bytes());
+    });
+}
+
+/// Two neighbouring leaves of one parent that point at each other only: a cycle beside the chain.
+#[test]
+fn row_37_a_symmetric_cycle_beside_the_chain_is_found_by_its_parents() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let upper = demo.path(demo.unit("sales", 1))[1];
+    let last = PageRef::new(&demo.memory.stored(upper)).slot_count() - 1;
+    let (first, end) = (demo.child(upper, 0), demo.child(upper, last));
+    let (before, after) = (demo.header(first.page).prev(), demo.header(end.page).next());
+    assert!(!before.is_none() && !after.is_none());
+    cases.case(37, &[8935], &[8978, 8936], |memory| {
+        memory.header(first.page, |header| header.prev_bytes = end.to_bytes());
+        memory.header(end.page, |header| header.next_bytes = first.to_bytes());
+        memory.header(before.page, |header| header.next_bytes = after.to_bytes());
+        memory.header(after.page, |header| header.prev_bytes = before.to_bytes());
+    });
+}
+
+fn set_state(memory: &mut Memory, page: u32, change: impl FnOnce(PfsByte) -> PfsByte) {
+    let pfs = PageId::new(1, page).pfs_page().page;
+    memory.edit(pfs, |bytes| {
+        let state = PfsView::new(bytes).entry(page);
+        PfsMut::of(bytes).set(page, change(state));
+    });
+}
+
+fn set_bit(memory: &mut Memory, map: u32, extent: u32, value: bool) {
+    memory.edit(map, |bytes| AllocationBitmapMut::of(bytes).set(extent, value));
+}
+
+#[test]
+fn group_6_allocation() {
+    let demo = Demo::with_free_space();
+    let cases = Cases { demo: &demo };
+    let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
+    let heap = demo.heap_page();
+    let (heap_iam, tree_iam) = (demo.unit("heap", 0).first_iam.page, demo.unit("sales", 1).first_iam.page);
+    let free = demo.memory.pages() / 8 - 1;
+    let gam = extentdb_format::allocation::bitmap::AllocationBitmap::of;
+    assert!(gam(&demo.memory.stored(2)).get(free), "the last extent is free");
+    let extent = leaf / 8;
+
+    cases.case(103, &[8904, 8913], &[], |memory| set_bit(memory, heap_iam, free, true));
+    cases.case(104, &[8905, 8976, 8978], &[8980, 8977, 8979], |memory| set_bit(memory, tree_iam, extent, false));
+    let report = cases.case(105, &[8904, 8913, 2533], &[2534], |memory| set_bit(memory, heap_iam, extent, true));
+    assert_eq!(report.findings.iter().filter(|it| it.error == 8913).count(), 2);
+    cases.case(106, &[8904, 8913], &[], |memory| set_bit(memory, 2, extent, true));
+    cases.case(107, &[8905], &[], |memory| set_bit(memory, 2, free, false));
+    cases.case(108, &[8903], &[], |memory| set_bit(memory, 3, free, true));
+    cases.case(109, &[8904, 8913], &[], |memory| set_bit(memory, 3, extent, true));
+    let single = IamView::new(&demo.memory.stored(heap_iam)).single_pages().next();
+    if let Some(single) = single {
+        let report = cases.case(110, &[8906], &[], |memory| {
+            memory.edit(heap_iam, |page| page[142..148].fill(0));
+        });
+        assert_eq!(report.findings[0].place.page, Some(single));
+        let other = IamView::new(&demo.memory.stored(tree_iam)).single_pages().next().unwrap();
+        cases.case(110, &[8910, 8906], &[], |memory| {
+            memory.edit(heap_iam, |page| page[142..148].copy_from_slice(&other.to_bytes()));
+        });
+    }
+    cases.case(111, &[8976, 8978], &[2533], |memory| set_state(memory, leaf, |state| state.with_allocated(false)));
+    cases.case(91, &[8914], &[], |memory| set_state(memory, heap, |state| PfsByte(state.0 & !7)));
+    cases.case(114, &[8948], &[], |memory| set_state(memory, leaf, |state| state.with_mixed(!state.is_mixed())));
+    cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |state| state.with_iam(false)));
+    cases.case(115, &[8948], &[], |memory| set_state(memory, leaf, |state| state.with_iam(true)));
+    cases.case(113, &[8948], &[8909], |memory| set_state(memory, free * 8, |state| state.with_allocated(true)));
+    cases.case(121, &[2579], &[], |memory| set_bit(memory, tree_iam, memory.pages() / 8 + 100, true));
+    cases.case(122, &[8959, 8969], &[], |memory| {
+        memory.header(tree_iam, |header| header.next_bytes = PageId::new(1, heap_iam).to_bytes());
+    });
+    cases.case(116, &[2575], &[], |memory| {
+        memory.header(tree_iam, |header| header.next_bytes = PageId::new(1, leaf).to_bytes());
+    });
+    cases.case(116, &[8968, 7965], &[], |memory| {
+        memory.header(tree_iam, |header| header.next_bytes = PageId::new(9, 1).to_bytes());
+    });
+    cases.case(117, &[2576], &[], |memory| {
+        memory.header(tree_iam, |header| header.prev_bytes = PageId::new(1, heap_iam).to_bytes());
+    });
+    cases.case(123, &[8946, 7965, 8905], &[8906], |memory| memory.header(tree_iam, |header| header.page_type = 1));
+    let cut = heap / 8 * 8;
+    cases.case(19, &[8928, 8939], &[2579, 8968, 8976, 8977, 8978, 8979, 8980, 8981, 8998], |memory| {
+        memory.truncate(cut);
+    });
+}
+
+#[test]
+fn group_11_garbage_that_nobody_owns_is_not_looked_at() {
+    let demo = Demo::with_free_space();
+    let cases = Cases { demo: &demo };
+    let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
+    let free = demo.memory.pages() - 3;
+    let report = cases.case(0, &[], &[], |memory| {
+        memory.raw(free, |page| page.fill(0xa7));
+        memory.edit(leaf, |page| {
+            let view = PageRef::new(page);
+            let range = usize::from(view.header().free_offset.get())..view.slot_array_start();
+            page[range].fill(0xa7);
+        });
+    });
+    assert_eq!(report.verdict, Verdict::Clean);
+}
