@@ -195,7 +195,9 @@ impl<'p> Auditor<'p> {
         let failed_test = match (&cracked, information.and_then(|information| information.fault())) {
             (_, Some(fault)) => Err(Some(fault)),
             (None, None) => Err(None),
-            (Some(body), None) if !body.is_compressed && information.is_none() => Ok(test_free_count(header, body.used)),
+            (Some(body), None) if !body.is_compressed && information.is_none() => {
+                Ok(test_free_count(header, body.used))
+            }
             (Some(_), None) => Ok(None),
         };
         match (failed_test, cracked) {
@@ -225,7 +227,13 @@ impl<'p> Auditor<'p> {
         if unit.structure.is_tree() {
             self.partial.pages.push(page_fact(context.id, index, header, rules.is_leaf));
             if header.slot_count.get() == 0 && !rules.is_leaf {
-                self.report(2574, context.place(), [page_arg(context.id)], context.args(), [header.level.into()]);
+                self.report(
+                    2574,
+                    context.place(),
+                    [page_arg(context.id)],
+                    context.args(),
+                    [header.level.into()],
+                );
             }
         } else {
             self.compare_fullness(context, header);
@@ -239,7 +247,13 @@ impl<'p> Auditor<'p> {
     fn stray_iam_page(&mut self, context: &Context<'p>, page: &PageBytes) {
         if !IamView::new(page).faults().is_empty() {
             let kind = PageHeader::of(page).page_type;
-            self.report(8946, context.place(), [page_arg(context.id), "IAM_PAGE".into(), kind.into()], [], []);
+            self.report(
+                8946,
+                context.place(),
+                [page_arg(context.id), "IAM_PAGE".into(), kind.into()],
+                [],
+                [],
+            );
         }
     }
 

@@ -52,6 +52,10 @@ pub struct Plan {
     pub owners: OwnerMap,
     /// False when catalogue or boot page cannot be trusted.
     pub owners_are_known: bool,
+    /// Files that the catalogue lists and that were not given: nothing is known of their pages.
+    pub missing_files: Vec<FileId>,
+    /// Some IAM chain leads into such a file: what it lists behind that is not known.
+    pub has_cut_chains: bool,
     /// Pages that were found bad already, and are not reported again.
     pub bad: HashMap<PageId, u32>,
     /// A page changed after this must have its DIFF bit set; `None` = not to be checked.
@@ -98,6 +102,7 @@ struct Prelude<'s> {
     dropped: Vec<Cause>,
     /// Files that the catalogue lists and that were not given.
     missing_files: Vec<FileId>,
+    has_cut_chains: bool,
 }
 
 impl<'s> Prelude<'s> {
@@ -116,6 +121,7 @@ impl<'s> Prelude<'s> {
             header_lsns: Vec::new(),
             dropped: Vec::new(),
             missing_files: Vec::new(),
+            has_cut_chains: false,
         }
     }
 
@@ -169,7 +175,8 @@ impl Prelude<'_> {
             self.notes.push(Finding::new(59010, Place::page(PageId::BOOT), &args));
         }
         if !boot.status.is_clean() {
-            let args = [self.database.clone().into(), "the boot page lacks the mark of a clean shutdown".into()];
+            let args =
+                [self.database.clone().into(), "the boot page lacks the mark of a clean shutdown".into()];
             self.notes.push(Finding::new(59009, Place::page(PageId::BOOT), &args));
         }
     }
@@ -250,15 +257,25 @@ impl Prelude<'_> {
     ) -> PlanOutcome {
         let diff_base = self.diff_base(boot.as_ref());
         let mut not_checked = self.not_checked;
+        if self.has_cut_chains {
+            not_checked.push(NotChecked {
+                what: "extents without an owner, and links between pages".to_owned(),
+                why: "IAM chains lead into a file that was not given".to_owned(),
+                was_asked_for: true,
+            });
+        }
         if self.is_fatal {
             not_checked.push(NotChecked {
                 what: "ownership of pages and links between them".to_owned(),
-                why: "the catalogue cannot be trusted; pages were audited as what their own header says".to_owned(),
+                why: "the catalogue cannot be trusted; pages were audited as what their own header says"
+                    .to_owned(),
                 was_asked_for: true,
             });
         }
         let plan = Plan {
             diff_base,
+            missing_files: self.missing_files,
+            has_cut_chains: self.has_cut_chains,
             database: self.database,
             database_id: self.database_id,
             owners,

@@ -75,9 +75,14 @@ impl Run<'_> {
         self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
         self.audit_cut_pages(plan, &mut sum);
         let is_complete = sum.pages_checked == scan_plan.pages_planned;
-        if plan.owners_are_known && is_complete {
-            verify_links(plan, std::mem::take(&mut sum.pages), std::mem::take(&mut sum.children), &mut findings);
-        } else if plan.owners_are_known {
+        if plan.owners_are_known && is_complete && !plan.has_cut_chains {
+            verify_links(
+                plan,
+                std::mem::take(&mut sum.pages),
+                std::mem::take(&mut sum.children),
+                &mut findings,
+            );
+        } else if plan.owners_are_known && !is_complete {
             self.leave_out("links between pages", "not all pages were checked");
         }
         self.finish(plan, &scan_plan, sum, findings);
@@ -199,7 +204,8 @@ impl Run<'_> {
     fn note_coverage(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial) {
         let (planned, checked) = (scan_plan.pages_planned, sum.pages_checked);
         let not_checked = std::mem::take(&mut self.report.coverage.not_checked);
-        self.report.coverage = Coverage { pages_planned: planned, pages_checked: checked, objects: 0, not_checked };
+        self.report.coverage =
+            Coverage { pages_planned: planned, pages_checked: checked, objects: 0, not_checked };
         if checked < planned && sum.pages_absent < planned - checked {
             let why = if self.report.was_stopped { "the run was stopped" } else { "they could not be read" };
             self.leave_out(&format!("{} pages", planned - checked - sum.pages_absent), why);
@@ -237,9 +243,10 @@ impl Run<'_> {
             let what = format!("{} pages of nonclustered indexes", scan_plan.pages_skipped);
             self.skip(&what, "NOINDEX was given");
         }
-        let others = plan.units.iter().any(|(_, unit)| {
-            unit.structure == crate::unit::Structure::Other && !unit.first_iam.is_none()
-        });
+        let others = plan
+            .units
+            .iter()
+            .any(|(_, unit)| unit.structure == crate::unit::Structure::Other && !unit.first_iam.is_none());
         if others {
             self.skip("records of columnstore and unknown units", "their form is not known");
         }
@@ -274,7 +281,8 @@ fn first_missing(plan: &Plan, sum: &mut Partial) -> Option<PageId> {
             runs.get(at).is_some_and(|(start, _)| *start <= page)
         };
         let mut pages = maps.described_ranges().flat_map(|(first, end)| first..end);
-        let is_missing = |page: &u32| maps.state(*page).is_some_and(|s| s.is_allocated()) && !is_covered(*page);
+        let is_missing =
+            |page: &u32| maps.state(*page).is_some_and(|s| s.is_allocated()) && !is_covered(*page);
         pages.find(is_missing).map(|page| PageId { file: maps.file, page })
     })
 }
@@ -316,7 +324,8 @@ fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<Objec
             pages: 0,
             totals: findings.totals_of(Some(object)),
         });
-        if (0..=1).contains(&unit.owner.index.0) && unit.kind == extentdb_catalog::model::AllocUnitKind::InRow {
+        if (0..=1).contains(&unit.owner.index.0) && unit.kind == extentdb_catalog::model::AllocUnitKind::InRow
+        {
             summary.rows += count.rows;
             summary.pages += count.leaf_pages;
         }
@@ -333,4 +342,3 @@ fn sum_of_objects(plan: &Plan, counts: &[UnitCounts]) -> u64 {
 fn int(value: u64) -> extentdb_messages::Arg<'static> {
     i64::try_from(value).unwrap_or(i64::MAX).into()
 }
-

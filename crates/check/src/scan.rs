@@ -58,7 +58,10 @@ pub(crate) struct Counters {
 /// How an extent is read.
 enum Interest {
     /// Some pages are allocated; an option may leave out some of them.
-    Allocated { wanted: u32, skipped: u32 },
+    Allocated {
+        wanted: u32,
+        skipped: u32,
+    },
     /// PFS cannot tell, but somebody owns it.
     Unknown,
     Nothing,
@@ -246,7 +249,8 @@ impl Worker<'_> {
     ) {
         let subject = match owner {
             ExtentOwner::Unit(unit)
-                if !self.scan.plan.owners.is_contested() && !holds_fixed_pages(id.page / PAGES_PER_EXTENT) =>
+                if !self.scan.plan.owners.is_contested()
+                    && !holds_fixed_pages(id.page / PAGES_PER_EXTENT) =>
             {
                 self.compare_state(id, state, Expected { is_mixed: Some(false), is_iam: false });
                 Subject::Owned(unit)
@@ -270,7 +274,9 @@ impl Worker<'_> {
                 self.auditor.partial.pages_checked += 1;
                 self.auditor.page(id, subject, state, page);
             }
-            Err(ReadError::NotStored { .. } | ReadError::NoFile { .. }) => self.auditor.partial.pages_absent += 1,
+            Err(ReadError::NotStored { .. } | ReadError::NoFile { .. }) => {
+                self.auditor.partial.pages_absent += 1
+            }
             Err(_) => {
                 self.auditor.partial.pages_checked += u64::from(state.is_some());
                 self.auditor.unreadable(id, subject);
@@ -383,7 +389,7 @@ impl Worker<'_> {
     /// An allocated page that no IAM page lists.
     fn report_unowned(&mut self, id: PageId, owner: ExtentOwner, state: Option<PfsByte>) {
         let plan = self.scan.plan;
-        let (Some(state), true) = (state, plan.owners_are_known) else { return };
+        let (Some(state), true, false) = (state, plan.owners_are_known, plan.has_cut_chains) else { return };
         let extent = id.extent().index;
         let Some(maps) = plan.maps_of(id.file) else { return };
         let (Some(is_free), Some(is_mixed)) = (maps.is_free(extent), maps.is_mixed(extent)) else { return };
@@ -448,4 +454,3 @@ impl ReadAt for FileOfSource<'_> {
         &self.file.path
     }
 }
-

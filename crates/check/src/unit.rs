@@ -204,4 +204,3 @@ fn structure(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> St
         (AllocUnitKind::Other(_), _) => Structure::Other,
     }
 }
-

@@ -6,3 +6,6 @@ mod index;
 mod links;
 
 pub(crate) use links::verify_links;
+
+#[cfg(test)]
+mod tests;

@@ -9,8 +9,9 @@ use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_check::{Options, Report, Verdict};
 use extentdb_format::PageBytes;
+use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::AllocationBitmapMut;
-use extentdb_format::allocation::iam::IamView;
+use extentdb_format::allocation::iam::{IamView, write_iam};
 use extentdb_format::allocation::pfs::{PfsByte, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageMut, PageRef, checksum};
 use extentdb_messages::RepairLevel;
@@ -33,10 +34,22 @@ impl Cases<'_> {
         let report = memory.check();
         let (found, expected): (_, BTreeSet<u32>) = (numbers(&report), expected.iter().copied().collect());
         let allowed: BTreeSet<u32> = expected.iter().chain(permitted).copied().collect();
-        let text: Vec<String> =
-            report.findings.iter().take(12).map(|it| format!("{} {:?} {}", it.error, it.place.page, it.message)).collect();
-        assert!(found.is_superset(&expected), "row {row}: {expected:?} not all in {found:?}\n{}", text.join("\n"));
-        assert!(found.is_subset(&allowed), "row {row}: {found:?} is more than {allowed:?}\n{}", text.join("\n"));
+        let text: Vec<String> = report
+            .findings
+            .iter()
+            .take(12)
+            .map(|it| format!("{} {:?} {}", it.error, it.place.page, it.message))
+            .collect();
+        assert!(
+            found.is_superset(&expected),
+            "row {row}: {expected:?} not all in {found:?}\n{}",
+            text.join("\n")
+        );
+        assert!(
+            found.is_subset(&allowed),
+            "row {row}: {found:?} is more than {allowed:?}\n{}",
+            text.join("\n")
+        );
         if !expected.is_empty() {
             assert_eq!(report.verdict, Verdict::Damaged, "row {row}");
         }
@@ -72,8 +85,13 @@ fn group_1_raw_damage() {
     let report = cases.case(1, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(leaf, flip(200)));
     let io_error = report.findings.iter().find(|it| it.error == 8939).unwrap();
     assert_eq!((io_error.state, io_error.repair), (98, RepairLevel::AllowDataLoss));
-    assert!(io_error.message.ends_with("Test (IS_OFF (BUF_IOERR, pBUF->bstat)) failed. Values are 133129 and -4."));
-    let derived: Vec<_> = report.findings.iter().filter(|it| it.derived_from.is_some()).map(|it| it.error).collect();
+    assert!(
+        io_error
+            .message
+            .ends_with("Test (IS_OFF (BUF_IOERR, pBUF->bstat)) failed. Values are 133129 and -4.")
+    );
+    let derived: Vec<_> =
+        report.findings.iter().filter(|it| it.derived_from.is_some()).map(|it| it.error).collect();
     assert_eq!(derived, [8976, 8978], "what follows from the unreadable page is marked");
     assert_eq!(report.repair, RepairLevel::AllowDataLoss);
 
@@ -97,11 +115,16 @@ fn group_1_raw_damage() {
     cases.case(13, &[5250], &[], |memory| memory.raw(0, flip(200)));
     let first = demo.catalog.boot.first_sys_indexes.page;
     cases.case(14, &[7985], &[], |memory| memory.raw(first, flip(200)));
-    let report = cases.case(15, &[8909, 8928, 8976, 8978], &[], |memory| memory.raw(leaf, |page| page.fill(0)));
+    let report =
+        cases.case(15, &[8909, 8928, 8976, 8978], &[], |memory| memory.raw(leaf, |page| page.fill(0)));
     let unowned = report.findings.iter().find(|it| it.error == 8909).unwrap();
     assert!(unowned.place.owner.is_none() && unowned.message.contains("= (0:0)."), "{}", unowned.message);
     let report = cases.case(15, &[8909, 8928], &[], |memory| memory.raw(heap, |page| page.fill(0)));
-    assert_eq!((report.totals.allocation, report.totals.consistency), (0, 2), "as DBCC counts a zeroed heap page");
+    assert_eq!(
+        (report.totals.allocation, report.totals.consistency),
+        (0, 2),
+        "as DBCC counts a zeroed heap page"
+    );
     cases.case(17, &[8909, 8928, 8976, 8978], &[], |memory| {
         let other = memory.stored(heap);
         memory.raw(leaf, |page| page.copy_from_slice(&other[..]));
@@ -158,7 +181,8 @@ fn group_2_page_headers_and_slots() {
         PageHeader::of_mut(page).next_bytes = PageId::new(1, index).to_bytes();
     });
     for target in [PageId::new(1, demo.memory.pages() - 1), PageId::new(1, u32::MAX), PageId::new(7, 1)] {
-        cases.case_at(35, leaf, &[8981, 8978], |page| PageHeader::of_mut(page).next_bytes = target.to_bytes());
+        cases
+            .case_at(35, leaf, &[8981, 8978], |page| PageHeader::of_mut(page).next_bytes = target.to_bytes());
     }
     cases.case_at(38, leaf, &with(8939), header(|h| h.slot_count.set(h.slot_count.get() - 1)));
     cases.case(39, bad_leaf, &[8939, 8941, 8942, 8944], |memory| {
@@ -170,10 +194,15 @@ fn group_2_page_headers_and_slots() {
     cases.case_at(42, heap, &[8943, 8928], header(|h| h.free_offset.set(h.free_offset.get() - 20)));
     cases.case_at(43, leaf, &[8927], header(|h| h.ghost_count.set(1)));
     cases.case_at(44, leaf, &with(8939), header(|h| h.ghost_count.set(h.slot_count.get() + 1)));
-    cases.case_at(45, heap, &[8909, 8928], header(|h| {
-        let page = h.page_id().page + 1;
-        h.page_id_bytes = PageId::new(1, page).to_bytes();
-    }));
+    cases.case_at(
+        45,
+        heap,
+        &[8909, 8928],
+        header(|h| {
+            let page = h.page_id().page + 1;
+            h.page_id_bytes = PageId::new(1, page).to_bytes();
+        }),
+    );
     cases.case_at(48, heap, &[8944, 8928], header(|h| h.fixed_len.set(h.fixed_len.get() + 4)));
     cases.case_at(49, heap, &[8941, 8928], |page| PageMut::new(page).set_slot_offset(1, 0x20));
     cases.case_at(50, heap, &[8942, 8928], |page| {
@@ -326,8 +355,11 @@ fn group_6_allocation() {
     let extent = leaf / 8;
 
     cases.case(103, &[8904, 8913], &[], |memory| set_bit(memory, heap_iam, free, true));
-    cases.case(104, &[8905, 8976, 8978], &[8980, 8977, 8979], |memory| set_bit(memory, tree_iam, extent, false));
-    let report = cases.case(105, &[8904, 8913, 2533], &[2534], |memory| set_bit(memory, heap_iam, extent, true));
+    cases.case(104, &[8905, 8976, 8978], &[8980, 8977, 8979], |memory| {
+        set_bit(memory, tree_iam, extent, false)
+    });
+    let report =
+        cases.case(105, &[8904, 8913, 2533], &[2534], |memory| set_bit(memory, heap_iam, extent, true));
     assert_eq!(report.findings.iter().filter(|it| it.error == 8913).count(), 2);
     cases.case(106, &[8904, 8913], &[], |memory| set_bit(memory, 2, extent, true));
     cases.case(107, &[8905], &[], |memory| set_bit(memory, 2, free, false));
@@ -344,12 +376,18 @@ fn group_6_allocation() {
             memory.edit(heap_iam, |page| page[142..148].copy_from_slice(&other.to_bytes()));
         });
     }
-    cases.case(111, &[8976, 8978], &[2533], |memory| set_state(memory, leaf, |state| state.with_allocated(false)));
+    cases.case(111, &[8976, 8978], &[2533], |memory| {
+        set_state(memory, leaf, |state| state.with_allocated(false))
+    });
     cases.case(91, &[8914], &[], |memory| set_state(memory, heap, |state| PfsByte(state.0 & !7)));
-    cases.case(114, &[8948], &[], |memory| set_state(memory, leaf, |state| state.with_mixed(!state.is_mixed())));
+    cases.case(114, &[8948], &[], |memory| {
+        set_state(memory, leaf, |state| state.with_mixed(!state.is_mixed()))
+    });
     cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |state| state.with_iam(false)));
     cases.case(115, &[8948], &[], |memory| set_state(memory, leaf, |state| state.with_iam(true)));
-    cases.case(113, &[8948], &[8909], |memory| set_state(memory, free * 8, |state| state.with_allocated(true)));
+    cases.case(113, &[8948], &[8909], |memory| {
+        set_state(memory, free * 8, |state| state.with_allocated(true))
+    });
     cases.case(121, &[2579], &[], |memory| set_bit(memory, tree_iam, memory.pages() / 8 + 100, true));
     cases.case(122, &[8959, 8969], &[], |memory| {
         memory.header(tree_iam, |header| header.next_bytes = PageId::new(1, heap_iam).to_bytes());
@@ -363,11 +401,170 @@ fn group_6_allocation() {
     cases.case(117, &[2576], &[], |memory| {
         memory.header(tree_iam, |header| header.prev_bytes = PageId::new(1, heap_iam).to_bytes());
     });
-    cases.case(123, &[8946, 7965, 8905], &[8906], |memory| memory.header(tree_iam, |header| header.page_type = 1));
+    cases.case(123, &[8946, 7965, 8905], &[8906], |memory| {
+        memory.header(tree_iam, |header| header.page_type = 1)
+    });
     let cut = heap / 8 * 8;
     cases.case(19, &[8928, 8939], &[2579, 8968, 8976, 8977, 8978, 8979, 8980, 8981, 8998], |memory| {
         memory.truncate(cut);
     });
+}
+
+/// A second IAM page for a unit, on a page of its own: the chain of two that no small database has.
+fn add_iam_page(memory: &mut Memory, first: u32, interval: PageId) -> u32 {
+    let extent = memory.pages() / 8 - 1;
+    let second = extent * 8;
+    set_bit(memory, 2, extent, false);
+    set_bit(memory, 3, extent, true);
+    set_state(memory, second, |_| PfsByte(0x70));
+    memory.header(first, |header| header.next_bytes = PageId::new(1, second).to_bytes());
+    let mut head = IamView::new(&memory.stored(first)).head();
+    head.id = PageId::new(1, second);
+    (head.sequence, head.interval) = (1, interval);
+    (head.prev, head.next) = (PageId::new(1, first), PageId::NONE);
+    head.single_pages = [PageId::NONE; 8];
+    memory.edit(second, |page| {
+        write_iam(page, &head, &PageStamp::default());
+    });
+    second
+}
+
+#[test]
+fn group_6_chains_of_several_iam_pages() {
+    let demo = Demo::with_free_space();
+    let cases = Cases { demo: &demo };
+    let first = demo.unit("sales", 1).first_iam.page;
+    let heap_iam = demo.unit("heap", 0).first_iam.page;
+    let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
+    let own = PageId::new(1, 0);
+    let next = PageId::new(1, 511_232);
+    let bytes = |page: u32| PageId::new(1, page).to_bytes();
+
+    cases.case(0, &[], &[], |memory| {
+        add_iam_page(memory, first, next);
+    });
+    cases.case(116, &[2575, 2576], &[], |memory| {
+        add_iam_page(memory, first, next);
+        memory.header(first, |header| header.next_bytes = bytes(leaf));
+    });
+    cases.case(117, &[8969], &[], |memory| {
+        let second = add_iam_page(memory, first, next);
+        memory.header(second, |header| header.prev_bytes = bytes(heap_iam));
+    });
+    cases.case(118, &[2577], &[], |memory| {
+        let second = add_iam_page(memory, first, next);
+        memory.edit(second, |page| page[100] = 7);
+    });
+    cases.case(119, &[8947], &[], |memory| {
+        add_iam_page(memory, first, own);
+    });
+    cases.case(121, &[2579], &[], |memory| {
+        let second = add_iam_page(memory, first, next);
+        set_bit(memory, second, 3, true);
+    });
+    // The chain leads back to its head.
+    cases.case(116, &[8969], &[], |memory| {
+        let second = add_iam_page(memory, first, next);
+        memory.header(second, |header| header.next_bytes = bytes(first));
+    });
+    cases.case(123, &[8946, 7965], &[], |memory| {
+        let second = add_iam_page(memory, first, next);
+        memory.raw(second, flip(300));
+    });
+}
+
+/// Rows of `sysallocunits`, changed in place.
+fn edit_unit_row(demo: &Demo, memory: &mut Memory, id: i64, change: impl Fn(&mut [u8])) {
+    let mut page = demo.catalog.boot.first_sys_indexes;
+    while !page.is_none() {
+        let stored = memory.stored(page.page);
+        let view = PageRef::new(&stored);
+        let is_row = |bytes: &[u8]| bytes[4..12] == id.to_le_bytes();
+        if let Some((slot, _)) = view.records().find(|(_, bytes)| is_row(bytes)) {
+            return memory.edit(page.page, |bytes| {
+                let at = offset(bytes, slot);
+                change(&mut bytes[at..]);
+            });
+        }
+        page = view.header().next();
+    }
+    panic!("no unit {id}");
+}
+
+#[test]
+fn rows_82_83_and_124_the_catalogue_points_to_the_wrong_place() {
+    let demo = Demo::with_free_space();
+    let cases = Cases { demo: &demo };
+    let unit = demo.unit("sales", 1);
+    let leaf = *demo.path(unit).last().unwrap();
+    cases.case(82, &[8979], &[8977, 8931], |memory| {
+        edit_unit_row(&demo, memory, unit.id.0, |row| {
+            row[33..39].copy_from_slice(&PageId::new(1, leaf).to_bytes())
+        });
+    });
+    cases.case(83, &[2576, 8905], &[2534, 8906], |memory| {
+        edit_unit_row(&demo, memory, unit.id.0, |row| row[39..45].fill(0));
+    });
+    cases.case(124, &[2508], &[], |memory| {
+        edit_unit_row(&demo, memory, unit.id.0, |row| row[45..53].fill(0xff));
+    });
+    cases.case(120, &[8996], &[8932], |memory| {
+        edit_unit_row(&demo, memory, unit.id.0, |row| row[25] = 3);
+    });
+}
+
+#[test]
+fn rows_155_to_158_primitive_checks_of_the_system_tables() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let first = demo.catalog.boot.first_sys_indexes.page;
+    let second = demo.header(first).next();
+    assert!(!second.is_none(), "sysallocunits has two leaf pages");
+    let second = second.page;
+    let only = |number: u32, fault: &dyn Fn(&mut Memory)| {
+        let report = cases.case(155, &[number], &[], fault);
+        assert!(report.coverage.not_checked.iter().any(|it| it.was_asked_for), "{}", report.to_text());
+        assert_eq!(
+            report.coverage.pages_checked, report.coverage.pages_planned,
+            "every page is audited all the same"
+        );
+    };
+    only(7984, &|memory| memory.header(first, |header| header.page_type = 2));
+    only(7986, &|memory| memory.header(second, |header| header.object_id.set(41)));
+    only(7987, &|memory| memory.header(second, |header| header.prev_bytes = PageId::new(1, 9).to_bytes()));
+    only(7988, &|memory| {
+        memory.header(second, |header| header.next_bytes = PageId::new(1, first).to_bytes());
+    });
+    only(7985, &|memory| memory.raw(second, flip(400)));
+}
+
+#[test]
+fn row_47_a_changed_page_without_its_diff_bit_is_reported_once() {
+    let demo = Demo::with_free_space();
+    let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let check = |name: &str, fault: &dyn Fn(&mut Memory)| {
+        let mut memory = demo.memory.clone();
+        // A full backup long ago: every page is newer.
+        memory.edit(9, |page| page[96 + 336..96 + 346].copy_from_slice(&[1, 0, 0, 0, 1, 0, 0, 0, 1, 0]));
+        fault(&mut memory);
+        let path = folder.path().join(name);
+        let bytes: Vec<u8> = (0..memory.pages()).flat_map(|page| memory.stored(page).to_vec()).collect();
+        std::fs::write(&path, bytes).unwrap();
+        let opened = extentdb_reader::Opened::open(&[path], &Default::default()).unwrap();
+        let clock = extentdb_base::env::SystemClock::new();
+        let cancel = extentdb_base::sync::atomic::AtomicBool::new(false);
+        let control = extentdb_check::Control::new(&clock, &cancel);
+        extentdb_check::run(opened.source(), &Options::default(), &control)
+    };
+    assert_eq!(numbers(&check("clean.mdf", &|_| {})), BTreeSet::new());
+    let report = check("missed.mdf", &|memory| {
+        set_bit(memory, 6, leaf / 8, false);
+        set_bit(memory, 6, leaf / 8 + 1, false);
+    });
+    assert_eq!(report.findings.len(), 1, "{}", report.to_text());
+    let found = &report.findings[0];
+    assert_eq!((found.error, found.place.page.unwrap().extent().index), (2515, leaf / 8));
 }
 
 #[test]

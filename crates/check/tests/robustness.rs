@@ -19,8 +19,14 @@ fn mutate(memory: &mut Memory, rng: &mut SplitMix64) -> bool {
     let pfs = memory.stored(1);
     let mut must_be_found = false;
     for _ in 0..=rng.below(4) {
-        let page = rng.below(u64::from(memory.pages())) as u32;
-        let is_allocated = PfsView::new(&pfs).entry(page).is_allocated();
+        let is_allocated = |page: u32| PfsView::new(&pfs).entry(page).is_allocated();
+        let mut page = rng.below(u64::from(memory.pages())) as u32;
+        // Most of the file is free space, where nothing can go wrong.
+        for _ in 0..8 {
+            if !is_allocated(page) {
+                page = rng.below(u64::from(memory.pages())) as u32;
+            }
+        }
         let at = rng.below(PAGE_BYTES as u64) as usize;
         match rng.below(6) {
             0 => memory.raw(page, |bytes| bytes[at] ^= 1 << rng.below(8)),
@@ -34,7 +40,7 @@ fn mutate(memory: &mut Memory, rng: &mut SplitMix64) -> bool {
                 memory.raw(page, |bytes| bytes.copy_from_slice(&other[..]));
             }
         }
-        must_be_found |= is_allocated && !checksum::verify(&memory.stored(page)).is_intact();
+        must_be_found |= is_allocated(page) && !checksum::verify(&memory.stored(page)).is_intact();
     }
     must_be_found
 }
@@ -57,7 +63,7 @@ fn mutated_files_are_reported_and_never_break_the_check() {
         assert_eq!(report.findings.is_empty(), report.verdict != Verdict::Damaged);
         assert!(report.to_json(&[]).is_object());
     }
-    assert!(due > 100 && found >= due, "{due} due, {found} found");
+    assert!(due > 100 && found > due, "{due} due, {found} found");
 }
 
 /// Every byte that pages are found by: boot page, maps, the first catalogue pages.
@@ -66,7 +72,8 @@ fn mutated_roots_of_the_database_never_break_the_check() {
     let demo = Demo::with_free_space();
     let mut rng = SplitMix64::new(77);
     let first = demo.catalog.boot.first_sys_indexes.page;
-    let roots = [0, 1, 2, 3, 6, 7, 9, first, demo.unit("sales", 1).first_iam.page, demo.unit("sales", 1).root.page];
+    let roots =
+        [0, 1, 2, 3, 6, 7, 9, first, demo.unit("sales", 1).first_iam.page, demo.unit("sales", 1).root.page];
     for _ in 0..300 {
         let mut memory = demo.memory.clone();
         let page = roots[rng.below(roots.len() as u64) as usize];
@@ -92,7 +99,8 @@ fn a_hole_of_two_terabytes_behind_a_database_costs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("sparse.mdf");
     let demo = Demo::with_free_space();
-    let bytes: Vec<u8> = (0..demo.memory.pages()).flat_map(|page| demo.memory.stored(page).to_vec()).collect();
+    let bytes: Vec<u8> =
+        (0..demo.memory.pages()).flat_map(|page| demo.memory.stored(page).to_vec()).collect();
     std::fs::write(&path, bytes).unwrap();
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     if file.set_len(2 << 40).is_err() {

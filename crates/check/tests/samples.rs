@@ -24,7 +24,8 @@ fn samples() -> Option<PathBuf> {
 
 fn healthy_files() -> Vec<PathBuf> {
     let Some(folder) = samples() else { return Vec::new() };
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| {
         let is_database = path.extension().is_some_and(|ext| ext == "mdf" || ext == "bak");
         is_database && !path.to_string_lossy().contains("stripe")

@@ -40,7 +40,8 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 /// Reads a rate in bytes per second.
 pub(crate) fn rate(text: &str) -> Result<NonZeroU64, String> {
     let text = text.trim();
-    let bytes = size(text.strip_suffix("/s").unwrap_or(text)).map_err(|_| "a rate is written as 400MB/s".to_owned())?;
+    let bytes = size(text.strip_suffix("/s").unwrap_or(text))
+        .map_err(|_| "a rate is written as 400MB/s".to_owned())?;
     NonZeroU64::new(bytes).ok_or_else(|| "a rate of nothing would never end".to_owned())
 }
 
@@ -51,11 +52,13 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     if rest.is_empty() {
         return Err(wrong());
     }
+    if rest.bytes().all(|byte| byte.is_ascii_digit()) {
+        return scaled(rest, 1000).map(Duration::from_millis);
+    }
     while !rest.is_empty() {
         let (number, behind) = split(rest)?;
         let unit = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
         let (unit, behind) = behind.split_at(unit);
-        let unit = if unit.is_empty() && behind.is_empty() { "s" } else { unit };
         let factor = TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1;
         total = total.checked_add(scaled(number, factor)?).ok_or_else(wrong)?;
         rest = behind;
@@ -126,7 +129,14 @@ mod tests {
 
     #[test]
     fn durations_add_up() {
-        let cases = [("90s", 90_000), ("2h", 7_200_000), ("1h30m", 5_400_000), ("500ms", 500), ("90", 90_000), ("1.5m", 90_000)];
+        let cases = [
+            ("90s", 90_000),
+            ("2h", 7_200_000),
+            ("1h30m", 5_400_000),
+            ("500ms", 500),
+            ("90", 90_000),
+            ("1.5m", 90_000),
+        ];
         for (text, milliseconds) in cases {
             assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
         }

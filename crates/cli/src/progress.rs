@@ -8,8 +8,8 @@ use std::io::{self, IsTerminal, Write as _};
 use std::time::Duration;
 
 use extentdb_base::env::Clock;
-use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
+use extentdb_base::sync::{Arc, Mutex, lock};
 
 use crate::cli::When;
 

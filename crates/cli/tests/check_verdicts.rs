@@ -35,7 +35,11 @@ fn healthy_real_files_are_clean() {
     for name in DATABASES {
         let Some(path) = sample(name) else { return };
         let report = report(on("check", &path, &["--json"]), 0);
-        assert_eq!((&report["verdict"], &report["findings"]), (&"clean".into(), &Value::Array(Vec::new())), "{name}");
+        assert_eq!(
+            (&report["verdict"], &report["findings"]),
+            (&"clean".into(), &Value::Array(Vec::new())),
+            "{name}"
+        );
         assert_eq!(report["coverage"]["pages_checked"], report["coverage"]["pages_planned"], "{name}");
     }
 }
@@ -47,8 +51,19 @@ fn the_json_report_has_the_shape_of_the_contract() {
     let report = report(on("check", &path, &["--json", "--hash"]), 0);
     let keys: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
     let expected = [
-        "database", "inputs", "scope", "options", "verdict", "allocation_errors", "consistency_errors",
-        "minimum_repair_level", "coverage", "findings", "elapsed_s", "bytes", "mb_per_s",
+        "database",
+        "inputs",
+        "scope",
+        "options",
+        "verdict",
+        "allocation_errors",
+        "consistency_errors",
+        "minimum_repair_level",
+        "coverage",
+        "findings",
+        "elapsed_s",
+        "bytes",
+        "mb_per_s",
     ];
     assert_eq!(keys, expected);
     let bytes = fs::read(&path).unwrap();
@@ -58,7 +73,10 @@ fn the_json_report_has_the_shape_of_the_contract() {
     assert_eq!((&input["bytes"], &input["sha256"]), (&bytes.len().into(), &sha256.into()));
     assert_eq!((&report["database"], &report["scope"]), (&"demo".into(), &"physical".into()));
     let not_checked = report["coverage"]["not_checked"].as_array().unwrap();
-    assert!(not_checked.iter().all(|it| it["what"].is_string() && it["why"].is_string()) && !not_checked.is_empty());
+    assert!(
+        not_checked.iter().all(|it| it["what"].is_string() && it["why"].is_string())
+            && !not_checked.is_empty()
+    );
 }
 
 #[test]
@@ -93,10 +111,12 @@ fn the_text_has_the_layout_of_dbcc() {
 fn every_fault_that_damage_makes_is_found_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path(), &["--rows", "20000"]);
-    let kinds: Value =
-        serde_json::from_str(&extentdb([OsStr::new("damage"), path.as_os_str(), "--list".as_ref(), "--json".as_ref()]).expect(0))
-            .unwrap();
-    let kinds: Vec<&str> = kinds.as_array().unwrap().iter().map(|kind| kind["kind"].as_str().unwrap()).collect();
+    let kinds: Value = serde_json::from_str(
+        &extentdb([OsStr::new("damage"), path.as_os_str(), "--list".as_ref(), "--json".as_ref()]).expect(0),
+    )
+    .unwrap();
+    let kinds: Vec<&str> =
+        kinds.as_array().unwrap().iter().map(|kind| kind["kind"].as_str().unwrap()).collect();
     assert!(kinds.len() >= 10, "{kinds:?}");
     for kind in kinds {
         for seed in ["1", "2"] {
@@ -126,7 +146,10 @@ fn judge(kind: &str, truth: &Value, report: &Value) {
         assert!(found.contains(number), "{kind}: {number} is missing in {found:?}, {truth}");
     }
     for number in &found {
-        assert!(expected.contains(number) || permitted.contains(number), "{kind}: {number} in {found:?}, {truth}");
+        assert!(
+            expected.contains(number) || permitted.contains(number),
+            "{kind}: {number} in {found:?}, {truth}"
+        );
     }
 }
 
@@ -211,7 +234,8 @@ fn ctrl_c_ends_with_a_partial_report_and_130() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path(), &["--size", "40MB"]);
     let out = folder.path().join("report.json");
-    let arguments = ["check", path.to_str().unwrap(), "--json", "--max-rate", "2MB/s", "-o", out.to_str().unwrap()];
+    let arguments =
+        ["check", path.to_str().unwrap(), "--json", "--max-rate", "2MB/s", "-o", out.to_str().unwrap()];
     let child = program::command(arguments).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(700));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -276,7 +300,7 @@ fn an_encrypted_database_is_recognised() {
     seal(&mut page);
     bytes[..PAGE_BYTES].copy_from_slice(&page[..]);
     // What encryption leaves of everything else.
-    bytes[PAGE_BYTES..].iter_mut().enumerate().for_each(|(at, byte)| *byte ^= (at * 167 >> 3) as u8);
+    bytes[PAGE_BYTES..].iter_mut().enumerate().for_each(|(at, byte)| *byte ^= ((at * 167) >> 3) as u8);
     fs::write(&path, bytes).unwrap();
     let said = on("check", &path, &[]).complaint(1);
     assert!(said.contains("encrypted (TDE)"), "{said}");

@@ -18,7 +18,8 @@ fn make(path: &Path, rest: &[&str]) -> Run {
 
 /// Names of what is in a folder.
 fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let entries =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = entries.collect();
     names.sort();
     names
@@ -137,7 +138,16 @@ fn damage_changes_what_its_truth_says_and_nothing_else() {
     let [good, bad, truth] = ["good.mdf", "bad.mdf", "truth.json"].map(|name| folder.path().join(name));
     make(&good, &["--shape", "demo"]).expect(0);
     let before = fs::read(&good).unwrap();
-    let arguments = ["--kind", "sibling-link", "--seed", "3", "--to", bad.to_str().unwrap(), "--truth", truth.to_str().unwrap()];
+    let arguments = [
+        "--kind",
+        "sibling-link",
+        "--seed",
+        "3",
+        "--to",
+        bad.to_str().unwrap(),
+        "--truth",
+        truth.to_str().unwrap(),
+    ];
     on("damage", &good, &arguments).expect(0);
     assert!(fs::read(&good).unwrap() == before, "the input is only read");
     let truth: Value = serde_json::from_str(&fs::read_to_string(truth).unwrap()).unwrap();
@@ -146,7 +156,8 @@ fn damage_changes_what_its_truth_says_and_nothing_else() {
     for change in truth["changes"].as_array().unwrap() {
         let at = change["offset"].as_u64().unwrap() as usize;
         let hex = change["after"].as_str().unwrap();
-        let bytes = (0..hex.len()).step_by(2).map(|digit| u8::from_str_radix(&hex[digit..digit + 2], 16).unwrap());
+        let bytes =
+            (0..hex.len()).step_by(2).map(|digit| u8::from_str_radix(&hex[digit..digit + 2], 16).unwrap());
         patched.iter_mut().skip(at).zip(bytes).for_each(|(place, byte)| *place = byte);
     }
     assert!(fs::read(&bad).unwrap() == patched);
@@ -169,7 +180,8 @@ fn messages_are_explained_by_number() {
     for words in ["Msg 8928, Level 16", "\nMeaning\n", "\nCause\n", "\nNext step\n", "consistency error"] {
         assert!(text.contains(words), "{words}\n{text}");
     }
-    let both: Value = serde_json::from_str(&extentdb(["explain", "DBCC8978", "8939", "--json"]).expect(0)).unwrap();
+    let both: Value =
+        serde_json::from_str(&extentdb(["explain", "DBCC8978", "8939", "--json"]).expect(0)).unwrap();
     assert_eq!((&both[0]["error"], &both[1]["error"]), (&8978.into(), &8939.into()));
     let list = extentdb(["explain", "--list"]).expect(0);
     assert!(list.lines().count() > 50 && list.contains("8905"), "{list}");

@@ -48,17 +48,19 @@ fn records_are_chosen_by_place_operation_transaction_and_page() {
     assert_eq!(lsns(&["--from", "50:24:2", "--to", "0x32:18:3"]), block);
     assert_eq!(lsns(&["--from", block[0], "--limit", "1"]), block[..1]);
     let all = records(&[]);
-    for (option, column, value) in [
-        ("--op", "Operation", "LOP_MODIFY_ROW"),
-        ("--xact", "Transaction ID", "0000:00001141"),
-    ] {
+    for (option, column, value) in
+        [("--op", "Operation", "LOP_MODIFY_ROW"), ("--xact", "Transaction ID", "0000:00001141")]
+    {
         let wanted: Vec<Value> = all.iter().filter(|record| record[column] == value).cloned().collect();
         assert!(!wanted.is_empty());
         assert_eq!(records(&[option, value]), wanted);
     }
     let of_page = records(&["--page", "1:32"]);
     assert!(!of_page.is_empty() && of_page.iter().all(|record| record["Page ID"] == "0001:00000020"));
-    assert_eq!(records(&["--op", "begin_ckpt,end_ckpt"]).len(), records(&["--op", "ckpt"]).len() - records(&["--op", "xact_ckpt"]).len());
+    assert_eq!(
+        records(&["--op", "begin_ckpt,end_ckpt"]).len(),
+        records(&["--op", "ckpt"]).len() - records(&["--op", "xact_ckpt"]).len()
+    );
     assert_eq!(records(&["--to", "1:1:1"]), Vec::<Value>::new());
 }
 
@@ -67,7 +69,10 @@ fn vlfs_are_listed_as_dbcc_loginfo_lists_them() {
     let Some(path) = sample(LOG) else { return };
     let text = on("log", &path, &["--vlfs"]).expect(0);
     let cells: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(cells[0], ["RecoveryUnitId", "FileId", "FileSize", "StartOffset", "FSeqNo", "Status", "Parity", "CreateLSN"]);
+    assert_eq!(
+        cells[0],
+        ["RecoveryUnitId", "FileId", "FileSize", "StartOffset", "FSeqNo", "Status", "Parity", "CreateLSN"]
+    );
     assert_eq!(cells[1], ["0", "2", "253952", "8192", "50", "2", "64", "0"]);
     let rows: Vec<Value> = serde_json::from_str(&on("log", &path, &["--vlfs", "--json"]).expect(0)).unwrap();
     assert_eq!((rows.len(), &rows[0]["FSeqNo"], &rows[1]["Status"]), (2, &50.into(), &0.into()));
@@ -75,7 +80,8 @@ fn vlfs_are_listed_as_dbcc_loginfo_lists_them() {
 
 #[test]
 fn the_log_that_a_backup_carries_is_read() {
-    for (name, count) in [("pubs-2012.bak", 113), ("northwind-2014.bak", 39), ("tsql2012-compressed.bak", 39)] {
+    for (name, count) in [("pubs-2012.bak", 113), ("northwind-2014.bak", 39), ("tsql2012-compressed.bak", 39)]
+    {
         let Some(path) = sample(name) else { return };
         let records: Vec<Value> = serde_json::from_str(&on("log", &path, &["--json"]).expect(0)).unwrap();
         assert_eq!(records.len(), count, "{name}");

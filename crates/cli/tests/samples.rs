@@ -356,12 +356,16 @@ fn parquet_reads_back_with_the_rows_of_the_table() {
         assert_eq!(table["rows"], rows, "{table}");
     }
     let file = fs::File::open(folder.path().join("dbo.Orders.parquet")).unwrap();
-    let batch = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
+    let batch =
+        ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
     let column = |name: &str| batch.column_by_name(name).unwrap();
     assert_eq!(column("OrderID").as_primitive::<Int32Type>().value(0), 10248);
     assert_eq!(column("CustomerID").as_string::<i32>().value(0), "VINET");
     assert_eq!(column("Freight").as_primitive::<Decimal128Type>().value(0), 323_800);
     // 1996-07-04 is day 9681.
-    assert_eq!(column("OrderDate").as_primitive::<TimestampMicrosecondType>().value(0), 9681 * 86_400_000_000);
+    assert_eq!(
+        column("OrderDate").as_primitive::<TimestampMicrosecondType>().value(0),
+        9681 * 86_400_000_000
+    );
     assert!(column("ShipRegion").is_null(0));
 }

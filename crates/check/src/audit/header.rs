@@ -22,7 +22,13 @@ pub(super) const READ_FAILED: FailedTest =
 /// Last type DBCC knows.
 const LAST_TYPE: u8 = 20;
 
-fn failed(text: &'static str, found: impl Into<i64>, expected: impl Into<i64>, state: u8, offset: usize) -> FailedTest {
+fn failed(
+    text: &'static str,
+    found: impl Into<i64>,
+    expected: impl Into<i64>,
+    state: u8,
+    offset: usize,
+) -> FailedTest {
     FailedTest { text, values: (found.into(), expected.into()), state, offset }
 }
 

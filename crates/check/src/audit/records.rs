@@ -9,6 +9,8 @@
 //!
 //! Invariant: `crack` fails exactly when `diagnose` finds something, or when `m_freeCnt` is not what the records leave.
 
+use std::cell::Cell;
+
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_HEADER_BYTES;
 use extentdb_format::page::PageRef;
@@ -118,6 +120,8 @@ impl Taken {
 }
 
 /// Goes through all records. `None` when something is wrong. `child` is called for every pointer of a non-leaf page.
+///
+/// The form of the records is settled once per page, so that the loop over them has no branch that depends on it.
 #[inline]
 pub(super) fn crack(
     view: PageRef<'_>,
@@ -125,15 +129,62 @@ pub(super) fn crack(
     scratch: &mut Scratch,
     mut child: impl FnMut(u16, PageId),
 ) -> Option<Body> {
-    let header = view.header();
+    let pminlen = usize::from(view.header().fixed_len.get());
+    let columns_max = usize::from(rules.columns_max);
+    let (kinds, fixed_end_min) = (rules.kinds, usize::from(rules.fixed_end_min));
+    let data = |bytes: &[u8]| {
+        let status = kinds.sound_status(bytes)?;
+        let len = match status >> 1 & 7 {
+            STUB => stub_len(bytes),
+            _ => data_len(bytes, status, fixed_end_min, columns_max),
+        };
+        Some((status, len?))
+    };
+    let index = |bytes: &[u8]| {
+        let status = kinds.sound_status(bytes)?;
+        Some((status, tail_len(bytes, status, pminlen, columns_max)?))
+    };
+    match rules.form {
+        _ if rules.is_compressed || rules.form == Form::Text => {
+            let is_compressed = Cell::new(false);
+            let any = |bytes: &[u8]| other_len(bytes, rules, pminlen, &is_compressed);
+            let is_upper = rules.form == Form::Index && !rules.is_leaf;
+            let body = walk(view, rules, scratch, any, |slot, bytes| {
+                let pointer = measure(bytes, rules, pminlen as u16).child.filter(|_| is_upper);
+                pointer.into_iter().for_each(|page| child(slot, page));
+            });
+            body.map(|body| Body { is_compressed: is_compressed.get(), ..body })
+        }
+        Form::Data => walk(view, rules, scratch, data, |_, _| {}),
+        Form::Index if pminlen < INDEX_HEADER_BYTES => None,
+        Form::Index if rules.is_leaf => walk(view, rules, scratch, index, |_, _| {}),
+        Form::Index => {
+            let at = pminlen.checked_sub(PageId::BYTES)?;
+            walk(view, rules, scratch, index, |slot, bytes| {
+                let pointer = bytes.get(at..).and_then(<[u8]>::first_chunk);
+                pointer.into_iter().for_each(|bytes| child(slot, PageId::from_bytes(*bytes)));
+            })
+        }
+        Form::Text => None,
+    }
+}
+
+/// The loop over the slots. `sound` gives status and length of a record that is as it should be; `entry` sees its bytes.
+#[inline(always)]
+fn walk(
+    view: PageRef<'_>,
+    rules: &Rules,
+    scratch: &mut Scratch,
+    sound: impl Fn(&[u8]) -> Option<(u8, usize)>,
+    mut entry: impl FnMut(u16, &[u8]),
+) -> Option<Body> {
     // Nothing may reach into the free space behind the last record.
-    let body = view.bytes().get(..usize::from(header.free_offset.get()))?;
-    let pminlen = usize::from(header.fixed_len.get());
-    let is_upper = rules.form == Form::Index && !rules.is_leaf;
+    let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
     let mut found = Body::default();
     let mut is_ascending = true;
     let mut end_before = PAGE_HEADER_BYTES;
     scratch.spans.clear();
+    scratch.spans.reserve(usize::from(view.slot_count()));
     for (slot, offset) in (0u16..).zip(view.slot_offsets()) {
         let start = usize::from(offset);
         if start < PAGE_HEADER_BYTES {
@@ -143,10 +194,7 @@ pub(super) fn crack(
             return None;
         }
         let bytes = body.get(start..)?;
-        let (status, len) = match sound_len(bytes, rules, pminlen) {
-            Some(sound) => sound,
-            None => other_len(bytes, rules, pminlen, &mut found)?,
-        };
+        let (status, len) = sound(bytes)?;
         let end = start + len;
         is_ascending &= start >= end_before;
         end_before = end;
@@ -156,9 +204,7 @@ pub(super) fn crack(
         let kind = status >> 1 & 7;
         found.ghosts += u32::from(GHOSTS >> kind & 1);
         found.rows += u32::from(ROWS >> kind & 1);
-        if is_upper && let Some(page) = child_of(bytes, rules, pminlen) {
-            child(slot, page);
-        }
+        entry(slot, bytes);
     }
     if is_ascending {
         return Some(found);
@@ -168,49 +214,24 @@ pub(super) fn crack(
     scratch.spans.iter().all(|span| taken.take(span.start, span.end)).then_some(found)
 }
 
+/// Bits 1 to 3 of a forwarding stub's status.
+const STUB: u8 = RecordKind::ForwardingStub as u8;
 /// Kinds of records that are rows, one bit each.
-const ROWS: u8 = 1 << RecordKind::Primary as u8 | 1 << RecordKind::Forwarded as u8 | 1 << RecordKind::Index as u8;
+const ROWS: u8 =
+    1 << RecordKind::Primary as u8 | 1 << RecordKind::Forwarded as u8 | 1 << RecordKind::Index as u8;
 /// Kinds of records that are ghosts.
-const GHOSTS: u8 =
-    1 << RecordKind::GhostIndex as u8 | 1 << RecordKind::GhostData as u8 | 1 << RecordKind::GhostVersion as u8;
+const GHOSTS: u8 = 1 << RecordKind::GhostIndex as u8
+    | 1 << RecordKind::GhostData as u8
+    | 1 << RecordKind::GhostVersion as u8;
 
-/// Status and length of an uncompressed row or entry, when everything about it is as the rules want it.
-#[inline(always)]
-fn sound_len(bytes: &[u8], rules: &Rules, pminlen: usize) -> Option<(u8, usize)> {
-    let status = *bytes.first()?;
-    if status & RESERVED_BITS != 0 || !rules.kinds.has(RecordKind::of(status)) {
-        return None;
-    }
-    let columns_max = usize::from(rules.columns_max);
-    let len = match rules.form {
-        Form::Data if RecordKind::of(status) == RecordKind::ForwardingStub => stub_len(bytes),
-        Form::Data => data_len(bytes, status, usize::from(rules.fixed_end_min), columns_max),
-        Form::Index if pminlen < INDEX_HEADER_BYTES => None,
-        Form::Index => tail_len(bytes, status, pminlen, columns_max),
-        Form::Text => None,
-    };
-    Some((status, len?))
-}
-
-/// The same for compressed records and text records, by the views that `diagnose` uses.
-#[cold]
-fn other_len(bytes: &[u8], rules: &Rules, pminlen: usize, found: &mut Body) -> Option<(u8, usize)> {
+/// Status and length of compressed records and text records, by the views that `diagnose` uses.
+fn other_len(bytes: &[u8], rules: &Rules, pminlen: usize, is_compressed: &Cell<bool>) -> Option<(u8, usize)> {
     let measured = measure(bytes, rules, pminlen as u16);
     if measured.trouble.is_some() {
         return None;
     }
-    found.is_compressed |= measured.is_compressed;
+    is_compressed.set(is_compressed.get() | measured.is_compressed);
     Some((measured.kind.bits(), measured.len))
-}
-
-/// The page that an entry of a non-leaf page points to.
-#[inline]
-fn child_of(bytes: &[u8], rules: &Rules, pminlen: usize) -> Option<PageId> {
-    if rules.is_compressed {
-        return measure(bytes, rules, pminlen as u16).child;
-    }
-    let at = pminlen.checked_sub(PageId::BYTES)?;
-    bytes.get(at..)?.first_chunk().map(|b| PageId::from_bytes(*b))
 }
 
 #[inline(always)]
@@ -253,10 +274,18 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
 fn row_trouble(record: &Record<'_>, rules: &Rules) -> Option<Test> {
     let (status, kind) = (record.status_a(), record.kind());
     if status & RESERVED_BITS != 0 {
-        return Some(Test { text: "reserved bits of the record's tag are 0", values: (status.into(), 0), state: 1 });
+        return Some(Test {
+            text: "reserved bits of the record's tag are 0",
+            values: (status.into(), 0),
+            state: 1,
+        });
     }
     if !rules.kinds.has(kind) {
-        return Some(Test { text: "record type is legal on this page", values: (kind as i64, status.into()), state: 2 });
+        return Some(Test {
+            text: "record type is legal on this page",
+            values: (kind as i64, status.into()),
+            state: 2,
+        });
     }
     if let Some(fault) = record.fault() {
         return Some(fault_test(fault));
@@ -272,13 +301,17 @@ fn row_trouble(record: &Record<'_>, rules: &Rules) -> Option<Test> {
 fn fault_test(fault: RecordFault) -> Test {
     let (text, found, limit, state) = match fault {
         RecordFault::Header { limit } => ("sizeof (record header) <= (nextRec - pRec)", 4, limit, 5),
-        RecordFault::FixedEnd { fixed_end, limit } => ("fixed length <= (nextRec - pRec)", fixed_end, limit, 6),
+        RecordFault::FixedEnd { fixed_end, limit } => {
+            ("fixed length <= (nextRec - pRec)", fixed_end, limit, 6)
+        }
         RecordFault::NullBitmap { end, limit } => ("end of null bitmap <= (nextRec - pRec)", end, limit, 7),
         RecordFault::OffsetArray { end, limit } => {
             ("ColumnOffsets + (int)sizeof (COLOFF) <= (nextRec - pRec)", end, limit, 8)
         }
         RecordFault::EndOffset { end, limit, .. } => ("ColumnOffsets <= (nextRec - pRec)", end, limit, 9),
-        RecordFault::VersionTag { end, limit } => ("end of versioning tag <= (nextRec - pRec)", end, limit, 10),
+        RecordFault::VersionTag { end, limit } => {
+            ("end of versioning tag <= (nextRec - pRec)", end, limit, 10)
+        }
     };
     Test { text, values: (found as i64, limit as i64), state }
 }
@@ -296,7 +329,11 @@ fn measure_compressed(bytes: &[u8], rules: &Rules) -> Measured {
         CdKind::GhostEmpty | CdKind::GhostData | CdKind::GhostForwarded => RecordKind::GhostData,
     };
     let is_wrong = record.fault().is_some();
-    let test = Test { text: "compressed record adds up", values: (record.header().into(), record.len() as i64), state: 11 };
+    let test = Test {
+        text: "compressed record adds up",
+        values: (record.header().into(), record.len() as i64),
+        state: 11,
+    };
     Measured {
         len: record.len(),
         kind,
@@ -315,13 +352,18 @@ fn measure_text(bytes: &[u8]) -> Measured {
     let trouble = match record.fault() {
         // A deleted fragment keeps its length.
         Some(LobFault::Status(_)) if kind.is_ghost() => {
-            len = bytes.get(2..4).and_then(|b| b.first_chunk()).map_or(0, |b| usize::from(u16::from_le_bytes(*b)));
+            len = bytes
+                .get(2..4)
+                .and_then(|b| b.first_chunk())
+                .map_or(0, |b| usize::from(u16::from_le_bytes(*b)));
             let is_too_long = len > bytes.len() || len < 4;
             is_too_long.then(|| fault_test(RecordFault::FixedEnd { fixed_end: len, limit: bytes.len() }))
         }
-        Some(LobFault::Status(status)) => {
-            Some(Test { text: "record type is legal on this page", values: (kind as i64, status.into()), state: 2 })
-        }
+        Some(LobFault::Status(status)) => Some(Test {
+            text: "record type is legal on this page",
+            values: (kind as i64, status.into()),
+            state: 2,
+        }),
         Some(LobFault::Length { len, limit }) => {
             Some(fault_test(RecordFault::FixedEnd { fixed_end: len, limit }))
         }
@@ -358,7 +400,10 @@ pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<Trouble> {
     spans.sort_unstable_by_key(|span| (span.start, span.slot));
     find_overlaps(&spans, &mut troubles);
     for span in spans.iter().filter(|span| usize::from(span.end) > free_offset) {
-        if !troubles.iter().any(|trouble| matches!(trouble, Trouble::Record { slot, .. } if *slot == span.slot)) {
+        if !troubles
+            .iter()
+            .any(|trouble| matches!(trouble, Trouble::Record { slot, .. } if *slot == span.slot))
+        {
             troubles.push(Trouble::IntoFreeSpace { slot: span.slot, end: usize::from(span.end) });
         }
     }

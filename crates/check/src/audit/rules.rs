@@ -3,6 +3,7 @@
 use extentdb_base::AllocUnitId;
 use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::record::RecordKind;
+use extentdb_format::record::status::RESERVED_BITS;
 
 use crate::unit::{Structure, Unit};
 
@@ -19,6 +20,13 @@ impl Kinds {
             rest = others;
         }
         Kinds(bits)
+    }
+
+    /// The status of the record at the start of `bytes`, when its reserved bits are 0 and its kind is one of these.
+    #[inline(always)]
+    pub(super) fn sound_status(self, bytes: &[u8]) -> Option<u8> {
+        let status = *bytes.first()?;
+        (status & RESERVED_BITS == 0 && self.0 >> (status >> 1 & 7) & 1 != 0).then_some(status)
     }
 
     #[inline]
@@ -118,7 +126,11 @@ impl Rules {
             may_have_empty_slots: !structure.is_some_and(Structure::is_tree),
             columns_max: if is_leaf && columns_max > 0 { columns_max } else { u16::MAX },
             // A page that promises more than the table has now is wrong; one that promises as much may hold older rows.
-            fixed_end_min: if form == Form::Data && fixed_end > 0 && pminlen > fixed_end { pminlen } else { 0 },
+            fixed_end_min: if form == Form::Data && fixed_end > 0 && pminlen > fixed_end {
+                pminlen
+            } else {
+                0
+            },
             footprint_min: if form == Form::Data { DATA_FOOTPRINT_MIN } else { 0 },
             footprint_mask: if unit.map_or(named, Unit::id) == SYSFILES1 { 3 } else { 0 },
             is_leaf,
@@ -132,6 +144,8 @@ impl Rules {
 /// above data pages; a data page whose type changed looks like one, but for its records.
 fn holds_rows(page: PageRef<'_>) -> bool {
     let first = page.record_bytes(0).and_then(<[u8]>::first);
-    let is_row = |status: &u8| CLUSTERED.has(RecordKind::of(*status)) && RecordKind::of(*status) != RecordKind::GhostVersion;
+    let is_row = |status: &u8| {
+        CLUSTERED.has(RecordKind::of(*status)) && RecordKind::of(*status) != RecordKind::GhostVersion
+    };
     page.header().level == 0 && first.is_some_and(is_row)
 }

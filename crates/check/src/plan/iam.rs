@@ -61,6 +61,10 @@ impl Prelude<'_> {
         for (index, unit) in units.iter() {
             self.walk_iam_chain(&mut walk, index, unit);
         }
+        if self.has_cut_chains {
+            // Any IAM page may belong to a chain that comes back from a missing file.
+            return;
+        }
         for maps in maps {
             self.claim_stray_iam_pages(&mut walk, maps);
         }
@@ -99,11 +103,13 @@ impl Prelude<'_> {
         }
         let state = load(self.source, id, &mut walk.page);
         if state == PageState::Unreadable && self.source.page_count(id.file) == 0 {
+            self.has_cut_chains = true;
             return false;
         }
         let header = PageHeader::of(&walk.page);
         let is_iam = header.kind() == PageType::Iam;
-        let pfs_says_iam = maps_of(walk.maps, id.file).and_then(|maps| maps.state(id.page)).is_none_or(|s| s.is_iam());
+        let pfs_says_iam =
+            maps_of(walk.maps, id.file).and_then(|maps| maps.state(id.page)).is_none_or(|s| s.is_iam());
         if state.is_sound() && !is_iam && !pfs_says_iam && !previous.is_none() {
             self.report_unit_first(2575, previous, unit, &[page_arg(id), page_arg(previous)]);
             return false;
@@ -138,7 +144,8 @@ impl Prelude<'_> {
         if other.map(Unit::id) != Some(unit.id()) {
             let named = PageHeader::of(&walk.page).alloc_unit();
             let others = other.map_or_else(|| unknown_args(named), Unit::args);
-            let args = [page_arg(id)].into_iter().chain(others).chain(unit.args()).chain([page_arg(previous)]);
+            let args =
+                [page_arg(id)].into_iter().chain(others).chain(unit.args()).chain([page_arg(previous)]);
             let args: Vec<Arg<'_>> = args.collect();
             self.findings.push(Finding::new(8959, Place::page(id).owned_by(unit.owner), &args));
         }
@@ -149,7 +156,12 @@ impl Prelude<'_> {
 
     fn report_back_link(&mut self, link: &Link<'_>, back: PageId) {
         let Link { unit, id, previous, .. } = *link;
-        self.report_unit(8969, previous, unit, &[page_arg(previous), page_arg(id), page_arg(id), page_arg(back)]);
+        self.report_unit(
+            8969,
+            previous,
+            unit,
+            &[page_arg(previous), page_arg(id), page_arg(id), page_arg(back)],
+        );
     }
 
     /// 8969, 2577, and 2576 for a head that claims to have a page before it.

@@ -139,7 +139,8 @@ pub(super) fn read_maps(
     let mut maps = FileMaps { file, pages, intervals: Vec::new(), pfs: Vec::new() };
     let mut reader = MapReader { page: PageBuf::zeroed(), declared, pages, unused_from: None };
     let first_pages = (0..pages).step_by(PAGES_PER_GAM as usize);
-    maps.intervals = first_pages.map(|first| reader.read_interval(prelude, PageId { file, page: first })).collect();
+    maps.intervals =
+        first_pages.map(|first| reader.read_interval(prelude, PageId { file, page: first })).collect();
     let first_pages = (0..pages).step_by(PAGES_PER_PFS as usize);
     maps.pfs = first_pages
         .map(|first| {
@@ -271,4 +272,3 @@ impl Prelude<'_> {
         self.notes.push(Finding::new(59008, place, &args));
     }
 }
-

@@ -37,7 +37,13 @@ impl Prelude<'_> {
         }
     }
 
-    fn report_count(&mut self, what: &'static str, unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) {
+    fn report_count(
+        &mut self,
+        what: &'static str,
+        unit: &AllocUnit,
+        rowset: &Rowset,
+        catalog: Option<&Catalog>,
+    ) {
         let table = catalog.and_then(|catalog| catalog.tables.get(&rowset.object));
         let name = table.map_or_else(|| rowset.object.to_string(), |table| table.name.clone());
         let owner = Owner {
@@ -66,7 +72,10 @@ impl Prelude<'_> {
         let mut missing: BTreeSet<i16> = BTreeSet::new();
         for (_, unit) in units.iter().filter(|(_, unit)| !unit.first_iam.is_none()) {
             let filegroup = unit.filegroup;
-            if !known.is_empty() && filegroup > 0 && !known.contains(&i32::from(filegroup)) && missing.insert(filegroup)
+            if !known.is_empty()
+                && filegroup > 0
+                && !known.contains(&i32::from(filegroup))
+                && missing.insert(filegroup)
             {
                 let args = [filegroup.into(), self.database.clone().into()];
                 self.findings.push(Finding::new(8932, Place::default(), &args));

@@ -78,7 +78,8 @@ impl OwnerMap {
     }
 
     fn cell(&mut self, extent: Extent) -> Option<&mut u32> {
-        let interval = self.files.get_mut(&extent.file)?.get_mut((extent.index / EXTENTS_PER_GAM) as usize)?;
+        let interval =
+            self.files.get_mut(&extent.file)?.get_mut((extent.index / EXTENTS_PER_GAM) as usize)?;
         let cells = interval.get_or_insert_with(|| vec![NOBODY; EXTENTS_PER_GAM as usize].into_boxed_slice());
         cells.get_mut((extent.index % EXTENTS_PER_GAM) as usize)
     }
@@ -118,10 +119,11 @@ impl OwnerMap {
             NOBODY => *cell = unit + FIRST_UNIT,
             SINGLES => {
                 *cell = unit + FIRST_UNIT;
-                let singles = extent.pages().filter_map(|page| self.pages.get(&page)).filter_map(|owner| match owner {
-                    PageOwner::Unit(other) | PageOwner::Iam(Some(other)) => Some(*other),
-                    PageOwner::Iam(None) | PageOwner::Fixed => None,
-                });
+                let singles =
+                    extent.pages().filter_map(|page| self.pages.get(&page)).filter_map(|owner| match owner {
+                        PageOwner::Unit(other) | PageOwner::Iam(Some(other)) => Some(*other),
+                        PageOwner::Iam(None) | PageOwner::Fixed => None,
+                    });
                 let claimants: Vec<UnitIndex> = singles.chain([unit]).collect();
                 self.contested.insert(extent, claimants);
             }
@@ -198,11 +200,13 @@ impl Prelude<'_> {
         let owner = owners.extent(extent);
         let page = extent.first_page();
         match (gam, sgam, owner) {
-            (true, false, ExtentOwner::Nobody) | (false, true, ExtentOwner::Nobody | ExtentOwner::Singles) => {
+            (true, false, ExtentOwner::Nobody)
+            | (false, true, ExtentOwner::Nobody | ExtentOwner::Singles) => {
                 return;
             }
             (false, false, ExtentOwner::Singles) => return,
             (false, false, ExtentOwner::Unit(_)) if owners.claimants(extent).is_empty() => return,
+            (false, false, ExtentOwner::Nobody) if self.has_cut_chains => return,
             (false, false, ExtentOwner::Nobody) => {
                 let args = [page_arg(page), self.database_id.into()];
                 return self.findings.push(Finding::new(8905, Place::page(page), &args));
@@ -228,7 +232,8 @@ impl Prelude<'_> {
         };
         claimants.sort_unstable();
         claimants.dedup();
-        let of_maps = [(gam, "GAM"), (sgam, "SGAM")].into_iter().filter_map(|(is_set, name)| is_set.then_some(name));
+        let of_maps =
+            [(gam, "GAM"), (sgam, "SGAM")].into_iter().filter_map(|(is_set, name)| is_set.then_some(name));
         self.report_claims(page, of_maps, claimants.iter().filter_map(|unit| units.get(*unit)));
     }
 
@@ -246,7 +251,8 @@ impl Prelude<'_> {
         }
         for unit in units {
             let Owner { object, index, partition, unit: id, .. } = unit.owner;
-            let name = format!("object ID {object}, index ID {index}, partition ID {partition}, alloc unit ID {id}");
+            let name =
+                format!("object ID {object}, index ID {index}, partition ID {partition}, alloc unit ID {id}");
             let args: [Arg<'_>; 2] = [page_arg(page), name.into()];
             self.findings.push(Finding::new(8913, place.owned_by(unit.owner), &args));
         }

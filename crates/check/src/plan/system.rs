@@ -63,7 +63,8 @@ impl Prelude<'_> {
             }
             let header = view.header();
             if header.is_encrypted() {
-                let args = [file.path.display().to_string().into(), "its header holds an encryption key".into()];
+                let args =
+                    [file.path.display().to_string().into(), "its header holds an encryption key".into()];
                 self.notes.push(Finding::new(59011, Place::page(id), &args));
                 self.leave_out(&format!("content of file {}", file.id), "the file is encrypted");
             }
@@ -172,7 +173,6 @@ impl Prelude<'_> {
 
     fn report_unreadable(&mut self, object: ObjectId, page: PageId) {
         self.report_chain(object, 7985, page, &[page_arg(page), LATCH.into()]);
-        self.mark_bad(page, 7985);
     }
 
     fn report_chain(
@@ -185,6 +185,9 @@ impl Prelude<'_> {
         let args: Vec<_> = std::iter::once(object.0.into()).chain(args.iter().cloned()).collect();
         self.findings.push(Finding::new(error, Place::page(page), &args));
         self.is_fatal = true;
+        // A page with a wrong link is still worth its audit.
+        if !matches!(error, 7987 | 7988) {
+            self.mark_bad(page, error);
+        }
     }
 }
-

@@ -79,6 +79,11 @@ impl<'l> Links<'l> {
         self.index.children().get(place as usize).copied()
     }
 
+    /// True for pages of a file that was not given: nothing can be said about them.
+    fn is_missing(&self, page: PageId) -> bool {
+        self.plan.missing_files.contains(&page.file)
+    }
+
     /// Finds the page of every pointer.
     fn find_parents(&mut self) {
         let (mut parent, mut parent_at, mut near) = (PageId::NONE, NOWHERE, 0);
@@ -95,6 +100,7 @@ impl<'l> Links<'l> {
                     near = at.wrapping_add(1);
                     self.take_parent(at, place);
                 }
+                None if self.is_missing(pointer.child()) => {}
                 None => {
                     self.lost.insert((unit, pointer.child()));
                 }
@@ -154,6 +160,7 @@ impl<'l> Links<'l> {
                 }
                 true
             }
+            None if self.is_missing(prev) => true,
             _ => {
                 // Without a parent the page is reported as 8979, which says both.
                 if self.has_parent(at, fact) {
@@ -180,6 +187,7 @@ impl<'l> Links<'l> {
                 }
             }
             Some(after) => self.report_other_index(fact, after.unit, next),
+            None if self.is_missing(next) => {}
             // 8976 is reported with the pointer of the parent.
             None if self.lost.contains(&(fact.unit, next)) => {}
             None => {
@@ -218,6 +226,7 @@ impl<'l> Links<'l> {
     fn has_parent(&self, at: u32, fact: &PageFact) -> bool {
         let is_exempt = |unit: &Unit| unit.root == fact.id() || has_unverified_parents(unit);
         self.parent_of.get(at as usize).is_some_and(|place| *place != NOWHERE)
+            || !self.plan.missing_files.is_empty()
             || self.unit(fact.unit).is_none_or(is_exempt)
     }
 
@@ -250,9 +259,10 @@ impl<'l> Links<'l> {
             let Some(child) = self.index.at(child_at).copied() else { continue };
             let expected = match previous {
                 Some(previous) => Some(previous.child()),
-                None => {
-                    self.index.of_unit(pointer.parent(), child.unit).and_then(|parent| self.last_child_of_left(parent))
-                }
+                None => self
+                    .index
+                    .of_unit(pointer.parent(), child.unit)
+                    .and_then(|parent| self.last_child_of_left(parent)),
             };
             if let Some(expected) = expected.filter(|expected| *expected != child.prev()) {
                 self.report_order(&child, &pointer, expected);
@@ -319,7 +329,10 @@ impl<'l> Links<'l> {
         }
         for place in 0..self.index.children().len() as u32 {
             let is_found = self.child_at.get(place as usize).is_some_and(|at| *at != NOWHERE);
-            let Some(pointer) = self.pointer(place).filter(|_| !is_found) else { continue };
+            let Some(pointer) = self.pointer(place).filter(|it| !is_found && !self.is_missing(it.child()))
+            else {
+                continue;
+            };
             let parent = self.index.find(pointer.parent(), NOWHERE).and_then(|at| self.index.at(at).copied());
             if let Some(parent) = parent {
                 let referring = previous.get(&(parent.unit, pointer.child())).copied();
@@ -353,7 +366,14 @@ impl<'l> Links<'l> {
     }
 
     /// A finding whose message begins with the unit.
-    fn report(&mut self, error: u32, unit: UnitIndex, page: PageId, args: &[Arg<'static>], related: [PageId; 2]) {
+    fn report(
+        &mut self,
+        error: u32,
+        unit: UnitIndex,
+        page: PageId,
+        args: &[Arg<'static>],
+        related: [PageId; 2],
+    ) {
         let Some(unit) = self.unit(unit) else { return };
         let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
         let place = Place::page(page).owned_by(unit.owner);

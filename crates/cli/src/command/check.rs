@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use extentdb_base::PageId;
-use extentdb_check::{Control, Finding, NotChecked, Options, Phase, Place, Progress, Report, Verdict, run as check};
+use extentdb_check::{
+    Control, Finding, NotChecked, Options, Phase, Place, Progress, Report, Verdict, run as check,
+};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::page::PageHeader;

@@ -50,7 +50,12 @@ pub(crate) fn run(args: &DamageArgs, context: &Context) -> anyhow::Result<Exit> 
     };
     let kind = Kind::from_name(kind)?;
     if args.to.len() != args.files.len() {
-        bail!("{} files need {} names behind --to, not {}", args.files.len(), args.files.len(), args.to.len());
+        bail!(
+            "{} files need {} names behind --to, not {}",
+            args.files.len(),
+            args.files.len(),
+            args.to.len()
+        );
     }
     let made = make(&args.files, &args.to, kind, args.seed, args.truth.as_deref())?;
     match args.format.is_json() {
@@ -69,7 +74,8 @@ pub(super) fn make(
     seed: u64,
     truth_path: Option<&Path>,
 ) -> anyhow::Result<Truth> {
-    let all: Vec<PathBuf> = outputs.iter().map(PathBuf::as_path).chain(truth_path).map(Path::to_path_buf).collect();
+    let all: Vec<PathBuf> =
+        outputs.iter().map(PathBuf::as_path).chain(truth_path).map(Path::to_path_buf).collect();
     let pending = NewFiles::new(&all)?;
     let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
     let copies: Vec<&Path> = pending.temporary.iter().take(outputs.len()).map(PathBuf::as_path).collect();

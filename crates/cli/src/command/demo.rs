@@ -113,7 +113,9 @@ impl Story<'_> {
     }
 
     fn make(&mut self) -> anyhow::Result<()> {
-        self.say("\n1. A database to try things on, made from a seed: customers, their sales, and a heap.\n")?;
+        self.say(
+            "\n1. A database to try things on, made from a seed: customers, their sales, and a heap.\n",
+        )?;
         let made = self.step(&["make", SHOP, "--shape", "demo", "--size", "4MB", "--seed", "42"], 0)?;
         self.quote(&made.text, 5)
     }
@@ -157,19 +159,26 @@ impl Story<'_> {
 
     /// Checks the copy; gives the number of the first finding about the page.
     fn find(&mut self, page: &str) -> anyhow::Result<String> {
-        self.say("\n6. Does a check see it? It must name this page, and nothing that does not follow from it.\n")?;
+        self.say(
+            "\n6. Does a check see it? It must name this page, and nothing that does not follow from it.\n",
+        )?;
         let check = self.step(&["check", BROKEN, "--no-infomsgs"], 2)?;
         self.quote(&wrapped(&check.text, 2), LINES_OF_FINDINGS)?;
         let report = self.run(&["check", BROKEN, "--json"])?.json()?;
         let findings = report["findings"].as_array().cloned().unwrap_or_default();
         let is_on_page = |finding: &&Value| format!("{}:{}", finding["file"], finding["page"]) == page;
         let cause = format!("({page})");
-        let follows = |finding: &&Value| finding["derived_from"].as_str().is_some_and(|from| from.contains(&cause));
+        let follows =
+            |finding: &&Value| finding["derived_from"].as_str().is_some_and(|from| from.contains(&cause));
         let (own, others): (Vec<&Value>, Vec<&Value>) = findings.iter().partition(is_on_page);
         let first = own.first().ok_or_else(|| anyhow!("the check did not find the damage in page {page}"))?;
         let stray = others.iter().find(|finding| !follows(finding));
         ensure!(stray.is_none(), "the check found something else: {}", stray.unwrap_or(first));
-        let rest = if others.is_empty() { String::new() } else { format!(", {} elsewhere because of it", others.len()) };
+        let rest = if others.is_empty() {
+            String::new()
+        } else {
+            format!(", {} elsewhere because of it", others.len())
+        };
         self.say(&format!("   Found: {} findings about page {cause}{rest}; nothing else.\n", own.len()))?;
         Ok(first["error"].to_string())
     }

@@ -51,11 +51,14 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> anyhow::Result<Exit>
 }
 
 fn find(typed: &str) -> anyhow::Result<(&'static Message, Explanation)> {
-    let digits = typed.get(..4).filter(|word| word.eq_ignore_ascii_case("dbcc")).map_or(typed, |_| &typed[4..]);
+    let digits =
+        typed.get(..4).filter(|word| word.eq_ignore_ascii_case("dbcc")).map_or(typed, |_| &typed[4..]);
     let Ok(number) = digits.trim().parse::<u32>() else { bail!("{typed} is not a number of a message") };
     match lookup(number).zip(explain(number)) {
         Some(found) => Ok(found),
-        None => bail!("message {number} is not known; near it: {} (`explain --list` lists all)", nearby(number)),
+        None => {
+            bail!("message {number} is not known; near it: {} (`explain --list` lists all)", nearby(number))
+        }
     }
 }
 
@@ -72,8 +75,11 @@ fn text_of((message, explanation): &(&Message, Explanation)) -> String {
     let Message { number, severity, text, .. } = message;
     let mut out = format!("Msg {number}, Level {severity}: {}\n", readable(text));
     out += &format!("{}. Repair: {}.\n", counted(message), repair(message.repair));
-    let parts =
-        [("Meaning", explanation.meaning), ("Cause", explanation.cause), ("Next step", explanation.next_step)];
+    let parts = [
+        ("Meaning", explanation.meaning),
+        ("Cause", explanation.cause),
+        ("Next step", explanation.next_step),
+    ];
     for (name, paragraph) in parts {
         out += &format!("\n{name}\n{}", wrapped(paragraph));
     }
@@ -150,9 +156,10 @@ fn readable(template: &str) -> String {
 
 /// Length of a hole: `%S_PGID`, `%.*ls`, `%I64d`, `%08x`.
 fn hole_len(hole: &str) -> usize {
-    if hole.starts_with("%S_") {
-        let name = hole[3..].find(|c: char| !c.is_ascii_uppercase() && c != '_' && !c.is_ascii_digit());
-        return name.map_or(hole.len(), |len| 3 + len);
+    const NAMED: &str = "%S_";
+    if let Some(name) = hole.strip_prefix(NAMED) {
+        let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        return NAMED.len() + name.find(|c| !is_name(c)).unwrap_or(name.len());
     }
     let last = |c: char| matches!(c, 's' | 'd' | 'x' | 'X' | 'u' | 'c' | 'p' | '%');
     hole[1..].find(last).map_or(hole.len(), |at| at + 2)
@@ -192,7 +199,11 @@ mod tests {
     fn holes_of_templates_become_dots() {
         assert_eq!(readable("Page %S_PGID of %.*ls: %I64d in %08x, 5%% off"), "Page … of …: … in …, 5% off");
         for message in all() {
-            assert!(!readable(message.text).contains('%') || message.text.contains("%%"), "{}", message.number);
+            assert!(
+                !readable(message.text).contains('%') || message.text.contains("%%"),
+                "{}",
+                message.number
+            );
         }
     }
 

@@ -198,10 +198,17 @@ impl Job<'_> {
         match gap {
             // A shrink of the log leaves such gaps in what is no longer needed.
             Gap::Vlfs { after, next } => {
-                self.context.note(&format!("VLFs {} to {} are not in the file", after.saturating_add(1), next - 1));
+                self.context.note(&format!(
+                    "VLFs {} to {} are not in the file",
+                    after.saturating_add(1),
+                    next - 1
+                ));
             }
             Gap::Blocks { lsn, from, to, reason } => {
-                self.fault(&format!("no log block {lsn} at byte {from}: {reason}; {} bytes are missing", to - from));
+                self.fault(&format!(
+                    "no log block {lsn} at byte {from}: {reason}; {} bytes are missing",
+                    to - from
+                ));
             }
         }
     }
@@ -212,7 +219,10 @@ impl Job<'_> {
             other => format!(" ({other})"),
         };
         let LogEnd { lsn, file_offset, .. } = end;
-        self.context.note(&format!("the log ends before {lsn}, at byte {file_offset}{why}; {} records shown", self.shown));
+        self.context.note(&format!(
+            "the log ends before {lsn}, at byte {file_offset}{why}; {} records shown",
+            self.shown
+        ));
     }
 
     fn fault(&mut self, text: &str) {

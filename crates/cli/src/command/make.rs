@@ -90,7 +90,11 @@ fn paths(out: &Path, files: u16) -> Vec<PathBuf> {
 }
 
 /// Makes the files under temporary names and gives them their own when they are whole.
-pub(super) fn build(options: &MakeOptions, paths: &[PathBuf], context: &Context) -> anyhow::Result<MakeReport> {
+pub(super) fn build(
+    options: &MakeOptions,
+    paths: &[PathBuf],
+    context: &Context,
+) -> anyhow::Result<MakeReport> {
     let pending = NewFiles::new(paths)?;
     let temporary: Vec<&Path> = pending.temporary.iter().map(PathBuf::as_path).collect();
     let bytes = match options.size {
@@ -105,7 +109,9 @@ pub(super) fn build(options: &MakeOptions, paths: &[PathBuf], context: &Context)
             pending.remove();
             std::process::exit(exit.code().into());
         }
-        let share = |whole: u64| (u128::from(whole) * u128::from(now.entries) / u128::from(now.entries_total.max(1))) as u64;
+        let share = |whole: u64| {
+            (u128::from(whole) * u128::from(now.entries) / u128::from(now.entries_total.max(1))) as u64
+        };
         let (units, size) = (share(1_000_000), share(bytes));
         progress.add(units.saturating_sub(shown), size.saturating_sub(shown_bytes));
         (shown, shown_bytes) = (units.max(shown), size.max(shown_bytes));
@@ -140,7 +146,8 @@ impl<'p> NewFiles<'p> {
     pub(super) fn settle(&self) -> anyhow::Result<()> {
         refuse_existing(self.paths)?;
         for (from, to) in self.temporary.iter().zip(self.paths) {
-            fs::rename(from, to).with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))?;
+            fs::rename(from, to)
+                .with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))?;
         }
         Ok(())
     }
@@ -179,7 +186,8 @@ fn text_of(report: &MakeReport, seconds: f64) -> String {
 }
 
 fn json_of(options: &MakeOptions, report: &MakeReport, seconds: f64) -> Value {
-    let files = report.files.iter().map(|(path, bytes)| json!({"path": path.display().to_string(), "bytes": bytes}));
+    let files =
+        report.files.iter().map(|(path, bytes)| json!({"path": path.display().to_string(), "bytes": bytes}));
     let tables = report.tables.iter().map(|table| {
         json!({"name": table.name, "object_id": table.object.0, "rows": table.rows, "pages": table.pages})
     });

@@ -121,7 +121,11 @@ fn read(opened: &Opened, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> {
     };
     if id.page >= file.pages {
         let last = file.pages.saturating_sub(1);
-        bail!("page {id} is behind the end of {}: its last page is ({}:{last})", file.path.display(), id.file);
+        bail!(
+            "page {id} is behind the end of {}: its last page is ({}:{last})",
+            file.path.display(),
+            id.file
+        );
     }
     let mut page = PageBuf::zeroed();
     source.read(id, &mut page).with_context(|| format!("cannot read from {}", file.path.display()))?;

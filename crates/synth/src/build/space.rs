@@ -8,8 +8,9 @@
 //!          fixed pages     uniform extents
 //! ```
 //!
-//! A uniform extent comes from the file that is filled least: files of equal size fill proportionally that way. Extents that hold a PFS
-//! page or the maps of an interval are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
+//! A uniform extent comes from the file that is filled least: files of equal size fill proportionally that way. Extents
+//! that hold a PFS page or the maps of an interval are allocated in GAM, are neither mixed nor owned, and their other
+//! pages stay unused.
 //!
 //! Invariants
 //! - An extent is handed out once; pages of mixed extents are handed out once.

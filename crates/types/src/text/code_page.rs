@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 437, 850 | own tables |
 //! | 874, 1250–1258 | encoding_rs; bytes without a character in 125x map to the control of the same number where Windows does so |
-//! | 932, 936, 949, 950 | encoding_rs for the pairs, cut by our own lead and trail ranges; user-defined characters as Windows maps them |
+//! | 932, 936, 949, 950 | encoding_rs for the pairs, cut by our own ranges; user-defined characters as Windows maps them |
 //! | 65001 | UTF-8 |
 //! | unknown | ASCII; every other byte is replaced and counted |
 

@@ -95,7 +95,10 @@ impl CheckOptions {
             (self.extended_logical_checks, "--extended-logical-checks come with a later version"),
             (!self.table.is_empty(), "--table: a check covers the whole database in this version"),
             (self.filegroup.is_some(), "--filegroup: a check covers the whole database in this version"),
-            (self.estimate_only, "--estimate-only: no tempdb is used, and there is no estimate of memory yet"),
+            (
+                self.estimate_only,
+                "--estimate-only: no tempdb is used, and there is no estimate of memory yet",
+            ),
             (self.state.is_some(), "--state: a run that was stopped cannot be continued in this version"),
         ];
         match later.into_iter().find(|(is_asked_for, _)| *is_asked_for) {

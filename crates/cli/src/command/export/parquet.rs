@@ -67,7 +67,11 @@ struct ParquetColumn {
 }
 
 impl<'a> ParquetRows<'a> {
-    pub(super) fn new(scanned: &[&Column], interrupt: &'a Interrupt, out: Counted<'a>) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        scanned: &[&Column],
+        interrupt: &'a Interrupt,
+        out: Counted<'a>,
+    ) -> anyhow::Result<Self> {
         let column = |column: &&Column| match column.ty {
             Some(ty) => Ok(ParquetColumn { name: column.name.clone(), builder: ColumnBuilder::new(ty) }),
             None => anyhow::bail!("not supported: column {} has unknown type {}", column.name, column.xtype),
@@ -100,7 +104,8 @@ impl<'a> ParquetRows<'a> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let arrays: Vec<ArrayRef> = self.columns.iter_mut().flat_map(|column| column.builder.finish()).collect();
+        let arrays: Vec<ArrayRef> =
+            self.columns.iter_mut().flat_map(|column| column.builder.finish()).collect();
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(self.rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options);
         self.writer.write(&batch.map_err(io::Error::other)?).map_err(io_error)?;
@@ -138,7 +143,9 @@ impl RowWriter for ParquetRows<'_> {
 
 fn fields(column: &ParquetColumn, nullable: bool) -> Vec<Field> {
     let types = column.builder.types();
-    let field = |(suffix, ty)| Field::new(format!("{}{suffix}", column.name), ty, nullable || column.builder.may_lose());
+    let field = |(suffix, ty)| {
+        Field::new(format!("{}{suffix}", column.name), ty, nullable || column.builder.may_lose())
+    };
     types.into_iter().map(field).collect()
 }
 

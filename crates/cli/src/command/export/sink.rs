@@ -6,8 +6,8 @@
 
 use std::io::{self, Write};
 
-use extentdb_catalog::Fault;
 use super::counted::Counted;
+use extentdb_catalog::Fault;
 
 /// Gathered before it is written.
 const WRITE_BYTES: usize = 256 << 10;

@@ -7,8 +7,8 @@ use extentdb_catalog::{Fault, Table};
 use extentdb_reader::{CheckedPages, Database, Row, ScanError, TableScan};
 
 use super::Format;
-use super::encode::why_left_out;
 use super::counted::Counted;
+use super::encode::why_left_out;
 use super::sink::Stop;
 use super::source::WatchedSource;
 use crate::context::Context;

@@ -23,7 +23,11 @@ pub(super) fn logs(set: &BackupSet) -> Vec<(FileId, CarriedLog<'_>, VlfMap)> {
     files.into_iter().map(|(file, parts)| one_log(set, file, parts)).collect()
 }
 
-fn one_log<'b>(set: &'b BackupSet, file: FileId, mut parts: Vec<&'b LogPart>) -> (FileId, CarriedLog<'b>, VlfMap) {
+fn one_log<'b>(
+    set: &'b BackupSet,
+    file: FileId,
+    mut parts: Vec<&'b LogPart>,
+) -> (FileId, CarriedLog<'b>, VlfMap) {
     let end = |part: &&LogPart| part.vlf.offset.get().saturating_add(part.vlf.bytes.get());
     let len = parts.iter().map(end).max().unwrap_or(0);
     let map = VlfMap::from_descriptions(parts.iter().map(|part| header(part)), len);

@@ -117,7 +117,9 @@ mod tests {
     #[test]
     fn an_lsn_may_be_typed_as_any_tool_prints_it() {
         let expected = Lsn::new(0x31, 0xb4, 3);
-        for text in ["00000031:000000b4:0003", "0x31:b4:3", "0x00000031:000000b4:0003", "49:180:3", "(49:180:3)"] {
+        for text in
+            ["00000031:000000b4:0003", "0x31:b4:3", "0x00000031:000000b4:0003", "49:180:3", "(49:180:3)"]
+        {
             assert_eq!(lsn(text), Ok(expected), "{text}");
         }
         assert_eq!(lsn(&expected.to_decimal().to_string()), Ok(expected));

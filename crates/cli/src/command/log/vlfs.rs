@@ -13,7 +13,11 @@ use super::write::Writer;
 const WIDTHS: [usize; 8] = [14, 6, 12, 14, 8, 6, 6, 25];
 
 /// Writes the VLFs. Which are active follows from the last checkpoint, so the log is read through.
-pub(super) fn write<S: LogBytes>(file: FileId, reader: &LogReader<S>, writer: &mut Writer<'_>) -> anyhow::Result<()>
+pub(super) fn write<S: LogBytes>(
+    file: FileId,
+    reader: &LogReader<S>,
+    writer: &mut Writer<'_>,
+) -> anyhow::Result<()>
 where
     S::Error: StdError + Send + Sync + 'static,
 {

@@ -76,7 +76,8 @@ impl<'o> Writer<'o> {
     pub(super) fn record(&mut self, lsn: Lsn, record: &RecordRef<'_>) -> io::Result<()> {
         let columns = columns(lsn, record);
         if self.is_json {
-            let element = columns.iter().map(|(column, text)| (column.name().to_owned(), json_of(*column, text)));
+            let element =
+                columns.iter().map(|(column, text)| (column.name().to_owned(), json_of(*column, text)));
             return self.json(&Value::Object(element.collect()));
         }
         if self.written == 0 {
@@ -84,7 +85,9 @@ impl<'o> Writer<'o> {
             self.line(&names.join("  "))?;
         }
         self.written += 1;
-        let text = |wanted| columns.iter().find(|(column, _)| *column == wanted).map_or("", |(_, text)| text.as_str());
+        let text = |wanted| {
+            columns.iter().find(|(column, _)| *column == wanted).map_or("", |(_, text)| text.as_str())
+        };
         let mut line = TABLE.map(|(column, width)| format!("{:width$}", text(column))).join("  ");
         for (column, text) in &columns {
             if !TABLE.iter().any(|(known, _)| known == column) && !ONLY_JSON.contains(column) {

@@ -68,7 +68,12 @@ pub(super) fn columns_of<'c>(owner: &Owner<'c>, level: Level) -> Vec<&'c Physica
 }
 
 /// Takes all columns out of a record; `bytes` begin at it.
-pub(super) fn decode(owner: &Owner<'_>, record: AnyRecord<'_>, bytes: &[u8], level: Level) -> Vec<ColumnShown> {
+pub(super) fn decode(
+    owner: &Owner<'_>,
+    record: AnyRecord<'_>,
+    bytes: &[u8],
+    level: Level,
+) -> Vec<ColumnShown> {
     let sparse = sparse_vector(record);
     let columns = columns_of(owner, level);
     columns.into_iter().map(|column| decode_one(owner, record, bytes, level, column, sparse)).collect()
@@ -91,8 +96,12 @@ fn decode_one(
         }
     };
     let (offset, physical_len) = match &cell {
-        Ok(Cell::Bytes(Cow::Borrowed(inner)) | Cell::Complex(Cow::Borrowed(inner))) => (offset_in(bytes, inner), inner.len()),
-        Ok(Cell::Bit(_)) if matches!(record, AnyRecord::Plain(_)) => (usize::try_from(column.leaf.offset).ok(), 1),
+        Ok(Cell::Bytes(Cow::Borrowed(inner)) | Cell::Complex(Cow::Borrowed(inner))) => {
+            (offset_in(bytes, inner), inner.len())
+        }
+        Ok(Cell::Bit(_)) if matches!(record, AnyRecord::Plain(_)) => {
+            (usize::try_from(column.leaf.offset).ok(), 1)
+        }
         _ => (None, 0),
     };
     ColumnShown {

@@ -54,9 +54,13 @@ pub(super) fn of_page(id: PageId, page: &PageBytes, protection: Protection) -> V
     protection_faults(protection, &mut faults);
     header_faults(id, PageHeader::of(page), &mut faults);
     match PageHeader::of(page).kind() {
-        PageType::Data | PageType::Index | PageType::TextMix | PageType::TextTree => record_page_faults(page, &mut faults),
+        PageType::Data | PageType::Index | PageType::TextMix | PageType::TextTree => {
+            record_page_faults(page, &mut faults)
+        }
         PageType::Boot => faults.extend(BootView::new(page).faults().iter().map(boot_fault)),
-        PageType::FileHeader => faults.extend(FileHeaderView::new(page).faults().iter().map(file_header_fault)),
+        PageType::FileHeader => {
+            faults.extend(FileHeaderView::new(page).faults().iter().map(file_header_fault))
+        }
         PageType::Pfs => map_faults(&mut faults, PfsView::new(page).faults()),
         PageType::Iam => map_faults(&mut faults, IamView::new(page).faults()),
         kind => {
@@ -91,7 +95,10 @@ fn header_faults(id: PageId, header: &PageHeader, faults: &mut Vec<PageFault>) {
         faults.push(PageFault::new(Some(1), format!("m_type {byte} is no type of page")));
     }
     if header.page_id() != id {
-        faults.push(PageFault::new(Some(32), format!("m_pageId says {}: another page lies here", header.page_id())));
+        faults.push(PageFault::new(
+            Some(32),
+            format!("m_pageId says {}: another page lies here", header.page_id()),
+        ));
     }
     if let Some(expected) = fixed_page_type(id).filter(|expected| *expected != header.kind()) {
         let what = format!("m_type says {}; the page at this place is a {expected} page", header.kind());
@@ -109,7 +116,8 @@ fn record_page_faults(page: &PageBytes, faults: &mut Vec<PageFault>) {
     };
     let free_offset = usize::from(header.free_offset.get());
     if !(PAGE_HEADER_BYTES..=slots_at).contains(&free_offset) {
-        let what = format!("m_freeData {free_offset} is not between the header and the slot array at {slots_at}");
+        let what =
+            format!("m_freeData {free_offset} is not between the header and the slot array at {slots_at}");
         faults.push(PageFault::new(Some(30), what));
     }
     let before = faults.len();
@@ -197,7 +205,10 @@ fn free_bytes_fault(header: &PageHeader, extents: &[Extent], faults: &mut Vec<Pa
     let free = usize::from(header.free_bytes.get());
     if taken + free != PAGE_BODY_BYTES {
         let expected = PAGE_BODY_BYTES.saturating_sub(taken);
-        faults.push(PageFault::new(Some(28), format!("m_freeCnt is {free}; the records leave {expected} bytes")));
+        faults.push(PageFault::new(
+            Some(28),
+            format!("m_freeCnt is {free}; the records leave {expected} bytes"),
+        ));
     }
 }
 
@@ -217,7 +228,9 @@ fn file_header_fault(fault: &FileHeaderFault) -> PageFault {
         FileHeaderFault::PageType { found } => {
             PageFault::new(Some(1), format!("m_type says {found}, not file header"))
         }
-        FileHeaderFault::Slot { found } => PageFault::of_slot(0, None, format!("the slot points to byte {found}")),
+        FileHeaderFault::Slot { found } => {
+            PageFault::of_slot(0, None, format!("the slot points to byte {found}"))
+        }
         FileHeaderFault::Record(fault) => PageFault::of_slot(0, None, record_fault(&fault)),
         FileHeaderFault::ColumnCount { found } => {
             PageFault::of_slot(0, None, format!("{found} columns are fewer than any version has"))
@@ -225,9 +238,11 @@ fn file_header_fault(fault: &FileHeaderFault) -> PageFault {
         FileHeaderFault::ColumnLength { index, found } => {
             PageFault::of_slot(0, None, format!("column {index} has {found} bytes, which is not its length"))
         }
-        FileHeaderFault::FileId { found, expected } => {
-            PageFault::of_slot(0, None, format!("the record says file {found}, the page header file {expected}"))
-        }
+        FileHeaderFault::FileId { found, expected } => PageFault::of_slot(
+            0,
+            None,
+            format!("the record says file {found}, the page header file {expected}"),
+        ),
     }
 }
 
@@ -246,7 +261,9 @@ fn map_faults(faults: &mut Vec<PageFault>, found: Vec<MapFault>) {
             let (found, expected) = (super::hex::word(&found), super::hex::word(&expected));
             PageFault::of_slot(slot, None, format!("the record begins with {found}, not {expected}"))
         }
-        MapFault::NotZero { offset } => PageFault::new(Some(offset), "bytes that are always zero are not".to_owned()),
+        MapFault::NotZero { offset } => {
+            PageFault::new(Some(offset), "bytes that are always zero are not".to_owned())
+        }
     }));
 }
 
@@ -257,7 +274,9 @@ pub(super) fn record_fault(fault: &RecordFault) -> String {
         RecordFault::FixedEnd { fixed_end, limit } => {
             format!("the fixed part ends at byte {fixed_end} of {limit} that there are")
         }
-        RecordFault::NullBitmap { end, limit } => format!("the null bitmap ends at byte {end} of {limit} that there are"),
+        RecordFault::NullBitmap { end, limit } => {
+            format!("the null bitmap ends at byte {end} of {limit} that there are")
+        }
         RecordFault::OffsetArray { end, limit } => {
             format!("the column offset array ends at byte {end} of {limit} that there are")
         }
@@ -311,13 +330,16 @@ mod tests {
 
     #[test]
     fn each_damage_is_named() {
-        let cases: [(&str, fn(&mut PageBytes)); 7] = [
+        type Damage = fn(&mut PageBytes);
+        let cases: [(&str, Damage); 7] = [
             ("checksum", |page| page[100] ^= 1),
             ("m_freeCnt is", |page| PageHeader::of_mut(page).free_bytes.set(17)),
             ("another page lies here", |page| PageHeader::of_mut(page).page_id_bytes[0] ^= 1),
             ("outside the records", |page| page[8190..].copy_from_slice(&9000u16.to_le_bytes())),
             ("m_slotCnt 60000", |page| PageHeader::of_mut(page).slot_count.set(60000)),
-            ("the fixed part ends at byte 8000", |page| page[98..100].copy_from_slice(&8000u16.to_le_bytes())),
+            ("the fixed part ends at byte 9000", |page| {
+                page[98..100].copy_from_slice(&9000u16.to_le_bytes())
+            }),
             ("within that of slot", |page| page[8190..].copy_from_slice(&105u16.to_le_bytes())),
         ];
         for (words, change) in cases {

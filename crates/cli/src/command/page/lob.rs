@@ -41,11 +41,17 @@ fn of_record(id: PageId, slot: u16, record: LobRecord<'_>) -> LobShown {
             json!({"data": hex::word(bytes)})
         }
         LobContent::Links(node) => {
-            lines.push(format!("Level: {} MaxLinks: {} CurLinks: {}", node.level, node.links_max, node.len()));
+            lines.push(format!(
+                "Level: {} MaxLinks: {} CurLinks: {}",
+                node.level,
+                node.links_max,
+                node.len()
+            ));
             let mut links = Vec::with_capacity(node.len());
             for (number, link) in node.links().enumerate() {
                 let (target, end) = (link.target, link.end);
-                lines.push(format!("Child {number} at Page {} Slot {} Size: {end}", target.page, target.slot));
+                lines
+                    .push(format!("Child {number} at Page {} Slot {} Size: {end}", target.page, target.slot));
                 links.push(json!({"end": end, "rid": target.to_string()}));
             }
             json!({"level": node.level, "links_max": node.links_max, "links": links})

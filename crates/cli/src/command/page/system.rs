@@ -50,7 +50,8 @@ fn pfs_words(byte: PfsByte) -> String {
     };
     let mut words = if byte.is_allocated() { "ALLOCATED " } else { "NOT ALLOCATED " }.to_owned();
     words += &fullness;
-    let flags = [(byte.is_iam(), " IAM Page"), (byte.is_mixed(), " Mixed Ext"), (byte.has_ghosts(), " Has Ghost")];
+    let flags =
+        [(byte.is_iam(), " IAM Page"), (byte.is_mixed(), " Mixed Ext"), (byte.has_ghosts(), " Has Ghost")];
     flags.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, word)| words += word);
     words
 }
@@ -63,7 +64,8 @@ pub(super) fn extent_runs(
     words: [&str; 2],
 ) -> Vec<Run> {
     let extents = file_pages.saturating_sub(interval.page).div_ceil(PAGES_PER_EXTENT).min(EXTENTS_PER_GAM);
-    let page_of = |extent: u32| PageId { page: interval.page.saturating_add(extent * PAGES_PER_EXTENT), ..interval };
+    let page_of =
+        |extent: u32| PageId { page: interval.page.saturating_add(extent * PAGES_PER_EXTENT), ..interval };
     let run = |(extents, bit): (std::ops::Range<u32>, bool)| Run {
         first: page_of(extents.start),
         last: page_of(extents.end - 1),
@@ -80,7 +82,9 @@ pub(super) fn iam_fields(view: IamView<'_>) -> Fields {
         ("AllocUnitId".to_owned(), json!(head.unit.0)),
         ("start_pg".to_owned(), page(head.interval)),
     ];
-    fields.extend((0..).zip(head.single_pages).map(|(slot, single): (u32, _)| (format!("Slot {slot}"), page(single))));
+    fields.extend(
+        (0..).zip(head.single_pages).map(|(slot, single): (u32, _)| (format!("Slot {slot}"), page(single))),
+    );
     fields
 }
 
@@ -239,7 +243,8 @@ mod tests {
             entries.set(number, PfsByte(byte));
         }
         let runs = pfs_runs(&page, PageId::new(1, 1), 9);
-        let shown: Vec<String> = runs.iter().map(|run| format!("{} - {} = {}", run.first, run.last, run.status)).collect();
+        let shown: Vec<String> =
+            runs.iter().map(|run| format!("{} - {} = {}", run.first, run.last, run.status)).collect();
         assert_eq!(
             shown,
             [
@@ -257,7 +262,8 @@ mod tests {
         let mut bytes = [0; 7988];
         bytes[0] = 0b0001_1100;
         let runs = extent_runs(AllocationBitmap::new(&bytes), PageId::new(1, 0), 61, ["NO", "YES"]);
-        let shown: Vec<_> = runs.iter().map(|run| (run.first.page, run.last.page, run.status.as_str())).collect();
+        let shown: Vec<_> =
+            runs.iter().map(|run| (run.first.page, run.last.page, run.status.as_str())).collect();
         assert_eq!(shown, [(0, 8, "NO"), (16, 32, "YES"), (40, 56, "NO")]);
     }
 }

@@ -22,7 +22,10 @@ pub(super) fn document(shown: &Shown<'_>) -> String {
         Content::Rows(records) => rows(&mut out, records),
         Content::Entries(records) => entries(&mut out, shown, records),
         Content::Lob(records) => {
-            for line in records.iter().flat_map(|record| [""].into_iter().chain(record.lines.iter().map(String::as_str))) {
+            for line in records
+                .iter()
+                .flat_map(|record| [""].into_iter().chain(record.lines.iter().map(String::as_str)))
+            {
                 out += line;
                 out.push('\n');
             }
@@ -44,7 +47,8 @@ pub(super) fn document(shown: &Shown<'_>) -> String {
 /// Header, owner, allocation status, faults.
 fn head(shown: &Shown<'_>) -> String {
     let kind = PageHeader::of(shown.page).kind();
-    let mut out = format!("PAGE: {}  {} page of {}\n\nPAGE HEADER:\n\n", shown.id, kind, shown.path.display());
+    let mut out =
+        format!("PAGE: {}  {} page of {}\n\nPAGE HEADER:\n\n", shown.id, kind, shown.path.display());
     out += &lines(&shown.header, "");
     out += &lines(&shown.metadata, "Metadata: ");
     out += &format!("\nProtection: {}\n\nAllocation Status\n\n", protection(shown.protection));
@@ -52,7 +56,9 @@ fn head(shown: &Shown<'_>) -> String {
     out += &in_columns(maps.map(|map| format!("{} {} = {}", map.map, map.page, map.status)));
     if !shown.faults.is_empty() {
         let words = match shown.allocation.is_allocated {
-            Some(false) => "What a page in use could not have (this one is not allocated: it may hold anything)",
+            Some(false) => {
+                "What a page in use could not have (this one is not allocated: it may hold anything)"
+            }
             _ => "Faults",
         };
         out += &format!("\n{words}\n\n");
@@ -80,7 +86,9 @@ fn fault_line(fault: &PageFault) -> String {
 pub(super) fn protection(protection: Protection) -> String {
     match protection {
         Protection::None => "none".to_owned(),
-        Protection::Checksum { stored, computed } if stored == computed => format!("checksum {stored:#010x}, valid"),
+        Protection::Checksum { stored, computed } if stored == computed => {
+            format!("checksum {stored:#010x}, valid")
+        }
         Protection::Checksum { stored, computed } => {
             format!("checksum {stored:#010x}, INVALID: {computed:#010x} computed")
         }
@@ -142,7 +150,9 @@ fn column_lines(out: &mut String, slot: u16, column: &ColumnShown) {
     let name = &column.name;
     let _ = match &column.value {
         ValueShown::Null => writeln!(out, "{name} = [NULL]"),
-        ValueShown::Added(_, text) => writeln!(out, "{name} = {} (not in the row: added later)", printable(text)),
+        ValueShown::Added(_, text) => {
+            writeln!(out, "{name} = {} (not in the row: added later)", printable(text))
+        }
         ValueShown::Here(_, text) => writeln!(out, "{name} = {}", printable(text)),
         ValueShown::Elsewhere(_, lines) => writeln!(out, "{name} = {}", lines.join("\n  ")),
         ValueShown::Broken(why, bytes) => writeln!(out, "{name} = ? {why} {}", hex::word(bytes)),

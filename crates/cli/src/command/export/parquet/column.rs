@@ -1,13 +1,12 @@
 //! One column of a table as one or two columns of a Parquet file.
 
-use arrow_array::builder::{
-    ArrayBuilder, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder,
-};
-use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampNanosecondType, UInt8Type,
-};
 use arrow_array::ArrayRef;
+use arrow_array::builder::{ArrayBuilder, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder};
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampNanosecondType, UInt8Type,
+};
 use arrow_schema::{DataType, TimeUnit};
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Date, DateTime2, Datum, SqlType, UdtKind, hierarchyid};
@@ -61,16 +60,22 @@ impl ColumnBuilder {
             SqlType::SmallInt => ColumnBuilder::Int16(PrimitiveBuilder::new()),
             SqlType::Int => ColumnBuilder::Int32(PrimitiveBuilder::new()),
             SqlType::BigInt => ColumnBuilder::Int64(PrimitiveBuilder::new()),
-            SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => decimal(precision, scale),
+            SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
+                decimal(precision, scale)
+            }
             SqlType::Money => decimal(19, 4),
             SqlType::SmallMoney => decimal(10, 4),
             SqlType::Float => ColumnBuilder::Float64(PrimitiveBuilder::new()),
             SqlType::Real => ColumnBuilder::Float32(PrimitiveBuilder::new()),
             SqlType::Date => ColumnBuilder::Date(PrimitiveBuilder::new()),
-            SqlType::Time { scale } if scale <= MICROSECOND_SCALE => ColumnBuilder::TimeMicro(PrimitiveBuilder::new()),
+            SqlType::Time { scale } if scale <= MICROSECOND_SCALE => {
+                ColumnBuilder::TimeMicro(PrimitiveBuilder::new())
+            }
             SqlType::Time { .. } => ColumnBuilder::TimeNano(PrimitiveBuilder::new()),
             SqlType::DateTime | SqlType::SmallDateTime => ColumnBuilder::Micro(PrimitiveBuilder::new()),
-            SqlType::DateTime2 { scale } if scale <= MICROSECOND_SCALE => ColumnBuilder::Micro(PrimitiveBuilder::new()),
+            SqlType::DateTime2 { scale } if scale <= MICROSECOND_SCALE => {
+                ColumnBuilder::Micro(PrimitiveBuilder::new())
+            }
             SqlType::DateTime2 { .. } => ColumnBuilder::Nano(PrimitiveBuilder::new()),
             SqlType::DateTimeOffset { scale } if scale <= MICROSECOND_SCALE => {
                 ColumnBuilder::OffsetMicro(in_utc(), PrimitiveBuilder::new())
@@ -105,8 +110,12 @@ impl ColumnBuilder {
             ColumnBuilder::TimeNano(_) => one(Time64NanosecondType::DATA_TYPE),
             ColumnBuilder::Micro(_) => one(TimestampMicrosecondType::DATA_TYPE),
             ColumnBuilder::Nano(_) => one(TimestampNanosecondType::DATA_TYPE),
-            ColumnBuilder::OffsetMicro(..) => vec![("", utc(TimeUnit::Microsecond)), ("_offset", DataType::Int16)],
-            ColumnBuilder::OffsetNano(..) => vec![("", utc(TimeUnit::Nanosecond)), ("_offset", DataType::Int16)],
+            ColumnBuilder::OffsetMicro(..) => {
+                vec![("", utc(TimeUnit::Microsecond)), ("_offset", DataType::Int16)]
+            }
+            ColumnBuilder::OffsetNano(..) => {
+                vec![("", utc(TimeUnit::Nanosecond)), ("_offset", DataType::Int16)]
+            }
             ColumnBuilder::Text(_) => one(DataType::Utf8),
             ColumnBuilder::Binary(_) => one(DataType::Binary),
             ColumnBuilder::Variant(..) => vec![("", DataType::Utf8), ("_type", DataType::Utf8)],
@@ -122,15 +131,23 @@ impl ColumnBuilder {
     pub(super) fn append(&mut self, value: &Datum<'_>) -> Appended {
         let fixed = Appended { bytes: 16, lost: 0 };
         match self {
-            ColumnBuilder::Boolean(to) => to.append_option(if let Datum::Bit(bit) = value { Some(*bit) } else { None }),
+            ColumnBuilder::Boolean(to) => {
+                to.append_option(if let Datum::Bit(bit) = value { Some(*bit) } else { None })
+            }
             ColumnBuilder::UInt8(to) => to.append_option(integer(value)),
             ColumnBuilder::Int16(to) => to.append_option(integer(value)),
             ColumnBuilder::Int32(to) => to.append_option(integer(value)),
             ColumnBuilder::Int64(to) => to.append_option(integer(value)),
             ColumnBuilder::Decimal(to, ..) => to.append_option(unscaled(value)),
-            ColumnBuilder::Float64(to) => to.append_option(if let Datum::Float(v) = value { Some(*v) } else { None }),
-            ColumnBuilder::Float32(to) => to.append_option(if let Datum::Real(v) = value { Some(*v) } else { None }),
-            ColumnBuilder::Date(to) => to.append_option(date(value).and_then(|days| i32::try_from(days).ok())),
+            ColumnBuilder::Float64(to) => {
+                to.append_option(if let Datum::Float(v) = value { Some(*v) } else { None })
+            }
+            ColumnBuilder::Float32(to) => {
+                to.append_option(if let Datum::Real(v) = value { Some(*v) } else { None })
+            }
+            ColumnBuilder::Date(to) => {
+                to.append_option(date(value).and_then(|days| i32::try_from(days).ok()))
+            }
             ColumnBuilder::TimeMicro(to) => to.append_option(time_100ns(value).map(|ticks| ticks / 10)),
             ColumnBuilder::TimeNano(to) => to.append_option(time_100ns(value).map(|ticks| ticks * 100)),
             ColumnBuilder::Micro(to) => to.append_option(microseconds(value)),
@@ -146,7 +163,11 @@ impl ColumnBuilder {
             ColumnBuilder::Text(to) => return append_text(to, value),
             ColumnBuilder::Binary(to) => return append_binary(to, value),
             ColumnBuilder::Variant(to, types) => {
-                types.append_option(if let Datum::Variant(v) = value { Some(v.ty.to_string()) } else { None });
+                types.append_option(if let Datum::Variant(v) = value {
+                    Some(v.ty.to_string())
+                } else {
+                    None
+                });
                 return append_text(to, value);
             }
         }
@@ -250,7 +271,8 @@ fn microseconds(value: &Datum<'_>) -> Option<i64> {
 
 /// Nanoseconds reach from 1677 to 2262.
 fn append_nano(to: &mut PrimitiveBuilder<TimestampNanosecondType>, value: &Datum<'_>) -> Appended {
-    let nanoseconds = |(days, ticks): (i64, i64)| days.checked_mul(NANOSECONDS_PER_DAY)?.checked_add(ticks * 100);
+    let nanoseconds =
+        |(days, ticks): (i64, i64)| days.checked_mul(NANOSECONDS_PER_DAY)?.checked_add(ticks * 100);
     let fits = instant(value).and_then(nanoseconds);
     to.append_option(fits);
     Appended { bytes: 16, lost: u64::from(fits.is_none() && !value.is_null()) }
@@ -301,7 +323,10 @@ mod tests {
     #[test]
     fn dates_are_exact_to_the_unit() {
         // 1753-01-01, the first datetime, and the last tick of a day.
-        assert_eq!(microseconds(&Datum::DateTime(DateTime::new(-53_690, 0).unwrap())), Some(-6_847_804_800_000_000));
+        assert_eq!(
+            microseconds(&Datum::DateTime(DateTime::new(-53_690, 0).unwrap())),
+            Some(-6_847_804_800_000_000)
+        );
         let last = Datum::DateTime(DateTime::new(25_567, 25_919_999).unwrap());
         assert_eq!(microseconds(&last), Some(86_399_997_000));
         let date = Date::from_ymd(1970, 1, 2).unwrap();
