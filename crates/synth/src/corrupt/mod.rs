@@ -38,7 +38,7 @@ use target::Target;
 const COPY_BYTES: u64 = 1 << 20;
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident $name:literal needs $needs:literal by $function:path,)*) => {
+    ($($(#[$doc:meta])* $kind:ident $name:literal needs $needs:tt by $function:path,)*) => {
         /// A kind of fault.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Kind {
@@ -73,21 +73,25 @@ macro_rules! kinds {
     };
 }
 
+const ROWS: &str = "a user table's heap page with two rows, or leaf page with two rows between two others";
+const ROWS_WITH_CHECKSUM: &str =
+    "a checksummed heap page of a user table with two rows, or leaf page with two rows between two others";
+
 kinds! {
     /// A bit of a row flips; the checksum is wrong from then on.
-    FlippedByte "flipped-byte" needs "a user table with rows" by page::flipped_byte,
+    FlippedByte "flipped-byte" needs ROWS_WITH_CHECKSUM by page::flipped_byte,
     /// The last sector of a page is that of another page of its table; the checksum is wrong.
-    TornSector "torn-sector" needs "a user table of two pages" by page::torn_sector,
+    TornSector "torn-sector" needs "two protected pages of user tables" by page::torn_sector,
     /// The page header names the next page.
-    PageIdWrong "page-id" needs "a user table with rows" by page::page_id,
+    PageIdWrong "page-id" needs ROWS by page::page_id,
     /// The page header names another table's allocation unit.
-    OwnerWrong "owner" needs "a user table with rows" by page::owner,
+    OwnerWrong "owner" needs ROWS by page::owner,
     /// A slot points into the page header.
-    SlotOffset "slot-offset" needs "a page with two rows" by page::slot_offset,
+    SlotOffset "slot-offset" needs ROWS by page::slot_offset,
     /// The header says that two bytes more are free.
-    FreeCount "free-count" needs "a user table with rows" by page::free_count,
+    FreeCount "free-count" needs ROWS by page::free_count,
     /// A row says that its fixed part ends behind the page.
-    RecordLength "record-length" needs "a user table with rows" by page::record_length,
+    RecordLength "record-length" needs ROWS by page::record_length,
     /// PFS says that a leaf page is not allocated.
     PfsBit "pfs-bit" needs "a clustered index of three leaf pages" by map::pfs_allocated,
     /// PFS says that a page of a uniform extent is in a mixed one.

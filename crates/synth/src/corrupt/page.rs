@@ -3,6 +3,7 @@
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::{AllocUnitId, PageId};
 use extentdb_format::PageBuf;
+use extentdb_format::page::checksum::{Protection, verify};
 use extentdb_format::page::{PageHeader, PageMut, PageRef};
 use extentdb_format::record::Record;
 
@@ -33,8 +34,10 @@ fn sealed(
 }
 
 /// Checkdb catalogue, rows 1 and 2.
+///
+/// Only a checksum sees every bit: a torn-page signature covers two bits of a sector.
 pub(super) fn flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = target.row_page(rng)?;
+    let found = protected(target, rng, |it| matches!(it, Protection::Checksum { .. }))?;
     let slot = rng.below(u64::from(PageRef::new(&found.page).slot_count())) as u16;
     let at = usize::from(PageRef::new(&found.page).slot_offset(slot)?);
     let len = Record::parse_data(PageRef::new(&found.page).record_bytes(slot)?).len();
@@ -48,7 +51,7 @@ pub(super) fn flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
 
 /// Row 18: the last sector is from another time; here, from another page of the table.
 pub(super) fn torn_sector(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = target.row_page(rng)?;
+    let found = protected(target, rng, |it| it != Protection::None)?;
     let mut page = stored(target, found.id)?;
     let other = (0..16).find_map(|_| {
         let other = target.row_page(rng)?;
@@ -56,8 +59,20 @@ pub(super) fn torn_sector(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         (other[7680..] != page[7680..]).then_some(other)
     })?;
     page[7680..].copy_from_slice(&other[7680..]);
+    if let Protection::Torn { signature, .. } = verify(&page) {
+        // Another write has another signature: 1 and 2 take turns.
+        page[8191] = (page[8191] & 0xfc) | (signature ^ 3);
+    }
     let expected = with_links(&found, &[8928, 8939]);
     Some(Fault::on_page(found.id, found.object, page, &expected, &[824]))
+}
+
+/// A page of a table whose stored form is protected in a way that `suits`.
+fn protected(target: &Target<'_>, rng: &mut SplitMix64, suits: impl Fn(Protection) -> bool) -> Option<RowPage> {
+    (0..64).find_map(|_| {
+        let found = target.row_page(rng)?;
+        suits(verify(&*stored(target, found.id)?)).then_some(found)
+    })
 }
 
 fn stored(target: &Target<'_>, id: PageId) -> Option<PageBuf> {
