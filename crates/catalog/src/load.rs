@@ -85,7 +85,9 @@ impl Loader<'_> {
         for object in objects.values() {
             let (columns, indexes) = (columns.remove(&object.id), indexes.remove(&object.id));
             if object.kind.is_table() || indexes.as_ref().is_some_and(|i| i.values().any(|i| i.id.0 <= 1)) {
-                let table = table(&catalog, object, columns.unwrap_or_default(), indexes.unwrap_or_default());
+                let mut columns = columns.unwrap_or_default();
+                self.mark_persisted(object.id, &mut columns);
+                let table = table(&catalog, object, columns, indexes.unwrap_or_default());
                 catalog.tables.insert(object.id, table);
             }
             constraint::sort(object, &texts, &mut catalog);
@@ -93,6 +95,17 @@ impl Loader<'_> {
         catalog.objects = objects;
         catalog.faults = self.faults;
         Ok(catalog)
+    }
+
+    /// A computed column is stored when the rows have a place for it.
+    fn mark_persisted(&self, table: ObjectId, columns: &mut [Column]) {
+        if columns.iter().all(|column| column.computed.is_none()) {
+            return;
+        }
+        let layout = self.tables.base_rowset(table).map(|rowset| &rowset.layout);
+        for column in columns.iter_mut().filter(|column| column.computed.is_some()) {
+            column.persisted = layout.is_some_and(|layout| layout.column(column.id).is_some());
+        }
     }
 
     fn objects(&mut self) -> BTreeMap<ObjectId, Object> {

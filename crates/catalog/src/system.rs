@@ -69,7 +69,7 @@ impl<'g> SystemTables<'g> {
     }
 
     /// The rowset of a table's heap or clustered index.
-    fn base_rowset(&self, object: ObjectId) -> Option<&'g Rowset> {
+    pub fn base_rowset(&self, object: ObjectId) -> Option<&'g Rowset> {
         self.boot
             .rowsets
             .values()
