@@ -23,7 +23,7 @@ pub fn read_all(
     let file = File::open(path)?;
     let len = file.metadata()?.len();
     let next = AtomicU64::new(0);
-    let read = thread::scope(|scope| {
+    thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| {
                 scope.spawn(|| -> std::io::Result<u64> {
@@ -41,9 +41,8 @@ pub fn read_all(
                 })
             })
             .collect();
-        workers.into_iter().map(|w| w.join().unwrap_or_else(|_| Ok(0))).sum::<std::io::Result<u64>>()
-    });
-    read
+        workers.into_iter().map(|w| w.join().unwrap_or(Ok(0))).sum::<std::io::Result<u64>>()
+    })
 }
 
 /// The reference of the targets: 1 MiB pread, nothing done with the bytes.

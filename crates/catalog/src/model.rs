@@ -492,8 +492,11 @@ impl Catalog {
     /// User tables, ordered by schema and name. From 2012 on two tables of the system are listed as user tables, with
     /// negative ids and without rows: they do not count.
     pub fn user_tables(&self) -> Vec<&Table> {
-        let mut tables: Vec<_> =
-            self.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE && table.id.0 > 0).collect();
+        let mut tables: Vec<_> = self
+            .tables
+            .values()
+            .filter(|table| table.kind == ObjectType::USER_TABLE && table.id.0 > 0)
+            .collect();
         tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
         tables
     }

@@ -68,7 +68,11 @@ pub(super) fn torn_sector(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
 }
 
 /// A page of a table whose stored form is protected in a way that `suits`.
-fn protected(target: &Target<'_>, rng: &mut SplitMix64, suits: impl Fn(Protection) -> bool) -> Option<RowPage> {
+fn protected(
+    target: &Target<'_>,
+    rng: &mut SplitMix64,
+    suits: impl Fn(Protection) -> bool,
+) -> Option<RowPage> {
     (0..64).find_map(|_| {
         let found = target.row_page(rng)?;
         suits(verify(&*stored(target, found.id)?)).then_some(found)

@@ -70,7 +70,10 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
     });
     facts.add("files", described.collect());
     let groups = catalog.filegroups.iter().filter(|space| space.kind == "FG");
-    let group = |space: &extentdb_catalog::model::DataSpace| json!({ "id": space.id, "name": space.name, "default": space.default });
+    let group = |space: &extentdb_catalog::model::DataSpace| {
+        let (id, name, default) = (space.id, &space.name, space.default);
+        json!({ "id": id, "name": name, "default": default })
+    };
     facts.add("filegroups", groups.map(group).collect());
 }
 
