@@ -33,6 +33,9 @@ const LEVELS_MAX: usize = 40;
 const CRITICAL: [ObjectId; 5] = [ObjectId(5), ObjectId(3), ObjectId(4), ObjectId(13), ObjectId(15)];
 const SYSALLOCUNITS_OBJECT: ObjectId = ObjectId(7);
 
+/// The first version with pages of 8 KiB (SQL Server 7.0): no boot page can say less.
+const OLDEST_VERSION: u16 = 515;
+
 impl Prelude<'_> {
     /// Audits the boot page; its record when it can be used.
     pub(super) fn read_boot(&mut self) -> Option<BootRecord> {
@@ -43,7 +46,9 @@ impl Prelude<'_> {
         }
         let state = load(self.source, PageId::BOOT, &mut page);
         let view = BootView::new(&page);
-        let record = view.record().filter(|_| state.is_sound() && view.faults().is_empty());
+        let is_possible = |boot: &BootRecord| boot.version >= OLDEST_VERSION;
+        let record =
+            view.record().filter(|_| state.is_sound() && view.faults().is_empty()).filter(is_possible);
         if record.is_none() {
             self.report_header_page("boot", PageId::BOOT);
         }

@@ -258,11 +258,10 @@ impl FileHeader {
         self.logical_name.as_deref().map(String::from_utf16_lossy)
     }
 
-    /// Do the encryption columns hold anything? The pages of such a file cannot be read (unverified: no encrypted file
-    /// was at hand).
+    /// Does the file hold an encryption key? The pages of such a file cannot be read (unverified: no encrypted file was at
+    /// hand). What `encryption_state` says without a key is not known.
     pub fn is_encrypted(&self) -> bool {
-        let has_key = self.encryption_key.as_ref().is_some_and(|key| key.0.iter().any(|byte| *byte != 0));
-        has_key || self.encryption_state.is_some_and(|state| state != 0)
+        self.encryption_key.as_ref().is_some_and(|key| key.0.iter().any(|byte| *byte != 0))
     }
 
     /// Was the header last written in the form of SQL Server 2000?
