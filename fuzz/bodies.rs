@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "every includer uses its own part")]
 
 use extentdb_base::FileId;
+use extentdb_base::sync::Arc;
 use extentdb_catalog::{Catalog, Table};
 use extentdb_format::allocation::{bitmap, boot, file_header, iam, pfs};
 use extentdb_format::log::block::BlockBuf;
@@ -15,6 +16,7 @@ use extentdb_format::record::compressed::{CdRecord, CiView};
 use extentdb_format::record::lob::{LobContent, LobPointer, LobRecord};
 use extentdb_format::record::sparse::SparseVector;
 use extentdb_format::{PageBuf, PageBytes};
+use extentdb_reader::backup::{BackupMedia, SetOptions};
 use extentdb_reader::{CheckedPages, MemoryFile, TableScan, Value};
 use extentdb_types::{Collation, Datum, SqlType};
 
@@ -180,4 +182,23 @@ pub(crate) fn log_block(data: &[u8]) {
         let _ = extentdb_format::log::dblog::columns(lsn, &record);
     }
     let _ = view.undefined();
+}
+
+/// A backup, plain or compressed, of one file.
+pub(crate) fn backup_stream(data: &[u8]) {
+    let source: Arc<dyn extentdb_io::ReadAt> = Arc::new(data.to_vec());
+    let Ok(media) = BackupMedia::open(vec![source]) else { return };
+    let options = SetOptions { allow_missing_stripes: true, any_kind: true, jobs: 1 };
+    for position in (1..).take(media.sets().len().min(4)) {
+        let Ok(set) = media.open_set(Some(position), &options) else { continue };
+        let mut bytes = vec![0; 65_536];
+        for file in set.files() {
+            for extent in set.stored_extents(file.id).take(64) {
+                let _ = set.read_pages(extent.first_page(), &mut bytes);
+            }
+        }
+        for part in set.log().iter().take(8) {
+            let _ = set.read_log(part, part.carried.start, &mut bytes);
+        }
+    }
 }

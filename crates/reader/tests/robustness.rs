@@ -8,8 +8,8 @@ use extentdb_base::env::{Rng, SplitMix64};
 #[path = "../../../fuzz/bodies.rs"]
 mod bodies;
 
-/// Data files of the samples; an empty list, said aloud, where there are none.
-fn samples() -> Vec<Vec<u8>> {
+/// Files of the samples by extension; an empty list, said aloud, where there are none.
+fn samples(extension: &str) -> Vec<Vec<u8>> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
     let dir = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
     let Ok(entries) = std::fs::read_dir(&dir) else {
@@ -18,7 +18,7 @@ fn samples() -> Vec<Vec<u8>> {
     };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    paths.retain(|path| path.extension().is_some_and(|e| e == "mdf"));
+    paths.retain(|path| path.extension().is_some_and(|e| e == extension));
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
@@ -59,7 +59,7 @@ fn flip(bytes: &mut [u8], rng: &mut SplitMix64, bits: u32) {
 fn base_pages(rng: &mut SplitMix64) -> Vec<Vec<u8>> {
     let mut pages: Vec<Vec<u8>> =
         (0..20).map(|_| (0..8192).map(|_| rng.next_u64() as u8).collect()).collect();
-    for file in samples() {
+    for file in samples("mdf") {
         let (all, _) = file.as_chunks::<8192>();
         pages.extend((0..200).map(|_| all[rng.below(all.len() as u64) as usize].to_vec()));
     }
@@ -98,9 +98,37 @@ fn twelve_thousand_damaged_records_are_cracked_without_panic() {
 }
 
 #[test]
+fn damaged_backups_and_log_blocks_are_errors_not_panics() {
+    let mut rng = SplitMix64::new(0xbac0);
+    for base in samples("bak") {
+        for _ in 0..40 {
+            let mut bytes = base.clone();
+            for _ in 0..=rng.below(20) {
+                // Half of the damage goes to the front, where the blocks that describe the rest lie.
+                let reach = if rng.below(2) == 0 { 0x6000 } else { bytes.len() as u64 };
+                let at = rng.below(reach.min(bytes.len() as u64)) as usize;
+                bytes[at] = rng.next_u64() as u8;
+            }
+            if rng.below(4) == 0 {
+                bytes.truncate(rng.below(bytes.len() as u64) as usize);
+            }
+            bodies::backup_stream(&bytes);
+        }
+    }
+    for base in samples("ldf") {
+        for _ in 0..500 {
+            let at = 0x2000 + rng.below((base.len() as u64 - 0x2000) / 512) as usize * 512;
+            let mut block = base[at..(at + 4096).min(base.len())].to_vec();
+            mutate(&mut block, &mut rng);
+            bodies::log_block(&block);
+        }
+    }
+}
+
+#[test]
 fn damaged_catalogues_lose_rows_not_the_program() {
     let mut rng = SplitMix64::new(0xca7a);
-    for base in samples() {
+    for base in samples("mdf") {
         let intact = bodies::read_everything(base.clone());
         assert!(intact > 2000);
         for _ in 0..25 {
