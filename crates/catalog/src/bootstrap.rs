@@ -285,3 +285,6 @@ fn read_hobt_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
     };
     Some((HobtId(row.i64(4)?), column))
 }
+
+#[cfg(test)]
+mod tests;
