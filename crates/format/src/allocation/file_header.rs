@@ -258,10 +258,12 @@ impl FileHeader {
         self.logical_name.as_deref().map(String::from_utf16_lossy)
     }
 
-    /// Does the file hold an encryption key? The pages of such a file cannot be read (unverified: no encrypted file was at
-    /// hand). What `encryption_state` says without a key is not known.
+    /// Does the file hold an encryption key, or say that it is encrypted? The pages of such a file cannot be read
+    /// (unverified: no encrypted file was at hand). The states are those of `sys.dm_database_encryption_keys`: 0 and 1 mean
+    /// not encrypted, 2 to 6 that it is, was or will be.
     pub fn is_encrypted(&self) -> bool {
-        self.encryption_key.as_ref().is_some_and(|key| key.0.iter().any(|byte| *byte != 0))
+        let has_key = self.encryption_key.as_ref().is_some_and(|key| key.0.iter().any(|byte| *byte != 0));
+        has_key || self.encryption_state.is_some_and(|state| (2..=6).contains(&state))
     }
 
     /// Was the header last written in the form of SQL Server 2000?

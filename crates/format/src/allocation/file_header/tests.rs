@@ -74,7 +74,7 @@ fn columns_of_unknown_meaning_or_length_are_kept() {
 }
 
 #[test]
-fn anything_in_the_encryption_columns_is_a_hint() {
+fn a_key_or_the_state_of_encryption_is_recognised() {
     let mut header = header();
     header.encryption_state = Some(3);
     assert!(header.is_encrypted());
