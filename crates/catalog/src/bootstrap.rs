@@ -154,6 +154,8 @@ impl Bootstrap {
         for unit in self.units.values() {
             match self.rowsets.get_mut(&unit.owner) {
                 Some(rowset) => rowset.units.push(unit.clone()),
+                // Type 0: a unit whose drop is deferred; its pages are freed later, by a background task.
+                None if unit.kind == AllocUnitKind::Other(0) => {}
                 None => self.faults.push(Fault::Catalog(format!(
                     "allocation unit {} belongs to rowset {}, which sysrowsets does not list",
                     unit.id, unit.owner

@@ -15,6 +15,9 @@ use crate::pages::PageGetter;
 /// Deeper than any value: internal records have hundreds of links.
 const LEVELS_MAX: usize = 16;
 
+/// An inline root keeps 32 bits of the blob id, from bit 16 on.
+const INLINE_BLOB_BITS: u64 = 0x0000_ffff_ffff_0000;
+
 /// A level that is being read.
 struct Level {
     /// Bytes of the value before this record's part.
@@ -27,6 +30,8 @@ struct Level {
 pub struct LobReader<'g> {
     pages: &'g dyn PageGetter,
     blob_id: u64,
+    /// The bits of the blob id that the pointer holds.
+    blob_mask: u64,
     /// Where the value starts, for messages.
     owner: Rid,
     levels: Vec<Level>,
@@ -47,6 +52,7 @@ impl<'g> LobReader<'g> {
         let mut reader = LobReader {
             pages,
             blob_id: 0,
+            blob_mask: u64::MAX,
             owner,
             levels: Vec::new(),
             root: None,
@@ -61,6 +67,7 @@ impl<'g> LobReader<'g> {
             }
             LobPointer::Inline(root) => {
                 reader.blob_id = root.blob_id();
+                reader.blob_mask = INLINE_BLOB_BITS;
                 reader.enter(root.links().collect(), owner, None)?;
             }
             _ => {
@@ -141,7 +148,7 @@ impl<'g> LobReader<'g> {
         if let Some(fault) = record.fault() {
             return Err(self.fault(rid, format!("{fault:?}")));
         }
-        if record.blob_id() != self.blob_id {
+        if (record.blob_id() ^ self.blob_id) & self.blob_mask != 0 {
             let what = format!("blob id {:#x}, but the pointer says {:#x}", record.blob_id(), self.blob_id);
             return Err(self.fault(rid, what));
         }

@@ -145,3 +145,21 @@ fn a_missing_table_is_named_and_the_others_are_read() {
     );
     assert_eq!(boot.rowsets.len(), 1);
 }
+
+#[test]
+fn a_unit_whose_drop_is_deferred_belongs_to_nobody_without_a_fault() {
+    let mut pages = database_of_2005();
+    let dropped = AllocUnitId(77 << 16);
+    let [id, _, owner, root] = unit_row(dropped, 30);
+    let rows: [Vec<(usize, &[u8])>; 2] = [
+        vec![(id.0, &id.1), (12, &[0]), (owner.0, &[0; 8]), (root.0, &root.1)],
+        vec![(id.0, &[9; 8]), (12, &[1]), (owner.0, &[8; 8])],
+    ];
+    let rows: Vec<Fields<'_>> = rows.iter().map(Vec::as_slice).collect();
+    pages.table(16, SYSALLOCUNITS, 69, &rows);
+    let boot = Bootstrap::load(&pages, PageId::new(1, 16));
+    let ownerless = |fault: &&Fault| fault.to_string().contains("which sysrowsets does not list");
+    let named: Vec<String> = boot.faults.iter().filter(ownerless).map(ToString::to_string).collect();
+    assert_eq!(named.len(), 1, "{named:?}");
+    assert!(!named[0].contains(&format!("unit {dropped} ")));
+}
