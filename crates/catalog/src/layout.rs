@@ -14,7 +14,6 @@ mod defined;
 
 use std::borrow::Cow;
 
-use extentdb_base::IndexId;
 use extentdb_format::record::Record;
 use extentdb_types::SqlType;
 
@@ -210,11 +209,6 @@ impl RowLayout {
         key.sort_by_key(|column| column.key_ordinal);
         key
     }
-
-    /// True when some column is sparse: rows then carry a sparse vector as their last variable column.
-    pub fn has_sparse_columns(&self) -> bool {
-        self.columns.iter().any(PhysicalColumn::is_sparse)
-    }
 }
 
 /// Takes a column out of an uncompressed record.
@@ -261,11 +255,6 @@ fn fixed_cell<'a>(record: &Record<'a>, column: &PhysicalColumn, place: Place) ->
     }
     let len = ty.fixed_bytes().ok_or(fault)?;
     record.fixed(offset, len).map(|b| Cell::Bytes(Cow::Borrowed(b))).ok_or(fault)
-}
-
-/// Heap, clustered or nonclustered, by index id.
-pub fn is_base(index: IndexId) -> bool {
-    index.0 <= 1
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! slots, records        8941, 8942, 8943, 8944; compression information 5274
 //! free bytes            8939
 //! then                  8928 once for a page that failed, and nothing else of it counts
-//! sound pages           8927, 5260, 8914, 2515, 2574; rows and links go to the partial
+//! sound pages           8927, 8914, 2515, 2574; rows and links go to the partial
 //! ```
 //!
 //! What healthy files contain
@@ -25,7 +25,6 @@ use extentdb_format::PageBytes;
 use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::{Fullness, PfsByte};
 use extentdb_format::page::checksum::{Protection, restore_torn, verify};
-use extentdb_format::page::header::FLAG_VERSION_INFO;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::compressed::CiView;
 use extentdb_messages::Arg;
@@ -268,16 +267,13 @@ impl<'p> Auditor<'p> {
         }
     }
 
-    /// 8927, 5260: not part of PHYSICAL_ONLY.
+    /// 8927: not part of PHYSICAL_ONLY.
     #[inline]
     fn compare_flags(&mut self, context: &Context<'p>, header: &PageHeader, body: &Body) {
         let ghosts = u32::from(header.ghost_count.get());
         if ghosts != body.ghosts {
             let args = [ghosts.into(), body.ghosts.into(), page_arg(context.id)];
             self.report(8927, context.place().at(58), context.args(), args, []);
-        }
-        if body.is_versioned() && header.flag_bits.get() & FLAG_VERSION_INFO == 0 {
-            self.report(5260, context.place().at(4), context.args(), [page_arg(context.id)], []);
         }
     }
 

@@ -16,7 +16,7 @@ pub const FINDINGS_MAX: usize = 100_000;
 /// The options of a run. The names are those of DBCC CHECKDB where it has the option.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Only the checks of PHYSICAL_ONLY: without ghost counts and versioning flags.
+    /// Only the checks of PHYSICAL_ONLY: without ghost counts.
     pub physical_only: bool,
     /// NOINDEX: nonclustered indexes of user tables are not read.
     pub no_index: bool,

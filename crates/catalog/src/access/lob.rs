@@ -39,7 +39,8 @@ pub struct LobReader<'g> {
     root: Option<Rid>,
     /// Bytes handed out.
     done: u64,
-    page: PageBuf,
+    /// The page read last; absent while its record is taken.
+    page: Option<PageBuf>,
     loaded: Option<extentdb_base::PageId>,
 }
 
@@ -57,7 +58,7 @@ impl<'g> LobReader<'g> {
             levels: Vec::new(),
             root: None,
             done: 0,
-            page: PageBuf::zeroed(),
+            page: None,
             loaded: None,
         };
         match pointer {
@@ -119,7 +120,8 @@ impl<'g> LobReader<'g> {
     fn load(&mut self, rid: Rid) -> Result<(), Fault> {
         if self.loaded != Some(rid.page) {
             self.loaded = None;
-            self.pages.page(rid.page, &mut self.page)?;
+            let page = self.page.get_or_insert_with(PageBuf::zeroed);
+            self.pages.page(rid.page, page)?;
             self.loaded = Some(rid.page);
         }
         Ok(())
@@ -128,9 +130,9 @@ impl<'g> LobReader<'g> {
     /// Reads one record: data goes to `out`, links become the next level. `end` is where the parent says it ends.
     fn read_record(&mut self, rid: Rid, end: Option<u64>, out: &mut Vec<u8>) -> Result<bool, Fault> {
         self.load(rid)?;
-        let page = std::mem::replace(&mut self.page, PageBuf::zeroed());
+        let Some(page) = self.page.take() else { return Ok(false) };
         let result = self.take_record(&page, rid, end, out);
-        self.page = page;
+        self.page = Some(page);
         result.map(|()| true)
     }
 

@@ -17,7 +17,7 @@ use extentdb_format::page::PageRef;
 use extentdb_format::record::compressed::CdRecord;
 use extentdb_format::record::lob::{LobFault, LobRecord};
 use extentdb_format::record::row::INDEX_HEADER_BYTES;
-use extentdb_format::record::status::{HAS_VERSION_TAG, RESERVED_BITS};
+use extentdb_format::record::status::RESERVED_BITS;
 use extentdb_format::record::{Record, RecordFault, RecordKind};
 
 use super::length::{data_len, stub_len, tail_len};
@@ -43,17 +43,8 @@ pub(super) struct Body {
     pub(super) ghosts: u32,
     /// Bytes that records take.
     pub(super) used: usize,
-    /// Status bytes of all records, put together.
-    statuses: u8,
     /// Some record is compressed: `used` then means nothing.
     pub(super) is_compressed: bool,
-}
-
-impl Body {
-    /// Some record carries a versioning tag.
-    pub(super) fn is_versioned(&self) -> bool {
-        self.statuses & HAS_VERSION_TAG != 0
-    }
 }
 
 /// One record, read just so far that its length and kind are known.
@@ -200,7 +191,6 @@ fn walk(
         end_before = end;
         scratch.spans.push(Span { slot, start: offset, end: end as u16 });
         found.used += footprint(len, rules);
-        found.statuses |= status;
         let kind = status >> 1 & 7;
         found.ghosts += u32::from(GHOSTS >> kind & 1);
         found.rows += u32::from(ROWS >> kind & 1);

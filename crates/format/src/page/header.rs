@@ -81,8 +81,6 @@ pub const HEADER_VERSION: u8 = 1;
 pub const FLAG_TORN_BITS: u16 = 0x0100;
 /// `flag_bits`: the checksum field holds a checksum.
 pub const FLAG_CHECKSUM: u16 = 0x0200;
-/// `flag_bits`: some record carries a versioning tag. Public documentation names the bit; no sample has it.
-pub const FLAG_VERSION_INFO: u16 = 0x0010;
 
 impl PageHeader {
     /// The header of a page.

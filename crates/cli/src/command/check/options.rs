@@ -14,7 +14,7 @@ use crate::measure::{duration, rate};
 /// Options of a check.
 #[derive(Args, Debug)]
 pub(super) struct CheckOptions {
-    /// PHYSICAL_ONLY: without ghost counts and versioning flags; errors and totals only
+    /// PHYSICAL_ONLY: without ghost counts; errors and totals only
     #[arg(long)]
     physical_only: bool,
     /// NOINDEX: leave nonclustered indexes of user tables out
