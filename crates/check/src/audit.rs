@@ -33,6 +33,7 @@ use crate::finding::{Finding, Place, page_arg};
 use crate::options::Options;
 use crate::partial::{ChildFact, PageFact, Partial, keep_first};
 use crate::plan::Plan;
+use crate::sound::{Facts, Sound};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
 mod failure;
@@ -44,6 +45,9 @@ mod rules;
 use header::{READ_FAILED, test_accounting, test_free_count, test_kind};
 use records::{Body, Scratch, crack};
 use rules::Rules;
+
+pub(crate) use records::Span;
+pub(crate) use rules::Form;
 
 /// Who a page is audited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,21 +81,24 @@ impl Context<'_> {
 }
 
 /// Audits pages, one after the other, into one partial.
-pub(crate) struct Auditor<'p> {
+pub(crate) struct Auditor<'p, F> {
     plan: &'p Plan,
     physical_only: bool,
     pub(crate) partial: Partial,
+    /// What is made of sound pages.
+    pub(crate) facts: F,
     scratch: Scratch,
     /// A page whose displaced bits are put back; taken while it is in use.
     restored: Option<Box<PageBytes>>,
 }
 
-impl<'p> Auditor<'p> {
-    pub(crate) fn new(plan: &'p Plan, options: &Options) -> Self {
+impl<'p, F: Facts> Auditor<'p, F> {
+    pub(crate) fn new(plan: &'p Plan, options: &Options, facts: F) -> Self {
         Auditor {
             plan,
             physical_only: options.physical_only,
-            partial: Partial::new(plan.units.len(), options.max_errors),
+            partial: Partial::new(plan.units.len(), options.max_errors, plan.key),
+            facts,
             scratch: Scratch::default(),
             restored: None,
         }
@@ -240,6 +247,11 @@ impl<'p> Auditor<'p> {
         }
         if !self.physical_only {
             self.compare_flags(context, header, &body);
+        }
+        if !rules.is_compressed {
+            let whose = (context.id, index, unit);
+            let sound = Sound::new(whose, view, rules.is_leaf, rules.form, &self.scratch.spans);
+            self.facts.sound(&sound, &mut self.partial);
         }
     }
 

@@ -6,13 +6,18 @@
 )]
 
 pub mod audit;
+mod dive;
 pub mod finding;
+pub mod hash;
+mod logical;
 pub mod options;
 pub mod partial;
 pub mod plan;
+pub mod relation;
 pub mod report;
 mod run;
 pub mod scan;
+mod sound;
 pub mod unit;
 pub mod verify;
 

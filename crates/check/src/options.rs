@@ -8,6 +8,8 @@ use extentdb_base::sync::atomic::AtomicBool;
 
 pub use extentdb_io::IoChoice;
 
+use crate::hash::HashKey;
+
 /// Pages of a chunk unless told otherwise: 4 MiB.
 pub const CHUNK_PAGES: u32 = 512;
 /// Findings that a run keeps unless told otherwise. What comes after them in the order of the report is only counted.
@@ -38,6 +40,8 @@ pub struct Options {
     pub max_errors: usize,
     /// Pages of a chunk. The report does not depend on it.
     pub chunk_pages: u32,
+    /// Key of all sums; `None` = a new one. Partials from several processes must share it.
+    pub hash_key: Option<HashKey>,
 }
 
 impl Default for Options {
@@ -54,6 +58,7 @@ impl Default for Options {
             time_limit: None,
             max_errors: FINDINGS_MAX,
             chunk_pages: CHUNK_PAGES,
+            hash_key: None,
         }
     }
 }

@@ -20,6 +20,8 @@ use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::{FileId, PageId};
 
 use crate::finding::{Finding, Findings};
+use crate::hash::HashKey;
+use crate::relation::Sums;
 use crate::unit::UnitIndex;
 
 /// A page of a B-tree as its header describes it.
@@ -214,11 +216,13 @@ pub struct Partial {
     pub pages_compressed: u64,
     /// Pages that the source does not have although they are allocated.
     pub pages_absent: u64,
+    /// Relations between pages, as sums.
+    pub sums: Sums,
 }
 
 impl Partial {
     /// Nothing, of a database with so many units.
-    pub fn new(units: usize, findings_max: usize) -> Partial {
+    pub fn new(units: usize, findings_max: usize, key: HashKey) -> Partial {
         Partial {
             covered: PageSet::default(),
             pages_checked: 0,
@@ -234,6 +238,7 @@ impl Partial {
             pages_unknown: 0,
             pages_compressed: 0,
             pages_absent: 0,
+            sums: Sums::new(units, key),
         }
     }
 
@@ -258,6 +263,7 @@ impl Partial {
         self.pages_unknown += other.pages_unknown;
         self.pages_compressed += other.pages_compressed;
         self.pages_absent += other.pages_absent;
+        self.sums.merge(other.sums);
         Ok(())
     }
 
@@ -319,9 +325,9 @@ mod tests {
 
     #[test]
     fn what_overlaps_does_not_merge() {
-        let mut one = Partial::new(0, 1);
+        let mut one = Partial::new(0, 1, HashKey::new([0, 0]));
         one.covered.add(FILE, 0, 100).unwrap();
-        let mut other = Partial::new(0, 1);
+        let mut other = Partial::new(0, 1, HashKey::new([0, 0]));
         other.covered.add(FILE, 96, 104).unwrap();
         one.merge(other).unwrap();
         assert_eq!(one.covered.runs().map(|_| ()), Err(Overlap { page: PageId::new(1, 96) }));

@@ -24,6 +24,7 @@ use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 
 use crate::finding::{Cause, Finding, Findings, Place};
+use crate::hash::HashKey;
 use crate::options::Options;
 use crate::report::NotChecked;
 use crate::unit::{Unit, Units};
@@ -64,6 +65,10 @@ pub struct Plan {
     pub checkpoint: Option<Lsn>,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
+    /// The catalogue, when it could be read.
+    pub catalog: Option<Catalog>,
+    /// Key of all sums of this run.
+    pub key: HashKey,
 }
 
 /// What the plan found on its way.
@@ -161,7 +166,8 @@ pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
         prelude.verify_extents(&units, &maps, &owners);
         prelude.verify_filegroups(&units, catalog.as_ref());
     }
-    prelude.finish(boot, units, maps, owners, catalog)
+    let key = options.hash_key.unwrap_or_else(HashKey::random);
+    prelude.finish(boot, units, maps, owners, catalog, key)
 }
 
 impl Prelude<'_> {
@@ -254,6 +260,7 @@ impl Prelude<'_> {
         maps: Vec<FileMaps>,
         owners: OwnerMap,
         catalog: Option<Catalog>,
+        key: HashKey,
     ) -> PlanOutcome {
         let diff_base = self.diff_base(boot.as_ref());
         let mut not_checked = self.not_checked;
@@ -285,6 +292,8 @@ impl Prelude<'_> {
             names: names(&units, catalog.as_ref()),
             units,
             maps,
+            catalog,
+            key,
         };
         PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked }
     }

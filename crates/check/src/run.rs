@@ -11,11 +11,13 @@ use extentdb_reader::PageSource;
 
 use crate::audit::{Auditor, Subject};
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
+use crate::logical::Logical;
 use crate::options::{Control, Options, Phase, Progress};
 use crate::partial::{Partial, UnitCounts};
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, make};
 use crate::report::{Coverage, NotChecked, ObjectSummary, Report, Verdict};
 use crate::scan::{Counters, Scan, ScanPlan};
+use crate::sound::NoFacts;
 use crate::unit::UnitIndex;
 use crate::verify::verify_links;
 
@@ -67,8 +69,8 @@ struct Run<'r> {
 
 impl Run<'_> {
     fn check(&mut self, plan: &Plan, mut findings: Findings) {
-        let scan_plan = ScanPlan::new(plan, self.options);
         let counters = Counters::default();
+        let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan();
         counters.findings.store(findings.count(), Ordering::Relaxed);
         let mut sum = match self.scan(plan, &scan_plan, &counters) {
             Ok(sum) => sum,
@@ -76,7 +78,7 @@ impl Run<'_> {
                 // Counted twice is not counted: nothing of the scan can be used.
                 findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
                 self.leave_out("all pages", &overlap.to_string());
-                Partial::new(plan.units.len(), self.options.max_errors)
+                Partial::new(plan.units.len(), self.options.max_errors, plan.key)
             }
         };
         self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
@@ -104,7 +106,7 @@ impl Run<'_> {
     ) -> Result<Partial, crate::partial::Overlap> {
         let stop = AtomicBool::new(self.must_stop());
         let is_done = AtomicBool::new(false);
-        let scan = Scan { source: self.source, plan, options: self.options, counters };
+        let scan = Scan::new(self.source, plan, self.options, counters);
         let this = &*self;
         let outcome = thread::scope(|scope| {
             let watcher = scope.spawn(|| {
@@ -116,13 +118,14 @@ impl Run<'_> {
                     thread::park_timeout(WATCH_INTERVAL);
                 }
             });
-            let outcome = scan.run(scan_plan, this.jobs(), this.control, &stop);
+            let outcome =
+                scan.run(scan_plan, this.jobs(), this.control, &stop, || Logical::new(plan, this.options));
             is_done.store(true, Ordering::Release);
             watcher.thread().unpark();
             outcome
         });
         self.report.was_stopped = stop.load(Ordering::Relaxed);
-        outcome
+        outcome.map(|(sum, _)| sum)
     }
 
     fn jobs(&self) -> usize {
@@ -157,7 +160,7 @@ impl Run<'_> {
         if !plan.owners_are_known {
             return;
         }
-        let mut auditor = Auditor::new(plan, self.options);
+        let mut auditor = Auditor::new(plan, self.options, NoFacts);
         for id in plan.maps.iter().flat_map(|maps| maps.cut_off_pages()) {
             let owner = match (plan.owners.page(id), plan.owners.extent(id.extent())) {
                 (Some(PageOwner::Unit(unit)), _) | (None, ExtentOwner::Unit(unit)) => Some(unit),

@@ -13,6 +13,7 @@
 //! PFS decides what is read. Where its page cannot be used, pages that their unit owns and that look like its own are checked,
 //! and the others are counted as unknown.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
@@ -33,6 +34,7 @@ use crate::options::{Control, Options};
 use crate::partial::{Overlap, Partial, whole_extents};
 use crate::plan::ownership::holds_fixed_pages;
 use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan};
+use crate::sound::Facts;
 use crate::unit::UnitIndex;
 
 /// Gaps that are read along rather than skipped.
@@ -67,8 +69,39 @@ enum Interest {
     Nothing,
 }
 
+/// Which units are looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum Choice<'c> {
+    /// All but those that an option leaves out.
+    Planned,
+    /// These.
+    Only(&'c BTreeSet<UnitIndex>),
+}
+
+impl Choice<'_> {
+    /// A page that is not looked at. Pages without an owner are part of the plan only.
+    #[inline]
+    fn leaves_out(self, plan: &Plan, id: PageId) -> bool {
+        match self {
+            Choice::Planned if !plan.units.has_skipped() => false,
+            Choice::Planned => {
+                owner(plan, id).and_then(|unit| plan.units.get(unit)).is_some_and(|unit| unit.is_skipped)
+            }
+            Choice::Only(units) => owner(plan, id).is_none_or(|unit| !units.contains(&unit)),
+        }
+    }
+}
+
+/// The unit that a page belongs to by the maps.
+fn owner(plan: &Plan, id: PageId) -> Option<UnitIndex> {
+    match (plan.owners.extent(id.extent()), plan.owners.page(id)) {
+        (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
+        _ => None,
+    }
+}
+
 impl ScanPlan {
-    pub(crate) fn new(plan: &Plan, options: &Options) -> ScanPlan {
+    pub(crate) fn new(plan: &Plan, options: &Options, choice: Choice<'_>) -> ScanPlan {
         let (mut pages_planned, mut pages_skipped) = (0, 0);
         let mut ranges: Vec<Vec<Range<u64>>> = Vec::with_capacity(plan.maps.len());
         for maps in &plan.maps {
@@ -76,7 +109,7 @@ impl ScanPlan {
             for (first, end) in maps.described_ranges() {
                 for index in first / PAGES_PER_EXTENT..end.div_ceil(PAGES_PER_EXTENT) {
                     let extent = Extent { file: maps.file, index };
-                    match interest(plan, maps, extent, options.no_index) {
+                    match interest(plan, maps, extent, choice) {
                         Interest::Nothing => {}
                         Interest::Allocated { wanted, skipped } => {
                             pages_planned += u64::from(wanted);
@@ -105,7 +138,7 @@ fn add_extent(ranges: &mut Vec<Range<u64>>, maps: &FileMaps, index: u32) {
     }
 }
 
-fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, may_skip: bool) -> Interest {
+fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) -> Interest {
     let Some(states) = maps.states(extent.index) else {
         return match plan.owners.extent(extent) {
             ExtentOwner::Nobody => Interest::Nothing,
@@ -116,19 +149,10 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, may_skip: bool) -> Int
     let allocated = pages.filter(|(_, state)| PfsByte(*state).is_allocated());
     let (mut wanted, mut skipped) = (0, 0);
     for (id, _) in allocated {
-        let is_left_out = may_skip && is_skipped(plan, id);
+        let is_left_out = choice.leaves_out(plan, id);
         *(if is_left_out { &mut skipped } else { &mut wanted }) += 1;
     }
     if wanted + skipped > 0 { Interest::Allocated { wanted, skipped } } else { Interest::Nothing }
-}
-
-/// A page of a unit that an option leaves out.
-fn is_skipped(plan: &Plan, id: PageId) -> bool {
-    let owner = match (plan.owners.extent(id.extent()), plan.owners.page(id)) {
-        (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
-        _ => None,
-    };
-    owner.and_then(|unit| plan.units.get(unit)).is_some_and(|unit| unit.is_skipped)
 }
 
 /// Everything a worker needs and nobody changes.
@@ -137,20 +161,42 @@ pub(crate) struct Scan<'s> {
     pub(crate) plan: &'s Plan,
     pub(crate) options: &'s Options,
     pub(crate) counters: &'s Counters,
+    choice: Choice<'s>,
 }
 
-impl Scan<'_> {
-    /// Reads and audits everything planned; the sum of all partials.
+impl<'s> Scan<'s> {
+    /// A scan of everything that is planned.
+    pub(crate) fn new(
+        source: &'s dyn PageSource,
+        plan: &'s Plan,
+        options: &'s Options,
+        counters: &'s Counters,
+    ) -> Scan<'s> {
+        Scan { source, plan, options, counters, choice: Choice::Planned }
+    }
+
+    /// The same, of some units only.
+    pub(crate) fn only(self, units: &'s BTreeSet<UnitIndex>) -> Scan<'s> {
+        Scan { choice: Choice::Only(units), ..self }
+    }
+
+    /// What it will read.
+    pub(crate) fn plan(&self) -> ScanPlan {
+        ScanPlan::new(self.plan, self.options, self.choice)
+    }
+
+    /// Reads and audits everything planned; the sum of all partials, and what each worker made of sound pages.
     ///
     /// # Errors
     /// A page was scanned twice: a mistake of this program.
-    pub(crate) fn run(
+    pub(crate) fn run<F: Facts>(
         &self,
         scan_plan: &ScanPlan,
         jobs: usize,
         control: &Control<'_>,
         stop: &AtomicBool,
-    ) -> Result<Partial, Overlap> {
+        facts: impl Fn() -> F + Sync,
+    ) -> Result<(Partial, Vec<F>), Overlap> {
         let adapters: Vec<FileOfSource<'_>> =
             self.source.files().iter().map(|file| FileOfSource { source: self.source, file }).collect();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
@@ -162,30 +208,33 @@ impl Scan<'_> {
         if let Some(rate) = self.options.max_rate {
             reader = reader.with_max_rate(rate, control.clock);
         }
-        let partials = reader.run(jobs, |pieces| self.work(pieces));
-        let mut sum = Partial::new(self.plan.units.len(), self.options.max_errors);
-        for partial in partials {
-            sum.merge(partial?)?;
+        let outcomes = reader.run(jobs, |pieces| self.work(pieces, facts()));
+        let mut sum = Partial::new(self.plan.units.len(), self.options.max_errors, self.plan.key);
+        let mut all_facts = Vec::with_capacity(outcomes.len());
+        for outcome in outcomes {
+            let (partial, facts) = outcome?;
+            sum.merge(partial)?;
+            all_facts.push(facts);
         }
-        Ok(sum)
+        Ok((sum, all_facts))
     }
 
     /// What one worker does.
-    fn work(&self, pieces: &mut Pieces<'_>) -> Result<Partial, Overlap> {
-        let mut worker = Worker { scan: self, auditor: Auditor::new(self.plan, self.options) };
+    fn work<F: Facts>(&self, pieces: &mut Pieces<'_>, facts: F) -> Result<(Partial, F), Overlap> {
+        let mut worker = Worker { scan: self, auditor: Auditor::new(self.plan, self.options, facts) };
         while let Some(piece) = pieces.next() {
             worker.piece(&piece)?;
         }
-        Ok(worker.auditor.partial)
+        Ok((worker.auditor.partial, worker.auditor.facts))
     }
 }
 
-struct Worker<'w> {
+struct Worker<'w, F> {
     scan: &'w Scan<'w>,
-    auditor: Auditor<'w>,
+    auditor: Auditor<'w, F>,
 }
 
-impl Worker<'_> {
+impl<F: Facts> Worker<'_, F> {
     fn piece(&mut self, piece: &Piece<'_>) -> Result<(), Overlap> {
         let Some(maps) = self.scan.plan.maps.get(piece.file) else { return Ok(()) };
         let first = (piece.offset / PAGE_BYTES as u64) as u32;
@@ -215,11 +264,11 @@ impl Worker<'_> {
             return;
         }
         let owner = plan.owners.extent(extent);
-        let may_skip = self.scan.options.no_index;
+        let choice = self.scan.choice;
         let (bytes, _) = data.as_chunks::<PAGE_BYTES>();
         for (i, id) in extent.pages().enumerate().take_while(|(_, id)| id.page < maps.pages) {
             let state = states.and_then(|states| states.get(i).copied()).map(PfsByte);
-            if state.is_some_and(|state| !state.is_allocated()) || (may_skip && is_skipped(plan, id)) {
+            if state.is_some_and(|state| !state.is_allocated()) || choice.leaves_out(plan, id) {
                 continue;
             }
             match bytes.get(i) {
@@ -370,7 +419,7 @@ struct Expected {
 }
 
 /// PFS against the owners: 8948, 8906.
-impl Worker<'_> {
+impl<F: Facts> Worker<'_, F> {
     #[inline]
     fn compare_state(&mut self, id: PageId, state: Option<PfsByte>, expected: Expected) {
         let Some(state) = state else { return };

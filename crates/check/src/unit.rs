@@ -85,6 +85,7 @@ pub fn unknown_args(unit: AllocUnitId) -> [Arg<'static>; 5] {
 pub struct Units {
     units: Vec<Unit>,
     by_id: HashMap<AllocUnitId, UnitIndex>,
+    has_skipped: bool,
 }
 
 impl Units {
@@ -98,6 +99,7 @@ impl Units {
         for (unit, rowset) in units {
             let mut unit = describe(unit, rowset, catalog);
             unit.is_skipped = no_index && unit.owner.is_user && unit.owner.index.0 >= 2;
+            all.has_skipped |= unit.is_skipped;
             all.by_id.insert(unit.id(), all.units.len() as UnitIndex);
             all.units.push(unit);
         }
@@ -121,6 +123,12 @@ impl Units {
     /// The units with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (UnitIndex, &Unit)> {
         (0u32..).zip(&self.units)
+    }
+
+    /// True when an option leaves some of them out.
+    #[inline]
+    pub fn has_skipped(&self) -> bool {
+        self.has_skipped
     }
 
     /// How many there are.

@@ -12,9 +12,10 @@ use super::rules::Rules;
 use super::{Auditor, Context};
 use crate::finding::{Finding, Place, UMBRELLA, page_arg};
 use crate::partial::BadPage;
+use crate::sound::Facts;
 use crate::unit::{UnitIndex, unknown_args};
 
-impl<'p> Auditor<'p> {
+impl<'p, F: Facts> Auditor<'p, F> {
     /// A finding; the arguments are given in up to three groups, as the templates have them.
     #[cold]
     pub(super) fn report<const A: usize, const B: usize, const C: usize>(

@@ -30,10 +30,10 @@ const TROUBLES_MAX: usize = 4;
 
 /// Where a record lies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    slot: u16,
-    start: u16,
-    end: u16,
+pub(crate) struct Span {
+    pub(crate) slot: u16,
+    pub(crate) start: u16,
+    pub(crate) end: u16,
 }
 
 /// What a sound page holds.
@@ -80,7 +80,7 @@ pub(super) enum Trouble {
 /// Memory that is used for one page after the other.
 #[derive(Default)]
 pub(super) struct Scratch {
-    spans: Vec<Span>,
+    pub(super) spans: Vec<Span>,
     taken: Taken,
 }
 

@@ -72,7 +72,7 @@ pub(super) struct Rules {
 
 /// How records of a page are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(crate) enum Form {
     Data,
     Index,
     Text,

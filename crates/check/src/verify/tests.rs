@@ -124,6 +124,8 @@ fn plan() -> Plan {
         diff_base: HashMap::new(),
         checkpoint: None,
         names: BTreeMap::new(),
+        catalog: None,
+        key: crate::hash::HashKey::new([1, 2]),
     }
 }
 

@@ -1,0 +1,41 @@
+//! The second look: pages of some units once more, for facts that are kept exactly (`checkdb.md` D.13).
+//!
+//! Goes through the same audit as the scan. What that finds is known already and is not reported again.
+
+use std::collections::BTreeSet;
+
+use extentdb_base::sync::atomic::AtomicBool;
+use extentdb_reader::PageSource;
+
+use crate::options::{Control, Options};
+use crate::plan::Plan;
+use crate::scan::{Counters, Scan};
+use crate::sound::Facts;
+use crate::unit::UnitIndex;
+
+/// What a second look needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Dive<'d> {
+    pub(crate) source: &'d dyn PageSource,
+    pub(crate) plan: &'d Plan,
+    pub(crate) options: &'d Options,
+    pub(crate) control: &'d Control<'d>,
+    pub(crate) stop: &'d AtomicBool,
+    pub(crate) jobs: usize,
+}
+
+impl Dive<'_> {
+    /// Shows all sound pages of some units to one collector per worker. `None` when it was stopped on its way.
+    #[allow(dead_code, reason = "the logical checks that use it follow")]
+    pub(crate) fn visit<F: Facts>(
+        &self,
+        units: &BTreeSet<UnitIndex>,
+        collector: impl Fn() -> F + Sync,
+    ) -> Option<Vec<F>> {
+        let counters = Counters::default();
+        let scan = Scan::new(self.source, self.plan, self.options, &counters).only(units);
+        let scan_plan = scan.plan();
+        let (sum, facts) = scan.run(&scan_plan, self.jobs, self.control, self.stop, collector).ok()?;
+        (sum.pages_checked + sum.pages_absent >= scan_plan.pages_planned).then_some(facts)
+    }
+}
