@@ -1,0 +1,247 @@
+//! Rows: records against the catalogue, column values, and nonclustered indexes against their tables (`checkdb.md` B.4, B.5,
+//! B.9 and D.7).
+//!
+//! ```text
+//! rows of a table      8970, 7961, 2537, 2570, 5262 on the spot
+//!                      one hash per column that some index holds, combined for each index: the expected side
+//! entries of an index  the same hashes from what is stored there: the actual side
+//! ```
+//!
+//! What healthy files contain
+//! - Rows that were written before a column was added are shorter: the column is NULL, or the default it was added with.
+//! - Dropped columns keep their bytes and their null bits, whatever they say.
+//! - System base tables hold NULLs in columns that they call NOT NULL.
+//! - Ghosts are on neither side. A forwarded row counts once, at its stub's place.
+
+use extentdb_base::Rid;
+use extentdb_catalog::access::LobReader;
+use extentdb_format::record::lob::LobPointer;
+use extentdb_format::record::status::HAS_VERSION_TAG;
+use extentdb_format::record::{Record, RecordKind};
+use extentdb_reader::{CheckedPages, PageSource};
+
+use crate::hash::HashKey;
+use crate::partial::Partial;
+use crate::plan::Plan;
+use crate::relation::{Acc, Side};
+use crate::sound::{Entry, Sound};
+
+mod column;
+mod cross;
+mod describe;
+mod plan;
+mod recheck;
+mod report;
+mod value;
+
+use column::{ColumnPlan, Content};
+pub(crate) use cross::{CrossNumber, Crosses};
+pub(crate) use plan::RowPlans;
+use plan::{Input, RowPlan, Target};
+pub(crate) use recheck::verify_crosses;
+
+/// A value pushed off its row is not longer than a row.
+const OVERFLOW_BYTES_MAX: usize = 8192;
+
+/// Sums of the two sides of each index, by its number.
+#[derive(Clone, Default, Debug)]
+pub struct CrossSums(Vec<Acc>);
+
+impl CrossSums {
+    /// The sum of an index.
+    pub fn get(&self, number: u32) -> Acc {
+        self.0.get(number as usize).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    fn state(&mut self, number: CrossNumber, side: Side, lanes: [u64; 2]) {
+        let at = number as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, Acc::default());
+        }
+        if let Some(acc) = self.0.get_mut(at) {
+            match side {
+                Side::Plus => acc.add(lanes),
+                Side::Minus => acc.subtract(lanes),
+            }
+        }
+    }
+
+    /// Adds other sums.
+    pub fn merge(&mut self, other: CrossSums) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), Acc::default());
+        }
+        for (own, other) in self.0.iter_mut().zip(other.0) {
+            own.merge(other);
+        }
+    }
+}
+
+/// What one worker needs to look at rows.
+pub(crate) struct RowFacts<'p> {
+    plan: &'p Plan,
+    hasher: RowHasher<'p>,
+    is_physical: bool,
+}
+
+impl<'p> RowFacts<'p> {
+    pub(crate) fn new(plan: &'p Plan, source: &'p dyn PageSource, is_physical: bool) -> RowFacts<'p> {
+        RowFacts { plan, hasher: RowHasher::new(plan, source), is_physical }
+    }
+
+    /// The rows of a page.
+    #[inline]
+    pub(crate) fn page(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+        if self.is_physical || !page.is_leaf {
+            return;
+        }
+        let Some(rows) = self.plan.rows.get(page.index) else { return };
+        for entry in page.entries().filter(is_row) {
+            let record = entry.record();
+            if rows.is_base {
+                self.verify_row(page, rows, &entry, &record, partial);
+            }
+            let crosses = &mut partial.crosses;
+            let unread = self.hasher.row(page, rows, &entry, &record, |cross, side, lanes| {
+                crosses.state(cross, side, lanes);
+            });
+            if let Some(cross) = unread {
+                partial.unread_crosses.insert(cross);
+            }
+        }
+    }
+
+    /// Everything about a row of the table that needs no other row.
+    #[inline]
+    fn verify_row(
+        &self,
+        page: &Sound<'_>,
+        rows: &RowPlan,
+        entry: &Entry<'_>,
+        record: &Record<'_>,
+        partial: &mut Partial,
+    ) {
+        let bitmap = record.null_bitmap();
+        if rows.not_null.meets(bitmap) {
+            report::nulls(page, rows, entry, record, partial);
+        }
+        if rows.nullable_variable.meets(bitmap) {
+            report::filled_nulls(page, rows, entry, record, partial);
+        }
+        for column in rows.limited.iter().filter_map(|place| rows.columns.get(usize::from(*place))) {
+            if let Some(Content::Bytes(bytes)) = column.of(record)
+                && bytes.len() > usize::from(column.bytes_max)
+            {
+                report::too_long(page, entry, column, bytes.len(), partial);
+            }
+        }
+        if self.plan.rows.has_purity {
+            for column in rows.ranged.iter().filter_map(|place| rows.columns.get(usize::from(*place))) {
+                if let Some(Content::Bytes(bytes)) = column.of(record)
+                    && !column.range.allows(bytes)
+                {
+                    report::out_of_range(page, entry, column, partial);
+                }
+            }
+        }
+        if entry.bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0) {
+            report::version_tag(page, entry, record, partial);
+        }
+    }
+}
+
+/// Rows and entries: no ghosts, no stubs.
+#[inline]
+fn is_row(entry: &Entry<'_>) -> bool {
+    matches!(entry.kind(), RecordKind::Primary | RecordKind::Forwarded | RecordKind::Index)
+}
+
+/// Turns rows into the lanes of the indexes they belong to.
+pub(super) struct RowHasher<'p> {
+    key: &'p HashKey,
+    pages: CheckedPages<'p>,
+    /// One per hashed column of the row at hand.
+    hashes: Vec<u64>,
+}
+
+impl<'p> RowHasher<'p> {
+    pub(super) fn new(plan: &'p Plan, source: &'p dyn PageSource) -> RowHasher<'p> {
+        RowHasher { key: &plan.key, pages: CheckedPages::new(source), hashes: Vec::new() }
+    }
+
+    /// Hands the lanes of a row to `state`, once for each index. An index whose values could not be read is returned.
+    #[inline]
+    pub(super) fn row(
+        &mut self,
+        page: &Sound<'_>,
+        rows: &RowPlan,
+        entry: &Entry<'_>,
+        record: &Record<'_>,
+        mut state: impl FnMut(CrossNumber, Side, [u64; 2]),
+    ) -> Option<CrossNumber> {
+        if rows.targets.is_empty() {
+            return None;
+        }
+        let rid = page.rid(entry.slot);
+        self.hashes.clear();
+        for place in &rows.hashed {
+            let column = rows.columns.get(usize::from(*place))?;
+            match self.column(column, record, rid) {
+                Some(hash) => self.hashes.push(hash),
+                None => return rows.targets.first().map(|target| target.cross),
+            }
+        }
+        let home = match entry.kind() {
+            RecordKind::Forwarded => record.back_pointer().unwrap_or(rid),
+            _ => rid,
+        };
+        let side = if rows.is_base { Side::Plus } else { Side::Minus };
+        for target in &rows.targets {
+            state(target.cross, side, self.key.row(self.combine(target, home)));
+        }
+        None
+    }
+
+    #[inline]
+    fn combine(&self, target: &Target, home: Rid) -> u64 {
+        target.inputs.iter().fold(0u64, |sum, (input, multiplier)| {
+            let hash = match input {
+                Input::Column(place) => self.hashes.get(usize::from(*place)).copied().unwrap_or(0),
+                Input::Rid => self.fixed(&home.to_bytes()),
+            };
+            sum.wrapping_add(hash.wrapping_mul(*multiplier))
+        })
+    }
+
+    /// The hash of a column. `None` when its value lies off the row and cannot be read.
+    #[inline]
+    fn column(&self, column: &ColumnPlan, record: &Record<'_>, rid: Rid) -> Option<u64> {
+        match column.of(record)? {
+            Content::Null => Some(self.key.word(NULL_WORD)),
+            Content::Bytes(bytes) => Some(self.fixed(bytes)),
+            Content::Complex(pointer) => self.off_row(column, pointer, rid),
+        }
+    }
+
+    /// Values of up to eight bytes are numbers; their length is that of the type, or goes into the hash.
+    #[inline]
+    fn fixed(&self, bytes: &[u8]) -> u64 {
+        match *bytes {
+            [a, b, c, d] => self.key.word(u64::from(u32::from_le_bytes([a, b, c, d]))),
+            [a, b, c, d, e, f, g, h] => self.key.word(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+            _ => self.key.bytes(bytes),
+        }
+    }
+
+    /// A value that was pushed off its row, which its index may hold in the row.
+    #[cold]
+    fn off_row(&self, column: &ColumnPlan, pointer: &[u8], rid: Rid) -> Option<u64> {
+        let pointer = LobPointer::parse(pointer, column.ty.is_lob());
+        let reader = LobReader::new(&self.pages, rid, &pointer).ok()?;
+        Some(self.fixed(&reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()?))
+    }
+}
+
+/// No value of four bytes; one of eight is met with a chance of 2^-64.
+const NULL_WORD: u64 = 0x6e75_6c6c_9d3f_c1e5;
