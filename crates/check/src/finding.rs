@@ -105,6 +105,10 @@ pub struct Finding {
     pub related: [PageId; 2],
     /// The sentence.
     pub message: String,
+    /// The key of the row that it is about, where it can be read: `OrderID = 10248`.
+    pub key: Option<String>,
+    /// Lines that belong to it and count nothing.
+    pub companions: Vec<Finding>,
 }
 
 impl Finding {
@@ -129,7 +133,22 @@ impl Finding {
             derived_from: None,
             related: [PageId::NONE; 2],
             message,
+            key: None,
+            companions: Vec::new(),
         }
+    }
+
+    /// With a line that follows it.
+    #[must_use]
+    pub fn companion(mut self, line: Finding) -> Finding {
+        self.companions.push(line);
+        self
+    }
+
+    /// With the key of its row.
+    #[must_use]
+    pub fn key(self, key: String) -> Finding {
+        Finding { key: Some(key), ..self }
     }
 
     /// With another state than 1.

@@ -15,6 +15,7 @@ pub mod partial;
 pub mod plan;
 pub mod relation;
 pub mod report;
+mod rows;
 mod run;
 pub mod scan;
 mod sound;

@@ -16,12 +16,15 @@
 //!   is summed twice is wrong.
 //! - The order of lists inside means nothing; [`verify`](crate::verify) and the report sort.
 
+use std::collections::BTreeSet;
+
 use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::{FileId, PageId};
 
 use crate::finding::{Finding, Findings};
 use crate::hash::HashKey;
 use crate::relation::Sums;
+pub use crate::rows::CrossSums;
 use crate::unit::UnitIndex;
 
 /// A page of a B-tree as its header describes it.
@@ -218,6 +221,10 @@ pub struct Partial {
     pub pages_absent: u64,
     /// Relations between pages, as sums.
     pub sums: Sums,
+    /// Rows against indexes, as sums.
+    pub crosses: CrossSums,
+    /// Indexes with values that could not be read.
+    pub unread_crosses: BTreeSet<u32>,
 }
 
 impl Partial {
@@ -239,6 +246,8 @@ impl Partial {
             pages_compressed: 0,
             pages_absent: 0,
             sums: Sums::new(units, key),
+            crosses: CrossSums::default(),
+            unread_crosses: BTreeSet::new(),
         }
     }
 
@@ -264,6 +273,8 @@ impl Partial {
         self.pages_compressed += other.pages_compressed;
         self.pages_absent += other.pages_absent;
         self.sums.merge(other.sums);
+        self.crosses.merge(other.crosses);
+        self.unread_crosses.extend(other.unread_crosses);
         Ok(())
     }
 

@@ -27,6 +27,7 @@ use crate::finding::{Cause, Finding, Findings, Place};
 use crate::hash::HashKey;
 use crate::options::Options;
 use crate::report::NotChecked;
+use crate::rows::RowPlans;
 use crate::unit::{Unit, Units};
 
 mod iam;
@@ -65,6 +66,8 @@ pub struct Plan {
     pub checkpoint: Option<Lsn>,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
+    /// What is known of the rows of each unit.
+    pub(crate) rows: RowPlans,
     /// The catalogue, when it could be read.
     pub catalog: Option<Catalog>,
     /// Key of all sums of this run.
@@ -166,8 +169,7 @@ pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
         prelude.verify_extents(&units, &maps, &owners);
         prelude.verify_filegroups(&units, catalog.as_ref());
     }
-    let key = options.hash_key.unwrap_or_else(HashKey::random);
-    prelude.finish(boot, units, maps, owners, catalog, key)
+    prelude.finish(boot, units, maps, owners, catalog, options)
 }
 
 impl Prelude<'_> {
@@ -260,8 +262,9 @@ impl Prelude<'_> {
         maps: Vec<FileMaps>,
         owners: OwnerMap,
         catalog: Option<Catalog>,
-        key: HashKey,
+        options: &Options,
     ) -> PlanOutcome {
+        let key = options.hash_key.unwrap_or_else(HashKey::random);
         let diff_base = self.diff_base(boot.as_ref());
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
@@ -290,6 +293,11 @@ impl Prelude<'_> {
             bad: self.bad,
             checkpoint: boot.map(|boot| boot.checkpoint_lsn),
             names: names(&units, catalog.as_ref()),
+            rows: catalog
+                .as_ref()
+                .filter(|_| !self.is_fatal)
+                .map(|catalog| RowPlans::new(catalog, &units, options, &key))
+                .unwrap_or_default(),
             units,
             maps,
             catalog,

@@ -81,6 +81,10 @@ pub struct Coverage {
     pub pages_checked: u64,
     /// Objects with pages among them.
     pub objects: u64,
+    /// Nonclustered indexes whose rows were compared with their tables.
+    pub indexes_compared: u64,
+    /// Entries of those indexes.
+    pub entries_compared: u64,
     /// What was left out.
     pub not_checked: Vec<NotChecked>,
 }

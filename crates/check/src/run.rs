@@ -10,12 +10,14 @@ use extentdb_base::{ObjectId, PageId};
 use extentdb_reader::PageSource;
 
 use crate::audit::{Auditor, Subject};
+use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::logical::Logical;
 use crate::options::{Control, Options, Phase, Progress};
 use crate::partial::{Partial, UnitCounts};
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, make};
 use crate::report::{Coverage, NotChecked, ObjectSummary, Report, Verdict};
+use crate::rows::{Compared, verify_crosses};
 use crate::scan::{Counters, Scan, ScanPlan};
 use crate::sound::NoFacts;
 use crate::unit::UnitIndex;
@@ -49,7 +51,14 @@ const LOGICAL: [(&str, &str); 9] = [
 /// pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
     let start = control.clock.monotonic();
-    let mut run = Run { source, options, control, start, report: Report::empty(options) };
+    let mut run = Run {
+        source,
+        options,
+        control,
+        start,
+        report: Report::empty(options),
+        compared: Compared::default(),
+    };
     run.watch(Phase::Plan, 0, &Counters::default());
     let PlanOutcome { plan, findings, notes, not_checked } = make(source, options);
     run.report.database.clone_from(&plan.database);
@@ -65,6 +74,7 @@ struct Run<'r> {
     control: &'r Control<'r>,
     start: Duration,
     report: Report,
+    compared: Compared,
 }
 
 impl Run<'_> {
@@ -94,6 +104,9 @@ impl Run<'_> {
         } else if plan.owners_are_known && !is_complete {
             self.leave_out("links between pages", "not all pages were checked");
         }
+        if plan.owners_are_known && is_complete && !plan.has_cut_chains && plan.missing_files.is_empty() {
+            self.verify_rows(plan, &sum, &mut findings);
+        }
         self.finish(plan, &scan_plan, sum, findings);
     }
 
@@ -118,14 +131,30 @@ impl Run<'_> {
                     thread::park_timeout(WATCH_INTERVAL);
                 }
             });
-            let outcome =
-                scan.run(scan_plan, this.jobs(), this.control, &stop, || Logical::new(plan, this.options));
+            let outcome = scan.run(scan_plan, this.jobs(), this.control, &stop, || {
+                Logical::new(plan, this.source, this.options)
+            });
             is_done.store(true, Ordering::Release);
             watcher.thread().unpark();
             outcome
         });
         self.report.was_stopped = stop.load(Ordering::Relaxed);
         outcome.map(|(sum, _)| sum)
+    }
+
+    /// The second looks that the sums of the scan ask for.
+    fn verify_rows(&mut self, plan: &Plan, sum: &Partial, findings: &mut Findings) {
+        let stop = AtomicBool::new(self.must_stop());
+        let dive = Dive {
+            source: self.source,
+            plan,
+            options: self.options,
+            control: self.control,
+            stop: &stop,
+            jobs: self.jobs(),
+        };
+        self.compared = verify_crosses(&dive, sum, findings);
+        self.report.coverage.not_checked.append(&mut self.compared.left_out);
     }
 
     fn jobs(&self) -> usize {
@@ -214,8 +243,14 @@ impl Run<'_> {
     fn note_coverage(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial) {
         let (planned, checked) = (scan_plan.pages_planned, sum.pages_checked);
         let not_checked = std::mem::take(&mut self.report.coverage.not_checked);
-        self.report.coverage =
-            Coverage { pages_planned: planned, pages_checked: checked, objects: 0, not_checked };
+        self.report.coverage = Coverage {
+            pages_planned: planned,
+            pages_checked: checked,
+            objects: 0,
+            indexes_compared: self.compared.indexes,
+            entries_compared: self.compared.entries,
+            not_checked,
+        };
         if checked < planned && sum.pages_absent < planned - checked {
             let why = if self.report.was_stopped { "the run was stopped" } else { "they could not be read" };
             self.leave_out(&format!("{} pages", planned - checked - sum.pages_absent), why);

@@ -27,6 +27,8 @@ impl Report {
                 "pages_planned": self.coverage.pages_planned,
                 "pages_checked": self.coverage.pages_checked,
                 "objects": self.coverage.objects,
+                "indexes_compared": self.coverage.indexes_compared,
+                "entries_compared": self.coverage.entries_compared,
                 "not_checked": not_checked,
             },
             "findings": findings,

@@ -65,7 +65,9 @@ impl ColumnPlan {
         let place = match at {
             Some(at) if ty.is_bit() => Place::Bit { at, mask: 1 << (column.leaf.bit & 7) },
             Some(at) => Place::Fixed { at, bytes: u16::try_from(ty.fixed_bytes()?).ok()? },
-            None if column.leaf.offset < 0 => Place::Variable { index: column.leaf.offset.unsigned_abs() - 1 },
+            None if column.leaf.offset < 0 => {
+                Place::Variable { index: column.leaf.offset.unsigned_abs() - 1 }
+            }
             None => return None,
         };
         Some(ColumnPlan {

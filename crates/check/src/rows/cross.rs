@@ -86,11 +86,6 @@ impl Crosses {
         }
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.all.len()
-    }
-
     pub(crate) fn get(&self, number: CrossNumber) -> Option<&Cross> {
         self.all.get(number as usize)
     }
@@ -119,11 +114,8 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
     for rowset in catalog.rowsets_of(base).chain(catalog.rowsets_of(index)) {
         refuse_forms(rowset)?;
     }
-    let mut origins: Vec<(i32, Origin)> = index
-        .columns
-        .iter()
-        .map(|column| (column.ordinal, Origin::Column(column.column_id)))
-        .collect();
+    let mut origins: Vec<(i32, Origin)> =
+        index.columns.iter().map(|column| (column.ordinal, Origin::Column(column.column_id))).collect();
     origins.sort_unstable_by_key(|(ordinal, _)| *ordinal);
     let own_columns = origins.len();
     let mut physical: Vec<i32> = rowset.layout.columns.iter().map(|column| column.column_id).collect();
@@ -132,7 +124,8 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
     let rest = physical.iter().filter(|id| !origins.iter().any(|(ordinal, _)| ordinal == *id));
     let rest: Vec<i32> = rest.copied().collect();
     if rest.len() != locator.len() || physical.len() != own_columns + locator.len() {
-        let why = format!("{} columns of its rows cannot be traced", rest.len().abs_diff(locator.len()).max(1));
+        let why =
+            format!("{} columns of its rows cannot be traced", rest.len().abs_diff(locator.len()).max(1));
         return Err(why);
     }
     origins.extend(rest.into_iter().zip(locator));
@@ -150,7 +143,7 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
 
 fn refuse_forms(rowset: &Rowset) -> Result<(), String> {
     let has = |status: u32| rowset.layout.columns.iter().any(|column| column.status & status != 0);
-    if matches!(rowset.compression, Compression::Other(_)) {
+    if rowset.compression != Compression::None {
         return Err(format!("its rows are stored as {}", rowset.compression.name()));
     }
     if has(column_status::ANTI_MATTER) {

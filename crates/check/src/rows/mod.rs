@@ -35,10 +35,10 @@ mod report;
 mod value;
 
 use column::{ColumnPlan, Content};
-pub(crate) use cross::{CrossNumber, Crosses};
+pub(crate) use cross::CrossNumber;
 pub(crate) use plan::RowPlans;
 use plan::{Input, RowPlan, Target};
-pub(crate) use recheck::verify_crosses;
+pub(crate) use recheck::{Compared, verify_crosses};
 
 /// A value pushed off its row is not longer than a row.
 const OVERFLOW_BYTES_MAX: usize = 8192;

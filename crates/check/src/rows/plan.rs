@@ -147,9 +147,7 @@ fn has_purity(catalog: &Catalog, options: &Options) -> bool {
     const WAS_CHECKED: u16 = 2;
     let boot = &catalog.boot;
     !options.physical_only
-        && (options.data_purity
-            || boot.create_version >= PURE_SINCE
-            || boot.dbcc_flags & WAS_CHECKED != 0)
+        && (options.data_purity || boot.create_version >= PURE_SINCE || boot.dbcc_flags & WAS_CHECKED != 0)
 }
 
 /// `None` when a column that is alive cannot be placed: nothing can be said about any row then.
@@ -221,7 +219,8 @@ fn base_inputs(
     cross: &Cross,
     key: &HashKey,
 ) -> Option<Vec<(Input, u64)>> {
-    let uniquifier = layout.columns.iter().find(|column| column.is_uniquifier()).map(|column| column.column_id);
+    let uniquifier =
+        layout.columns.iter().find(|column| column.is_uniquifier()).map(|column| column.column_id);
     let mut inputs = Vec::with_capacity(cross.origins.len());
     for (position, (ordinal, origin)) in cross.origins.iter().enumerate() {
         if cross.long_columns.contains(ordinal) {

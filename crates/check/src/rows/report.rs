@@ -3,7 +3,7 @@
 use extentdb_format::record::Record;
 use extentdb_messages::Arg;
 
-use super::column::{ColumnPlan, Content};
+use super::column::ColumnPlan;
 use super::plan::RowPlan;
 use crate::finding::{Finding, Place, page_arg};
 use crate::partial::Partial;
@@ -82,12 +82,7 @@ pub(super) fn too_long(
 
 /// 2570.
 #[cold]
-pub(super) fn out_of_range(
-    page: &Sound<'_>,
-    entry: &Entry<'_>,
-    column: &ColumnPlan,
-    partial: &mut Partial,
-) {
+pub(super) fn out_of_range(page: &Sound<'_>, entry: &Entry<'_>, column: &ColumnPlan, partial: &mut Partial) {
     let args = [page_arg(page.id), entry.slot.into()].into_iter().chain(page.unit.args());
     let args = args.chain([column.name.to_string().into(), type_name(column).into()]);
     push(page, entry, 2570, 1, args, partial);
@@ -107,9 +102,4 @@ pub(super) fn version_tag(page: &Sound<'_>, entry: &Entry<'_>, record: &Record<'
         let chain = [page_arg(tag.previous.page), tag.previous.slot.0.into()];
         push(page, entry, 5262, 1, unit_page_slot(page, entry).chain(chain), partial);
     }
-}
-
-/// True when a column can be shown: it is in the row.
-pub(super) fn is_in_row(content: Content<'_>) -> bool {
-    !matches!(content, Content::Complex(_))
 }

@@ -22,15 +22,23 @@ pub(super) enum Range {
     /// All of them.
     Any,
     /// Sign byte 0 or 1, magnitude below this power of ten.
-    Decimal { precision: u8 },
+    Decimal {
+        precision: u8,
+    },
     Float,
     Real,
     DateTime,
     SmallDateTime,
     Date,
-    Time { scale: u8 },
-    DateTime2 { scale: u8 },
-    DateTimeOffset { scale: u8 },
+    Time {
+        scale: u8,
+    },
+    DateTime2 {
+        scale: u8,
+    },
+    DateTimeOffset {
+        scale: u8,
+    },
     /// UTF-16: an even number of bytes.
     Utf16,
     /// No lead byte without its trail byte.
@@ -41,7 +49,9 @@ pub(super) enum Range {
 impl Range {
     pub(super) fn of(ty: &SqlType) -> Range {
         match *ty {
-            SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => Range::Decimal { precision },
+            SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
+                Range::Decimal { precision }
+            }
             SqlType::Float => Range::Float,
             SqlType::Real => Range::Real,
             SqlType::DateTime => Range::DateTime,

@@ -124,6 +124,7 @@ fn plan() -> Plan {
         diff_base: HashMap::new(),
         checkpoint: None,
         names: BTreeMap::new(),
+        rows: crate::rows::RowPlans::default(),
         catalog: None,
         key: crate::hash::HashKey::new([1, 2]),
     }
