@@ -29,6 +29,7 @@ use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::compressed::CiView;
 use extentdb_messages::Arg;
 
+use crate::expand::Expander;
 use crate::finding::{Finding, Place, page_arg};
 use crate::options::Options;
 use crate::partial::{ChildFact, PageFact, Partial, keep_first};
@@ -88,6 +89,7 @@ pub(crate) struct Auditor<'p, F> {
     /// What is made of sound pages.
     pub(crate) facts: F,
     scratch: Scratch,
+    expander: Expander,
     /// A page whose displaced bits are put back; taken while it is in use.
     restored: Option<Box<PageBytes>>,
 }
@@ -100,6 +102,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
             partial: Partial::new(plan.units.len(), options.max_errors, plan.key),
             facts,
             scratch: Scratch::default(),
+            expander: Expander::default(),
             restored: None,
         }
     }
@@ -224,6 +227,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let Some((index, unit)) = context.unit else { return };
         self.partial.pages_compressed += u64::from(rules.is_compressed);
         if !context.is_owned {
+            self.partial.strayed.insert(index);
             return;
         }
         if let Some(counts) = self.partial.count(index) {
@@ -248,11 +252,44 @@ impl<'p, F: Facts> Auditor<'p, F> {
         if !self.physical_only {
             self.compare_flags(context, header, &body);
         }
-        if !rules.is_compressed {
-            let whose = (context.id, index, unit);
-            let sound = Sound::new(whose, view, rules.is_leaf, rules.form, &self.scratch.spans);
-            self.facts.sound(&sound, &mut self.partial);
+        let whose = (context.id, index, unit);
+        if rules.is_compressed {
+            return self.expand(context, whose, view, rules);
         }
+        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, &self.scratch.spans);
+        self.facts.sound(&sound, &mut self.partial);
+    }
+
+    /// A leaf page whose rows have to be expanded first. Upper levels of compressed indexes are not understood.
+    #[cold]
+    fn expand(
+        &mut self,
+        context: &Context<'p>,
+        whose: (PageId, UnitIndex, &'p Unit),
+        view: PageRef<'_>,
+        rules: &Rules,
+    ) {
+        if self.physical_only || !rules.is_leaf || rules.form == Form::Text {
+            return;
+        }
+        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, &self.scratch.spans);
+        let Some(layout) = &sound.unit.expanded else {
+            self.partial.unexpanded.insert(sound.index);
+            return;
+        };
+        let mut expander = std::mem::take(&mut self.expander);
+        match expander.page(view, &self.scratch.spans, layout, rules.form == Form::Data) {
+            Some(expanded) => {
+                self.facts.sound(&sound.expanded(&expanded), &mut self.partial);
+                for slot in expanded.damaged {
+                    let args = [page_arg(context.id), (*slot).into()];
+                    let test = ["compressed values of the row can be undone".into(), 0.into(), 1.into()];
+                    self.report(2537, context.place().slot(*slot), context.args(), args, test);
+                }
+            }
+            None => _ = self.partial.unexpanded.insert(sound.index),
+        }
+        self.expander = expander;
     }
 
     /// An IAM page of a unit that the catalogue does not know: 8946 when it is none.

@@ -7,6 +7,7 @@
 
 pub mod audit;
 mod dive;
+mod expand;
 pub mod finding;
 pub mod hash;
 mod logical;

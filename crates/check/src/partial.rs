@@ -225,6 +225,10 @@ pub struct Partial {
     pub crosses: CrossSums,
     /// Indexes with values that could not be read.
     pub unread_crosses: BTreeSet<u32>,
+    /// Units whose pages were found where nobody owns them: they lack rows.
+    pub strayed: BTreeSet<UnitIndex>,
+    /// Units with compressed rows that could not be expanded.
+    pub unexpanded: BTreeSet<UnitIndex>,
 }
 
 impl Partial {
@@ -248,6 +252,8 @@ impl Partial {
             sums: Sums::new(units, key),
             crosses: CrossSums::default(),
             unread_crosses: BTreeSet::new(),
+            strayed: BTreeSet::new(),
+            unexpanded: BTreeSet::new(),
         }
     }
 
@@ -275,6 +281,8 @@ impl Partial {
         self.sums.merge(other.sums);
         self.crosses.merge(other.crosses);
         self.unread_crosses.extend(other.unread_crosses);
+        self.strayed.extend(other.strayed);
+        self.unexpanded.extend(other.unexpanded);
         Ok(())
     }
 

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 use extentdb_base::{FileId, HobtId, IndexId, Lsn, ObjectId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::bootstrap::Bootstrap;
+use extentdb_catalog::layout::{Compression, RowLayout};
 use extentdb_catalog::model::Rowset;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
 use extentdb_messages::Arg;
@@ -28,7 +29,7 @@ use crate::hash::HashKey;
 use crate::options::Options;
 use crate::report::NotChecked;
 use crate::rows::RowPlans;
-use crate::unit::{Unit, Units};
+use crate::unit::{Unit, UnitIndex, Units};
 
 mod iam;
 mod maps;
@@ -87,6 +88,16 @@ impl Plan {
     #[inline]
     pub fn maps_of(&self, file: FileId) -> Option<&FileMaps> {
         self.maps.iter().find(|maps| maps.file == file)
+    }
+
+    /// The layout in which records of sound pages of a unit are to be read.
+    pub(crate) fn layout(&self, unit: UnitIndex) -> Option<&RowLayout> {
+        let unit = self.units.get(unit)?;
+        let rowset = || self.catalog.as_ref()?.rowsets.get(&unit.owner.partition);
+        match unit.compression {
+            Compression::None => rowset().map(|rowset| &rowset.layout),
+            _ => unit.expanded.as_deref(),
+        }
     }
 
     /// The database id as an argument.

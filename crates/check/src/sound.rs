@@ -7,6 +7,7 @@ use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_format::record::{Record, RecordKind};
 
 use crate::audit::{Form, Span};
+use crate::expand::{Expanded, WideSpan};
 use crate::partial::Partial;
 use crate::unit::{Unit, UnitIndex};
 
@@ -33,7 +34,15 @@ pub(crate) struct Sound<'a> {
     /// Rows of the table or entries of the index; false on upper levels and text pages.
     pub(crate) is_leaf: bool,
     form: Form,
-    spans: &'a [Span],
+    pminlen: u16,
+    records: Records<'a>,
+}
+
+/// Where the records are: on the page itself, or expanded from their compressed form.
+#[derive(Clone, Copy)]
+enum Records<'a> {
+    OnPage(&'a [u8], &'a [Span]),
+    Expanded(&'a [u8], &'a [WideSpan]),
 }
 
 impl<'a> Sound<'a> {
@@ -44,7 +53,15 @@ impl<'a> Sound<'a> {
         form: Form,
         spans: &'a [Span],
     ) -> Sound<'a> {
-        Sound { id, index, unit, view, is_leaf, form, spans }
+        let pminlen = view.header().fixed_len.get();
+        let records = Records::OnPage(view.bytes(), spans);
+        Sound { id, index, unit, view, is_leaf, form, pminlen, records }
+    }
+
+    /// The same page with its records expanded.
+    pub(crate) fn expanded(self, expanded: &Expanded<'a>) -> Sound<'a> {
+        let records = Records::Expanded(expanded.bytes, expanded.spans);
+        Sound { pminlen: expanded.fixed_end, records, ..self }
     }
 
     /// Its header.
@@ -53,24 +70,46 @@ impl<'a> Sound<'a> {
         PageHeader::of(self.view.bytes())
     }
 
+    /// Number of records, empty slots left out.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match self.records {
+            Records::OnPage(_, spans) => spans.len(),
+            Records::Expanded(_, spans) => spans.len(),
+        }
+    }
+
+    /// A record by its place among those that are there.
+    #[inline]
+    pub(crate) fn entry(&self, at: usize) -> Option<Entry<'a>> {
+        let (slot, bytes) = match self.records {
+            Records::OnPage(bytes, spans) => {
+                let span = spans.get(at)?;
+                (span.slot, bytes.get(usize::from(span.start)..usize::from(span.end))?)
+            }
+            Records::Expanded(bytes, spans) => {
+                let span = spans.get(at)?;
+                (span.slot, bytes.get(span.start as usize..span.end as usize)?)
+            }
+        };
+        Some(Entry { slot, bytes, form: self.form, pminlen: self.pminlen })
+    }
+
     /// Records, empty slots left out, in slot order.
     #[inline]
-    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = Entry<'a>> + ExactSizeIterator + use<'a> {
-        let (view, form, pminlen) = (self.view, self.form, self.header().fixed_len.get());
-        self.spans.iter().map(move |span| {
-            let range = usize::from(span.start)..usize::from(span.end);
-            Entry { slot: span.slot, bytes: view.bytes().get(range).unwrap_or_default(), form, pminlen }
-        })
+    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = Entry<'a>> + use<'a> {
+        let page = *self;
+        (0..self.len()).filter_map(move |at| page.entry(at))
     }
 
     /// The first record in slot order.
     pub(crate) fn first(&self) -> Option<Entry<'a>> {
-        self.entries().next()
+        self.entry(0)
     }
 
     /// The last record in slot order.
     pub(crate) fn last(&self) -> Option<Entry<'a>> {
-        self.entries().next_back()
+        self.entry(self.len().checked_sub(1)?)
     }
 
     /// A slot of the page.
@@ -90,13 +129,13 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// What it is. Means nothing for compressed records.
+    /// What it is.
     #[inline]
     pub(crate) fn kind(&self) -> RecordKind {
         RecordKind::of(self.bytes.first().copied().unwrap_or(0))
     }
 
-    /// Its parts; not for text pages nor for compressed records.
+    /// Its parts; not for text pages.
     #[inline]
     pub(crate) fn record(&self) -> Record<'a> {
         match self.form {

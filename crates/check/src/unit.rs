@@ -5,11 +5,13 @@
 
 use std::collections::HashMap;
 
+use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, IndexId, ObjectId, PageId};
-use extentdb_catalog::layout::{Compression, PhysicalColumn};
+use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, IndexKind, ObjectType, Rowset};
 use extentdb_messages::Arg;
 
+use crate::expand::expanded_layout;
 use crate::finding::Owner;
 
 /// Place of a unit in [`Units`].
@@ -60,6 +62,8 @@ pub struct Unit {
     pub columns_max: u16,
     /// End of the fixed part of rows written now; 0 = not known.
     pub fixed_end: u16,
+    /// The layout of its rows once they are expanded; only for compressed units whose types are understood.
+    pub expanded: Option<Arc<RowLayout>>,
 }
 
 impl Unit {
@@ -166,6 +170,12 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         fixed_end: match fixed_end {
             Some(end) if columns.iter().all(|column| column.ty.is_some()) => end.max(rowset.min_leaf),
             _ => 0,
+        },
+        expanded: match rowset.compression {
+            Compression::Row | Compression::Page => {
+                expanded_layout(&rowset.layout, rowset.index.0 <= 1).map(Arc::new)
+            }
+            _ => None,
         },
     }
 }

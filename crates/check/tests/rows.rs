@@ -52,18 +52,18 @@ fn a_changed_byte_of_an_index_entry_is_a_missing_and_an_extra_row() {
 }
 
 #[test]
-fn the_hash_cut_to_eight_bits_misses_one_difference_in_256() {
+fn a_hash_cut_to_six_bits_misses_one_difference_in_64() {
     let mut demo = Demo::small();
     let page = index_leaf(&demo);
     let at = support::offset(&demo.memory.stored(page), 3);
     let end = usize::from(demo.header(page).fixed_len.get()) - 1;
     demo.memory.edit(page, |bytes| bytes[at + end] ^= 0x40);
     let is_missed = |seed: u64| {
-        let key = extentdb_check::hash::HashKey::new([seed, 77]).with_bits(4);
+        let key = extentdb_check::hash::HashKey::new([seed, 77]).with_bits(3);
         let options = Options { hash_key: Some(key), jobs: NonZeroUsize::new(1), ..Options::default() };
         !errors(&demo.memory.check_with(&options)).contains(&8951)
     };
-    // Two lanes of four bits are eight bits.
+    // Two lanes of three bits are six bits: eight of 512.
     let missed = (0..512).filter(|seed| is_missed(*seed)).count();
-    assert!((1..=8).contains(&missed), "{missed} of 512");
+    assert!((2..=18).contains(&missed), "{missed} of 512");
 }

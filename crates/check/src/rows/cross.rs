@@ -46,6 +46,8 @@ pub(crate) struct Cross {
     pub(super) own_columns: usize,
     /// Columns whose values may lie off the row and are not compared.
     pub(super) long_columns: Vec<i32>,
+    /// One side is compressed, by rules that are known from descriptions only.
+    pub(super) is_compressed: bool,
 }
 
 /// All of them, and why others are missing.
@@ -136,6 +138,10 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
         name: index.name.clone().unwrap_or_default(),
         table_name: table.name.clone(),
         long_columns: long_columns(&rowset.layout),
+        is_compressed: catalog
+            .rowsets_of(base)
+            .chain(catalog.rowsets_of(index))
+            .any(|rowset| rowset.compression != Compression::None),
         origins,
         own_columns,
     })
@@ -143,7 +149,7 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
 
 fn refuse_forms(rowset: &Rowset) -> Result<(), String> {
     let has = |status: u32| rowset.layout.columns.iter().any(|column| column.status & status != 0);
-    if rowset.compression != Compression::None {
+    if matches!(rowset.compression, Compression::Other(_)) {
         return Err(format!("its rows are stored as {}", rowset.compression.name()));
     }
     if has(column_status::ANTI_MATTER) {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use extentdb_base::Rid;
 use extentdb_catalog::Catalog;
 use extentdb_catalog::access::LobReader;
-use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
+use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, RowLayout, cell};
 use extentdb_catalog::model::{AddedDefault, Rowset, Table};
 use extentdb_format::record::lob::LobPointer;
 use extentdb_format::record::{Record, RecordKind};
@@ -51,14 +51,19 @@ pub(super) struct Describer<'d> {
 
 impl Describer<'_> {
     /// A row of the table, as its index should hold it.
-    pub(super) fn base(&self, rowset: &Rowset, record: &Record<'_>, rid: Rid) -> Option<Described> {
+    pub(super) fn base(
+        &self,
+        (rowset, layout): (&Rowset, &RowLayout),
+        record: &Record<'_>,
+        rid: Rid,
+    ) -> Option<Described> {
         let home = match record.kind() {
             RecordKind::Forwarded => record.back_pointer()?,
             _ => rid,
         };
         let column_of = |origin: Origin| match origin {
-            Origin::Column(id) => rowset.layout.column(id),
-            Origin::Uniquifier => rowset.layout.columns.iter().find(|column| column.is_uniquifier()),
+            Origin::Column(id) => layout.column(id),
+            Origin::Uniquifier => layout.columns.iter().find(|column| column.is_uniquifier()),
             Origin::Rid => None,
         };
         self.describe(|_, origin| match column_of(origin) {
@@ -68,9 +73,14 @@ impl Describer<'_> {
     }
 
     /// An entry of the index.
-    pub(super) fn entry(&self, rowset: &Rowset, record: &Record<'_>, rid: Rid) -> Option<Described> {
+    pub(super) fn entry(
+        &self,
+        (rowset, layout): (&Rowset, &RowLayout),
+        record: &Record<'_>,
+        rid: Rid,
+    ) -> Option<Described> {
         self.describe(|ordinal, origin| {
-            let value = self.value(rowset, record, rowset.layout.column(ordinal)?, rid)?;
+            let value = self.value(rowset, record, layout.column(ordinal)?, rid)?;
             match (origin, value.canonical.get(1..).and_then(|bytes| bytes.first_chunk())) {
                 (Origin::Rid, Some(bytes)) => Some(rid_value(Rid::from_bytes(*bytes))),
                 _ => Some(value),

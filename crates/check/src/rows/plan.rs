@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::ObjectId;
-use extentdb_catalog::layout::{PhysicalColumn, RowLayout};
+use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{AllocUnitKind, Catalog, ObjectType, Rowset, Table};
 
 use super::column::{ColumnPlan, Place};
@@ -122,11 +122,15 @@ impl RowPlans {
         let rowset = catalog.rowsets.get(&unit.owner.partition).filter(|_| is_row_unit)?;
         let table = catalog.tables.get(&unit.owner.object)?;
         let is_base = unit.structure != Structure::Nonclustered;
-        let mut plan = columns(catalog, table, rowset, is_base)?;
+        let layout = match rowset.compression {
+            Compression::None => &rowset.layout,
+            _ => unit.expanded.as_deref()?,
+        };
+        let mut plan = columns(catalog, table, rowset, layout, is_base)?;
         let skips_crosses = options.no_index && unit.owner.is_user;
         if is_base && !skips_crosses {
             for (number, cross) in self.crosses.of_table(table.id) {
-                let inputs = base_inputs(&mut plan, &rowset.layout, cross, key)?;
+                let inputs = base_inputs(&mut plan, layout, cross, key)?;
                 plan.targets.push(Target { cross: number, inputs });
             }
         } else if let Some(number) = self.crosses.number(table.id, unit.owner.index)
@@ -151,10 +155,16 @@ fn has_purity(catalog: &Catalog, options: &Options) -> bool {
 }
 
 /// `None` when a column that is alive cannot be placed: nothing can be said about any row then.
-fn columns(catalog: &Catalog, table: &Table, rowset: &Rowset, is_base: bool) -> Option<RowPlan> {
+fn columns(
+    catalog: &Catalog,
+    table: &Table,
+    rowset: &Rowset,
+    layout: &RowLayout,
+    is_base: bool,
+) -> Option<RowPlan> {
     let mut plan = RowPlan {
         is_base,
-        columns: Vec::with_capacity(rowset.layout.columns.len()),
+        columns: Vec::with_capacity(layout.columns.len()),
         ranged: Vec::new(),
         limited: Vec::new(),
         not_null: NullMask::default(),
@@ -164,7 +174,7 @@ fn columns(catalog: &Catalog, table: &Table, rowset: &Rowset, is_base: bool) -> 
     };
     // Real base tables hold NULLs in columns that they call NOT NULL.
     let judges_nulls = is_base && table.kind != ObjectType::SYSTEM_TABLE;
-    for column in rowset.layout.columns.iter().filter(|column| !column.is_dropped()) {
+    for column in layout.columns.iter().filter(|column| !column.is_dropped()) {
         let name = name_of(table, column, is_base);
         let Some(column) = ColumnPlan::new(column, name, catalog, rowset.id) else { continue };
         plan.add(column, judges_nulls);
