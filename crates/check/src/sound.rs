@@ -70,6 +70,12 @@ impl<'a> Sound<'a> {
         PageHeader::of(self.view.bytes())
     }
 
+    /// Where the fixed part of index records ends.
+    #[inline]
+    pub(crate) fn pminlen(&self) -> usize {
+        usize::from(self.pminlen)
+    }
+
     /// Number of records, empty slots left out.
     #[inline]
     pub(crate) fn len(&self) -> usize {

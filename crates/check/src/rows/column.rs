@@ -4,9 +4,9 @@ use extentdb_base::HobtId;
 use extentdb_catalog::Catalog;
 use extentdb_catalog::layout::PhysicalColumn;
 use extentdb_catalog::model::AddedDefault;
-use extentdb_format::record::Record;
 use extentdb_types::{Datum, SqlType};
 
+use super::cells::Cells;
 use super::value::Range;
 
 /// Where the bytes of a column lie in leaf records.
@@ -84,42 +84,34 @@ impl ColumnPlan {
     }
 
     /// The column of a record. `None` when the fixed part ends inside it.
-    #[inline]
-    pub(super) fn of<'r>(&'r self, record: &Record<'r>) -> Option<Content<'r>> {
-        if self.null_bit > 0 && record.has_null_bitmap() {
-            match record.is_null(self.null_bit) {
-                Some(false) => {}
-                Some(true) => return Some(Content::Null),
-                None => return Some(self.absent()),
-            }
+    #[inline(always)]
+    pub(super) fn of<'r>(&'r self, cells: &Cells<'r>) -> Option<Content<'r>> {
+        match cells.is_null(self.null_bit) {
+            Some(false) => {}
+            Some(true) => return Some(Content::Null),
+            None => return Some(self.absent()),
         }
-        self.stored(record)
-    }
-
-    #[inline]
-    fn stored<'r>(&'r self, record: &Record<'r>) -> Option<Content<'r>> {
         match self.place {
             Place::Fixed { at, bytes } => {
                 let at = usize::from(at);
-                match record.fixed(at, usize::from(bytes)) {
+                match cells.fixed().get(at..at + usize::from(bytes)) {
                     Some(bytes) => Some(Content::Bytes(bytes)),
-                    None if at >= record.fixed_end() => Some(self.absent()),
+                    None if at >= cells.fixed().len() => Some(self.absent()),
                     None => None,
                 }
             }
-            Place::Bit { at, mask } => match record.fixed(usize::from(at), 1) {
-                Some([byte]) => Some(Content::Bytes(if byte & mask != 0 { &[1] } else { &[0] })),
+            Place::Bit { at, mask } => match cells.fixed().get(usize::from(at)) {
+                Some(byte) => Some(Content::Bytes(if byte & mask != 0 { &[1] } else { &[0] })),
                 _ => Some(self.absent()),
             },
-            Place::Variable { index } => Some(match record.var(index) {
-                Some(var) if var.complex => Content::Complex(var.bytes),
-                Some(var) => Content::Bytes(var.bytes),
-                // Trailing empty columns are not stored.
-                None => Content::Bytes(&[]),
+            Place::Variable { index } => Some(match cells.variable(index) {
+                (bytes, true) => Content::Complex(bytes),
+                (bytes, false) => Content::Bytes(bytes),
             }),
         }
     }
 
+    #[cold]
     fn absent(&self) -> Content<'_> {
         self.absent.as_deref().map_or(Content::Null, Content::Bytes)
     }

@@ -15,9 +15,9 @@
 
 use extentdb_base::Rid;
 use extentdb_catalog::access::LobReader;
+use extentdb_format::record::RecordKind;
 use extentdb_format::record::lob::LobPointer;
 use extentdb_format::record::status::HAS_VERSION_TAG;
-use extentdb_format::record::{Record, RecordKind};
 use extentdb_reader::{CheckedPages, PageSource};
 
 use crate::hash::HashKey;
@@ -26,6 +26,7 @@ use crate::plan::Plan;
 use crate::relation::{Acc, Side};
 use crate::sound::{Entry, Sound};
 
+mod cells;
 mod column;
 mod cross;
 mod describe;
@@ -34,6 +35,7 @@ mod recheck;
 mod report;
 mod value;
 
+use cells::Cells;
 use column::{ColumnPlan, Content};
 pub(crate) use cross::CrossNumber;
 pub(crate) use plan::RowPlans;
@@ -98,12 +100,12 @@ impl<'p> RowFacts<'p> {
         }
         let Some(rows) = self.plan.rows.get(page.index) else { return };
         for entry in page.entries().filter(is_row) {
-            let record = entry.record();
+            let cells = cells(page, &entry);
             if rows.is_base {
-                self.verify_row(page, rows, &entry, &record, partial);
+                self.verify_row(page, rows, &entry, &cells, partial);
             }
             let crosses = &mut partial.crosses;
-            let unread = self.hasher.row(page, rows, &entry, &record, |cross, side, lanes| {
+            let unread = self.hasher.row(page, rows, &entry, &cells, |cross, side, lanes| {
                 crosses.state(cross, side, lanes);
             });
             if let Some(cross) = unread {
@@ -119,18 +121,20 @@ impl<'p> RowFacts<'p> {
         page: &Sound<'_>,
         rows: &RowPlan,
         entry: &Entry<'_>,
-        record: &Record<'_>,
+        cells: &Cells<'_>,
         partial: &mut Partial,
     ) {
-        let bitmap = record.null_bitmap();
-        if rows.not_null.meets(bitmap) {
-            report::nulls(page, rows, entry, record, partial);
+        if rows.not_null.meets(cells.bitmap()) {
+            report::nulls(page, rows, entry, &entry.record(), partial);
         }
-        if rows.nullable_variable.meets(bitmap) {
-            report::filled_nulls(page, rows, entry, record, partial);
+        let is_filled = |(null_bit, index): &(u16, u16)| {
+            cells.is_null(*null_bit) == Some(true) && !cells.variable(*index).0.is_empty()
+        };
+        if rows.nullable_variable.iter().any(is_filled) {
+            report::filled_nulls(page, rows, entry, &entry.record(), partial);
         }
         for column in rows.limited.iter().filter_map(|place| rows.columns.get(usize::from(*place))) {
-            if let Some(Content::Bytes(bytes)) = column.of(record)
+            if let Some(Content::Bytes(bytes)) = column.of(cells)
                 && bytes.len() > usize::from(column.bytes_max)
             {
                 report::too_long(page, entry, column, bytes.len(), partial);
@@ -138,7 +142,7 @@ impl<'p> RowFacts<'p> {
         }
         if self.plan.rows.has_purity {
             for column in rows.ranged.iter().filter_map(|place| rows.columns.get(usize::from(*place))) {
-                if let Some(Content::Bytes(bytes)) = column.of(record)
+                if let Some(Content::Bytes(bytes)) = column.of(cells)
                     && !column.range.allows(bytes)
                 {
                     report::out_of_range(page, entry, column, partial);
@@ -146,8 +150,17 @@ impl<'p> RowFacts<'p> {
             }
         }
         if entry.bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0) {
-            report::version_tag(page, entry, record, partial);
+            report::version_tag(page, entry, &entry.record(), partial);
         }
+    }
+}
+
+/// The parts of a row or entry.
+#[inline(always)]
+pub(super) fn cells<'a>(page: &Sound<'_>, entry: &Entry<'a>) -> Cells<'a> {
+    match entry.kind() {
+        RecordKind::Index => Cells::new(entry.bytes, page.pminlen()),
+        _ => Cells::data(entry.bytes),
     }
 }
 
@@ -177,7 +190,7 @@ impl<'p> RowHasher<'p> {
         page: &Sound<'_>,
         rows: &RowPlan,
         entry: &Entry<'_>,
-        record: &Record<'_>,
+        cells: &Cells<'_>,
         mut state: impl FnMut(CrossNumber, Side, [u64; 2]),
     ) -> Option<CrossNumber> {
         if rows.targets.is_empty() {
@@ -187,13 +200,13 @@ impl<'p> RowHasher<'p> {
         self.hashes.clear();
         for place in &rows.hashed {
             let column = rows.columns.get(usize::from(*place))?;
-            match self.column(column, record, rid) {
+            match self.column(column, cells, rid) {
                 Some(hash) => self.hashes.push(hash),
                 None => return rows.targets.first().map(|target| target.cross),
             }
         }
         let home = match entry.kind() {
-            RecordKind::Forwarded => record.back_pointer().unwrap_or(rid),
+            RecordKind::Forwarded => entry.record().back_pointer().unwrap_or(rid),
             _ => rid,
         };
         let side = if rows.is_base { Side::Plus } else { Side::Minus };
@@ -216,8 +229,8 @@ impl<'p> RowHasher<'p> {
 
     /// The hash of a column. `None` when its value lies off the row and cannot be read.
     #[inline]
-    fn column(&self, column: &ColumnPlan, record: &Record<'_>, rid: Rid) -> Option<u64> {
-        match column.of(record)? {
+    fn column(&self, column: &ColumnPlan, cells: &Cells<'_>, rid: Rid) -> Option<u64> {
+        match column.of(cells)? {
             Content::Null => Some(self.key.word(NULL_WORD)),
             Content::Bytes(bytes) => Some(self.fixed(bytes)),
             Content::Complex(pointer) => self.off_row(column, pointer, rid),

@@ -64,8 +64,8 @@ pub(crate) struct RowPlan {
     pub(super) limited: Vec<u16>,
     /// Columns that must not be NULL.
     pub(super) not_null: NullMask,
-    /// Variable columns that may be NULL, and must be empty then.
-    pub(super) nullable_variable: NullMask,
+    /// Variable columns that may be NULL, and must be empty then: null bit and place in the record.
+    pub(super) nullable_variable: Vec<(u16, u16)>,
     /// Places in `columns` that are hashed.
     pub(super) hashed: Vec<u16>,
     /// A table: all its indexes. An index: itself.
@@ -168,7 +168,7 @@ fn columns(
         ranged: Vec::new(),
         limited: Vec::new(),
         not_null: NullMask::default(),
-        nullable_variable: NullMask::default(),
+        nullable_variable: Vec::new(),
         hashed: Vec::new(),
         targets: Vec::new(),
     };
@@ -203,8 +203,11 @@ impl RowPlan {
             }
             if column.is_not_null && judges_nulls {
                 self.not_null.set(column.null_bit);
-            } else if is_variable && !column.is_long() && judges_nulls {
-                self.nullable_variable.set(column.null_bit);
+            } else if let Place::Variable { index } = column.place
+                && !column.is_long()
+                && judges_nulls
+            {
+                self.nullable_variable.push((column.null_bit, index));
             }
         }
         self.columns.push(column);

@@ -18,7 +18,7 @@ use extentdb_reader::CheckedPages;
 
 use super::cross::{Cross, CrossNumber};
 use super::describe::{Described, Describer};
-use super::{RowHasher, is_row};
+use super::{RowHasher, cells, is_row};
 use crate::dive::Dive;
 use crate::expand::Expander;
 use crate::finding::{Finding, Findings, Owner, Place};
@@ -184,7 +184,9 @@ fn each_row(
     let Some(rows) = plan.rows.get(page.index).filter(|_| page.is_leaf) else { return };
     for entry in page.entries().filter(is_row) {
         let rid = page.rid(entry.slot);
-        hasher.row(page, rows, &entry, &entry.record(), |cross, side, lanes| state(cross, side, lanes, rid));
+        hasher.row(page, rows, &entry, &cells(page, &entry), |cross, side, lanes| {
+            state(cross, side, lanes, rid)
+        });
     }
 }
 

@@ -16,6 +16,17 @@ const DATE_DAYS_MAX: u32 = 3_652_058;
 const SECONDS_PER_DAY: u64 = 86_400;
 const OFFSET_MINUTES_MAX: u16 = 840;
 
+/// 10^0 to 10^38.
+const POWERS_OF_TEN: [u128; 39] = {
+    let mut powers = [1u128; 39];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
 /// What values of a column are legal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Range {
@@ -101,12 +112,12 @@ fn little_endian(bytes: &[u8]) -> u64 {
 
 fn is_decimal(bytes: &[u8], precision: u8) -> bool {
     let Some((sign, magnitude)) = bytes.split_first() else { return false };
-    let mut wide = [0u8; 16];
-    for (to, from) in wide.iter_mut().zip(magnitude) {
-        *to = *from;
-    }
-    let limit = 10u128.checked_pow(precision.into());
-    *sign <= 1 && limit.is_none_or(|limit| u128::from_le_bytes(wide) < limit)
+    let value = match *magnitude {
+        [a, b, c, d] => u128::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u128::from(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+        _ => magnitude.iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte)),
+    };
+    *sign <= 1 && POWERS_OF_TEN.get(usize::from(precision)).is_none_or(|limit| value < *limit)
 }
 
 fn is_datetime(bytes: &[u8]) -> bool {
