@@ -62,6 +62,26 @@ pub enum Family {
     Record,
     /// Levels, links, order and parents of an index.
     Index,
+    /// Values of columns against their types.
+    Value,
+    /// Forwarding in heaps.
+    Heap,
+    /// LOB and row-overflow data.
+    OffRow,
+    /// Indexes and derived data against their table.
+    Match,
+    /// System tables against each other.
+    Catalog,
+    /// Service Broker.
+    Broker,
+    /// FILESTREAM directories and files.
+    Filestream,
+    /// Columnstore indexes.
+    Columnstore,
+    /// What a repair says about itself. ExtentDB does not repair.
+    Repair,
+    /// Other DBCC commands: CHECKALLOC's report, CHECKIDENT, CHECKCONSTRAINTS, UPDATEUSAGE.
+    Command,
     /// Headings, totals, progress.
     Summary,
     /// ExtentDB's own notes, 59001 to 59099.
@@ -196,6 +216,16 @@ const fn read_family(field: &str) -> Family {
         b"page" => Family::Page,
         b"record" => Family::Record,
         b"index" => Family::Index,
+        b"value" => Family::Value,
+        b"heap" => Family::Heap,
+        b"off_row" => Family::OffRow,
+        b"match" => Family::Match,
+        b"catalog" => Family::Catalog,
+        b"broker" => Family::Broker,
+        b"filestream" => Family::Filestream,
+        b"columnstore" => Family::Columnstore,
+        b"repair" => Family::Repair,
+        b"command" => Family::Command,
         b"summary" => Family::Summary,
         b"note" => Family::Note,
         _ => panic!("an unknown family of checks"),

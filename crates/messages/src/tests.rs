@@ -13,6 +13,18 @@ const PHYSICAL: [u32; 83] = [
     8966, 8967, 8968, 8969, 8970, 8973, 8976, 8977, 8978, 8979, 8980, 8981, 8982, 8984, 8988,
 ];
 const ALSO_PHYSICAL: [u32; 4] = [8995, 8996, 8998, 8999];
+/// Numbers of the logical checks, B.5 and B.7 to B.12, with their companion lines.
+const LOGICAL: [u32; 47] = [
+    2570, 3851, 3852, 3853, 3854, 3855, 3856, 3857, 3858, 3859, 5268, 5275, 5276, 7902, 7903, 7904, 7905,
+    7906, 7907, 7908, 7920, 7931, 7932, 7933, 7935, 7936, 7963, 8907, 8908, 8929, 8951, 8952, 8955, 8956,
+    8961, 8962, 8963, 8964, 8965, 8971, 8972, 8974, 8975, 8992, 8993, 8994, 8997,
+];
+/// Numbers of the options, of other commands and of repairs, A and C.
+const AROUND: [u32; 42] = [
+    823, 824, 825, 2501, 2506, 2510, 2518, 2519, 2520, 2521, 2522, 2523, 2525, 2527, 2529, 2530, 2559, 2573,
+    2594, 2595, 5231, 5237, 5245, 5269, 5271, 5277, 5278, 5281, 5296, 7926, 7928, 7929, 7998, 8912, 8949,
+    8950, 9667, 9669, 9670, 9675, 9676, 17573,
+];
 const OUTPUT: [u32; 13] = [2528, 2536, 2593, 5232, 5235, 7966, 8954, 8957, 8958, 8986, 8989, 8990, 59001];
 
 /// A value of the right kind for each hole.
@@ -26,8 +38,8 @@ fn sample_args(message: &Message) -> Vec<Arg<'static>> {
 }
 
 #[test]
-fn every_number_of_the_physical_check_has_text_and_explanation() {
-    for number in PHYSICAL.into_iter().chain(ALSO_PHYSICAL).chain(OUTPUT) {
+fn every_number_of_the_specification_has_text_and_explanation() {
+    for number in PHYSICAL.into_iter().chain(ALSO_PHYSICAL).chain(LOGICAL).chain(AROUND).chain(OUTPUT) {
         assert!(lookup(number).is_some(), "no message {number}");
         assert!(explain(number).is_some(), "no explanation of {number}");
     }
@@ -41,7 +53,7 @@ fn numbers_ascend_and_are_found() {
         assert_eq!(explain(message.number).map(|it| it.number), Some(message.number));
     }
     assert_eq!(lookup(0), None);
-    assert_eq!(lookup(8907), None);
+    assert_eq!(lookup(8900), None);
     assert_eq!(explain(1), None);
 }
 
@@ -52,9 +64,15 @@ fn severities_follow_the_specification() {
         let expected = match number {
             823 | 824 => 24,
             8966 | 5180 => 22,
+            605 => 21,
+            7909 => 20,
             8902 => 17,
-            825 | 2528 | 2536 | 2546 | 2593..=2595 | 5232 | 5235 | 7966 | 8914 | 8999 => 10,
-            8954 | 8957 | 8958 | 8989 | 8990 | 59001..=59099 => 10,
+            2557 | 2571 | 7983 => 14,
+            825 | 2518 | 2519 | 2528 | 2536 | 2538..=2540 | 2546 | 2592..=2595 | 3851..=3859 => 10,
+            5230..=5232 | 5235 | 5237 | 5248 | 5253 | 5268 | 5271 | 5275..=5278 | 5281 | 5283 => 10,
+            5296 | 5297 | 7910..=7918 | 7920 | 7923..=7925 | 7927 | 7951 | 7964 | 7966 => 10,
+            8911 | 8912 | 8914..=8918 | 8922..=8924 | 8949 | 8953 | 8954 | 8957 | 8958 | 8975 => 10,
+            8983 | 8989 | 8990 | 8999 | 9605..=9676 | 17573 | 59001..=59099 => 10,
             _ => 16,
         };
         assert_eq!(message.severity, expected, "message {number}");
@@ -73,8 +91,20 @@ fn only_damage_counts_and_notes_do_not() {
         }
         assert_eq!(message.raised_by == Family::Note, (59001..=59099).contains(&number), "message {number}");
     }
-    let neither: BTreeSet<u32> = [8955, 8956, 8988, 8914].into();
-    assert!(neither.iter().filter_map(|n| lookup(*n)).all(|message| message.counts == Counts::Neither));
+    for companion in [8955, 8956, 8988, 8914] {
+        assert_eq!(lookup(companion).map(|message| message.counts), Some(Counts::Neither), "{companion}");
+    }
+}
+
+#[test]
+fn the_allocation_total_takes_its_own_checks_and_not_the_counters() {
+    let counted: BTreeSet<u32> =
+        all().iter().filter(|it| it.counts == Counts::Allocation).map(|it| it.number).collect();
+    let expected = [
+        2533, 2534, 2568, 2575, 2576, 2577, 2579, 7965, 8903, 8904, 8905, 8906, 8910, 8913, 8946, 8947, 8948,
+        8959, 8968, 8969, 8996, 8998,
+    ];
+    assert_eq!(counted, expected.into());
 }
 
 #[test]
@@ -164,6 +194,24 @@ fn texts_print_as_dbcc_prints_them() {
          read of page (1:153) in database ID 7 at offset 0x00000000132000 in file 'shop.mdf'.",
     );
     check(
+        2570,
+        &[&[page(77), 3.into()], &owner[..], &["OrderDate".into(), "datetime".into()]].concat(),
+        "Page (1:77), slot 3 in object ID 245575913, index ID 1, partition ID 72057594043432960, alloc unit ID \
+         72057594049658880 (type \"In-row data\"). Column \"OrderDate\" value is out of range for data type \
+         \"datetime\".  Update column to a legal value.",
+    );
+    check(
+        8955,
+        &[1.into(), 77.into(), 3.into(), "OrderID = 10248".into(), "CustomerID = N'VINET'".into()],
+        "Data row (1:77:3) identified by (OrderID = 10248) with index values 'CustomerID = N'VINET''.",
+    );
+    check(
+        5277,
+        &["".into(), 49.into(), 180.into(), 3.into(), 49.into(), 176.into(), 1.into()],
+        "Internal database snapshot has split point LSN = 00000031:000000b4:0003 and first LSN = \
+         00000031:000000b0:0001. This is an informational message only. No user action is required.",
+    );
+    check(
         8948,
         &[page(8), page(1), 0x70.into(), Arg::Int(-1)],
         "Database error: Page (1:8) is marked with the wrong type in PFS page (1:1). PFS status 0x70 expected \
@@ -180,5 +228,10 @@ fn repair_depends_on_the_kind_of_index_where_it_says_so() {
     assert_eq!(level(8977, 1), RepairLevel::Rebuild);
     assert_eq!(level(8905, 2), RepairLevel::AllowDataLoss);
     assert_eq!(level(5250, 0), RepairLevel::None);
+    assert_eq!(level(2570, 1), RepairLevel::None);
+    assert_eq!(level(8992, 1), RepairLevel::None);
+    assert_eq!(level(8951, 1), RepairLevel::Rebuild);
+    assert_eq!(level(8965, 3), RepairLevel::AllowDataLoss);
+    assert_eq!(level(8994, 0), RepairLevel::AllowDataLoss);
     assert_eq!(RepairLevel::Rebuild.max(RepairLevel::AllowDataLoss).to_string(), "repair_allow_data_loss");
 }
