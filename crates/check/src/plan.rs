@@ -29,6 +29,7 @@ use crate::options::Options;
 use crate::report::NotChecked;
 use crate::unit::{Unit, Units};
 
+mod chosen;
 mod iam;
 mod maps;
 mod metadata;
@@ -36,6 +37,8 @@ pub(crate) mod ownership;
 pub(crate) mod pages;
 mod system;
 
+pub use chosen::Chosen;
+pub(crate) use chosen::leaves_out;
 pub use maps::FileMaps;
 pub use ownership::{ExtentOwner, OwnerMap, PageOwner};
 
@@ -65,6 +68,10 @@ pub struct Plan {
     pub checkpoint: Option<Lsn>,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
+    /// The part of the database that is checked.
+    pub chosen: Chosen,
+    /// Its name, when it is not all.
+    pub target: Option<String>,
     /// The catalogue, when it could be read.
     pub catalog: Option<Catalog>,
     /// Key of all sums of this run.
@@ -77,6 +84,8 @@ pub(crate) struct PlanOutcome {
     pub(crate) findings: Findings,
     pub(crate) notes: Vec<Finding>,
     pub(crate) not_checked: Vec<NotChecked>,
+    /// Why nothing can be checked: what was asked for is not there.
+    pub(crate) refused: Option<Finding>,
 }
 
 impl Plan {
@@ -108,6 +117,9 @@ struct Prelude<'s> {
     /// Files that the catalogue lists and that were not given.
     missing_files: Vec<FileId>,
     has_cut_chains: bool,
+    chosen: Chosen,
+    target: Option<String>,
+    refused: Option<Finding>,
 }
 
 impl<'s> Prelude<'s> {
@@ -127,6 +139,40 @@ impl<'s> Prelude<'s> {
             dropped: Vec::new(),
             missing_files: Vec::new(),
             has_cut_chains: false,
+            chosen: Chosen::Database,
+            target: None,
+            refused: None,
+        }
+    }
+
+    /// Finds the table or filegroup that the run is limited to.
+    fn choose(&mut self, options: &Options, catalog: Option<&Catalog>, units: &mut Units) {
+        let usable = catalog.filter(|_| !self.is_fatal);
+        match chosen::choose(&options.scope, usable, self.source, units) {
+            Ok(choice) => {
+                if choice.chosen == Chosen::Unknown {
+                    self.leave_out(
+                        "what was asked for",
+                        "without the catalogue nobody knows what belongs to it",
+                    );
+                }
+                self.notes.extend(choice.notes);
+                self.chosen = choice.chosen;
+                self.target = choice.target;
+            }
+            Err(refused) => self.refused = Some(*refused),
+        }
+    }
+
+    /// Drops what was found outside of what was asked for.
+    fn narrow(&mut self, units: &Units, owners: &OwnerMap) {
+        if self.chosen.is_limited() {
+            let all = std::mem::replace(&mut self.findings, Findings::new(0));
+            let (inside, is_exact) = all.narrow(|finding| self.chosen.keeps(finding, units, owners));
+            self.findings = inside;
+            if !is_exact {
+                self.leave_out("some allocation findings", "there are more in the database than a run keeps");
+            }
         }
     }
 
@@ -158,12 +204,14 @@ pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
         Some(boot) => prelude.read_catalog(boot),
         None => (Bootstrap::default(), None),
     };
-    let units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
+    let mut units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
+    prelude.choose(options, catalog.as_ref(), &mut units);
     let maps = prelude.all_maps(catalog.as_ref());
     let mut owners = OwnerMap::new(&maps);
     if !prelude.is_fatal {
         prelude.claim_all(&units, &maps, catalog.as_ref(), &mut owners);
-        prelude.verify_extents(&units, &maps, &owners);
+        let chosen = prelude.chosen.clone();
+        prelude.verify_extents(&chosen, &units, &maps, &owners);
         prelude.verify_filegroups(&units, catalog.as_ref());
     }
     let key = options.hash_key.unwrap_or_else(HashKey::random);
@@ -254,7 +302,7 @@ impl Prelude<'_> {
     }
 
     fn finish(
-        self,
+        mut self,
         boot: Option<BootRecord>,
         units: Units,
         maps: Vec<FileMaps>,
@@ -263,6 +311,7 @@ impl Prelude<'_> {
         key: HashKey,
     ) -> PlanOutcome {
         let diff_base = self.diff_base(boot.as_ref());
+        self.narrow(&units, &owners);
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
             not_checked.push(NotChecked {
@@ -290,12 +339,14 @@ impl Prelude<'_> {
             bad: self.bad,
             checkpoint: boot.map(|boot| boot.checkpoint_lsn),
             names: names(&units, catalog.as_ref()),
+            chosen: self.chosen,
+            target: self.target,
             units,
             maps,
             catalog,
             key,
         };
-        PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked }
+        PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked, refused: self.refused }
     }
 }
 
