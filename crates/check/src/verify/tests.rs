@@ -123,6 +123,8 @@ fn plan() -> Plan {
         bad: HashMap::new(),
         diff_base: HashMap::new(),
         checkpoint: None,
+        chosen: crate::plan::Chosen::Database,
+        target: None,
         names: BTreeMap::new(),
         catalog: None,
         key: crate::hash::HashKey::new([1, 2]),
