@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM};
 use extentdb_base::{Extent, FileId, ObjectId, PageId};
 use extentdb_catalog::Catalog;
-use extentdb_catalog::model::{DataSpace, Index, Table};
+use extentdb_catalog::model::{AllocUnitKind, DataSpace, Index, Table};
 use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 use extentdb_types::Collation;
@@ -212,30 +212,36 @@ fn choose_filegroup(
     Ok(Choice { chosen, target: Some(space.name.clone()), notes })
 }
 
-/// Marks the units that lie elsewhere, and the nonclustered indexes whose base does.
+/// Marks the units that lie elsewhere, and the nonclustered indexes whose base does. Units without pages lie nowhere; they
+/// go with their table.
 fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) -> Vec<Finding> {
-    let is_elsewhere = |unit: &Unit| i32::from(unit.filegroup) != space.id && !unit.first_iam.is_none();
+    let is_here = |unit: &Unit| i32::from(unit.filegroup) == space.id;
+    let has_pages = |unit: &Unit| !unit.first_iam.is_none();
+    let tables_here: BTreeSet<ObjectId> = (units.iter().map(|(_, unit)| unit))
+        .filter(|unit| has_pages(unit) && is_here(unit))
+        .map(|unit| unit.owner.object)
+        .collect();
     let mut notes = Vec::new();
-    let inside: BTreeSet<ObjectId> =
-        units.iter().filter(|(_, unit)| !is_elsewhere(unit)).map(|(_, unit)| unit.owner.object).collect();
-    let mut told = BTreeSet::new();
-    let mut split: BTreeSet<ObjectId> = BTreeSet::new();
-    for (_, unit) in units.iter().filter(|(_, unit)| is_elsewhere(unit)) {
-        let Some(table) = catalog.tables.get(&unit.owner.object) else { continue };
-        if !inside.contains(&table.id) {
-            continue;
-        }
+    let (mut told, mut split) = (BTreeSet::new(), BTreeSet::new());
+    for (_, unit) in units.iter().filter(|(_, unit)| has_pages(unit) && !is_here(unit)) {
+        let table = catalog.tables.get(&unit.owner.object).filter(|table| tables_here.contains(&table.id));
+        let Some(table) = table else { continue };
         if told.insert(unit.owner.partition) {
             notes.push(rowset_elsewhere(catalog, table, unit));
         }
-        if unit.owner.index.0 <= 1 && split.insert(table.id) {
-            let args: [Arg<'_>; 2] =
-                [table.name.as_str().into(), filegroup_name(catalog, unit.filegroup).into()];
+        // Large values may lie elsewhere without taking their table along.
+        let is_base = unit.owner.index.0 <= 1 && unit.kind == AllocUnitKind::InRow;
+        if is_base && split.insert(table.id) {
+            let filegroup = filegroup_name(catalog, unit.filegroup);
+            let args: [Arg<'_>; 2] = [table.name.as_str().into(), filegroup.into()];
             notes.push(Finding::new(2595, Place { owner: Some(unit.owner), ..Place::default() }, &args));
         }
     }
     units.leave_out(|unit| {
-        is_elsewhere(unit) || (unit.owner.index.0 >= 2 && split.contains(&unit.owner.object))
+        let object = unit.owner.object;
+        !tables_here.contains(&object)
+            || (has_pages(unit) && !is_here(unit))
+            || (unit.owner.index.0 >= 2 && split.contains(&object))
     });
     notes
 }
@@ -273,3 +279,6 @@ pub(crate) fn leaves_out(plan: &super::Plan, page: PageId) -> bool {
         None => !plan.chosen.has_unowned(page.file),
     }
 }
+
+#[cfg(test)]
+mod tests;
