@@ -8,6 +8,7 @@
 pub mod audit;
 mod dive;
 mod expand;
+mod estimate;
 pub mod finding;
 pub mod hash;
 mod logical;
@@ -23,7 +24,8 @@ mod sound;
 pub mod unit;
 pub mod verify;
 
+pub use estimate::{Estimate, estimate};
 pub use finding::{Cause, Finding, Owner, Place};
-pub use options::{Control, IoChoice, Options, Phase, Progress};
-pub use report::{Coverage, Input, NotChecked, ObjectSummary, Report, Scope, Verdict};
+pub use options::{Control, IoChoice, Options, Phase, Progress, ScopeChoice};
+pub use report::{Coverage, DataFile, Input, NotChecked, ObjectSummary, Report, Scope, Verdict};
 pub use run::run;

@@ -15,6 +15,34 @@ pub const CHUNK_PAGES: u32 = 512;
 /// Findings that a run keeps unless told otherwise. What comes after them in the order of the report is only counted.
 pub const FINDINGS_MAX: usize = 100_000;
 
+/// Which part of the database is checked.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub enum ScopeChoice {
+    /// All of it: CHECKDB.
+    #[default]
+    Database,
+    /// One table with all its indexes: CHECKTABLE.
+    Table {
+        /// Its schema; `None` = whatever schema has a table of this name.
+        schema: Option<String>,
+        /// Its name, compared as the collation of the database says.
+        name: String,
+    },
+    /// One filegroup, by name or number: its allocation, and every table in it. CHECKFILEGROUP.
+    Filegroup(String),
+}
+
+impl ScopeChoice {
+    /// The DBCC command that does this.
+    pub fn command(&self) -> &'static str {
+        match self {
+            ScopeChoice::Database => "CHECKDB",
+            ScopeChoice::Table { .. } => "CHECKTABLE",
+            ScopeChoice::Filegroup(_) => "CHECKFILEGROUP",
+        }
+    }
+}
+
 /// The options of a run. The names are those of DBCC CHECKDB where it has the option.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -28,6 +56,12 @@ pub struct Options {
     pub data_purity: bool,
     /// EXTENDED_LOGICAL_CHECKS was asked for. A logical check: listed as not checked for now.
     pub extended_logical_checks: bool,
+    /// Which part of the database is checked.
+    pub scope: ScopeChoice,
+    /// Keep a map of the extents and what is wrong with them in the report.
+    pub map: bool,
+    /// Keep samples of the speed and the number of findings over time in the report.
+    pub timeline: bool,
     /// Threads that check pages; `None` = as many as the machine has.
     pub jobs: Option<NonZeroUsize>,
     /// Through the page cache or past it.
@@ -52,6 +86,9 @@ impl Default for Options {
             no_infomsgs: false,
             data_purity: false,
             extended_logical_checks: false,
+            scope: ScopeChoice::Database,
+            map: false,
+            timeline: false,
             jobs: None,
             io: IoChoice::Auto,
             max_rate: None,

@@ -31,6 +31,7 @@ use crate::report::NotChecked;
 use crate::rows::RowPlans;
 use crate::unit::{Unit, UnitIndex, Units};
 
+mod chosen;
 mod iam;
 mod maps;
 mod metadata;
@@ -38,6 +39,8 @@ pub(crate) mod ownership;
 pub(crate) mod pages;
 mod system;
 
+pub use chosen::Chosen;
+pub(crate) use chosen::leaves_out;
 pub use maps::FileMaps;
 pub use ownership::{ExtentOwner, OwnerMap, PageOwner};
 
@@ -69,6 +72,10 @@ pub struct Plan {
     pub names: BTreeMap<ObjectId, String>,
     /// What is known of the rows of each unit.
     pub(crate) rows: RowPlans,
+    /// The part of the database that is checked.
+    pub chosen: Chosen,
+    /// Its name, when it is not all.
+    pub target: Option<String>,
     /// The catalogue, when it could be read.
     pub catalog: Option<Catalog>,
     /// Key of all sums of this run.
@@ -81,6 +88,8 @@ pub(crate) struct PlanOutcome {
     pub(crate) findings: Findings,
     pub(crate) notes: Vec<Finding>,
     pub(crate) not_checked: Vec<NotChecked>,
+    /// Why nothing can be checked: what was asked for is not there.
+    pub(crate) refused: Option<Finding>,
 }
 
 impl Plan {
@@ -122,6 +131,9 @@ struct Prelude<'s> {
     /// Files that the catalogue lists and that were not given.
     missing_files: Vec<FileId>,
     has_cut_chains: bool,
+    chosen: Chosen,
+    target: Option<String>,
+    refused: Option<Finding>,
 }
 
 impl<'s> Prelude<'s> {
@@ -141,6 +153,40 @@ impl<'s> Prelude<'s> {
             dropped: Vec::new(),
             missing_files: Vec::new(),
             has_cut_chains: false,
+            chosen: Chosen::Database,
+            target: None,
+            refused: None,
+        }
+    }
+
+    /// Finds the table or filegroup that the run is limited to.
+    fn choose(&mut self, options: &Options, catalog: Option<&Catalog>, units: &mut Units) {
+        let usable = catalog.filter(|_| !self.is_fatal);
+        match chosen::choose(&options.scope, usable, self.source, units) {
+            Ok(choice) => {
+                if choice.chosen == Chosen::Unknown {
+                    self.leave_out(
+                        "what was asked for",
+                        "without the catalogue nobody knows what belongs to it",
+                    );
+                }
+                self.notes.extend(choice.notes);
+                self.chosen = choice.chosen;
+                self.target = choice.target;
+            }
+            Err(refused) => self.refused = Some(*refused),
+        }
+    }
+
+    /// Drops what was found outside of what was asked for.
+    fn narrow(&mut self, units: &Units, owners: &OwnerMap) {
+        if self.chosen.is_limited() {
+            let all = std::mem::replace(&mut self.findings, Findings::new(0));
+            let (inside, is_exact) = all.narrow(|finding| self.chosen.keeps(finding, units, owners));
+            self.findings = inside;
+            if !is_exact {
+                self.leave_out("some allocation findings", "there are more in the database than a run keeps");
+            }
         }
     }
 
@@ -172,12 +218,14 @@ pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
         Some(boot) => prelude.read_catalog(boot),
         None => (Bootstrap::default(), None),
     };
-    let units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
+    let mut units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
+    prelude.choose(options, catalog.as_ref(), &mut units);
     let maps = prelude.all_maps(catalog.as_ref());
     let mut owners = OwnerMap::new(&maps);
     if !prelude.is_fatal {
         prelude.claim_all(&units, &maps, catalog.as_ref(), &mut owners);
-        prelude.verify_extents(&units, &maps, &owners);
+        let chosen = prelude.chosen.clone();
+        prelude.verify_extents(&chosen, &units, &maps, &owners);
         prelude.verify_filegroups(&units, catalog.as_ref());
     }
     prelude.finish(boot, units, maps, owners, catalog, options)
@@ -267,7 +315,7 @@ impl Prelude<'_> {
     }
 
     fn finish(
-        self,
+        mut self,
         boot: Option<BootRecord>,
         units: Units,
         maps: Vec<FileMaps>,
@@ -277,6 +325,7 @@ impl Prelude<'_> {
     ) -> PlanOutcome {
         let key = options.hash_key.unwrap_or_else(HashKey::random);
         let diff_base = self.diff_base(boot.as_ref());
+        self.narrow(&units, &owners);
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
             not_checked.push(NotChecked {
@@ -309,12 +358,14 @@ impl Prelude<'_> {
                 .filter(|_| !self.is_fatal)
                 .map(|catalog| RowPlans::new(catalog, &units, options, &key))
                 .unwrap_or_default(),
+            chosen: self.chosen,
+            target: self.target,
             units,
             maps,
             catalog,
             key,
         };
-        PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked }
+        PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked, refused: self.refused }
     }
 }
 

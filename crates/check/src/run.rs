@@ -7,7 +7,7 @@ use std::time::Duration;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::thread;
 use extentdb_base::{ObjectId, PageId};
-use extentdb_reader::PageSource;
+use extentdb_reader::{PageSource, SourceFile};
 
 use crate::audit::{Auditor, Subject};
 use crate::dive::Dive;
@@ -15,8 +15,10 @@ use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::logical::Logical;
 use crate::options::{Control, Options, Phase, Progress};
 use crate::partial::{Partial, UnitCounts};
-use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, make};
-use crate::report::{Coverage, NotChecked, ObjectSummary, Report, Verdict};
+use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
+use crate::report::{
+    Coverage, DataFile, ExtentMap, NotChecked, ObjectSummary, Report, Sample, Timeline, Verdict,
+};
 use crate::rows::{Compared, verify_crosses};
 use crate::scan::{Counters, Scan, ScanPlan};
 use crate::sound::NoFacts;
@@ -60,11 +62,14 @@ pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) ->
         compared: Compared::default(),
     };
     run.watch(Phase::Plan, 0, &Counters::default());
-    let PlanOutcome { plan, findings, notes, not_checked } = make(source, options);
-    run.report.database.clone_from(&plan.database);
+    let PlanOutcome { plan, findings, notes, not_checked, refused } = make(source, options);
+    run.describe(&plan);
     run.report.notes = notes;
     run.report.coverage.not_checked = not_checked;
-    run.check(&plan, findings);
+    run.report.refused = refused;
+    if run.report.refused.is_none() {
+        run.check(&plan, findings);
+    }
     run.report
 }
 
@@ -78,6 +83,18 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
+    fn describe(&mut self, plan: &Plan) {
+        self.report.database.clone_from(&plan.database);
+        self.report.database_id = plan.database_id;
+        self.report.target.clone_from(&plan.target);
+        let file = |file: &SourceFile| DataFile {
+            id: file.id,
+            path: file.path.display().to_string(),
+            is_plain: self.source.plain_file(file.id).is_some(),
+        };
+        self.report.files = self.source.files().iter().map(file).collect();
+    }
+
     fn check(&mut self, plan: &Plan, mut findings: Findings) {
         let counters = Counters::default();
         let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan();
@@ -121,23 +138,29 @@ impl Run<'_> {
         let is_done = AtomicBool::new(false);
         let scan = Scan::new(self.source, plan, self.options, counters);
         let this = &*self;
-        let outcome = thread::scope(|scope| {
+        let (outcome, timeline) = thread::scope(|scope| {
             let watcher = scope.spawn(|| {
+                let mut timeline = Timeline::default();
                 while !is_done.load(Ordering::Acquire) {
                     if this.must_stop() {
                         stop.store(true, Ordering::Relaxed);
                     }
                     this.watch(Phase::Scan, scan_plan.pages_planned, counters);
+                    timeline.offer(this.sample(counters));
                     thread::park_timeout(WATCH_INTERVAL);
                 }
+                timeline
             });
             let outcome = scan.run(scan_plan, this.jobs(), this.control, &stop, || {
                 Logical::new(plan, this.source, this.options)
             });
             is_done.store(true, Ordering::Release);
             watcher.thread().unpark();
-            outcome
+            (outcome, watcher.join().unwrap_or_default())
         });
+        if self.options.timeline {
+            self.report.timeline = timeline.finish(self.sample(counters));
+        }
         self.report.was_stopped = stop.load(Ordering::Relaxed);
         outcome.map(|(sum, _)| sum)
     }
@@ -169,6 +192,15 @@ impl Run<'_> {
 
     fn elapsed(&self) -> Duration {
         self.control.clock.monotonic().saturating_sub(self.start)
+    }
+
+    fn sample(&self, counters: &Counters) -> Sample {
+        Sample {
+            elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
+            bytes: counters.bytes.load(Ordering::Relaxed),
+            pages: counters.pages.load(Ordering::Relaxed),
+            findings: counters.findings.load(Ordering::Relaxed),
+        }
     }
 
     fn watch(&self, phase: Phase, pages_planned: u64, counters: &Counters) {
@@ -230,6 +262,11 @@ impl Run<'_> {
         report.findings = findings.into_sorted();
         report.findings_omitted = count - report.findings.len() as u64;
         report.notes.sort_by(Finding::order);
+        if self.options.map {
+            let mut map = ExtentMap::new(plan);
+            map.mark(&report.findings);
+            report.map = Some(map);
+        }
         let left_out = report.coverage.not_checked.iter().any(|it| it.was_asked_for);
         report.verdict = match (count, left_out || report.was_stopped) {
             (0, false) => Verdict::Clean,
@@ -288,6 +325,11 @@ impl Run<'_> {
             let what = format!("{} pages of nonclustered indexes", scan_plan.pages_skipped);
             self.skip(&what, "NOINDEX was given");
         }
+        if scan_plan.pages_outside > 0 {
+            let what = format!("{} allocated pages", scan_plan.pages_outside);
+            let target = plan.target.as_deref().unwrap_or_default();
+            self.skip(&what, &format!("they do not belong to {target}"));
+        }
         let others = plan
             .units
             .iter()
@@ -326,8 +368,11 @@ fn first_missing(plan: &Plan, sum: &mut Partial) -> Option<PageId> {
             runs.get(at).is_some_and(|(start, _)| *start <= page)
         };
         let mut pages = maps.described_ranges().flat_map(|(first, end)| first..end);
-        let is_missing =
-            |page: &u32| maps.state(*page).is_some_and(|s| s.is_allocated()) && !is_covered(*page);
+        let is_missing = |page: &u32| {
+            maps.state(*page).is_some_and(|s| s.is_allocated())
+                && !is_covered(*page)
+                && !leaves_out(plan, PageId { file: maps.file, page: *page })
+        };
         pages.find(is_missing).map(|page| PageId { file: maps.file, page })
     })
 }
@@ -359,7 +404,7 @@ fn mark_derived(plan: &Plan, bad: &[crate::partial::BadPage], findings: &mut Fin
 /// All objects that own units, in the order of the report.
 fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<ObjectSummary> {
     let mut objects: BTreeMap<(bool, ObjectId), ObjectSummary> = BTreeMap::new();
-    for ((_, unit), count) in plan.units.iter().zip(counts) {
+    for ((_, unit), count) in plan.units.iter().zip(counts).filter(|((_, unit), _)| !unit.is_outside) {
         let (object, is_user) = (unit.owner.object, unit.owner.is_user);
         let summary = objects.entry((is_user, object)).or_insert_with(|| ObjectSummary {
             object,

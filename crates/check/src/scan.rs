@@ -33,7 +33,7 @@ use crate::finding::{Finding, Place, page_arg};
 use crate::options::{Control, Options};
 use crate::partial::{Overlap, Partial, whole_extents};
 use crate::plan::ownership::holds_fixed_pages;
-use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan};
+use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan, leaves_out};
 use crate::sound::Facts;
 use crate::unit::UnitIndex;
 
@@ -47,6 +47,8 @@ pub(crate) struct ScanPlan {
     pub(crate) pages_planned: u64,
     /// Allocated pages that an option leaves out.
     pub(crate) pages_skipped: u64,
+    /// Allocated pages outside of the table or filegroup that the run is limited to.
+    pub(crate) pages_outside: u64,
 }
 
 /// Counters that show how far the scan is.
@@ -63,6 +65,7 @@ enum Interest {
     Allocated {
         wanted: u32,
         skipped: u32,
+        outside: u32,
     },
     /// PFS cannot tell, but somebody owns it.
     Unknown,
@@ -83,9 +86,11 @@ impl Choice<'_> {
     #[inline]
     fn leaves_out(self, plan: &Plan, id: PageId) -> bool {
         match self {
+            Choice::Planned if plan.chosen.is_limited() && leaves_out(plan, id) => true,
             Choice::Planned if !plan.units.has_skipped() => false,
             Choice::Planned => {
-                owner(plan, id).and_then(|unit| plan.units.get(unit)).is_some_and(|unit| unit.is_skipped)
+                let unit = owner(plan, id).and_then(|unit| plan.units.get(unit));
+                unit.is_some_and(|unit| unit.is_skipped && !unit.is_outside)
             }
             Choice::Only(units) => owner(plan, id).is_none_or(|unit| !units.contains(&unit)),
         }
@@ -102,7 +107,7 @@ fn owner(plan: &Plan, id: PageId) -> Option<UnitIndex> {
 
 impl ScanPlan {
     pub(crate) fn new(plan: &Plan, options: &Options, choice: Choice<'_>) -> ScanPlan {
-        let (mut pages_planned, mut pages_skipped) = (0, 0);
+        let (mut pages_planned, mut pages_skipped, mut pages_outside) = (0, 0, 0);
         let mut ranges: Vec<Vec<Range<u64>>> = Vec::with_capacity(plan.maps.len());
         for maps in &plan.maps {
             let mut of_file: Vec<Range<u64>> = Vec::new();
@@ -111,9 +116,10 @@ impl ScanPlan {
                     let extent = Extent { file: maps.file, index };
                     match interest(plan, maps, extent, choice) {
                         Interest::Nothing => {}
-                        Interest::Allocated { wanted, skipped } => {
+                        Interest::Allocated { wanted, skipped, outside } => {
                             pages_planned += u64::from(wanted);
                             pages_skipped += u64::from(skipped);
+                            pages_outside += u64::from(outside);
                             if wanted > 0 {
                                 add_extent(&mut of_file, maps, index);
                             }
@@ -125,7 +131,8 @@ impl ScanPlan {
             ranges.push(of_file);
         }
         let chunk_bytes = u64::from(whole_extents(options.chunk_pages)) * PAGE_BYTES as u64;
-        ScanPlan { chunks: extentdb_io::plan(&ranges, GAP_BYTES, chunk_bytes), pages_planned, pages_skipped }
+        let chunks = extentdb_io::plan(&ranges, GAP_BYTES, chunk_bytes);
+        ScanPlan { chunks, pages_planned, pages_skipped, pages_outside }
     }
 }
 
@@ -147,12 +154,19 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
     };
     let pages = extent.pages().zip(states).take_while(|(id, _)| id.page < maps.pages);
     let allocated = pages.filter(|(_, state)| PfsByte(*state).is_allocated());
-    let (mut wanted, mut skipped) = (0, 0);
+    let (mut wanted, mut skipped, mut outside) = (0, 0, 0);
     for (id, _) in allocated {
-        let is_left_out = choice.leaves_out(plan, id);
-        *(if is_left_out { &mut skipped } else { &mut wanted }) += 1;
+        let count = match choice.leaves_out(plan, id) {
+            false => &mut wanted,
+            true if leaves_out(plan, id) => &mut outside,
+            true => &mut skipped,
+        };
+        *count += 1;
     }
-    if wanted + skipped > 0 { Interest::Allocated { wanted, skipped } } else { Interest::Nothing }
+    match wanted + skipped + outside {
+        0 => Interest::Nothing,
+        _ => Interest::Allocated { wanted, skipped, outside },
+    }
 }
 
 /// Everything a worker needs and nobody changes.
@@ -200,10 +214,7 @@ impl<'s> Scan<'s> {
         let adapters: Vec<FileOfSource<'_>> =
             self.source.files().iter().map(|file| FileOfSource { source: self.source, file }).collect();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
-        let mode = match self.options.io.resolve(&sources) {
-            ReadMode::Buffered { .. } => ReadMode::Buffered { piece_bytes: 4 * EXTENT_BYTES },
-            direct => direct,
-        };
+        let mode = self.mode(&sources);
         let mut reader = ChunkReader::new(&sources, &scan_plan.chunks, mode, stop);
         if let Some(rate) = self.options.max_rate {
             reader = reader.with_max_rate(rate, control.clock);
@@ -217,6 +228,21 @@ impl<'s> Scan<'s> {
             all_facts.push(facts);
         }
         Ok((sum, all_facts))
+    }
+
+    fn mode(&self, sources: &[&dyn ReadAt]) -> ReadMode {
+        match self.options.io.resolve(sources) {
+            ReadMode::Buffered { .. } => ReadMode::Buffered { piece_bytes: 4 * EXTENT_BYTES },
+            direct => direct,
+        }
+    }
+
+    /// Bytes that the buffers of so many workers take.
+    pub(crate) fn buffer_bytes(&self, jobs: usize) -> u64 {
+        let adapters: Vec<FileOfSource<'_>> =
+            self.source.files().iter().map(|file| FileOfSource { source: self.source, file }).collect();
+        let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
+        self.mode(&sources).buffer_bytes(jobs)
     }
 
     /// What one worker does.

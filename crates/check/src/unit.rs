@@ -58,6 +58,8 @@ pub struct Unit {
     pub filegroup: i16,
     /// Not read at all, because an option says so.
     pub is_skipped: bool,
+    /// Not read, because it lies outside of the table or filegroup that the run is limited to.
+    pub is_outside: bool,
     /// Columns of the widest row there can be, by null bits; 0 = not known.
     pub columns_max: u16,
     /// End of the fixed part of rows written now; 0 = not known.
@@ -108,6 +110,15 @@ impl Units {
             all.units.push(unit);
         }
         all
+    }
+
+    /// Marks the units that a limited run leaves out.
+    pub(crate) fn leave_out(&mut self, is_outside: impl Fn(&Unit) -> bool) {
+        for unit in &mut self.units {
+            unit.is_outside = is_outside(unit);
+            unit.is_skipped |= unit.is_outside;
+            self.has_skipped |= unit.is_skipped;
+        }
     }
 
     /// The unit with a number.
@@ -165,6 +176,7 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         first_iam: unit.first_iam,
         filegroup: unit.filegroup,
         is_skipped: false,
+        is_outside: false,
         columns_max: columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0),
         // A type that is not understood may end anywhere.
         fixed_end: match fixed_end {

@@ -123,6 +123,8 @@ fn plan() -> Plan {
         bad: HashMap::new(),
         diff_base: HashMap::new(),
         checkpoint: None,
+        chosen: crate::plan::Chosen::Database,
+        target: None,
         names: BTreeMap::new(),
         rows: crate::rows::RowPlans::default(),
         catalog: None,
