@@ -15,6 +15,8 @@ use std::fmt;
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId, PageId, Slot};
 use extentdb_messages::{Arg, Counts, Repair, RepairLevel, lookup};
 
+use crate::partial::wire::wire_structs;
+
 /// "Page %S_PGID could not be processed. See other errors for details."
 pub const UMBRELLA: u32 = 8928;
 
@@ -310,6 +312,15 @@ impl Findings {
 /// A page as an argument of a message.
 pub fn page_arg(page: PageId) -> Arg<'static> {
     Arg::Page { file: page.file.0, page: page.page }
+}
+
+wire_structs! {
+    Owner { is_user, object, index, partition, unit }
+    Place { owner, page, slot, byte_offset }
+    Cause { page, error }
+    Finding { error, severity, state, place, repair, derived_from, related, key, companions, message }
+    Totals { allocation, consistency }
+    Findings { kept, limit, count, totals, repair }
 }
 
 #[cfg(test)]

@@ -7,13 +7,14 @@
 
 pub mod audit;
 mod dive;
-mod expand;
 mod estimate;
+mod expand;
 pub mod finding;
 pub mod hash;
 mod logical;
 pub mod options;
 pub mod partial;
+mod parts;
 pub mod plan;
 pub mod relation;
 pub mod report;
@@ -26,6 +27,8 @@ pub mod verify;
 
 pub use estimate::{Estimate, estimate};
 pub use finding::{Cause, Finding, Owner, Place};
-pub use options::{Control, IoChoice, Options, Phase, Progress, ScopeChoice};
+pub use options::{Control, IoChoice, Options, PageRange, Phase, Progress, ScopeChoice};
+pub use partial::PartialError;
+pub use parts::{check_part, merge_parts, part_of, resume};
 pub use report::{Coverage, DataFile, Input, NotChecked, ObjectSummary, Report, Scope, Verdict};
 pub use run::run;

@@ -1,8 +1,10 @@
 //! What a run is asked to do, and how it is watched and stopped.
 
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::ops::Range;
 use std::time::Duration;
 
+use extentdb_base::FileId;
 use extentdb_base::env::Clock;
 use extentdb_base::sync::atomic::AtomicBool;
 
@@ -41,6 +43,15 @@ impl ScopeChoice {
             ScopeChoice::Filegroup(_) => "CHECKFILEGROUP",
         }
     }
+}
+
+/// Pages of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageRange {
+    /// The file.
+    pub file: FileId,
+    /// Page numbers. An extent belongs to the range that its first page is in.
+    pub pages: Range<u32>,
 }
 
 /// The options of a run. The names are those of DBCC CHECKDB where it has the option.

@@ -21,11 +21,17 @@ use std::collections::BTreeSet;
 use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::{FileId, PageId};
 
+pub use file::PartialError;
+
+pub(crate) mod file;
+pub(crate) mod wire;
+
 use crate::finding::{Finding, Findings};
 use crate::hash::HashKey;
 use crate::relation::Sums;
 pub use crate::rows::CrossSums;
 use crate::unit::UnitIndex;
+use wire::wire_structs;
 
 /// A page of a B-tree as its header describes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -290,6 +296,19 @@ impl Partial {
     #[inline]
     pub(crate) fn count(&mut self, unit: UnitIndex) -> Option<&mut UnitCounts> {
         self.counts.get_mut(unit as usize)
+    }
+}
+
+wire_structs! {
+    PageFact { page, prev, next, unit, file, prev_file, next_file, level, is_leaf }
+    ChildFact { parent, child, parent_file, child_file, slot }
+    BadPage { page, unit, error }
+    UnitCounts { pages, leaf_pages, rows }
+    Run { file, start, end }
+    PageSet { runs, settled }
+    Partial {
+        covered, pages_checked, bytes, counts, findings, pages, children, bad, unprotected, newer, diff_missed,
+        pages_unknown, pages_compressed, pages_absent, sums, crosses, unread_crosses, strayed, unexpanded,
     }
 }
 

@@ -13,14 +13,14 @@ use crate::audit::{Auditor, Subject};
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::logical::Logical;
-use crate::options::{Control, Options, Phase, Progress};
-use crate::partial::{Partial, UnitCounts};
+use crate::options::{Control, Options, PageRange, Phase, Progress};
+use crate::partial::{Overlap, Partial, UnitCounts};
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
 use crate::report::{
     Coverage, DataFile, ExtentMap, NotChecked, ObjectSummary, Report, Sample, Timeline, Verdict,
 };
 use crate::rows::{Compared, verify_crosses};
-use crate::scan::{Counters, Scan, ScanPlan};
+use crate::scan::{Counters, Scan, ScanPlan, Window};
 use crate::sound::NoFacts;
 use crate::unit::UnitIndex;
 use crate::verify::verify_links;
@@ -52,37 +52,47 @@ const LOGICAL: [(&str, &str); 9] = [
 /// Whatever the pages hold, the report comes back; a boot page or catalogue that cannot be read is a finding, and all other
 /// pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
-    let start = control.clock.monotonic();
-    let mut run = Run {
-        source,
-        options,
-        control,
-        start,
-        report: Report::empty(options),
-        compared: Compared::default(),
-    };
-    run.watch(Phase::Plan, 0, &Counters::default());
-    let PlanOutcome { plan, findings, notes, not_checked, refused } = make(source, options);
-    run.describe(&plan);
-    run.report.notes = notes;
-    run.report.coverage.not_checked = not_checked;
-    run.report.refused = refused;
-    if run.report.refused.is_none() {
-        run.check(&plan, findings);
+    let (mut run, outcome) = Run::start(source, options, control);
+    if let Some((plan, findings)) = outcome {
+        let sum = run.empty_partial(&plan);
+        run.check(&plan, findings, sum, &[]);
     }
     run.report
 }
 
-struct Run<'r> {
-    source: &'r dyn PageSource,
-    options: &'r Options,
+pub(crate) struct Run<'r> {
+    pub(crate) source: &'r dyn PageSource,
+    pub(crate) options: &'r Options,
     control: &'r Control<'r>,
     start: Duration,
-    report: Report,
+    pub(crate) report: Report,
     compared: Compared,
 }
 
-impl Run<'_> {
+impl<'r> Run<'r> {
+    /// Makes the plan; nothing when what is to be checked does not exist.
+    pub(crate) fn start(
+        source: &'r dyn PageSource,
+        options: &'r Options,
+        control: &'r Control<'r>,
+    ) -> (Run<'r>, Option<(Plan, Findings)>) {
+        let start = control.clock.monotonic();
+        let report = Report::empty(options);
+        let mut run = Run { source, options, control, start, report, compared: Compared::default() };
+        run.watch(Phase::Plan, 0, &Counters::default());
+        let PlanOutcome { plan, findings, notes, not_checked, refused } = make(source, options);
+        run.describe(&plan);
+        run.report.notes = notes;
+        run.report.coverage.not_checked = not_checked;
+        let is_refused = refused.is_some();
+        run.report.refused = refused;
+        (run, (!is_refused).then_some((plan, findings)))
+    }
+
+    pub(crate) fn empty_partial(&self, plan: &Plan) -> Partial {
+        Partial::new(plan.units.len(), self.options.max_errors, plan.key)
+    }
+
     fn describe(&mut self, plan: &Plan) {
         self.report.database.clone_from(&plan.database);
         self.report.database_id = plan.database_id;
@@ -95,45 +105,59 @@ impl Run<'_> {
         self.report.files = self.source.files().iter().map(file).collect();
     }
 
-    fn check(&mut self, plan: &Plan, mut findings: Findings) {
+    /// Scans what `sum` does not cover yet, then compares, looks again and reports. The sum of a scan that was stopped comes
+    /// back.
+    pub(crate) fn check(
+        &mut self,
+        plan: &Plan,
+        mut findings: Findings,
+        mut sum: Partial,
+        within: &[PageRange],
+    ) -> Option<Partial> {
         let counters = Counters::default();
-        let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan();
-        counters.findings.store(findings.count(), Ordering::Relaxed);
-        let mut sum = match self.scan(plan, &scan_plan, &counters) {
-            Ok(sum) => sum,
-            Err(overlap) => {
-                // Counted twice is not counted: nothing of the scan can be used.
-                findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
-                self.leave_out("all pages", &overlap.to_string());
-                Partial::new(plan.units.len(), self.options.max_errors, plan.key)
-            }
-        };
+        counters.findings.store(findings.count() + sum.findings.count(), Ordering::Relaxed);
+        counters.pages.store(sum.pages_checked, Ordering::Relaxed);
+        let done = sum.covered.runs().map(Iterator::collect).unwrap_or_default();
+        let window = Window::new(within, done);
+        let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
+        let outcome = self.scan(plan, &scan_plan, &counters).and_then(|part| sum.merge(part));
+        if let Err(overlap) = outcome {
+            // Counted twice is not counted: nothing of the scan can be used.
+            findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
+            self.leave_out("all pages", &overlap.to_string());
+            sum = self.empty_partial(plan);
+        }
         self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
+        let unfinished = self.report.was_stopped.then(|| sum.clone());
         self.audit_cut_pages(plan, &mut sum);
+        self.verify(plan, &scan_plan, &mut sum, &mut findings);
+        self.finish(plan, &scan_plan, sum, findings);
+        unfinished
+    }
+
+    /// What needs more than one page.
+    fn verify(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial, findings: &mut Findings) {
         let is_complete = sum.pages_checked == scan_plan.pages_planned;
         if plan.owners_are_known && is_complete && !plan.has_cut_chains {
-            verify_links(
-                plan,
-                std::mem::take(&mut sum.pages),
-                std::mem::take(&mut sum.children),
-                &mut findings,
-            );
+            verify_links(plan, std::mem::take(&mut sum.pages), std::mem::take(&mut sum.children), findings);
         } else if plan.owners_are_known && !is_complete {
             self.leave_out("links between pages", "not all pages were checked");
         }
         if plan.owners_are_known && is_complete && !plan.has_cut_chains && plan.missing_files.is_empty() {
-            self.verify_rows(plan, &sum, &mut findings);
+            self.verify_rows(plan, sum, findings);
         }
-        self.finish(plan, &scan_plan, sum, findings);
+    }
+
+    /// Scans a part and nothing else.
+    pub(crate) fn scan_part(&mut self, plan: &Plan, within: &[PageRange]) -> Result<Partial, Overlap> {
+        let counters = Counters::default();
+        let window = Window::new(within, Vec::new());
+        let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
+        self.scan(plan, &scan_plan, &counters)
     }
 
     /// Runs the scan while another thread watches the clock and the wish to stop.
-    fn scan(
-        &mut self,
-        plan: &Plan,
-        scan_plan: &ScanPlan,
-        counters: &Counters,
-    ) -> Result<Partial, crate::partial::Overlap> {
+    fn scan(&mut self, plan: &Plan, scan_plan: &ScanPlan, counters: &Counters) -> Result<Partial, Overlap> {
         let stop = AtomicBool::new(self.must_stop());
         let is_done = AtomicBool::new(false);
         let scan = Scan::new(self.source, plan, self.options, counters);

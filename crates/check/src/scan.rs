@@ -19,7 +19,7 @@ use std::path::Path;
 
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use extentdb_base::{Extent, PageId};
+use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type};
 use extentdb_format::allocation::pfs::PfsByte;
@@ -30,7 +30,7 @@ use extentdb_reader::{PageSource, ReadError, SourceFile};
 
 use crate::audit::{Auditor, Subject};
 use crate::finding::{Finding, Place, page_arg};
-use crate::options::{Control, Options};
+use crate::options::{Control, Options, PageRange};
 use crate::partial::{Overlap, Partial, whole_extents};
 use crate::plan::ownership::holds_fixed_pages;
 use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan, leaves_out};
@@ -97,6 +97,35 @@ impl Choice<'_> {
     }
 }
 
+/// The part of a database that is scanned.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Window {
+    /// Only these pages; none given = all.
+    within: Vec<PageRange>,
+    /// Not these any more: file, first page, first page behind, in order.
+    done: Vec<(FileId, u32, u32)>,
+}
+
+impl Window {
+    pub(crate) fn new(within: &[PageRange], done: Vec<(FileId, u32, u32)>) -> Window {
+        Window { within: within.to_vec(), done }
+    }
+
+    fn is_all(&self) -> bool {
+        self.within.is_empty() && self.done.is_empty()
+    }
+
+    /// An extent belongs to the window that its first page is in.
+    fn holds(&self, extent: Extent) -> bool {
+        let first = extent.first_page();
+        let is_own = |range: &PageRange| range.file == first.file && range.pages.contains(&first.page);
+        let behind = self.done.partition_point(|(file, _, end)| (*file, *end) <= (first.file, first.page));
+        let is_done =
+            self.done.get(behind).is_some_and(|(file, start, _)| *file == first.file && *start <= first.page);
+        (self.within.is_empty() || self.within.iter().any(is_own)) && !is_done
+    }
+}
+
 /// The unit that a page belongs to by the maps.
 fn owner(plan: &Plan, id: PageId) -> Option<UnitIndex> {
     match (plan.owners.extent(id.extent()), plan.owners.page(id)) {
@@ -106,7 +135,7 @@ fn owner(plan: &Plan, id: PageId) -> Option<UnitIndex> {
 }
 
 impl ScanPlan {
-    pub(crate) fn new(plan: &Plan, options: &Options, choice: Choice<'_>) -> ScanPlan {
+    pub(crate) fn new(plan: &Plan, options: &Options, choice: Choice<'_>, window: &Window) -> ScanPlan {
         let (mut pages_planned, mut pages_skipped, mut pages_outside) = (0, 0, 0);
         let mut ranges: Vec<Vec<Range<u64>>> = Vec::with_capacity(plan.maps.len());
         for maps in &plan.maps {
@@ -120,18 +149,21 @@ impl ScanPlan {
                             pages_planned += u64::from(wanted);
                             pages_skipped += u64::from(skipped);
                             pages_outside += u64::from(outside);
-                            if wanted > 0 {
+                            if wanted > 0 && window.holds(extent) {
                                 add_extent(&mut of_file, maps, index);
                             }
                         }
-                        Interest::Unknown => add_extent(&mut of_file, maps, index),
+                        Interest::Unknown if window.holds(extent) => add_extent(&mut of_file, maps, index),
+                        Interest::Unknown => {}
                     }
                 }
             }
             ranges.push(of_file);
         }
         let chunk_bytes = u64::from(whole_extents(options.chunk_pages)) * PAGE_BYTES as u64;
-        let chunks = extentdb_io::plan(&ranges, GAP_BYTES, chunk_bytes);
+        // A gap of a part may be what another part covers.
+        let gap = if window.is_all() { GAP_BYTES } else { 0 };
+        let chunks = extentdb_io::plan(&ranges, gap, chunk_bytes);
         ScanPlan { chunks, pages_planned, pages_skipped, pages_outside }
     }
 }
@@ -194,9 +226,14 @@ impl<'s> Scan<'s> {
         Scan { choice: Choice::Only(units), ..self }
     }
 
+    /// What it will read of a part of the database.
+    pub(crate) fn plan_within(&self, window: &Window) -> ScanPlan {
+        ScanPlan::new(self.plan, self.options, self.choice, window)
+    }
+
     /// What it will read.
     pub(crate) fn plan(&self) -> ScanPlan {
-        ScanPlan::new(self.plan, self.options, self.choice)
+        ScanPlan::new(self.plan, self.options, self.choice, &Window::default())
     }
 
     /// Reads and audits everything planned; the sum of all partials, and what each worker made of sound pages.

@@ -10,6 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::{AllocUnitId, FileId, HobtId, IndexId, Lsn, ObjectId, PageId, Rid, Slot};
+use extentdb_messages::RepairLevel;
+
+use crate::hash::HashKey;
 
 /// Why bytes are not what they should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -43,7 +46,8 @@ impl<'i> Input<'i> {
 
     pub(crate) fn take(&mut self, len: usize) -> Result<&'i [u8], WireError> {
         let end = self.at.checked_add(len);
-        let taken = end.and_then(|end| self.bytes.get(self.at..end)).ok_or(WireError::Truncated { at: self.at })?;
+        let taken =
+            end.and_then(|end| self.bytes.get(self.at..end)).ok_or(WireError::Truncated { at: self.at })?;
         self.at += len;
         Ok(taken)
     }
@@ -123,6 +127,39 @@ macro_rules! newtypes {
             }
         }
     )*};
+}
+
+impl Wire for usize {
+    fn write(&self, out: &mut Vec<u8>) {
+        (*self as u64).write(out);
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+        usize::try_from(u64::read(input)?).map_err(|_| input.wrong("number"))
+    }
+}
+
+impl Wire for RepairLevel {
+    fn write(&self, out: &mut Vec<u8>) {
+        (*self as u8).write(out);
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+        let byte = u8::read(input)?;
+        let all = [RepairLevel::None, RepairLevel::Rebuild, RepairLevel::AllowDataLoss];
+        all.into_iter().find(|level| *level as u8 == byte).ok_or(input.wrong("repair level"))
+    }
+}
+
+/// A key is written as what it was made from.
+impl Wire for HashKey {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.seed().write(out);
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+        Ok(HashKey::new(Wire::read(input)?))
+    }
 }
 
 newtypes!(FileId ObjectId IndexId HobtId AllocUnitId Slot);

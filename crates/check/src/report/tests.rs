@@ -106,6 +106,8 @@ fn report() -> Report {
             pages_planned: 500,
             pages_checked: 500,
             objects: 2,
+            indexes_compared: 3,
+            entries_compared: 900,
             not_checked: vec![
                 not_checked("file 3", "it was not given", true),
                 not_checked("Service Broker", "not done", false),

@@ -22,6 +22,7 @@ use extentdb_reader::{CheckedPages, PageSource};
 
 use crate::hash::HashKey;
 use crate::partial::Partial;
+use crate::partial::wire::wire_structs;
 use crate::plan::Plan;
 use crate::relation::{Acc, Side};
 use crate::sound::{Entry, Sound};
@@ -47,21 +48,23 @@ const OVERFLOW_BYTES_MAX: usize = 8192;
 
 /// Sums of the two sides of each index, by its number.
 #[derive(Clone, Default, Debug)]
-pub struct CrossSums(Vec<Acc>);
+pub struct CrossSums {
+    sums: Vec<Acc>,
+}
 
 impl CrossSums {
     /// The sum of an index.
     pub fn get(&self, number: u32) -> Acc {
-        self.0.get(number as usize).copied().unwrap_or_default()
+        self.sums.get(number as usize).copied().unwrap_or_default()
     }
 
     #[inline]
     fn state(&mut self, number: CrossNumber, side: Side, lanes: [u64; 2]) {
         let at = number as usize;
-        if self.0.len() <= at {
-            self.0.resize(at + 1, Acc::default());
+        if self.sums.len() <= at {
+            self.sums.resize(at + 1, Acc::default());
         }
-        if let Some(acc) = self.0.get_mut(at) {
+        if let Some(acc) = self.sums.get_mut(at) {
             match side {
                 Side::Plus => acc.add(lanes),
                 Side::Minus => acc.subtract(lanes),
@@ -71,14 +74,16 @@ impl CrossSums {
 
     /// Adds other sums.
     pub fn merge(&mut self, other: CrossSums) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), Acc::default());
+        if self.sums.len() < other.sums.len() {
+            self.sums.resize(other.sums.len(), Acc::default());
         }
-        for (own, other) in self.0.iter_mut().zip(other.0) {
+        for (own, other) in self.sums.iter_mut().zip(other.sums) {
             own.merge(other);
         }
     }
 }
+
+wire_structs! { CrossSums { sums } }
 
 /// What one worker needs to look at rows.
 pub(crate) struct RowFacts<'p> {
@@ -157,7 +162,7 @@ impl<'p> RowFacts<'p> {
 
 /// The parts of a row or entry.
 #[inline(always)]
-pub(super) fn cells<'a>(page: &Sound<'_>, entry: &Entry<'a>) -> Cells<'a> {
+fn cells<'a>(page: &Sound<'_>, entry: &Entry<'a>) -> Cells<'a> {
     match entry.kind() {
         RecordKind::Index => Cells::new(entry.bytes, page.pminlen()),
         _ => Cells::data(entry.bytes),

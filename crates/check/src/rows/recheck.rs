@@ -320,9 +320,8 @@ impl Recheck<'_> {
         };
         let args: Vec<_> = table.into_iter().chain(index).collect();
         let companion_args: Vec<_> = rid.into_iter().chain(last).collect();
-        let mut finding = Finding::new(error, place, &args)
-            .with(Finding::new(companion, place, &companion_args))
-            .key(key);
+        let mut finding =
+            Finding::new(error, place, &args).with(Finding::new(companion, place, &companion_args)).key(key);
         // Whatever side it is on, the index is what has to be repaired.
         if let Some(owner) = &mut finding.place.owner {
             owner.index = cross.index;

@@ -6,6 +6,8 @@
 mod format;
 mod inputs;
 mod options;
+pub(crate) mod parts;
+mod state;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -36,14 +38,14 @@ use options::CheckOptions;
 pub(crate) struct CheckArgs {
     /// Data files of one database, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
-    options: CheckOptions,
+    pub(super) options: CheckOptions,
     /// State the SHA-256 of every file in the report (JSON); without it the field is null
     #[arg(long)]
     hash: bool,
     #[command(flatten)]
-    format: ReportFormatArgs,
+    pub(super) format: ReportFormatArgs,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -51,18 +53,32 @@ pub(crate) struct CheckArgs {
 /// Runs the verb.
 pub(crate) fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
     let options = args.options.for_check(&args.common, args.format.chosen())?;
-    let mut output = context.output(&args.files)?;
+    let output = context.output(&args.files)?;
     let opened = open(&args.files, context)?;
     refuse_encrypted(&opened, args, context)?;
     if args.options.estimates_only() {
         return write_estimate(&opened, &options, args.format.chosen(), output);
     }
     context.interrupt.stop_gracefully();
-    let mut report = check_source(&opened, &options, context);
+    let report = match args.options.state() {
+        Some(state) => state::check(state, &opened, &options, context)?,
+        None => watched(context, |control| check(opened.source(), &options, control)),
+    };
+    finish(report, args, &opened, context, output)
+}
+
+/// Completes a report with what is known outside of the check, writes it, and says how it went.
+pub(super) fn finish(
+    mut report: Report,
+    args: &CheckArgs,
+    opened: &Opened,
+    context: &Context,
+    mut output: Output,
+) -> anyhow::Result<Exit> {
     if let Some(refused) = &report.refused {
         bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
     }
-    add_what_reader_found(&mut report, &opened, context);
+    add_what_reader_found(&mut report, opened, context);
     let inputs = inputs::describe(&args.files, args.hash, context)?;
     args.format.chosen().write(&report, &inputs, &mut output)?;
     if let Some(stop) = context.interrupt.stopped() {
@@ -100,7 +116,7 @@ fn write_estimate(
 }
 
 /// Opens what there is: a missing stripe makes the check incomplete, or impossible when the others do not even hold the maps.
-fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opened> {
+pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opened> {
     let opened = match context.open(files) {
         Err(error @ Error::Backup(backup::Error::MissingStripes { .. })) => {
             let (set, jobs) = (context.common.set, context.common.jobs());
@@ -142,8 +158,8 @@ fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> any
     }
 }
 
-/// Checks the pages of a source, with a progress line.
-pub(super) fn check_source(opened: &Opened, options: &Options, context: &Context) -> Report {
+/// Does something with a progress line, to be stopped by the user.
+pub(super) fn watched<R>(context: &Context, work: impl FnOnce(&Control<'_>) -> R) -> R {
     let progress = context.progress("check", 0);
     let watch = |now: &Progress| {
         let note = match (now.phase, now.findings) {
@@ -155,7 +171,7 @@ pub(super) fn check_source(opened: &Opened, options: &Options, context: &Context
     };
     let mut control = Control::new(&*context.clock, context.interrupt.flag());
     control.progress = Some(&watch);
-    check(opened.source(), options, &control)
+    work(&control)
 }
 
 /// What was found and left out before the first page was looked at.

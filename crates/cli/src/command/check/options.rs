@@ -1,7 +1,7 @@
 //! What may be asked of a check, under the names of DBCC CHECKDB where it has the option.
 
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::bail;
@@ -16,7 +16,7 @@ use crate::names::parse_exact;
 
 /// Options of a check.
 #[derive(Args, Debug)]
-pub(super) struct CheckOptions {
+pub(crate) struct CheckOptions {
     /// PHYSICAL_ONLY: without ghost counts; errors and totals only
     #[arg(long)]
     physical_only: bool,
@@ -72,7 +72,7 @@ enum Io {
 
 impl CheckOptions {
     /// The options of the checker; what it cannot do yet is refused, not left out in silence.
-    pub(super) fn for_check(&self, common: &Common, format: ReportFormat) -> anyhow::Result<Options> {
+    pub(crate) fn for_check(&self, common: &Common, format: ReportFormat) -> anyhow::Result<Options> {
         self.refuse_contradictions()?;
         let shows_pictures = format == ReportFormat::Html;
         let defaults = Options::default();
@@ -98,6 +98,11 @@ impl CheckOptions {
         })
     }
 
+    /// Where the state of a run that stops is kept.
+    pub(super) fn state(&self) -> Option<&Path> {
+        self.state.as_deref()
+    }
+
     /// Is it only asked what a check would need?
     pub(super) fn estimates_only(&self) -> bool {
         self.estimate_only
@@ -120,9 +125,6 @@ impl CheckOptions {
             const BOTH: u32 = 2559;
             let text = lookup(BOTH).map(|it| it.format(&["PHYSICAL_ONLY".into(), "DATA_PURITY".into()]));
             bail!("Msg {BOTH}, Level 16: {}", text.and_then(Result::ok).unwrap_or_default());
-        }
-        if self.state.is_some() {
-            bail!("not supported: --state: a run that was stopped cannot be continued in this version");
         }
         Ok(())
     }
