@@ -118,6 +118,8 @@ pub fn merge_parts<'b>(
     for part in parts {
         sum.merge(read(part, digest, &plan)?)?;
     }
+    // Merging may put the comparison off: now it has to be known.
+    sum.covered.runs().map(drop)?;
     // Nothing is left to be scanned here: what no part covers is reported as missing.
     let nothing = [PageRange { file: FileId(0), pages: 0..0 }];
     run.check(&plan, findings, sum, &nothing);
