@@ -31,9 +31,9 @@ use extentdb_messages::Arg;
 
 use crate::finding::{Finding, Place, page_arg};
 use crate::options::Options;
-use crate::partial::{ChildFact, PageFact, Partial, keep_first};
+use crate::partial::{Partial, keep_first};
 use crate::plan::Plan;
-use crate::sound::{Facts, Sound};
+use crate::sound::{Facts, Linked, Sound};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
 mod failure;
@@ -183,21 +183,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     #[inline]
     fn body(&mut self, context: &Context<'p>, view: PageRef<'_>, rules: &Rules) {
         let header = view.header();
-        let children_before = self.partial.children.len();
-        let children = &mut self.partial.children;
-        let id = context.id;
-        let has_parents = context.is_owned && !rules.is_compressed;
-        let cracked = crack(view, rules, &mut self.scratch, |slot, child| {
-            if has_parents {
-                children.push(ChildFact {
-                    parent: id.page,
-                    child: child.page,
-                    parent_file: id.file.0,
-                    child_file: child.file.0,
-                    slot,
-                });
-            }
-        });
+        let cracked = crack(view, rules, &mut self.scratch);
         let information = if rules.is_compressed { CiView::of(view.bytes()) } else { None };
         let failed_test = match (&cracked, information.and_then(|information| information.fault())) {
             (_, Some(fault)) => Err(Some(fault)),
@@ -209,10 +195,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         };
         match (failed_test, cracked) {
             (Ok(None), Some(body)) => self.accept(context, view, rules, body),
-            (outcome, _) => {
-                self.partial.children.truncate(children_before);
-                self.fail_body(context, view, rules, outcome);
-            }
+            (outcome, _) => self.fail_body(context, view, rules, outcome),
         }
     }
 
@@ -232,7 +215,6 @@ impl<'p, F: Facts> Auditor<'p, F> {
             counts.rows += if rules.is_leaf { u64::from(body.rows) } else { 0 };
         }
         if unit.structure.is_tree() {
-            self.partial.pages.push(page_fact(context.id, index, header, rules.is_leaf));
             if header.slot_count.get() == 0 && !rules.is_leaf {
                 self.report(
                     2574,
@@ -252,6 +234,9 @@ impl<'p, F: Facts> Auditor<'p, F> {
             let whose = (context.id, index, unit);
             let sound = Sound::new(whose, view, rules.is_leaf, rules.form, &self.scratch.spans);
             self.facts.sound(&sound, &mut self.partial);
+        } else if unit.structure.is_tree() {
+            let linked = Linked { id: context.id, index, header, is_leaf: rules.is_leaf };
+            self.facts.linked(&linked, &mut self.partial);
         }
     }
 
@@ -330,21 +315,6 @@ impl<'p, F: Facts> Auditor<'p, F> {
             let args: Vec<Arg<'_>> = [page_arg(id)].into_iter().chain(context.args()).collect();
             keep_first(&mut self.partial.diff_missed, Some(Finding::new(2515, context.place(), &args)));
         }
-    }
-}
-
-fn page_fact(id: PageId, unit: UnitIndex, header: &PageHeader, is_leaf: bool) -> PageFact {
-    let (prev, next) = (header.prev(), header.next());
-    PageFact {
-        page: id.page,
-        prev: prev.page,
-        next: next.page,
-        unit,
-        file: id.file.0,
-        prev_file: prev.file.0,
-        next_file: next.file.0,
-        level: header.level,
-        is_leaf,
     }
 }
 

@@ -18,6 +18,7 @@ pub mod report;
 mod run;
 pub mod scan;
 mod sound;
+pub mod tree;
 pub mod unit;
 pub mod verify;
 

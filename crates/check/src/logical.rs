@@ -2,22 +2,31 @@
 
 use crate::options::Options;
 use crate::partial::Partial;
-use crate::plan::Plan;
-use crate::sound::{Facts, Sound};
+use crate::sound::{Facts, Linked, Sound};
+use crate::tree::{TreeFacts, Trees};
 
-/// What a worker keeps for the logical checks: scratch memory, no results. Those go into the partial.
+/// What a worker keeps for the logical checks: scratch memory, and what it hands to the partial at the end.
 pub(crate) struct Logical<'p> {
-    #[allow(dead_code, reason = "the checks follow")]
-    plan: &'p Plan,
+    tree: TreeFacts<'p>,
 }
 
 impl<'p> Logical<'p> {
-    pub(crate) fn new(plan: &'p Plan, _options: &Options) -> Logical<'p> {
-        Logical { plan }
+    pub(crate) fn new(trees: &'p Trees, options: &Options) -> Logical<'p> {
+        Logical { tree: TreeFacts::new(trees, options.run_budget) }
     }
 }
 
 impl Facts for Logical<'_> {
     #[inline]
-    fn sound(&mut self, _page: &Sound<'_>, _partial: &mut Partial) {}
+    fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+        self.tree.sound(page, partial);
+    }
+
+    fn linked(&mut self, page: &Linked<'_>, partial: &mut Partial) {
+        self.tree.linked(page, partial);
+    }
+
+    fn finish(&mut self, partial: &mut Partial) {
+        self.tree.finish(partial);
+    }
 }

@@ -22,56 +22,8 @@ use extentdb_base::{FileId, PageId};
 use crate::finding::{Finding, Findings};
 use crate::hash::HashKey;
 use crate::relation::Sums;
+use crate::tree::TreePart;
 use crate::unit::UnitIndex;
-
-/// A page of a B-tree as its header describes it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageFact {
-    pub(crate) page: u32,
-    pub(crate) prev: u32,
-    pub(crate) next: u32,
-    pub(crate) unit: UnitIndex,
-    pub(crate) file: u16,
-    pub(crate) prev_file: u16,
-    pub(crate) next_file: u16,
-    pub(crate) level: u8,
-    /// A data page, or a leaf page of a nonclustered index.
-    pub(crate) is_leaf: bool,
-}
-
-impl PageFact {
-    pub(crate) fn id(&self) -> PageId {
-        PageId::new(self.file, self.page)
-    }
-
-    pub(crate) fn prev(&self) -> PageId {
-        PageId::new(self.prev_file, self.prev)
-    }
-
-    pub(crate) fn next(&self) -> PageId {
-        PageId::new(self.next_file, self.next)
-    }
-}
-
-/// A child pointer on a non-leaf page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChildFact {
-    pub(crate) parent: u32,
-    pub(crate) child: u32,
-    pub(crate) parent_file: u16,
-    pub(crate) child_file: u16,
-    pub(crate) slot: u16,
-}
-
-impl ChildFact {
-    pub(crate) fn parent(&self) -> PageId {
-        PageId::new(self.parent_file, self.parent)
-    }
-
-    pub(crate) fn child(&self) -> PageId {
-        PageId::new(self.child_file, self.child)
-    }
-}
 
 /// A page that was planned and could not be used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -198,10 +150,6 @@ pub struct Partial {
     pub counts: Vec<UnitCounts>,
     /// What is wrong.
     pub findings: Findings,
-    /// Pages of B-trees.
-    pub pages: Vec<PageFact>,
-    /// Their child pointers.
-    pub children: Vec<ChildFact>,
     /// Pages that could not be used.
     pub bad: Vec<BadPage>,
     /// Pages without checksum and torn-page bits.
@@ -218,6 +166,8 @@ pub struct Partial {
     pub pages_absent: u64,
     /// Relations between pages, as sums.
     pub sums: Sums,
+    /// Runs of pages of B-trees.
+    pub tree: TreePart,
 }
 
 impl Partial {
@@ -229,8 +179,6 @@ impl Partial {
             bytes: 0,
             counts: vec![UnitCounts::default(); units],
             findings: Findings::new(findings_max),
-            pages: Vec::new(),
-            children: Vec::new(),
             bad: Vec::new(),
             unprotected: 0,
             newer: None,
@@ -239,6 +187,7 @@ impl Partial {
             pages_compressed: 0,
             pages_absent: 0,
             sums: Sums::new(units, key),
+            tree: TreePart::default(),
         }
     }
 
@@ -254,8 +203,6 @@ impl Partial {
             own.add(others);
         }
         self.findings.merge(other.findings);
-        append(&mut self.pages, other.pages);
-        append(&mut self.children, other.children);
         append(&mut self.bad, other.bad);
         self.unprotected += other.unprotected;
         keep_first(&mut self.newer, other.newer);
@@ -264,6 +211,7 @@ impl Partial {
         self.pages_compressed += other.pages_compressed;
         self.pages_absent += other.pages_absent;
         self.sums.merge(other.sums);
+        self.tree.merge(other.tree, &mut self.sums);
         Ok(())
     }
 

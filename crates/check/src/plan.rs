@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use extentdb_base::{FileId, HobtId, IndexId, Lsn, ObjectId, PageId};
 use extentdb_catalog::Catalog;
+use extentdb_catalog::RowLayout;
 use extentdb_catalog::bootstrap::Bootstrap;
 use extentdb_catalog::model::Rowset;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
@@ -27,7 +28,7 @@ use crate::finding::{Cause, Finding, Findings, Place};
 use crate::hash::HashKey;
 use crate::options::Options;
 use crate::report::NotChecked;
-use crate::unit::{Unit, Units};
+use crate::unit::{Unit, UnitIndex, Units};
 
 mod iam;
 mod maps;
@@ -84,6 +85,12 @@ impl Plan {
     #[inline]
     pub fn maps_of(&self, file: FileId) -> Option<&FileMaps> {
         self.maps.iter().find(|maps| maps.file == file)
+    }
+
+    /// Where the columns of a unit's rows are, as the checks see them.
+    pub fn layout(&self, unit: UnitIndex) -> Option<&RowLayout> {
+        let rowset = self.units.get(unit)?.owner.partition;
+        Some(&self.catalog.as_ref()?.rowsets.get(&rowset)?.layout)
     }
 
     /// The database id as an argument.

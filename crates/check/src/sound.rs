@@ -14,6 +14,21 @@ use crate::unit::{Unit, UnitIndex};
 pub(crate) trait Facts: Send {
     /// Takes the facts of a page. `partial` is the worker's own.
     fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial);
+
+    /// Takes the links of a tree page whose records are not read.
+    fn linked(&mut self, _page: &Linked<'_>, _partial: &mut Partial) {}
+
+    /// Puts into the partial what was held back, when the last page was seen.
+    fn finish(&mut self, _partial: &mut Partial) {}
+}
+
+/// A sound page of a tree, as its header describes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Linked<'a> {
+    pub(crate) id: PageId,
+    pub(crate) index: UnitIndex,
+    pub(crate) header: &'a PageHeader,
+    pub(crate) is_leaf: bool,
 }
 
 /// Makes nothing of them.
@@ -51,6 +66,18 @@ impl<'a> Sound<'a> {
     #[inline]
     pub(crate) fn header(&self) -> &'a PageHeader {
         PageHeader::of(self.view.bytes())
+    }
+
+    /// The same page without its records.
+    #[inline]
+    pub(crate) fn linked(&self) -> Linked<'a> {
+        Linked { id: self.id, index: self.index, header: self.header(), is_leaf: self.is_leaf }
+    }
+
+    /// True when its records are rows, each with a fixed part of its own length.
+    #[inline]
+    pub(crate) fn is_data(&self) -> bool {
+        self.form == Form::Data
     }
 
     /// Records, empty slots left out, in slot order.
