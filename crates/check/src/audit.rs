@@ -32,7 +32,7 @@ use extentdb_messages::Arg;
 use crate::expand::Expander;
 use crate::finding::{Finding, Place, page_arg};
 use crate::options::Options;
-use crate::partial::{ChildFact, PageFact, Partial, keep_first};
+use crate::partial::{Partial, keep_first};
 use crate::plan::Plan;
 use crate::sound::{Facts, Sound};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
@@ -186,21 +186,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     #[inline]
     fn body(&mut self, context: &Context<'p>, view: PageRef<'_>, rules: &Rules) {
         let header = view.header();
-        let children_before = self.partial.children.len();
-        let children = &mut self.partial.children;
-        let id = context.id;
-        let has_parents = context.is_owned && !rules.is_compressed;
-        let cracked = crack(view, rules, &mut self.scratch, |slot, child| {
-            if has_parents {
-                children.push(ChildFact {
-                    parent: id.page,
-                    child: child.page,
-                    parent_file: id.file.0,
-                    child_file: child.file.0,
-                    slot,
-                });
-            }
-        });
+        let cracked = crack(view, rules, &mut self.scratch);
         let information = if rules.is_compressed { CiView::of(view.bytes()) } else { None };
         let failed_test = match (&cracked, information.and_then(|information| information.fault())) {
             (_, Some(fault)) => Err(Some(fault)),
@@ -212,10 +198,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         };
         match (failed_test, cracked) {
             (Ok(None), Some(body)) => self.accept(context, view, rules, body),
-            (outcome, _) => {
-                self.partial.children.truncate(children_before);
-                self.fail_body(context, view, rules, outcome);
-            }
+            (outcome, _) => self.fail_body(context, view, rules, outcome),
         }
     }
 
@@ -236,7 +219,6 @@ impl<'p, F: Facts> Auditor<'p, F> {
             counts.rows += if rules.is_leaf { u64::from(body.rows) } else { 0 };
         }
         if unit.structure.is_tree() {
-            self.partial.pages.push(page_fact(context.id, index, header, rules.is_leaf));
             if header.slot_count.get() == 0 && !rules.is_leaf {
                 self.report(
                     2574,
@@ -269,13 +251,16 @@ impl<'p, F: Facts> Auditor<'p, F> {
         view: PageRef<'_>,
         rules: &Rules,
     ) {
-        if self.physical_only || !rules.is_leaf || rules.form == Form::Text {
+        if rules.form == Form::Text {
             return;
         }
         let sound = Sound::new(whose, view, rules.is_leaf, rules.form, &self.scratch.spans);
-        let Some(layout) = &sound.unit.expanded else {
-            self.partial.unexpanded.insert(sound.index);
-            return;
+        let layout = sound.unit.expanded.as_ref().filter(|_| rules.is_leaf && !self.physical_only);
+        let Some(layout) = layout else {
+            if rules.is_leaf && !self.physical_only {
+                self.partial.unexpanded.insert(sound.index);
+            }
+            return link(&sound, &mut self.facts, &mut self.partial);
         };
         let mut expander = std::mem::take(&mut self.expander);
         match expander.page(view, &self.scratch.spans, layout, rules.form == Form::Data) {
@@ -287,7 +272,10 @@ impl<'p, F: Facts> Auditor<'p, F> {
                     self.report(2537, context.place().slot(*slot), context.args(), args, test);
                 }
             }
-            None => _ = self.partial.unexpanded.insert(sound.index),
+            None => {
+                self.partial.unexpanded.insert(sound.index);
+                link(&sound, &mut self.facts, &mut self.partial);
+            }
         }
         self.expander = expander;
     }
@@ -370,22 +358,14 @@ impl<'p, F: Facts> Auditor<'p, F> {
     }
 }
 
-fn page_fact(id: PageId, unit: UnitIndex, header: &PageHeader, is_leaf: bool) -> PageFact {
-    let (prev, next) = (header.prev(), header.next());
-    PageFact {
-        page: id.page,
-        prev: prev.page,
-        next: next.page,
-        unit,
-        file: id.file.0,
-        prev_file: prev.file.0,
-        next_file: next.file.0,
-        level: header.level,
-        is_leaf,
-    }
-}
-
 /// True for units whose parents cannot be told: the form of child pointers in compressed records is not certain.
 pub(crate) fn has_unverified_parents(unit: &Unit) -> bool {
     unit.compression != Compression::None
+}
+
+/// A page of a tree whose records are not understood still has its links.
+fn link(sound: &Sound<'_>, facts: &mut impl Facts, partial: &mut Partial) {
+    if sound.unit.structure.is_tree() {
+        facts.linked(&sound.linked(), partial);
+    }
 }

@@ -22,6 +22,7 @@ mod rows;
 mod run;
 pub mod scan;
 mod sound;
+pub mod tree;
 pub mod unit;
 pub mod verify;
 

@@ -14,6 +14,8 @@ use crate::hash::HashKey;
 
 /// Pages of a chunk unless told otherwise: 4 MiB.
 pub const CHUNK_PAGES: u32 = 512;
+/// Bytes for runs of leaves, per worker, unless told otherwise: about 800,000 runs.
+pub const RUN_BUDGET: usize = 64 << 20;
 /// Findings that a run keeps unless told otherwise. What comes after them in the order of the report is only counted.
 pub const FINDINGS_MAX: usize = 100_000;
 
@@ -85,6 +87,11 @@ pub struct Options {
     pub max_errors: usize,
     /// Pages of a chunk. The report does not depend on it.
     pub chunk_pages: u32,
+    /// Bytes that each worker may keep of runs of leaves; an index that needs more is compared in a pass of its own.
+    pub run_budget: usize,
+    /// Look at a whole unit again when something does not balance, even when its sketches name what. For tests: the findings
+    /// are the same.
+    pub force_rescan: bool,
     /// Key of all sums; `None` = a new one. Partials from several processes must share it.
     pub hash_key: Option<HashKey>,
 }
@@ -106,6 +113,8 @@ impl Default for Options {
             time_limit: None,
             max_errors: FINDINGS_MAX,
             chunk_pages: CHUNK_PAGES,
+            run_budget: RUN_BUDGET,
+            force_rescan: false,
             hash_key: None,
         }
     }

@@ -30,57 +30,9 @@ use crate::finding::{Finding, Findings};
 use crate::hash::HashKey;
 use crate::relation::Sums;
 pub use crate::rows::CrossSums;
+use crate::tree::TreePart;
 use crate::unit::UnitIndex;
 use wire::wire_structs;
-
-/// A page of a B-tree as its header describes it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageFact {
-    pub(crate) page: u32,
-    pub(crate) prev: u32,
-    pub(crate) next: u32,
-    pub(crate) unit: UnitIndex,
-    pub(crate) file: u16,
-    pub(crate) prev_file: u16,
-    pub(crate) next_file: u16,
-    pub(crate) level: u8,
-    /// A data page, or a leaf page of a nonclustered index.
-    pub(crate) is_leaf: bool,
-}
-
-impl PageFact {
-    pub(crate) fn id(&self) -> PageId {
-        PageId::new(self.file, self.page)
-    }
-
-    pub(crate) fn prev(&self) -> PageId {
-        PageId::new(self.prev_file, self.prev)
-    }
-
-    pub(crate) fn next(&self) -> PageId {
-        PageId::new(self.next_file, self.next)
-    }
-}
-
-/// A child pointer on a non-leaf page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChildFact {
-    pub(crate) parent: u32,
-    pub(crate) child: u32,
-    pub(crate) parent_file: u16,
-    pub(crate) child_file: u16,
-    pub(crate) slot: u16,
-}
-
-impl ChildFact {
-    pub(crate) fn parent(&self) -> PageId {
-        PageId::new(self.parent_file, self.parent)
-    }
-
-    pub(crate) fn child(&self) -> PageId {
-        PageId::new(self.child_file, self.child)
-    }
-}
 
 /// A page that was planned and could not be used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -207,10 +159,6 @@ pub struct Partial {
     pub counts: Vec<UnitCounts>,
     /// What is wrong.
     pub findings: Findings,
-    /// Pages of B-trees.
-    pub pages: Vec<PageFact>,
-    /// Their child pointers.
-    pub children: Vec<ChildFact>,
     /// Pages that could not be used.
     pub bad: Vec<BadPage>,
     /// Pages without checksum and torn-page bits.
@@ -235,6 +183,8 @@ pub struct Partial {
     pub strayed: BTreeSet<UnitIndex>,
     /// Units with compressed rows that could not be expanded.
     pub unexpanded: BTreeSet<UnitIndex>,
+    /// Runs of pages of B-trees.
+    pub tree: TreePart,
 }
 
 impl Partial {
@@ -246,8 +196,6 @@ impl Partial {
             bytes: 0,
             counts: vec![UnitCounts::default(); units],
             findings: Findings::new(findings_max),
-            pages: Vec::new(),
-            children: Vec::new(),
             bad: Vec::new(),
             unprotected: 0,
             newer: None,
@@ -260,6 +208,7 @@ impl Partial {
             unread_crosses: BTreeSet::new(),
             strayed: BTreeSet::new(),
             unexpanded: BTreeSet::new(),
+            tree: TreePart::default(),
         }
     }
 
@@ -275,8 +224,6 @@ impl Partial {
             own.add(others);
         }
         self.findings.merge(other.findings);
-        append(&mut self.pages, other.pages);
-        append(&mut self.children, other.children);
         append(&mut self.bad, other.bad);
         self.unprotected += other.unprotected;
         keep_first(&mut self.newer, other.newer);
@@ -289,6 +236,7 @@ impl Partial {
         self.unread_crosses.extend(other.unread_crosses);
         self.strayed.extend(other.strayed);
         self.unexpanded.extend(other.unexpanded);
+        self.tree.merge(other.tree, &mut self.sums);
         Ok(())
     }
 
@@ -300,15 +248,13 @@ impl Partial {
 }
 
 wire_structs! {
-    PageFact { page, prev, next, unit, file, prev_file, next_file, level, is_leaf }
-    ChildFact { parent, child, parent_file, child_file, slot }
     BadPage { page, unit, error }
     UnitCounts { pages, leaf_pages, rows }
     Run { file, start, end }
     PageSet { runs, settled }
     Partial {
-        covered, pages_checked, bytes, counts, findings, pages, children, bad, unprotected, newer, diff_missed,
-        pages_unknown, pages_compressed, pages_absent, sums, crosses, unread_crosses, strayed, unexpanded,
+        covered, pages_checked, bytes, counts, findings, bad, unprotected, newer, diff_missed,
+        pages_unknown, pages_compressed, pages_absent, sums, crosses, unread_crosses, strayed, unexpanded, tree,
     }
 }
 

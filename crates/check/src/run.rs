@@ -22,20 +22,19 @@ use crate::report::{
 use crate::rows::{Compared, verify_crosses};
 use crate::scan::{Counters, Scan, ScanPlan, Window};
 use crate::sound::NoFacts;
+use crate::tree::{Trees, verify_trees};
 use crate::unit::UnitIndex;
-use crate::verify::verify_links;
 
 /// How often progress is reported and the wish to stop is looked at.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Families of checks that this program does not do yet, with the numbers they would report.
-const LOGICAL: [(&str, &str); 9] = [
+const LOGICAL: [(&str, &str); 8] = [
     (
         "row and page counts of the catalogue that are wrong but possible (2508)",
         "logical checks do not exist yet",
     ),
     ("column values and record content (2537, 2570, 7961, 8960, 8970)", "logical checks do not exist yet"),
-    ("order of keys (2511, 2512, 8933, 8934)", "logical checks do not exist yet"),
     ("forwarded rows (8971, 8972, 8993, 8994)", "logical checks do not exist yet"),
     ("off-row data (8929, 8961 - 8965, 8974)", "logical checks do not exist yet"),
     ("nonclustered indexes against their tables (8951, 8952)", "logical checks do not exist yet"),
@@ -120,7 +119,8 @@ impl<'r> Run<'r> {
         let done = sum.covered.runs().map(Iterator::collect).unwrap_or_default();
         let window = Window::new(within, done);
         let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
-        let outcome = self.scan(plan, &scan_plan, &counters).and_then(|part| sum.merge(part));
+        let trees = Trees::new(plan);
+        let outcome = self.scan(plan, &trees, &scan_plan, &counters).and_then(|part| sum.merge(part));
         if let Err(overlap) = outcome {
             // Counted twice is not counted: nothing of the scan can be used.
             findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
@@ -130,16 +130,23 @@ impl<'r> Run<'r> {
         self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
         let unfinished = self.report.was_stopped.then(|| sum.clone());
         self.audit_cut_pages(plan, &mut sum);
-        self.verify(plan, &scan_plan, &mut sum, &mut findings);
+        self.verify(plan, &trees, &scan_plan, &mut sum, &mut findings);
         self.finish(plan, &scan_plan, sum, findings);
         unfinished
     }
 
     /// What needs more than one page.
-    fn verify(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial, findings: &mut Findings) {
+    fn verify(
+        &mut self,
+        plan: &Plan,
+        trees: &Trees,
+        scan_plan: &ScanPlan,
+        sum: &mut Partial,
+        findings: &mut Findings,
+    ) {
         let is_complete = sum.pages_checked == scan_plan.pages_planned;
         if plan.owners_are_known && is_complete && !plan.has_cut_chains {
-            verify_links(plan, std::mem::take(&mut sum.pages), std::mem::take(&mut sum.children), findings);
+            self.verify_trees(plan, trees, sum, findings);
         } else if plan.owners_are_known && !is_complete {
             self.leave_out("links between pages", "not all pages were checked");
         }
@@ -153,11 +160,17 @@ impl<'r> Run<'r> {
         let counters = Counters::default();
         let window = Window::new(within, Vec::new());
         let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
-        self.scan(plan, &scan_plan, &counters)
+        self.scan(plan, &Trees::new(plan), &scan_plan, &counters)
     }
 
     /// Runs the scan while another thread watches the clock and the wish to stop.
-    fn scan(&mut self, plan: &Plan, scan_plan: &ScanPlan, counters: &Counters) -> Result<Partial, Overlap> {
+    fn scan(
+        &mut self,
+        plan: &Plan,
+        trees: &Trees,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+    ) -> Result<Partial, Overlap> {
         let stop = AtomicBool::new(self.must_stop());
         let is_done = AtomicBool::new(false);
         let scan = Scan::new(self.source, plan, self.options, counters);
@@ -176,7 +189,7 @@ impl<'r> Run<'r> {
                 timeline
             });
             let outcome = scan.run(scan_plan, this.jobs(), this.control, &stop, || {
-                Logical::new(plan, this.source, this.options)
+                Logical::new(plan, trees, this.source, this.options)
             });
             is_done.store(true, Ordering::Release);
             watcher.thread().unpark();
@@ -202,6 +215,21 @@ impl<'r> Run<'r> {
         };
         self.compared = verify_crosses(&dive, sum, findings);
         self.report.coverage.not_checked.append(&mut self.compared.left_out);
+    }
+
+    /// Links, levels and order of keys of all B-trees.
+    fn verify_trees(&mut self, plan: &Plan, trees: &Trees, sum: &mut Partial, findings: &mut Findings) {
+        let stop = AtomicBool::new(self.must_stop());
+        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let dive = Dive { source, plan, options, control, stop: &stop, jobs };
+        let outcome = verify_trees(&dive, trees, sum, findings);
+        for unit in outcome.unfinished {
+            self.leave_out(&format!("links and keys of {}", index_name(plan, unit)), "the run was stopped");
+        }
+        for unit in outcome.undecided {
+            let why = "the order of some of its values is not known for certain";
+            self.skip(&format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, unit)), why);
+        }
     }
 
     fn jobs(&self) -> usize {
@@ -445,6 +473,18 @@ fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<Objec
         }
     }
     objects.into_values().collect()
+}
+
+/// An index by its name and table, as in `index 'IX_sales' of 'sales'`.
+fn index_name(plan: &Plan, unit: UnitIndex) -> String {
+    let Some(owner) = plan.units.get(unit).map(|unit| unit.owner) else { return format!("unit {unit}") };
+    let table = plan.names.get(&owner.object).cloned().unwrap_or_default();
+    let indexes = plan.catalog.as_ref().and_then(|catalog| catalog.tables.get(&owner.object));
+    let index = indexes.and_then(|table| table.indexes.iter().find(|index| index.id == owner.index));
+    match index.and_then(|index| index.name.as_ref()) {
+        Some(name) => format!("index '{name}' of '{table}'"),
+        None => format!("index {} of '{table}'", owner.index),
+    }
 }
 
 fn sum_of_objects(plan: &Plan, counts: &[UnitCounts]) -> u64 {

@@ -202,6 +202,7 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
 }
 
 /// Everything a worker needs and nobody changes.
+#[derive(Clone, Copy)]
 pub(crate) struct Scan<'s> {
     pub(crate) source: &'s dyn PageSource,
     pub(crate) plan: &'s Plan,
@@ -288,7 +289,33 @@ impl<'s> Scan<'s> {
         while let Some(piece) = pieces.next() {
             worker.piece(&piece)?;
         }
+        let Auditor { facts, partial, .. } = &mut worker.auditor;
+        facts.finish(partial);
         Ok((worker.auditor.partial, worker.auditor.facts))
+    }
+}
+
+/// Looks at single pages, each as the scan would.
+pub(crate) struct Look<'w, F> {
+    worker: Worker<'w, F>,
+}
+
+impl<'w, F: Facts> Look<'w, F> {
+    /// With a collector for what is sound.
+    pub(crate) fn new(scan: &'w Scan<'w>, facts: F) -> Look<'w, F> {
+        Look { worker: Worker { scan, auditor: Auditor::new(scan.plan, scan.options, facts) } }
+    }
+
+    /// Shows a page to the collector, when it is allocated, belongs to somebody and is sound.
+    pub(crate) fn page(&mut self, id: PageId) -> &mut F {
+        let Scan { plan, choice, .. } = *self.worker.scan;
+        let maps = plan.maps_of(id.file).filter(|maps| id.page < maps.pages);
+        let state = maps.map(|maps| maps.state(id.page));
+        let is_planned = state.is_some_and(|state| state.is_none_or(PfsByte::is_allocated));
+        if is_planned && !choice.leaves_out(plan, id) {
+            self.worker.page_alone(id, plan.owners.extent(id.extent()), state.flatten());
+        }
+        &mut self.worker.auditor.facts
     }
 }
 

@@ -15,6 +15,21 @@ use crate::unit::{Unit, UnitIndex};
 pub(crate) trait Facts: Send {
     /// Takes the facts of a page. `partial` is the worker's own.
     fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial);
+
+    /// Takes the links of a tree page whose records are not read.
+    fn linked(&mut self, _page: &Linked<'_>, _partial: &mut Partial) {}
+
+    /// Puts into the partial what was held back, when the last page was seen.
+    fn finish(&mut self, _partial: &mut Partial) {}
+}
+
+/// A sound page of a tree, as its header describes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Linked<'a> {
+    pub(crate) id: PageId,
+    pub(crate) index: UnitIndex,
+    pub(crate) header: &'a PageHeader,
+    pub(crate) is_leaf: bool,
 }
 
 /// Makes nothing of them.
@@ -101,11 +116,24 @@ impl<'a> Sound<'a> {
         Some(Entry { slot, bytes, form: self.form, pminlen: self.pminlen })
     }
 
+    /// The same page without its records.
+    #[inline]
+    pub(crate) fn linked(&self) -> Linked<'a> {
+        Linked { id: self.id, index: self.index, header: self.header(), is_leaf: self.is_leaf }
+    }
+
+    /// True when its records are rows, each with a fixed part of its own length.
+    #[inline]
+    pub(crate) fn is_data(&self) -> bool {
+        self.form == Form::Data
+    }
+
     /// Records, empty slots left out, in slot order.
     #[inline]
-    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = Entry<'a>> + use<'a> {
+    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = Entry<'a>> + ExactSizeIterator + use<'a> {
         let page = *self;
-        (0..self.len()).filter_map(move |at| page.entry(at))
+        let empty = Entry { slot: 0, bytes: &[], form: self.form, pminlen: self.pminlen };
+        (0..self.len()).map(move |at| page.entry(at).unwrap_or(empty))
     }
 
     /// The first record in slot order.

@@ -52,7 +52,6 @@ struct Measured {
     len: usize,
     kind: RecordKind,
     is_compressed: bool,
-    child: Option<PageId>,
     trouble: Option<Test>,
 }
 
@@ -110,16 +109,11 @@ impl Taken {
     }
 }
 
-/// Goes through all records. `None` when something is wrong. `child` is called for every pointer of a non-leaf page.
+/// Goes through all records. `None` when something is wrong.
 ///
 /// The form of the records is settled once per page, so that the loop over them has no branch that depends on it.
 #[inline]
-pub(super) fn crack(
-    view: PageRef<'_>,
-    rules: &Rules,
-    scratch: &mut Scratch,
-    mut child: impl FnMut(u16, PageId),
-) -> Option<Body> {
+pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> Option<Body> {
     let pminlen = usize::from(view.header().fixed_len.get());
     let columns_max = usize::from(rules.columns_max);
     let (kinds, fixed_end_min) = (rules.kinds, usize::from(rules.fixed_end_min));
@@ -139,35 +133,25 @@ pub(super) fn crack(
         _ if rules.is_compressed || rules.form == Form::Text => {
             let is_compressed = Cell::new(false);
             let any = |bytes: &[u8]| other_len(bytes, rules, pminlen, &is_compressed);
-            let is_upper = rules.form == Form::Index && !rules.is_leaf;
-            let body = walk(view, rules, scratch, any, |slot, bytes| {
-                let pointer = measure(bytes, rules, pminlen as u16).child.filter(|_| is_upper);
-                pointer.into_iter().for_each(|page| child(slot, page));
-            });
+            let body = walk(view, rules, scratch, any);
             body.map(|body| Body { is_compressed: is_compressed.get(), ..body })
         }
-        Form::Data => walk(view, rules, scratch, data, |_, _| {}),
+        Form::Data => walk(view, rules, scratch, data),
         Form::Index if pminlen < INDEX_HEADER_BYTES => None,
-        Form::Index if rules.is_leaf => walk(view, rules, scratch, index, |_, _| {}),
-        Form::Index => {
-            let at = pminlen.checked_sub(PageId::BYTES)?;
-            walk(view, rules, scratch, index, |slot, bytes| {
-                let pointer = bytes.get(at..).and_then(<[u8]>::first_chunk);
-                pointer.into_iter().for_each(|bytes| child(slot, PageId::from_bytes(*bytes)));
-            })
-        }
+        // Pages above the leaves end their fixed part with a child page.
+        Form::Index if !rules.is_leaf && pminlen < PageId::BYTES => None,
+        Form::Index => walk(view, rules, scratch, index),
         Form::Text => None,
     }
 }
 
-/// The loop over the slots. `sound` gives status and length of a record that is as it should be; `entry` sees its bytes.
+/// The loop over the slots. `sound` gives status and length of a record that is as it should be.
 #[inline(always)]
 fn walk(
     view: PageRef<'_>,
     rules: &Rules,
     scratch: &mut Scratch,
     sound: impl Fn(&[u8]) -> Option<(u8, usize)>,
-    mut entry: impl FnMut(u16, &[u8]),
 ) -> Option<Body> {
     // Nothing may reach into the free space behind the last record.
     let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
@@ -194,7 +178,6 @@ fn walk(
         let kind = status >> 1 & 7;
         found.ghosts += u32::from(GHOSTS >> kind & 1);
         found.rows += u32::from(ROWS >> kind & 1);
-        entry(slot, bytes);
     }
     if is_ascending {
         return Some(found);
@@ -235,7 +218,7 @@ fn measure(bytes: &[u8], rules: &Rules, pminlen: u16) -> Measured {
     match rules.form {
         Form::Text => measure_text(bytes),
         _ if rules.is_compressed && bytes.first().is_some_and(|status| status & IS_COMPRESSED != 0) => {
-            measure_compressed(bytes, rules)
+            measure_compressed(bytes)
         }
         Form::Data => measure_row(Record::parse_data(bytes), rules),
         Form::Index => measure_row(Record::parse_index(bytes, pminlen), rules),
@@ -254,7 +237,6 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
         len: record.len(),
         kind,
         is_compressed: false,
-        child: if rules.form == Form::Index && !rules.is_leaf { record.child() } else { None },
         trouble: if is_wrong { row_trouble(&record, rules) } else { None },
     }
 }
@@ -307,7 +289,7 @@ fn fault_test(fault: RecordFault) -> Test {
 }
 
 #[cold]
-fn measure_compressed(bytes: &[u8], rules: &Rules) -> Measured {
+fn measure_compressed(bytes: &[u8]) -> Measured {
     use extentdb_format::record::compressed::CdKind;
     let record = CdRecord::parse(bytes);
     let kind = match record.kind() {
@@ -324,13 +306,7 @@ fn measure_compressed(bytes: &[u8], rules: &Rules) -> Measured {
         values: (record.header().into(), record.len() as i64),
         state: 11,
     };
-    Measured {
-        len: record.len(),
-        kind,
-        is_compressed: true,
-        child: if rules.form == Form::Index && !rules.is_leaf { record.child() } else { None },
-        trouble: is_wrong.then_some(test),
-    }
+    Measured { len: record.len(), kind, is_compressed: true, trouble: is_wrong.then_some(test) }
 }
 
 /// A record of a text page. Its kind and its links belong to the logical checks.
@@ -359,7 +335,7 @@ fn measure_text(bytes: &[u8]) -> Measured {
         }
         Some(LobFault::Kind(_) | LobFault::Content { .. }) | None => None,
     };
-    Measured { len, kind, is_compressed: false, child: None, trouble }
+    Measured { len, kind, is_compressed: false, trouble }
 }
 
 /// Names what is wrong with slots and records of a page that [`crack`] refused.

@@ -20,7 +20,9 @@ use crate::unit::UnitIndex;
 
 mod sketch;
 
-pub(crate) use sketch::{Leftover, Sketch};
+#[cfg(test)]
+pub(crate) use sketch::Leftover;
+pub(crate) use sketch::Sketch;
 
 /// What kind of fact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -8,9 +8,8 @@ use extentdb_catalog::RowLayout;
 use extentdb_catalog::layout::Compression;
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Rowset};
 
-use super::verify_links;
+use super::{ChildFact, PageFact, verify_links};
 use crate::finding::{Finding, Findings};
-use crate::partial::{ChildFact, PageFact};
 use crate::plan::{OwnerMap, Plan};
 use crate::unit::Units;
 
@@ -67,7 +66,7 @@ impl Tree {
 
     fn check(&self) -> Vec<Finding> {
         let mut findings = Findings::new(1000);
-        verify_links(&plan(), self.pages.clone(), self.children.clone(), &mut findings);
+        verify_links(&plan(), self.pages.clone(), self.children.clone(), &mut |_| None, &mut findings);
         findings.into_sorted()
     }
 
