@@ -18,6 +18,9 @@ use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::layout::{Compression, RowLayout, column_status};
 use extentdb_catalog::model::{Index, IndexKind, Rowset, Table};
+use extentdb_types::Collation;
+
+use super::computed::Expression;
 
 /// Number of an index in [`Crosses`].
 pub(crate) type CrossNumber = u32;
@@ -40,6 +43,10 @@ pub(crate) struct Cross {
     pub(crate) index: IndexId,
     pub(crate) name: String,
     pub(crate) table_name: String,
+    /// Expressions of computed columns that the rows of the table do not store, by `column_id`.
+    pub(super) computed: Vec<(i32, Expression)>,
+    /// Only rows that pass this are in the index.
+    pub(super) filter: Option<Expression>,
     /// By `rscolid` of the index: where each column comes from.
     pub(super) origins: Vec<(i32, Origin)>,
     /// How many of them are the index's own; the locator follows.
@@ -131,12 +138,17 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
         return Err(why);
     }
     origins.extend(rest.into_iter().zip(locator));
+    let database = Collation(catalog.boot.collation_id);
+    let computed = computed_columns(table, &base_rowset.layout, &origins, database)?;
+    let filter = Expression::of_filter(table, index, database)?;
     verify_types(table, &base_rowset.layout, &rowset.layout, &origins)?;
     Ok(Cross {
         table: table.id,
         index: index.id,
         name: index.name.clone().unwrap_or_default(),
         table_name: table.name.clone(),
+        computed,
+        filter,
         long_columns: long_columns(&rowset.layout),
         is_compressed: catalog
             .rowsets_of(base)
@@ -171,6 +183,25 @@ fn locator(base: &Index, layout: &RowLayout, own: &[(i32, Origin)]) -> Vec<Origi
     origins.filter(|origin| !own.iter().any(|(_, own)| own == origin)).collect()
 }
 
+/// Columns of the index that rows of the table do not store.
+fn computed_columns(
+    table: &Table,
+    base: &RowLayout,
+    origins: &[(i32, Origin)],
+    database: Collation,
+) -> Result<Vec<(i32, Expression)>, String> {
+    let mut computed = Vec::new();
+    for (_, origin) in origins {
+        if let Origin::Column(id) = origin
+            && base.column(*id).is_none()
+        {
+            let column = table.column(*id).ok_or("it has a column that the table does not have")?;
+            computed.push((*id, Expression::of_column(table, column, database)?));
+        }
+    }
+    Ok(computed)
+}
+
 /// Values can only be compared when both sides store the same type.
 fn verify_types(
     table: &Table,
@@ -186,11 +217,8 @@ fn verify_types(
             Origin::Rid => return Err("its row locator is not a RID".to_owned()),
             Origin::Uniquifier => {}
             Origin::Column(id) => {
-                let column = table.column(*id);
-                let Some(stored) = base.column(*id) else {
-                    let name = column.map_or_else(|| id.to_string(), |column| column.name.clone());
-                    return Err(format!("column {name} is computed and not stored"));
-                };
+                // What is not stored is computed, as the type of its column.
+                let Some(stored) = base.column(*id) else { continue };
                 if stored.is_sparse() {
                     return Err("it has a sparse column".to_owned());
                 }

@@ -66,10 +66,32 @@ impl Describer<'_> {
             Origin::Uniquifier => layout.columns.iter().find(|column| column.is_uniquifier()),
             Origin::Rid => None,
         };
-        self.describe(|_, origin| match column_of(origin) {
-            Some(column) => self.value(rowset, record, column, rid),
-            None => Some(rid_value(home)),
+        self.describe(|_, origin| match (column_of(origin), origin) {
+            (Some(column), _) => self.value(rowset, record, column, rid),
+            (None, Origin::Column(id)) => self.computed((rowset, layout), record, id, rid),
+            (None, _) => Some(rid_value(home)),
         })
+    }
+
+    /// A computed column that the row does not store.
+    fn computed(
+        &self,
+        (rowset, layout): (&Rowset, &RowLayout),
+        record: &Record<'_>,
+        id: i32,
+        rid: Rid,
+    ) -> Option<Value> {
+        let (_, expression) = self.cross.computed.iter().find(|(computed, _)| *computed == id)?;
+        let ty = self.table.column(id)?.ty?;
+        let input = |id: &i32| {
+            let value = self.value(rowset, record, layout.column(*id)?, rid)?;
+            // The first byte tells NULL from a value.
+            let (is_there, bytes) = value.canonical.split_first()?;
+            Some((*is_there == 1).then(|| bytes.to_vec()))
+        };
+        let inputs = expression.inputs.iter().map(input).collect::<Option<Vec<_>>>()?;
+        let value = expression.value_of(&inputs)?;
+        Some(value.map_or_else(null_value, |bytes| stored_value(&ty, &bytes)))
     }
 
     /// An entry of the index.

@@ -29,6 +29,7 @@ use crate::sound::{Entry, Sound};
 
 mod cells;
 mod column;
+mod computed;
 mod cross;
 mod describe;
 mod plan;
@@ -38,6 +39,7 @@ mod value;
 
 use cells::Cells;
 use column::{ColumnPlan, Content};
+use computed::Batches;
 pub(crate) use cross::CrossNumber;
 pub(crate) use plan::RowPlans;
 use plan::{Input, RowPlan, Target};
@@ -104,18 +106,42 @@ impl<'p> RowFacts<'p> {
             return;
         }
         let Some(rows) = self.plan.rows.get(page.index) else { return };
-        for entry in page.entries().filter(is_row) {
+        self.hasher.evaluate(page, rows);
+        for (row, entry) in page.entries().filter(is_row).enumerate() {
             let cells = cells(page, &entry);
             if rows.is_base {
                 self.verify_row(page, rows, &entry, &cells, partial);
+                for (column, expression) in &rows.persisted {
+                    self.verify_computed(page, rows, (&entry, row), &cells, (*column, *expression), partial);
+                }
             }
-            let crosses = &mut partial.crosses;
-            let unread = self.hasher.row(page, rows, &entry, &cells, |cross, side, lanes| {
-                crosses.state(cross, side, lanes);
+            let (crosses, unread) = (&mut partial.crosses, &mut partial.unread_crosses);
+            self.hasher.row(page, rows, (&entry, row), &cells, |cross, side, lanes| match lanes {
+                Some(lanes) => crosses.state(cross, side, lanes),
+                None => _ = unread.insert(cross),
             });
-            if let Some(cross) = unread {
-                partial.unread_crosses.insert(cross);
-            }
+        }
+    }
+
+    /// A stored computed column against its expression: 2537. What is not certain is not judged.
+    fn verify_computed(
+        &self,
+        page: &Sound<'_>,
+        rows: &RowPlan,
+        (entry, row): (&Entry<'_>, usize),
+        cells: &Cells<'_>,
+        (column, expression): (u16, u16),
+        partial: &mut Partial,
+    ) {
+        let Some(column) = rows.columns.get(usize::from(column)) else { return };
+        let stored = match column.of(cells) {
+            Some(Content::Null) => None,
+            Some(Content::Bytes(bytes)) => Some(bytes),
+            _ => return,
+        };
+        match self.hasher.batches.value(expression, row) {
+            Ok(computed) if computed != stored => report::computed(page, entry, column, partial),
+            _ => {}
         }
     }
 
@@ -179,36 +205,48 @@ fn is_row(entry: &Entry<'_>) -> bool {
 pub(super) struct RowHasher<'p> {
     key: &'p HashKey,
     pages: CheckedPages<'p>,
-    /// One per hashed column of the row at hand.
-    hashes: Vec<u64>,
+    /// One per hashed column of the row at hand; `None` = it could not be read.
+    hashes: Vec<Option<u64>>,
+    batches: Batches,
 }
 
 impl<'p> RowHasher<'p> {
     pub(super) fn new(plan: &'p Plan, source: &'p dyn PageSource) -> RowHasher<'p> {
-        RowHasher { key: &plan.key, pages: CheckedPages::new(source), hashes: Vec::new() }
+        let pages = CheckedPages::new(source);
+        RowHasher { key: &plan.key, pages, hashes: Vec::new(), batches: Batches::default() }
     }
 
-    /// Hands the lanes of a row to `state`, once for each index. An index whose values could not be read is returned.
+    /// Evaluates the expressions of a table over the rows of a page; to be called before its rows are asked for.
+    #[inline]
+    pub(super) fn evaluate(&mut self, page: &Sound<'_>, rows: &RowPlan) {
+        if rows.expressions.is_empty() {
+            return;
+        }
+        let mut batches = std::mem::take(&mut self.batches);
+        let all = || page.entries().filter(is_row).map(|entry| (cells(page, &entry), page.rid(entry.slot)));
+        batches.run(rows, self, all);
+        self.batches = batches;
+    }
+
+    /// Hands the lanes of a row to `state`, once for each index; no lanes when a value of it could not be read. `row` counts
+    /// the rows of the page.
     #[inline]
     pub(super) fn row(
         &mut self,
         page: &Sound<'_>,
         rows: &RowPlan,
-        entry: &Entry<'_>,
+        (entry, row): (&Entry<'_>, usize),
         cells: &Cells<'_>,
-        mut state: impl FnMut(CrossNumber, Side, [u64; 2]),
-    ) -> Option<CrossNumber> {
+        mut state: impl FnMut(CrossNumber, Side, Option<[u64; 2]>),
+    ) {
         if rows.targets.is_empty() {
-            return None;
+            return;
         }
         let rid = page.rid(entry.slot);
         self.hashes.clear();
         for place in &rows.hashed {
-            let column = rows.columns.get(usize::from(*place))?;
-            match self.column(column, cells, rid) {
-                Some(hash) => self.hashes.push(hash),
-                None => return rows.targets.first().map(|target| target.cross),
-            }
+            let column = rows.columns.get(usize::from(*place));
+            self.hashes.push(column.and_then(|column| self.column(column, cells, rid)));
         }
         let home = match entry.kind() {
             RecordKind::Forwarded => entry.record().back_pointer().unwrap_or(rid),
@@ -216,20 +254,36 @@ impl<'p> RowHasher<'p> {
         };
         let side = if rows.is_base { Side::Plus } else { Side::Minus };
         for target in &rows.targets {
-            state(target.cross, side, self.key.row(self.combine(target, home)));
+            match target.filter.map(|filter| self.batches.passes(filter, row)) {
+                Some(Ok(false)) => {}
+                Some(Err(_)) => state(target.cross, side, None),
+                None | Some(Ok(true)) => {
+                    let combined = self.combine(target, home, row);
+                    state(target.cross, side, combined.map(|combined| self.key.row(combined)));
+                }
+            }
         }
-        None
     }
 
     #[inline]
-    fn combine(&self, target: &Target, home: Rid) -> u64 {
-        target.inputs.iter().fold(0u64, |sum, (input, multiplier)| {
+    fn combine(&self, target: &Target, home: Rid, row: usize) -> Option<u64> {
+        target.inputs.iter().try_fold(0u64, |sum, (input, multiplier)| {
             let hash = match input {
-                Input::Column(place) => self.hashes.get(usize::from(*place)).copied().unwrap_or(0),
-                Input::Rid => self.fixed(&home.to_bytes()),
+                Input::Column(place) => *self.hashes.get(usize::from(*place))?,
+                Input::Rid => Some(self.fixed(&home.to_bytes())),
+                Input::Computed(expression) => self.computed(*expression, row),
             };
-            sum.wrapping_add(hash.wrapping_mul(*multiplier))
+            Some(sum.wrapping_add(hash?.wrapping_mul(*multiplier)))
         })
+    }
+
+    /// The hash of a value that is not in the row.
+    fn computed(&self, expression: u16, row: usize) -> Option<u64> {
+        match self.batches.value(expression, row) {
+            Ok(Some(bytes)) => Some(self.fixed(bytes)),
+            Ok(None) => Some(self.key.word(NULL_WORD)),
+            Err(_) => None,
+        }
     }
 
     /// The hash of a column. `None` when its value lies off the row and cannot be read.
@@ -238,7 +292,7 @@ impl<'p> RowHasher<'p> {
         match column.of(cells)? {
             Content::Null => Some(self.key.word(NULL_WORD)),
             Content::Bytes(bytes) => Some(self.fixed(bytes)),
-            Content::Complex(pointer) => self.off_row(column, pointer, rid),
+            Content::Complex(pointer) => Some(self.fixed(&self.off_row(column, pointer, rid)?)),
         }
     }
 
@@ -254,10 +308,10 @@ impl<'p> RowHasher<'p> {
 
     /// A value that was pushed off its row, which its index may hold in the row.
     #[cold]
-    fn off_row(&self, column: &ColumnPlan, pointer: &[u8], rid: Rid) -> Option<u64> {
+    fn off_row(&self, column: &ColumnPlan, pointer: &[u8], rid: Rid) -> Option<Vec<u8>> {
         let pointer = LobPointer::parse(pointer, column.ty.is_lob());
         let reader = LobReader::new(&self.pages, rid, &pointer).ok()?;
-        Some(self.fixed(&reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()?))
+        reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use extentdb_base::ObjectId;
 use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
+use extentdb_types::Collation;
 use extentdb_catalog::model::{AllocUnitKind, Catalog, ObjectType, Rowset, Table};
 
 use super::column::{ColumnPlan, Place};
+use super::computed::{Expression, Placed};
 use super::cross::{Cross, CrossNumber, Crosses, Origin};
 use crate::hash::HashKey;
 use crate::options::Options;
@@ -39,6 +41,8 @@ impl NullMask {
 pub(super) enum Input {
     /// By its place among the hashed columns of the rowset.
     Column(u16),
+    /// By its place among the expressions of the plan.
+    Computed(u16),
     /// The place of the row in the heap.
     Rid,
 }
@@ -49,6 +53,8 @@ pub(super) struct Target {
     pub(super) cross: CrossNumber,
     /// What is hashed, with its multiplier.
     pub(super) inputs: Vec<(Input, u64)>,
+    /// The expression that a row must pass.
+    pub(super) filter: Option<u16>,
 }
 
 /// The rows of a unit.
@@ -70,6 +76,10 @@ pub(crate) struct RowPlan {
     pub(super) hashed: Vec<u16>,
     /// A table: all its indexes. An index: itself.
     pub(super) targets: Vec<Target>,
+    /// What has to be evaluated for the indexes.
+    pub(super) expressions: Vec<Placed>,
+    /// Stored computed columns: place of the column, and of its expression.
+    pub(super) persisted: Vec<(u16, u16)>,
 }
 
 /// The plans of all units, and the indexes that are compared.
@@ -131,13 +141,20 @@ impl RowPlans {
         if is_base && !skips_crosses {
             for (number, cross) in self.crosses.of_table(table.id) {
                 let inputs = base_inputs(&mut plan, layout, cross, key)?;
-                plan.targets.push(Target { cross: number, inputs });
+                let filter = match &cross.filter {
+                    Some(filter) => Some(plan.expression(filter)?),
+                    None => None,
+                };
+                plan.targets.push(Target { cross: number, inputs, filter });
             }
         } else if let Some(number) = self.crosses.number(table.id, unit.owner.index)
             && !skips_crosses
         {
             let inputs = entry_inputs(&mut plan, self.crosses.get(number)?, key)?;
-            plan.targets.push(Target { cross: number, inputs });
+            plan.targets.push(Target { cross: number, inputs, filter: None });
+        }
+        if is_base && options.extended_logical_checks {
+            plan.add_persisted(catalog, table);
         }
         Some(plan)
     }
@@ -171,6 +188,8 @@ fn columns(
         nullable_variable: Vec::new(),
         hashed: Vec::new(),
         targets: Vec::new(),
+        expressions: Vec::new(),
+        persisted: Vec::new(),
     };
     // Real base tables hold NULLs in columns that they call NOT NULL.
     let judges_nulls = is_base && table.kind != ObjectType::SYSTEM_TABLE;
@@ -213,6 +232,27 @@ impl RowPlan {
         self.columns.push(column);
     }
 
+    /// Takes in an expression; its place. `None` when its columns are not in the rows.
+    fn expression(&mut self, expression: &Expression) -> Option<u16> {
+        let placed = Placed::new(expression, self)?;
+        self.expressions.push(placed);
+        Some(self.expressions.len() as u16 - 1)
+    }
+
+    /// Stored computed columns whose expression can be evaluated.
+    fn add_persisted(&mut self, catalog: &Catalog, table: &Table) {
+        let database = Collation(catalog.boot.collation_id);
+        for column in table.columns.iter().filter(|column| column.computed.is_some() && column.persisted) {
+            let place = self.columns.iter().position(|stored| stored.id == column.id);
+            let expression = Expression::of_column(table, column, database).ok();
+            if let Some((place, expression)) = place.zip(expression)
+                && let Some(at) = self.expression(&expression)
+            {
+                self.persisted.push((place as u16, at));
+            }
+        }
+    }
+
     /// The place of a column among those that are hashed.
     fn hashed_place(&mut self, is_wanted: impl Fn(&ColumnPlan) -> bool) -> Option<u16> {
         let place = self.columns.iter().position(is_wanted)? as u16;
@@ -244,7 +284,14 @@ fn base_inputs(
                 inputs.push((Input::Rid, key.multiplier(position)));
                 continue;
             }
-            Origin::Column(id) => *id,
+            Origin::Column(id) => {
+                if let Some((_, expression)) = cross.computed.iter().find(|(computed, _)| computed == id) {
+                    let at = plan.expression(expression)?;
+                    inputs.push((Input::Computed(at), key.multiplier(position)));
+                    continue;
+                }
+                *id
+            }
             Origin::Uniquifier => uniquifier?,
         };
         let place = plan.hashed_place(|column| column.id == id)?;

@@ -182,10 +182,13 @@ fn each_row(
     mut state: impl FnMut(CrossNumber, Side, [u64; 2], Rid),
 ) {
     let Some(rows) = plan.rows.get(page.index).filter(|_| page.is_leaf) else { return };
-    for entry in page.entries().filter(is_row) {
+    hasher.evaluate(page, rows);
+    for (row, entry) in page.entries().filter(is_row).enumerate() {
         let rid = page.rid(entry.slot);
-        hasher.row(page, rows, &entry, &cells(page, &entry), |cross, side, lanes| {
-            state(cross, side, lanes, rid)
+        hasher.row(page, rows, (&entry, row), &cells(page, &entry), |cross, side, lanes| {
+            if let Some(lanes) = lanes {
+                state(cross, side, lanes, rid);
+            }
         });
     }
 }

@@ -94,6 +94,14 @@ fn type_name(column: &ColumnPlan) -> String {
     full.split('(').next().unwrap_or_default().to_owned()
 }
 
+/// 2537: a stored computed column is not what its expression gives.
+#[cold]
+pub(super) fn computed(page: &Sound<'_>, entry: &Entry<'_>, column: &ColumnPlan, partial: &mut Partial) {
+    let test = format!("computed column {} has the value of its expression", column.name);
+    let values = [test.into(), 0i64.into(), 1i64.into()];
+    push(page, entry, 2537, 2, unit_page_slot(page, entry).chain(values), partial);
+}
+
 /// 5262: a versioning tag without a sequence number that leads somewhere.
 #[cold]
 pub(super) fn version_tag(page: &Sound<'_>, entry: &Entry<'_>, record: &Record<'_>, partial: &mut Partial) {
