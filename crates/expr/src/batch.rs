@@ -57,8 +57,8 @@ impl Batch {
     /// An input that the program does not have is ignored.
     #[inline]
     pub fn push(&mut self, input: usize, value: Option<&[u8]>) {
-        let Some(&(reg, form)) = self.inputs.get(input).filter(|_| self.rows < MAX_ROWS) else { return };
-        if let Some(lane) = self.lanes.at_mut(reg) {
+        let Some((reg, form)) = self.inputs.get(input).filter(|_| self.rows < MAX_ROWS) else { return };
+        if let Some(lane) = self.lanes.at_mut(*reg) {
             form.read(value, lane, &mut self.arena);
         }
     }
@@ -70,10 +70,10 @@ impl Batch {
             return;
         }
         self.rows += 1;
-        for &(reg, form) in &self.inputs {
-            let Some(lane) = self.lanes.at_mut(reg) else { continue };
+        for (reg, form) in &self.inputs {
+            let Some(lane) = self.lanes.at_mut(*reg) else { continue };
             if lane.state.len() != self.rows {
-                mend(lane, form, self.rows);
+                mend(lane, *form, self.rows);
             }
         }
     }
@@ -85,19 +85,20 @@ impl Batch {
     }
 
     /// The result of a row in the stored form of the program's result type; `None` for NULL.
+    #[inline]
     pub fn value(&self, row: usize) -> Result<Option<&[u8]>, EvalError> {
-        let (reg, form) = self.result.filter(|_| row < self.rows).ok_or(EvalError::Row)?;
-        let lane = self.lanes.at(reg);
+        let (reg, form) = self.result.as_ref().filter(|_| row < self.rows).ok_or(EvalError::Row)?;
+        let lane = self.lanes.at(*reg);
         if let Form::Bytes { .. } | Form::Opaque = form {
             return Ok(lane.row::<Span>(row)?.map(|span| self.arena.get(span)));
         }
         let state = lane.state.get(row).copied().ok_or(EvalError::Row)?;
-        match EvalError::of_state(state) {
-            Some(error) => Err(error),
-            None if state == crate::error::NULL => Ok(None),
-            None => {
+        match state {
+            crate::error::NULL => Ok(None),
+            crate::error::VALUE => {
                 self.encoded.get(row * self.stride..(row + 1) * self.stride).map(Some).ok_or(EvalError::Row)
             }
+            error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) enum Form {
     },
     Decimal {
         bytes: usize,
-        limit: i128,
+        precision: u8,
     },
     Float,
     Real,
@@ -70,10 +70,9 @@ impl Form {
                 bytes: fixed.map_or(5, |bytes| bytes.saturating_sub(3)),
                 unit: time_unit(scale),
             },
-            SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => Form::Decimal {
-                bytes: fixed.unwrap_or(17),
-                limit: power_of_ten(precision).unwrap_or(i128::MAX),
-            },
+            SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
+                Form::Decimal { bytes: fixed.unwrap_or(17), precision }
+            }
             SqlType::Float => Form::Float,
             SqlType::Real => Form::Real,
             _ if typing::kind(ty) == Kind::Bytes => Form::Bytes {
@@ -97,10 +96,10 @@ impl Form {
 
     /// Appends a row: a stored value, or NULL.
     #[inline]
-    pub(crate) fn read(self, bytes: Option<&[u8]>, lane: &mut Lane, arena: &mut Arena) {
+    pub(crate) fn read(&self, bytes: Option<&[u8]>, lane: &mut Lane, arena: &mut Arena) {
         let Some(bytes) = bytes else { return lane.push_null(self.kind()) };
-        match self {
-            Form::Decimal { bytes: len, limit } => lane.push(read_decimal(bytes, len, limit)),
+        match *self {
+            Form::Decimal { bytes: len, precision } => lane.push(read_decimal(bytes, len, precision)),
             Form::Float => lane.push(fixed(bytes).map(f64::from_le_bytes).and_then(finite)),
             Form::Real => lane.push(fixed(bytes).map(f32::from_le_bytes).map(f64::from).and_then(finite)),
             Form::Bytes { least, most, unit } => {
@@ -112,9 +111,10 @@ impl Form {
         }
     }
 
-    fn read_int(self, bytes: &[u8]) -> Outcome<i64> {
+    #[inline]
+    fn read_int(&self, bytes: &[u8]) -> Outcome<i64> {
         let in_day = |count: i64, day: i64| if count < day { Ok(count) } else { Err(EvalError::Input) };
-        match self {
+        match *self {
             Form::Int => fixed(bytes).map(i32::from_le_bytes).map(i64::from),
             Form::BigInt => fixed(bytes).map(i64::from_le_bytes),
             Form::SmallInt => fixed(bytes).map(i16::from_le_bytes).map(i64::from),
@@ -226,7 +226,8 @@ fn date(bytes: &[u8]) -> Outcome<i64> {
 }
 
 #[inline]
-fn read_decimal(bytes: &[u8], len: usize, limit: i128) -> Outcome<i128> {
+fn read_decimal(bytes: &[u8], len: usize, precision: u8) -> Outcome<i128> {
+    let limit = power_of_ten(precision).ok_or(EvalError::Input)?;
     let magnitude = match *bytes {
         [_, a, b, c, d] if len == 5 => u32::from_le_bytes([a, b, c, d]).into(),
         [_, ref rest @ ..] if len == 9 => u64::from_le_bytes(fixed(rest)?).into(),
@@ -255,15 +256,23 @@ fn write_ints(lane: &Lane, bytes: usize, to: &mut Vec<u8>) -> usize {
 }
 
 fn write_decimals(lane: &Lane, bytes: usize, to: &mut Vec<u8>) -> usize {
-    for &value in &lane.wides {
-        let magnitude = value.unsigned_abs().to_le_bytes();
-        let mut stored = [0u8; 17];
-        let [sign, rest @ ..] = &mut stored;
-        *sign = u8::from(value >= 0);
-        *rest = magnitude;
-        to.extend_from_slice(stored.get(..bytes).unwrap_or_default());
+    match bytes {
+        5 => write_magnitudes::<4>(lane, to),
+        9 => write_magnitudes::<8>(lane, to),
+        13 => write_magnitudes::<12>(lane, to),
+        _ => write_magnitudes::<16>(lane, to),
     }
     bytes
+}
+
+/// Of a fixed number of bytes, so that each is one store and not a call.
+fn write_magnitudes<const N: usize>(lane: &Lane, to: &mut Vec<u8>) {
+    to.reserve(lane.wides.len() * (N + 1));
+    for &value in &lane.wides {
+        let magnitude = value.unsigned_abs().to_le_bytes();
+        to.push(u8::from(value >= 0));
+        to.extend_from_slice(magnitude.first_chunk::<N>().unwrap_or(&[0; N]));
+    }
 }
 
 #[cfg(test)]

@@ -212,7 +212,7 @@ pub(crate) fn zip3<A: Element, B: Element, C: Element, O: Element>(
     }
 }
 
-#[inline]
+#[inline(always)]
 fn settle<O: Element>(outcome: Outcome<O>) -> (u8, O) {
     match outcome {
         Ok(value) => (VALUE, value),

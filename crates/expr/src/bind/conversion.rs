@@ -177,7 +177,7 @@ impl Binder<'_> {
     fn cast_to_or_from_text(&mut self, value: Value, from: SqlType, to: SqlType, style: i64) -> Bound {
         let how = if typing::is_text(&to) {
             // In place: a text type of fixed length is padded after the fact.
-            self.to_text(&value, &from, &to, style)?
+            self.text_of(&value, &from, &to, style)?
         } else if typing::is_text(&from) {
             from_text(&from, &to, style)
         } else {
@@ -206,7 +206,7 @@ impl Binder<'_> {
         self.cast_text(text, variable, to)
     }
 
-    fn to_text(&mut self, value: &Value, from: &SqlType, to: &SqlType, style: i64) -> Bound<Option<How>> {
+    fn text_of(&mut self, value: &Value, from: &SqlType, to: &SqlType, style: i64) -> Bound<Option<How>> {
         let (is_wide, len) = (typing::is_wide_text(to), typing::characters(to));
         let small_style = u8::try_from(style).unwrap_or(u8::MAX);
         Ok(match from {

@@ -276,7 +276,10 @@ fn wide(plan: WidePlan, operands: (&Lane, &Lane), out: &mut Lane) {
         Sign::Add => zip(out, operands, |a, b| aligned(a, b).and_then(|(a, b)| exact(a.checked_add(b)))),
         Sign::Subtract => zip(out, operands, |a, b| aligned(a, b).and_then(|(a, b)| exact(a.checked_sub(b)))),
         Sign::Multiply if drop == 0 => {
-            zip(out, operands, |a: i128, b: i128| fit_wide(product(a, b), precision));
+            let limit = power_of_ten(precision).unwrap_or(0);
+            zip(out, operands, |a: i128, b: i128| {
+                product(a, b).filter(|it| -limit < *it && *it < limit).ok_or(EvalError::Overflow)
+            });
         }
         Sign::Multiply => zip(out, operands, |a: i128, b: i128| {
             rounded_product(a, b, unit).and_then(|it| fit_wide(Some(it), precision))
