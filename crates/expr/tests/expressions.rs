@@ -136,6 +136,9 @@ fn null_spreads_and_is_caught() {
             ("(case [b] when (4) then 'four' when (5) then 'five' end)", "varchar(4): five"),
             ("(case when [b]=(5) then NULL else (1) end)", "int: NULL"),
             ("(iif([b]>(1),(1.5),(2)))", "decimal(11,1): 1.5"),
+            ("(isnull(left([v],(2)),''))", "varchar(2): "),
+            ("(isnull(left([v],(2)),'abc'))", "varchar(2): the value does not fit the declared type"),
+            ("(isnull(left('xyz',(2)),'abc'))", "varchar(2): xy"),
             ("(NULL)", "unsupported"),
         ],
     );
@@ -456,6 +459,9 @@ fn expressions_of_known_databases_compile_or_are_refused() {
         ("BirthDate", SqlType::DateTime),
         ("FullName", nvarchar(50)),
         ("PreferredName", nvarchar(50)),
+        ("datacol", nvarchar(10)),
+        ("score", SqlType::Int),
+        ("max_lvl", SqlType::TinyInt),
     ];
     let environment = environment(&columns);
     let natural =
@@ -482,6 +488,10 @@ fn expressions_of_known_databases_compile_or_are_refused() {
         "([emp_id] like '[A-Z][A-Z][A-Z][1-9][0-9][0-9][0-9][0-9][FM]' OR [emp_id] like '[A-Z]-[A-Z][1-9][0-9][0-9][0-9][0-9][FM]')",
         "([pub_id]='1756' OR [pub_id]='1622' OR [pub_id] like '99[0-9][0-9]')",
         "([EndDate] IN ('20000825', '20000908', '20000918') AND [EndDate] IS NOT NULL)",
+        "([datacol] like '[A-Za-z]%')",
+        "([score]>=(0) AND [score]<=(100))",
+        "([max_lvl]<=(250))",
+        "([UnitPrice] >= 0)",
         "([StartDate]>'20000101' AND [EndDate]<='20000630')",
     ];
     for text in conditions {

@@ -4,6 +4,7 @@ use extentdb_types::SqlType;
 
 use super::{Binder, Bound, Literal, Ty, Value};
 use crate::lane::Kind;
+use crate::op::convert::How;
 use crate::op::{Op, arithmetic, digest, logic};
 use crate::syntax::Test;
 use crate::typing;
@@ -47,14 +48,23 @@ impl Binder<'_> {
     }
 
     fn is_null(&mut self, a: Value, b: Value) -> Bound {
-        let (a, b) = match (a.ty, b.ty) {
-            (Ty::Null, _) => return Ok(b),
-            _ => {
-                let ty = self.sql(&a)?;
-                let b = self.same_collation(&a, b)?;
-                (a, self.cast(b, ty)?)
-            }
-        };
+        if a.ty == Ty::Null {
+            return Ok(b);
+        }
+        let ty = self.sql(&a)?;
+        let b = self.same_collation(&a, b)?;
+        if a.is_settled || b.ty == Ty::Null || !typing::is_text(&ty) {
+            let b = self.cast(b, ty)?;
+            return self.first_of(&a, &b);
+        }
+        // ISNULL cuts `b` to the length of `a`, which is not certain: only an empty text is safe from it.
+        let collation = ty.collation().unwrap_or(self.environment.database_collation);
+        let tb = self.sql(&b)?;
+        if !typing::is_text(&tb) {
+            return self.unsupported(format!("ISNULL of a text of unknown length and {tb}"));
+        }
+        let b = self.under(b, tb, typing::is_wide_text(&ty), collation)?;
+        let b = self.step(b.reg, How::Fit { len: 0 }, ty)?;
         self.first_of(&a, &b)
     }
 

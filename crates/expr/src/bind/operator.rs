@@ -220,6 +220,7 @@ impl Binder<'_> {
     fn concatenate(&mut self, a: Value, b: Value) -> Bound {
         let limit = |ty: &SqlType| typing::characters(ty);
         let (la, lb) = (limit(&self.sql(&a)?), limit(&self.sql(&b)?));
+        let is_settled = a.is_settled && b.is_settled;
         let (a, b, collation, label) = self.agree(a, b)?;
         let is_wide = typing::is_wide_text(&self.sql(&a)?);
         let characters = match (la, lb) {
@@ -235,6 +236,7 @@ impl Binder<'_> {
         let limit = characters.map(|_| typing::MAX_BYTES);
         let mut value = self.emit(Op::Text(text::Op::Concat { a: a.reg, b: b.reg, limit }), ty)?;
         value.label = label;
+        value.is_settled = is_settled;
         Ok(value)
     }
 

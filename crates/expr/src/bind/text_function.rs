@@ -63,6 +63,12 @@ impl Binder<'_> {
         Ok(Value { label, ..value })
     }
 
+    /// A step whose length as a type is not published, so that ISNULL must not cut by it.
+    fn open_step(&mut self, op: text::Op, ty: SqlType, label: Label) -> Bound {
+        let value = self.text_step(op, ty, label)?;
+        Ok(Value { is_settled: false, ..value })
+    }
+
     /// An argument that must be an integer.
     fn count(&mut self, a: &Value) -> Bound {
         let ty = self.sql(a)?;
@@ -115,7 +121,7 @@ impl Binder<'_> {
         } else {
             text::Op::Right { a: a_reg, len: len_reg, encoding }
         };
-        self.text_step(op, variable(ty, literal_len(len)), a.label)
+        self.open_step(op, variable(ty, literal_len(len)), a.label)
     }
 
     fn substring(&mut self, a: &Value, start: &Value, len: &Value) -> Bound {
@@ -129,14 +135,14 @@ impl Binder<'_> {
             (self.text_type(a)?.1, variable(ty, literal_len(len)))
         };
         let (start, len) = (self.count(start)?.reg, self.count(len)?.reg);
-        self.text_step(text::Op::Substring { a: a.reg, start, len, encoding }, result, a.label)
+        self.open_step(text::Op::Substring { a: a.reg, start, len, encoding }, result, a.label)
     }
 
     fn replicate(&mut self, a: &Value, count: &Value) -> Bound {
         let (ty, _) = self.text_type(a)?;
         let count = self.count(count)?;
         let (result, limit) = longest(&ty);
-        self.text_step(text::Op::Replicate { a: a.reg, count: count.reg, limit }, result, a.label)
+        self.open_step(text::Op::Replicate { a: a.reg, count: count.reg, limit }, result, a.label)
     }
 
     fn stuff(&mut self, a: &Value, start: &Value, len: &Value, with: &Value) -> Bound {
@@ -147,7 +153,7 @@ impl Binder<'_> {
         let (start, len) = (self.count(start)?.reg, self.count(len)?.reg);
         let (result, limit) = longest(&ty);
         let op = text::Op::Stuff { a: a.reg, start, len, with: with.reg, encoding, limit };
-        self.text_step(op, result, label)
+        self.open_step(op, result, label)
     }
 
     fn replace(&mut self, a: &Value, pattern: &Value, with: &Value) -> Bound {
@@ -168,7 +174,7 @@ impl Binder<'_> {
         };
         let (result, limit) = longest(&ty);
         let op = text::Op::Replace { a: a.reg, pattern: pattern.reg, with: with.reg, encoding, fold, limit };
-        self.text_step(op, result, label)
+        self.open_step(op, result, label)
     }
 
     fn char_index(&mut self, pattern: &Value, a: &Value, start: &Value) -> Bound {
@@ -238,7 +244,7 @@ impl Binder<'_> {
         )?;
         let limit = characters.map(|_| typing::MAX_BYTES);
         let result = typing::text_type(is_wide, characters, collation);
-        self.text_step(text::Op::Concat { a: a.reg, b: b.reg, limit }, result, label)
+        self.open_step(text::Op::Concat { a: a.reg, b: b.reg, limit }, result, label)
     }
 
     fn concat_argument(&mut self, value: Value) -> Bound {
