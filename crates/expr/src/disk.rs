@@ -313,7 +313,11 @@ mod tests {
     proptest! {
         /// `types::Datum` is the model: what it takes we take and write back, what it refuses we refuse.
         #[test]
-        fn stored_values_pass_through_unchanged(at in 0usize..42, mut bytes in proptest::collection::vec(any::<u8>(), 0..20), zero in any::<bool>()) {
+        fn stored_values_pass_through_unchanged(
+            at in 0usize..42,
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..20),
+            zero in any::<bool>(),
+        ) {
             let types = types();
             let ty = types[at % types.len()];
             if let Some(len) = ty.fixed_bytes() {

@@ -1,8 +1,8 @@
 //! LIKE: `%`, `_`, `[a-z]`, `[^a-z]` and ESCAPE, over printable ASCII.
 //!
 //! The pattern is a literal, parsed once. Sets and ranges follow the order of the collation, one character at a time; a
-//! text with a character outside printable ASCII leaves its row open. Blanks at the end of the text are ignored for char types and count for nchar
-//! types; where that alone decides, the row is open, too.
+//! text with a character outside printable ASCII leaves its row open. Blanks at the end of the text are ignored for
+//! char types and count for nchar types; where that alone decides, the row is open, too.
 
 use extentdb_types::Collation;
 
