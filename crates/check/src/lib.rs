@@ -6,6 +6,7 @@
 )]
 
 pub mod audit;
+mod catalogue;
 mod dive;
 mod estimate;
 mod expand;

@@ -102,6 +102,8 @@ pub struct Coverage {
     pub indexes_compared: u64,
     /// Entries of those indexes.
     pub entries_compared: u64,
+    /// Rows of system tables that were compared with each other.
+    pub catalogue_entries: u64,
     /// What was left out.
     pub not_checked: Vec<NotChecked>,
 }

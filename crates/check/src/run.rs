@@ -10,10 +10,11 @@ use extentdb_base::{ObjectId, PageId};
 use extentdb_reader::{PageSource, SourceFile};
 
 use crate::audit::{Auditor, Subject};
+use crate::catalogue::verify_catalogue;
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::logical::Logical;
-use crate::options::{Control, Options, PageRange, Phase, Progress};
+use crate::options::{Control, Options, PageRange, Phase, Progress, ScopeChoice};
 use crate::partial::{Overlap, Partial, UnitCounts};
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
 use crate::report::{
@@ -152,6 +153,12 @@ impl<'r> Run<'r> {
         }
         if plan.owners_are_known && is_complete && !plan.has_cut_chains && plan.missing_files.is_empty() {
             self.verify_rows(plan, sum, findings);
+        }
+        let is_whole = self.options.scope == ScopeChoice::Database && !self.options.physical_only;
+        if let Some(catalog) = plan.catalog.as_ref().filter(|_| is_whole && plan.owners_are_known) {
+            let outcome = verify_catalogue(self.source, catalog.boot.first_sys_indexes, findings);
+            self.report.coverage.catalogue_entries = outcome.entries;
+            self.report.coverage.not_checked.extend(outcome.left_out);
         }
     }
 
@@ -338,6 +345,7 @@ impl Run<'_> {
             objects: 0,
             indexes_compared: self.compared.indexes,
             entries_compared: self.compared.entries,
+            catalogue_entries: self.report.coverage.catalogue_entries,
             not_checked,
         };
         if checked < planned && sum.pages_absent < planned - checked {
