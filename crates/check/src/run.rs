@@ -86,14 +86,18 @@ impl Run<'_> {
         self.audit_cut_pages(plan, &mut sum);
         let is_complete = sum.pages_checked == scan_plan.pages_planned;
         if plan.owners_are_known && is_complete && !plan.has_cut_chains {
-            self.verify_trees(plan, &trees, &mut sum, &mut findings);
+            self.verify_trees(plan, &trees, &scan_plan, &counters, &mut sum, &mut findings);
         } else if plan.owners_are_known && !is_complete {
-            self.leave_out("links between pages", "not all pages were checked");
+            self.leave_out("links between pages and keys across them", "not all pages were checked");
+        }
+        for unit in &sum.tree.undecided {
+            let what = format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, *unit));
+            self.skip(&what, "the order of some of its values is not known for certain");
         }
         self.finish(plan, &scan_plan, sum, findings);
     }
 
-    /// Runs the scan while another thread watches the clock and the wish to stop.
+    /// Reads everything that is planned.
     fn scan(
         &mut self,
         plan: &Plan,
@@ -101,42 +105,60 @@ impl Run<'_> {
         scan_plan: &ScanPlan,
         counters: &Counters,
     ) -> Result<Partial, crate::partial::Overlap> {
+        let scan = Scan::new(self.source, plan, self.options, counters);
+        let facts = || Logical::new(trees, self.options);
+        let (outcome, was_stopped) = self.watched(Phase::Scan, scan_plan.pages_planned, counters, |stop| {
+            scan.run(scan_plan, self.jobs(), self.control, stop, facts)
+        });
+        self.report.was_stopped |= was_stopped;
+        outcome.map(|(sum, _)| sum)
+    }
+
+    /// Works while another thread watches the clock and the wish to stop. True: it was stopped.
+    fn watched<T>(
+        &self,
+        phase: Phase,
+        pages_planned: u64,
+        counters: &Counters,
+        work: impl FnOnce(&AtomicBool) -> T,
+    ) -> (T, bool) {
         let stop = AtomicBool::new(self.must_stop());
         let is_done = AtomicBool::new(false);
-        let scan = Scan::new(self.source, plan, self.options, counters);
-        let this = &*self;
         let outcome = thread::scope(|scope| {
             let watcher = scope.spawn(|| {
                 while !is_done.load(Ordering::Acquire) {
-                    if this.must_stop() {
+                    if self.must_stop() {
                         stop.store(true, Ordering::Relaxed);
                     }
-                    this.watch(Phase::Scan, scan_plan.pages_planned, counters);
+                    self.watch(phase, pages_planned, counters);
                     thread::park_timeout(WATCH_INTERVAL);
                 }
             });
-            let outcome =
-                scan.run(scan_plan, this.jobs(), this.control, &stop, || Logical::new(trees, this.options));
+            let outcome = work(&stop);
             is_done.store(true, Ordering::Release);
             watcher.thread().unpark();
             outcome
         });
-        self.report.was_stopped = stop.load(Ordering::Relaxed);
-        outcome.map(|(sum, _)| sum)
+        (outcome, stop.load(Ordering::Relaxed))
     }
 
     /// Links, levels and order of keys of all B-trees.
-    fn verify_trees(&mut self, plan: &Plan, trees: &Trees, sum: &mut Partial, findings: &mut Findings) {
-        let stop = AtomicBool::new(self.must_stop());
+    fn verify_trees(
+        &mut self,
+        plan: &Plan,
+        trees: &Trees,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &mut Partial,
+        findings: &mut Findings,
+    ) {
         let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
-        let dive = Dive { source, plan, options, control, stop: &stop, jobs };
-        let outcome = verify_trees(&dive, trees, sum, findings);
-        for unit in outcome.unfinished {
+        let (unfinished, was_stopped) = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_trees(&Dive { source, plan, options, control, stop, jobs }, trees, sum, findings)
+        });
+        self.report.was_stopped |= was_stopped;
+        for unit in unfinished {
             self.leave_out(&format!("links and keys of {}", index_name(plan, unit)), "the run was stopped");
-        }
-        for unit in outcome.undecided {
-            let why = "the order of some of its values is not known for certain";
-            self.skip(&format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, unit)), why);
         }
     }
 

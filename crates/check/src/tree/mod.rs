@@ -22,3 +22,5 @@ pub(crate) use verify::verify_trees;
 
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod speed;

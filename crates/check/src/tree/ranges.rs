@@ -379,6 +379,9 @@ impl Worker<'_, '_, '_> {
         {
             match self.pass.plan.compare(high, &bound.key) {
                 Some(Ordering::Less) => {}
+                Some(Ordering::Equal) if self.pass.plan.may_repeat => {}
+                // Keys that are equal only by their collation are left to those who know it better.
+                Some(Ordering::Equal) if *high != bound.key => self.out.is_undecided = true,
                 Some(_) => {
                     step.is_broken[1] = true;
                     self.report_high(left, high, &bound, step);
