@@ -122,7 +122,7 @@ pub fn merge_parts<'b>(
     sum.covered.runs().map(drop)?;
     // Nothing is left to be scanned here: what no part covers is reported as missing.
     let nothing = [PageRange { file: FileId(0), pages: 0..0 }];
-    run.check(&plan, findings, sum, &nothing);
+    run.check(&plan, findings, sum, &nothing, false);
     Ok(run.report)
 }
 
@@ -144,7 +144,7 @@ pub fn resume(
         Some(bytes) => read(bytes, digest, &plan)?,
         None => run.empty_partial(&plan),
     };
-    let unfinished = run.check(&plan, findings, sum, &[]);
+    let unfinished = run.check(&plan, findings, sum, &[], true);
     let state = unfinished.map(|partial| to_bytes(&partial, digest));
     Ok((run.report, state))
 }

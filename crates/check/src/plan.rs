@@ -329,7 +329,7 @@ impl Prelude<'_> {
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
             not_checked.push(NotChecked {
-                what: "extents without an owner, and links between pages".to_owned(),
+                what: "extents without an owner, links between pages and keys across them".to_owned(),
                 why: "IAM chains lead into a file that was not given".to_owned(),
                 was_asked_for: true,
             });

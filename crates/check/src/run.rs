@@ -55,7 +55,7 @@ pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) ->
     let (mut run, outcome) = Run::start(source, options, control);
     if let Some((plan, findings)) = outcome {
         let sum = run.empty_partial(&plan);
-        run.check(&plan, findings, sum, &[]);
+        run.check(&plan, findings, sum, &[], false);
     }
     run.report
 }
@@ -67,6 +67,13 @@ pub(crate) struct Run<'r> {
     start: Duration,
     pub(crate) report: Report,
     compared: Compared,
+}
+
+/// What was done under watch.
+struct Watched<T> {
+    result: T,
+    was_stopped: bool,
+    timeline: Timeline,
 }
 
 impl<'r> Run<'r> {
@@ -105,14 +112,15 @@ impl<'r> Run<'r> {
         self.report.files = self.source.files().iter().map(file).collect();
     }
 
-    /// Scans what `sum` does not cover yet, then compares, looks again and reports. The sum of a scan that was stopped comes
-    /// back.
+    /// Scans what `sum` does not cover yet, then compares, looks again and reports. With `is_kept`, the sum of the scan
+    /// comes back when the run was stopped.
     pub(crate) fn check(
         &mut self,
         plan: &Plan,
         mut findings: Findings,
         mut sum: Partial,
         within: &[PageRange],
+        is_kept: bool,
     ) -> Option<Partial> {
         let counters = Counters::default();
         counters.findings.store(findings.count() + sum.findings.count(), Ordering::Relaxed);
@@ -129,11 +137,11 @@ impl<'r> Run<'r> {
             sum = self.empty_partial(plan);
         }
         self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
-        let unfinished = self.report.was_stopped.then(|| sum.clone());
+        let unfinished = is_kept.then(|| sum.clone());
         self.audit_cut_pages(plan, &mut sum);
-        self.verify(plan, &trees, &scan_plan, &mut sum, &mut findings);
+        self.verify(plan, &trees, &scan_plan, &counters, &mut sum, &mut findings);
         self.finish(plan, &scan_plan, sum, findings);
-        unfinished
+        unfinished.filter(|_| self.report.was_stopped)
     }
 
     /// What needs more than one page.
@@ -142,17 +150,22 @@ impl<'r> Run<'r> {
         plan: &Plan,
         trees: &Trees,
         scan_plan: &ScanPlan,
+        counters: &Counters,
         sum: &mut Partial,
         findings: &mut Findings,
     ) {
         let is_complete = sum.pages_checked == scan_plan.pages_planned;
         if plan.owners_are_known && is_complete && !plan.has_cut_chains {
-            self.verify_trees(plan, trees, sum, findings);
+            self.verify_trees(plan, trees, scan_plan, counters, sum, findings);
         } else if plan.owners_are_known && !is_complete {
-            self.leave_out("links between pages", "not all pages were checked");
+            self.leave_out("links between pages and keys across them", "not all pages were checked");
+        }
+        for unit in &sum.tree.undecided {
+            let what = format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, *unit));
+            self.skip(&what, "the order of some of its values is not known for certain");
         }
         if plan.owners_are_known && is_complete && !plan.has_cut_chains && plan.missing_files.is_empty() {
-            self.verify_rows(plan, sum, findings);
+            self.verify_rows(plan, scan_plan, counters, sum, findings);
         }
         let is_whole = self.options.scope == ScopeChoice::Database && !self.options.physical_only;
         if let Some(catalog) = plan.catalog.as_ref().filter(|_| is_whole && plan.owners_are_known) {
@@ -170,7 +183,7 @@ impl<'r> Run<'r> {
         self.scan(plan, &Trees::new(plan), &scan_plan, &counters)
     }
 
-    /// Runs the scan while another thread watches the clock and the wish to stop.
+    /// Reads everything that is planned.
     fn scan(
         &mut self,
         plan: &Plan,
@@ -178,64 +191,85 @@ impl<'r> Run<'r> {
         scan_plan: &ScanPlan,
         counters: &Counters,
     ) -> Result<Partial, Overlap> {
+        let scan = Scan::new(self.source, plan, self.options, counters);
+        let facts = || Logical::new(plan, trees, self.source, self.options);
+        let planned = scan_plan.pages_planned;
+        let outcome = self.watched(Phase::Scan, planned, counters, |stop| {
+            scan.run(scan_plan, self.jobs(), self.control, stop, facts)
+        });
+        if self.options.timeline {
+            self.report.timeline = outcome.timeline.finish(self.sample(counters));
+        }
+        self.report.was_stopped |= outcome.was_stopped;
+        outcome.result.map(|(sum, _)| sum)
+    }
+
+    /// Works while another thread watches the clock and the wish to stop.
+    fn watched<T>(
+        &self,
+        phase: Phase,
+        pages_planned: u64,
+        counters: &Counters,
+        work: impl FnOnce(&AtomicBool) -> T,
+    ) -> Watched<T> {
         let stop = AtomicBool::new(self.must_stop());
         let is_done = AtomicBool::new(false);
-        let scan = Scan::new(self.source, plan, self.options, counters);
-        let this = &*self;
-        let (outcome, timeline) = thread::scope(|scope| {
+        let (result, timeline) = thread::scope(|scope| {
             let watcher = scope.spawn(|| {
                 let mut timeline = Timeline::default();
                 while !is_done.load(Ordering::Acquire) {
-                    if this.must_stop() {
+                    if self.must_stop() {
                         stop.store(true, Ordering::Relaxed);
                     }
-                    this.watch(Phase::Scan, scan_plan.pages_planned, counters);
-                    timeline.offer(this.sample(counters));
+                    self.watch(phase, pages_planned, counters);
+                    timeline.offer(self.sample(counters));
                     thread::park_timeout(WATCH_INTERVAL);
                 }
                 timeline
             });
-            let outcome = scan.run(scan_plan, this.jobs(), this.control, &stop, || {
-                Logical::new(plan, trees, this.source, this.options)
-            });
+            let result = work(&stop);
             is_done.store(true, Ordering::Release);
             watcher.thread().unpark();
-            (outcome, watcher.join().unwrap_or_default())
+            (result, watcher.join().unwrap_or_default())
         });
-        if self.options.timeline {
-            self.report.timeline = timeline.finish(self.sample(counters));
-        }
-        self.report.was_stopped = stop.load(Ordering::Relaxed);
-        outcome.map(|(sum, _)| sum)
+        Watched { result, was_stopped: stop.load(Ordering::Relaxed), timeline }
     }
 
     /// The second looks that the sums of the scan ask for.
-    fn verify_rows(&mut self, plan: &Plan, sum: &Partial, findings: &mut Findings) {
-        let stop = AtomicBool::new(self.must_stop());
-        let dive = Dive {
-            source: self.source,
-            plan,
-            options: self.options,
-            control: self.control,
-            stop: &stop,
-            jobs: self.jobs(),
-        };
-        self.compared = verify_crosses(&dive, sum, findings);
+    fn verify_rows(
+        &mut self,
+        plan: &Plan,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &Partial,
+        findings: &mut Findings,
+    ) {
+        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_crosses(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
+        });
+        self.report.was_stopped |= outcome.was_stopped;
+        self.compared = outcome.result;
         self.report.coverage.not_checked.append(&mut self.compared.left_out);
     }
 
     /// Links, levels and order of keys of all B-trees.
-    fn verify_trees(&mut self, plan: &Plan, trees: &Trees, sum: &mut Partial, findings: &mut Findings) {
-        let stop = AtomicBool::new(self.must_stop());
+    fn verify_trees(
+        &mut self,
+        plan: &Plan,
+        trees: &Trees,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &mut Partial,
+        findings: &mut Findings,
+    ) {
         let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
-        let dive = Dive { source, plan, options, control, stop: &stop, jobs };
-        let outcome = verify_trees(&dive, trees, sum, findings);
-        for unit in outcome.unfinished {
+        let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_trees(&Dive { source, plan, options, control, stop, jobs }, trees, sum, findings)
+        });
+        self.report.was_stopped |= outcome.was_stopped;
+        for unit in outcome.result {
             self.leave_out(&format!("links and keys of {}", index_name(plan, unit)), "the run was stopped");
-        }
-        for unit in outcome.undecided {
-            let why = "the order of some of its values is not known for certain";
-            self.skip(&format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, unit)), why);
         }
     }
 

@@ -317,6 +317,13 @@ impl<'w, F: Facts> Look<'w, F> {
         }
         &mut self.worker.auditor.facts
     }
+
+    #[cfg(test)]
+    pub(crate) fn finish(self) -> Partial {
+        let Auditor { mut facts, mut partial, .. } = self.worker.auditor;
+        facts.finish(&mut partial);
+        partial
+    }
 }
 
 struct Worker<'w, F> {

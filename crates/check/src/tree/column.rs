@@ -4,6 +4,7 @@
 //! numbers, dates, bit    a rank: an unsigned number in the same order                 tinyint … decimal(38), datetimeoffset
 //! uniqueidentifier       a rank, too: stored bytes 10 - 15, 8 - 9, 6 - 7, 4 - 5, 0 - 3
 //! binary, rowversion     byte by byte
+//! locator of a heap row  both byte by byte and by its place, or not at all
 //! char, nchar            by their collation, which may answer "undecided"
 //! sql_variant, unknown   only whether they are the same bytes
 //! ```
@@ -12,6 +13,7 @@
 
 use std::cmp::Ordering;
 
+use extentdb_base::Rid;
 use extentdb_catalog::layout::{PhysicalColumn, Place};
 use extentdb_catalog::model::AddedDefault;
 use extentdb_format::record::Record;
@@ -84,6 +86,8 @@ pub(super) enum Rank {
 pub(super) enum Order {
     Rank(Rank),
     Bytes,
+    /// Page u32, file u16, slot u16 of a row of a heap.
+    Rid,
     Char(Collation),
     NChar(Collation),
     Unknown,
@@ -123,7 +127,7 @@ impl Order {
     /// False when two different values can never be told apart by their order.
     pub(super) fn is_known(self) -> bool {
         match self {
-            Order::Rank(_) | Order::Bytes => true,
+            Order::Rank(_) | Order::Bytes | Order::Rid => true,
             Order::Char(collation) => collation.compare_char(b"a", b"b").ordering().is_some(),
             Order::NChar(collation) => collation.compare_nchar(b"a\0", b"b\0").ordering().is_some(),
             Order::Unknown => false,
@@ -141,6 +145,7 @@ impl Order {
         }
         match self {
             Order::Bytes => compare_bytes(a, b),
+            Order::Rid => compare_rids(a, b),
             Order::Char(collation) => collation.compare_char(a, b).ordering(),
             Order::NChar(collation) => collation.compare_nchar(a, b).ordering(),
             Order::Rank(_) | Order::Unknown => None,
@@ -163,7 +168,7 @@ impl Order {
             }
             Order::Char(collation) => certain(&collation.sort_key_char(value), out),
             Order::NChar(collation) => certain(&collation.sort_key_nchar(value), out),
-            Order::Unknown => Extent::Open,
+            Order::Rid | Order::Unknown => Extent::Open,
         }
     }
 }
@@ -198,6 +203,16 @@ fn compare_bytes(a: &[u8], b: &[u8]) -> Option<Ordering> {
         Ordering::Equal => Some(a.len().cmp(&b.len())),
         decided => Some(decided),
     }
+}
+
+/// Locators of rows of a heap. Their column is binary(8), but whether it is compared as such or by file, page and slot no file
+/// has shown; where these differ, nothing is said.
+fn compare_rids(a: &[u8], b: &[u8]) -> Option<Ordering> {
+    let rid = |bytes: &[u8]| bytes.try_into().ok().map(Rid::from_bytes);
+    let (first, second) = (rid(a)?, rid(b)?);
+    let by_bytes = a.cmp(b);
+    let by_place = (first.page, first.slot).cmp(&(second.page, second.slot));
+    (by_bytes == by_place).then_some(by_bytes)
 }
 
 /// Up to 16 bytes, little-endian.

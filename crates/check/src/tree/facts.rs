@@ -223,13 +223,21 @@ impl<'p> TreeFacts<'p> {
             Some(open)
                 if open.run.next == node.id && open.run.last == node.prev && open.run.rung == node.rung() =>
             {
-                let is_proven =
-                    has_keys && !open.is_empty && plan.compare(&open.high, &self.low) == Some(Ordering::Less);
+                let order = if has_keys && !open.is_empty {
+                    plan.compare(&open.high, &self.low)
+                } else {
+                    Some(Ordering::Greater)
+                };
                 (open.run.last, open.run.next) = (node.id, node.next);
                 open.is_empty = !has_keys;
                 std::mem::swap(&mut open.high, &mut self.high);
-                if !is_proven {
-                    partial.tree.push_unproven(page.index, page.id, self.budget);
+                match order {
+                    Some(Ordering::Less) => {}
+                    Some(_) => partial.tree.push_unproven(page.index, page.id, self.budget),
+                    // Another look would not know more.
+                    None => {
+                        partial.tree.undecided.insert(page.index);
+                    }
                 }
             }
             place => {

@@ -108,7 +108,7 @@ impl Lead {
                     let width = usize::from(column.width).min(free as usize / 8);
                     (width, 8 * width as u32, PartRank::Bytes)
                 }
-                Order::Char(_) | Order::NChar(_) | Order::Unknown => break,
+                Order::Rid | Order::Char(_) | Order::NChar(_) | Order::Unknown => break,
             };
             if bits == 0 {
                 break;
@@ -155,19 +155,22 @@ impl Lead {
 }
 
 impl KeyPlan {
-    /// The key of a layout. `None` without key columns. `default` is what rows have that are older than a column.
+    /// The key of a layout. `None` without key columns. `has_rid`: it ends with the place of a row of a heap. `default` is what
+    /// rows have that are older than a column.
     pub(crate) fn new<'d>(
         layout: &RowLayout,
         may_repeat: bool,
+        has_rid: bool,
         default: impl Fn(i32) -> Option<&'d AddedDefault>,
     ) -> Option<KeyPlan> {
         let key = layout.key();
-        let columns: Vec<Column> = key
+        let mut columns: Vec<Column> = key
             .iter()
             .map(|column| Column::new(column, Missing::of(default(column.ordinal), column.ty.as_ref())))
             .collect();
-        if columns.is_empty() {
-            return None;
+        let last = columns.last_mut()?;
+        if has_rid && last.order == Order::Bytes {
+            last.order = Order::Rid;
         }
         let ends = columns.iter().filter(|column| column.upper.offset > 0);
         let end = ends.map(|column| column.upper.offset.unsigned_abs() + column.width.max(1)).max();
@@ -344,3 +347,6 @@ impl Key {
 }
 
 wire_structs! { Prefix { bytes, len } }
+
+#[cfg(test)]
+mod tests;

@@ -19,3 +19,8 @@ pub use run::{Children, Ends, Keys, Run, Runs};
 pub(crate) use facts::TreeFacts;
 pub(crate) use plan::Trees;
 pub(crate) use verify::verify_trees;
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod speed;

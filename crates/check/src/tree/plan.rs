@@ -70,6 +70,11 @@ impl Trees {
         self.trees.get(unit as usize)?.as_ref()
     }
 
+    #[cfg(test)]
+    pub(super) fn get_mut(&mut self, unit: UnitIndex) -> Option<&mut Tree> {
+        self.trees.get_mut(unit as usize)?.as_mut()
+    }
+
     /// The trees with their units.
     pub(super) fn iter(&self) -> impl Iterator<Item = (UnitIndex, &Tree)> {
         (0u32..).zip(&self.trees).filter_map(|(unit, tree)| Some((unit, tree.as_ref()?)))
@@ -98,8 +103,11 @@ fn key_plan(plan: &Plan, index: UnitIndex, unit: &Unit) -> Option<KeyPlan> {
     let layout = plan.layout(index)?;
     let indexes = catalog.tables.get(&unit.owner.object).map_or(&[][..], |table| &table.indexes);
     let is_unique = is_unique(layout, unit, indexes, catalog);
+    let index = indexes.iter().find(|index| index.id == unit.owner.index);
+    let is_on_heap = indexes.iter().any(|index| index.id.0 == 0);
+    let has_rid = is_on_heap && index.is_none_or(|index| !index.unique);
     let default = |ordinal| catalog.added_defaults.get(&(unit.owner.partition, ordinal));
-    KeyPlan::new(layout, !is_unique, default).filter(KeyPlan::is_known)
+    KeyPlan::new(layout, !is_unique, has_rid, default).filter(KeyPlan::is_known)
 }
 
 /// True when no two rows can have the same key: the index is unique, or the key holds what leads to the row as well.

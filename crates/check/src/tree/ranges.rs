@@ -115,12 +115,8 @@ struct Left {
     id: PageId,
     level: u8,
     high: Option<Key>,
-}
-
-impl Left {
-    fn of(page: &Page) -> Left {
-        Left { id: page.id, level: page.level, high: page.high.clone() }
-    }
+    /// Its highest separator is not that of its last child, so what is right of it is compared with it.
+    is_wanted: bool,
 }
 
 struct Pass<'p> {
@@ -174,6 +170,16 @@ impl<'p> Pass<'p> {
             }
             worker.out
         })
+    }
+
+    fn left(&self, page: &Page) -> Left {
+        let last = page.children.last().map(|(_, child)| *child);
+        Left {
+            id: page.id,
+            level: page.level,
+            high: page.high.clone(),
+            is_wanted: last.is_some_and(|last| self.scope.contains(last)),
+        }
     }
 
     /// The step to a child of a page.
@@ -282,7 +288,7 @@ impl Worker<'_, '_, '_> {
         let left = cursor.lefts.get(depth).cloned().flatten();
         self.compare(&mut step, left.as_ref(), page.as_ref());
         if let Some(left) = cursor.lefts.get_mut(depth) {
-            *left = page.as_ref().map(Left::of);
+            *left = page.as_ref().map(|page| self.pass.left(page));
         }
         match page {
             Some(page) => cursor.frames.push(Frame { page, next: 0, step }),
@@ -300,7 +306,7 @@ impl Worker<'_, '_, '_> {
             && let Some(page) = self.look(before)
         {
             leaf = self.last_leaf(&page, before);
-            upper = Some(Left::of(&page));
+            upper = Some(self.pass.left(&page));
         }
         for (step, is_gap) in batch.steps.iter().zip(&batch.gaps) {
             if *is_gap {
@@ -310,7 +316,7 @@ impl Worker<'_, '_, '_> {
             // The root was not compared with anything.
             let page = self.look(&step);
             self.compare(&mut step, upper.as_ref(), page.as_ref());
-            upper = page.as_ref().map(Left::of);
+            upper = page.as_ref().map(|page| self.pass.left(page));
             leaf = match &page {
                 Some(page) => self.compare_leaves(page, &step, leaf),
                 None => {
@@ -337,7 +343,7 @@ impl Worker<'_, '_, '_> {
             let before = self.read(left);
             let leaf = self.look(&step);
             self.compare(&mut step, before.as_ref(), leaf.as_ref());
-            left = leaf.as_ref().map_or(Leaf::None, |leaf| Leaf::Read(Left::of(leaf)));
+            left = leaf.as_ref().map_or(Leaf::None, |leaf| Leaf::Read(self.pass.left(leaf)));
         }
         left
     }
@@ -353,13 +359,14 @@ impl Worker<'_, '_, '_> {
         match leaf {
             Leaf::None => None,
             Leaf::Read(left) => Some(left),
-            Leaf::Unread(step) => self.look(&step).as_ref().map(Left::of),
+            Leaf::Unread(step) => self.look(&step).map(|leaf| self.pass.left(&leaf)),
         }
     }
 
     /// Compares what is left and right of a bound with it.
     fn compare(&mut self, step: &mut Step, left: Option<&Left>, page: Option<&Page>) {
-        let Some(bound) = step.bound.clone().filter(|_| step.is_wanted) else { return };
+        let is_wanted = step.is_wanted || left.is_some_and(|left| left.is_wanted);
+        let Some(bound) = step.bound.clone().filter(|_| is_wanted) else { return };
         let [right_broken, left_broken] = step.is_broken;
         if let Some(low) = page.and_then(|page| page.low.as_ref())
             && !right_broken
@@ -378,6 +385,9 @@ impl Worker<'_, '_, '_> {
         {
             match self.pass.plan.compare(high, &bound.key) {
                 Some(Ordering::Less) => {}
+                Some(Ordering::Equal) if self.pass.plan.may_repeat => {}
+                // Keys that are equal only by their collation are left to those who know it better.
+                Some(Ordering::Equal) if *high != bound.key => self.out.is_undecided = true,
                 Some(_) => {
                     step.is_broken[1] = true;
                     self.report_high(left, high, &bound, step);

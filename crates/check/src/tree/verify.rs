@@ -27,28 +27,22 @@ use crate::verify::verify_links;
 /// Pages of units that are read again in one go: their link facts are in memory together.
 const PAGES_AT_ONCE: u64 = 4 << 20;
 
-/// What remains to be said of trees.
-#[derive(Default, Debug)]
-pub(crate) struct Outcome {
-    /// The order of some keys of these is not known.
-    pub(crate) undecided: BTreeSet<UnitIndex>,
-    /// These were not compared to the end.
-    pub(crate) unfinished: BTreeSet<UnitIndex>,
-}
-
-/// Verifies all trees of a scan that saw every page.
+/// Verifies all trees of a scan that saw every page. Units with keys whose order is not known are added to those of the
+/// partial; units that were not compared to the end, because the run is to stop, come back.
 pub(crate) fn verify_trees(
     dive: &Dive<'_>,
     trees: &Trees,
     partial: &mut Partial,
     findings: &mut Findings,
-) -> Outcome {
+) -> BTreeSet<UnitIndex> {
     partial.tree.settle(&mut partial.sums);
-    let mut verifier = Verifier { dive, trees, partial, findings, outcome: Outcome::default() };
+    let (undecided, unfinished) = (BTreeSet::new(), BTreeSet::new());
+    let mut verifier = Verifier { dive, trees, partial, findings, undecided, unfinished };
     let links = verifier.links();
     verifier.order(&links);
-    verifier.outcome.undecided.extend(&partial.tree.undecided);
-    verifier.outcome
+    let Verifier { undecided, unfinished, .. } = verifier;
+    partial.tree.undecided.extend(undecided);
+    unfinished
 }
 
 /// What is known of a tree whose links are not proven.
@@ -63,7 +57,8 @@ struct Verifier<'v> {
     trees: &'v Trees,
     partial: &'v Partial,
     findings: &'v mut Findings,
-    outcome: Outcome,
+    undecided: BTreeSet<UnitIndex>,
+    unfinished: BTreeSet<UnitIndex>,
 }
 
 impl Verifier<'_> {
@@ -124,7 +119,7 @@ impl Verifier<'_> {
             return;
         }
         let Some(facts) = read_again(self.dive, self.trees, units) else {
-            self.outcome.unfinished.extend(units);
+            self.unfinished.extend(units);
             return;
         };
         let doubled = self.verify(facts);
@@ -152,11 +147,11 @@ impl Verifier<'_> {
                 Some(compared) => {
                     self.findings.merge(compared.findings);
                     if compared.is_undecided {
-                        self.outcome.undecided.insert(unit);
+                        self.undecided.insert(unit);
                     }
                 }
                 None => {
-                    self.outcome.unfinished.insert(unit);
+                    self.unfinished.insert(unit);
                 }
             }
         }
