@@ -13,6 +13,7 @@ use crate::audit::{Auditor, Subject};
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::logical::Logical;
+use crate::offrow::{Outcome, verify_off_row};
 use crate::options::{Control, Options, PageRange, Phase, Progress};
 use crate::partial::{Overlap, Partial, UnitCounts};
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
@@ -29,14 +30,12 @@ use crate::unit::UnitIndex;
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Families of checks that this program does not do yet, with the numbers they would report.
-const LOGICAL: [(&str, &str); 8] = [
+const LOGICAL: [(&str, &str); 6] = [
     (
         "row and page counts of the catalogue that are wrong but possible (2508)",
         "logical checks do not exist yet",
     ),
-    ("column values and record content (2537, 2570, 7961, 8960, 8970)", "logical checks do not exist yet"),
-    ("forwarded rows (8971, 8972, 8993, 8994)", "logical checks do not exist yet"),
-    ("off-row data (8929, 8961 - 8965, 8974)", "logical checks do not exist yet"),
+    ("column values and record content (2537, 2570, 7961, 8970)", "logical checks do not exist yet"),
     ("nonclustered indexes against their tables (8951, 8952)", "logical checks do not exist yet"),
     ("catalogue and Service Broker (8992, 8997)", "logical checks do not exist yet"),
     ("indexed views, XML, spatial and columnstore content", "logical checks do not exist yet"),
@@ -153,6 +152,9 @@ impl<'r> Run<'r> {
         if plan.owners_are_known && is_complete && !plan.has_cut_chains && plan.missing_files.is_empty() {
             self.verify_rows(plan, sum, findings);
         }
+        if !self.options.physical_only {
+            self.verify_off_row(plan, scan_plan, sum, findings);
+        }
     }
 
     /// Scans a part and nothing else.
@@ -215,6 +217,47 @@ impl<'r> Run<'r> {
         };
         self.compared = verify_crosses(&dive, sum, findings);
         self.report.coverage.not_checked.append(&mut self.compared.left_out);
+    }
+
+    /// Forwarded rows and off-row data, when all pages that can take part are known.
+    fn verify_off_row(
+        &mut self,
+        plan: &Plan,
+        scan_plan: &ScanPlan,
+        sum: &Partial,
+        findings: &mut Findings,
+    ) {
+        if let Some(why) = why_not_matched(plan, scan_plan, sum) {
+            return self.leave_out("forwarded rows and off-row data", why);
+        }
+        let Outcome { notes, not_checked } = self.watched(|this, stop| {
+            let Run { source, options, control, .. } = *this;
+            let dive = Dive { source, plan, options, control, stop, jobs: this.jobs() };
+            verify_off_row(&dive, sum, findings)
+        });
+        self.report.notes.extend(notes);
+        self.report.coverage.not_checked.extend(not_checked);
+    }
+
+    /// Does something long while another thread watches the clock and the wish to stop.
+    fn watched<T>(&mut self, work: impl FnOnce(&Self, &AtomicBool) -> T) -> T {
+        let stop = AtomicBool::new(self.must_stop());
+        let is_done = AtomicBool::new(false);
+        let this = &*self;
+        let outcome = thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                while !is_done.load(Ordering::Acquire) {
+                    stop.fetch_or(this.must_stop(), Ordering::Relaxed);
+                    thread::park_timeout(WATCH_INTERVAL);
+                }
+            });
+            let outcome = work(this, &stop);
+            is_done.store(true, Ordering::Release);
+            watcher.thread().unpark();
+            outcome
+        });
+        self.report.was_stopped |= stop.load(Ordering::Relaxed);
+        outcome
     }
 
     /// Links, levels and order of keys of all B-trees.
@@ -404,6 +447,22 @@ impl Run<'_> {
     fn skip(&mut self, what: &str, why: &str) {
         let left_out = NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: false };
         self.report.coverage.not_checked.push(left_out);
+    }
+}
+
+/// Why facts of different pages cannot be matched: not all pages that state them are known.
+fn why_not_matched(plan: &Plan, scan_plan: &ScanPlan, sum: &Partial) -> Option<&'static str> {
+    let is_pfs = |page: &PageId| page.pfs_page() == *page;
+    if !plan.owners_are_known {
+        Some("the catalogue cannot be trusted")
+    } else if plan.has_cut_chains || !plan.missing_files.is_empty() {
+        Some("a file was not given")
+    } else if sum.pages_checked != scan_plan.pages_planned {
+        Some("not all pages were checked")
+    } else if sum.pages_unknown > 0 || plan.bad.keys().any(is_pfs) {
+        Some("PFS does not say of all pages whether they are allocated")
+    } else {
+        None
     }
 }
 
