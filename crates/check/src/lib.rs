@@ -13,6 +13,7 @@ mod expand;
 pub mod finding;
 pub mod hash;
 mod logical;
+mod offrow;
 pub mod options;
 pub mod partial;
 mod parts;

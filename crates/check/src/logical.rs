@@ -2,6 +2,7 @@
 
 use extentdb_reader::PageSource;
 
+use crate::offrow::OffRow;
 use crate::options::Options;
 use crate::partial::Partial;
 use crate::plan::Plan;
@@ -13,6 +14,7 @@ use crate::tree::{TreeFacts, Trees};
 pub(crate) struct Logical<'p> {
     tree: TreeFacts<'p>,
     rows: RowFacts<'p>,
+    off_row: OffRow<'p>,
 }
 
 impl<'p> Logical<'p> {
@@ -25,6 +27,7 @@ impl<'p> Logical<'p> {
         Logical {
             tree: TreeFacts::new(trees, options.run_budget),
             rows: RowFacts::new(plan, source, options.physical_only),
+            off_row: OffRow::new(plan, options),
         }
     }
 }
@@ -34,6 +37,7 @@ impl Facts for Logical<'_> {
     fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial) {
         self.tree.sound(page, partial);
         self.rows.page(page, partial);
+        self.off_row.page(page, partial);
     }
 
     fn linked(&mut self, page: &Linked<'_>, partial: &mut Partial) {

@@ -28,6 +28,7 @@ pub(crate) mod wire;
 
 use crate::finding::{Finding, Findings};
 use crate::hash::HashKey;
+pub use crate::offrow::{Gap, Gaps};
 use crate::relation::Sums;
 pub use crate::rows::CrossSums;
 use crate::tree::TreePart;
@@ -185,6 +186,8 @@ pub struct Partial {
     pub unexpanded: BTreeSet<UnitIndex>,
     /// Runs of pages of B-trees.
     pub tree: TreePart,
+    /// Units whose off-row data cannot be matched with its references: pairs of unit and reason, each once.
+    pub gaps: Gaps,
 }
 
 impl Partial {
@@ -209,6 +212,7 @@ impl Partial {
             strayed: BTreeSet::new(),
             unexpanded: BTreeSet::new(),
             tree: TreePart::default(),
+            gaps: Gaps::new(),
         }
     }
 
@@ -237,6 +241,7 @@ impl Partial {
         self.strayed.extend(other.strayed);
         self.unexpanded.extend(other.unexpanded);
         self.tree.merge(other.tree, &mut self.sums);
+        self.gaps.extend(other.gaps);
         Ok(())
     }
 
@@ -255,6 +260,7 @@ wire_structs! {
     Partial {
         covered, pages_checked, bytes, counts, findings, bad, unprotected, newer, diff_missed,
         pages_unknown, pages_compressed, pages_absent, sums, crosses, unread_crosses, strayed, unexpanded, tree,
+        gaps,
     }
 }
 

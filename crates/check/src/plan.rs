@@ -13,7 +13,7 @@
 //! When the catalogue cannot be trusted (`owners_are_known` is false), nothing is said about ownership; pages are then
 //! audited as what their own header says.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use extentdb_base::{FileId, HobtId, IndexId, Lsn, ObjectId, PageId};
 use extentdb_catalog::Catalog;
@@ -62,6 +62,10 @@ pub struct Plan {
     pub missing_files: Vec<FileId>,
     /// Some IAM chain leads into such a file: what it lists behind that is not known.
     pub has_cut_chains: bool,
+    /// Units whose chain of IAM pages could not be followed to its end: they may own more pages than is known.
+    pub cut_units: BTreeSet<UnitIndex>,
+    /// The database was closed cleanly: no transaction was under way.
+    pub was_closed_cleanly: bool,
     /// Pages that were found bad already, and are not reported again.
     pub bad: HashMap<PageId, u32>,
     /// A page changed after this must have its DIFF bit set; `None` = not to be checked.
@@ -109,6 +113,21 @@ impl Plan {
         }
     }
 
+    /// The unit that a page belongs to by the maps.
+    #[inline]
+    pub fn owner_of(&self, page: PageId) -> Option<UnitIndex> {
+        match (self.owners.extent(page.extent()), self.owners.page(page)) {
+            (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// True for a page that changed after the last checkpoint of a database that was not closed: what it says and what other
+    /// pages say may belong to different moments.
+    pub fn may_be_in_flight(&self, lsn: Lsn) -> bool {
+        !self.was_closed_cleanly && self.checkpoint.is_none_or(|checkpoint| lsn > checkpoint)
+    }
+
     /// The database id as an argument.
     pub fn database_arg(&self) -> Arg<'static> {
         self.database_id.into()
@@ -134,6 +153,7 @@ struct Prelude<'s> {
     chosen: Chosen,
     target: Option<String>,
     refused: Option<Finding>,
+    cut_units: BTreeSet<UnitIndex>,
 }
 
 impl<'s> Prelude<'s> {
@@ -153,6 +173,7 @@ impl<'s> Prelude<'s> {
             dropped: Vec::new(),
             missing_files: Vec::new(),
             has_cut_chains: false,
+            cut_units: BTreeSet::new(),
             chosen: Chosen::Database,
             target: None,
             refused: None,
@@ -346,6 +367,8 @@ impl Prelude<'_> {
             diff_base,
             missing_files: self.missing_files,
             has_cut_chains: self.has_cut_chains,
+            cut_units: self.cut_units,
+            was_closed_cleanly: boot.as_ref().is_some_and(|boot| boot.status.is_clean()),
             database: self.database,
             database_id: self.database_id,
             owners,

@@ -14,6 +14,7 @@ use crate::catalogue::verify_catalogue;
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::logical::Logical;
+use crate::offrow::{Outcome, verify_off_row};
 use crate::options::{Control, Options, PageRange, Phase, Progress, ScopeChoice};
 use crate::partial::{Overlap, Partial, UnitCounts};
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
@@ -30,14 +31,12 @@ use crate::unit::UnitIndex;
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Families of checks that this program does not do yet, with the numbers they would report.
-const LOGICAL: [(&str, &str); 8] = [
+const LOGICAL: [(&str, &str); 6] = [
     (
         "row and page counts of the catalogue that are wrong but possible (2508)",
         "logical checks do not exist yet",
     ),
-    ("column values and record content (2537, 2570, 7961, 8960, 8970)", "logical checks do not exist yet"),
-    ("forwarded rows (8971, 8972, 8993, 8994)", "logical checks do not exist yet"),
-    ("off-row data (8929, 8961 - 8965, 8974)", "logical checks do not exist yet"),
+    ("column values and record content (2537, 2570, 7961, 8970)", "logical checks do not exist yet"),
     ("nonclustered indexes against their tables (8951, 8952)", "logical checks do not exist yet"),
     ("catalogue and Service Broker (8992, 8997)", "logical checks do not exist yet"),
     ("indexed views, XML, spatial and columnstore content", "logical checks do not exist yet"),
@@ -173,6 +172,9 @@ impl<'r> Run<'r> {
             self.report.coverage.catalogue_entries = outcome.entries;
             self.report.coverage.not_checked.extend(outcome.left_out);
         }
+        if !self.options.physical_only {
+            self.verify_off_row(plan, scan_plan, counters, sum, findings);
+        }
     }
 
     /// Scans a part and nothing else.
@@ -251,6 +253,28 @@ impl<'r> Run<'r> {
         self.report.was_stopped |= outcome.was_stopped;
         self.compared = outcome.result;
         self.report.coverage.not_checked.append(&mut self.compared.left_out);
+    }
+
+    /// Forwarded rows and off-row data, when all pages that can take part are known.
+    fn verify_off_row(
+        &mut self,
+        plan: &Plan,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &Partial,
+        findings: &mut Findings,
+    ) {
+        if let Some(why) = why_not_matched(plan, scan_plan, sum) {
+            return self.leave_out("forwarded rows and off-row data", why);
+        }
+        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_off_row(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
+        });
+        self.report.was_stopped |= outcome.was_stopped;
+        let Outcome { notes, not_checked } = outcome.result;
+        self.report.notes.extend(notes);
+        self.report.coverage.not_checked.extend(not_checked);
     }
 
     /// Links, levels and order of keys of all B-trees.
@@ -446,6 +470,22 @@ impl Run<'_> {
     fn skip(&mut self, what: &str, why: &str) {
         let left_out = NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: false };
         self.report.coverage.not_checked.push(left_out);
+    }
+}
+
+/// Why facts of different pages cannot be matched: not all pages that state them are known.
+fn why_not_matched(plan: &Plan, scan_plan: &ScanPlan, sum: &Partial) -> Option<&'static str> {
+    let is_pfs = |page: &PageId| page.pfs_page() == *page;
+    if !plan.owners_are_known {
+        Some("the catalogue cannot be trusted")
+    } else if plan.has_cut_chains || !plan.missing_files.is_empty() {
+        Some("a file was not given")
+    } else if sum.pages_checked != scan_plan.pages_planned {
+        Some("not all pages were checked")
+    } else if sum.pages_unknown > 0 || plan.bad.keys().any(is_pfs) {
+        Some("PFS does not say of all pages whether they are allocated")
+    } else {
+        None
     }
 }
 

@@ -89,10 +89,10 @@ impl Choice<'_> {
             Choice::Planned if plan.chosen.is_limited() && leaves_out(plan, id) => true,
             Choice::Planned if !plan.units.has_skipped() => false,
             Choice::Planned => {
-                let unit = owner(plan, id).and_then(|unit| plan.units.get(unit));
+                let unit = plan.owner_of(id).and_then(|unit| plan.units.get(unit));
                 unit.is_some_and(|unit| unit.is_skipped && !unit.is_outside)
             }
-            Choice::Only(units) => owner(plan, id).is_none_or(|unit| !units.contains(&unit)),
+            Choice::Only(units) => plan.owner_of(id).is_none_or(|unit| !units.contains(&unit)),
         }
     }
 }
@@ -123,14 +123,6 @@ impl Window {
         let is_done =
             self.done.get(behind).is_some_and(|(file, start, _)| *file == first.file && *start <= first.page);
         (self.within.is_empty() || self.within.iter().any(is_own)) && !is_done
-    }
-}
-
-/// The unit that a page belongs to by the maps.
-fn owner(plan: &Plan, id: PageId) -> Option<UnitIndex> {
-    match (plan.owners.extent(id.extent()), plan.owners.page(id)) {
-        (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
-        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use extentdb_base::{PageId, Rid};
 use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_format::record::{Record, RecordKind};
 
-use crate::audit::{Form, Span};
+use crate::audit::{Form, Span, Traits};
 use crate::expand::{Expanded, WideSpan};
 use crate::partial::Partial;
 use crate::unit::{Unit, UnitIndex};
@@ -48,6 +48,8 @@ pub(crate) struct Sound<'a> {
     pub(crate) view: PageRef<'a>,
     /// Rows of the table or entries of the index; false on upper levels and text pages.
     pub(crate) is_leaf: bool,
+    /// What occurs on it.
+    pub(crate) traits: Traits,
     form: Form,
     pminlen: u16,
     records: Records<'a>,
@@ -66,11 +68,12 @@ impl<'a> Sound<'a> {
         view: PageRef<'a>,
         is_leaf: bool,
         form: Form,
+        traits: Traits,
         spans: &'a [Span],
     ) -> Sound<'a> {
         let pminlen = view.header().fixed_len.get();
         let records = Records::OnPage(view.bytes(), spans);
-        Sound { id, index, unit, view, is_leaf, form, pminlen, records }
+        Sound { id, index, unit, view, is_leaf, traits, form, pminlen, records }
     }
 
     /// The same page with its records expanded.

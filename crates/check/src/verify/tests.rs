@@ -119,6 +119,8 @@ fn plan() -> Plan {
         owners_are_known: true,
         missing_files: Vec::new(),
         has_cut_chains: false,
+        cut_units: Default::default(),
+        was_closed_cleanly: true,
         bad: HashMap::new(),
         diff_base: HashMap::new(),
         checkpoint: None,
