@@ -8,6 +8,7 @@ use extentdb_types::{DateTime, SqlType};
 
 use crate::error::Fault;
 use crate::layout::{Compression, PhysicalColumn, RowLayout};
+use crate::partition::{PartitionFunction, PartitionScheme};
 
 /// What pages an allocation unit holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -278,6 +279,8 @@ pub struct IndexColumn {
     pub key_ordinal: u8,
     /// DESC.
     pub descending: bool,
+    /// Position among the partitioning columns, from 1; 0 = none of them.
+    pub partition_ordinal: u8,
 }
 
 /// A heap, index or statistics object with a rowset.
@@ -475,8 +478,12 @@ pub struct Catalog {
     pub modules: Vec<Module>,
     /// Files.
     pub files: Vec<DatabaseFile>,
-    /// Filegroups.
+    /// Filegroups and partition schemes.
     pub filegroups: Vec<DataSpace>,
+    /// Partition functions.
+    pub partition_functions: Vec<PartitionFunction>,
+    /// Partition schemes.
+    pub partition_schemes: Vec<PartitionScheme>,
     /// Values of columns added to a table whose rows were not rewritten: by rowset and `hbcolid`.
     pub added_defaults: HashMap<(HobtId, i32), AddedDefault>,
     /// What could not be read.
