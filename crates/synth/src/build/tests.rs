@@ -1,6 +1,7 @@
 //! Every database made here is read back in full by means that share nothing with its making but the format's views.
 
 mod audit;
+mod layout;
 mod template;
 
 use std::path::{Path, PathBuf};
