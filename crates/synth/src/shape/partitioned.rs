@@ -26,7 +26,9 @@ use crate::build::{
 };
 
 /// Bytes that an order takes, with a reading, half an event and a tenth of a row of the archive.
-const BYTES_PER_ROW: u64 = 292;
+const BYTES_PER_ROW: u64 = 284;
+/// What many small units leave unused.
+const UNUSED_BYTES: u64 = 1 << 20;
 const FIRST_DAY: i32 = 39_000;
 const TICKS_PER_DAY: u64 = 25_920_000;
 const CUSTOMERS: u64 = 1_009;
@@ -36,6 +38,10 @@ const READINGS_PER_DAY: u64 = 4_000;
 const NO_SENSOR_EVERY: u64 = 16;
 
 pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+    let size = match size {
+        Size::Bytes(bytes) => Size::Bytes(bytes.saturating_sub(UNUSED_BYTES)),
+        rows @ Size::Rows(_) => rows,
+    };
     let count = rows_for(size, BYTES_PER_ROW);
     if count > i32::MAX as u64 {
         return Err(Error::TooManyRows { rows: count });
