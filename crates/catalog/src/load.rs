@@ -176,6 +176,7 @@ impl Loader<'_> {
         /// The row belongs to an index, not only to statistics.
         const STATUS_INDEX: u32 = 0x2;
         const STATUS_DESCENDING: u32 = 0x4;
+        const STATUS_INCLUDED: u32 = 0x10;
         self.tables.each(object::SYSISCOLS, &mut self.faults, |row| {
             let (Some(table), Some(index), Some(status)) = (row.int32(1), row.int32(2), row.bits(4)) else {
                 return;
@@ -185,8 +186,15 @@ impl Loader<'_> {
                 && status & STATUS_INDEX != 0
             {
                 let descending = status & STATUS_DESCENDING != 0;
+                let included = status & STATUS_INCLUDED != 0;
                 let partition_ordinal = row.int8(7).unwrap_or(0);
-                index.columns.push(IndexColumn { column_id, key_ordinal, descending, partition_ordinal });
+                index.columns.push(IndexColumn {
+                    column_id,
+                    key_ordinal,
+                    included,
+                    descending,
+                    partition_ordinal,
+                });
             }
         });
         for index in indexes.values_mut().flat_map(BTreeMap::values_mut) {

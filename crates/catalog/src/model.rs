@@ -275,12 +275,21 @@ impl IndexKind {
 pub struct IndexColumn {
     /// Column of the table.
     pub column_id: i32,
-    /// Position in the key, from 1; 0 = included.
+    /// Position in the key, from 1; 0 = no part of it.
     pub key_ordinal: u8,
+    /// INCLUDE names it. A partitioning column can be there without being key or included.
+    pub included: bool,
     /// DESC.
     pub descending: bool,
     /// Position among the partitioning columns, from 1; 0 = none of them.
     pub partition_ordinal: u8,
+}
+
+impl IndexColumn {
+    /// True for a column that is stored beside the key because the index was made so, not because of its partitions.
+    pub fn is_included(&self) -> bool {
+        self.key_ordinal == 0 && (self.included || self.partition_ordinal == 0)
+    }
 }
 
 /// A heap, index or statistics object with a rowset.

@@ -63,6 +63,11 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// True for one of several partitions.
+    pub(super) fn is_one_of_several(&self) -> bool {
+        self.partition.is_some()
+    }
+
     /// True for rows of other partitions: they need not be generated.
     pub(super) fn is_elsewhere(&self, number: u64) -> bool {
         self.partition.is_some_and(|(numbers, own)| numbers.get(number as usize) != Some(&own))

@@ -371,7 +371,10 @@ impl<'a> TableBuild<'a> {
     {
         let rows = self.rows;
         if let Some(order) = rows.order(at) {
-            return Ok(Box::new(order.filter(|number| !members.is_elsewhere(*number))));
+            return Ok(match members.is_one_of_several() {
+                false => order,
+                true => Box::new(order.filter(|number| !members.is_elsewhere(*number))),
+            });
         }
         let count = rows.count();
         if count > SORTED_ROWS_MAX {
@@ -386,6 +389,9 @@ impl<'a> TableBuild<'a> {
             match at {
                 0 => rows.row(number, &mut row),
                 _ => rows.entry(at, number, &mut row),
+            }
+            if members.standing(number, &row) == Standing::Foreign {
+                continue;
             }
             let mut key = Vec::new();
             writer.sort_key(&locators.entry(number, &row), &mut key);
