@@ -36,8 +36,7 @@ pub(super) fn place_indexes(
         let mut plan = IndexPlan::default();
         if let Some(own) = own {
             plan.filter = own.filter.clone();
-            // Each index is scattered in its own way, whatever other tables there are.
-            plan.scatter = own.fragmented.then(|| seed ^ (spec.name.len() as u64) << 32 ^ (at as u64) << 48);
+            plan.scatter = own.fragmented.then_some(seed);
         }
         let placement = own.and_then(|own| own.placement.as_ref()).or(spec.placement.as_ref());
         if let Some(placement) = placement {

@@ -190,8 +190,11 @@ pub struct Filter {
     /// As stored: `([status]=(1))`.
     pub text: String,
     /// The same for a generated row: its number and values.
-    pub includes: Arc<dyn Fn(u64, &RowValues) -> bool + Send + Sync>,
+    pub includes: Includes,
 }
+
+/// Chooses rows by their number and values.
+pub type Includes = Arc<dyn Fn(u64, &RowValues) -> bool + Send + Sync>;
 
 impl fmt::Debug for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

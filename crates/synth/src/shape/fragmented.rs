@@ -92,6 +92,6 @@ impl Rows for VisitRows {
 
     fn is_deleted(&self, number: u64) -> bool {
         let chance = SplitMix64::new(self.seed ^ !number).next_u64();
-        chance % 7 == 0 || self.ranks.at(number) / DELETED_RUN % 9 == 4
+        chance.is_multiple_of(7) || self.ranks.at(number) / DELETED_RUN % 9 == 4
     }
 }
