@@ -12,6 +12,7 @@ pub mod layout;
 pub mod load;
 pub mod model;
 pub mod pages;
+pub mod partition;
 pub mod system;
 pub mod table;
 

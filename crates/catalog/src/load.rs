@@ -18,6 +18,7 @@ use crate::system::{SystemRow, SystemTables, object, utf16};
 
 mod column;
 mod constraint;
+mod partition;
 mod texts;
 
 use texts::Texts;
@@ -60,6 +61,7 @@ impl Loader<'_> {
             return Err(Error::MissingTable { name: "sysschobjs", object: object::SYSSCHOBJS });
         }
         let (schemas, filegroups) = self.schemas_and_filegroups();
+        let (partition_functions, partition_schemes) = self.partitions(&filegroups);
         let types = self.types();
         let texts = self.texts();
         let mut columns = self.columns(&types, &schemas, &texts);
@@ -73,6 +75,8 @@ impl Loader<'_> {
             schemas,
             types,
             filegroups,
+            partition_functions,
+            partition_schemes,
             tables: BTreeMap::new(),
             units: BTreeMap::new(),
             rowsets: BTreeMap::new(),
@@ -172,6 +176,7 @@ impl Loader<'_> {
         /// The row belongs to an index, not only to statistics.
         const STATUS_INDEX: u32 = 0x2;
         const STATUS_DESCENDING: u32 = 0x4;
+        const STATUS_INCLUDED: u32 = 0x10;
         self.tables.each(object::SYSISCOLS, &mut self.faults, |row| {
             let (Some(table), Some(index), Some(status)) = (row.int32(1), row.int32(2), row.bits(4)) else {
                 return;
@@ -182,7 +187,16 @@ impl Loader<'_> {
                 && status & STATUS_INDEX != 0
             {
                 let descending = status & STATUS_DESCENDING != 0;
-                index.columns.push(IndexColumn { ordinal, column_id, key_ordinal, descending });
+                let included = status & STATUS_INCLUDED != 0;
+                let partition_ordinal = row.int8(7).unwrap_or(0);
+                index.columns.push(IndexColumn {
+                    ordinal,
+                    column_id,
+                    key_ordinal,
+                    included,
+                    descending,
+                    partition_ordinal,
+                });
             }
         });
         for index in indexes.values_mut().flat_map(BTreeMap::values_mut) {

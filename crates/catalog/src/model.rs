@@ -8,6 +8,7 @@ use extentdb_types::{DateTime, SqlType};
 
 use crate::error::Fault;
 use crate::layout::{Compression, PhysicalColumn, RowLayout};
+use crate::partition::{PartitionFunction, PartitionScheme};
 
 /// What pages an allocation unit holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -276,10 +277,21 @@ pub struct IndexColumn {
     pub ordinal: i32,
     /// Column of the table.
     pub column_id: i32,
-    /// Position in the key, from 1; 0 = included.
+    /// Position in the key, from 1; 0 = no part of it.
     pub key_ordinal: u8,
+    /// INCLUDE names it. A partitioning column can be there without being key or included.
+    pub included: bool,
     /// DESC.
     pub descending: bool,
+    /// Position among the partitioning columns, from 1; 0 = none of them.
+    pub partition_ordinal: u8,
+}
+
+impl IndexColumn {
+    /// True for a column that is stored beside the key because the index was made so, not because of its partitions.
+    pub fn is_included(&self) -> bool {
+        self.key_ordinal == 0 && (self.included || self.partition_ordinal == 0)
+    }
 }
 
 /// A heap, index or statistics object with a rowset.
@@ -477,8 +489,12 @@ pub struct Catalog {
     pub modules: Vec<Module>,
     /// Files.
     pub files: Vec<DatabaseFile>,
-    /// Filegroups.
+    /// Filegroups and partition schemes.
     pub filegroups: Vec<DataSpace>,
+    /// Partition functions.
+    pub partition_functions: Vec<PartitionFunction>,
+    /// Partition schemes.
+    pub partition_schemes: Vec<PartitionScheme>,
     /// Values of columns added to a table whose rows were not rewritten: by rowset and `hbcolid`.
     pub added_defaults: HashMap<(HobtId, i32), AddedDefault>,
     /// What could not be read.

@@ -39,6 +39,8 @@ pub mod object {
     pub const SYSCOLPARS: ObjectId = ObjectId(41);
     /// Types.
     pub const SYSSCALARTYPES: ObjectId = ObjectId(50);
+    /// Parameters of partition functions.
+    pub const SYSTYPEDSUBOBJS: ObjectId = ObjectId(51);
     /// Indexes and statistics.
     pub const SYSIDXSTATS: ObjectId = ObjectId(54);
     /// Index columns.

@@ -54,6 +54,35 @@ pub enum Error {
         /// Paths.
         found: usize,
     },
+    /// The filegroups need more files.
+    #[error("{files} data files are too few: the filegroups have {least} at least")]
+    TooFewFiles {
+        /// Files asked for.
+        files: usize,
+        /// Files of all filegroups, with one for PRIMARY.
+        least: usize,
+    },
+    /// There is no filegroup, partition function or scheme of this name.
+    #[error("there is no filegroup, partition function or scheme {name}")]
+    NoDataSpace {
+        /// The name.
+        name: String,
+    },
+    /// A partition scheme whose function has another type than the column, boundaries that do not ascend, or another
+    /// number of partitions than the scheme has filegroups.
+    #[error("partition scheme {name} does not fit its function or the partitioning column")]
+    BadScheme {
+        /// The scheme.
+        name: String,
+    },
+    /// A combination whose form on disk is not known.
+    #[error("table {table}: {what} is not built")]
+    NotBuilt {
+        /// The table.
+        table: String,
+        /// What it is.
+        what: &'static str,
+    },
     /// A table is described by a column it does not have.
     #[error("table {table} has no column {column}")]
     NoColumn {

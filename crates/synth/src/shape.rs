@@ -1,8 +1,14 @@
 //! Shapes: databases one can ask for by name.
 
+mod computed;
+mod deep;
 mod demo;
+mod fragmented;
 mod heap;
+mod partitioned;
 mod sales;
+mod sparse;
+mod walk;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +22,8 @@ pub struct Shape {
     pub name: &'static str,
     /// One line on what is in it.
     pub description: &'static str,
+    /// Data files it needs at least.
+    pub files: usize,
     /// Adds the tables: seed and size decide how many rows they have.
     add: fn(DatabaseBuilder, u64, Size) -> Result<DatabaseBuilder, Error>,
 }
@@ -25,14 +33,69 @@ pub const SHAPES: &[Shape] = &[
     Shape {
         name: "heap",
         description: "a heap of rows of 100 to 4000 bytes, some moved by updates, with LOB values and an index",
+        files: 1,
         add: heap::add,
     },
     Shape {
         name: "sales",
         description: "a clustered table of 170-byte rows with two nonclustered indexes, and its customers",
+        files: 1,
         add: sales::add,
     },
-    Shape { name: "demo", description: "both of them, small: the first five minutes", add: demo::add },
+    Shape {
+        name: "demo",
+        description: "both of them, small: the first five minutes",
+        files: 1,
+        add: demo::add,
+    },
+    Shape {
+        name: "sales8",
+        description: "sales with eight nonclustered indexes on the same rows",
+        files: 1,
+        add: sales::add_eight,
+    },
+    Shape {
+        name: "sales-computed",
+        description: "sales with a third index on computed columns that are not stored",
+        files: 1,
+        add: sales::add_computed,
+    },
+    Shape {
+        name: "sales-plain",
+        description: "the twin of sales-computed: its third index, of the same size, is on plain columns",
+        files: 1,
+        add: sales::add_plain,
+    },
+    Shape {
+        name: "computed",
+        description: "stored computed columns, indexes on computed columns that are not stored, filtered indexes",
+        files: 1,
+        add: computed::add,
+    },
+    Shape {
+        name: "deep",
+        description: "keys of up to 900 bytes: trees of four levels and more over few rows, unique and not",
+        files: 1,
+        add: deep::add,
+    },
+    Shape {
+        name: "fragmented",
+        description: "rows inserted by random GUIDs and partly deleted: pages half full and in random order",
+        files: 1,
+        add: fragmented::add,
+    },
+    Shape {
+        name: "partitioned",
+        description: "three filegroups of four files, partitioned tables with aligned and other indexes",
+        files: 4,
+        add: partitioned::add,
+    },
+    Shape {
+        name: "sparse",
+        description: "every object in three GAM intervals: a file over 8 GB, nearly all holes; the size is what is written",
+        files: 1,
+        add: sparse::add,
+    },
 ];
 
 /// How large the database is to be.
@@ -78,6 +141,9 @@ pub fn make(
 ) -> Result<MakeReport, Error> {
     let shape = SHAPES.iter().find(|shape| shape.name == options.shape);
     let shape = shape.ok_or_else(|| Error::UnknownShape { name: options.shape.clone() })?;
+    if paths.len() < shape.files {
+        return Err(Error::TooFewFiles { files: paths.len(), least: shape.files });
+    }
     let mut builder = DatabaseBuilder::new(shape.name).seed(options.seed);
     if let Size::Bytes(bytes) = options.size {
         if bytes < CATALOGUE_BYTES {

@@ -43,6 +43,24 @@ pub struct ColumnDefinition {
     pub identity: Option<Vec<u8>>,
     /// The default constraint; 0 for none.
     pub default_object: ObjectId,
+    /// A computed column.
+    pub computed: Option<Computed>,
+}
+
+/// The expression of a computed column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Computed {
+    /// As stored: `([quantity]*[price])`.
+    pub text: String,
+    /// PERSISTED: the values are in the rows. Otherwise they are only in indexes on the column.
+    pub persisted: bool,
+}
+
+impl ColumnDefinition {
+    /// Do rows have a place for this column?
+    pub fn is_stored(&self) -> bool {
+        self.computed.as_ref().is_none_or(|computed| computed.persisted)
+    }
 }
 
 /// A column of an index key.
@@ -69,6 +87,18 @@ pub struct IndexDefinition {
     pub included: Vec<i32>,
     /// `sysidxstats.status`, see [`index_status`].
     pub status: u32,
+    /// `sysidxstats.dataspace`: filegroup or partition scheme.
+    pub data_space: i32,
+    /// The filegroup of this partition.
+    pub filegroup: i16,
+    /// The number of this partition, from 1; further ones are in `rest`.
+    pub partition: i32,
+    /// The column that decides the partition; 0 when there is one partition only.
+    pub partition_column: i32,
+    /// Partitions 2, 3 …
+    pub rest: Vec<PartitionDefinition>,
+    /// The predicate of a filtered index, as stored.
+    pub filter: Option<String>,
     /// Its rowset.
     pub rowset: HobtId,
     /// `sysrowsets.status`.
@@ -76,6 +106,17 @@ pub struct IndexDefinition {
     /// Some old system tables have 0 in `sysrowsets.minint` whatever their keys.
     pub hides_min_interior: bool,
     /// Allocation units, the one of rows first.
+    pub units: Vec<UnitDefinition>,
+}
+
+/// A partition behind the first one.
+#[derive(Clone, Debug)]
+pub struct PartitionDefinition {
+    /// Its filegroup.
+    pub filegroup: i16,
+    /// Its rowset.
+    pub rowset: HobtId,
+    /// Its allocation units.
     pub units: Vec<UnitDefinition>,
 }
 
@@ -100,6 +141,8 @@ pub mod index_status {
     pub const PRIMARY_KEY: u32 = 0x20;
     /// Belongs to a unique constraint.
     pub const UNIQUE_CONSTRAINT: u32 = 0x40;
+    /// Has a filter (public text of `sys.indexes`).
+    pub const FILTERED: u32 = 0x2_0000;
 }
 
 /// `sysrowsets.status` bits.
@@ -145,6 +188,28 @@ impl IndexDefinition {
     /// Heap or clustered index.
     pub fn is_base(&self) -> bool {
         matches!(self.kind, IndexKind::Heap | IndexKind::Clustered)
+    }
+
+    /// The partitioning column, when it is none of the index's own: it is added without being asked for.
+    pub fn added_partition_column(&self) -> Option<i32> {
+        let is_own = |id: i32| self.keys.iter().any(|key| key.column_id == id) || self.included.contains(&id);
+        Some(self.partition_column).filter(|id| *id > 0 && !is_own(*id))
+    }
+
+    /// Each partition as an index of its own.
+    pub fn partitions(&self) -> Vec<IndexDefinition> {
+        let mut out = vec![IndexDefinition { rest: Vec::new(), ..self.clone() }];
+        for (part, number) in self.rest.iter().zip(2..) {
+            out.push(IndexDefinition {
+                rest: Vec::new(),
+                partition: number,
+                filegroup: part.filegroup,
+                rowset: part.rowset,
+                units: part.units.clone(),
+                ..self.clone()
+            });
+        }
+        out
     }
 }
 

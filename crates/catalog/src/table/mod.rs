@@ -15,7 +15,10 @@ mod parse;
 pub mod physical;
 mod rows;
 
-pub use definition::{ColumnDefinition, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition};
+pub use definition::{
+    ColumnDefinition, Computed, IndexDefinition, KeyColumn, PartitionDefinition, TableDefinition,
+    UnitDefinition,
+};
 pub use parse::base_tables;
 pub use physical::{RowsetLayout, Source};
 pub use rows::{TemplateTable, TemplateValue, template_rows};

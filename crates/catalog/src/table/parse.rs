@@ -13,6 +13,8 @@ const TEXT: &str = include_str!("base_tables.tsv");
 const CHAR_COLLATION: u32 = 0x1008;
 const SYS_SCHEMA: i32 = 4;
 const SYSNAME: i32 = 256;
+/// The filegroup of the catalogue.
+const PRIMARY: i32 = 1;
 
 /// The base tables and internal tables of a database of version 661; names in the collation given.
 ///
@@ -104,6 +106,7 @@ fn column(fields: &[&str], collation: u32) -> Option<ColumnDefinition> {
         stored_nullable,
         identity,
         default_object: ObjectId(0),
+        computed: None,
     })
 }
 
@@ -161,6 +164,12 @@ fn index(fields: &[&str], table: &TableDefinition) -> Option<IndexDefinition> {
         keys,
         included: columns(included)?,
         status: hex(status)?,
+        data_space: PRIMARY,
+        filegroup: PRIMARY as i16,
+        partition: 1,
+        partition_column: 0,
+        rest: Vec::new(),
+        filter: None,
         rowset,
         rowset_status: hex(rowset_status)?,
         hides_min_interior: kind != IndexKind::Heap && *min_interior == "0",

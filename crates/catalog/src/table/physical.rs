@@ -1,7 +1,8 @@
 //! From a definition to `sysrscols`: which columns a rowset has, in which order, and where they lie.
 //!
 //! ```text
-//! heap, clustered    uniquifier, when the key is not unique; key columns in key order (user tables); the rest by id
+//! heap, clustered    uniquifier, when the key is not unique; key columns in key order (user tables); the rest by id,
+//!                    without computed columns that are not stored
 //!                    fixed columns from byte 4, null bit = ordinal
 //! nonclustered       key columns, included columns, then what is missing of the row locator (RID or clustered key)
 //!                    fixed columns from byte 1, null bits only when some column may be NULL
@@ -93,7 +94,7 @@ impl TableDefinition {
         if index.kind == IndexKind::Clustered && !index.is_unique() {
             drafts.push(uniquifier());
         }
-        let ids = 1..=self.columns.len() as i32;
+        let ids = (1..).zip(&self.columns).filter(|(_, column)| column.is_stored()).map(|(id, _)| id);
         if self.has_key_first() {
             drafts.extend(index.keys.iter().filter_map(|key| self.draft(key.column_id)));
             drafts.extend(ids.filter(|id| !is_key(*id)).filter_map(|id| self.draft(id)));
@@ -109,6 +110,7 @@ impl TableDefinition {
 
     fn nonclustered_drafts(&self, index: &IndexDefinition) -> Vec<Draft> {
         let own = index.keys.iter().map(|key| key.column_id).chain(index.included.iter().copied());
+        let own = own.chain(index.added_partition_column());
         let mut drafts: Vec<Draft> = own.filter_map(|id| self.draft(id)).collect();
         self.number_keys(index, &mut drafts);
         let mut next = index.keys.len() as i16;

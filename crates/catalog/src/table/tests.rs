@@ -56,6 +56,7 @@ fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
         stored_nullable: nullable,
         identity: None,
         default_object: extentdb_base::ObjectId(0),
+        computed: None,
     }
 }
 

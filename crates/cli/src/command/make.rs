@@ -36,7 +36,7 @@ pub(crate) struct MakeArgs {
     /// Where all chance comes from: the same seed makes the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Number of data files
+    /// Number of data files; shapes with filegroups have more when they need them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=32766))]
     files: u16,
     /// The shapes
@@ -60,7 +60,8 @@ pub(crate) fn run(args: &MakeArgs, context: &Context) -> anyhow::Result<Exit> {
     };
     let options = MakeOptions { shape: args.shape.clone(), size, seed: args.seed };
     let start = context.clock.monotonic();
-    let report = build(&options, &paths(out, args.files), context)?;
+    let least = SHAPES.iter().find(|shape| shape.name == args.shape).map_or(1, |shape| shape.files);
+    let report = build(&options, &paths(out, args.files.max(least as u16)), context)?;
     let seconds = context.clock.monotonic().saturating_sub(start).as_secs_f64();
     match args.format.is_json() {
         true => output.write_json(&json_of(&options, &report, seconds))?,
@@ -75,7 +76,7 @@ fn list(format: FormatArgs, mut output: crate::output::Output) -> anyhow::Result
         let shapes = SHAPES.iter().map(|shape| json!({"name": shape.name, "description": shape.description}));
         output.write_json(&shapes.collect::<Value>())?;
     } else {
-        let lines = SHAPES.iter().map(|shape| format!("{:10}{}\n", shape.name, shape.description));
+        let lines = SHAPES.iter().map(|shape| format!("{:16}{}\n", shape.name, shape.description));
         output.write_all(lines.collect::<String>().as_bytes())?;
     }
     output.finish()?;

@@ -78,7 +78,8 @@ fn type_name(column: &Column) -> String {
 }
 
 fn column_names<'t>(table: &'t Table, columns: &[IndexColumn], key: bool) -> Vec<&'t str> {
-    let wanted = columns.iter().filter(|column| (column.key_ordinal > 0) == key);
+    let wanted =
+        columns.iter().filter(|column| if key { column.key_ordinal > 0 } else { column.is_included() });
     wanted.map(|column| table.column(column.column_id).map_or("?", |c| c.name.as_str())).collect()
 }
 

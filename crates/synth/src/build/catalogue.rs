@@ -15,9 +15,8 @@ use super::system::SystemRows;
 use super::unit::UnitResult;
 use super::values::RowValues;
 
-/// The only fragment and the only filegroup of these databases.
+/// The only fragment of these databases.
 const FRAGMENT: i32 = 1;
-const PRIMARY: i16 = 1;
 const DBO: i32 = 1;
 /// Pages of the log file that the catalogue names: 504 KB.
 const LOG_PAGES: i32 = 63;
@@ -27,6 +26,8 @@ mod column {
     pub(super) const NOT_NULL: i32 = 0x1;
     pub(super) const ANSI_PADDED: i32 = 0x2;
     pub(super) const IDENTITY: i32 = 0x4;
+    /// Public text of `sys.columns`.
+    pub(super) const COMPUTED: i32 = 0x10;
 }
 
 /// An object that belongs to a table.
@@ -53,7 +54,7 @@ pub(super) enum ChildKind {
     },
 }
 
-fn rows_of<'r>(rows: &'r mut SystemRows, table: &str) -> &'r mut Vec<RowValues> {
+pub(super) fn rows_of<'r>(rows: &'r mut SystemRows, table: &str) -> &'r mut Vec<RowValues> {
     rows.entry(table.to_owned()).or_default()
 }
 
@@ -70,10 +71,20 @@ pub(super) fn add_table(table: &TableDefinition, rows: &mut SystemRows) {
     ));
     for (id, column) in (1..).zip(&table.columns) {
         rows_of(rows, "syscolpars").push(column_row(table.id, id, column));
+        if let Some(computed) = &column.computed {
+            rows_of(rows, "sysobjvalues").push(text_row(TEXT, table.id, id, &computed.text));
+            let used =
+                (1..).zip(&table.columns).filter(|(_, c)| computed.text.contains(&format!("[{}]", c.name)));
+            let references = used.map(|(used, _)| reference_row(1, table.id, id, table.id, used));
+            rows_of(rows, "sysmultiobjrefs").extend(references);
+        }
     }
     for index in &table.indexes {
         rows_of(rows, "sysidxstats").push(index_row(table, index));
         rows_of(rows, "sysiscols").extend(index_column_rows(table.id, index));
+        if let Some(filter) = &index.filter {
+            rows_of(rows, "sysobjvalues").push(text_row(FILTER_TEXT, table.id, index.id.0, filter));
+        }
     }
 }
 
@@ -99,6 +110,7 @@ fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues {
         (!of.nullable, column::NOT_NULL),
         (is_ansi_padded(&of.ty), column::ANSI_PADDED),
         (of.identity.is_some(), column::IDENTITY),
+        (of.computed.is_some(), column::COMPUTED),
     ];
     let status = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
     let mut row = RowValues::new();
@@ -118,8 +130,8 @@ fn index_row(table: &TableDefinition, index: &IndexDefinition) -> RowValues {
         IndexKind::Clustered => 1,
         _ => 2,
     };
-    let has_lob =
-        index.is_base() && table.columns.iter().any(|column| column.ty.is_max() || column.ty.is_lob());
+    let is_lob = |column: &ColumnDefinition| column.is_stored() && (column.ty.is_max() || column.ty.is_lob());
+    let has_lob = index.is_base() && table.columns.iter().any(is_lob);
     let mut row = RowValues::new();
     row.int(table.id.0).int(index.id.0);
     match &index.name {
@@ -127,7 +139,7 @@ fn index_row(table: &TableDefinition, index: &IndexDefinition) -> RowValues {
         None => row.null(),
     };
     row.int(index.status as i32).int(0).tinyint(0).tinyint(kind).tinyint(0);
-    row.int(i32::from(PRIMARY)).int(i32::from(has_lob)).bigint(index.rowset.0);
+    row.int(index.data_space).int(if has_lob { index.data_space } else { 0 }).bigint(index.rowset.0);
     row
 }
 
@@ -135,6 +147,8 @@ fn index_row(table: &TableDefinition, index: &IndexDefinition) -> RowValues {
 const ISCOL_KEY: i32 = 0x3;
 const ISCOL_DESCENDING: i32 = 0x4;
 const ISCOL_INCLUDED: i32 = 0x12;
+/// A column that is there because it decides the partition: documented as neither key nor included.
+const ISCOL_PARTITIONING: i32 = 0x2;
 
 fn index_column_rows(table: ObjectId, index: &IndexDefinition) -> Vec<RowValues> {
     let mut keys: Vec<(u8, i32, bool)> =
@@ -147,9 +161,12 @@ fn index_column_rows(table: ObjectId, index: &IndexDefinition) -> Vec<RowValues>
         (ISCOL_KEY | if descending { ISCOL_DESCENDING } else { 0 }, column, ordinal)
     });
     let columns = keys.chain(index.included.iter().map(|column| (ISCOL_INCLUDED, *column, 0)));
+    let columns = columns.chain(index.added_partition_column().map(|column| (ISCOL_PARTITIONING, column, 0)));
     let row = |(subid, (status, column, ordinal)): (i32, (i32, i32, u8))| {
         let mut row = RowValues::new();
-        row.int(table.0).int(index.id.0).int(subid).int(status).int(column).tinyint(ordinal).tinyint(0);
+        let partition_ordinal = u8::from(column == index.partition_column);
+        row.int(table.0).int(index.id.0).int(subid).int(status).int(column);
+        row.tinyint(ordinal).tinyint(partition_ordinal);
         row
     };
     (1..).zip(columns).map(row).collect()
@@ -169,9 +186,9 @@ pub(super) fn add_child(child: &Child, rows: &mut SystemRows) {
     rows_of(rows, "sysschobjs").push(object);
     match &child.kind {
         ChildKind::PrimaryKey | ChildKind::Unique => {}
-        ChildKind::Default(_, text) => rows_of(rows, "sysobjvalues").push(text_row(child.id, text)),
+        ChildKind::Default(_, text) => rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text)),
         ChildKind::Check(column, text) => {
-            rows_of(rows, "sysobjvalues").push(text_row(child.id, text));
+            rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text));
             rows_of(rows, "sysmultiobjrefs").push(reference_row(1, child.id, 0, child.table, *column));
         }
         ChildKind::ForeignKey { table, index, columns } => {
@@ -191,20 +208,24 @@ fn reference_row(class: u8, from: ObjectId, sub: i32, to: ObjectId, to_sub: i32)
     row
 }
 
+/// `sysobjvalues.valclass`: text of an object or of one of its columns; of an index (public text of `sys.indexes`).
+const TEXT: u8 = 1;
+const FILTER_TEXT: u8 = 7;
+
 /// Text in single bytes: the variant value 2 says so.
-fn text_row(object: ObjectId, text: &str) -> RowValues {
+fn text_row(class: u8, object: ObjectId, sub: i32, text: &str) -> RowValues {
     let mut row = RowValues::new();
-    row.tinyint(1).int(object.0).int(0).int(0).raw(&[56, 1, 2, 0, 0, 0]).raw(text.as_bytes());
+    row.tinyint(class).int(object.0).int(sub).int(0).raw(&[56, 1, 2, 0, 0, 0]).raw(text.as_bytes());
     row
 }
 
 /// Rows of `sysrowsets` and `sysrscols` for all tables; `counts`: rows by rowset.
 pub(super) fn add_rowsets(tables: &[TableDefinition], counts: &BTreeMap<HobtId, u64>, rows: &mut SystemRows) {
     for table in tables {
-        for index in &table.indexes {
+        for index in table.indexes.iter().flat_map(IndexDefinition::partitions) {
             let count = counts.get(&index.rowset).copied().unwrap_or(0) as i64;
-            let layout = table.layout(index);
-            rows_of(rows, "sysrowsets").push(rowset_row(table, index, count));
+            let layout = table.layout(&index);
+            rows_of(rows, "sysrowsets").push(rowset_row(table, &index, count));
             for column in &layout.row.columns {
                 rows_of(rows, "sysrscols").push(physical_row(index.rowset, column, count));
             }
@@ -221,7 +242,7 @@ fn rowset_row(table: &TableDefinition, index: &IndexDefinition, count: i64) -> R
     let max_leaf = if table.id == SYSOBJVALUES { SYSOBJVALUES_MAX_LEAF } else { layout.max_leaf };
     let min_interior = if index.hides_min_interior { 0 } else { layout.min_interior };
     let mut row = RowValues::new();
-    row.bigint(index.rowset.0).tinyint(1).int(table.id.0).int(index.id.0).int(1);
+    row.bigint(index.rowset.0).tinyint(1).int(table.id.0).int(index.id.0).int(index.partition);
     row.int(index.rowset_status as i32).smallint(0).bigint(count).tinyint(0).tinyint(0);
     row.smallint(layout.max_null_bit as i16).int(max_leaf as i32).smallint(layout.max_interior as i16);
     row.smallint(layout.min_leaf as i16).smallint(min_interior as i16).null().null().int(FRAGMENT);
@@ -250,10 +271,13 @@ pub(super) fn unit_rows(
     tables: &[TableDefinition],
     results: &BTreeMap<AllocUnitId, UnitResult>,
 ) -> Vec<RowValues> {
-    let indexes = tables.iter().flat_map(|table| &table.indexes);
-    let units = indexes.flat_map(|index| index.units.iter().map(move |unit| (index.rowset, unit)));
+    let indexes = tables.iter().flat_map(|table| &table.indexes).flat_map(IndexDefinition::partitions);
+    let units = indexes.flat_map(|index| {
+        let (rowset, group) = (index.rowset, index.filegroup);
+        index.units.into_iter().map(move |unit| (rowset, group, unit))
+    });
     units
-        .map(|(rowset, unit)| {
+        .map(|(rowset, group, unit)| {
             let result = results.get(&unit.id).copied().unwrap_or_default();
             let kind = match unit.kind {
                 AllocUnitKind::InRow => 1,
@@ -263,7 +287,7 @@ pub(super) fn unit_rows(
             };
             let page = |page: PageId| page.to_bytes();
             let mut row = RowValues::new();
-            row.bigint(unit.id.0).tinyint(kind).bigint(rowset.0).int(0).smallint(PRIMARY);
+            row.bigint(unit.id.0).tinyint(kind).bigint(rowset.0).int(0).smallint(group);
             row.raw(&page(result.first)).raw(&page(result.root)).raw(&page(result.first_iam));
             row.bigint(result.used).bigint(result.data).bigint(result.reserved).int(FRAGMENT);
             row
@@ -314,7 +338,7 @@ fn file_row(file: &FileIdentity, status: i32) -> RowValues {
 fn pru_file_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
     let (group, status, max_size, growth) = match is_log {
         true => (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10),
-        false => (i32::from(PRIMARY), PRU_BASE, -1, GROWTH_PAGES as i32),
+        false => (i32::from(file.group), PRU_BASE, -1, GROWTH_PAGES as i32),
     };
     let Guid(guid) = file.guid;
     let mut row = RowValues::new();

@@ -6,13 +6,14 @@ use std::path::Path;
 use extentdb_base::env::SplitMix64;
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId};
-use extentdb_catalog::table::{DEFAULT_COLLATION, TableDefinition, base_tables};
+use extentdb_catalog::table::{DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables};
 
 use super::catalogue::{add_child, add_files, add_rowsets, add_table, file_sizes, unit_rows};
+use super::data_space::{DataSpaces, FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec};
 use super::fixed::{Counters, FileIdentity, Identity, guid, write_fixed};
 use super::plan::{PlannedTable, plan};
 use super::sink::{DataFiles, NoSink, PageSink, with_sink};
-use super::space::Space;
+use super::space::{PRIMARY, Space, Spread};
 use super::spec::TableSpec;
 use super::system::{SystemRows, template};
 use super::table::{TableBuild, build_table};
@@ -22,6 +23,8 @@ use crate::Error;
 /// File id of the log; further data files come behind it.
 const LOG_FILE: FileId = FileId(2);
 const FILES_MAX: usize = 32_766;
+/// A file has 2^32 pages.
+const INTERVALS_MAX: u32 = 8_000;
 /// `dbi_maxDbTimestamp` of a new database, and the steps it goes up by.
 const TIMESTAMPS_AT_A_TIME: u64 = 2000;
 
@@ -74,8 +77,11 @@ pub struct DatabaseBuilder {
     name: String,
     seed: u64,
     collation: u32,
-    stride: u32,
+    spread: Spread,
     bytes: u64,
+    filegroups: Vec<FilegroupSpec>,
+    functions: Vec<PartitionFunctionSpec>,
+    schemes: Vec<PartitionSchemeSpec>,
     tables: Vec<TableSpec>,
 }
 
@@ -86,8 +92,11 @@ impl DatabaseBuilder {
             name: name.to_owned(),
             seed: 0,
             collation: DEFAULT_COLLATION,
-            stride: 1,
+            spread: Spread { stride: 1, intervals: 1 },
             bytes: 0,
+            filegroups: Vec::new(),
+            functions: Vec::new(),
+            schemes: Vec::new(),
             tables: Vec::new(),
         }
     }
@@ -109,8 +118,44 @@ impl DatabaseBuilder {
     /// Takes only every `stride`-th extent of a file, so that a small sparse file spans many intervals.
     #[must_use]
     pub fn stride(mut self, stride: u32) -> Self {
-        self.stride = stride;
+        self.spread.stride = stride;
         self
+    }
+
+    /// Fills so many GAM intervals of each file at the same time, so that every unit of a few extents spans all of them:
+    /// a sparse file, nearly all holes.
+    #[must_use]
+    pub fn intervals(mut self, intervals: u32) -> Self {
+        self.spread.intervals = intervals.clamp(1, INTERVALS_MAX);
+        self
+    }
+
+    /// Adds a filegroup with so many files. The paths given to [`build`](Self::build) are those of PRIMARY first, then
+    /// those of each filegroup.
+    #[must_use]
+    pub fn filegroup(mut self, name: &str, files: usize) -> Self {
+        self.filegroups.push(FilegroupSpec { name: name.to_owned(), files: files.max(1) });
+        self
+    }
+
+    /// Adds a partition function.
+    #[must_use]
+    pub fn partition_function(mut self, function: PartitionFunctionSpec) -> Self {
+        self.functions.push(function);
+        self
+    }
+
+    /// Adds a partition scheme: a filegroup for each partition of the function.
+    #[must_use]
+    pub fn partition_scheme(mut self, name: &str, function: &str, filegroups: &[&str]) -> Self {
+        let [name, function] = [name, function].map(str::to_owned);
+        let filegroups = filegroups.iter().map(|group| (*group).to_owned()).collect();
+        self.schemes.push(PartitionSchemeSpec { name, function, filegroups });
+        self
+    }
+
+    fn spaces(&self) -> DataSpaces<'_> {
+        DataSpaces { filegroups: &self.filegroups, functions: &self.functions, schemes: &self.schemes }
     }
 
     /// Adds a table.
@@ -134,10 +179,13 @@ impl DatabaseBuilder {
             return Err(Error::FileCount { files: paths.len() });
         }
         let mut rng = SplitMix64::new(self.seed);
-        let identity = self.identity(paths.len(), &mut rng)?;
+        let groups = self.spaces().groups_of_files(paths.len())?;
+        let identity = self.identity(&groups, &mut rng)?;
         let base = base_tables(self.collation)?;
-        let planned = plan(&self.tables)?;
-        let rows = template(&base, self.collation, &mut rng)?;
+        let planned = plan(&self.tables, &self.spaces(), self.seed)?;
+        let mut rows = template(&base, self.collation, &mut rng)?;
+        let guids: Vec<_> = self.filegroups.iter().map(|_| guid(&mut rng)).collect();
+        self.spaces().add_rows(&guids, &mut rows);
         let files: Vec<(FileId, extentdb_io::File)> = identity
             .files
             .iter()
@@ -154,28 +202,29 @@ impl DatabaseBuilder {
         Ok(built)
     }
 
-    fn identity(&self, files: usize, rng: &mut SplitMix64) -> Result<Identity, Error> {
+    fn identity(&self, groups: &[i16], rng: &mut SplitMix64) -> Result<Identity, Error> {
         let name = &self.name;
         if name.encode_utf16().count() > 100 {
             return Err(Error::NameTooLong { name: name.clone() });
         }
-        let file = |id: u16, suffix: &str, extension: &str, rng: &mut SplitMix64| FileIdentity {
+        let file = |id: u16, group: i16, suffix: &str, extension: &str, rng: &mut SplitMix64| FileIdentity {
             id: FileId(id),
+            group,
             name: format!("{name}{suffix}"),
             path: format!("C:\\extentdb\\{name}{suffix}.{extension}"),
             guid: guid(rng),
         };
-        let data = |at: usize, rng: &mut SplitMix64| match at {
-            0 => file(1, "", "mdf", rng),
-            _ => file(at as u16 + LOG_FILE.0, &format!("_{}", at + 1), "ndf", rng),
+        let data = |(at, group): (usize, &i16), rng: &mut SplitMix64| match at {
+            0 => file(1, PRIMARY, "", "mdf", rng),
+            _ => file(at as u16 + LOG_FILE.0, *group, &format!("_{}", at + 1), "ndf", rng),
         };
         Ok(Identity {
             collation: self.collation,
             binding: guid(rng),
             family: guid(rng),
             broker: guid(rng),
-            files: (0..files).map(|at| data(at, rng)).collect(),
-            log: file(LOG_FILE.0, "_log", "ldf", rng),
+            files: groups.iter().enumerate().map(|file| data(file, rng)).collect(),
+            log: file(LOG_FILE.0, 0, "_log", "ldf", rng),
             name: name.clone(),
         })
     }
@@ -207,8 +256,9 @@ impl Default for Results {
 
 impl Work<'_> {
     fn run(mut self, sink: &mut dyn PageSink, progress: &mut dyn FnMut(Progress)) -> Result<Built, Error> {
-        let ids: Vec<FileId> = self.identity.files.iter().map(|file| file.id).collect();
-        let mut space = Space::new(&ids, self.builder.stride);
+        let files: Vec<(FileId, i16)> =
+            self.identity.files.iter().map(|file| (file.id, file.group)).collect();
+        let mut space = Space::new(&files, self.builder.spread);
         let mut results = Results::default();
         let mut done = Progress { entries: 0, entries_total: self.planned.entries() };
         progress(done);
@@ -218,6 +268,7 @@ impl Work<'_> {
                 progress(done);
             };
             TableBuild::new(&table.definition, &*table.spec.rows, &mut space, sink, &mut results, &mut tick)
+                .with_plans(&table.indexes)
                 .run()?;
         }
         progress(Progress { entries: done.entries_total, ..done });
@@ -237,15 +288,14 @@ impl Work<'_> {
 
     fn built_tables(&self, results: &Results) -> Vec<BuiltTable> {
         let built = |table: &PlannedTable<'_>| {
-            let units = table.definition.indexes.iter().flat_map(|index| &index.units);
+            let parts: Vec<_> =
+                table.definition.indexes.iter().flat_map(IndexDefinition::partitions).collect();
+            let units = parts.iter().flat_map(|part| &part.units);
             let pages =
                 units.filter_map(|unit| results.units.get(&unit.id)).map(|unit| unit.used as u64).sum();
-            BuiltTable {
-                name: table.definition.name.clone(),
-                object: table.definition.id,
-                rows: table.spec.rows.count(),
-                pages,
-            }
+            let base = parts.iter().filter(|part| part.is_base());
+            let rows = base.filter_map(|part| results.rows.get(&part.rowset)).sum();
+            BuiltTable { name: table.definition.name.clone(), object: table.definition.id, rows, pages }
         };
         self.planned.tables.iter().map(built).collect()
     }
@@ -303,7 +353,7 @@ impl Work<'_> {
         for table in base {
             self.write_base_table(table, &mut trial, &mut NoSink, &mut results.clone())?;
         }
-        trial.grow_to(self.pages_asked_for()?);
+        trial.grow_to(self.pages_asked_for())?;
         let sizes = file_sizes(&trial);
         self.rows.remove("sysfiles1");
         self.rows.remove("sysprufiles");
@@ -332,16 +382,14 @@ impl Work<'_> {
             self.write_base_table(table, space, sink, results)?;
             debug_assert_eq!(results.units, trial.units);
         }
-        space.grow_to(self.pages_asked_for()?);
-        Ok(())
+        space.grow_to(self.pages_asked_for())
     }
 
-    /// Pages that each file has at least.
-    fn pages_asked_for(&self) -> Result<u32, Error> {
-        let each = self.builder.bytes / self.identity.files.len() as u64;
-        let extents = u32::try_from(each.div_ceil(EXTENT_BYTES as u64)).ok();
-        let pages = extents.and_then(|extents| extents.checked_mul(PAGES_PER_EXTENT));
-        pages.ok_or(Error::FileFull { file: FileId(1) })
+    /// Pages that the files have together, at least: as many whole extents for each.
+    fn pages_asked_for(&self) -> u64 {
+        let files = self.identity.files.len() as u64;
+        let each = (self.builder.bytes / files).div_ceil(EXTENT_BYTES as u64);
+        each * files * u64::from(PAGES_PER_EXTENT)
     }
 
     fn write_base_table(

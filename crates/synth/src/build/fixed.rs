@@ -55,6 +55,8 @@ pub(super) struct Identity {
 #[derive(Clone)]
 pub(super) struct FileIdentity {
     pub(super) id: FileId,
+    /// Its filegroup.
+    pub(super) group: i16,
     pub(super) name: String,
     pub(super) path: String,
     pub(super) guid: Guid,
@@ -103,7 +105,7 @@ fn write_header(
         column_count: 47,
         binding_id: Some(identity.binding),
         file_id: Some(own.id.0),
-        filegroup_id: Some(1),
+        filegroup_id: Some(own.group as u16),
         size: Some(file.pages()),
         max_size: Some(MAX_SIZE_UNLIMITED),
         growth: Some(GROWTH_PAGES),

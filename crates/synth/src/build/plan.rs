@@ -12,10 +12,13 @@ use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::{
-    ColumnDefinition, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition,
+    ColumnDefinition, Computed, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition,
 };
 
 use super::catalogue::{Child, ChildKind};
+use super::data_space::DataSpaces;
+use super::index_plan::{IndexPlan, place_indexes, verify_computed};
+use super::space::PRIMARY;
 use super::spec::{ColumnSpec, Constraint, ForeignKeySpec, IndexSpec, TableSpec};
 use super::tree::RECORD_BYTES_MAX;
 use crate::Error;
@@ -32,6 +35,8 @@ const TABLE_STATUS: u32 = 0xe_0000;
 /// A table with its ids.
 pub(super) struct PlannedTable<'a> {
     pub(super) definition: TableDefinition,
+    /// What else there is to know to build each of its indexes.
+    pub(super) indexes: Vec<IndexPlan>,
     pub(super) spec: &'a TableSpec,
 }
 
@@ -53,7 +58,7 @@ impl Plan<'_> {
 }
 
 /// Hands out ids.
-struct Ids {
+pub(super) struct Ids {
     object: i32,
     rowset: i64,
     unit: i64,
@@ -66,23 +71,28 @@ impl Ids {
         ObjectId(id)
     }
 
-    fn rowset(&mut self) -> HobtId {
+    pub(super) fn rowset(&mut self) -> HobtId {
         self.rowset += 1;
         HobtId(USER_ID_BASE | (self.rowset - 1) << 16)
     }
 
-    fn unit(&mut self, kind: AllocUnitKind) -> UnitDefinition {
+    pub(super) fn unit(&mut self, kind: AllocUnitKind) -> UnitDefinition {
         self.unit += 1;
         UnitDefinition { kind, id: AllocUnitId(USER_ID_BASE | (self.unit - 1) << 16) }
     }
 }
 
 /// Plans the tables in the order given.
-pub(super) fn plan(specs: &[TableSpec]) -> Result<Plan<'_>, Error> {
+pub(super) fn plan<'a>(
+    specs: &'a [TableSpec],
+    spaces: &DataSpaces<'_>,
+    seed: u64,
+) -> Result<Plan<'a>, Error> {
     let mut ids = Ids { object: FIRST_OBJECT_ID, rowset: FIRST_ROWSET, unit: FIRST_UNIT };
     let (mut tables, mut children) = (Vec::new(), Vec::new());
     for spec in specs {
-        let definition = plan_table(spec, &mut ids, &mut children)?;
+        let mut definition = plan_table(spec, &mut ids, &mut children)?;
+        let indexes = place_indexes(spec, &mut definition, spaces, &mut ids, seed)?;
         for check in &spec.checks {
             let column = column_id(&definition, &check.column)?;
             let kind = ChildKind::Check(column, check.expression.clone());
@@ -92,7 +102,7 @@ pub(super) fn plan(specs: &[TableSpec]) -> Result<Plan<'_>, Error> {
             let kind = plan_foreign_key(key, &definition, &tables)?;
             children.push(Child { id: ids.object(), name: key.name.clone(), kind, table: definition.id });
         }
-        tables.push(PlannedTable { definition, spec });
+        tables.push(PlannedTable { definition, indexes, spec });
     }
     let next_unit = ((USER_ID_BASE >> 16) + ids.unit) as u64;
     Ok(Plan { tables, children, next_object_id: ids.object, next_unit })
@@ -127,6 +137,7 @@ fn plan_table(spec: &TableSpec, ids: &mut Ids, children: &mut Vec<Child>) -> Res
         }
         definition.columns.push(planned);
     }
+    verify_computed(&definition, spec.clustered.as_ref())?;
     plan_indexes(spec, &mut definition, ids)?;
     Ok(definition)
 }
@@ -151,6 +162,7 @@ fn plan_column(spec: &ColumnSpec, rows: u64) -> Result<ColumnDefinition, Error> 
         stored_nullable: spec.nullable,
         identity,
         default_object: ObjectId(0),
+        computed: spec.computed.clone().map(|(text, persisted)| Computed { text, persisted }),
     })
 }
 
@@ -176,8 +188,9 @@ fn plan_indexes(spec: &TableSpec, definition: &mut TableDefinition, ids: &mut Id
     definition.indexes = planned;
     for at in 0..definition.indexes.len() {
         let layout = definition.layout(&definition.indexes[at]);
-        let has_lob =
-            at == 0 && definition.columns.iter().any(|column| column.ty.is_max() || column.ty.is_lob());
+        let is_lob =
+            |column: &ColumnDefinition| column.is_stored() && (column.ty.is_max() || column.ty.is_lob());
+        let has_lob = at == 0 && definition.columns.iter().any(is_lob);
         let index = &mut definition.indexes[at];
         if layout.has_nullable_key {
             index.rowset_status |= rowset_status::NULLABLE_KEY;
@@ -201,6 +214,12 @@ fn plan_heap(ids: &mut Ids) -> IndexDefinition {
         keys: Vec::new(),
         included: Vec::new(),
         status: index_status::HAS_ROWSET,
+        data_space: PRIMARY.into(),
+        filegroup: PRIMARY,
+        partition: 1,
+        partition_column: 0,
+        rest: Vec::new(),
+        filter: None,
         rowset: ids.rowset(),
         rowset_status: rowset_status::USUAL | rowset_status::TABLE,
         hides_min_interior: false,
@@ -229,6 +248,9 @@ fn plan_index(
         Constraint::PrimaryKey => index_status::PRIMARY_KEY,
         Constraint::Unique => index_status::UNIQUE_CONSTRAINT,
     };
+    if spec.filter.is_some() {
+        status |= index_status::FILTERED;
+    }
     if kind == IndexKind::Clustered {
         on_rowset |= rowset_status::TABLE;
     }
@@ -239,6 +261,12 @@ fn plan_index(
         keys: keys.collect::<Result<_, Error>>()?,
         included: spec.included.iter().map(|name| column_id(table, name)).collect::<Result<_, Error>>()?,
         status,
+        data_space: PRIMARY.into(),
+        filegroup: PRIMARY,
+        partition: 1,
+        partition_column: 0,
+        rest: Vec::new(),
+        filter: spec.filter.as_ref().map(|filter| filter.text.clone()),
         rowset: ids.rowset(),
         rowset_status: on_rowset,
         hides_min_interior: false,
@@ -246,7 +274,7 @@ fn plan_index(
     })
 }
 
-fn column_id(table: &TableDefinition, name: &str) -> Result<i32, Error> {
+pub(super) fn column_id(table: &TableDefinition, name: &str) -> Result<i32, Error> {
     let error = || Error::NoColumn { table: table.name.clone(), column: name.to_owned() };
     table.column_id(name).ok_or_else(error)
 }

@@ -5,10 +5,11 @@
 //!          fixed pages     mixed: catalogue, IAM pages,   uniform extents, in the order they are asked for
 //!                          first eight pages of a unit
 //! others   extent 0        1 …
-//!          fixed pages     uniform extents
+//!          fixed pages     uniform extents; mixed ones, when a filegroup needs its first
 //! ```
 //!
-//! A uniform extent comes from the file that is filled least: files of equal size fill proportionally that way. Extents
+//! An extent comes from the file of its filegroup that is filled least: files of equal size fill proportionally that way.
+//! A file can be filled from several places at once, one per GAM interval, so that every unit spans all of them. Extents
 //! that hold a PFS page or the maps of an interval are allocated in GAM, are neither mixed nor owned, and their other
 //! pages stay unused.
 //!
@@ -16,9 +17,9 @@
 //! - An extent is handed out once; pages of mixed extents are handed out once.
 //! - Nothing is ever given back.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
+use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type};
 use extentdb_format::allocation::pfs::{Fullness, PfsByte};
@@ -39,16 +40,25 @@ pub(super) mod place {
 const RESERVED: [PageId; 4] =
     [PageId::BOOT, place::SYSFILES_IAM, place::SYSALLOCUNITS_FIRST, place::SYSFILES_PAGE];
 
+/// The filegroup of the catalogue.
+pub(super) const PRIMARY: i16 = 1;
+
 /// What is known of one file.
 #[derive(Clone)]
 pub(super) struct FileSpace {
     pub(super) id: FileId,
+    /// Its filegroup.
+    pub(super) group: i16,
     /// PFS bytes by page; pages behind the end are free.
     pfs: Vec<PfsByte>,
     /// What extents are, by extent.
     extents: Vec<ExtentUse>,
-    /// The first extent that was not considered yet.
-    next: u32,
+    /// The first extent that was not considered yet, of each part of the file that is filled on its own.
+    lanes: Vec<u32>,
+    /// Extents passed in all lanes.
+    taken: u32,
+    /// Turns the lanes take.
+    turn: usize,
 }
 
 /// What an extent is used for.
@@ -69,62 +79,68 @@ pub(super) enum ExtentUse {
 #[derive(Clone)]
 pub(super) struct Space {
     pub(super) files: Vec<FileSpace>,
-    /// Pages of mixed extents, to be handed out.
-    singles: VecDeque<PageId>,
+    /// Pages of mixed extents, to be handed out, by filegroup.
+    singles: BTreeMap<i16, VecDeque<PageId>>,
     /// Every how many-th extent is taken; the others stay free. 1 = all.
     stride: u32,
 }
 
+/// Which extents of a file are used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spread {
+    /// Every how many-th extent; 1 = all.
+    pub(super) stride: u32,
+    /// GAM intervals that are filled at the same time; 1 = one after the other.
+    pub(super) intervals: u32,
+}
+
+impl Spread {
+    /// Extent after extent.
+    #[cfg(test)]
+    pub(super) const DENSE: Spread = Spread { stride: 1, intervals: 1 };
+}
+
 impl Space {
-    /// Empty files; every `stride`-th extent will be used.
-    pub(super) fn new(files: &[FileId], stride: u32) -> Space {
-        let files = files.iter().map(|id| FileSpace::new(*id)).collect();
-        let mut space = Space { files, singles: VecDeque::new(), stride: stride.max(1) };
+    /// Empty files with their filegroups.
+    pub(super) fn new(files: &[(FileId, i16)], spread: Spread) -> Space {
+        let lanes = spread.intervals.max(1);
+        let files = files.iter().map(|(id, group)| FileSpace::new(*id, *group, lanes)).collect();
+        let mut space = Space { files, singles: BTreeMap::new(), stride: spread.stride.max(1) };
+        let mut singles = VecDeque::new();
         if let Some(first) = space.files.first_mut() {
             for index in 1..=FIRST_MIXED_EXTENTS {
                 first.set_extent(index, ExtentUse::Mixed);
-                space.singles.extend(Extent { file: first.id, index }.pages());
+                singles.extend(Extent { file: first.id, index }.pages());
             }
-            first.next = FIRST_MIXED_EXTENTS + 1;
+            first.begin_behind(FIRST_MIXED_EXTENTS);
             let boot = PfsByte::ALLOCATED.with_mixed(true).with_fullness(Fullness::UpTo100);
             first.set_page(PageId::BOOT.page, boot);
         }
-        space.singles.retain(|page| !RESERVED.contains(page));
+        singles.retain(|page| !RESERVED.contains(page));
+        space.singles.insert(PRIMARY, singles);
         space
     }
 
-    /// A uniform extent.
-    pub(super) fn extent(&mut self) -> Result<Extent, Error> {
-        self.take(ExtentUse::Uniform)
+    /// A uniform extent of a filegroup.
+    pub(super) fn extent(&mut self, group: i16) -> Result<Extent, Error> {
+        self.take(group, ExtentUse::Uniform)
     }
 
-    fn take(&mut self, use_as: ExtentUse) -> Result<Extent, Error> {
+    fn take(&mut self, group: i16, use_as: ExtentUse) -> Result<Extent, Error> {
         let stride = self.stride;
-        let emptiest = self.files.iter_mut().min_by_key(|file| file.next);
-        let file = emptiest.ok_or(Error::FileCount { files: 0 })?;
-        while is_fixed(Extent { file: file.id, index: file.next }) {
-            file.skip_fixed()?;
-        }
-        let extent = Extent { file: file.id, index: file.next };
-        file.set_extent(extent.index, use_as);
-        let end = file.next.checked_add(stride).filter(|next| *next <= u32::MAX / PAGES_PER_EXTENT);
-        let end = end.ok_or(Error::FileFull { file: file.id })?;
-        while file.next < end {
-            if is_fixed(Extent { file: file.id, index: file.next }) {
-                file.mark_fixed(file.next);
-            }
-            file.next += 1;
-        }
-        Ok(extent)
+        let own = self.files.iter_mut().filter(|file| file.group == group);
+        let file = own.min_by_key(|file| file.taken).ok_or(Error::FileCount { files: 0 })?;
+        file.take(stride, use_as)
     }
 
-    /// A page of a mixed extent, not allocated yet.
-    pub(super) fn single(&mut self) -> Result<PageId, Error> {
-        if self.singles.is_empty() {
-            let extent = self.take(ExtentUse::Mixed)?;
-            self.singles.extend(extent.pages());
+    /// A page of a mixed extent of a filegroup, not allocated yet.
+    pub(super) fn single(&mut self, group: i16) -> Result<PageId, Error> {
+        if self.singles.get(&group).is_none_or(VecDeque::is_empty) {
+            let extent = self.take(group, ExtentUse::Mixed)?;
+            self.singles.entry(group).or_default().extend(extent.pages());
         }
-        self.singles.pop_front().ok_or(Error::FileFull { file: FileId(1) })
+        let page = self.singles.get_mut(&group).and_then(VecDeque::pop_front);
+        page.ok_or(Error::FileFull { file: FileId(1) })
     }
 
     fn file_mut(&mut self, id: FileId) -> Option<&mut FileSpace> {
@@ -147,19 +163,38 @@ impl Space {
         }
     }
 
-    /// Makes every file at least `pages` long, in whole extents, and marks the fixed pages in the new part.
-    pub(super) fn grow_to(&mut self, pages: u32) {
-        let extents = pages.div_ceil(PAGES_PER_EXTENT);
-        for file in &mut self.files {
-            for index in file.extents.len() as u32..extents {
-                let is_fixed = is_fixed(Extent { file: file.id, index });
-                if is_fixed {
-                    file.mark_fixed(index);
-                }
-            }
-            let len = file.extents.len().max(extents as usize);
-            file.extents.resize(len, ExtentUse::Free);
+    /// Makes the files together at least `pages` long, the shortest ones first, in whole extents, and marks the fixed
+    /// pages that nobody came across.
+    pub(super) fn grow_to(&mut self, pages: u64) -> Result<(), Error> {
+        let mut lens: Vec<u64> = self.files.iter().map(|file| file.extents.len() as u64).collect();
+        level(&mut lens, pages.div_ceil(PAGES_PER_EXTENT.into()));
+        for (file, extents) in self.files.iter_mut().zip(lens) {
+            let end = u32::try_from(extents).ok().filter(|end| *end <= EXTENTS_MAX);
+            file.finish(end.ok_or(Error::FileFull { file: file.id })?);
         }
+        Ok(())
+    }
+}
+
+/// The most extents of a file.
+const EXTENTS_MAX: u32 = u32::MAX / PAGES_PER_EXTENT;
+
+/// Raises the lowest numbers, evenly, until all together are `total`; what is higher stays.
+fn level(numbers: &mut [u64], total: u64) {
+    let (mut low, mut high) = (0, total);
+    let sum =
+        |floor: u64, numbers: &[u64]| numbers.iter().map(|n| u128::from(*(n.max(&floor)))).sum::<u128>();
+    while low < high {
+        let middle = low.midpoint(high);
+        match sum(middle, numbers) >= u128::from(total) {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    let mut excess = sum(low, numbers).saturating_sub(total.into());
+    for number in numbers.iter_mut().filter(|number| **number < low) {
+        *number = if excess > 0 { low - 1 } else { low };
+        excess = excess.saturating_sub(1);
     }
 }
 
@@ -174,18 +209,61 @@ const _: () = assert!(PAGES_PER_PFS.is_multiple_of(PAGES_PER_EXTENT));
 const _: () = assert!(PAGES_PER_GAM.is_multiple_of(PAGES_PER_EXTENT));
 
 impl FileSpace {
-    fn new(id: FileId) -> FileSpace {
-        let mut file = FileSpace { id, pfs: Vec::new(), extents: Vec::new(), next: 0 };
+    fn new(id: FileId, group: i16, lanes: u32) -> FileSpace {
+        let lanes = (0..lanes).map(|lane| (lane * EXTENTS_PER_GAM).max(1)).collect();
+        let mut file =
+            FileSpace { id, group, pfs: Vec::new(), extents: Vec::new(), lanes, taken: 1, turn: 0 };
         file.mark_fixed(0);
-        file.next = 1;
         file
     }
 
-    fn skip_fixed(&mut self) -> Result<(), Error> {
-        self.mark_fixed(self.next);
-        let next = self.next.checked_add(1).filter(|next| *next <= u32::MAX / PAGES_PER_EXTENT);
-        self.next = next.ok_or(Error::FileFull { file: self.id })?;
-        Ok(())
+    /// The extents up to `last` are in use.
+    fn begin_behind(&mut self, last: u32) {
+        if let Some(first) = self.lanes.first_mut() {
+            (*first, self.taken) = (last + 1, last + 1);
+        }
+    }
+
+    /// The next extent of the lane whose turn it is.
+    fn take(&mut self, stride: u32, use_as: ExtentUse) -> Result<Extent, Error> {
+        let lane = self.next_lane();
+        let mut next = self.lanes[lane];
+        while is_fixed(Extent { file: self.id, index: next }) {
+            self.mark_fixed(next);
+            next += 1;
+        }
+        let end = next.checked_add(stride).filter(|end| *end <= EXTENTS_MAX);
+        let end = end.ok_or(Error::FileFull { file: self.id })?;
+        self.set_extent(next, use_as);
+        for index in next..end {
+            if is_fixed(Extent { file: self.id, index }) {
+                self.mark_fixed(index);
+            }
+        }
+        self.taken += end - self.lanes[lane];
+        self.lanes[lane] = end;
+        Ok(Extent { file: self.id, index: next })
+    }
+
+    /// Lanes take turns; the last one goes on when the others have reached the place where their neighbour began.
+    fn next_lane(&mut self) -> usize {
+        let count = self.lanes.len();
+        self.turn += 1;
+        let has_room = |lane: &usize| {
+            let limit = (*lane as u32 + 1).saturating_mul(EXTENTS_PER_GAM);
+            lane + 1 == count || self.lanes[*lane] < limit
+        };
+        (0..count).map(|step| (self.turn + step) % count).find(has_room).unwrap_or(count - 1)
+    }
+
+    /// Ends the file at this extent, at least, and marks the fixed pages that were passed over.
+    fn finish(&mut self, end: u32) {
+        let end = end.max(self.extents.len() as u32);
+        let fixed = |step: u32| (0..end).step_by((step / PAGES_PER_EXTENT) as usize);
+        for index in fixed(PAGES_PER_PFS).chain(fixed(PAGES_PER_GAM)) {
+            self.mark_fixed(index);
+        }
+        self.extents.resize(end as usize, ExtentUse::Free);
     }
 
     fn mark_fixed(&mut self, index: u32) {
@@ -255,10 +333,10 @@ mod tests {
 
     #[test]
     fn no_extent_with_fixed_pages_is_handed_out() {
-        let mut space = Space::new(&[FileId(1), FileId(3)], 1);
+        let mut space = Space::new(&[(FileId(1), PRIMARY), (FileId(3), PRIMARY)], Spread::DENSE);
         let mut seen = std::collections::HashSet::new();
         for _ in 0..130_000 {
-            let extent = space.extent().unwrap();
+            let extent = space.extent(PRIMARY).unwrap();
             assert!(seen.insert(extent));
             assert!(extent.pages().all(|page| fixed_page_type(page).is_none()), "{extent:?}");
         }
@@ -273,8 +351,8 @@ mod tests {
 
     #[test]
     fn single_pages_come_from_mixed_extents_and_leave_the_reserved_ones_out() {
-        let mut space = Space::new(&[FileId(1)], 1);
-        let pages: Vec<PageId> = (0..300).map(|_| space.single().unwrap()).collect();
+        let mut space = Space::new(&[(FileId(1), PRIMARY)], Spread::DENSE);
+        let pages: Vec<PageId> = (0..300).map(|_| space.single(PRIMARY).unwrap()).collect();
         assert!(RESERVED.iter().all(|page| !pages.contains(page)));
         assert!(pages.iter().all(|page| space.files[0].extent_use(page.extent().index) == ExtentUse::Mixed));
         assert_eq!(pages[0], PageId::new(1, 8));
@@ -282,8 +360,8 @@ mod tests {
 
     #[test]
     fn a_grown_file_has_its_fixed_pages() {
-        let mut space = Space::new(&[FileId(1)], 1);
-        space.grow_to(1_100_000);
+        let mut space = Space::new(&[(FileId(1), PRIMARY)], Spread::DENSE);
+        space.grow_to(1_100_000).unwrap();
         let file = &space.files[0];
         assert_eq!(file.pages(), 1_100_000);
         assert_eq!(
@@ -292,5 +370,41 @@ mod tests {
         );
         assert_eq!(file.pfs_pages().count(), 1_100_000usize.div_ceil(8088));
         assert!(file.pfs_pages().all(|page| file.page_state(page.page) == PfsByte(0x44)));
+    }
+
+    #[test]
+    fn a_filegroup_takes_extents_and_single_pages_from_its_own_files() {
+        let mut space = Space::new(&[(FileId(1), PRIMARY), (FileId(3), 2), (FileId(4), 2)], Spread::DENSE);
+        let files: Vec<u16> = (0..6).map(|_| space.extent(2).unwrap().file.0).collect();
+        assert_eq!(files, [3, 4, 3, 4, 3, 4]);
+        let single = space.single(2).unwrap();
+        assert_eq!(single.file, FileId(3));
+        assert_eq!(space.files[1].extent_use(single.extent().index), ExtentUse::Mixed);
+        assert_eq!(space.extent(PRIMARY).unwrap().file, FileId(1));
+        assert!(space.extent(9).is_err(), "a filegroup without files");
+    }
+
+    #[test]
+    fn lanes_fill_every_interval_at_once_and_meet_in_the_last() {
+        let mut space = Space::new(&[(FileId(1), PRIMARY)], Spread { stride: 1, intervals: 3 });
+        let mut seen = std::collections::HashSet::new();
+        let first: Vec<u32> = (0..6).map(|_| space.extent(PRIMARY).unwrap().index / 63_904).collect();
+        assert_eq!(first, [1, 2, 0, 1, 2, 0]);
+        for _ in 0..200_000 {
+            assert!(seen.insert(space.extent(PRIMARY).unwrap()));
+        }
+        space.grow_to(0).unwrap();
+        let file = &space.files[0];
+        assert!(file.pages() > 3 * PAGES_PER_GAM);
+        assert!(file.pfs_pages().all(|page| file.page_state(page.page) == PfsByte(0x44)));
+    }
+
+    #[test]
+    fn the_shortest_files_grow_first() {
+        let mut numbers = [10, 3, 4];
+        level(&mut numbers, 21);
+        assert_eq!(numbers, [10, 5, 6]);
+        level(&mut numbers, 12);
+        assert_eq!(numbers, [10, 5, 6], "nothing shrinks");
     }
 }

@@ -1,7 +1,11 @@
 //! What to build: tables by their columns, keys and rows.
 
+use std::fmt;
+
+use extentdb_base::sync::Arc;
 use extentdb_types::SqlType;
 
+use super::data_space::Placement;
 use super::values::RowValues;
 
 /// A table.
@@ -18,6 +22,8 @@ pub struct TableSpec {
     pub checks: Vec<CheckSpec>,
     /// Foreign keys to tables that were added before.
     pub foreign_keys: Vec<ForeignKeySpec>,
+    /// Where the heap or clustered index lies, and the other indexes unless they say otherwise. `None` = PRIMARY.
+    pub placement: Option<Placement>,
     /// The rows.
     pub rows: Box<dyn Rows>,
 }
@@ -32,6 +38,7 @@ impl TableSpec {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            placement: None,
             rows: Box::new(rows),
         }
     }
@@ -47,6 +54,21 @@ impl TableSpec {
     #[must_use]
     pub fn index(mut self, index: IndexSpec) -> Self {
         self.indexes.push(index);
+        self
+    }
+
+    /// In a filegroup of its own.
+    #[must_use]
+    pub fn on(mut self, filegroup: &str) -> Self {
+        self.placement = Some(Placement::Filegroup(filegroup.to_owned()));
+        self
+    }
+
+    /// In the partitions of a scheme.
+    #[must_use]
+    pub fn partitioned(mut self, scheme: &str, column: &str) -> Self {
+        let [scheme, column] = [scheme, column].map(str::to_owned);
+        self.placement = Some(Placement::Scheme { scheme, column });
         self
     }
 
@@ -80,17 +102,38 @@ pub struct ColumnSpec {
     pub identity: Option<(i32, i32)>,
     /// Name and expression of a default constraint.
     pub default: Option<(String, String)>,
+    /// Expression of a computed column, and whether it is stored. The generator still writes the values.
+    pub computed: Option<(String, bool)>,
 }
 
 impl ColumnSpec {
     /// A column that is never NULL.
     pub fn new(name: &str, ty: SqlType) -> Self {
-        ColumnSpec { name: name.to_owned(), ty, nullable: false, identity: None, default: None }
+        ColumnSpec {
+            name: name.to_owned(),
+            ty,
+            nullable: false,
+            identity: None,
+            default: None,
+            computed: None,
+        }
     }
 
     /// A column that may be NULL.
     pub fn nullable(name: &str, ty: SqlType) -> Self {
         ColumnSpec { nullable: true, ..ColumnSpec::new(name, ty) }
+    }
+
+    /// A computed column, which may be NULL: `([quantity]*[price])`. Its values are only in the indexes on it.
+    pub fn computed(name: &str, ty: SqlType, expression: &str) -> Self {
+        ColumnSpec { computed: Some((expression.to_owned(), false)), ..ColumnSpec::nullable(name, ty) }
+    }
+
+    /// As a computed column whose values are stored in the rows.
+    #[must_use]
+    pub fn persisted(mut self) -> Self {
+        self.computed.iter_mut().for_each(|(_, is_stored)| *is_stored = true);
+        self
     }
 
     /// As an identity column.
@@ -133,6 +176,30 @@ pub struct IndexSpec {
     pub unique: bool,
     /// The constraint behind it.
     pub constraint: Constraint,
+    /// Where it lies, when that is not where its table lies.
+    pub placement: Option<Placement>,
+    /// Only some rows have an entry.
+    pub filter: Option<Filter>,
+    /// Looks as if rows had been inserted in random order, and some deleted.
+    pub fragmented: bool,
+}
+
+/// The predicate of a filtered index.
+#[derive(Clone)]
+pub struct Filter {
+    /// As stored: `([status]=(1))`.
+    pub text: String,
+    /// The same for a generated row: its number and values.
+    pub includes: Includes,
+}
+
+/// Chooses rows by their number and values.
+pub type Includes = Arc<dyn Fn(u64, &RowValues) -> bool + Send + Sync>;
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl IndexSpec {
@@ -144,6 +211,9 @@ impl IndexSpec {
             included: Vec::new(),
             unique: false,
             constraint: Constraint::None,
+            placement: None,
+            filter: None,
+            fragmented: false,
         }
     }
 
@@ -168,6 +238,40 @@ impl IndexSpec {
     #[must_use]
     pub fn include(mut self, columns: &[&str]) -> Self {
         self.included = columns.iter().map(|column| (*column).to_owned()).collect();
+        self
+    }
+
+    /// In a filegroup.
+    #[must_use]
+    pub fn on(mut self, filegroup: &str) -> Self {
+        self.placement = Some(Placement::Filegroup(filegroup.to_owned()));
+        self
+    }
+
+    /// In the partitions of a scheme.
+    #[must_use]
+    pub fn partitioned(mut self, scheme: &str, column: &str) -> Self {
+        let [scheme, column] = [scheme, column].map(str::to_owned);
+        self.placement = Some(Placement::Scheme { scheme, column });
+        self
+    }
+
+    /// With entries only for the rows that `includes` says, which must be those that `text` is true for.
+    #[must_use]
+    pub fn filter(
+        mut self,
+        text: &str,
+        includes: impl Fn(u64, &RowValues) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.filter = Some(Filter { text: text.to_owned(), includes: Arc::new(includes) });
+        self
+    }
+
+    /// With pages in random order, more or less half full, as random inserts and deletes leave them. The rows that
+    /// [`Rows::is_deleted`] names were there when pages were split: their keys may still be separators.
+    #[must_use]
+    pub fn fragmented(mut self) -> Self {
+        self.fragmented = true;
         self
     }
 
@@ -208,7 +312,7 @@ pub type RowOrder<'a> = Box<dyn Iterator<Item = u64> + 'a>;
 
 /// The rows of a table as a function of their number.
 pub trait Rows: Send + Sync {
-    /// How many there are.
+    /// How many there are, those that were deleted included.
     fn count(&self) -> u64;
 
     /// Writes the values of row `number`, from 0, into an empty `row`. Called once for the table and once for every
@@ -225,6 +329,11 @@ pub trait Rows: Send + Sync {
     /// are listed. `None`: they are sorted in memory.
     fn order(&self, _index: usize) -> Option<RowOrder<'_>> {
         None
+    }
+
+    /// True for rows that were deleted: no rowset has them any more. An index says in its order where they were.
+    fn is_deleted(&self, _number: u64) -> bool {
+        false
     }
 
     /// True for rows of a heap that an update moved from their place: a forwarding stub is left there.

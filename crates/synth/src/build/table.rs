@@ -5,21 +5,28 @@
 //!                           index needs it
 //! each nonclustered index   the rows once more, in the order of the index
 //! ```
+//!
+//! An index in several partitions is built as several, each of its own rows. A scattered index is built twice: once to learn
+//! how many pages it has, which are then handed out in random order.
 
 use extentdb_base::Rid;
+use extentdb_base::env::SplitMix64;
 use extentdb_catalog::model::{AllocUnitKind, IndexKind};
 use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_types::SqlType;
 
 use super::database::Results;
 use super::heap::{HeapBuilder, HeapForm};
+use super::index_plan::IndexPlan;
 use super::lob::{LobBuilder, VALUE_BYTES_MAX};
+use super::members::{Members, PartitionNumbers, Standing};
 use super::record::{Entry, RecordWriter};
-use super::sink::PageSink;
+use super::scattered::ScatteredTree;
+use super::sink::{NoSink, PageSink};
 use super::space::Space;
 use super::spec::{RowOrder, Rows};
 use super::tree::{EntryError, TreeBuilder};
-use super::unit::UnitPages;
+use super::unit::{UnitPages, UnitResult};
 use super::values::{Cell, RowValues};
 use crate::Error;
 
@@ -41,6 +48,7 @@ pub(super) fn build_table(
 }
 
 /// How indexes find a row, by its number.
+#[derive(Clone)]
 enum Locators {
     /// By its clustered key, which is unique, or nobody asks.
     Key,
@@ -63,6 +71,35 @@ impl Locators {
     }
 }
 
+/// A tree of either kind.
+enum Tree {
+    Packed(TreeBuilder),
+    Scattered(ScatteredTree),
+}
+
+impl Tree {
+    fn push(
+        &mut self,
+        entry: &Entry<'_>,
+        is_live: bool,
+        space: &mut Space,
+        sink: &mut dyn PageSink,
+    ) -> Result<(), EntryError> {
+        match self {
+            Tree::Packed(tree) if is_live => tree.push(entry, space, sink),
+            Tree::Packed(_) => Ok(()),
+            Tree::Scattered(tree) => tree.push(entry, is_live, space, sink),
+        }
+    }
+
+    fn finish(self, sink: &mut dyn PageSink) -> Result<UnitResult, Error> {
+        match self {
+            Tree::Packed(tree) => tree.finish(sink),
+            Tree::Scattered(tree) => tree.finish(sink),
+        }
+    }
+}
+
 /// The work on one table.
 pub(super) struct TableBuild<'a> {
     table: &'a TableDefinition,
@@ -71,6 +108,7 @@ pub(super) struct TableBuild<'a> {
     sink: &'a mut dyn PageSink,
     results: &'a mut Results,
     tick: &'a mut dyn FnMut(u64),
+    plans: &'a [IndexPlan],
     row: RowValues,
 }
 
@@ -83,22 +121,45 @@ impl<'a> TableBuild<'a> {
         results: &'a mut Results,
         tick: &'a mut dyn FnMut(u64),
     ) -> Self {
-        TableBuild { table, rows, space, sink, results, tick, row: RowValues::new() }
+        TableBuild { table, rows, space, sink, results, tick, plans: &[], row: RowValues::new() }
     }
 
-    /// Builds heap or clustered index, then the nonclustered ones.
+    /// With what else there is to know of the indexes.
+    pub(super) fn with_plans(mut self, plans: &'a [IndexPlan]) -> Self {
+        self.plans = plans;
+        self
+    }
+
+    /// Builds heap or clustered index, then the nonclustered ones, each partition by partition.
     pub(super) fn run(mut self) -> Result<(), Error> {
-        let mut locators = Locators::Key;
-        let table = self.table;
-        for (at, index) in table.indexes.iter().enumerate() {
-            match index.kind {
-                IndexKind::Heap => locators = self.heap(index)?,
-                IndexKind::Clustered => locators = self.clustered(index)?,
-                _ => self.nonclustered(at, index, &locators)?,
+        let mut locators = self.no_locators();
+        let mut numbers = PartitionNumbers::default();
+        for (at, index) in self.table.indexes.iter().enumerate() {
+            let plan = self.plans.get(at);
+            numbers.settle(plan.and_then(|plan| plan.partitioning.as_ref()), self.rows);
+            for part in index.partitions() {
+                let members = Members::new(self.rows, plan, &numbers, part.partition);
+                let rows = match part.kind {
+                    IndexKind::Heap => self.heap(&part, &members, &mut locators)?,
+                    _ => self.tree(at, &part, &members, &mut locators)?,
+                };
+                self.results.rows.insert(part.rowset, rows);
             }
-            self.results.rows.insert(index.rowset, self.rows.count());
         }
         Ok(())
+    }
+
+    /// Room for what indexes will ask for.
+    fn no_locators(&self) -> Locators {
+        let rows = self.rows.count() as usize;
+        match self.table.indexes.first() {
+            Some(base) if self.table.indexes.len() > 1 => match base.kind {
+                IndexKind::Heap => Locators::Rids(vec![Rid::default(); rows]),
+                IndexKind::Clustered if !base.is_unique() => Locators::Uniquifiers(vec![0; rows]),
+                _ => Locators::Key,
+            },
+            _ => Locators::Key,
+        }
     }
 
     fn writer(&self, index: &IndexDefinition) -> RecordWriter {
@@ -117,18 +178,27 @@ impl<'a> TableBuild<'a> {
     }
 
     /// Generates a row for heap or clustered index, and stores what lies off it.
-    fn base_row(&mut self, number: u64, lobs: &mut Option<LobBuilder>) -> Result<(), Error> {
+    fn base_row(
+        &mut self,
+        number: u64,
+        members: &Members<'_>,
+        lobs: &mut Option<LobBuilder>,
+    ) -> Result<Standing, Error> {
         self.generate(0, number);
         self.check_row(number)?;
+        let standing = members.standing(number, &self.row);
         match lobs {
-            Some(lobs) => self.row.store_lobs(|value| lobs.push(value, self.space, self.sink)),
-            None => Ok(()),
+            Some(lobs) if standing == Standing::Live => {
+                self.row.store_lobs(|value| lobs.push(value, self.space, self.sink))?;
+            }
+            _ => {}
         }
+        Ok(standing)
     }
 
     fn lobs(&self, index: &IndexDefinition) -> Option<LobBuilder> {
         let unit = index.units.iter().find(|unit| unit.kind == AllocUnitKind::Lob)?;
-        Some(LobBuilder::new(UnitPages::new(unit.id), self.results.next_blob))
+        Some(LobBuilder::new(UnitPages::new(unit.id).in_group(index.filegroup), self.results.next_blob))
     }
 
     fn finish_lobs(&mut self, index: &IndexDefinition, lobs: Option<LobBuilder>) -> Result<(), Error> {
@@ -141,96 +211,170 @@ impl<'a> TableBuild<'a> {
         Ok(())
     }
 
-    fn heap(&mut self, index: &IndexDefinition) -> Result<Locators, Error> {
+    /// Builds a heap; returns the number of its rows.
+    fn heap(
+        &mut self,
+        index: &IndexDefinition,
+        members: &Members<'_>,
+        locators: &mut Locators,
+    ) -> Result<u64, Error> {
         let mut lobs = self.lobs(index);
         let form = if self.table.id.0 == SYSFILES1 { HeapForm::SysFiles } else { HeapForm::Usual };
-        let unit = UnitPages::new(index.units[0].id);
+        let unit = UnitPages::new(index.units[0].id).in_group(index.filegroup);
         let mut heap = HeapBuilder::new(self.writer(index), unit, form);
-        let keeps_rids = self.table.indexes.len() > 1;
-        let mut rids = Vec::new();
-        for number in 0..self.rows.count() {
-            self.base_row(number, &mut lobs)?;
+        let mut rows = 0;
+        for number in (0..self.rows.count()).filter(|number| !members.is_elsewhere(*number)) {
+            if self.base_row(number, members, &mut lobs)? != Standing::Live {
+                continue;
+            }
             let is_forwarded = self.rows.is_forwarded(number);
             let placed = heap.push(&Entry::new(&self.row), is_forwarded, self.space, self.sink);
             let rid = placed.map_err(|error| self.explain(error, index, number))?;
-            if keeps_rids {
-                rids.push(rid);
+            if let Locators::Rids(rids) = locators {
+                rids[number as usize] = rid;
             }
+            rows += 1;
         }
         self.finish_lobs(index, lobs)?;
         let result = heap.finish(self.space, self.sink)?;
         self.results.units.insert(index.units[0].id, result);
-        Ok(if keeps_rids { Locators::Rids(rids) } else { Locators::Key })
+        Ok(rows)
     }
 
-    fn clustered(&mut self, index: &IndexDefinition) -> Result<Locators, Error> {
-        let mut tree = TreeBuilder::new(self.writer(index), UnitPages::new(index.units[0].id));
-        let order = self.order(0, index, &Locators::Key)?;
-        let mut lobs = self.lobs(index);
-        if index.is_unique() {
-            for number in order {
-                self.base_row(number, &mut lobs)?;
-                let pushed = tree.push(&Entry::new(&self.row), self.space, self.sink);
-                pushed.map_err(|error| self.explain(error, index, number))?;
+    /// Builds one partition of a clustered or nonclustered index; returns the number of its entries.
+    fn tree(
+        &mut self,
+        at: usize,
+        index: &IndexDefinition,
+        members: &Members<'_>,
+        locators: &mut Locators,
+    ) -> Result<u64, Error> {
+        let mut unit = UnitPages::new(index.units[0].id).in_group(index.filegroup);
+        let mut tree = match self.plans.get(at).and_then(|plan| plan.scatter) {
+            None => Tree::Packed(TreeBuilder::new(self.writer(index), unit)),
+            Some(seed) => {
+                let seed = seed ^ index.rowset.0 as u64;
+                let pages = self.count_pages(at, index, members, locators, seed)?;
+                unit.shuffle(pages, &mut SplitMix64::new(!seed), self.space)?;
+                Tree::Scattered(ScatteredTree::new(self.writer(index), unit, seed))
             }
-        } else {
-            return self.clustered_with_duplicates(index, order, tree);
-        }
+        };
+        let mut lobs = self.lobs(index);
+        let entries = match at {
+            0 => self.fill_clustered(&mut tree, index, members, locators, &mut lobs)?,
+            _ => self.fill_nonclustered(&mut tree, at, index, members, locators)?,
+        };
         self.finish_lobs(index, lobs)?;
         let result = tree.finish(self.sink)?;
         self.results.units.insert(index.units[0].id, result);
-        Ok(Locators::Key)
+        Ok(entries)
+    }
+
+    /// Builds a scattered tree on trial.
+    fn count_pages(
+        &self,
+        at: usize,
+        index: &IndexDefinition,
+        members: &Members<'_>,
+        locators: &Locators,
+        seed: u64,
+    ) -> Result<u64, Error> {
+        let (mut space, mut results, mut locators) =
+            (self.space.clone(), self.results.clone(), locators.clone());
+        let (mut tick, mut sink) = (|_| {}, NoSink);
+        let mut trial =
+            TableBuild::new(self.table, self.rows, &mut space, &mut sink, &mut results, &mut tick);
+        let unit = UnitPages::new(index.units[0].id).in_group(index.filegroup);
+        let mut tree = Tree::Scattered(ScatteredTree::new(self.writer(index), unit, seed));
+        match at {
+            0 => {
+                let mut lobs = trial.lobs(index);
+                trial.fill_clustered(&mut tree, index, members, &mut locators, &mut lobs)?
+            }
+            _ => trial.fill_nonclustered(&mut tree, at, index, members, &locators)?,
+        };
+        match tree {
+            Tree::Scattered(tree) => Ok(tree.page_count()),
+            Tree::Packed(_) => Ok(0),
+        }
     }
 
     /// Rows with the same key are numbered in the order they come: 0, which is stored as nothing, 1, 2 …
-    fn clustered_with_duplicates(
+    fn fill_clustered(
         &mut self,
+        tree: &mut Tree,
         index: &IndexDefinition,
-        order: RowOrder<'_>,
-        mut tree: TreeBuilder,
-    ) -> Result<Locators, Error> {
-        let keys = self.writer(index);
-        let mut lobs = self.lobs(index);
-        let mut uniquifiers =
-            vec![0; if self.table.indexes.len() > 1 { self.rows.count() as usize } else { 0 }];
+        members: &Members<'_>,
+        locators: &mut Locators,
+        lobs: &mut Option<LobBuilder>,
+    ) -> Result<u64, Error> {
+        let numbers = (!index.is_unique()).then(|| self.writer(index));
         let (mut key, mut previous, mut uniquifier) = (Vec::new(), Vec::new(), 0u32);
-        for number in order {
-            self.base_row(number, &mut lobs)?;
-            let mut entry = Entry::new(&self.row);
-            keys.sort_key(&entry, &mut key);
-            uniquifier = if key == previous { uniquifier + 1 } else { 0 };
-            std::mem::swap(&mut key, &mut previous);
-            entry.uniquifier = uniquifier.to_le_bytes();
-            if let Some(kept) = uniquifiers.get_mut(number as usize) {
-                *kept = uniquifier;
+        let mut rows = 0;
+        for number in self.order(0, index, members, &Locators::Key)? {
+            let standing = self.base_row(number, members, lobs)?;
+            if standing == Standing::Foreign {
+                continue;
             }
-            let pushed = tree.push(&entry, self.space, self.sink);
+            let mut entry = Entry::new(&self.row);
+            if let Some(keys) = &numbers {
+                keys.sort_key(&entry, &mut key);
+                uniquifier = if key == previous { uniquifier + 1 } else { 0 };
+                std::mem::swap(&mut key, &mut previous);
+                entry.uniquifier = uniquifier.to_le_bytes();
+            }
+            if let Locators::Uniquifiers(kept) = locators {
+                kept[number as usize] = uniquifier;
+            }
+            let is_live = standing == Standing::Live;
+            let pushed = tree.push(&entry, is_live, self.space, self.sink);
             pushed.map_err(|error| self.explain(error, index, number))?;
+            rows += u64::from(is_live);
         }
-        self.finish_lobs(index, lobs)?;
-        let result = tree.finish(self.sink)?;
-        self.results.units.insert(index.units[0].id, result);
-        Ok(Locators::Uniquifiers(uniquifiers))
+        Ok(rows)
     }
 
-    fn nonclustered(&mut self, at: usize, index: &IndexDefinition, locators: &Locators) -> Result<(), Error> {
-        let mut tree = TreeBuilder::new(self.writer(index), UnitPages::new(index.units[0].id));
-        for number in self.order(at, index, locators)? {
+    fn fill_nonclustered(
+        &mut self,
+        tree: &mut Tree,
+        at: usize,
+        index: &IndexDefinition,
+        members: &Members<'_>,
+        locators: &Locators,
+    ) -> Result<u64, Error> {
+        let mut entries = 0;
+        for number in self.order(at, index, members, locators)? {
             self.generate(at, number);
+            let standing = members.standing(number, &self.row);
+            if standing == Standing::Foreign {
+                continue;
+            }
+            let is_live = standing == Standing::Live;
             let entry = locators.entry(number, &self.row);
-            let pushed = tree.push(&entry, self.space, self.sink);
+            let pushed = tree.push(&entry, is_live, self.space, self.sink);
             pushed.map_err(|error| self.explain(error, index, number))?;
+            entries += u64::from(is_live);
         }
-        let result = tree.finish(self.sink)?;
-        self.results.units.insert(index.units[0].id, result);
-        Ok(())
+        Ok(entries)
     }
 
-    /// The numbers of the rows in key order: as their generator says, or sorted.
-    fn order(&self, at: usize, index: &IndexDefinition, locators: &Locators) -> Result<RowOrder<'a>, Error> {
+    /// The numbers of the rows in key order: as their generator says, or sorted. Rows of other partitions are left out.
+    fn order<'m>(
+        &self,
+        at: usize,
+        index: &IndexDefinition,
+        members: &'m Members<'_>,
+        locators: &Locators,
+    ) -> Result<RowOrder<'m>, Error>
+    where
+        'a: 'm,
+    {
         let rows = self.rows;
         if let Some(order) = rows.order(at) {
-            return Ok(order);
+            return Ok(match members.is_one_of_several() {
+                false => order,
+                true => Box::new(order.filter(|number| !members.is_elsewhere(*number))),
+            });
         }
         let count = rows.count();
         if count > SORTED_ROWS_MAX {
@@ -239,18 +383,20 @@ impl<'a> TableBuild<'a> {
         }
         let writer = self.writer(index);
         let mut row = RowValues::new();
-        let mut keys: Vec<(Box<[u8]>, u64)> = (0..count)
-            .map(|number| {
-                row.clear();
-                match at {
-                    0 => rows.row(number, &mut row),
-                    _ => rows.entry(at, number, &mut row),
-                }
-                let mut key = Vec::new();
-                writer.sort_key(&locators.entry(number, &row), &mut key);
-                (key.into_boxed_slice(), number)
-            })
-            .collect();
+        let mut keys = Vec::new();
+        for number in (0..count).filter(|number| !members.is_elsewhere(*number)) {
+            row.clear();
+            match at {
+                0 => rows.row(number, &mut row),
+                _ => rows.entry(at, number, &mut row),
+            }
+            if members.standing(number, &row) == Standing::Foreign {
+                continue;
+            }
+            let mut key = Vec::new();
+            writer.sort_key(&locators.entry(number, &row), &mut key);
+            keys.push((key.into_boxed_slice(), number));
+        }
         keys.sort_unstable();
         Ok(Box::new(keys.into_iter().map(|(_, number)| number)))
     }

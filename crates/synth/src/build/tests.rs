@@ -1,6 +1,7 @@
 //! Every database made here is read back in full by means that share nothing with its making but the format's views.
 
 mod audit;
+mod layout;
 mod template;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use extentdb_types::{Collation, SqlType};
 use super::*;
 use crate::image::Image;
 use crate::shape::{MakeOptions, Size, make};
-use audit::audit;
+use audit::{Packing, audit, audit_packing};
 
 /// Builds into a scratch folder, which goes with the guard.
 fn build(builder: &DatabaseBuilder, files: usize) -> (tempfile::TempDir, Vec<PathBuf>, Built) {
@@ -40,17 +41,26 @@ fn a_database_without_tables_is_sound() {
     audit(&open(&paths));
 }
 
+fn packing_of(shape: &crate::Shape) -> Packing {
+    if shape.name == "fragmented" { Packing::Loose } else { Packing::Tight }
+}
+
 #[test]
 fn every_shape_is_sound() {
     for shape in crate::SHAPES {
         let folder = tempfile::tempdir().unwrap();
-        let paths = [folder.path().join("a.mdf"), folder.path().join("b.ndf")];
-        let options = MakeOptions { shape: shape.name.to_owned(), size: Size::Bytes(24 << 20), seed: 3 };
-        let refs = [paths[0].as_path(), paths[1].as_path()];
+        let paths: Vec<PathBuf> =
+            (0..shape.files.max(2)).map(|at| folder.path().join(at.to_string())).collect();
+        let options = MakeOptions { shape: shape.name.to_owned(), size: Size::Bytes(10 << 20), seed: 3 };
+        let refs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
         let report = make(&options, &refs, &mut |_| {}).unwrap();
         let total: u64 = report.files.iter().map(|(_, bytes)| bytes).sum();
-        assert_eq!(total, 24 << 20, "{} keeps the size asked for", shape.name);
-        let found = audit(&open(&paths));
+        if shape.name != "sparse" {
+            assert_eq!(total, 10 << 20, "{} keeps the size asked for", shape.name);
+        }
+        let found = audit_packing(&open(&paths), packing_of(shape));
+        let used: u64 = report.tables.iter().map(|table| table.pages * 8192).sum();
+        assert!(used > 7 << 20 || shape.name == "demo", "{} is filled: {used}", shape.name);
         for table in &report.tables {
             let audited = &found.tables[&table.object];
             assert_eq!((audited.rows, audited.pages), (table.rows, table.pages), "{}", table.name);
@@ -63,10 +73,11 @@ fn shapes_of_no_and_of_one_row_are_sound() {
     for shape in crate::SHAPES {
         for rows in [0, 1] {
             let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("a.mdf");
+            let paths: Vec<PathBuf> = (0..shape.files).map(|at| folder.path().join(at.to_string())).collect();
+            let refs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
             let options = MakeOptions { shape: shape.name.to_owned(), size: Size::Rows(rows), seed: 9 };
-            make(&options, &[&path], &mut |_| {}).unwrap();
-            audit(&Image::open(&[&path]).unwrap());
+            make(&options, &refs, &mut |_| {}).unwrap();
+            audit_packing(&open(&paths), packing_of(shape));
         }
     }
 }

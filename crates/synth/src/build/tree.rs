@@ -10,7 +10,7 @@
 //! - A separator is the key of the first entry of its child.
 //! - Both links of a page are known when it is written: the next page is taken when the current one is closed.
 
-use extentdb_base::PageId;
+use extentdb_base::{AllocUnitId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::page::{PageHeader, PageMut, PageType};
 
@@ -118,7 +118,7 @@ impl TreeBuilder {
         sink: &mut dyn PageSink,
     ) -> Result<(), Error> {
         let mut page = PageBuf::zeroed();
-        self.format(level, id, &mut page);
+        format_page(&self.writer, self.unit.id(), level, id, &mut page);
         if level == 0 {
             self.leaves += 1;
         }
@@ -166,17 +166,6 @@ impl TreeBuilder {
         Ok(())
     }
 
-    fn format(&self, level: usize, id: PageId, page: &mut PageBuf) {
-        let is_data = level == 0 && self.writer.is_base();
-        let kind = if is_data { PageType::Data } else { PageType::Index };
-        let mut page = PageMut::format(page, id, kind, self.unit.id());
-        let header = page.header_mut();
-        header.level = level as u8;
-        let layout = &self.writer.layout;
-        header.fixed_len.set(if level == 0 { layout.min_leaf } else { layout.min_interior });
-        header.lsn_bytes = LSN.to_bytes();
-    }
-
     /// Writes the open pages and the IAM chain.
     pub(super) fn finish(self, sink: &mut dyn PageSink) -> Result<UnitResult, Error> {
         for open in &self.levels {
@@ -185,4 +174,22 @@ impl TreeBuilder {
         let root = self.levels.last().map_or(PageId::NONE, |open| open.id);
         self.unit.finish(self.first, root, self.leaves, sink)
     }
+}
+
+/// Makes an empty page of a tree.
+pub(super) fn format_page(
+    writer: &RecordWriter,
+    unit: AllocUnitId,
+    level: usize,
+    id: PageId,
+    page: &mut PageBuf,
+) {
+    let is_data = level == 0 && writer.is_base();
+    let kind = if is_data { PageType::Data } else { PageType::Index };
+    let mut page = PageMut::format(page, id, kind, unit);
+    let header = page.header_mut();
+    header.level = level as u8;
+    let layout = &writer.layout;
+    header.fixed_len.set(if level == 0 { layout.min_leaf } else { layout.min_interior });
+    header.lsn_bytes = LSN.to_bytes();
 }

@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 
+use extentdb_base::env::Rng;
 use extentdb_base::{AllocUnitId, Extent, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::{AllocationBitmapMut, BITMAP_BYTES};
@@ -17,7 +18,7 @@ use extentdb_format::allocation::pfs::PfsByte;
 
 use super::fixed::STAMP;
 use super::sink::PageSink;
-use super::space::{Space, place};
+use super::space::{PRIMARY, Space, place};
 use crate::Error;
 
 /// An IAM page of the chain.
@@ -30,6 +31,7 @@ struct IamPage {
 /// Hands out the pages of a unit.
 pub(super) struct UnitPages {
     id: AllocUnitId,
+    group: i16,
     singles: Vec<PageId>,
     /// What is left of the current extent.
     rest: VecDeque<PageId>,
@@ -37,6 +39,8 @@ pub(super) struct UnitPages {
     /// Places that the first pages must have, by the unit's role.
     reserved: VecDeque<PageId>,
     reserved_iam: Option<PageId>,
+    /// Pages taken before they are needed, in the order opposite to that of their use.
+    shuffled: Option<Vec<PageId>>,
     form: IamForm,
     used: i64,
     extents: i64,
@@ -68,6 +72,8 @@ impl UnitPages {
         };
         UnitPages {
             id,
+            group: PRIMARY,
+            shuffled: None,
             singles: Vec::new(),
             rest: VecDeque::new(),
             iams: Vec::new(),
@@ -79,6 +85,27 @@ impl UnitPages {
         }
     }
 
+    /// In this filegroup.
+    pub(super) fn in_group(mut self, group: i16) -> UnitPages {
+        self.group = group;
+        self
+    }
+
+    /// Takes `count` pages at once and hands them out in random order.
+    pub(super) fn shuffle(&mut self, count: u64, rng: &mut impl Rng, space: &mut Space) -> Result<(), Error> {
+        let mut pages = (0..count).map(|_| self.take(space)).collect::<Result<Vec<PageId>, Error>>()?;
+        for last in (1..pages.len()).rev() {
+            pages.swap(last, rng.below(last as u64 + 1) as usize);
+        }
+        self.shuffled = Some(pages);
+        Ok(())
+    }
+
+    /// Pages handed out, IAM pages left out.
+    pub(super) fn page_count(&self) -> u64 {
+        (self.used - self.iams.len() as i64) as u64
+    }
+
     /// The unit.
     pub(super) fn id(&self) -> AllocUnitId {
         self.id
@@ -86,27 +113,34 @@ impl UnitPages {
 
     /// The next page, allocated.
     pub(super) fn page(&mut self, space: &mut Space) -> Result<PageId, Error> {
-        let page = if self.singles.len() < SINGLE_PAGE_SLOTS {
-            let page = match self.reserved.pop_front() {
-                Some(page) => page,
-                None => space.single()?,
-            };
-            self.singles.push(page);
-            if self.iams.is_empty() {
-                self.add_iam(page.gam_interval(), space)?;
-            }
-            page
-        } else {
-            self.page_of_extent(space)?
+        let page = match self.shuffled.as_mut().and_then(Vec::pop) {
+            Some(page) => page,
+            None => self.take(space)?,
         };
         self.used += 1;
         space.allocate(page, PfsByte::ALLOCATED);
         Ok(page)
     }
 
+    fn take(&mut self, space: &mut Space) -> Result<PageId, Error> {
+        if self.singles.len() < SINGLE_PAGE_SLOTS {
+            let page = match self.reserved.pop_front() {
+                Some(page) => page,
+                None => space.single(self.group)?,
+            };
+            self.singles.push(page);
+            if self.iams.is_empty() {
+                self.add_iam(page.gam_interval(), space)?;
+            }
+            Ok(page)
+        } else {
+            self.page_of_extent(space)
+        }
+    }
+
     fn page_of_extent(&mut self, space: &mut Space) -> Result<PageId, Error> {
         if self.rest.is_empty() {
-            let extent = space.extent()?;
+            let extent = space.extent(self.group)?;
             self.own(extent, space)?;
             self.rest.extend(extent.pages());
         }
@@ -130,7 +164,7 @@ impl UnitPages {
     fn add_iam(&mut self, interval: PageId, space: &mut Space) -> Result<usize, Error> {
         let id = match self.reserved_iam.take() {
             Some(id) => id,
-            None => space.single()?,
+            None => space.single(self.group)?,
         };
         space.allocate(id, PfsByte::ALLOCATED.with_iam(true));
         self.iams.push(IamPage { id, interval, bits: Box::new([0; BITMAP_BYTES]) });

@@ -5,39 +5,82 @@
 //! sales       PK sale_id (identity)     IX customer_id include (unit_price)      IX product_code, sold_at
 //! ```
 //!
+//! `sales8` has eight nonclustered indexes on the same rows. `sales-computed` has a third one on two computed columns that are
+//! not stored, and `sales-plain`, its twin, one of the same size on plain columns.
+//!
 //! Customers and products of the sales are walked in steps that visit each of them before the first comes again. So the
 //! order of both indexes is known without sorting: the rows of customer *c* are *r*, *r* + C, *r* + 2 C …
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
-use extentdb_types::{Collation, SqlType};
+use extentdb_types::{Collation, DateTime, SqlType};
 
+use super::walk::Walk;
 use super::{Size, rows_for};
 use crate::Error;
 use crate::build::spec::RowOrder;
 use crate::build::{ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
 
-/// Bytes a sale takes, with its entries in both indexes.
-const BYTES_PER_ROW: u64 = 223;
 const CUSTOMERS_MAX: u64 = 20_000;
 const PRODUCTS: u64 = 997;
 const FIRST_DAY: i32 = 38_352;
 const TICKS_PER_DAY: u64 = 25_920_000;
 
+/// Which indexes the sales have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Two,
+    Eight,
+    Computed,
+    Plain,
+}
+
+impl Kind {
+    /// Bytes a sale takes, with its entries in all indexes.
+    fn bytes_per_row(self) -> u64 {
+        match self {
+            Kind::Two => 223,
+            Kind::Eight => 343,
+            Kind::Computed => 246,
+            Kind::Plain => 246,
+        }
+    }
+}
+
 pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
-    let count = rows_for(size, BYTES_PER_ROW);
+    add_kind(builder, seed, size, Kind::Two)
+}
+
+pub(super) fn add_eight(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+    add_kind(builder, seed, size, Kind::Eight)
+}
+
+pub(super) fn add_computed(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
+    add_kind(builder, seed, size, Kind::Computed)
+}
+
+pub(super) fn add_plain(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+    add_kind(builder, seed, size, Kind::Plain)
+}
+
+fn add_kind(builder: DatabaseBuilder, seed: u64, size: Size, kind: Kind) -> Result<DatabaseBuilder, Error> {
+    let count = rows_for(size, kind.bytes_per_row());
     if count > i32::MAX as u64 {
         return Err(Error::TooManyRows { rows: count });
     }
     let customers = (count / 20).clamp(10, CUSTOMERS_MAX);
-    Ok(builder.table(customers_table(seed, customers)).table(sales_table(seed, count, customers)))
+    Ok(builder.table(customers_table(seed, customers)).table(sales_table(seed, count, customers, kind)))
 }
 
-fn varchar(len: u16) -> SqlType {
+pub(super) fn varchar(len: u16) -> SqlType {
     SqlType::VarChar { len: Some(len), collation: Collation(DEFAULT_COLLATION) }
 }
 
-fn nvarchar(characters: u16) -> SqlType {
+pub(super) fn nvarchar(characters: u16) -> SqlType {
     SqlType::NVarChar { len: Some(2 * characters), collation: Collation(DEFAULT_COLLATION) }
 }
 
@@ -63,27 +106,76 @@ fn customers_table(seed: u64, count: u64) -> TableSpec {
         .check("CK_customers_credit_limit", "credit_limit", "([credit_limit]>=(0))")
 }
 
-fn sales_table(seed: u64, count: u64, customers: u64) -> TableSpec {
-    let columns = vec![
+fn sales_table(seed: u64, count: u64, customers: u64, kind: Kind) -> TableSpec {
+    let mut columns = vec![
         ColumnSpec::new("sale_id", SqlType::Int).identity(1, 1),
         ColumnSpec::new("customer_id", SqlType::Int),
         ColumnSpec::new("product_code", chars(10)),
         ColumnSpec::new("sold_at", SqlType::DateTime),
         ColumnSpec::new("quantity", SqlType::SmallInt).default("DF_sales_quantity", "((1))"),
         ColumnSpec::new("unit_price", SqlType::Money),
+    ];
+    if kind == Kind::Computed {
+        columns.push(ColumnSpec::computed("sale_year", SqlType::Int, "(datepart(year,[sold_at]))"));
+        columns.push(ColumnSpec::computed("total", SqlType::Money, "([quantity]*[unit_price])"));
+    }
+    columns.extend([
         ColumnSpec::nullable("discount", SqlType::Decimal { precision: 5, scale: 2 }),
         ColumnSpec::new("status", SqlType::TinyInt).default("DF_sales_status", "((0))"),
         ColumnSpec::nullable("shipped_at", SqlType::DateTime),
         ColumnSpec::new("token", SqlType::UniqueIdentifier),
         ColumnSpec::nullable("ship_to", nvarchar(60)),
         ColumnSpec::nullable("note", varchar(120)),
-    ];
-    TableSpec::heap("sales", columns, SaleRows::new(seed, count, customers))
+    ]);
+    let (indexes, orders): (Vec<IndexSpec>, Vec<SaleOrder>) = indexes(kind).into_iter().unzip();
+    let rows = SaleRows::new(seed, count, customers, orders, kind == Kind::Computed);
+    let mut table = TableSpec::heap("sales", columns, rows)
         .clustered(IndexSpec::primary_key("PK_sales", &["sale_id"]))
-        .index(IndexSpec::new("IX_sales_customer", &["customer_id"]).include(&["unit_price"]))
-        .index(IndexSpec::new("IX_sales_product", &["product_code", "sold_at"]))
         .check("CK_sales_quantity", "quantity", "([quantity]>(0))")
-        .foreign_key("FK_sales_customers", "customer_id", "customers", "customer_id")
+        .foreign_key("FK_sales_customers", "customer_id", "customers", "customer_id");
+    table.indexes = indexes;
+    table
+}
+
+/// The order of an index, as the numbers of the rows give it.
+#[derive(Clone, Copy)]
+enum SaleOrder {
+    Number,
+    NumberDescending,
+    Customer,
+    CustomerDescending,
+    Product,
+    ProductDescending,
+}
+
+/// The nonclustered indexes and their orders.
+fn indexes(kind: Kind) -> Vec<(IndexSpec, SaleOrder)> {
+    use SaleOrder::{Customer, CustomerDescending, Number, NumberDescending, Product, ProductDescending};
+    let new =
+        |name: &str, columns: &[&str], order| (IndexSpec::new(&format!("IX_sales_{name}"), columns), order);
+    let include = |(index, order): (IndexSpec, SaleOrder), columns: &[&str]| (index.include(columns), order);
+    let descending = |(index, order): (IndexSpec, SaleOrder), column: &str| (index.descending(column), order);
+    let mut out = vec![
+        include(new("customer", &["customer_id"], Customer), &["unit_price"]),
+        new("product", &["product_code", "sold_at"], Product),
+    ];
+    match kind {
+        Kind::Two => {}
+        Kind::Eight => out.extend([
+            new("sold", &["sold_at"], Number),
+            include(new("history", &["customer_id", "sold_at"], Customer), &["quantity"]),
+            descending(new("latest", &["sold_at"], NumberDescending), "sold_at"),
+            descending(new("last_product", &["product_code"], ProductDescending), "product_code"),
+            include(
+                descending(new("last_customer", &["customer_id"], CustomerDescending), "customer_id"),
+                &["product_code"],
+            ),
+            include(new("price", &["product_code"], Product), &["quantity", "unit_price"]),
+        ]),
+        Kind::Computed => out.push(include(new("year", &["sale_year"], Number), &["total"])),
+        Kind::Plain => out.push(include(new("when", &["sold_at"], Number), &["unit_price"])),
+    }
+    out
 }
 
 struct CustomerRows {
@@ -122,37 +214,6 @@ impl Rows for CustomerRows {
     }
 }
 
-/// Visits 0 .. `len` in steps: number *n* meets `n * step % len`.
-struct Walk {
-    len: u64,
-    step: u64,
-    inverse: u64,
-}
-
-impl Walk {
-    fn new(len: u64, wish: u64) -> Walk {
-        let step = (wish % len.max(1)..).find(|step| gcd(*step, len) == 1).unwrap_or(1) % len.max(1);
-        let inverse = (0..len).find(|inverse| (inverse * step) % len == 1 % len).unwrap_or(0);
-        Walk { len, step, inverse }
-    }
-
-    fn at(&self, number: u64) -> u64 {
-        number % self.len * self.step % self.len
-    }
-
-    /// All numbers below `count`, ordered by where they lead, then by themselves.
-    fn order(&self, count: u64) -> impl Iterator<Item = u64> + '_ {
-        (0..self.len).flat_map(move |place| {
-            let first = place * self.inverse % self.len;
-            (first..count).step_by(self.len as usize)
-        })
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 struct SaleRows {
     seed: u64,
     count: u64,
@@ -160,16 +221,21 @@ struct SaleRows {
     products: Walk,
     /// Ticks from one sale to the next, so that all of them lie within ten years.
     pace: u64,
+    /// By nonclustered index.
+    orders: Vec<SaleOrder>,
+    has_computed: bool,
 }
 
 impl SaleRows {
-    fn new(seed: u64, count: u64, customers: u64) -> Self {
+    fn new(seed: u64, count: u64, customers: u64, orders: Vec<SaleOrder>, has_computed: bool) -> Self {
         SaleRows {
             seed,
             count,
             customers: Walk::new(customers, customers * 618 / 1000),
             products: Walk::new(PRODUCTS, 367),
             pace: (3_650 * TICKS_PER_DAY / count.max(1)).max(1),
+            orders,
+            has_computed,
         }
     }
 
@@ -181,9 +247,18 @@ impl SaleRows {
         let mut code = *b"P000000000";
         decimal(self.products.at(number), &mut code[1..]);
         row.raw(&code).datetime(day, tick);
-        row.smallint(1 + rng.below(20) as i16).money(10_000 + rng.below(5_000_000) as i64);
+        let (quantity, price) = (1 + rng.below(20) as i16, 10_000 + rng.below(5_000_000) as i64);
+        row.smallint(quantity).money(price);
+        if self.has_computed {
+            row.int(year_of(day)).money(i64::from(quantity) * price);
+        }
         rng
     }
+}
+
+/// The year of a day counted from 1900-01-01.
+pub(super) fn year_of(day: i32) -> i32 {
+    DateTime::new(day, 0).map_or(0, |value| value.date().ymd().0.into())
 }
 
 const NAMES: [&str; 8] =
@@ -217,10 +292,15 @@ impl Rows for SaleRows {
     }
 
     fn order(&self, index: usize) -> Option<RowOrder<'_>> {
-        Some(match index {
-            0 => Box::new(0..self.count),
-            1 => Box::new(self.customers.order(self.count)),
-            _ => Box::new(self.products.order(self.count)),
+        let order =
+            index.checked_sub(1).map_or(Some(SaleOrder::Number), |at| self.orders.get(at).copied())?;
+        Some(match order {
+            SaleOrder::Number => Box::new(0..self.count),
+            SaleOrder::NumberDescending => Box::new((0..self.count).rev()),
+            SaleOrder::Customer => Box::new(self.customers.order(self.count)),
+            SaleOrder::CustomerDescending => Box::new(self.customers.descending(self.count)),
+            SaleOrder::Product => Box::new(self.products.order(self.count)),
+            SaleOrder::ProductDescending => Box::new(self.products.descending(self.count)),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! CREATE INDEX, and the parts that keys of a table share with it.
 
 use extentdb_catalog::layout::Compression;
-use extentdb_catalog::model::{Index, IndexKind, ObjectType};
+use extentdb_catalog::model::{Index, IndexColumn, IndexKind, ObjectType};
 use extentdb_catalog::{Catalog, Table};
 
 use super::script::{Statement, not_decoded, unknown_bits};
@@ -56,7 +56,7 @@ fn create(catalog: &Catalog, table: &Table, index: &Index) -> String {
         }
     };
     let mut sql = format!("CREATE {unique}{} INDEX {name} ON {on}{columns}", index.kind.name());
-    if index.kind == IndexKind::Nonclustered && index.columns.iter().any(|column| column.key_ordinal == 0) {
+    if index.kind == IndexKind::Nonclustered && index.columns.iter().any(IndexColumn::is_included) {
         sql += &format!(" INCLUDE ({})", included_list(table, index));
     }
     if let Some(filter) = &index.filter {
@@ -76,7 +76,7 @@ pub(super) fn key_list(table: &Table, index: &Index) -> String {
 }
 
 fn included_list(table: &Table, index: &Index) -> String {
-    let included = index.columns.iter().filter(|column| column.key_ordinal == 0);
+    let included = index.columns.iter().filter(|column| column.is_included());
     included.map(|column| column_name(table, column.column_id)).collect::<Vec<_>>().join(", ")
 }
 

@@ -18,7 +18,7 @@ use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::record::lob::{LobPointer, LobRecord};
 use extentdb_format::record::{Record, RecordKind};
 
-use extentdb_types::SqlType;
+use extentdb_types::{Datum, SqlType};
 
 use crate::build::order::sort_key;
 use crate::build::values;
@@ -27,6 +27,8 @@ use crate::image::Image;
 /// What was found.
 pub(super) struct Audited {
     pub(super) tables: BTreeMap<ObjectId, AuditedTable>,
+    /// Of every ten leaf pages of trees of ten pages or more, how many are not followed by their physical neighbour.
+    pub(super) jumps_of_ten: usize,
     pub(super) longest_iam_chain: usize,
     pub(super) deepest_tree: usize,
 }
@@ -43,12 +45,28 @@ struct Audit<'a> {
     extents: HashMap<PageId, AllocUnitId>,
     longest_iam_chain: usize,
     deepest_tree: usize,
+    /// Leaf pages of larger trees, and those whose successor lies elsewhere.
+    leaves: (usize, usize),
+    packing: Packing,
+}
+
+/// How trees are expected to be filled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// Records side by side, separators equal to the first key of their child.
+    Tight,
+    /// As after random inserts and deletes.
+    Loose,
 }
 
 /// A row or entry by its values: NULL is `None`.
 pub(super) type Values = Vec<Option<Vec<u8>>>;
 
 pub(super) fn audit(image: &Image) -> Audited {
+    audit_packing(image, Packing::Tight)
+}
+
+pub(super) fn audit_packing(image: &Image, packing: Packing) -> Audited {
     let catalog = Catalog::load(image).unwrap();
     assert!(catalog.faults.is_empty(), "{:?}", catalog.faults);
     let mut audit = Audit {
@@ -57,6 +75,8 @@ pub(super) fn audit(image: &Image) -> Audited {
         extents: HashMap::new(),
         longest_iam_chain: 0,
         deepest_tree: 0,
+        leaves: (0, 0),
+        packing,
     };
     let mut tables = BTreeMap::new();
     for table in catalog.tables.values() {
@@ -65,7 +85,12 @@ pub(super) fn audit(image: &Image) -> Audited {
     audit.pages_and_maps();
     let last = catalog.units.keys().map(|unit| unit.0 as u64 >> 16).max().unwrap_or(0);
     assert_eq!(catalog.boot.alloc_unit_next, Some(last + 1));
-    Audited { tables, longest_iam_chain: audit.longest_iam_chain, deepest_tree: audit.deepest_tree }
+    Audited {
+        tables,
+        longest_iam_chain: audit.longest_iam_chain,
+        deepest_tree: audit.deepest_tree,
+        jumps_of_ten: 10 * audit.leaves.1 / audit.leaves.0.max(1),
+    }
 }
 
 impl Audit<'_> {
@@ -79,19 +104,22 @@ impl Audit<'_> {
         let mut out = AuditedTable::default();
         let mut base_rows: Vec<(Rid, Values)> = Vec::new();
         for index in &table.indexes {
-            for rowset in catalog.rowsets_of(index) {
+            let mut all = Vec::new();
+            for (rowset, number) in catalog.rowsets_of(index).zip(1..) {
                 for unit in &rowset.units {
                     self.unit(unit);
                     out.pages += unit.pages_used as u64;
                 }
                 let rows = self.rowset(rowset, index);
                 assert_eq!(rowset.rows, rows.len() as i64, "{} index {}", table.full_name(), index.id);
-                if index.kind == IndexKind::Nonclustered {
-                    compare_with_table(catalog, table, index, rows, &base_rows);
-                } else {
-                    out.rows = rows.len() as u64;
-                    base_rows = rows;
-                }
+                check_partition(catalog, index, rowset, number, &rows);
+                all.extend(rows);
+            }
+            if index.kind == IndexKind::Nonclustered {
+                compare_with_table(catalog, table, index, all, &base_rows);
+            } else {
+                out.rows = all.len() as u64;
+                base_rows = all;
             }
         }
         out
@@ -161,6 +189,10 @@ impl Audit<'_> {
         let leaves = self.tree(rowset, unit);
         assert_eq!(unit.pages_data, leaves.len() as i64);
         assert_eq!(leaves.first(), Some(&unit.first_page));
+        if leaves.len() >= 10 {
+            let jumps = leaves.windows(2).filter(|pair| pair[0].page + 1 != pair[1].page).count();
+            self.leaves = (self.leaves.0 + leaves.len(), self.leaves.1 + jumps);
+        }
         let mut out = Vec::new();
         for leaf in leaves {
             let page = self.page(leaf);
@@ -237,7 +269,8 @@ impl Audit<'_> {
         level
     }
 
-    /// The children of a page; each separator is the key of its child's first entry.
+    /// The children of a page; each separator is the key of its child's first entry, or lies between that and the last
+    /// entry before.
     fn children(&self, page: &PageBuf, id: PageId, rowset: &Rowset) -> Vec<PageId> {
         let view = PageRef::new(page);
         let pminlen = view.header().fixed_len.get();
@@ -253,10 +286,32 @@ impl Audit<'_> {
                 key.iter().map(|column| values[column.ordinal as usize - 1].clone()).collect()
             };
             let separator = values_of(&record, rowset, Level::Interior);
-            assert_eq!(of(&separator), of(&first[0].1), "{id} slot {slot}");
+            let order = key_order(rowset, &separator, &first[0].1);
+            match self.packing {
+                Packing::Tight => assert_eq!(of(&separator), of(&first[0].1), "{id} slot {slot}"),
+                Packing::Loose => assert_ne!(order, Ordering::Greater, "{id} slot {slot}"),
+            }
+            let before = out.last().copied().unwrap_or(view.header().prev());
+            if self.packing == Packing::Loose && !before.is_none() && !out.is_empty() {
+                let last = self.last_entry(before, rowset);
+                assert_eq!(key_order(rowset, &last, &separator), Ordering::Less, "{id} slot {slot}");
+            }
             out.push(child);
         }
         out
+    }
+
+    /// The last entry of the last leaf below a page.
+    fn last_entry(&self, mut id: PageId, rowset: &Rowset) -> Values {
+        loop {
+            let page = self.page(id);
+            let view = PageRef::new(&page);
+            if view.header().level == 0 {
+                return rows(&page, id, rowset, Level::Leaf).pop().expect("no page is empty").1;
+            }
+            let (_, last) = view.records().last().expect("no page is empty");
+            id = Record::parse_index(last, view.header().fixed_len.get()).child().unwrap();
+        }
     }
 
     /// Every allocated page has one owner or a fixed place, is intact and accounts for its bytes; every extent is in
@@ -297,7 +352,7 @@ impl Audit<'_> {
                 || [(1, 7), (1, 12)].map(|(f, p)| PageId::new(f, p)).contains(&id)
         );
         if header.kind().holds_records() {
-            account(&page, id);
+            account(&page, id, self.packing);
         }
         if header.kind() == PageType::TextMix {
             assert_eq!(state.fullness(), Some(Fullness::of_free_bytes(header.free_bytes.get())), "{id}");
@@ -344,7 +399,7 @@ impl Audit<'_> {
 }
 
 /// Free bytes are those that no record takes, and no two records overlap.
-fn account(page: &PageBuf, id: PageId) {
+fn account(page: &PageBuf, id: PageId, packing: Packing) {
     let view = PageRef::new(page);
     let header = view.header();
     let is_data = header.kind() == PageType::Data;
@@ -367,11 +422,19 @@ fn account(page: &PageBuf, id: PageId) {
     }
     spans.sort_unstable();
     let padding = if id == PageId::new(1, 32) { 3 } else { 0 };
-    assert!(spans.windows(2).all(|pair| pair[0].0 + pair[0].1 + padding == pair[1].0), "{id}");
+    let is_apart = |pair: &[(usize, usize)]| match packing {
+        Packing::Tight => pair[0].0 + pair[0].1 + padding == pair[1].0,
+        Packing::Loose => pair[0].0 + pair[0].1 + padding <= pair[1].0,
+    };
+    assert!(spans.windows(2).all(is_apart), "{id}");
     let used: usize = spans.iter().map(|(_, len)| len + 2 + padding).sum();
     assert_eq!(usize::from(header.free_bytes.get()), 8096 - used, "{id}");
     let end = spans.last().map_or(96, |(at, len)| at + len + padding);
-    assert_eq!(usize::from(header.free_offset.get()), end);
+    let free_offset = usize::from(header.free_offset.get());
+    match packing {
+        Packing::Tight => assert_eq!(free_offset, end, "{id}"),
+        Packing::Loose => assert!((end..=8192 - 2 * spans.len()).contains(&free_offset), "{id}"),
+    }
 }
 
 /// The rows of a page that are in their home slots.
@@ -406,15 +469,43 @@ fn values_of(record: &Record<'_>, rowset: &Rowset, level: Level) -> Values {
 
 /// Keys ascend, column by column; text as its collation compares it, which is asked and not its sort key.
 fn check_order(rowset: &Rowset, rows: &[(Rid, Values)]) {
-    let key = rowset.layout.key();
     for pair in rows.windows(2) {
-        let order = key.iter().map(|column| {
-            let at = column.ordinal as usize - 1;
-            let order = compare(column, pair[0].1[at].as_deref(), pair[1].1[at].as_deref());
-            if column.is_descending() { order.reverse() } else { order }
-        });
-        let order = order.fold(Ordering::Equal, Ordering::then);
+        let order = key_order(rowset, &pair[0].1, &pair[1].1);
         assert_eq!(order, Ordering::Less, "{} {}", pair[0].0, pair[1].0);
+    }
+}
+
+fn key_order(rowset: &Rowset, a: &Values, b: &Values) -> Ordering {
+    let columns = rowset.layout.key().into_iter().map(|column| {
+        let at = column.ordinal as usize - 1;
+        let order = compare(column, a[at].as_deref(), b[at].as_deref());
+        if column.is_descending() { order.reverse() } else { order }
+    });
+    columns.fold(Ordering::Equal, Ordering::then)
+}
+
+/// Every row lies in the partition that the function says.
+fn check_partition(catalog: &Catalog, index: &Index, rowset: &Rowset, number: i32, rows: &[(Rid, Values)]) {
+    assert_eq!(rowset.partition, number);
+    let Some((function, column)) = catalog.partition_function_of(index) else {
+        assert_eq!(index.rowsets.len(), 1, "several partitions and no function");
+        let group = catalog.filegroups.iter().find(|space| space.id == index.data_space).unwrap();
+        assert!(rowset.units.iter().all(|unit| i32::from(unit.filegroup) == group.id));
+        return;
+    };
+    let scheme = catalog.partition_scheme_of(index).unwrap();
+    assert_eq!(index.rowsets.len() as i32, function.partitions());
+    let group = scheme.filegroups[number as usize - 1];
+    assert!(rowset.units.iter().all(|unit| i32::from(unit.filegroup) == group));
+    let at = match index.kind {
+        IndexKind::Nonclustered => index.columns.iter().position(|c| c.column_id == column),
+        _ => rowset.layout.columns.iter().position(|c| c.column_id == column),
+    };
+    let at = at.unwrap();
+    let ty = rowset.layout.columns[at].ty.unwrap();
+    for (rid, values) in rows {
+        let value = values[at].as_deref().map_or(Datum::Null, |bytes| Datum::decode(&ty, bytes).unwrap());
+        assert_eq!(function.partition_of(&value), Some(number), "{rid}");
     }
 }
 
@@ -441,7 +532,8 @@ fn compare(column: &PhysicalColumn, a: Option<&[u8]>, b: Option<&[u8]>) -> Order
     })
 }
 
-/// An index holds for every row its own columns and what leads to the row, and nothing else.
+/// An index holds for every row its own columns and what leads to the row, and nothing else. Values of columns that are
+/// not in the rows, and which rows a filter lets in, are compared by those who know them.
 fn compare_with_table(
     catalog: &Catalog,
     table: &Table,
@@ -451,30 +543,68 @@ fn compare_with_table(
 ) {
     let base = table.base().unwrap();
     let base_layout = &catalog.rowsets_of(base).next().unwrap().layout;
-    let position =
-        |column_id: i32| base_layout.columns.iter().position(|c| c.column_id == column_id).unwrap();
-    let mut columns: Vec<usize> = index.columns.iter().map(|column| position(column.column_id)).collect();
+    let position = |column_id: i32| base_layout.columns.iter().position(|c| c.column_id == column_id);
+    // Place in the entry, place in the row.
+    let mut columns: Vec<(usize, usize)> = Vec::new();
+    let mut width = index.columns.len();
+    for (at, column) in index.columns.iter().enumerate() {
+        columns.extend(position(column.column_id).map(|from| (at, from)));
+    }
     for column in base_layout.key() {
-        let at = position(column.column_id);
-        if !columns.contains(&at) {
-            columns.push(at);
+        let from = position(column.column_id).unwrap();
+        if !columns.iter().any(|(_, known)| *known == from) {
+            columns.push((width, from));
+            width += 1;
         }
     }
     let is_heap = base.kind == IndexKind::Heap;
     let mut expected: Vec<Values> = base_rows
         .iter()
         .map(|(rid, values)| {
-            let mut entry: Values = columns.iter().map(|at| values[*at].clone()).collect();
+            let mut entry: Values = columns.iter().map(|(_, from)| values[*from].clone()).collect();
             if is_heap {
                 entry.push(Some(rid.to_bytes().to_vec()));
             }
             entry
         })
         .collect();
-    let mut found: Vec<Values> = entries.into_iter().map(|(_, values)| values).collect();
+    let mut found: Vec<Values> = entries
+        .into_iter()
+        .map(|(_, values)| {
+            assert_eq!(
+                values.len(),
+                width + usize::from(is_heap),
+                "{} index {}",
+                table.full_name(),
+                index.id
+            );
+            let own = columns.iter().map(|(at, _)| values[*at].clone());
+            own.chain(is_heap.then(|| values[width].clone())).collect()
+        })
+        .collect();
     expected.sort_unstable();
     found.sort_unstable();
-    assert!(expected == found, "{} index {}", table.full_name(), index.id);
+    let is_right = match index.filter {
+        None => expected == found,
+        Some(_) => found.iter().all(|entry| expected.binary_search(entry).is_ok()),
+    };
+    assert!(is_right, "{} index {}", table.full_name(), index.id);
+}
+
+/// The entries of an index in its order, by the values of its columns.
+pub(super) fn index_values(image: &Image, name: &str) -> Vec<Values> {
+    let catalog = Catalog::load(image).unwrap();
+    let mut indexes = catalog.tables.values().flat_map(|table| &table.indexes);
+    let index = indexes.find(|index| index.name.as_deref() == Some(name)).unwrap();
+    let mut out = Vec::new();
+    for rowset in catalog.rowsets_of(index) {
+        let unit = rowset.unit(AllocUnitKind::InRow).unwrap();
+        for leaf in LeafPages::new(image, unit.id, unit.root, LeafKind::Nonclustered) {
+            let (id, page) = leaf.unwrap();
+            out.extend(rows(&page, id, rowset, Level::Leaf).into_iter().map(|(_, values)| values));
+        }
+    }
+    out
 }
 
 /// The rows of a clustered user table in key order, by column id, with off-row values in place.
