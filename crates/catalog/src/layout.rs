@@ -31,6 +31,10 @@ pub mod column_status {
     pub const NOT_NULL: u32 = 0x80;
     /// Sparse column (public documentation).
     pub const SPARSE: u32 = 0x100;
+    /// Rows from before the column was added have the value that `sysseobjvalues` keeps.
+    pub const STORED_DEFAULT: u32 = 0x200;
+    /// `rscolid` of a dropped column is this and a number that counts them.
+    pub const DROPPED_ID: i32 = 0x0400_0000;
 }
 
 /// Place of a column in leaf or non-leaf records.

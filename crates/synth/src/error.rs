@@ -117,7 +117,8 @@ pub enum Error {
         /// Its bytes.
         bytes: usize,
     },
-    /// A generator made a value that is no value of the column.
+    /// A generator made a value that is no value of the column: of its type, of a row from before the column, or of a deleted
+    /// row, which has nothing off the row.
     #[error("row {row} of {table}, column {column}: the value does not fit the column")]
     BadValue {
         /// The table.
@@ -126,6 +127,16 @@ pub enum Error {
         row: u64,
         /// Column id.
         column: usize,
+    },
+    /// A table cannot have become what its specification says.
+    #[error("table {table}, column {column:?}: {what}")]
+    Alteration {
+        /// The table.
+        table: String,
+        /// The column; empty when it is about rows.
+        column: String,
+        /// What is wrong.
+        what: &'static str,
     },
     /// A generator named an order of an index that is not its order, or repeats a key of a unique index.
     #[error("index {index} of {table}: row {row} is out of order or repeats a key")]

@@ -1,16 +1,23 @@
 //! Shapes: databases one can ask for by name.
 
+mod compressed;
 mod computed;
 mod deep;
 mod demo;
 mod fragmented;
 mod heap;
+mod history;
+mod lob;
 mod partitioned;
 mod sales;
 mod sparse;
+mod types;
 mod walk;
+mod wide;
 
 use std::path::{Path, PathBuf};
+
+use extentdb_base::env::{Rng, SplitMix64};
 
 use crate::Error;
 use crate::build::{Built, BuiltTable, DatabaseBuilder, Progress};
@@ -96,6 +103,30 @@ pub const SHAPES: &[Shape] = &[
         files: 1,
         add: sparse::add,
     },
+    Shape {
+        name: "wide",
+        description: "rows pushed off their pages, rows of 300 columns, and a column of every type",
+        files: 1,
+        add: wide::add,
+    },
+    Shape {
+        name: "lob",
+        description: "long values: varchar(max), varbinary(max) and xml, text, ntext and image, trees of LOB pages",
+        files: 1,
+        add: lob::add,
+    },
+    Shape {
+        name: "compressed",
+        description: "heaps and clustered tables with ROW and PAGE compression, and their indexes with another",
+        files: 1,
+        add: compressed::add,
+    },
+    Shape {
+        name: "history",
+        description: "deleted, moved and versioned rows; columns added and dropped, with indexes on them",
+        files: 1,
+        add: history::add,
+    },
 ];
 
 /// How large the database is to be.
@@ -139,11 +170,22 @@ pub fn make(
     paths: &[&Path],
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MakeReport, Error> {
+    let least = SHAPES.iter().find(|shape| shape.name == options.shape).map_or(1, |shape| shape.files);
+    if paths.len() < least {
+        return Err(Error::TooFewFiles { files: paths.len(), least });
+    }
+    let Built { tables, file_bytes } = builder(options)?.build(paths, progress)?;
+    let files = paths.iter().map(|path| path.to_path_buf()).zip(file_bytes).collect();
+    Ok(MakeReport { tables, files })
+}
+
+/// The database that [`make`] would make, to be changed or to be compared with.
+///
+/// # Errors
+/// There is no such shape, or it cannot have this size.
+pub fn builder(options: &MakeOptions) -> Result<DatabaseBuilder, Error> {
     let shape = SHAPES.iter().find(|shape| shape.name == options.shape);
     let shape = shape.ok_or_else(|| Error::UnknownShape { name: options.shape.clone() })?;
-    if paths.len() < shape.files {
-        return Err(Error::TooFewFiles { files: paths.len(), least: shape.files });
-    }
     let mut builder = DatabaseBuilder::new(shape.name).seed(options.seed);
     if let Size::Bytes(bytes) = options.size {
         if bytes < CATALOGUE_BYTES {
@@ -151,10 +193,7 @@ pub fn make(
         }
         builder = builder.bytes(bytes);
     }
-    let Built { tables, file_bytes } =
-        (shape.add)(builder, options.seed, options.size)?.build(paths, progress)?;
-    let files = paths.iter().map(|path| path.to_path_buf()).zip(file_bytes).collect();
-    Ok(MakeReport { tables, files })
+    (shape.add)(builder, options.seed, options.size)
 }
 
 /// Rows of a table whose rows take `bytes_per_row` with all indexes, in a database of this size; a little less than
@@ -168,4 +207,16 @@ pub(crate) fn rows_for(size: Size, bytes_per_row: u64) -> u64 {
             (room - room / 256) / bytes_per_row
         }
     }
+}
+
+/// Letters and blanks.
+fn letters(len: usize, rng: &mut SplitMix64) -> Vec<u8> {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz eats ";
+    let mut out = Vec::with_capacity(len + 8);
+    while out.len() < len {
+        let bits = rng.next_u64();
+        out.extend((0..8).map(|at| LETTERS[(bits >> (5 * at) & 31) as usize]));
+    }
+    out.truncate(len);
+    out
 }

@@ -3,6 +3,7 @@
 use extentdb_base::{HobtId, IndexId, ObjectId};
 use extentdb_types::SqlType;
 
+use crate::layout::Compression;
 use crate::model::{AllocUnitKind, IndexKind, ObjectType};
 
 /// A table before it has pages.
@@ -45,6 +46,8 @@ pub struct ColumnDefinition {
     pub default_object: ObjectId,
     /// A computed column.
     pub computed: Option<Computed>,
+    /// What ALTER TABLE did to it.
+    pub history: ColumnHistory,
 }
 
 /// The expression of a computed column.
@@ -61,6 +64,15 @@ impl ColumnDefinition {
     pub fn is_stored(&self) -> bool {
         self.computed.as_ref().is_none_or(|computed| computed.persisted)
     }
+}
+
+/// What ALTER TABLE did to a column of a heap or clustered index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ColumnHistory {
+    /// It was dropped: `syscolpars` does not know it any more, the rows keep its place.
+    pub dropped: bool,
+    /// It was added with a value for the rows there were, which `sysseobjvalues` keeps.
+    pub has_stored_default: bool,
 }
 
 /// A column of an index key.
@@ -103,6 +115,8 @@ pub struct IndexDefinition {
     pub rowset: HobtId,
     /// `sysrowsets.status`.
     pub rowset_status: u32,
+    /// How its leaf rows are stored.
+    pub compression: Compression,
     /// Some old system tables have 0 in `sysrowsets.minint` whatever their keys.
     pub hides_min_interior: bool,
     /// Allocation units, the one of rows first.

@@ -1,14 +1,19 @@
-//! Reads `base_tables.tsv`.
+//! Reads `base_tables.tsv` and `later_tables.tsv`.
 
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_types::{Collation, SqlType};
 
 use super::DefinitionError;
-use super::definition::{ColumnDefinition, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition};
+use super::definition::{
+    ColumnDefinition, ColumnHistory, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition,
+};
+use crate::layout::Compression;
 use crate::model::{AllocUnitKind, IndexKind, ObjectType};
 
 const FILE: &str = "base_tables.tsv";
 const TEXT: &str = include_str!("base_tables.tsv");
+const LATER_FILE: &str = "later_tables.tsv";
+const LATER_TEXT: &str = include_str!("later_tables.tsv");
 /// `char` columns of base tables that name no collation: Latin1_General_CI_AS_KS_WS in every database.
 const CHAR_COLLATION: u32 = 0x1008;
 const SYS_SCHEMA: i32 = 4;
@@ -21,9 +26,22 @@ const PRIMARY: i32 = 1;
 /// # Errors
 /// The embedded table is damaged.
 pub fn base_tables(collation: u32) -> Result<Vec<TableDefinition>, DefinitionError> {
+    parse(FILE, TEXT, collation)
+}
+
+/// Base tables that came with later versions and that a database made here needs now and then: sysseobjvalues, which keeps
+/// the values of columns that were added to rows without rewriting them (version 706).
+///
+/// # Errors
+/// The embedded table is damaged.
+pub fn later_tables(collation: u32) -> Result<Vec<TableDefinition>, DefinitionError> {
+    parse(LATER_FILE, LATER_TEXT, collation)
+}
+
+fn parse(file: &'static str, text: &str, collation: u32) -> Result<Vec<TableDefinition>, DefinitionError> {
     let mut tables: Vec<TableDefinition> = Vec::new();
-    for (line, text) in (1..).zip(TEXT.lines()) {
-        let fail = |what| DefinitionError { file: FILE, line, what };
+    for (line, text) in (1..).zip(text.lines()) {
+        let fail = |what| DefinitionError { file, line, what };
         let fields: Vec<&str> = text.split('\t').collect();
         if text.starts_with('#') {
             continue;
@@ -107,6 +125,7 @@ fn column(fields: &[&str], collation: u32) -> Option<ColumnDefinition> {
         identity,
         default_object: ObjectId(0),
         computed: None,
+        history: ColumnHistory::default(),
     })
 }
 
@@ -172,6 +191,7 @@ fn index(fields: &[&str], table: &TableDefinition) -> Option<IndexDefinition> {
         filter: None,
         rowset,
         rowset_status: hex(rowset_status)?,
+        compression: Compression::None,
         hides_min_interior: kind != IndexKind::Heap && *min_interior == "0",
         units: vec![UnitDefinition { kind: AllocUnitKind::InRow, id: AllocUnitId(rowset.0) }],
     })

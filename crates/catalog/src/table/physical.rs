@@ -14,8 +14,8 @@
 
 use extentdb_types::SqlType;
 
-use super::definition::{IndexDefinition, TableDefinition, max_in_row, rowset_status};
-use crate::layout::{Compression, PhysicalColumn, Place, RowLayout, column_status};
+use super::definition::{ColumnHistory, IndexDefinition, TableDefinition, max_in_row, rowset_status};
+use crate::layout::{PhysicalColumn, Place, RowLayout, column_status};
 use crate::model::IndexKind;
 
 /// Where the value of a column of a rowset comes from.
@@ -64,6 +64,7 @@ struct Draft {
     nullable: bool,
     descending: bool,
     key_ordinal: i16,
+    history: ColumnHistory,
 }
 
 /// `sysrowsets.maxint` is never less.
@@ -85,6 +86,7 @@ impl TableDefinition {
             nullable: column.stored_nullable,
             descending: false,
             key_ordinal: 0,
+            history: column.history,
         })
     }
 
@@ -138,6 +140,7 @@ impl TableDefinition {
                 nullable: false,
                 descending: false,
                 key_ordinal: 0,
+                history: ColumnHistory::default(),
             }];
         };
         let mut drafts: Vec<Draft> =
@@ -163,7 +166,14 @@ impl TableDefinition {
 }
 
 fn uniquifier() -> Draft {
-    Draft { source: Source::Uniquifier, ty: SqlType::Int, nullable: false, descending: false, key_ordinal: 0 }
+    Draft {
+        source: Source::Uniquifier,
+        ty: SqlType::Int,
+        nullable: false,
+        descending: false,
+        key_ordinal: 0,
+        history: ColumnHistory::default(),
+    }
 }
 
 impl Draft {
@@ -228,6 +238,9 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     let mut leaf = Places::from(if index.is_base() { 4 } else { 1 });
     let mut columns: Vec<PhysicalColumn> =
         (1..).zip(drafts).map(|(ordinal, draft)| column(ordinal, draft, index, leaf.take(draft))).collect();
+    if index.is_base() {
+        mark_altered(drafts, &mut columns);
+    }
     for (bit, column) in (1..).zip(&mut columns).filter(|_| has_leaf_bits) {
         column.leaf.null_bit = bit;
     }
@@ -247,7 +260,7 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     }
     RowsetLayout {
         sources: drafts.iter().map(|draft| draft.source).collect(),
-        row: RowLayout { columns, compression: Compression::None },
+        row: RowLayout { columns, compression: index.compression },
         min_leaf: leaf.fixed_end as u16,
         min_interior: if is_heap { 0 } else { interior.fixed_end as u16 + 6 },
         max_leaf: leaf.max_len(counted(columns_count, max_null_bit)),
@@ -257,6 +270,20 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
         },
         max_null_bit,
         has_nullable_key,
+    }
+}
+
+/// Marks dropped columns, which get numbers of their own, and columns with a stored default.
+fn mark_altered(drafts: &[Draft], columns: &mut [PhysicalColumn]) {
+    let mut dropped = 0;
+    for (draft, column) in drafts.iter().zip(columns) {
+        if draft.history.dropped {
+            dropped += 1;
+            column.column_id = column_status::DROPPED_ID + dropped;
+            column.status |= column_status::DROPPED;
+        } else if draft.history.has_stored_default {
+            column.status |= column_status::STORED_DEFAULT;
+        }
     }
 }
 

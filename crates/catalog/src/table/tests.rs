@@ -47,6 +47,41 @@ fn bootstrap_tables_have_their_fixed_places() {
     assert_eq!(place("sysprufiles", "pname"), -2);
 }
 
+/// As in files of versions 706 to 904.
+#[test]
+fn the_table_of_stored_defaults_has_its_known_places() {
+    let tables = later_tables(DEFAULT_COLLATION).unwrap();
+    let [table] = tables.as_slice() else { panic!("one table") };
+    let layout = table.layout(&table.indexes[0]);
+    let places: Vec<i16> = layout.row.columns.iter().map(|column| column.leaf.offset).collect();
+    assert_eq!((table.id.0, places), (9, vec![4, 5, 13, 21, -1, -2]));
+    assert_eq!(table.indexes[0].rowset.0, 1 << 48 | 9 << 16);
+    assert_eq!(
+        table.indexes[0].units.iter().map(|unit| unit.id.0).collect::<Vec<_>>(),
+        [1 << 48 | 9 << 16, 0xff << 48 | 9 << 16]
+    );
+}
+
+#[test]
+fn altered_columns_keep_their_places_and_are_marked() {
+    let mut table = tables().remove(0);
+    table.kind = ObjectType::USER_TABLE;
+    table.columns = ["a", "b", "c", "d"].map(|name| column(name, SqlType::Int, true)).to_vec();
+    table.columns[1].history.dropped = true;
+    table.columns[2].history.dropped = true;
+    table.columns[3].history.has_stored_default = true;
+    let mut heap = table.indexes.remove(0);
+    (heap.kind, heap.keys) = (IndexKind::Heap, Vec::new());
+    let layout = table.layout(&heap);
+    let found: Vec<(i32, u32, i16)> = layout
+        .row
+        .columns
+        .iter()
+        .map(|column| (column.column_id, column.status, column.leaf.offset))
+        .collect();
+    assert_eq!(found, [(1, 0, 4), (0x0400_0001, 2, 8), (0x0400_0002, 2, 12), (4, 0x200, 16)]);
+}
+
 fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
     ColumnDefinition {
         name: name.to_owned(),
@@ -57,6 +92,7 @@ fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
         identity: None,
         default_object: extentdb_base::ObjectId(0),
         computed: None,
+        history: Default::default(),
     }
 }
 

@@ -388,6 +388,13 @@ pub fn write_small_root(blob_id: u64, data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// A null record: an empty value.
+pub fn write_null(blob_id: u64) -> Vec<u8> {
+    let mut out = record_header(ROOT_BYTES, blob_id, 8);
+    out.resize(ROOT_BYTES, 0);
+    out
+}
+
 /// An internal record.
 pub fn write_internal(blob_id: u64, links_max: u16, level: u16, links: &[LobLink]) -> Vec<u8> {
     let len = INTERNAL_ENTRIES_AT + INTERNAL_ENTRY_BYTES * links.len();
@@ -442,6 +449,7 @@ mod tests {
         let cases = [
             (write_data(9 << 16, b"abc"), LobContent::Data(b"abc")),
             (write_small_root(9 << 16, b"abc"), LobContent::SmallRoot(b"abc")),
+            (write_null(9 << 16), LobContent::Null),
         ];
         for (bytes, expected) in &cases {
             let record = LobRecord::parse(bytes);

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::{AllocUnitId, HobtId, ObjectId, PageId};
-use extentdb_catalog::layout::{PhysicalColumn, Place, column_status};
+use extentdb_catalog::layout::{Compression, PhysicalColumn, Place};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind};
 use extentdb_catalog::table::definition::{column_facets, is_ansi_padded, max_in_row};
 use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_types::Guid;
 
+use super::fate::{History, stored_default_row};
 use super::fixed::{CREATED, FileIdentity, GROWTH_PAGES, Identity};
 use super::space::Space;
 use super::system::SystemRows;
@@ -69,7 +70,7 @@ pub(super) fn add_table(table: &TableDefinition, rows: &mut SystemRows) {
         table.parent,
         table.columns.len() as i32,
     ));
-    for (id, column) in (1..).zip(&table.columns) {
+    for (id, column) in (1..).zip(&table.columns).filter(|(_, column)| !column.history.dropped) {
         rows_of(rows, "syscolpars").push(column_row(table.id, id, column));
         if let Some(computed) = &column.computed {
             rows_of(rows, "sysobjvalues").push(text_row(TEXT, table.id, id, &computed.text));
@@ -243,10 +244,23 @@ fn rowset_row(table: &TableDefinition, index: &IndexDefinition, count: i64) -> R
     let min_interior = if index.hides_min_interior { 0 } else { layout.min_interior };
     let mut row = RowValues::new();
     row.bigint(index.rowset.0).tinyint(1).int(table.id.0).int(index.id.0).int(index.partition);
-    row.int(index.rowset_status as i32).smallint(0).bigint(count).tinyint(0).tinyint(0);
-    row.smallint(layout.max_null_bit as i16).int(max_leaf as i32).smallint(layout.max_interior as i16);
+    row.int(index.rowset_status as i32).smallint(0).bigint(count);
+    row.tinyint(compression_level(index.compression))
+        .tinyint(0)
+        .smallint(layout.max_null_bit as i16)
+        .int(max_leaf as i32)
+        .smallint(layout.max_interior as i16);
     row.smallint(layout.min_leaf as i16).smallint(min_interior as i16).null().null().int(FRAGMENT);
     row
+}
+
+fn compression_level(compression: Compression) -> u8 {
+    match compression {
+        Compression::None => 0,
+        Compression::Row => 1,
+        Compression::Page => 2,
+        Compression::Other(level) => level,
+    }
 }
 
 fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowValues {
@@ -262,8 +276,20 @@ fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowValue
     row.int(pack(offset.to_le_bytes(), interior.offset.to_le_bytes()));
     row.int(pack(null_bit.to_le_bytes(), interior.null_bit.to_le_bytes()));
     row.smallint(i16::from_le_bytes([bit, interior.bit])).null().int(FRAGMENT);
-    debug_assert!(column.status & column_status::DROPPED == 0);
     row
+}
+
+/// Rows of `sysseobjvalues` for the columns of a table that were added with a value.
+pub(super) fn add_stored_defaults(table: &TableDefinition, history: &History<'_>, rows: &mut SystemRows) {
+    let Some(base) = table.indexes.first() else { return };
+    let layout = table.layout(base);
+    for (column, value) in history.stored_defaults() {
+        let Some(place) = layout.row.column(column) else { continue };
+        if let Some(ty) = &place.ty {
+            let row = stored_default_row(base.rowset.0, place.ordinal, ty, value);
+            rows_of(rows, "sysseobjvalues").push(row);
+        }
+    }
 }
 
 /// Rows of `sysallocunits`, once it is known where the pages are.

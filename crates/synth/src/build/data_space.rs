@@ -287,7 +287,7 @@ fn variant(ty: &SqlType, cell: Cell<'_>) -> Vec<u8> {
     match cell {
         Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => out.extend_from_slice(bytes),
         Cell::Bit(value) => out.push(u8::from(value)),
-        Cell::Null => {}
+        Cell::Null | Cell::Stream(_) => {}
     }
     out
 }

@@ -6,9 +6,13 @@ use std::path::Path;
 use extentdb_base::env::SplitMix64;
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId};
-use extentdb_catalog::table::{DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables};
+use extentdb_catalog::table::{
+    DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables, later_tables,
+};
 
-use super::catalogue::{add_child, add_files, add_rowsets, add_table, file_sizes, unit_rows};
+use super::catalogue::{
+    add_child, add_files, add_rowsets, add_stored_defaults, add_table, file_sizes, unit_rows,
+};
 use super::data_space::{DataSpaces, FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec};
 use super::fixed::{Counters, FileIdentity, Identity, guid, write_fixed};
 use super::plan::{PlannedTable, plan};
@@ -165,6 +169,11 @@ impl DatabaseBuilder {
         self
     }
 
+    /// The tables added so far.
+    pub fn tables(&self) -> &[TableSpec] {
+        &self.tables
+    }
+
     /// Collation of the names, which must be a Latin one that ignores case: others sort otherwise than this program.
     pub fn collation(&self) -> u32 {
         self.collation
@@ -181,8 +190,11 @@ impl DatabaseBuilder {
         let mut rng = SplitMix64::new(self.seed);
         let groups = self.spaces().groups_of_files(paths.len())?;
         let identity = self.identity(&groups, &mut rng)?;
-        let base = base_tables(self.collation)?;
+        let mut base = base_tables(self.collation)?;
         let planned = plan(&self.tables, &self.spaces(), self.seed)?;
+        if planned.tables.iter().any(|table| table.history.stored_defaults().next().is_some()) {
+            base.extend(later_tables(self.collation)?);
+        }
         let mut rows = template(&base, self.collation, &mut rng)?;
         let guids: Vec<_> = self.filegroups.iter().map(|_| guid(&mut rng)).collect();
         self.spaces().add_rows(&guids, &mut rows);
@@ -267,7 +279,9 @@ impl Work<'_> {
                 done.entries += entries;
                 progress(done);
             };
-            TableBuild::new(&table.definition, &*table.spec.rows, &mut space, sink, &mut results, &mut tick)
+            let rows = &*table.spec.rows;
+            let (definition, history) = (&table.definition, &table.history);
+            TableBuild::new(definition, rows, history, &mut space, sink, &mut results, &mut tick)
                 .with_plans(&table.indexes)
                 .run()?;
         }
@@ -312,6 +326,9 @@ impl Work<'_> {
         all.extend(self.planned.tables.iter().map(|table| table.definition.clone()));
         all.iter().for_each(|table| add_table(table, &mut self.rows));
         self.planned.children.iter().for_each(|child| add_child(child, &mut self.rows));
+        for table in &self.planned.tables {
+            add_stored_defaults(&table.definition, &table.history, &mut self.rows);
+        }
         self.rows.insert("sysallocunits".to_owned(), unit_rows(&all, &results.units));
         self.count_rows(&all[..base_count], &mut results.rows);
         // sysrowsets and sysrscols describe themselves, too: their counts are those of the rows about to be made.

@@ -9,9 +9,10 @@ use extentdb_base::{PageId, Rid};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::pfs::Fullness;
 use extentdb_format::page::{PageHeader, PageMut, PageType};
-use extentdb_format::record::build::forwarding_stub;
 
+use super::fate::Fate;
 use super::fixed::LSN;
+use super::packer::Packer;
 use super::record::{Entry, RecordWriter};
 use super::sink::PageSink;
 use super::space::Space;
@@ -46,6 +47,7 @@ const SYSFILES_FLAGS: u16 = 0x0006;
 struct OpenPage {
     page: PageBuf,
     id: PageId,
+    packer: Packer,
 }
 
 impl HeapBuilder {
@@ -62,15 +64,14 @@ impl HeapBuilder {
         }
     }
 
-    /// Appends a row; returns its place, which for a moved row is that of its stub.
+    /// Appends a row; returns its place, which for a moved row is that of its stub, and for a deleted one its empty slot.
     pub(super) fn push(
         &mut self,
         entry: &Entry<'_>,
-        is_forwarded: bool,
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<Rid, EntryError> {
-        if is_forwarded {
+        if entry.fate.is_forwarded {
             return self.push_forwarded(entry, space, sink);
         }
         let mut record = std::mem::take(&mut self.record);
@@ -82,7 +83,10 @@ impl HeapBuilder {
             record.resize(SYSFILES_FOOTPRINT, 0);
         }
         let home = self.home.take();
-        let (rid, home) = self.place(home, &record, space, sink)?;
+        let (rid, mut home) = self.place(home, &record, &entry.fate, space, sink)?;
+        if entry.fate.is_vacated {
+            home.packer.vacate(&mut home.page, rid.slot.0, &record);
+        }
         self.home = Some(home);
         self.record = record;
         Ok(rid)
@@ -96,19 +100,16 @@ impl HeapBuilder {
     ) -> Result<Rid, EntryError> {
         // The stub comes first, because the moved row leads back to it; its target is filled in afterwards.
         let home = self.home.take();
-        let (rid, mut home) = self.place(home, &forwarding_stub(Rid::default()), space, sink)?;
+        let (rid, mut home) =
+            self.place(home, &self.writer.stub(Rid::default()), &entry.fate, space, sink)?;
         let mut record = std::mem::take(&mut self.record);
         self.writer.forwarded(entry, rid, &mut record);
         if record.len() > RECORD_BYTES_MAX {
             return Err(EntryError::TooLong(record.len()));
         }
         let forward = self.forward.take();
-        let (target, forward) = self.place(forward, &record, space, sink)?;
-        let at = PageMut::new(&mut home.page).view().slot_offset(rid.slot.0).map(usize::from);
-        if let Some(at) = at {
-            let stub = forwarding_stub(target);
-            home.page[at..at + stub.len()].copy_from_slice(&stub);
-        }
+        let (target, forward) = self.place(forward, &record, &entry.fate, space, sink)?;
+        home.packer.replace(&mut home.page, rid.slot.0, &self.writer.stub(target));
         (self.home, self.forward, self.record) = (Some(home), Some(forward), record);
         Ok(rid)
     }
@@ -118,21 +119,22 @@ impl HeapBuilder {
         &mut self,
         open: Option<OpenPage>,
         record: &[u8],
+        fate: &Fate,
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<(Rid, OpenPage), Error> {
         if let Some(mut open) = open {
-            if let Some(slot) = PageMut::new(&mut open.page).push(record) {
+            if let Some(slot) = open.packer.push(&mut open.page, record) {
                 return Ok((Rid::new(open.id, slot), open));
             }
             close(open, space, sink)?;
         }
-        let mut open = self.open(space)?;
-        let slot = PageMut::new(&mut open.page).push(record).unwrap_or(0);
+        let mut open = self.open(fate, space)?;
+        let slot = open.packer.push(&mut open.page, record).unwrap_or(0);
         Ok((Rid::new(open.id, slot), open))
     }
 
-    fn open(&mut self, space: &mut Space) -> Result<OpenPage, Error> {
+    fn open(&mut self, fate: &Fate, space: &mut Space) -> Result<OpenPage, Error> {
         let id = self.unit.page(space)?;
         if self.first.is_none() {
             self.first = id;
@@ -141,12 +143,12 @@ impl HeapBuilder {
         let mut page = PageBuf::zeroed();
         let mut edit = PageMut::format(&mut page, id, PageType::Data, self.unit.id());
         let header = edit.header_mut();
-        header.fixed_len.set(self.writer.layout.min_leaf);
+        header.fixed_len.set(self.writer.fixed_end(fate));
         header.lsn_bytes = LSN.to_bytes();
         if self.form == HeapForm::SysFiles {
             header.flag_bits.set(SYSFILES_FLAGS);
         }
-        Ok(OpenPage { page, id })
+        Ok(OpenPage { page, id, packer: Packer::new(self.writer.layout.row.compression) })
     }
 
     /// Writes the open pages and the IAM chain.
@@ -163,5 +165,6 @@ impl HeapBuilder {
 fn close(open: OpenPage, space: &mut Space, sink: &mut dyn PageSink) -> Result<(), Error> {
     let free = PageHeader::of(&open.page).free_bytes.get();
     space.set_fullness(open.id, Fullness::of_free_bytes(free));
+    space.note_ghosts(&open.page);
     sink.put(&open.page)
 }

@@ -1,17 +1,14 @@
-//! Values that lie off their rows: data records on text pages, and the root that stays in the row.
+//! The pages of a LOB or row-overflow unit: records of many values, one after the other.
 //!
 //! ```text
-//! row     … complex column: inline root, 1 to 5 links ->
-//! page    data record (up to 8040 bytes), data record …      type 3, of the table's LOB unit
+//! type 3   text mix page    data records, roots: records of several values, filled in turn
+//! type 4   text tree page   internal records of long values
 //! ```
-//!
-//! Longer values need inner nodes; they are not made here.
 
 use extentdb_base::{PageId, Rid};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::pfs::Fullness;
 use extentdb_format::page::{PageHeader, PageMut, PageType};
-use extentdb_format::record::lob::{DATA_BYTES_MAX, LobLink, ROOT_LINKS_MAX, write_data, write_inline_root};
 
 use super::fixed::LSN;
 use super::sink::PageSink;
@@ -19,75 +16,91 @@ use super::space::Space;
 use super::unit::{UnitPages, UnitResult};
 use crate::Error;
 
-/// The longest value an inline root reaches without inner nodes.
-pub(super) const VALUE_BYTES_MAX: usize = DATA_BYTES_MAX * ROOT_LINKS_MAX as usize;
-
-/// The LOB unit of a table.
+/// A unit of values off their rows.
 pub(super) struct LobBuilder {
     unit: UnitPages,
-    open: Option<(PageBuf, PageId)>,
+    mix: Option<OpenPage>,
+    tree: Option<OpenPage>,
     first: PageId,
-    /// The id of the next value, without its 16 low bits, which are 0.
-    next_blob: u64,
+}
+
+struct OpenPage {
+    page: PageBuf,
+    id: PageId,
 }
 
 impl LobBuilder {
-    /// `next_blob`: the counter that blob ids come from, which is the one of rowversion values.
-    pub(super) fn new(unit: UnitPages, next_blob: u64) -> LobBuilder {
-        LobBuilder { unit, open: None, first: PageId::NONE, next_blob }
+    pub(super) fn new(unit: UnitPages) -> LobBuilder {
+        LobBuilder { unit, mix: None, tree: None, first: PageId::NONE }
     }
 
-    /// Stores a value; returns what the row keeps.
-    pub(super) fn push(
+    /// Places a data record or a root.
+    pub(super) fn place(
         &mut self,
-        value: &[u8],
+        record: &[u8],
         space: &mut Space,
         sink: &mut dyn PageSink,
-    ) -> Result<Vec<u8>, Error> {
-        let blob = self.next_blob << 16;
-        self.next_blob += 1;
-        let (mut links, mut end) = (Vec::new(), 0);
-        for part in value.chunks(DATA_BYTES_MAX) {
-            end += part.len() as u64;
-            let target = self.place(&write_data(blob, part), space, sink)?;
-            links.push(LobLink { end, target });
-        }
-        Ok(write_inline_root(false, 0, 1, blob, &links))
+    ) -> Result<Rid, Error> {
+        let open = self.mix.take();
+        let (rid, open) = self.place_on(open, PageType::TextMix, record, space, sink)?;
+        self.mix = Some(open);
+        Ok(rid)
     }
 
-    fn place(&mut self, record: &[u8], space: &mut Space, sink: &mut dyn PageSink) -> Result<Rid, Error> {
-        if let Some((page, id)) = &mut self.open
-            && let Some(slot) = PageMut::new(page).push(record)
-        {
-            return Ok(Rid::new(*id, slot));
+    /// Places an internal record.
+    pub(super) fn place_internal(
+        &mut self,
+        record: &[u8],
+        space: &mut Space,
+        sink: &mut dyn PageSink,
+    ) -> Result<Rid, Error> {
+        let open = self.tree.take();
+        let (rid, open) = self.place_on(open, PageType::TextTree, record, space, sink)?;
+        self.tree = Some(open);
+        Ok(rid)
+    }
+
+    fn place_on(
+        &mut self,
+        open: Option<OpenPage>,
+        kind: PageType,
+        record: &[u8],
+        space: &mut Space,
+        sink: &mut dyn PageSink,
+    ) -> Result<(Rid, OpenPage), Error> {
+        if let Some(mut open) = open {
+            if let Some(slot) = PageMut::new(&mut open.page).push(record) {
+                return Ok((Rid::new(open.id, slot), open));
+            }
+            close(&open, space, sink)?;
         }
-        self.close(space, sink)?;
         let id = self.unit.page(space)?;
         if self.first.is_none() {
             self.first = id;
         }
         let mut page = PageBuf::zeroed();
-        let mut edit = PageMut::format(&mut page, id, PageType::TextMix, self.unit.id());
+        let mut edit = PageMut::format(&mut page, id, kind, self.unit.id());
         edit.header_mut().lsn_bytes = LSN.to_bytes();
         let slot = edit.push(record).unwrap_or(0);
-        self.open = Some((page, id));
-        Ok(Rid::new(id, slot))
+        Ok((Rid::new(id, slot), OpenPage { page, id }))
     }
 
-    fn close(&mut self, space: &mut Space, sink: &mut dyn PageSink) -> Result<(), Error> {
-        let Some((page, id)) = self.open.take() else { return Ok(()) };
-        space.set_fullness(id, Fullness::of_free_bytes(PageHeader::of(&page).free_bytes.get()));
-        sink.put(&page)
+    /// Writes the open pages and the IAM chain.
+    pub(super) fn finish(mut self, space: &mut Space, sink: &mut dyn PageSink) -> Result<UnitResult, Error> {
+        for open in [self.mix.take(), self.tree.take()].into_iter().flatten() {
+            close(&open, space, sink)?;
+        }
+        self.unit.finish(self.first, self.first, 0, sink)
     }
+}
 
-    /// Writes the open page and the IAM chain; returns the next blob id, too.
-    pub(super) fn finish(
-        mut self,
-        space: &mut Space,
-        sink: &mut dyn PageSink,
-    ) -> Result<(UnitResult, u64), Error> {
-        self.close(space, sink)?;
-        let result = self.unit.finish(self.first, self.first, 0, sink)?;
-        Ok((result, self.next_blob))
-    }
+fn close(open: &OpenPage, space: &mut Space, sink: &mut dyn PageSink) -> Result<(), Error> {
+    let header = PageHeader::of(&open.page);
+    let fullness = match header.kind() {
+        // Text tree pages count as full however many records they have, in every real file.
+        PageType::TextTree => Fullness::UpTo100,
+        _ => Fullness::of_free_bytes(header.free_bytes.get()),
+    };
+    space.set_fullness(open.id, fullness);
+    sink.put(&open.page)
 }

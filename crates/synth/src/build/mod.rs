@@ -3,7 +3,10 @@
 //! ```text
 //! TableSpec (columns, keys, rows)    spec       what to build
 //!   data_space, index_plan                      filegroups, partitions: where each rowset lies, which rows it holds
-//!   heap, tree, scattered, lob                    rows -> records -> pages of one allocation unit
+//!   record, compress                              rows -> records, plain or compressed
+//!   heap, tree, scattered                         records -> pages of one allocation unit, by packer, share
+//!   off_row, lob_tree, lob                        values off the row -> LOB and row-overflow pages
+//!   fate                                          columns added and dropped, rows deleted, moved and changed
 //!   unit, space                                 which page comes next: single pages, extents, files; IAM, PFS, GAM, SGAM
 //!   catalogue, system                           rows of the base tables, then built like any other table
 //!   fixed                                       file headers, boot page, maps
@@ -15,17 +18,23 @@
 //! - No table is held in memory: rows are generated when their page is filled, and again for every index.
 
 mod catalogue;
+mod compress;
 mod data_space;
 mod database;
+pub mod fate;
 mod fixed;
 mod heap;
 mod index_plan;
 mod lob;
+mod lob_tree;
 mod members;
+mod off_row;
 mod order;
+mod packer;
 mod plan;
 mod record;
 mod scattered;
+mod share;
 mod sink;
 mod space;
 pub mod spec;
@@ -37,10 +46,11 @@ pub mod values;
 
 pub use data_space::{FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec, Placement};
 pub use database::{Built, BuiltTable, DatabaseBuilder, Progress};
+pub use fate::{AddedColumn, Fates};
 pub use spec::{
     CheckSpec, ColumnSpec, Constraint, Filter, FnRows, ForeignKeySpec, IndexSpec, Rows, TableSpec,
 };
-pub use values::{Cell, RowValues};
+pub use values::{Cell, LobStream, RowValues};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,8 @@
 //!   integers     big-endian, sign bit flipped
 //!   datetime     days, then ticks
 //!   decimal      sign, then the magnitude, complemented when negative
+//!   float, real  as their bits, turned so that they compare as numbers
+//!   date, times  big-endian: date, then time of day; datetimeoffset by its UTC time alone
 //!   binary       the bytes, padded with zeros to the column's length
 //!   guid         bytes 10..16, 8..10, 6..8, 4..6, 0..4
 //!   text         the collation's sort key, 00 as 00 ff; end 00 00
@@ -27,6 +29,8 @@ pub(super) fn sort_key(ty: &SqlType, cell: Cell<'_>, descending: bool, out: &mut
             out.push(1);
             value_key(ty, bytes, out);
         }
+        // No type of a key has values of this kind.
+        Cell::Stream(_) => out.push(1),
     }
     if descending {
         for byte in &mut out[start..] {
@@ -50,6 +54,12 @@ fn value_key(ty: &SqlType, bytes: &[u8], out: &mut Vec<u8>) {
             out.push(!flip);
             out.extend(bytes.iter().skip(1).rev().map(|byte| byte ^ flip));
         }
+        SqlType::Float | SqlType::Real => float(bytes, out),
+        SqlType::Date | SqlType::Time { .. } | SqlType::SmallDateTime => out.extend(bytes.iter().rev()),
+        SqlType::DateTime2 { .. } => out.extend(bytes.iter().rev()),
+        SqlType::DateTimeOffset { .. } => {
+            out.extend(bytes[..bytes.len().saturating_sub(OFFSET_BYTES)].iter().rev());
+        }
         SqlType::UniqueIdentifier if bytes.len() == 16 => {
             for part in [10..16, 8..10, 6..8, 4..6, 0..4] {
                 out.extend_from_slice(&bytes[part]);
@@ -68,6 +78,21 @@ fn value_key(ty: &SqlType, bytes: &[u8], out: &mut Vec<u8>) {
             out.extend((bytes.len() as u16).to_be_bytes());
         }
         _ => out.extend_from_slice(bytes),
+    }
+}
+
+/// Bytes of the offset at the end of a datetimeoffset: equal moments are equal keys.
+const OFFSET_BYTES: usize = 2;
+
+/// Negative numbers complemented, positive ones with the sign bit set; -0 is 0.
+fn float(bytes: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend(bytes.iter().rev());
+    let is_zero =
+        bytes.iter().rev().skip(1).all(|byte| *byte == 0) && bytes.last().is_none_or(|byte| byte & 0x7f == 0);
+    match out.get_mut(start) {
+        Some(first) if *first & 0x80 == 0 || is_zero => *first = 0x80 | *first & 0x7f,
+        _ => out[start..].iter_mut().for_each(|byte| *byte = !*byte),
     }
 }
 
@@ -112,6 +137,25 @@ mod tests {
         let decimal = SqlType::Decimal { precision: 9, scale: 2 };
         let keys = [[0, 9, 0, 0, 0], [0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0]];
         assert!(keys.iter().map(|bytes| key(decimal, bytes)).is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn times_and_floats_sort_by_value() {
+        let datetime2 = |days: u32, ticks: u64| {
+            let mut row = super::super::values::RowValues::new();
+            row.datetime2(days, ticks);
+            let Cell::Bytes(bytes) = row.cell(0) else { panic!("a value") };
+            key(SqlType::DateTime2 { scale: 7 }, bytes)
+        };
+        let keys = [datetime2(1, 5), datetime2(1, 256), datetime2(255, 0), datetime2(256, 0)];
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        let float = |value: f64| key(SqlType::Float, &value.to_le_bytes());
+        let keys = [-1e300, -1.5, -1e-300, 0.0, 1e-300, 1.0, 256.0, 1e300].map(float);
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        assert_eq!(float(0.0), float(-0.0));
+        let offset = SqlType::DateTimeOffset { scale: 0 };
+        assert_eq!(key(offset, &[1, 0, 0, 9, 0, 0, 60, 0]), key(offset, &[1, 0, 0, 9, 0, 0, 0, 0]));
+        assert!(key(SqlType::SmallDateTime, &[1, 0, 1, 0]) < key(SqlType::SmallDateTime, &[0, 0, 2, 0]));
     }
 
     #[test]

@@ -12,11 +12,13 @@ use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::{
-    ColumnDefinition, Computed, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition,
+    ColumnDefinition, ColumnHistory, Computed, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition,
 };
+use extentdb_types::{SqlType, UdtKind};
 
 use super::catalogue::{Child, ChildKind};
 use super::data_space::DataSpaces;
+use super::fate::History;
 use super::index_plan::{IndexPlan, place_indexes, verify_computed};
 use super::space::PRIMARY;
 use super::spec::{ColumnSpec, Constraint, ForeignKeySpec, IndexSpec, TableSpec};
@@ -38,6 +40,7 @@ pub(super) struct PlannedTable<'a> {
     /// What else there is to know to build each of its indexes.
     pub(super) indexes: Vec<IndexPlan>,
     pub(super) spec: &'a TableSpec,
+    pub(super) history: History<'a>,
 }
 
 /// All tables with their ids.
@@ -102,7 +105,7 @@ pub(super) fn plan<'a>(
             let kind = plan_foreign_key(key, &definition, &tables)?;
             children.push(Child { id: ids.object(), name: key.name.clone(), kind, table: definition.id });
         }
-        tables.push(PlannedTable { definition, indexes, spec });
+        tables.push(PlannedTable { definition, indexes, spec, history: History::of(spec)? });
     }
     let next_unit = ((USER_ID_BASE >> 16) + ids.unit) as u64;
     Ok(Plan { tables, children, next_object_id: ids.object, next_unit })
@@ -157,13 +160,27 @@ fn plan_column(spec: &ColumnSpec, rows: u64) -> Result<ColumnDefinition, Error> 
     Ok(ColumnDefinition {
         name: checked_name(&spec.name)?,
         ty: spec.ty,
-        user_type: i32::from(spec.ty.xtype()),
+        user_type: user_type(&spec.ty),
         nullable: spec.nullable,
         stored_nullable: spec.nullable,
         identity,
         default_object: ObjectId(0),
         computed: spec.computed.clone().map(|(text, persisted)| Computed { text, persisted }),
+        history: ColumnHistory {
+            dropped: spec.dropped_at.is_some(),
+            has_stored_default: spec.added.as_ref().is_some_and(|added| added.value.is_some()),
+        },
     })
+}
+
+/// The type's own id: its code, but for the CLR types, which share one.
+fn user_type(ty: &SqlType) -> i32 {
+    match ty {
+        SqlType::Udt { kind: UdtKind::HierarchyId, .. } => 128,
+        SqlType::Udt { kind: UdtKind::Geometry, .. } => 129,
+        SqlType::Udt { kind: UdtKind::Geography, .. } => 130,
+        _ => i32::from(ty.xtype()),
+    }
 }
 
 /// `idtval`: last value, increment, seed, and a flag byte that is 1 as long as there was no row.
@@ -179,8 +196,11 @@ fn identity_value(seed: i32, increment: i32, rows: u64) -> Result<Vec<u8>, Error
 fn plan_indexes(spec: &TableSpec, definition: &mut TableDefinition, ids: &mut Ids) -> Result<(), Error> {
     let mut planned = Vec::new();
     planned.push(match &spec.clustered {
-        Some(index) => plan_index(index, IndexKind::Clustered, 1, definition, ids)?,
-        None => plan_heap(ids),
+        Some(index) => {
+            let index = plan_index(index, IndexKind::Clustered, 1, definition, ids)?;
+            IndexDefinition { compression: spec.compression, ..index }
+        }
+        None => plan_heap(spec, ids),
     });
     for (id, index) in (2..).zip(&spec.indexes) {
         planned.push(plan_index(index, IndexKind::Nonclustered, id, definition, ids)?);
@@ -206,7 +226,7 @@ fn plan_indexes(spec: &TableSpec, definition: &mut TableDefinition, ids: &mut Id
     Ok(())
 }
 
-fn plan_heap(ids: &mut Ids) -> IndexDefinition {
+fn plan_heap(spec: &TableSpec, ids: &mut Ids) -> IndexDefinition {
     IndexDefinition {
         id: IndexId(0),
         name: None,
@@ -222,6 +242,7 @@ fn plan_heap(ids: &mut Ids) -> IndexDefinition {
         filter: None,
         rowset: ids.rowset(),
         rowset_status: rowset_status::USUAL | rowset_status::TABLE,
+        compression: spec.compression,
         hides_min_interior: false,
         units: Vec::new(),
     }
@@ -269,6 +290,7 @@ fn plan_index(
         filter: spec.filter.as_ref().map(|filter| filter.text.clone()),
         rowset: ids.rowset(),
         rowset_status: on_rowset,
+        compression: spec.compression,
         hides_min_interior: false,
         units: Vec::new(),
     })
@@ -276,7 +298,9 @@ fn plan_index(
 
 pub(super) fn column_id(table: &TableDefinition, name: &str) -> Result<i32, Error> {
     let error = || Error::NoColumn { table: table.name.clone(), column: name.to_owned() };
-    table.column_id(name).ok_or_else(error)
+    let id = table.column_id(name).ok_or_else(error)?;
+    let is_dropped = table.column(id).is_some_and(|column| column.history.dropped);
+    if is_dropped { Err(error()) } else { Ok(id) }
 }
 
 fn plan_foreign_key(

@@ -19,6 +19,7 @@ use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_HEADER_BYTES};
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageMut;
 
+use super::packer::is_ghost;
 use super::record::{Entry, RecordWriter};
 use super::sink::PageSink;
 use super::space::Space;
@@ -181,10 +182,8 @@ impl ScatteredTree {
             }
         }
         let has_above = self.levels.len() > level + 1;
-        let child_end = usize::from(self.writer.layout.min_interior);
         let Some(own) = self.levels.get_mut(level) else { return Ok(()) };
-        let mut separator = own.separator.clone();
-        separator[child_end - PageId::BYTES..child_end].copy_from_slice(&id.to_bytes());
+        let separator = self.writer.with_child(&own.separator, id);
         let closed = own.closed.take();
         let prev = closed.as_ref().map_or(PageId::NONE, |page| page.id);
         own.open = Some(Placed { id, prev, entries: std::mem::take(&mut own.waiting) });
@@ -227,13 +226,15 @@ impl ScatteredTree {
         }
         let live = placed.entries.iter().zip(&offsets).filter(|(entry, _)| entry.is_live);
         let mut edit = PageMut::new(&mut page);
-        let mut slots = 0;
-        for (_, offset) in live {
+        let (mut slots, mut ghosts) = (0, 0);
+        for (entry, offset) in live {
             edit.set_slot_offset(slots, *offset as u16);
             slots += 1;
+            ghosts += u16::from(entry.record.first().is_some_and(|status| is_ghost(*status)));
         }
         let header = edit.header_mut();
         header.slot_count.set(slots);
+        header.ghost_count.set(ghosts);
         header.free_offset.set(end as u16);
         header.free_bytes.set(free as u16);
         header.prev_bytes = placed.prev.to_bytes();

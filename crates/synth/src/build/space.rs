@@ -21,8 +21,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, FileId, PageId};
+use extentdb_format::PageBytes;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type};
 use extentdb_format::allocation::pfs::{Fullness, PfsByte};
+use extentdb_format::page::PageHeader;
 
 use crate::Error;
 
@@ -160,6 +162,18 @@ impl Space {
         if let Some(file) = self.file_mut(page.file) {
             let state = file.page_state(page.page).with_fullness(fullness);
             file.set_page(page.page, state);
+        }
+    }
+
+    /// Marks a page that has ghosts.
+    pub(super) fn note_ghosts(&mut self, page: &PageBytes) {
+        let header = PageHeader::of(page);
+        let id = header.page_id();
+        if header.ghost_count.get() > 0
+            && let Some(file) = self.file_mut(id.file)
+        {
+            let state = file.page_state(id.page).with_ghosts(true);
+            file.set_page(id.page, state);
         }
     }
 

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use extentdb_base::sync::Arc;
+use extentdb_catalog::layout::Compression;
 use extentdb_types::SqlType;
 
 use super::data_space::Placement;
+use super::fate::{AddedColumn, Fates};
 use super::values::RowValues;
 
 /// A table.
@@ -24,6 +26,10 @@ pub struct TableSpec {
     pub foreign_keys: Vec<ForeignKeySpec>,
     /// Where the heap or clustered index lies, and the other indexes unless they say otherwise. `None` = PRIMARY.
     pub placement: Option<Placement>,
+    /// How the rows of the heap or clustered index are stored.
+    pub compression: Compression,
+    /// What became of rows after they were written.
+    pub fates: Fates,
     /// The rows.
     pub rows: Box<dyn Rows>,
 }
@@ -39,6 +45,8 @@ impl TableSpec {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             placement: None,
+            compression: Compression::None,
+            fates: Fates::default(),
             rows: Box::new(rows),
         }
     }
@@ -47,6 +55,13 @@ impl TableSpec {
     #[must_use]
     pub fn clustered(mut self, index: IndexSpec) -> Self {
         self.clustered = Some(index);
+        self
+    }
+
+    /// With compressed rows in the heap or clustered index; its other indexes have their own choice.
+    #[must_use]
+    pub fn compressed(mut self, compression: Compression) -> Self {
+        self.compression = compression;
         self
     }
 
@@ -104,6 +119,11 @@ pub struct ColumnSpec {
     pub default: Option<(String, String)>,
     /// Expression of a computed column, and whether it is stored. The generator still writes the values.
     pub computed: Option<(String, bool)>,
+    /// ALTER TABLE added it to rows that were there.
+    pub added: Option<AddedColumn>,
+    /// ALTER TABLE dropped it before this row was written. The generator still writes its values: those of rows before are
+    /// in the records.
+    pub dropped_at: Option<u64>,
 }
 
 impl ColumnSpec {
@@ -116,6 +136,8 @@ impl ColumnSpec {
             identity: None,
             default: None,
             computed: None,
+            added: None,
+            dropped_at: None,
         }
     }
 
@@ -182,6 +204,8 @@ pub struct IndexSpec {
     pub filter: Option<Filter>,
     /// Looks as if rows had been inserted in random order, and some deleted.
     pub fragmented: bool,
+    /// How the entries of a nonclustered index are stored; for a clustered index see [`TableSpec::compressed`].
+    pub compression: Compression,
 }
 
 /// The predicate of a filtered index.
@@ -214,6 +238,7 @@ impl IndexSpec {
             placement: None,
             filter: None,
             fragmented: false,
+            compression: Compression::None,
         }
     }
 
@@ -231,6 +256,13 @@ impl IndexSpec {
     #[must_use]
     pub fn unique(mut self) -> Self {
         self.unique = true;
+        self
+    }
+
+    /// With compressed entries.
+    #[must_use]
+    pub fn compressed(mut self, compression: Compression) -> Self {
+        self.compression = compression;
         self
     }
 
@@ -346,12 +378,20 @@ pub trait Rows: Send + Sync {
 pub struct FnRows<F> {
     count: u64,
     row: F,
+    ordered: Vec<usize>,
 }
 
 impl<F: Fn(u64, &mut RowValues) + Send + Sync> FnRows<F> {
     /// `count` rows.
     pub fn new(count: u64, row: F) -> Self {
-        FnRows { count, row }
+        FnRows { count, row, ordered: Vec::new() }
+    }
+
+    /// With indexes whose key order is the order of the row numbers, counted as in [`Rows::order`]: they need no sorting.
+    #[must_use]
+    pub fn ordered(mut self, indexes: &[usize]) -> Self {
+        self.ordered = indexes.to_vec();
+        self
     }
 }
 
@@ -362,6 +402,10 @@ impl<F: Fn(u64, &mut RowValues) + Send + Sync> Rows for FnRows<F> {
 
     fn row(&self, number: u64, row: &mut RowValues) {
         (self.row)(number, row);
+    }
+
+    fn order(&self, index: usize) -> Option<RowOrder<'_>> {
+        self.ordered.contains(&index).then(|| -> RowOrder<'_> { Box::new(0..self.count) })
     }
 }
 

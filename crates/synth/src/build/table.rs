@@ -11,15 +11,17 @@
 
 use extentdb_base::Rid;
 use extentdb_base::env::SplitMix64;
-use extentdb_catalog::model::{AllocUnitKind, IndexKind};
+use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_types::SqlType;
 
 use super::database::Results;
+use super::fate::{Fate, History};
 use super::heap::{HeapBuilder, HeapForm};
 use super::index_plan::IndexPlan;
-use super::lob::{LobBuilder, VALUE_BYTES_MAX};
+use super::lob_tree::VALUE_BYTES_MAX;
 use super::members::{Members, PartitionNumbers, Standing};
+use super::off_row::{OffRow, StoreError};
 use super::record::{Entry, RecordWriter};
 use super::scattered::ScatteredTree;
 use super::sink::{NoSink, PageSink};
@@ -44,7 +46,7 @@ pub(super) fn build_table(
     sink: &mut dyn PageSink,
     results: &mut Results,
 ) -> Result<(), Error> {
-    TableBuild::new(table, rows, space, sink, results, &mut |_| {}).run()
+    TableBuild::new(table, rows, &History::default(), space, sink, results, &mut |_| {}).run()
 }
 
 /// How indexes find a row, by its number.
@@ -59,9 +61,9 @@ enum Locators {
 }
 
 impl Locators {
-    fn entry<'r>(&self, number: u64, row: &'r RowValues) -> Entry<'r> {
-        let at = number as usize;
-        let mut entry = Entry::new(row);
+    fn entry<'r>(&self, fate: Fate, row: &'r RowValues) -> Entry<'r> {
+        let at = fate.number as usize;
+        let mut entry = Entry::with_fate(row, fate);
         match self {
             Locators::Key => {}
             Locators::Uniquifiers(numbers) => entry.uniquifier = numbers[at].to_le_bytes(),
@@ -104,6 +106,7 @@ impl Tree {
 pub(super) struct TableBuild<'a> {
     table: &'a TableDefinition,
     rows: &'a dyn Rows,
+    history: &'a History<'a>,
     space: &'a mut Space,
     sink: &'a mut dyn PageSink,
     results: &'a mut Results,
@@ -116,12 +119,13 @@ impl<'a> TableBuild<'a> {
     pub(super) fn new(
         table: &'a TableDefinition,
         rows: &'a dyn Rows,
+        history: &'a History<'a>,
         space: &'a mut Space,
         sink: &'a mut dyn PageSink,
         results: &'a mut Results,
         tick: &'a mut dyn FnMut(u64),
     ) -> Self {
-        TableBuild { table, rows, space, sink, results, tick, plans: &[], row: RowValues::new() }
+        TableBuild { table, rows, history, space, sink, results, tick, plans: &[], row: RowValues::new() }
     }
 
     /// With what else there is to know of the indexes.
@@ -163,7 +167,7 @@ impl<'a> TableBuild<'a> {
     }
 
     fn writer(&self, index: &IndexDefinition) -> RecordWriter {
-        RecordWriter::new(self.table.layout(index), index.is_base())
+        RecordWriter::new(self.table.layout(index), index.is_base(), self.history)
     }
 
     fn generate(&mut self, index: usize, number: u64) {
@@ -182,32 +186,38 @@ impl<'a> TableBuild<'a> {
         &mut self,
         number: u64,
         members: &Members<'_>,
-        lobs: &mut Option<LobBuilder>,
-    ) -> Result<Standing, Error> {
+        off_row: &mut Option<OffRow<'a>>,
+    ) -> Result<(Standing, Fate), Error> {
         self.generate(0, number);
         self.check_row(number)?;
         let standing = members.standing(number, &self.row);
-        match lobs {
-            Some(lobs) if standing == Standing::Live => {
-                self.row.store_lobs(|value| lobs.push(value, self.space, self.sink))?;
+        let fate = self.history.fate(number, self.rows.is_forwarded(number));
+        if let Some(column) = self.history.settle(number, &mut self.row) {
+            return Err(self.bad_value(number, column as usize));
+        }
+        if let Some(off_row) = off_row.as_mut().filter(|_| standing == Standing::Live) {
+            let stored = off_row.store(&mut self.row, &fate, self.space, self.sink);
+            stored.map_err(|error| match error {
+                StoreError::Ghost { column } => self.bad_value(number, column),
+                StoreError::Other(error) => error,
+            })?;
+        }
+        Ok((standing, fate))
+    }
+
+    fn off_row(&self, index: &IndexDefinition) -> Option<OffRow<'a>> {
+        OffRow::of(self.table, index, self.writer(index), self.results.next_blob)
+    }
+
+    fn finish_off_row(&mut self, index: &IndexDefinition, off_row: Option<OffRow<'a>>) -> Result<(), Error> {
+        let Some(off_row) = off_row else { return Ok(()) };
+        let (results, next_blob) = off_row.finish(self.space, self.sink)?;
+        for (kind, result) in results {
+            if let Some(unit) = index.units.iter().find(|unit| unit.kind == kind) {
+                self.results.units.insert(unit.id, result);
             }
-            _ => {}
         }
-        Ok(standing)
-    }
-
-    fn lobs(&self, index: &IndexDefinition) -> Option<LobBuilder> {
-        let unit = index.units.iter().find(|unit| unit.kind == AllocUnitKind::Lob)?;
-        Some(LobBuilder::new(UnitPages::new(unit.id).in_group(index.filegroup), self.results.next_blob))
-    }
-
-    fn finish_lobs(&mut self, index: &IndexDefinition, lobs: Option<LobBuilder>) -> Result<(), Error> {
-        let unit = index.units.iter().find(|unit| unit.kind == AllocUnitKind::Lob);
-        if let (Some(unit), Some(lobs)) = (unit, lobs) {
-            let (result, next_blob) = lobs.finish(self.space, self.sink)?;
-            self.results.units.insert(unit.id, result);
-            self.results.next_blob = next_blob;
-        }
+        self.results.next_blob = next_blob;
         Ok(())
     }
 
@@ -218,24 +228,24 @@ impl<'a> TableBuild<'a> {
         members: &Members<'_>,
         locators: &mut Locators,
     ) -> Result<u64, Error> {
-        let mut lobs = self.lobs(index);
+        let mut off_row = self.off_row(index);
         let form = if self.table.id.0 == SYSFILES1 { HeapForm::SysFiles } else { HeapForm::Usual };
         let unit = UnitPages::new(index.units[0].id).in_group(index.filegroup);
         let mut heap = HeapBuilder::new(self.writer(index), unit, form);
         let mut rows = 0;
         for number in (0..self.rows.count()).filter(|number| !members.is_elsewhere(*number)) {
-            if self.base_row(number, members, &mut lobs)? != Standing::Live {
+            let (standing, fate) = self.base_row(number, members, &mut off_row)?;
+            if standing != Standing::Live {
                 continue;
             }
-            let is_forwarded = self.rows.is_forwarded(number);
-            let placed = heap.push(&Entry::new(&self.row), is_forwarded, self.space, self.sink);
+            let placed = heap.push(&Entry::with_fate(&self.row, fate), self.space, self.sink);
             let rid = placed.map_err(|error| self.explain(error, index, number))?;
             if let Locators::Rids(rids) = locators {
                 rids[number as usize] = rid;
             }
-            rows += 1;
+            rows += u64::from(fate.is_live());
         }
-        self.finish_lobs(index, lobs)?;
+        self.finish_off_row(index, off_row)?;
         let result = heap.finish(self.space, self.sink)?;
         self.results.units.insert(index.units[0].id, result);
         Ok(rows)
@@ -259,12 +269,12 @@ impl<'a> TableBuild<'a> {
                 Tree::Scattered(ScatteredTree::new(self.writer(index), unit, seed))
             }
         };
-        let mut lobs = self.lobs(index);
+        let mut off_row = self.off_row(index);
         let entries = match at {
-            0 => self.fill_clustered(&mut tree, index, members, locators, &mut lobs)?,
+            0 => self.fill_clustered(&mut tree, index, members, locators, &mut off_row)?,
             _ => self.fill_nonclustered(&mut tree, at, index, members, locators)?,
         };
-        self.finish_lobs(index, lobs)?;
+        self.finish_off_row(index, off_row)?;
         let result = tree.finish(self.sink)?;
         self.results.units.insert(index.units[0].id, result);
         Ok(entries)
@@ -282,14 +292,21 @@ impl<'a> TableBuild<'a> {
         let (mut space, mut results, mut locators) =
             (self.space.clone(), self.results.clone(), locators.clone());
         let (mut tick, mut sink) = (|_| {}, NoSink);
-        let mut trial =
-            TableBuild::new(self.table, self.rows, &mut space, &mut sink, &mut results, &mut tick);
+        let mut trial = TableBuild::new(
+            self.table,
+            self.rows,
+            self.history,
+            &mut space,
+            &mut sink,
+            &mut results,
+            &mut tick,
+        );
         let unit = UnitPages::new(index.units[0].id).in_group(index.filegroup);
         let mut tree = Tree::Scattered(ScatteredTree::new(self.writer(index), unit, seed));
         match at {
             0 => {
-                let mut lobs = trial.lobs(index);
-                trial.fill_clustered(&mut tree, index, members, &mut locators, &mut lobs)?
+                let mut off_row = trial.off_row(index);
+                trial.fill_clustered(&mut tree, index, members, &mut locators, &mut off_row)?
             }
             _ => trial.fill_nonclustered(&mut tree, at, index, members, &locators)?,
         };
@@ -306,17 +323,17 @@ impl<'a> TableBuild<'a> {
         index: &IndexDefinition,
         members: &Members<'_>,
         locators: &mut Locators,
-        lobs: &mut Option<LobBuilder>,
+        off_row: &mut Option<OffRow<'a>>,
     ) -> Result<u64, Error> {
         let numbers = (!index.is_unique()).then(|| self.writer(index));
         let (mut key, mut previous, mut uniquifier) = (Vec::new(), Vec::new(), 0u32);
         let mut rows = 0;
         for number in self.order(0, index, members, &Locators::Key)? {
-            let standing = self.base_row(number, members, lobs)?;
+            let (standing, fate) = self.base_row(number, members, off_row)?;
             if standing == Standing::Foreign {
                 continue;
             }
-            let mut entry = Entry::new(&self.row);
+            let mut entry = Entry::with_fate(&self.row, fate);
             if let Some(keys) = &numbers {
                 keys.sort_key(&entry, &mut key);
                 uniquifier = if key == previous { uniquifier + 1 } else { 0 };
@@ -329,7 +346,7 @@ impl<'a> TableBuild<'a> {
             let is_live = standing == Standing::Live;
             let pushed = tree.push(&entry, is_live, self.space, self.sink);
             pushed.map_err(|error| self.explain(error, index, number))?;
-            rows += u64::from(is_live);
+            rows += u64::from(is_live && fate.is_live());
         }
         Ok(rows)
     }
@@ -350,10 +367,11 @@ impl<'a> TableBuild<'a> {
                 continue;
             }
             let is_live = standing == Standing::Live;
-            let entry = locators.entry(number, &self.row);
+            let fate = self.history.fate(number, false);
+            let entry = locators.entry(fate, &self.row);
             let pushed = tree.push(&entry, is_live, self.space, self.sink);
             pushed.map_err(|error| self.explain(error, index, number))?;
-            entries += u64::from(is_live);
+            entries += u64::from(is_live && fate.is_live());
         }
         Ok(entries)
     }
@@ -394,7 +412,8 @@ impl<'a> TableBuild<'a> {
                 continue;
             }
             let mut key = Vec::new();
-            writer.sort_key(&locators.entry(number, &row), &mut key);
+            let fate = Fate { number, ..Fate::default() };
+            writer.sort_key(&locators.entry(fate, &row), &mut key);
             keys.push((key.into_boxed_slice(), number));
         }
         keys.sort_unstable();
@@ -408,8 +427,12 @@ impl<'a> TableBuild<'a> {
         let bad = bad.or((self.row.len() != columns.len()).then_some(columns.len()));
         match bad {
             None => Ok(()),
-            Some(at) => Err(Error::BadValue { table: self.table.name.clone(), row: number, column: at + 1 }),
+            Some(at) => Err(self.bad_value(number, at + 1)),
         }
+    }
+
+    fn bad_value(&self, row: u64, column: usize) -> Error {
+        Error::BadValue { table: self.table.name.clone(), row, column }
     }
 
     fn explain(&self, error: EntryError, index: &IndexDefinition, number: u64) -> Error {
@@ -427,14 +450,20 @@ impl<'a> TableBuild<'a> {
 /// Is this a value the column can hold in its row?
 fn fits(column: &ColumnDefinition, cell: Cell<'_>) -> bool {
     match cell {
-        Cell::Lob(bytes) => column.ty.is_max() && (1..=VALUE_BYTES_MAX).contains(&bytes.len()),
+        Cell::Lob(bytes) => can_lie_off_row(column, bytes.len() as u64),
+        Cell::Stream(stream) => can_lie_off_row(column, stream.byte_len()),
         Cell::Pointer(_) => false,
         Cell::Null => column.nullable,
         Cell::Bit(_) => column.ty == SqlType::Bit,
         Cell::Bytes(bytes) => match (column.ty.fixed_bytes(), column.ty.max_bytes()) {
             (Some(fixed), _) => bytes.len() == fixed,
             (None, Some(max)) => !column.ty.is_bit() && bytes.len() <= max,
-            (None, None) => !column.ty.is_lob(),
+            // A (max) value in the row, or one of text, ntext or image, which goes off it.
+            (None, None) => bytes.len() as u64 <= VALUE_BYTES_MAX,
         },
     }
+}
+
+fn can_lie_off_row(column: &ColumnDefinition, len: u64) -> bool {
+    (column.ty.is_lob() || (column.ty.is_max() && len > 0)) && len <= VALUE_BYTES_MAX
 }

@@ -2,11 +2,13 @@
 
 mod audit;
 mod layout;
+mod stored;
 mod template;
 
 use std::path::{Path, PathBuf};
 
 use extentdb_base::PageId;
+use extentdb_catalog::layout::Compression;
 use extentdb_types::{Collation, SqlType};
 
 use super::*;
@@ -184,6 +186,7 @@ fn rows_read_back_are_the_rows_that_were_generated() {
                 Cell::Null => None,
                 Cell::Bit(bit) => Some(vec![u8::from(bit)]),
                 Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => Some(bytes.to_vec()),
+                Cell::Stream(_) => panic!("no such value here"),
             };
             assert!(*value == expected, "row {number} column {}", at + 1);
         }
@@ -210,6 +213,135 @@ fn mistakes_of_a_generator_are_named() {
     let path = folder.path().join("1");
     let again = DatabaseBuilder::new("bad").build(&[&path], &mut |_| {});
     assert!(matches!(again, Err(crate::Error::Io(_))), "a file that exists is left alone");
+}
+
+/// Every index of every pair of compressions agrees with its table, row by row, whatever became of the rows.
+#[test]
+fn indexes_agree_with_tables_of_every_kind_and_history() {
+    let collation = Collation(extentdb_catalog::table::DEFAULT_COLLATION);
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int),
+        ColumnSpec::nullable("name", SqlType::NVarChar { len: Some(40), collation }),
+        ColumnSpec::nullable("code", SqlType::Char { len: 6, collation }),
+        ColumnSpec::nullable("moment", SqlType::DateTime2 { scale: 7 }),
+        ColumnSpec::nullable("ratio", SqlType::Float),
+        ColumnSpec::nullable("gone", SqlType::BigInt).dropped(900),
+        ColumnSpec::new("long", SqlType::VarChar { len: Some(8000), collation }),
+        ColumnSpec::new("wide", SqlType::VarChar { len: Some(8000), collation }),
+        ColumnSpec::new("state", SqlType::VarChar { len: Some(20), collation }).added_with(1_000, b"old"),
+        ColumnSpec::nullable("flag", SqlType::Bit).added(1_500),
+    ];
+    let row = |number: u64, row: &mut RowValues| {
+        row.int(number as i32);
+        match number % 7 {
+            0 => row.null(),
+            other => row.ntext(["Abel", "abel ", "\u{c4}bel", "ABEL", "co-op", "coop", ""][other as usize]),
+        };
+        row.text(&format!("{:<6}", ["x", "X", "y"][(number % 3) as usize]));
+        row.datetime2(730_000 + (number % 4) as u32, number % 90 * 1_000).float((number % 5) as f64 - 2.0);
+        row.bigint(number as i64);
+        let is_long = number % 40 == 8;
+        row.raw(&vec![b'l'; if is_long { 6_000 } else { 20 }])
+            .raw(&vec![b'w'; if is_long { 5_000 } else { 30 }]);
+        row.text(if number < 1_000 { "old" } else { ["old", "OLD", "new"][(number % 3) as usize] });
+        if number < 1_500 {
+            row.null()
+        } else {
+            row.bit(number.is_multiple_of(2))
+        };
+    };
+    let levels = [Compression::None, Compression::Row, Compression::Page];
+    for base in levels {
+        let mut builder = DatabaseBuilder::new("pairs");
+        for clustered in [None, Some(vec!["id"]), Some(vec!["name", "ratio"])] {
+            let name = format!("t_{}", clustered.as_ref().map_or(0, Vec::len));
+            let mut table = TableSpec::heap(&name, columns.clone(), FnRows::new(2_000, row)).compressed(base);
+            // A deleted row has nothing off the row.
+            table = table
+                .ghosts(|number| number % 9 == 4 && number % 40 != 8)
+                .versioned(|number| number % 8 == 1);
+            table = match clustered {
+                None => table
+                    .forwarded(|number| number % 31 == 5)
+                    .vacated(|number| number % 29 == 6 && number % 40 != 8),
+                Some(keys) => table.clustered(IndexSpec::new("CX", &keys).descending("ratio")),
+            };
+            for level in levels {
+                let name = level.name();
+                table = table
+                    .index(
+                        IndexSpec::new(&format!("IX_name_{name}"), &["name"])
+                            .include(&["long"])
+                            .compressed(level),
+                    )
+                    .index(
+                        IndexSpec::new(&format!("IX_state_{name}"), &["state", "moment"])
+                            .descending("moment")
+                            .compressed(level),
+                    )
+                    .index(
+                        IndexSpec::new(&format!("UX_{name}"), &["id"])
+                            .unique()
+                            .include(&["flag", "code"])
+                            .compressed(level),
+                    );
+            }
+            builder = builder.table(table);
+        }
+        let (_folder, paths, _) = build(&builder, 1);
+        audit(&open(&paths));
+    }
+}
+
+#[test]
+fn a_history_that_cannot_have_been_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut tried = 0;
+    let mut try_build = |columns: Vec<ColumnSpec>, change: &dyn Fn(TableSpec) -> TableSpec| {
+        tried += 1;
+        let path = folder.path().join(tried.to_string());
+        let rows = FnRows::new(20, |number, row: &mut RowValues| {
+            row.int(number as i32).int(7).lob(&[1; 100]);
+        });
+        let table = change(TableSpec::heap("t", columns, rows));
+        DatabaseBuilder::new("bad").table(table).build(&[&path], &mut |_| {})
+    };
+    let columns = |second: ColumnSpec| {
+        vec![
+            ColumnSpec::new("id", SqlType::Int),
+            second,
+            ColumnSpec::nullable("max", SqlType::VarBinary { len: None }).added(0),
+        ]
+    };
+    let int = ColumnSpec::new("n", SqlType::Int);
+    let same = |table: TableSpec| table;
+    let alteration = |result: Result<Built, crate::Error>| match result {
+        Err(crate::Error::Alteration { column, .. }) => column,
+        other => panic!("{other:?}"),
+    };
+    let bad_value = |result: Result<Built, crate::Error>| match result {
+        Err(crate::Error::BadValue { row, column, .. }) => (row, column),
+        other => panic!("{other:?}"),
+    };
+    assert!(try_build(columns(int.clone().added_with(0, &[7, 0, 0, 0])), &same).is_ok());
+    assert_eq!(alteration(try_build(columns(int.clone().added(0)), &same)), "n", "NOT NULL without a value");
+    assert_eq!(
+        alteration(try_build(columns(int.clone().added_with(5, &[7, 0, 0, 0])), &same)),
+        "max",
+        "order"
+    );
+    let with_key = |table: TableSpec| table.clustered(IndexSpec::new("CX", &["n"]));
+    assert_eq!(alteration(try_build(columns(int.clone().added_with(0, &[7, 0, 0, 0])), &with_key)), "n");
+    let key = |table: TableSpec| table.clustered(IndexSpec::new("CX", &["id"])).vacated(|_| true);
+    assert_eq!(alteration(try_build(columns(int.clone()), &key)), "", "no empty slots in a clustered index");
+    let index = |table: TableSpec| table.index(IndexSpec::new("IX", &["n"]));
+    let dropped = try_build(columns(int.clone().dropped(4)), &index);
+    assert!(matches!(dropped, Err(crate::Error::NoColumn { .. })), "an index on a dropped column");
+    let mut late = columns(int.clone().added_with(3, &[8, 0, 0, 0]));
+    late[2] = ColumnSpec::nullable("max", SqlType::VarBinary { len: None }).added(3);
+    assert_eq!(bad_value(try_build(late, &same)), (0, 2), "rows from before have the value of the column");
+    let ghosts = |table: TableSpec| table.ghosts(|number| number == 9);
+    assert_eq!(bad_value(try_build(columns(int), &ghosts)), (9, 3), "a deleted row has nothing off the row");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use extentdb_format::PageBuf;
 use extentdb_format::page::{PageHeader, PageMut, PageType};
 
 use super::fixed::LSN;
+use super::packer::Packer;
 use super::record::{Entry, RecordWriter};
 use super::sink::PageSink;
 use super::space::Space;
@@ -54,6 +55,10 @@ pub(super) struct TreeBuilder {
     writer: RecordWriter,
     unit: UnitPages,
     levels: Vec<OpenPage>,
+    /// Fills the leaf page.
+    packer: Packer,
+    /// The fixed length of the next leaf page.
+    fixed_end: u16,
     first: PageId,
     leaves: i64,
     record: Vec<u8>,
@@ -65,6 +70,8 @@ pub(super) struct TreeBuilder {
 impl TreeBuilder {
     pub(super) fn new(writer: RecordWriter, unit: UnitPages) -> TreeBuilder {
         TreeBuilder {
+            packer: Packer::new(writer.layout.row.compression),
+            fixed_end: writer.layout.min_leaf,
             writer,
             unit,
             levels: Vec::new(),
@@ -95,14 +102,17 @@ impl TreeBuilder {
         if record.len() > RECORD_BYTES_MAX {
             return Err(EntryError::TooLong(record.len()));
         }
+        let packer = &mut self.packer;
         let placed =
-            self.levels.first_mut().is_some_and(|open| PageMut::new(&mut open.page).push(&record).is_some());
+            self.levels.first_mut().is_some_and(|open| packer.push(&mut open.page, &record).is_some());
         if !placed {
             let mut separator = Vec::new();
             let id = self.unit.page(space)?;
             self.writer.interior(entry, id, &mut separator);
+            self.fixed_end = self.writer.fixed_end(&entry.fate);
             self.open(0, id, separator, space, sink)?;
-            PageMut::new(&mut self.levels[0].page).push(&record);
+            self.packer.begin();
+            self.packer.push(&mut self.levels[0].page, &record);
         }
         self.record = record;
         Ok(())
@@ -120,6 +130,7 @@ impl TreeBuilder {
         let mut page = PageBuf::zeroed();
         format_page(&self.writer, self.unit.id(), level, id, &mut page);
         if level == 0 {
+            PageHeader::of_mut(&mut page).fixed_len.set(self.fixed_end);
             self.leaves += 1;
         }
         let Some(before) = self.levels.get_mut(level) else {
@@ -131,6 +142,7 @@ impl TreeBuilder {
         };
         PageHeader::of_mut(&mut before.page).next_bytes = id.to_bytes();
         PageHeader::of_mut(&mut page).prev_bytes = before.id.to_bytes();
+        space.note_ghosts(&before.page);
         sink.put(&before.page)?;
         let first = std::mem::take(&mut before.separator);
         before.page = page;
@@ -158,9 +170,7 @@ impl TreeBuilder {
         }
         let id = self.unit.page(space)?;
         // The same key, one level up, with this page as the child.
-        let mut above = separator.clone();
-        let child_end = usize::from(self.writer.layout.min_interior);
-        above[child_end - PageId::BYTES..child_end].copy_from_slice(&id.to_bytes());
+        let above = self.writer.with_child(&separator, id);
         self.open(level, id, above, space, sink)?;
         PageMut::new(&mut self.levels[level].page).push(&separator);
         Ok(())

@@ -1,6 +1,9 @@
 //! Values of one row in their disk form.
 
+use std::fmt;
 use std::ops::Range;
+
+use extentdb_base::sync::Arc;
 
 /// A value of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,9 +16,52 @@ pub enum Cell<'a> {
     Bytes(&'a [u8]),
     /// The disk form of a value that is to lie off the row.
     Lob(&'a [u8]),
+    /// A long value that is to lie off the row, made when it is written.
+    Stream(&'a LobStream),
     /// What leads to such a value once it is stored.
     Pointer(&'a [u8]),
 }
+
+/// Writes the bytes of a value that begin at an offset.
+type FillBytes = Arc<dyn Fn(u64, &mut [u8]) + Send + Sync>;
+
+/// A value as a function from offset to bytes: it is never in memory as a whole.
+#[derive(Clone)]
+pub struct LobStream {
+    len: u64,
+    fill: FillBytes,
+}
+
+impl LobStream {
+    /// A value of `len` bytes. `fill` gets an offset and a part of the value to write; parts may have any size.
+    pub fn new(len: u64, fill: impl Fn(u64, &mut [u8]) + Send + Sync + 'static) -> Self {
+        LobStream { len, fill: Arc::new(fill) }
+    }
+
+    /// Bytes of the value.
+    pub fn byte_len(&self) -> u64 {
+        self.len
+    }
+
+    /// Writes the part that begins at `offset`.
+    pub fn read(&self, offset: u64, part: &mut [u8]) {
+        (self.fill)(offset, part);
+    }
+}
+
+impl fmt::Debug for LobStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LobStream({} bytes)", self.len)
+    }
+}
+
+impl PartialEq for LobStream {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && Arc::ptr_eq(&self.fill, &other.fill)
+    }
+}
+
+impl Eq for LobStream {}
 
 #[derive(Clone, Debug)]
 enum Slot {
@@ -23,6 +69,7 @@ enum Slot {
     Bit(bool),
     Bytes(Range<usize>),
     Lob(Range<usize>),
+    Stream(LobStream),
     Pointer(Range<usize>),
 }
 
@@ -63,6 +110,7 @@ impl RowValues {
             Some(Slot::Bit(value)) => Cell::Bit(*value),
             Some(Slot::Bytes(range)) => Cell::Bytes(&self.bytes[range.clone()]),
             Some(Slot::Lob(range)) => Cell::Lob(&self.bytes[range.clone()]),
+            Some(Slot::Stream(stream)) => Cell::Stream(stream),
             Some(Slot::Pointer(range)) => Cell::Pointer(&self.bytes[range.clone()]),
         }
     }
@@ -88,7 +136,8 @@ impl RowValues {
         self
     }
 
-    /// Appends a value of a (max) type that is to lie off the row: 1 to 40,200 bytes.
+    /// Appends a value of a (max) type that is to lie off the row. Values of text, ntext and image always do: for them this is
+    /// the same as [`raw`](Self::raw).
     pub fn lob(&mut self, bytes: &[u8]) -> &mut Self {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
@@ -96,20 +145,26 @@ impl RowValues {
         self
     }
 
-    /// Replaces values that lie off the row by what `store` returns for them.
-    pub(super) fn store_lobs<E>(
-        &mut self,
-        mut store: impl FnMut(&[u8]) -> Result<Vec<u8>, E>,
-    ) -> Result<(), E> {
-        for at in 0..self.slots.len() {
-            if let Slot::Lob(range) = &self.slots[at] {
-                let pointer = store(&self.bytes[range.clone()])?;
-                let start = self.bytes.len();
-                self.bytes.extend_from_slice(&pointer);
-                self.slots[at] = Slot::Pointer(start..self.bytes.len());
-            }
+    /// Appends a long value of a (max) type, text, ntext or image, which is made while it is written.
+    pub fn lob_stream(&mut self, stream: LobStream) -> &mut Self {
+        self.slots.push(Slot::Stream(stream));
+        self
+    }
+
+    /// Replaces a value by what leads to it.
+    pub(super) fn set_pointer(&mut self, at: usize, pointer: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(pointer);
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = Slot::Pointer(start..self.bytes.len());
         }
-        Ok(())
+    }
+
+    /// Replaces a value by NULL.
+    pub(super) fn set_null(&mut self, at: usize) {
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = Slot::Null;
+        }
     }
 
     /// Appends a tinyint.
@@ -155,6 +210,29 @@ impl RowValues {
         let mut bytes = [0; 9];
         bytes[0] = u8::from(scaled >= 0);
         bytes[1..].copy_from_slice(&scaled.unsigned_abs().to_le_bytes());
+        self.raw(&bytes)
+    }
+
+    /// Appends a smallmoney value, in 1/10000.
+    pub fn smallmoney(&mut self, value: i32) -> &mut Self {
+        self.raw(&value.to_le_bytes())
+    }
+
+    /// Appends a real.
+    pub fn real(&mut self, value: f32) -> &mut Self {
+        self.raw(&value.to_le_bytes())
+    }
+
+    /// Appends a date: days since 0001-01-01.
+    pub fn date(&mut self, days: u32) -> &mut Self {
+        self.raw(&days.to_le_bytes()[..3])
+    }
+
+    /// Appends a datetime2(7): days since 0001-01-01, and 100 ns since midnight.
+    pub fn datetime2(&mut self, days: u32, ticks: u64) -> &mut Self {
+        let mut bytes = [0; 8];
+        bytes[..5].copy_from_slice(&ticks.to_le_bytes()[..5]);
+        bytes[5..].copy_from_slice(&days.to_le_bytes()[..3]);
         self.raw(&bytes)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! [`row`] takes a record apart (the CD format: a column descriptor of four bits per column), [`page`] undoes the column
 //! prefixes and the dictionary of a page-compressed page, [`value`] gives a value the form that it has in an uncompressed
-//! row, and [`scsu`] is the compression of Unicode text.
+//! row, and [`scsu`] is the compression of Unicode text. Each of them has its writer beside it.
 //!
 //! Bit 0 of a record's first byte tells the formats apart: 1 = CD, 0 = the records of [`row`](super::row). A compressed
 //! index may have both: judge every record by that bit. `sysrowsets.cmprlevel` is 1 for ROW and 2 for PAGE.
@@ -20,5 +20,5 @@ pub mod value;
 
 pub use fault::{CdFault, CiFault};
 pub use page::CiView;
-pub use row::{CdColumn, CdKind, CdRecord};
+pub use row::{CdColumn, CdKind, CdParts, CdRecord};
 pub use value::{CompressedError, CompressedValue};

@@ -261,3 +261,7 @@ fn part(bytes: &[u8], start: usize, found: u16) -> Result<&[u8], CiFault> {
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_le_bytes(*b))
 }
+
+mod write;
+
+pub use write::write_information;

@@ -27,7 +27,7 @@ use extentdb_base::{PageId, Rid};
 
 use super::fault::CdFault;
 use super::value::{CompressedError, CompressedValue};
-use crate::record::row::{COMPLEX_COLUMN, STUB_BYTES, VERSION_TAG_BYTES};
+use crate::record::row::{COMPLEX_COLUMN, STUB_BYTES, VERSION_TAG_BYTES, VersionTag};
 
 /// Columns of a cluster.
 const CLUSTER: u16 = 30;
@@ -409,6 +409,20 @@ impl<'a> CdRecord<'a> {
         (of_columns..self.long_count).filter_map(move |entry| record.long(entry))
     }
 
+    /// The versioning tag of a sound record.
+    pub fn version_tag(&self) -> Option<VersionTag> {
+        if self.header() & HAS_VERSION_TAG == 0
+            || self.fault.is_some()
+            || self.kind() == CdKind::ForwardingStub
+        {
+            return None;
+        }
+        let at = self.len().checked_sub(VERSION_TAG_BYTES)?;
+        let bytes: &[u8; VERSION_TAG_BYTES] = self.bytes.get(at..)?.first_chunk()?;
+        let (pointer, sequence) = bytes.split_first_chunk::<8>()?;
+        Some(VersionTag { previous: Rid::from_bytes(*pointer), sequence: *sequence.first_chunk()? })
+    }
+
     /// Where a forwarding stub points. The description of the form is not certain: check that a forwarded row is there.
     pub fn stub_target(&self) -> Option<Rid> {
         if self.kind() != CdKind::ForwardingStub {
@@ -493,6 +507,10 @@ impl<'a> CdColumns<'a> {
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_le_bytes(*b))
 }
+
+mod write;
+
+pub use write::CdParts;
 
 #[cfg(test)]
 mod tests;

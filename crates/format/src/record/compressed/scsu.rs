@@ -1,4 +1,4 @@
-//! The Standard Compression Scheme for Unicode (Unicode Technical Standard #6), as far as reading needs it.
+//! The Standard Compression Scheme for Unicode (Unicode Technical Standard #6), for reading and writing.
 //!
 //! ```text
 //! single-byte mode                                   Unicode mode (UTF-16, big-endian)
@@ -180,6 +180,46 @@ fn push_character(character: u32, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends UTF-16, little-endian, as compressed text in an odd number of bytes: in single-byte mode with one of the windows
+/// there are at the start, or else in Unicode mode. (Which windows SQL Server defines is not published; any are read.)
+pub fn encode_scsu(utf16: &[u8], out: &mut Vec<u8>) {
+    let units: Vec<u16> = utf16.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+    let start = out.len();
+    if !(0..8).any(|window| encode_in_window(&units, window, out)) {
+        out.push(0x0f);
+        for unit in units {
+            let [high, low] = unit.to_be_bytes();
+            if (0xe0..=0xf2).contains(&high) {
+                out.push(0xf0);
+            }
+            out.extend_from_slice(&[high, low]);
+        }
+    }
+    if (out.len() - start).is_multiple_of(2) {
+        out.push(FILLER);
+    }
+}
+
+/// Single-byte mode with one window; false, and nothing appended, when a character is not in it.
+fn encode_in_window(units: &[u16], number: u8, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    let window = FIRST_DYNAMIC_WINDOWS.get(usize::from(number)).copied().unwrap_or(0);
+    if number > 0 {
+        out.push(0x10 + number);
+    }
+    for unit in units {
+        match (*unit, u32::from(*unit).wrapping_sub(window)) {
+            (plain @ (0x00 | 0x09 | 0x0a | 0x0d | 0x20..=0x7f), _) => out.push(plain as u8),
+            (_, offset @ 0..0x80) => out.push(0x80 + offset as u8),
+            _ => {
+                out.truncate(start);
+                return false;
+            }
+        }
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use extentdb_base::env::{Rng, SplitMix64};
@@ -236,6 +276,33 @@ mod tests {
         assert_eq!(text(&[0x0f, 0xf2]), Err(ScsuError::Reserved { at: 1, byte: 0xf2 }));
         assert_eq!(text(&[0x41, 0x0e, 0x4e]), Err(ScsuError::Truncated { at: 1 }));
         assert_eq!(text(&[0x0f, 0x4e]), Err(ScsuError::Truncated { at: 1 }));
+    }
+
+    #[test]
+    fn what_is_compressed_is_read() {
+        let texts = [
+            "",
+            "a",
+            "Gray",
+            "\u{d6}l flie\u{df}t",
+            "\u{41c}\u{43e}\u{441}\u{43a}\u{432}\u{430}",
+            "\u{5c71}\u{7530}",
+            "a\u{e000}",
+            "\u{3042}\u{3044} x",
+            "\u{1}b",
+            "\u{10330}",
+        ];
+        for text in texts {
+            let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let (mut packed, mut back) = (Vec::new(), Vec::new());
+            encode_scsu(&utf16, &mut packed);
+            assert!(packed.len() % 2 == 1, "{text}: {packed:02x?}");
+            decode_scsu(&packed, &mut back).unwrap();
+            assert_eq!(back, utf16, "{text}");
+        }
+        let mut russian = Vec::new();
+        encode_scsu(&[0x1c, 4, 0x3e, 4, 0x41, 4, 0x3a, 4, 0x32, 4, 0x30, 4], &mut russian);
+        assert_eq!(russian, [0x12, 0x9c, 0xbe, 0xc1, 0xba, 0xb2, 0xb0]);
     }
 
     #[test]

@@ -224,5 +224,9 @@ fn guid<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, CompressedEr
     }
 }
 
+mod write;
+
+pub use write::compress_value;
+
 #[cfg(test)]
 mod tests;

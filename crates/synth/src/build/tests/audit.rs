@@ -15,11 +15,13 @@ use extentdb_format::allocation::bitmap::{AllocationBitmap, MapKind, MapView, fi
 use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::{Fullness, PfsByte, PfsView};
 use extentdb_format::page::{PageRef, PageType};
-use extentdb_format::record::lob::{LobPointer, LobRecord};
-use extentdb_format::record::{Record, RecordKind};
+use extentdb_format::record::Record;
+use extentdb_format::record::compressed::{CdColumn, CiView};
+use extentdb_format::record::lob::{LobContent, LobPointer, LobRecord};
 
 use extentdb_types::{Datum, SqlType};
 
+use super::stored::{Reading, Role, Stored};
 use crate::build::order::sort_key;
 use crate::build::values;
 use crate::image::Image;
@@ -102,6 +104,7 @@ impl Audit<'_> {
 
     fn table(&mut self, catalog: &Catalog, table: &Table) -> AuditedTable {
         let mut out = AuditedTable::default();
+        let image = self.image;
         let mut base_rows: Vec<(Rid, Values)> = Vec::new();
         for index in &table.indexes {
             let mut all = Vec::new();
@@ -110,7 +113,9 @@ impl Audit<'_> {
                     self.unit(unit);
                     out.pages += unit.pages_used as u64;
                 }
-                let rows = self.rowset(rowset, index);
+                let reading = Reading { image, catalog, rowset };
+                let rows = self.rowset(reading, index);
+                self.values_off_the_row(reading, index, &rows);
                 assert_eq!(rowset.rows, rows.len() as i64, "{} index {}", table.full_name(), index.id);
                 check_partition(catalog, index, rowset, number, &rows);
                 all.extend(rows);
@@ -177,16 +182,17 @@ impl Audit<'_> {
     }
 
     /// The rows or entries of a rowset in their order, by the values of its columns in record order.
-    fn rowset(&mut self, rowset: &Rowset, index: &Index) -> Vec<(Rid, Values)> {
+    fn rowset(&mut self, reading: Reading<'_>, index: &Index) -> Vec<(Rid, Values)> {
+        let rowset = reading.rowset;
         let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { panic!("no unit for rows") };
         if unit.first_iam.is_none() {
             assert_eq!((unit.first_page, unit.root), (PageId::NONE, PageId::NONE));
             return Vec::new();
         }
         if index.kind == IndexKind::Heap {
-            return self.heap(rowset, unit);
+            return self.heap(reading, unit);
         }
-        let leaves = self.tree(rowset, unit);
+        let leaves = self.tree(reading, unit);
         assert_eq!(unit.pages_data, leaves.len() as i64);
         assert_eq!(leaves.first(), Some(&unit.first_page));
         if leaves.len() >= 10 {
@@ -196,13 +202,71 @@ impl Audit<'_> {
         let mut out = Vec::new();
         for leaf in leaves {
             let page = self.page(leaf);
-            out.extend(rows(&page, leaf, rowset, Level::Leaf));
+            out.extend(entries(&page, leaf, reading, Level::Leaf));
         }
-        check_order(rowset, &out);
-        out
+        // Ghosts keep their place in the order.
+        let ordered: Vec<(Rid, Values)> = out.iter().map(|(rid, _, values)| (*rid, values.clone())).collect();
+        check_order(rowset, &ordered);
+        out.into_iter().filter(|(_, role, _)| *role == Role::Row).map(|(rid, _, v)| (rid, v)).collect()
     }
 
-    fn heap(&self, rowset: &Rowset, unit: &AllocUnit) -> Vec<(Rid, Values)> {
+    /// Every record of the units for values off the row belongs to one value of one row.
+    fn values_off_the_row(&self, reading: Reading<'_>, index: &Index, rows: &[(Rid, Values)]) {
+        let layout = &reading.rowset.layout;
+        let units: Vec<AllocUnitId> = reading
+            .rowset
+            .units
+            .iter()
+            .filter(|unit| unit.kind != AllocUnitKind::InRow)
+            .map(|unit| unit.id)
+            .collect();
+        let mut there: HashSet<Rid> = HashSet::new();
+        for (page, _) in self.owners.iter().filter(|(_, owner)| units.contains(owner)) {
+            let bytes = self.page(*page);
+            let view = PageRef::new(&bytes);
+            if matches!(view.header().kind(), PageType::TextMix | PageType::TextTree) {
+                there.extend(view.records().map(|(slot, _)| Rid::new(*page, slot)));
+            }
+        }
+        if there.is_empty() || !matches!(index.kind, IndexKind::Heap | IndexKind::Clustered) {
+            assert!(there.is_empty());
+            return;
+        }
+        let mut left = there;
+        for id in
+            self.owners.iter().filter(|(_, owner)| reading.rowset.units[0].id == **owner).map(|(id, _)| *id)
+        {
+            let page = self.page(id);
+            let view = PageRef::new(&page);
+            for (_, bytes) in view.records().filter(|_| view.header().kind() == PageType::Data) {
+                let record = Stored::of(&page, bytes);
+                for (bytes, is_text) in pointers(&record, &layout.columns) {
+                    self.take(&LobPointer::parse(&bytes, is_text), &mut left);
+                }
+            }
+        }
+        assert!(left.is_empty(), "{} LOB records of {} rows belong to none", left.len(), rows.len());
+    }
+
+    /// Takes the records of a value from those there are.
+    fn take(&self, pointer: &LobPointer<'_>, left: &mut HashSet<Rid>) {
+        let mut open: Vec<Rid> = match pointer {
+            LobPointer::Text { root, .. } => vec![*root],
+            LobPointer::Inline(root) => root.links().map(|link| link.target).collect(),
+            LobPointer::BackPointer(_) => Vec::new(),
+            other => panic!("{other:?}"),
+        };
+        while let Some(rid) = open.pop() {
+            assert!(left.remove(&rid), "{rid} is no LOB record, or belongs to two values");
+            let page = self.page(rid.page);
+            let record = LobRecord::parse(PageRef::new(&page).record_bytes(rid.slot.0).unwrap());
+            if let LobContent::Links(node) = record.content() {
+                open.extend(node.links().map(|link| link.target));
+            }
+        }
+    }
+
+    fn heap(&self, reading: Reading<'_>, unit: &AllocUnit) -> Vec<(Rid, Values)> {
         let mut pages: Vec<PageId> =
             self.owners.iter().filter(|(_, owner)| **owner == unit.id).map(|(page, _)| *page).collect();
         pages.sort_unstable();
@@ -221,14 +285,16 @@ impl Audit<'_> {
                 "{id}"
             );
             for (slot, bytes) in view.records() {
-                let record = Record::parse_data(bytes);
-                if let Some(target) = record.stub_target() {
-                    stubs.push((Rid::new(id, slot), target));
-                } else if let Some(home) = record.back_pointer() {
-                    moved.insert(Rid::new(id, slot), (home, values_of(&record, rowset, Level::Leaf)));
+                let (record, rid) = (Stored::of(&page, bytes), Rid::new(id, slot));
+                match record.role() {
+                    Role::Stub(target) => stubs.push((rid, target)),
+                    Role::Moved(home) => {
+                        moved.insert(rid, (home, reading.values(&record, Level::Leaf)));
+                    }
+                    Role::Row => out.push((rid, reading.values(&record, Level::Leaf))),
+                    Role::Ghost => {}
                 }
             }
-            out.extend(rows(&page, id, rowset, Level::Leaf));
         }
         assert_eq!(unit.pages_data, data);
         for (home, target) in stubs {
@@ -242,7 +308,8 @@ impl Audit<'_> {
     }
 
     /// Walks a tree from its root, checks links, levels and separators; returns the leaves in order.
-    fn tree(&mut self, rowset: &Rowset, unit: &AllocUnit) -> Vec<PageId> {
+    fn tree(&mut self, reading: Reading<'_>, unit: &AllocUnit) -> Vec<PageId> {
+        let rowset = reading.rowset;
         let mut level = vec![unit.root];
         let height = PageRef::new(&self.page(unit.root)).header().level;
         self.deepest_tree = self.deepest_tree.max(usize::from(height) + 1);
@@ -259,7 +326,7 @@ impl Audit<'_> {
                 let is_data = is_leaf && rowset.index.0 == 1;
                 assert_eq!(header.kind(), if is_data { PageType::Data } else { PageType::Index });
                 if !is_leaf {
-                    below.extend(self.children(&page, *id, rowset));
+                    below.extend(self.children(&page, *id, reading));
                 }
             }
             if expected > 0 {
@@ -271,30 +338,29 @@ impl Audit<'_> {
 
     /// The children of a page; each separator is the key of its child's first entry, or lies between that and the last
     /// entry before.
-    fn children(&self, page: &PageBuf, id: PageId, rowset: &Rowset) -> Vec<PageId> {
+    fn children(&self, page: &PageBuf, id: PageId, reading: Reading<'_>) -> Vec<PageId> {
         let view = PageRef::new(page);
-        let pminlen = view.header().fixed_len.get();
-        let key = rowset.layout.key();
+        let key = reading.rowset.layout.key();
         let mut out = Vec::new();
         for (slot, bytes) in view.records() {
-            let record = Record::parse_index(bytes, pminlen);
-            let child = record.child().unwrap();
+            let record = Stored::of(page, bytes);
+            let child = record.child();
             let below = self.page(child);
-            let first =
-                rows(&below, child, rowset, if below[3] == 0 { Level::Leaf } else { Level::Interior });
+            let level = if below[3] == 0 { Level::Leaf } else { Level::Interior };
+            let first = entries(&below, child, reading, level);
             let of = |values: &Values| -> Values {
                 key.iter().map(|column| values[column.ordinal as usize - 1].clone()).collect()
             };
-            let separator = values_of(&record, rowset, Level::Interior);
-            let order = key_order(rowset, &separator, &first[0].1);
+            let separator = reading.values(&record, Level::Interior);
+            let order = key_order(reading.rowset, &separator, &first[0].2);
             match self.packing {
-                Packing::Tight => assert_eq!(of(&separator), of(&first[0].1), "{id} slot {slot}"),
+                Packing::Tight => assert_eq!(of(&separator), of(&first[0].2), "{id} slot {slot}"),
                 Packing::Loose => assert_ne!(order, Ordering::Greater, "{id} slot {slot}"),
             }
             let before = out.last().copied().unwrap_or(view.header().prev());
             if self.packing == Packing::Loose && !before.is_none() && !out.is_empty() {
-                let last = self.last_entry(before, rowset);
-                assert_eq!(key_order(rowset, &last, &separator), Ordering::Less, "{id} slot {slot}");
+                let last = self.last_entry(before, reading);
+                assert_eq!(key_order(reading.rowset, &last, &separator), Ordering::Less, "{id} slot {slot}");
             }
             out.push(child);
         }
@@ -302,15 +368,15 @@ impl Audit<'_> {
     }
 
     /// The last entry of the last leaf below a page.
-    fn last_entry(&self, mut id: PageId, rowset: &Rowset) -> Values {
+    fn last_entry(&self, mut id: PageId, reading: Reading<'_>) -> Values {
         loop {
             let page = self.page(id);
             let view = PageRef::new(&page);
             if view.header().level == 0 {
-                return rows(&page, id, rowset, Level::Leaf).pop().expect("no page is empty").1;
+                return entries(&page, id, reading, Level::Leaf).pop().expect("no page is empty").2;
             }
             let (_, last) = view.records().last().expect("no page is empty");
-            id = Record::parse_index(last, view.header().fixed_len.get()).child().unwrap();
+            id = Stored::of(&page, last).child();
         }
     }
 
@@ -356,6 +422,9 @@ impl Audit<'_> {
         }
         if header.kind() == PageType::TextMix {
             assert_eq!(state.fullness(), Some(Fullness::of_free_bytes(header.free_bytes.get())), "{id}");
+        }
+        if header.kind() == PageType::TextTree {
+            assert_eq!(state.fullness(), Some(Fullness::UpTo100), "{id}");
         }
     }
 
@@ -403,68 +472,73 @@ fn account(page: &PageBuf, id: PageId, packing: Packing) {
     let view = PageRef::new(page);
     let header = view.header();
     let is_data = header.kind() == PageType::Data;
-    let mut spans: Vec<(usize, usize)> = Vec::new();
+    let (mut spans, mut ghosts): (Vec<(usize, usize)>, u16) = (Vec::new(), 0);
+    let information = CiView::of(page).filter(|_| matches!(header.kind(), PageType::Data | PageType::Index));
+    let start = 96 + information.map_or(0, |information| information.size());
     for (slot, bytes) in view.records() {
-        if header.kind() == PageType::TextMix {
+        if matches!(header.kind(), PageType::TextMix | PageType::TextTree) {
             let record = LobRecord::parse(bytes);
             assert_eq!(record.fault(), None, "{id} slot {slot}");
             spans.push((usize::from(view.slot_offset(slot).unwrap()), record.len()));
             continue;
         }
-        let record = if is_data {
-            Record::parse_data(bytes)
-        } else {
-            Record::parse_index(bytes, header.fixed_len.get())
-        };
-        assert_eq!(record.fault(), None, "{id} slot {slot}");
+        let record = Stored::of(page, bytes);
+        ghosts += u16::from(record.role() == Role::Ghost);
         let least = if is_data { 9 } else { 0 };
         spans.push((usize::from(view.slot_offset(slot).unwrap()), record.len().max(least)));
     }
     spans.sort_unstable();
     let padding = if id == PageId::new(1, 32) { 3 } else { 0 };
-    let is_apart = |pair: &[(usize, usize)]| match packing {
-        Packing::Tight => pair[0].0 + pair[0].1 + padding == pair[1].0,
-        Packing::Loose => pair[0].0 + pair[0].1 + padding <= pair[1].0,
+    // Where a row of a heap was deleted, there is a gap.
+    let empty = usize::from(view.slot_count()) - spans.len();
+    assert!(empty == 0 || is_data, "{id} has empty slots");
+    let has_gaps = empty > 0 || packing == Packing::Loose;
+    let is_apart = |pair: &[(usize, usize)]| {
+        let end = pair[0].0 + pair[0].1 + padding;
+        end == pair[1].0 || (has_gaps && end < pair[1].0)
     };
     assert!(spans.windows(2).all(is_apart), "{id}");
-    let used: usize = spans.iter().map(|(_, len)| len + 2 + padding).sum();
+    assert!(spans.first().is_none_or(|(at, _)| *at >= start), "{id}");
+    let used: usize = spans.iter().map(|(_, len)| len + padding).sum();
+    let used = used + 2 * usize::from(view.slot_count()) + start - 96;
     assert_eq!(usize::from(header.free_bytes.get()), 8096 - used, "{id}");
-    let end = spans.last().map_or(96, |(at, len)| at + len + padding);
+    let end = spans.last().map_or(start, |(at, len)| at + len + padding);
     let free_offset = usize::from(header.free_offset.get());
-    match packing {
-        Packing::Tight => assert_eq!(free_offset, end, "{id}"),
-        Packing::Loose => assert!((end..=8192 - 2 * spans.len()).contains(&free_offset), "{id}"),
-    }
+    let limit = 8192 - 2 * usize::from(view.slot_count());
+    assert!(free_offset == end || (has_gaps && (end..=limit).contains(&free_offset)), "{id}");
+    assert_eq!(header.ghost_count.get(), ghosts, "{id}");
 }
 
-/// The rows of a page that are in their home slots.
-fn rows(page: &PageBuf, id: PageId, rowset: &Rowset, level: Level) -> Vec<(Rid, Values)> {
+/// The records of a page with what they are, ghosts included.
+fn entries(page: &PageBuf, id: PageId, reading: Reading<'_>, level: Level) -> Vec<(Rid, Role, Values)> {
     let view = PageRef::new(page);
-    let is_data = view.header().kind() == PageType::Data;
+    let entry = |(slot, bytes)| {
+        let record = Stored::of(page, bytes);
+        (Rid::new(id, slot), record.role(), reading.values(&record, level))
+    };
+    view.records().map(entry).collect()
+}
+
+/// The pointers of a record of a data page, and whether each is that of a text type.
+fn pointers(record: &Stored<'_>, columns: &[PhysicalColumn]) -> Vec<(Vec<u8>, bool)> {
+    let is_text = |column: &PhysicalColumn| column.ty.is_some_and(|ty| ty.is_lob());
     let mut out = Vec::new();
-    for (slot, bytes) in view.records() {
-        let record = match is_data {
-            true => Record::parse_data(bytes),
-            false => Record::parse_index(bytes, view.header().fixed_len.get()),
-        };
-        if matches!(record.kind(), RecordKind::Primary | RecordKind::Index) {
-            out.push((Rid::new(id, slot), values_of(&record, rowset, level)));
+    match record {
+        Stored::Plain(record) => {
+            for (var, at) in record.vars().zip(1i16..).filter(|(var, _)| var.complex) {
+                let column = columns.iter().find(|column| column.leaf.offset == -at);
+                out.push((var.bytes.to_vec(), column.is_some_and(is_text)));
+            }
+        }
+        Stored::Compressed(record, _) => {
+            for (column, stored) in columns.iter().zip(record.columns()) {
+                if let CdColumn::Long { bytes, complex: true } = stored {
+                    out.push((bytes.to_vec(), is_text(column)));
+                }
+            }
         }
     }
     out
-}
-
-fn values_of(record: &Record<'_>, rowset: &Rowset, level: Level) -> Values {
-    let value = |column: &PhysicalColumn| match cell(record, column, level).unwrap() {
-        Cell::Null => None,
-        Cell::Bit(value) => Some(vec![u8::from(value)]),
-        Cell::Bytes(bytes) => Some(bytes.into_owned()),
-        // Where the value lies is compared elsewhere; here, that there is one.
-        Cell::Complex(bytes) => Some(bytes.into_owned()),
-        Cell::Missing if level == Level::Interior => None,
-        other => panic!("{other:?} of {column:?}"),
-    };
-    rowset.layout.columns.iter().map(value).collect()
 }
 
 /// Keys ascend, column by column; text as its collation compares it, which is asked and not its sort key.
@@ -601,7 +675,9 @@ pub(super) fn index_values(image: &Image, name: &str) -> Vec<Values> {
         let unit = rowset.unit(AllocUnitKind::InRow).unwrap();
         for leaf in LeafPages::new(image, unit.id, unit.root, LeafKind::Nonclustered) {
             let (id, page) = leaf.unwrap();
-            out.extend(rows(&page, id, rowset, Level::Leaf).into_iter().map(|(_, values)| values));
+            let reading = Reading { image, catalog: &catalog, rowset };
+            let entries = entries(&page, id, reading, Level::Leaf).into_iter();
+            out.extend(entries.filter(|(_, role, _)| *role == Role::Row).map(|(_, _, values)| values));
         }
     }
     out
