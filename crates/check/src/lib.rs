@@ -11,6 +11,7 @@ mod estimate;
 mod expand;
 pub mod finding;
 pub mod hash;
+pub mod inflight;
 mod logical;
 pub mod options;
 pub mod partial;
@@ -28,6 +29,7 @@ pub mod verify;
 
 pub use estimate::{Estimate, estimate};
 pub use finding::{Cause, Finding, Owner, Place};
+pub use inflight::LogUse;
 pub use options::{Control, IoChoice, Options, PageRange, Phase, Progress, ScopeChoice};
 pub use partial::PartialError;
 pub use parts::{check_part, merge_parts, part_of, resume};

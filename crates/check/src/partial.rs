@@ -51,6 +51,8 @@ pub struct UnitCounts {
     pub leaf_pages: u64,
     /// Rows on leaf pages: primary and forwarded records, index entries. Ghosts are none.
     pub rows: u64,
+    /// Pages newer than the last checkpoint.
+    pub newer: u64,
 }
 
 impl UnitCounts {
@@ -58,6 +60,7 @@ impl UnitCounts {
         self.pages += other.pages;
         self.leaf_pages += other.leaf_pages;
         self.rows += other.rows;
+        self.newer += other.newer;
     }
 }
 

@@ -13,6 +13,7 @@ use crate::audit::{Auditor, Subject};
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::logical::Logical;
+use crate::inflight::settle;
 use crate::options::{Control, Options, PageRange, Phase, Progress};
 use crate::partial::{Overlap, Partial, UnitCounts};
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
@@ -303,6 +304,9 @@ impl Run<'_> {
         self.report.notes.extend(sum.newer.take());
         findings.merge(sum.findings);
         mark_derived(plan, &sum.bad, &mut findings);
+        let settled = settle(plan, &self.options.log, self.source, &sum.counts, &mut findings);
+        self.report.notes.extend(settled.notes);
+        self.report.coverage.not_checked.extend(settled.not_checked);
         let report = &mut self.report;
         report.totals = findings.totals();
         report.unowned = findings.totals_of(None);
