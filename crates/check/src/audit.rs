@@ -340,9 +340,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         {
             counts.newer += 1;
         }
-        if is_newer
-            && self.partial.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page)
-        {
+        if is_newer && self.partial.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page) {
             let checkpoint = self.plan.checkpoint.unwrap_or_default();
             let than = ["the last checkpoint".into(), checkpoint.to_string().into()];
             let args: Vec<Arg<'_>> = [page_arg(id)]

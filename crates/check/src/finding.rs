@@ -283,7 +283,8 @@ impl Findings {
 
     /// Takes out findings that are kept, as if they had never been put in.
     pub(crate) fn extract(&mut self, mut is_wanted: impl FnMut(&Finding) -> bool) -> Vec<Finding> {
-        let (taken, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.kept).into_iter().partition(&mut is_wanted);
+        let (taken, kept): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.kept).into_iter().partition(&mut is_wanted);
         for finding in &taken {
             let object = finding.place.owner.map(|owner| owner.object);
             let totals = self.totals.entry(object).or_default();

@@ -252,7 +252,7 @@ impl Partial {
 
 wire_structs! {
     BadPage { page, unit, error }
-    UnitCounts { pages, leaf_pages, rows }
+    UnitCounts { pages, leaf_pages, rows, newer }
     Run { file, start, end }
     PageSet { runs, settled }
     Partial {

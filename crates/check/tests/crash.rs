@@ -6,10 +6,10 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use extentdb_base::{AllocUnitId, PageId};
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::AtomicBool;
+use extentdb_base::{AllocUnitId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::ObjectType;
 use extentdb_check::{Control, LogUse, Options, Report, Verdict, run};
@@ -290,7 +290,8 @@ fn a_damaged_log_is_used_up_to_the_damage_and_a_foreign_one_not_at_all() {
         }
     }
     assert!(kept > 100, "{kept}");
-    let other = extentdb_synth::crash::crash(&sound, &CrashOptions { seed: 6, ..options }).expect("another crash");
+    let other =
+        extentdb_synth::crash::crash(&sound, &CrashOptions { seed: 6, ..options }).expect("another crash");
     let mut sequence = other.log.clone();
     sequence[0x2004] ^= 0x40;
     std::fs::write(&log, &sequence).expect("a log");

@@ -113,7 +113,8 @@ mod tests {
     #[test]
     fn replaced_pages_are_read_whatever_the_run() {
         let below = below();
-        let source = OverlaySource::new(&below, [(PageId::new(1, 3), page(103)), (PageId::new(1, 17), page(117))]);
+        let source =
+            OverlaySource::new(&below, [(PageId::new(1, 3), page(103)), (PageId::new(1, 17), page(117))]);
         assert_eq!(firsts(&source, 0, 5), [0, 1, 2, 103, 4]);
         assert_eq!(firsts(&source, 3, 1), [103]);
         assert_eq!(firsts(&source, 8, 8), [8, 9, 10, 11, 12, 13, 14, 15]);

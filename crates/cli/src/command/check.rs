@@ -9,9 +9,9 @@ mod options;
 pub(crate) mod parts;
 mod state;
 
+use extentdb_base::sync::Arc;
 use std::io::Write;
 use std::path::PathBuf;
-use extentdb_base::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;

@@ -140,7 +140,9 @@ pub struct StoppedPage {
 #[non_exhaustive]
 pub enum RecoverError {
     /// The log changes more pages than there is memory for.
-    #[error("the log changes more than {pages} pages, which is all that may be held in memory ({bytes} bytes)")]
+    #[error(
+        "the log changes more than {pages} pages, which is all that may be held in memory ({bytes} bytes)"
+    )]
     OverlayFull {
         /// Pages that were changed.
         pages: usize,
@@ -178,7 +180,10 @@ pub fn recover<'s>(opened: &'s Opened, options: &RecoverOptions) -> Result<Recov
                 recover_with(source, &reader, boot.checkpoint_lsn, Some(&boot), options)
             }
             (Some(_), logs) => Ok(without(logs.len())),
-            (None, _) => Ok(Recovery::WithoutLog { why: Some("the boot page cannot be read".to_owned()) }),
+            (None, logs) => {
+                let why = (!logs.is_empty()).then(|| "the boot page cannot be read".to_owned());
+                Ok(Recovery::WithoutLog { why })
+            }
         },
     }
 }
@@ -283,7 +288,9 @@ impl<'s> Pass<'s> {
 
     fn not_found(&self) -> String {
         let Pass { checkpoint, .. } = self;
-        format!("it does not hold the last checkpoint, {checkpoint}: it belongs to other files or to another copy")
+        format!(
+            "it does not hold the last checkpoint, {checkpoint}: it belongs to other files or to another copy"
+        )
     }
 
     /// Takes the records of a block; an outcome when the log is not to be read further.
@@ -293,7 +300,9 @@ impl<'s> Pass<'s> {
         if let (Some(fault), true) = (faults.first(), is_needed) {
             return Ok(Some(match self.has_begun {
                 true => Outcome::Done(Some(format!("log block {} is damaged: {fault}", block.lsn))),
-                false => Outcome::Foreign(format!("log block {} with the last checkpoint is damaged", block.lsn)),
+                false => {
+                    Outcome::Foreign(format!("log block {} with the last checkpoint is damaged", block.lsn))
+                }
             }));
         }
         for (lsn, record) in block.buf.view().records() {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{Lsn, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus};
@@ -14,7 +15,6 @@ use extentdb_format::log::{Op, RecordRef};
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::{seal, seal_torn};
 use extentdb_format::page::header::{FLAG_CHECKSUM, FLAG_TORN_BITS};
-use extentdb_base::size::PAGE_BYTES;
 
 use super::{RecoverError, RecoverOptions, StoppedPage};
 use crate::checked::check;
@@ -47,7 +47,11 @@ pub(super) struct Redo<'s> {
 }
 
 impl<'s> Redo<'s> {
-    pub(super) fn new(source: &'s dyn PageSource, boot: Option<&BootRecord>, options: &RecoverOptions) -> Self {
+    pub(super) fn new(
+        source: &'s dyn PageSource,
+        boot: Option<&BootRecord>,
+        options: &RecoverOptions,
+    ) -> Self {
         let has = |bit| boot.is_some_and(|boot| boot.status.has(bit));
         let protect = match () {
             () if has(DatabaseStatus::CHECKSUM) => Protect::Checksum,
@@ -97,7 +101,10 @@ impl<'s> Redo<'s> {
         match redo(lsn, record, &mut page) {
             Ok(Applied::Changed) => {
                 if self.changed.len() >= self.pages_max {
-                    return Err(RecoverError::OverlayFull { pages: self.changed.len(), bytes: self.bytes_max });
+                    return Err(RecoverError::OverlayFull {
+                        pages: self.changed.len(),
+                        bytes: self.bytes_max,
+                    });
                 }
                 self.unchanged.remove(&id);
                 self.changed.insert(id, page);
@@ -129,7 +136,14 @@ impl<'s> Redo<'s> {
         }
     }
 
-    fn stop(&mut self, lsn: Lsn, record: &RecordRef<'_>, part: &PagePart, page_lsn: Option<Lsn>, why: String) {
+    fn stop(
+        &mut self,
+        lsn: Lsn,
+        record: &RecordRef<'_>,
+        part: &PagePart,
+        page_lsn: Option<Lsn>,
+        why: String,
+    ) {
         let operation = record.header().op;
         let stopped = StoppedPage { page: part.page, unit: part.alloc_unit(), page_lsn, lsn, operation, why };
         self.stopped.insert(part.page, stopped);

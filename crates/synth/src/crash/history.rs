@@ -187,7 +187,11 @@ fn with_other_bytes(page: &PageBytes, rows: &[&[u8]], rng: &mut SplitMix64) -> O
     earlier.get_mut(start..end)?.copy_from_slice(&before);
     let mut old = PageBuf::from(page);
     PageMut::new(&mut old).replace_row(slot, &earlier, Growth::Close).ok()?;
-    Some(History { kind: "other bytes", old, steps: vec![Step::Bytes { slot, offset: start as u16, before, after }] })
+    Some(History {
+        kind: "other bytes",
+        old,
+        steps: vec![Step::Bytes { slot, offset: start as u16, before, after }],
+    })
 }
 
 fn with_another_next(page: &PageBytes, rng: &mut SplitMix64) -> History {

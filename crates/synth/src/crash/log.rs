@@ -6,7 +6,9 @@ use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderPage, write_file_header};
 use extentdb_format::log::block::{BlockHeader, BuildError};
 use extentdb_format::log::vlf::{FIRST_VLF_OFFSET, VLF_HEADER_AREA};
-use extentdb_format::log::{BlockBuilder, BlockFormat, Context, Op, Parity, Payload, RecordHeader, VlfHeader};
+use extentdb_format::log::{
+    BlockBuilder, BlockFormat, Context, Op, Parity, Payload, RecordHeader, VlfHeader,
+};
 use extentdb_format::page::checksum::seal;
 
 /// Blocks are positioned in sectors of this size.
@@ -28,7 +30,12 @@ pub struct LogWriter {
 impl LogWriter {
     /// An empty log whose VLF has this sequence number.
     pub fn new(sequence: u32) -> Self {
-        LogWriter { sequence, blocks: Vec::new(), block: BlockBuilder::new(BlockFormat::V4), previous_size: 0 }
+        LogWriter {
+            sequence,
+            blocks: Vec::new(),
+            block: BlockBuilder::new(BlockFormat::V4),
+            previous_size: 0,
+        }
     }
 
     fn block_lsn(&self) -> Lsn {

@@ -119,7 +119,8 @@ impl Files {
     fn pages(&self) -> impl Iterator<Item = (PageId, PageBuf)> {
         let count = (self.data.len() / PAGE_BYTES) as u32;
         let ids = (0..count).map(|page| PageId::new(1, page));
-        ids.filter_map(|id| Some((id, self.page(id).ok()?))).filter(|(id, page)| PageHeader::of(page).page_id() == *id)
+        ids.filter_map(|id| Some((id, self.page(id).ok()?)))
+            .filter(|(id, page)| PageHeader::of(page).page_id() == *id)
     }
 
     /// A leaf with a neighbour that no history touches.
@@ -265,7 +266,8 @@ fn write_changes(log: &mut LogWriter, queues: &mut [Queue], rng: &mut SplitMix64
     }
     let begins = last.clone();
     loop {
-        let waiting: Vec<usize> = (0..queues.len()).filter(|at| queues.get(*at).is_some_and(|q| !q.steps.is_empty())).collect();
+        let waiting: Vec<usize> =
+            (0..queues.len()).filter(|at| queues.get(*at).is_some_and(|q| !q.steps.is_empty())).collect();
         if waiting.is_empty() {
             break;
         }
