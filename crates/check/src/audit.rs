@@ -341,9 +341,13 @@ impl<'p, F: Facts> Auditor<'p, F> {
     fn compare_age(&mut self, context: &Context<'p>, header: &PageHeader) {
         let lsn = header.lsn();
         let id = context.id;
-        if self.plan.checkpoint.is_some_and(|checkpoint| lsn > checkpoint)
-            && self.partial.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page)
+        let is_newer = self.plan.checkpoint.is_some_and(|checkpoint| lsn > checkpoint);
+        if let (true, Some((index, _))) = (is_newer, context.unit)
+            && let Some(counts) = self.partial.count(index)
         {
+            counts.newer += 1;
+        }
+        if is_newer && self.partial.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page) {
             let checkpoint = self.plan.checkpoint.unwrap_or_default();
             let than = ["the last checkpoint".into(), checkpoint.to_string().into()];
             let args: Vec<Arg<'_>> = [page_arg(id)]

@@ -281,6 +281,28 @@ impl Findings {
         self.kept
     }
 
+    /// Takes out findings that are kept, as if they had never been put in.
+    pub(crate) fn extract(&mut self, mut is_wanted: impl FnMut(&Finding) -> bool) -> Vec<Finding> {
+        let (taken, kept): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.kept).into_iter().partition(&mut is_wanted);
+        for finding in &taken {
+            let object = finding.place.owner.map(|owner| owner.object);
+            let totals = self.totals.entry(object).or_default();
+            match finding.counts() {
+                Counts::Allocation => totals.allocation = totals.allocation.saturating_sub(1),
+                Counts::Consistency => totals.consistency = totals.consistency.saturating_sub(1),
+                Counts::Neither => {}
+            }
+        }
+        self.count -= taken.len() as u64;
+        // The level of findings that were not kept is not known any more; then it stays as it was.
+        if self.count == kept.len() as u64 {
+            self.repair = kept.iter().map(|finding| finding.repair).max().unwrap_or(RepairLevel::None);
+        }
+        self.kept = kept;
+        taken
+    }
+
     /// The findings that are kept, in no order, to be completed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Finding> {
         self.kept.iter_mut()

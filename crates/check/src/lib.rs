@@ -12,6 +12,7 @@ mod estimate;
 mod expand;
 pub mod finding;
 pub mod hash;
+pub mod inflight;
 mod logical;
 mod offrow;
 pub mod options;
@@ -30,6 +31,7 @@ pub mod verify;
 
 pub use estimate::{Estimate, estimate};
 pub use finding::{Cause, Finding, Owner, Place};
+pub use inflight::LogUse;
 pub use options::{Control, IoChoice, Options, PageRange, Phase, Progress, ScopeChoice};
 pub use partial::PartialError;
 pub use parts::{check_part, merge_parts, part_of, resume};

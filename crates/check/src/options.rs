@@ -11,6 +11,7 @@ use extentdb_base::sync::atomic::AtomicBool;
 pub use extentdb_io::IoChoice;
 
 use crate::hash::HashKey;
+use crate::inflight::LogUse;
 
 /// Pages of a chunk unless told otherwise: 4 MiB.
 pub const CHUNK_PAGES: u32 = 512;
@@ -94,6 +95,8 @@ pub struct Options {
     pub force_rescan: bool,
     /// Key of all sums; `None` = a new one. Partials from several processes must share it.
     pub hash_key: Option<HashKey>,
+    /// What is known of the log.
+    pub log: LogUse,
 }
 
 impl Default for Options {
@@ -116,6 +119,7 @@ impl Default for Options {
             run_budget: RUN_BUDGET,
             force_rescan: false,
             hash_key: None,
+            log: LogUse::None,
         }
     }
 }

@@ -52,6 +52,8 @@ pub struct UnitCounts {
     pub leaf_pages: u64,
     /// Rows on leaf pages: primary and forwarded records, index entries. Ghosts are none.
     pub rows: u64,
+    /// Pages newer than the last checkpoint.
+    pub newer: u64,
 }
 
 impl UnitCounts {
@@ -59,6 +61,7 @@ impl UnitCounts {
         self.pages += other.pages;
         self.leaf_pages += other.leaf_pages;
         self.rows += other.rows;
+        self.newer += other.newer;
     }
 }
 
@@ -254,7 +257,7 @@ impl Partial {
 
 wire_structs! {
     BadPage { page, unit, error }
-    UnitCounts { pages, leaf_pages, rows }
+    UnitCounts { pages, leaf_pages, rows, newer }
     Run { file, start, end }
     PageSet { runs, settled }
     Partial {

@@ -72,6 +72,8 @@ pub struct Plan {
     pub diff_base: HashMap<FileId, Lsn>,
     /// The last checkpoint by the boot page.
     pub checkpoint: Option<Lsn>,
+    /// The boot page says that the database was closed cleanly.
+    pub is_clean: bool,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
     /// What is known of the rows of each unit.
@@ -374,6 +376,7 @@ impl Prelude<'_> {
             owners,
             owners_are_known: !self.is_fatal,
             bad: self.bad,
+            is_clean: boot.as_ref().is_some_and(|boot| boot.status.is_clean()),
             checkpoint: boot.map(|boot| boot.checkpoint_lsn),
             names: names(&units, catalog.as_ref()),
             rows: catalog

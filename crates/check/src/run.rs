@@ -13,6 +13,7 @@ use crate::audit::{Auditor, Subject};
 use crate::catalogue::verify_catalogue;
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
+use crate::inflight::settle;
 use crate::logical::Logical;
 use crate::offrow::{Outcome, verify_off_row};
 use crate::options::{Control, Options, PageRange, Phase, Progress, ScopeChoice};
@@ -368,6 +369,9 @@ impl Run<'_> {
         self.report.notes.extend(sum.newer.take());
         findings.merge(sum.findings);
         mark_derived(plan, &sum.bad, &mut findings);
+        let settled = settle(plan, &self.options.log, self.source, &sum.counts, &mut findings);
+        self.report.notes.extend(settled.notes);
+        self.report.coverage.not_checked.extend(settled.not_checked);
         let report = &mut self.report;
         report.totals = findings.totals();
         report.unowned = findings.totals_of(None);

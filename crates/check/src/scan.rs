@@ -354,13 +354,17 @@ impl<F: Facts> Worker<'_, F> {
         }
         let owner = plan.owners.extent(extent);
         let choice = self.scan.choice;
+        // Pages in memory replace those of a file that is read directly.
+        let source = self.scan.source;
+        let has_overlay = source.has_overlay(extent);
         let (bytes, _) = data.as_chunks::<PAGE_BYTES>();
         for (i, id) in extent.pages().enumerate().take_while(|(_, id)| id.page < maps.pages) {
             let state = states.and_then(|states| states.get(i).copied()).map(PfsByte);
             if state.is_some_and(|state| !state.is_allocated()) || choice.leaves_out(plan, id) {
                 continue;
             }
-            match bytes.get(i) {
+            let overlaid = if has_overlay { source.overlaid_page(id) } else { None };
+            match overlaid.or_else(|| bytes.get(i)) {
                 Some(page) => self.page(id, owner, state, Ok(page)),
                 None => self.page_alone(id, owner, state),
             }

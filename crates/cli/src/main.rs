@@ -19,7 +19,6 @@ mod command;
 mod context;
 mod exit;
 mod interrupt;
-mod log_source;
 mod measure;
 mod names;
 mod output;

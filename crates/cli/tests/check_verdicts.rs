@@ -13,6 +13,7 @@ use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::file_header::{FileHeaderPage, FileHeaderView, write_file_header};
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::seal;
+use extentdb_synth::crash::{CrashOptions, crash};
 use program::{DATABASES, Run, extentdb, on, sample};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -105,6 +106,23 @@ fn the_text_has_the_layout_of_dbcc() {
     }
     let silent = on("check", &path, &["--no-infomsgs"]).expect(0);
     assert!(silent.starts_with("clean: "), "{silent}");
+}
+
+#[test]
+fn a_crashed_copy_is_checked_with_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = fs::read(shop(folder.path(), &["--rows", "20000"])).unwrap();
+    let options = CrashOptions { seed: 1, pages: 50, may_choose: &|_| true, leave_open: false };
+    let crash = crash(&sound, &options).unwrap();
+    let (data, log) = (folder.path().join("crashed.mdf"), folder.path().join("crashed_log.ldf"));
+    fs::write(&data, &crash.data).unwrap();
+    fs::write(&log, &crash.log).unwrap();
+    let text = on("check", &data, &[log.to_str().unwrap()]).expect(0);
+    assert!(text.contains("The log of database 'demo' was redone in memory: "), "{text}");
+    fs::write(&log, &crash.log[..0x4000]).unwrap();
+    let run = on("check", &data, &[log.to_str().unwrap()]);
+    assert_ne!(run.code, 0, "pages that were never written are missed without the log");
+    assert!(run.stdout.contains("The log was not used, or not to its end: it does not hold"), "{}", run.stdout);
 }
 
 #[test]

@@ -8,6 +8,8 @@ mod data_files;
 mod error;
 mod log_file;
 mod open;
+mod overlay;
+pub mod recover;
 pub mod rows;
 pub mod source;
 
@@ -17,5 +19,7 @@ pub use data_files::{DataFile, DataFiles};
 pub use error::Error;
 pub use log_file::LogFile;
 pub use open::{Database, OpenOptions, Opened, Origin};
+pub use overlay::OverlaySource;
+pub use recover::{Recovered, Recovery, RecoverySummary, StoppedPage, UnfinishedTransaction};
 pub use rows::{LobValue, Row, ScanError, TableScan, Value};
 pub use source::{MemoryFile, PageSource, ReadError, SourceFile};

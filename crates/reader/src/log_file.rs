@@ -1,4 +1,4 @@
-//! A log file, opened.
+//! A log file, opened: its bytes as the log reader wants them.
 
 use std::path::Path;
 
@@ -6,8 +6,9 @@ use extentdb_base::FileId;
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView};
+use extentdb_format::log::LogBytes;
 use extentdb_format::page::{PageHeader, PageType, checksum};
-use extentdb_io::File;
+use extentdb_io::{File, ReadAt};
 
 /// First byte of a VLF.
 const VLF_SIGNATURE: u8 = 0xab;
@@ -58,5 +59,21 @@ impl LogFile {
     /// The bytes.
     pub fn file(&self) -> &File {
         &self.file
+    }
+}
+
+impl LogBytes for LogFile {
+    type Error = extentdb_io::Error;
+
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), extentdb_io::Error> {
+        self.file.read_exact_at(offset, buf)
+    }
+
+    fn next_data(&self, offset: u64) -> u64 {
+        ReadAt::next_data(&self.file, offset).map_or(self.file.len(), |range| range.start.max(offset))
     }
 }

@@ -37,9 +37,22 @@ pub trait PageSource: Send + Sync {
     /// Their pages may still be read where the source is a file (they are zero).
     fn is_stored(&self, extent: Extent) -> bool;
 
-    /// The data file as a plain file, when a page lies at byte 8192 * page of it: then it may be read directly.
+    /// The data file as a plain file, when a page lies at byte 8192 * page of it: then it may be read directly, but for the
+    /// pages of extents that [`has_overlay`](Self::has_overlay) names.
     fn plain_file(&self, file: FileId) -> Option<&extentdb_io::File> {
         let _ = file;
+        None
+    }
+
+    /// True when pages of the extent are held in memory and replace those of the file.
+    fn has_overlay(&self, extent: Extent) -> bool {
+        let _ = extent;
+        false
+    }
+
+    /// The page that is read in the place of the file's. [`read_run`](Self::read_run) gives the same.
+    fn overlaid_page(&self, id: PageId) -> Option<&PageBytes> {
+        let _ = id;
         None
     }
 

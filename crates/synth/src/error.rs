@@ -14,6 +14,9 @@ pub enum Error {
     /// The embedded definitions of the base tables are damaged.
     #[error(transparent)]
     Definition(#[from] extentdb_catalog::table::DefinitionError),
+    /// A log for a crash cannot be written.
+    #[error("the log of the crash cannot be made: {0}")]
+    Log(String),
     /// No shape has this name.
     #[error("there is no shape {name}; --list shows them")]
     UnknownShape {

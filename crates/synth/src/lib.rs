@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod corrupt;
+pub mod crash;
 mod error;
 mod image;
 pub mod shape;

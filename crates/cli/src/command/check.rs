@@ -9,6 +9,7 @@ mod options;
 pub(crate) mod parts;
 mod state;
 
+use extentdb_base::sync::Arc;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -16,7 +17,7 @@ use anyhow::bail;
 use clap::Args;
 use extentdb_base::PageId;
 use extentdb_check::{
-    Control, Finding, NotChecked, Options, Phase, Place, Progress, Report, Verdict, estimate, run as check,
+    Control, Finding, LogUse, NotChecked, Options, Phase, Place, Progress, Report, Verdict, estimate, run as check,
 };
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::FileHeaderView;
@@ -24,7 +25,10 @@ use extentdb_format::page::PageHeader;
 use extentdb_format::page::PageType;
 use extentdb_format::page::checksum::restore_torn;
 use extentdb_reader::backup::{self, What};
-use extentdb_reader::{Backup, Database, Error, OpenOptions, Opened, Origin};
+use extentdb_reader::recover::{RecoverOptions, recover};
+use extentdb_reader::{
+    Backup, Database, Error, OpenOptions, Opened, Origin, PageSource, Recovered, Recovery,
+};
 
 use crate::cli::Common;
 use crate::context::Context;
@@ -36,7 +40,7 @@ use options::CheckOptions;
 /// Options of `check`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Data files of one database, or the files of one backup
+    /// Data files of one database with their log, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -62,7 +66,9 @@ pub(crate) fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
     context.interrupt.stop_gracefully();
     let report = match args.options.state() {
         Some(state) => state::check(state, &opened, &options, context)?,
-        None => watched(context, |control| check(opened.source(), &options, control)),
+        None => with_recovered(&opened, &options, |source, options| {
+            watched(context, |control| check(source, options, control))
+        }),
     };
     finish(report, args, &opened, context, output)
 }
@@ -158,6 +164,25 @@ fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> any
     }
 }
 
+/// Does something with the database: with the pages that replaying its log makes of it, where the files alone are not the
+/// database.
+pub(super) fn with_recovered<R>(
+    opened: &Opened,
+    options: &Options,
+    work: impl FnOnce(&dyn PageSource, &Options) -> R,
+) -> R {
+    let with = |log| Options { log, ..options.clone() };
+    match recover(opened, &RecoverOptions::default()) {
+        Ok(Recovery::NotNeeded | Recovery::WithoutLog { why: None }) => work(opened.source(), options),
+        Ok(Recovery::WithoutLog { why: Some(why) }) => work(opened.source(), &with(LogUse::Unusable(why))),
+        Ok(Recovery::Redone(recovered)) => {
+            let Recovered { source, summary } = *recovered;
+            work(&source, &with(LogUse::Redone(Arc::new(summary))))
+        }
+        Err(error) => work(opened.source(), &with(LogUse::Unusable(error.to_string()))),
+    }
+}
+
 /// Does something with a progress line, to be stopped by the user.
 pub(super) fn watched<R>(context: &Context, work: impl FnOnce(&Control<'_>) -> R) -> R {
     let progress = context.progress("check", 0);
@@ -177,8 +202,8 @@ pub(super) fn watched<R>(context: &Context, work: impl FnOnce(&Control<'_>) -> R
 /// What was found and left out before the first page was looked at.
 fn add_what_reader_found(report: &mut Report, opened: &Opened, context: &Context) {
     for log in opened.logs() {
-        let what = format!("log file {}", log.path().display());
-        let why = "a physical check looks at data files".to_owned();
+        let what = format!("log file {} by itself", log.path().display());
+        let why = "its records are used when the data files were not closed cleanly".to_owned();
         report.coverage.not_checked.push(NotChecked { what, why, was_asked_for: false });
     }
     if let Origin::Backup(backup) = opened.origin() {

@@ -3,7 +3,6 @@
 //! Records stream from the first block to the last: nothing is kept. What is damaged or missing on the way is told on stderr
 //! with its place, and the log goes on behind it.
 
-mod backup;
 mod filter;
 mod vlfs;
 mod write;
@@ -17,12 +16,12 @@ use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_format::log::fault::NoBlock;
 use extentdb_format::log::reader::{Gap, LogEnd};
 use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader};
+use extentdb_reader::backup::carried_logs;
 use extentdb_reader::{Opened, Origin};
 
 use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::log_source::LogSource;
 use crate::output::Output;
 
 use filter::{Filter, OpPattern};
@@ -107,7 +106,7 @@ impl Job<'_> {
     fn each_log(&mut self, opened: &Opened, writer: &mut Writer<'_>) -> anyhow::Result<()> {
         match opened.origin() {
             Origin::Backup(backup) => {
-                let logs = backup::logs(&backup.set);
+                let logs = carried_logs(&backup.set);
                 if logs.is_empty() {
                     bail!("the backup carries no log");
                 }
@@ -121,7 +120,7 @@ impl Job<'_> {
                 }
                 for log in opened.logs() {
                     let file = log.id().unwrap_or_default();
-                    self.one_log(file, LogReader::open(LogSource(log.file()))?, writer)?;
+                    self.one_log(file, LogReader::open(log)?, writer)?;
                 }
             }
         }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! An LSN names a record by VLF sequence, block and slot. [`reader`] puts the VLFs in order and walks the blocks to the
-//! end of the log; [`dblog`] shows records as `fn_dblog` does and [`loginfo`] VLFs as `DBCC LOGINFO`.
+//! end of the log; [`dblog`] shows records as `fn_dblog` does and [`loginfo`] VLFs as `DBCC LOGINFO`; [`replay`] does to a
+//! page what a record says.
 //!
 //! The module reads formats 2 to 6 (SQL Server 2000 to 2019), payloads of formats 3 to 6, and writes all of them. It
 //! opens no files: bytes come through [`source::LogBytes`]. Facts and their origin: `docs/format/log.md`.
@@ -27,6 +28,7 @@ pub mod op;
 pub mod payload;
 pub mod reader;
 pub mod record;
+pub mod replay;
 pub mod source;
 pub mod time;
 pub mod vlf;

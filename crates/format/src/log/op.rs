@@ -185,6 +185,11 @@ impl Op {
         }
     }
 
+    /// True for operations on a page: their records begin with the page part. The numbers below 80 hex are theirs.
+    pub fn is_on_page(self) -> bool {
+        self.0 < 0x80 && self.entry().is_some()
+    }
+
     /// All operations that have a name.
     pub fn all() -> impl Iterator<Item = Op> {
         OPERATIONS.iter().map(|entry| Op(entry.0))

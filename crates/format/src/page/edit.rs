@@ -91,12 +91,30 @@ impl<'a> PageMut<'a> {
     }
 
     /// Shifts slots `slot..count` one place down in memory (up in number) and writes the new offset.
-    fn open_slot(&mut self, slot: u16, count: u16, offset: u16) {
+    pub(super) fn open_slot(&mut self, slot: u16, count: u16, offset: u16) {
         let array_start = PAGE_BYTES - 2 * usize::from(count);
         let slot_end = PAGE_BYTES - 2 * usize::from(slot);
         self.bytes.copy_within(array_start..slot_end, array_start - 2);
         if let Some(entry) = self.bytes.get_mut(slot_end - 2..slot_end) {
             entry.copy_from_slice(&offset.to_le_bytes());
+        }
+    }
+
+    /// Takes a slot away, moving those above it one place up in memory (down in number).
+    pub(super) fn close_slot(&mut self, slot: u16) {
+        let count = self.view().slot_count();
+        if slot < count {
+            let array_start = PAGE_BYTES - 2 * usize::from(count);
+            let slot_start = PAGE_BYTES - 2 - 2 * usize::from(slot);
+            self.bytes.copy_within(array_start..slot_start, array_start + 2);
+            self.header_mut().slot_count.set(count - 1);
+        }
+    }
+
+    /// Copies bytes to a place of the page; what would reach beyond the page is not written.
+    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(target) = self.bytes.get_mut(at..at.saturating_add(bytes.len())) {
+            target.copy_from_slice(bytes);
         }
     }
 

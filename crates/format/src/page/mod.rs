@@ -1,8 +1,9 @@
-//! A page of 8 KiB: header, protection, slot array.
+//! A page of 8 KiB: header, protection, slot array, and how rows come and go.
 
 pub mod checksum;
 pub mod edit;
 pub mod header;
+pub mod rows;
 pub mod view;
 
 use std::ops::{Deref, DerefMut};
@@ -11,6 +12,7 @@ use extentdb_base::size::PAGE_BYTES;
 
 pub use edit::PageMut;
 pub use header::{PageHeader, PageType};
+pub use rows::{EditError, Growth, SlotRule};
 pub use view::PageRef;
 
 /// The bytes of a page.

@@ -18,6 +18,7 @@
 //! What is wrong but does not stop the work becomes a [`Finding`]; what stops it, an [`Error`].
 
 mod cache;
+mod carried;
 mod error;
 mod finding;
 mod header;
@@ -35,6 +36,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use carried::{CarriedLog, carried_logs};
 pub use error::{Error, ReadError, Undecoded};
 pub use finding::{Finding, Findings, Part, What};
 pub use header::{BackupFile, SetHeader};

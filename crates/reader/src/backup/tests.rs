@@ -5,6 +5,7 @@ mod damage;
 mod samples;
 mod sets;
 mod stripes;
+mod under_load;
 mod unformatted;
 
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ use clap::Args;
 use extentdb_base::FileId;
 use extentdb_check::{PageRange, check_part, merge_parts, part_of};
 
-use super::{CheckArgs, finish, open, watched};
+use super::{CheckArgs, finish, open, watched, with_recovered};
 use crate::context::Context;
 use crate::exit::Exit;
 
@@ -54,7 +54,9 @@ pub(crate) fn run_partial(args: &PartialArgs, context: &Context) -> anyhow::Resu
         None => args.pages.clone(),
     };
     context.interrupt.stop_gracefully();
-    let partial = watched(context, |control| check_part(opened.source(), &options, control, &part))?;
+    let partial = with_recovered(&opened, &options, |source, options| {
+        watched(context, |control| check_part(source, options, control, &part))
+    })?;
     if let Some(stop) = context.interrupt.stopped() {
         // A part that is not whole is of no use to anybody.
         return Ok(stop);
@@ -73,8 +75,8 @@ pub(crate) fn run_merge(args: &MergeArgs, context: &Context) -> anyhow::Result<E
     let read = |path: &PathBuf| fs::read(path).with_context(|| path.display().to_string());
     let partials = args.partials.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     context.interrupt.stop_gracefully();
-    let report = watched(context, |control| {
-        merge_parts(opened.source(), &options, control, partials.iter().map(Vec::as_slice))
+    let report = with_recovered(&opened, &options, |source, options| {
+        watched(context, |control| merge_parts(source, options, control, partials.iter().map(Vec::as_slice)))
     })?;
     finish(report, check, &opened, context, output)
 }

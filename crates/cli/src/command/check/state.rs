@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use extentdb_check::{Options, Report, resume};
 use extentdb_reader::Opened;
 
-use super::watched;
+use super::{watched, with_recovered};
 use crate::context::Context;
 
 /// Checks what the state does not cover yet. The file is written when the run stops, and removed when it is complete.
@@ -24,7 +24,9 @@ pub(super) fn check(
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error).with_context(place),
     };
-    let outcome = watched(context, |control| resume(opened.source(), options, control, state.as_deref()));
+    let outcome = with_recovered(opened, options, |source, options| {
+        watched(context, |control| resume(source, options, control, state.as_deref()))
+    });
     let (report, rest) = outcome.with_context(place)?;
     match rest {
         Some(bytes) => {

@@ -4,14 +4,12 @@ use extentdb_format::log::VlfMap;
 use extentdb_reader::LogFile;
 use serde_json::{Value, json};
 
-use crate::log_source::LogSource;
-
 /// Faults that are listed; a damaged file can have millions.
 const FAULTS_MAX: usize = 20;
 
 /// What a log file says about itself.
 pub(super) fn facts(log: &LogFile) -> Result<Value, extentdb_io::Error> {
-    let map = VlfMap::read(&LogSource(log.file()))?;
+    let map = VlfMap::read(log)?;
     let header = log.header();
     let used: Vec<u32> =
         map.vlfs().iter().map(|vlf| vlf.header.sequence).filter(|sequence| *sequence != 0).collect();

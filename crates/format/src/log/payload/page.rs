@@ -82,6 +82,8 @@ fixed_part! {
         0x3c next_page: PageId,
         /// Flag bits of the page header; 0004 for b-trees from 2008 on.
         0x42 flag_bits: u16,
+        /// First page of the interval that an IAM page describes; zero for others.
+        0x44 iam_interval: Option<PageId>,
     }
 }
 body_without_elements!(FormatPage, Some(ElementList::new()));

@@ -79,7 +79,7 @@ pub struct CountCell {
     pub value: i64,
     /// Offset of the counter in the row.
     pub row_offset: u32,
-    /// Bytes of the counter; 0 for a cell not in use.
+    /// Bytes of the counter; 0 in records about rowsets, whose counter has eight. A cell is not in use when the offset is 0.
     pub bytes: u32,
 }
 

@@ -49,6 +49,8 @@ pub(super) struct SetSpec {
     pub(super) sections: Vec<Vec<Vec<Vec<u8>>>>,
     pub(super) logs: Vec<LogSpec>,
     pub(super) base: Option<[u8; 16]>,
+    /// First LSN and checkpoint LSN.
+    pub(super) checkpoint: Lsn,
     pub(super) is_encrypted: bool,
 }
 
@@ -65,6 +67,7 @@ impl SetSpec {
             sections: vec![vec![extents]],
             logs: vec![],
             base: None,
+            checkpoint: Lsn::new(40, 16, 1),
             is_encrypted: false,
         }
     }
@@ -431,7 +434,8 @@ fn configuration(set: &SetSpec, kind: BlockKind) -> Configuration {
     info.fields.flags = set.flags.into();
     info.fields.kind = set.kind.letter();
     info.fields.started = WRITTEN;
-    info.fields.first_lsn = Lsn::new(40, 16, 1).into();
+    info.fields.first_lsn = set.checkpoint.into();
+    info.fields.checkpoint_lsn = set.checkpoint.into();
     if kind == BlockKind::Msls {
         info.fields.finished = MtfDate::new(2020, 2, 29, 12, 35, 0);
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use extentdb_base::FileId;
 use extentdb_format::log::{LogBytes, VlfHeader, VlfMap};
-use extentdb_reader::backup::{BackupSet, LogPart, ReadError};
+
+use super::{BackupSet, LogPart, ReadError};
 
 /// The part of one log file that a backup carries.
-pub(super) struct CarriedLog<'b> {
+pub struct CarriedLog<'b> {
     set: &'b BackupSet,
     /// Those with bytes, by their place in the log file.
     parts: Vec<&'b LogPart>,
@@ -15,7 +16,7 @@ pub(super) struct CarriedLog<'b> {
 }
 
 /// The logs of a backup, by file.
-pub(super) fn logs(set: &BackupSet) -> Vec<(FileId, CarriedLog<'_>, VlfMap)> {
+pub fn carried_logs(set: &BackupSet) -> Vec<(FileId, CarriedLog<'_>, VlfMap)> {
     let mut files: BTreeMap<FileId, Vec<&LogPart>> = BTreeMap::new();
     for part in set.log() {
         files.entry(part.file).or_default().push(part);
@@ -48,6 +49,13 @@ fn header(part: &LogPart) -> VlfHeader {
         offset: vlf.offset.get(),
         create_lsn: vlf.create_lsn.get(),
         ..VlfHeader::default()
+    }
+}
+
+impl CarriedLog<'_> {
+    /// False when the backup only describes the VLFs.
+    pub fn carries_anything(&self) -> bool {
+        !self.parts.is_empty()
     }
 }
 

@@ -1,0 +1,321 @@
+//! Changes in flight: findings that a restart of the server would make disappear (`checkdb.md` D.12, D.14 rows 17, 36, 37).
+//!
+//! ```text
+//! closed cleanly                       every finding counts
+//! log replayed to its end              objects of open transactions, and pages that stopped, are in doubt
+//! no log, or not to its end            so are objects with pages newer than the last checkpoint
+//! ```
+//!
+//! Of objects and pages in doubt, findings that put several pages side by side become notes (59026), and the run is
+//! incomplete. What a page says about itself always counts.
+//!
+//! Invariants
+//! - Nothing is taken back in a database that was closed cleanly.
+//! - Totals, objects and verdict are those of the findings that stay.
+
+use extentdb_base::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+
+use extentdb_base::{AllocUnitId, Lsn, ObjectId, PageId};
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::bitmap::MapKind;
+use extentdb_format::page::PageHeader;
+use extentdb_messages::Arg;
+use extentdb_reader::source::is_zero;
+use extentdb_reader::{PageSource, RecoverySummary, StoppedPage, UnfinishedTransaction};
+
+use crate::finding::{Finding, Findings, Place, page_arg};
+use crate::partial::UnitCounts;
+use crate::plan::Plan;
+use crate::report::NotChecked;
+
+/// What is known of the log of a database.
+#[derive(Clone, Debug, Default)]
+pub enum LogUse {
+    /// None was given, or none was needed.
+    #[default]
+    None,
+    /// It was given and is of no use: why.
+    Unusable(String),
+    /// The source is the database as of the end of its log.
+    Redone(Arc<RecoverySummary>),
+}
+
+/// Transactions and pages that are named one by one.
+const NAMED_MAX: usize = 100;
+/// Objects that a transaction's note names.
+const OBJECTS_MAX: usize = 10;
+
+/// Findings that put several pages side by side.
+const ACROSS_PAGES: [u32; 59] = [
+    // Counters and maps against what they are about.
+    2508, 2515, 8906, 8914, 8948, // Owners.
+    2533, 2534, 2575, 2576, 2577, 2579, 7965, 8903, 8904, 8905, 8910, 8913, 8932, 8947, 8959, 8968, 8969,
+    8996, // Links of trees and the order of their keys from page to page.
+    2531, 8926, 8931, 8933, 8934, 8935, 8936, 8937, 8976, 8977, 8978, 8979, 8980, 8981, 8982,
+    // Forwarded rows and off-row data.
+    8971, 8972, 8993, 8994, 8929, 8961, 8962, 8963, 8964, 8965, 8974,
+    // Indexes and views against their tables, tables of the catalogue against each other.
+    8951, 8952, 8955, 8956, 8907, 8908, 8992, 3851, 3852, 3853,
+];
+/// Findings that compare keys, of one page or of two.
+const KEYS: [u32; 2] = [2511, 2512];
+/// What an allocated page without content is reported as.
+const UNFORMATTED: [u32; 3] = [8909, 8928, 8939];
+/// The catalogue against itself.
+const CATALOGUE: [u32; 4] = [8992, 3851, 3852, 3853];
+
+/// What became of the findings.
+#[derive(Default)]
+pub(crate) struct Settled {
+    pub(crate) notes: Vec<Finding>,
+    pub(crate) not_checked: Vec<NotChecked>,
+}
+
+/// Takes findings that may be changes in flight out of the bag, and says what is known of the log.
+pub(crate) fn settle(
+    plan: &Plan,
+    log: &LogUse,
+    source: &dyn PageSource,
+    counts: &[UnitCounts],
+    findings: &mut Findings,
+) -> Settled {
+    let mut settled = Settled::default();
+    settled.tell_log(plan, log);
+    let Some(mut doubt) = Doubt::new(plan, log, source, counts) else { return settled };
+    let taken = findings.extract(|finding| doubt.covers(finding));
+    settled.tell_taken(plan, taken, doubt.why());
+    settled
+}
+
+/// What is in doubt.
+struct Doubt<'d> {
+    source: &'d dyn PageSource,
+    objects: BTreeSet<ObjectId>,
+    has_system_objects: bool,
+    pages: BTreeSet<PageId>,
+    /// Pages newer than this are in doubt as well.
+    checkpoint: Option<Lsn>,
+    ages: BTreeMap<PageId, Age>,
+}
+
+/// How a page stands to the last checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Age {
+    Unknown,
+    Unformatted,
+    Older,
+    Newer,
+}
+
+impl<'d> Doubt<'d> {
+    /// `None` when nothing can be in flight.
+    fn new(plan: &Plan, log: &LogUse, source: &'d dyn PageSource, counts: &[UnitCounts]) -> Option<Self> {
+        let redone = match log {
+            LogUse::Redone(summary) => Some(&**summary),
+            LogUse::None | LogUse::Unusable(_) => None,
+        };
+        if plan.is_clean && redone.is_none() {
+            return None;
+        }
+        let is_current = redone.is_some_and(|summary| summary.ends_early.is_none());
+        let checkpoint = plan.checkpoint.filter(|_| !is_current);
+        let mut doubt = Doubt {
+            source,
+            objects: BTreeSet::new(),
+            has_system_objects: false,
+            pages: BTreeSet::new(),
+            checkpoint,
+            ages: BTreeMap::new(),
+        };
+        if let Some(summary) = redone {
+            doubt.add_summary(plan, summary);
+        }
+        if checkpoint.is_some() {
+            let newer = plan.units.iter().zip(counts).filter(|(_, count)| count.newer > 0);
+            newer.for_each(|((_, unit), _)| doubt.add_object(unit.owner.object, unit.owner.is_user));
+        }
+        Some(doubt)
+    }
+
+    fn add_summary(&mut self, plan: &Plan, summary: &RecoverySummary) {
+        for open in &summary.unfinished {
+            open.units.iter().for_each(|unit| self.add_unit(plan, *unit));
+            self.pages.extend(&open.pages);
+        }
+        for stopped in &summary.stopped {
+            self.add_unit(plan, stopped.unit);
+            self.pages.insert(stopped.page);
+        }
+    }
+
+    fn add_unit(&mut self, plan: &Plan, named: AllocUnitId) {
+        if let Some(unit) = unit_of(plan, named) {
+            self.add_object(unit.0, unit.1);
+        }
+    }
+
+    fn add_object(&mut self, object: ObjectId, is_user: bool) {
+        self.objects.insert(object);
+        self.has_system_objects |= !is_user;
+    }
+
+    fn why(&self) -> &'static str {
+        match self.checkpoint {
+            Some(_) => "the log was not replayed to its end, and pages are newer than the last checkpoint",
+            None => "transactions were not finished, or pages could not be brought up to date",
+        }
+    }
+
+    /// True for a finding that a restart may make disappear.
+    fn covers(&mut self, finding: &Finding) -> bool {
+        let Place { owner, page, .. } = finding.place;
+        if UNFORMATTED.contains(&finding.error) {
+            return page.is_some_and(|page| self.is_unwritten(page));
+        }
+        let other = finding.related.into_iter().find(|related| !related.is_none() && Some(*related) != page);
+        let is_across =
+            ACROSS_PAGES.contains(&finding.error) || (KEYS.contains(&finding.error) && other.is_some());
+        let by_object = owner.is_some_and(|owner| self.objects.contains(&owner.object));
+        let by_catalogue = CATALOGUE.contains(&finding.error) && self.has_system_objects;
+        let named = page.into_iter().chain(finding.related).filter(|page| !page.is_none());
+        is_across && (by_object || by_catalogue || named.into_iter().any(|page| self.doubts(page)))
+    }
+
+    /// The page, or a map that says what it is, is in doubt.
+    fn doubts(&mut self, page: PageId) -> bool {
+        let maps = [page.pfs_page(), MapKind::Gam.page_of(page), MapKind::Sgam.page_of(page)];
+        self.pages.contains(&page)
+            || self.age(page) == Age::Newer
+            || (self.checkpoint.is_some() && maps.into_iter().any(|map| self.age(map) == Age::Newer))
+    }
+
+    /// Allocated, and never written: its content is in the log only.
+    fn is_unwritten(&mut self, page: PageId) -> bool {
+        let is_empty = self.age(page) == Age::Unformatted;
+        is_empty && (self.pages.contains(&page) || self.age(page.pfs_page()) == Age::Newer)
+    }
+
+    fn age(&mut self, id: PageId) -> Age {
+        if let Some(known) = self.ages.get(&id) {
+            return *known;
+        }
+        let mut page = PageBuf::zeroed();
+        let age = match (self.source.read(id, &mut page), self.checkpoint) {
+            (Err(_), _) => Age::Unknown,
+            (Ok(()), _) if is_zero(&page) => Age::Unformatted,
+            (Ok(()), Some(checkpoint)) if PageHeader::of(&page).lsn() > checkpoint => Age::Newer,
+            (Ok(()), _) => Age::Older,
+        };
+        self.ages.insert(id, age);
+        age
+    }
+}
+
+/// Object of a unit as page headers name it, and whether it is a user object.
+fn unit_of(plan: &Plan, named: AllocUnitId) -> Option<(ObjectId, bool)> {
+    let unit = plan.units.get(plan.units.of_header(named, true)?)?;
+    Some((unit.owner.object, unit.owner.is_user))
+}
+
+impl Settled {
+    fn tell_log(&mut self, plan: &Plan, log: &LogUse) {
+        let (why, summary) = match log {
+            LogUse::None => return,
+            LogUse::Unusable(why) => (Some(why), None),
+            LogUse::Redone(summary) => (summary.ends_early.as_ref(), Some(summary)),
+        };
+        let boot = Place::page(PageId::BOOT);
+        if let Some(why) = why {
+            self.notes.push(Finding::new(59029, boot, &[why.as_str().into()]));
+        }
+        let Some(summary) = summary else { return };
+        if let Some(why) = &summary.ends_early {
+            self.leave_out(format!("changes behind {} in the log", summary.end_lsn), why, true);
+        }
+        if summary.changes > 0 {
+            let args = [
+                plan.database.as_str().into(),
+                int(summary.records),
+                summary.checkpoint.to_string().into(),
+                summary.end_lsn.to_string().into(),
+                int(summary.pages_changed),
+            ];
+            self.notes.push(Finding::new(59025, boot, &args));
+        }
+        let open = summary.unfinished.iter().take(NAMED_MAX);
+        self.notes.extend(open.map(|open| tell_open(plan, open)));
+        self.notes.extend(summary.stopped.iter().take(NAMED_MAX).map(tell_stopped));
+        for (op, count) in &summary.left_out {
+            self.leave_out(format!("what {count} log records {op} did"), "they are not replayed", false);
+        }
+        let unnamed = summary.unfinished.len().saturating_sub(NAMED_MAX)
+            + summary.stopped.len().saturating_sub(NAMED_MAX)
+            + usize::from(summary.has_more_stopped);
+        if unnamed > 0 {
+            let what = format!("names of {unnamed} more transactions and pages in flight");
+            self.leave_out(what, "there are too many", false);
+        }
+    }
+
+    /// One note per finding, and one per object.
+    fn tell_taken(&mut self, plan: &Plan, taken: Vec<Finding>, why: &'static str) {
+        if taken.is_empty() {
+            return;
+        }
+        self.leave_out(format!("{} findings that may be changes in flight", taken.len()), why, true);
+        let mut by_object: BTreeMap<ObjectId, (Place, i64)> = BTreeMap::new();
+        for finding in &taken {
+            if let Some(owner) = finding.place.owner {
+                let place = Place { owner: Some(owner), ..Place::default() };
+                by_object.entry(owner.object).or_insert((place, 0)).1 += 1;
+            }
+            let args = [i64::from(finding.error).into(), finding.message.as_str().into()];
+            self.notes.push(Finding::new(59026, finding.place, &args).related(finding.related));
+        }
+        for (object, (place, count)) in by_object {
+            let name = plan.names.get(&object).cloned().unwrap_or_default();
+            let args = [object.0.into(), name.into(), count.into(), why.into()];
+            self.notes.push(Finding::new(59023, place, &args));
+        }
+    }
+
+    fn leave_out(&mut self, what: String, why: &str, was_asked_for: bool) {
+        self.not_checked.push(NotChecked { what, why: why.to_owned(), was_asked_for });
+    }
+}
+
+fn tell_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
+    let objects: BTreeSet<ObjectId> =
+        open.units.iter().filter_map(|unit| unit_of(plan, *unit)).map(|(object, _)| object).collect();
+    let name = |object: &ObjectId| plan.names.get(object).cloned().unwrap_or_else(|| object.to_string());
+    let mut names: Vec<String> = objects.iter().take(OBJECTS_MAX).map(name).collect();
+    match objects.len() {
+        0 => names.push("no object that is known".to_owned()),
+        count if count > OBJECTS_MAX => names.push(format!("and {} more", count - OBJECTS_MAX)),
+        _ => {}
+    }
+    let begun = open.begin_time.map_or_else(|| "before the log".to_owned(), |time| time.to_string());
+    let args = [
+        open.id.to_string().into(),
+        open.name.as_str().into(),
+        begun.into(),
+        int(open.records),
+        names.join(", ").into(),
+    ];
+    Finding::new(59027, Place::default(), &args)
+}
+
+fn tell_stopped(stopped: &StoppedPage) -> Finding {
+    let args = [
+        page_arg(stopped.page),
+        stopped.lsn.to_string().into(),
+        stopped.operation.to_string().into(),
+        stopped.why.as_str().into(),
+    ];
+    Finding::new(59028, Place::page(stopped.page), &args)
+}
+
+fn int(value: u64) -> Arg<'static> {
+    i64::try_from(value).unwrap_or(i64::MAX).into()
+}

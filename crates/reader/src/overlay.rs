@@ -1,0 +1,137 @@
+//! Pages laid over a source: what replaying the log made of them.
+//!
+//! ```text
+//! read ──▶ OverlaySource ──▶ changed pages, in memory
+//!                      └───▶ the source below, for all others: a file keeps its direct reads
+//! ```
+//!
+//! A page that the log made from nothing may lie where the source has none.
+
+use std::collections::{HashMap, HashSet};
+
+use extentdb_base::size::PAGE_BYTES;
+use extentdb_base::{Extent, FileId, PageId};
+use extentdb_format::{PageBuf, PageBytes};
+use extentdb_io::File;
+
+use crate::source::{PageSource, ReadError, SourceFile};
+
+/// A page source with some of its pages replaced.
+pub struct OverlaySource<'s> {
+    below: &'s dyn PageSource,
+    pages: HashMap<PageId, PageBuf>,
+    extents: HashSet<Extent>,
+}
+
+impl<'s> OverlaySource<'s> {
+    /// Lays pages, as they are to be read, over a source.
+    pub fn new(below: &'s dyn PageSource, pages: impl IntoIterator<Item = (PageId, PageBuf)>) -> Self {
+        let pages: HashMap<PageId, PageBuf> = pages.into_iter().collect();
+        let extents = pages.keys().map(|id| id.extent()).collect();
+        OverlaySource { below, pages, extents }
+    }
+
+    /// How many pages are replaced.
+    pub fn overlaid_count(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Reads a run in which pages are replaced, piece by piece.
+    fn read_mixed(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError> {
+        let mut id = first;
+        let mut rest = buf;
+        while !rest.is_empty() {
+            let count = (rest.len() / PAGE_BYTES) as u32;
+            let ids = (id.page..id.page.saturating_add(count)).map(|page| PageId { page, ..id });
+            let plain = ids.take_while(|id| !self.pages.contains_key(id)).count();
+            let bytes = plain.max(1) * PAGE_BYTES;
+            let (now, later) = rest.split_at_mut(bytes.min(rest.len()));
+            match self.pages.get(&id) {
+                Some(page) => now.copy_from_slice(page.get(..now.len()).unwrap_or_default()),
+                None => self.below.read_run(id, now)?,
+            }
+            id.page = id.page.saturating_add(plain.max(1) as u32);
+            rest = later;
+        }
+        Ok(())
+    }
+}
+
+impl PageSource for OverlaySource<'_> {
+    fn files(&self) -> &[SourceFile] {
+        self.below.files()
+    }
+
+    fn read_run(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError> {
+        let count = (buf.len() / PAGE_BYTES) as u32;
+        let last = PageId { page: first.page.saturating_add(count.saturating_sub(1)), ..first };
+        let mut extents = first.extent().index..=last.extent().index;
+        if extents.any(|index| self.has_overlay(Extent { file: first.file, index })) {
+            self.read_mixed(first, buf)
+        } else {
+            self.below.read_run(first, buf)
+        }
+    }
+
+    fn is_stored(&self, extent: Extent) -> bool {
+        self.has_overlay(extent) || self.below.is_stored(extent)
+    }
+
+    fn plain_file(&self, file: FileId) -> Option<&File> {
+        self.below.plain_file(file)
+    }
+
+    fn has_overlay(&self, extent: Extent) -> bool {
+        self.extents.contains(&extent) || self.below.has_overlay(extent)
+    }
+
+    fn overlaid_page(&self, id: PageId) -> Option<&PageBytes> {
+        self.pages.get(&id).map(|page| &**page).or_else(|| self.below.overlaid_page(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::MemoryFile;
+
+    fn below() -> MemoryFile {
+        let bytes = (0..24u8).flat_map(|page| [page; PAGE_BYTES]).collect();
+        MemoryFile::new(FileId(1), bytes)
+    }
+
+    fn page(value: u8) -> PageBuf {
+        PageBuf::from(&[value; PAGE_BYTES])
+    }
+
+    fn firsts(source: &dyn PageSource, first: u32, count: usize) -> Vec<u8> {
+        let mut buf = vec![0xee; count * PAGE_BYTES];
+        source.read_run(PageId::new(1, first), &mut buf).unwrap();
+        buf.chunks(PAGE_BYTES).map(|page| page[0]).collect()
+    }
+
+    #[test]
+    fn replaced_pages_are_read_whatever_the_run() {
+        let below = below();
+        let source =
+            OverlaySource::new(&below, [(PageId::new(1, 3), page(103)), (PageId::new(1, 17), page(117))]);
+        assert_eq!(firsts(&source, 0, 5), [0, 1, 2, 103, 4]);
+        assert_eq!(firsts(&source, 3, 1), [103]);
+        assert_eq!(firsts(&source, 8, 8), [8, 9, 10, 11, 12, 13, 14, 15]);
+        assert_eq!(firsts(&source, 15, 4), [15, 16, 117, 18]);
+        assert_eq!(source.overlaid_page(PageId::new(1, 17)).map(|page| page[0]), Some(117));
+        assert_eq!(source.overlaid_page(PageId::new(1, 18)), None);
+        let extent = |index| Extent { file: FileId(1), index };
+        assert_eq!([0, 1, 2].map(|index| source.has_overlay(extent(index))), [true, false, true]);
+    }
+
+    #[test]
+    fn a_page_may_lie_where_the_source_has_none() {
+        let below = below();
+        let source = OverlaySource::new(&below, [(PageId::new(1, 30), page(130))]);
+        assert_eq!(firsts(&source, 30, 1), [130]);
+        assert!(source.is_stored(PageId::new(1, 30).extent()));
+        let mut buf = vec![0; 2 * PAGE_BYTES];
+        assert!(matches!(source.read_run(PageId::new(1, 29), &mut buf), Err(ReadError::BeyondEnd { .. })));
+    }
+}

@@ -1,0 +1,356 @@
+//! What a restart would make of a database that was not closed cleanly, or of a backup, in memory.
+//!
+//! ```text
+//! boot page or backup header ── checkpoint LSN ──┐
+//! .ldf, or log part of the backup ── records ────┤
+//!                                                ▼
+//!              analysis: transactions that were open        redo: pages as of the end of the log
+//!                                                                   │
+//!              RecoverySummary ◀────────────────────────────────────┴──▶ OverlaySource
+//! ```
+//!
+//! Nothing is undone: what open transactions changed is named instead. Nothing is written.
+//!
+//! Invariants
+//! - A log is used only when it holds the begin record of the very checkpoint that the database names.
+//! - A page is never guessed: one that a record does not follow on stays as it was before that record, and is named.
+//! - Replay ends at the first block that is damaged or missing.
+
+mod redo;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::boot::{BootRecord, BootView};
+use extentdb_format::log::replay::{Analysis, Unfinished};
+use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader, LogTime, Op};
+
+use crate::backup::carried_logs;
+use crate::checked::check;
+use crate::open::{Opened, Origin};
+use crate::overlay::OverlaySource;
+use crate::source::PageSource;
+use redo::Redo;
+
+/// Memory for changed pages unless told otherwise.
+pub const OVERLAY_BYTES: u64 = 1 << 30;
+/// Pages that are named because they could not be replayed; a damaged log could name all.
+const STOPPED_MAX: usize = 100_000;
+
+/// How to recover.
+#[derive(Clone, Debug)]
+pub struct RecoverOptions {
+    /// Memory for changed pages.
+    pub overlay_bytes: u64,
+}
+
+impl Default for RecoverOptions {
+    fn default() -> Self {
+        RecoverOptions { overlay_bytes: OVERLAY_BYTES }
+    }
+}
+
+/// What became of a database.
+pub enum Recovery<'s> {
+    /// It was closed cleanly: the files are all there is.
+    NotNeeded,
+    /// There is no log, or none that belongs to these pages.
+    WithoutLog {
+        /// What is wrong with the log that was given; `None` when none was.
+        why: Option<String>,
+    },
+    /// The log was replayed.
+    Redone(Box<Recovered<'s>>),
+}
+
+/// A database as of the end of its log.
+pub struct Recovered<'s> {
+    /// Its pages.
+    pub source: OverlaySource<'s>,
+    /// What was done.
+    pub summary: RecoverySummary,
+}
+
+/// What replaying a log came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecoverySummary {
+    /// The checkpoint from which on the log was replayed.
+    pub checkpoint: Lsn,
+    /// LSN behind the last record that was used.
+    pub end_lsn: Lsn,
+    /// Records from the checkpoint on.
+    pub records: u64,
+    /// Changes that were made to pages.
+    pub changes: u64,
+    /// Pages that differ from those on disk.
+    pub pages_changed: u64,
+    /// Transactions that were open at the end of the log.
+    pub unfinished: Vec<UnfinishedTransaction>,
+    /// Pages that a record could not be replayed on.
+    pub stopped: Vec<StoppedPage>,
+    /// More pages stopped than are listed.
+    pub has_more_stopped: bool,
+    /// Operations that change something else than pages and were passed over.
+    pub left_out: Vec<(Op, u64)>,
+    /// Why the log was not used to its end.
+    pub ends_early: Option<String>,
+}
+
+/// A transaction that was open at the end of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfinishedTransaction {
+    /// Its id.
+    pub id: XactId,
+    /// Its name.
+    pub name: String,
+    /// When it began, by the server's clock.
+    pub begin_time: Option<LogTime>,
+    /// Prepared: a coordinator decides how it ends.
+    pub is_prepared: bool,
+    /// Its changes of pages.
+    pub records: u64,
+    /// Allocation units that it changed, as page headers name them.
+    pub units: BTreeSet<AllocUnitId>,
+    /// Pages that it changed, and those that maps it changed are about.
+    pub pages: BTreeSet<PageId>,
+}
+
+/// A page that a record could not be replayed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoppedPage {
+    /// The page.
+    pub page: PageId,
+    /// Its unit, as the record names it.
+    pub unit: AllocUnitId,
+    /// The state in which it stays; `None` when it could not be read.
+    pub page_lsn: Option<Lsn>,
+    /// The record.
+    pub lsn: Lsn,
+    /// What the record does.
+    pub operation: Op,
+    /// Why not.
+    pub why: String,
+}
+
+/// Why recovery was given up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecoverError {
+    /// The log changes more pages than there is memory for.
+    #[error(
+        "the log changes more than {pages} pages, which is all that may be held in memory ({bytes} bytes)"
+    )]
+    OverlayFull {
+        /// Pages that were changed.
+        pages: usize,
+        /// The limit.
+        bytes: u64,
+    },
+    /// The log cannot be read.
+    #[error("the log cannot be read: {0}")]
+    Log(String),
+}
+
+/// Replays the log of what was opened, when there is need to.
+///
+/// # Errors
+/// The log cannot be read, or changes more pages than may be held.
+pub fn recover<'s>(opened: &'s Opened, options: &RecoverOptions) -> Result<Recovery<'s>, RecoverError> {
+    let source = opened.source();
+    let boot = boot_record(source);
+    match opened.origin() {
+        Origin::Backup(backup) => {
+            let checkpoint = backup.set.header().checkpoint_lsn;
+            let mut logs = carried_logs(&backup.set);
+            logs.retain(|(_, log, _)| !log.is_empty() && log.carries_anything());
+            match <[_; 1]>::try_from(logs) {
+                Ok([(_, log, map)]) => {
+                    recover_with(source, &LogReader::with_map(log, map), checkpoint, boot.as_ref(), options)
+                }
+                Err(logs) => Ok(without(logs.len())),
+            }
+        }
+        Origin::Files => match (boot, opened.logs()) {
+            (Some(boot), _) if boot.status.is_clean() => Ok(Recovery::NotNeeded),
+            (Some(boot), [log]) => {
+                let reader = LogReader::open(log).map_err(|error| RecoverError::Log(error.to_string()))?;
+                recover_with(source, &reader, boot.checkpoint_lsn, Some(&boot), options)
+            }
+            (Some(_), logs) => Ok(without(logs.len())),
+            (None, logs) => {
+                let why = (!logs.is_empty()).then(|| "the boot page cannot be read".to_owned());
+                Ok(Recovery::WithoutLog { why })
+            }
+        },
+    }
+}
+
+fn without(logs: usize) -> Recovery<'static> {
+    let why = (logs > 1).then(|| format!("the log lies in {logs} files, and only one can be replayed"));
+    Recovery::WithoutLog { why }
+}
+
+/// The boot page as it is on disk.
+fn boot_record(source: &dyn PageSource) -> Option<BootRecord> {
+    let mut page = PageBuf::zeroed();
+    source.read(PageId::BOOT, &mut page).ok()?;
+    check(PageId::BOOT, &mut page).ok()?;
+    let view = BootView::new(&page);
+    view.record().filter(|_| view.faults().is_empty())
+}
+
+/// Replays a log over a source, from the checkpoint on.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_with<'s, L: LogBytes>(
+    source: &'s dyn PageSource,
+    reader: &LogReader<L>,
+    checkpoint: Lsn,
+    boot: Option<&BootRecord>,
+    options: &RecoverOptions,
+) -> Result<Recovery<'s>, RecoverError>
+where
+    L::Error: std::fmt::Display,
+{
+    let mut pass = Pass {
+        analysis: Analysis::new(),
+        redo: Redo::new(source, boot, options),
+        checkpoint,
+        has_begun: false,
+        end: checkpoint,
+        records: 0,
+    };
+    let outcome = pass.run(reader).map_err(|error| match error {
+        PassError::Recover(error) => error,
+        PassError::Read(error) => RecoverError::Log(error.to_string()),
+    })?;
+    Ok(match outcome {
+        Outcome::Foreign(why) => Recovery::WithoutLog { why: Some(why) },
+        Outcome::Done(ends_early) => Recovery::Redone(Box::new(pass.into_recovered(source, ends_early))),
+    })
+}
+
+/// One way through the log.
+struct Pass<'s> {
+    analysis: Analysis,
+    redo: Redo<'s>,
+    checkpoint: Lsn,
+    /// The checkpoint's record has been seen.
+    has_begun: bool,
+    end: Lsn,
+    records: u64,
+}
+
+enum PassError<E> {
+    Recover(RecoverError),
+    Read(E),
+}
+
+enum Outcome {
+    /// The log is not that of these pages.
+    Foreign(String),
+    /// Used to its end, or up to what is told.
+    Done(Option<String>),
+}
+
+impl<'s> Pass<'s> {
+    fn run<L: LogBytes>(&mut self, reader: &LogReader<L>) -> Result<Outcome, PassError<L::Error>> {
+        for item in reader.chain() {
+            match item.map_err(PassError::Read)? {
+                ChainItem::Block(block) => {
+                    if let Some(outcome) = self.block(&block).map_err(PassError::Recover)? {
+                        return Ok(outcome);
+                    }
+                }
+                ChainItem::Gap(_) if self.has_begun => {
+                    return Ok(Outcome::Done(Some(format!("the log has a gap behind {}", self.end))));
+                }
+                // What was open before the gap may have ended in it.
+                ChainItem::Gap(_) => self.analysis = Analysis::new(),
+                ChainItem::End(end) => {
+                    if !self.has_begun {
+                        return Ok(Outcome::Foreign(self.not_found()));
+                    }
+                    self.end = end.lsn;
+                    let lost = reader.leftovers(&end).map_err(PassError::Read)?.first_lost;
+                    return Ok(Outcome::Done(lost.map(|lost| {
+                        format!("log block {} is damaged; the log goes on at {lost}", end.lsn)
+                    })));
+                }
+            }
+        }
+        Ok(Outcome::Foreign(self.not_found()))
+    }
+
+    fn not_found(&self) -> String {
+        let Pass { checkpoint, .. } = self;
+        format!(
+            "it does not hold the last checkpoint, {checkpoint}: it belongs to other files or to another copy"
+        )
+    }
+
+    /// Takes the records of a block; an outcome when the log is not to be read further.
+    fn block(&mut self, block: &LogBlock) -> Result<Option<Outcome>, RecoverError> {
+        let faults = block.buf.faults();
+        let is_needed = (block.lsn.vlf, block.lsn.block) >= (self.checkpoint.vlf, self.checkpoint.block);
+        if let (Some(fault), true) = (faults.first(), is_needed) {
+            return Ok(Some(match self.has_begun {
+                true => Outcome::Done(Some(format!("log block {} is damaged: {fault}", block.lsn))),
+                false => {
+                    Outcome::Foreign(format!("log block {} with the last checkpoint is damaged", block.lsn))
+                }
+            }));
+        }
+        for (lsn, record) in block.buf.view().records() {
+            self.analysis.add(lsn, &record);
+            if lsn < self.checkpoint {
+                continue;
+            }
+            if !self.has_begun && (lsn != self.checkpoint || record.header().op != Op::BEGIN_CKPT) {
+                return Ok(Some(Outcome::Foreign(self.not_found())));
+            }
+            self.has_begun = true;
+            self.records += 1;
+            self.end = lsn;
+            self.redo.apply(lsn, &record)?;
+        }
+        Ok(None)
+    }
+
+    fn into_recovered(self, source: &'s dyn PageSource, ends_early: Option<String>) -> Recovered<'s> {
+        let left_out = self.analysis.left_out().iter().map(|(op, count)| (*op, *count)).collect();
+        let unfinished = self.analysis.into_unfinished().into_iter().map(named).collect();
+        let changes = self.redo.changes;
+        let (pages, stopped) = self.redo.finish();
+        let has_more_stopped = stopped.len() > STOPPED_MAX;
+        let summary = RecoverySummary {
+            checkpoint: self.checkpoint,
+            end_lsn: self.end,
+            records: self.records,
+            changes,
+            pages_changed: pages.len() as u64,
+            unfinished,
+            stopped: stopped.into_iter().take(STOPPED_MAX).collect(),
+            has_more_stopped,
+            left_out,
+            ends_early,
+        };
+        Recovered { source: OverlaySource::new(source, pages), summary }
+    }
+}
+
+fn named((id, open): (XactId, Unfinished)) -> UnfinishedTransaction {
+    UnfinishedTransaction {
+        id,
+        name: open.name,
+        begin_time: open.begin_time,
+        is_prepared: open.is_prepared,
+        records: open.records,
+        units: open.units,
+        pages: open.pages,
+    }
+}
