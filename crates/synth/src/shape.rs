@@ -1,6 +1,7 @@
 //! Shapes: databases one can ask for by name.
 
 mod demo;
+mod fixture;
 mod heap;
 mod sales;
 
@@ -33,6 +34,11 @@ pub const SHAPES: &[Shape] = &[
         add: sales::add,
     },
     Shape { name: "demo", description: "both of them, small: the first five minutes", add: demo::add },
+    Shape {
+        name: "fixture",
+        description: "the tables of the fault catalogue, small: everything that damage can be done to",
+        add: fixture::add,
+    },
 ];
 
 /// How large the database is to be.
