@@ -50,7 +50,8 @@ fn lost(
     change: impl FnOnce(&mut PageBuf) -> Option<()>,
     expected: &[u32],
 ) -> Option<Fault> {
-    changed(target, found, change, expected).map(|fault| fault.permit(LINKS).permit(super::raw::orphans(found)))
+    changed(target, found, change, expected)
+        .map(|fault| fault.permit(LINKS).permit(super::raw::orphans(found)))
 }
 
 /// Row 151: the size of the compression information.
@@ -81,7 +82,8 @@ fn row(found: &Found, suits: impl Fn(u16, &CdRecord<'_>) -> bool) -> Option<(u16
     (0..view.slot_count()).find_map(|slot| {
         let bytes = view.record_bytes(slot)?;
         let record = CdRecord::parse(bytes);
-        let is_row = bytes.first()? & IS_CD != 0 && record.fault().is_none() && record.kind() == CdKind::Primary;
+        let is_row =
+            bytes.first()? & IS_CD != 0 && record.fault().is_none() && record.kind() == CdKind::Primary;
         (is_row && suits(slot, &record)).then(|| Some((slot, usize::from(view.slot_offset(slot)?))))?
     })
 }
@@ -91,10 +93,15 @@ pub(super) fn descriptor(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
     let (found, (slot, at)) = page(target, rng, |found| row(found, |_, record| record.column_count() > 0))?;
     // Below 128 columns the count is one byte.
     let wide = usize::from(*found.page.get(at + 1)? >= 0x80);
-    let fault = lost(target, &found, |page| {
-        *page.get_mut(at + 2 + wide)? |= 0x0f;
-        Some(())
-    }, &[])?;
+    let fault = lost(
+        target,
+        &found,
+        |page| {
+            *page.get_mut(at + 2 + wide)? |= 0x0f;
+            Some(())
+        },
+        &[],
+    )?;
     Some(fault.any_of(&[8944, 2537, 5274]).permit(&[8928]).at_slot(slot))
 }
 
@@ -118,10 +125,15 @@ pub(super) fn anchor_prefix(target: &Target<'_>, rng: &mut SplitMix64) -> Option
             })
         })
     })?;
-    let fault = changed(target, &found, |page| {
-        *page.get_mut(place.start)? = 0x7f;
-        Some(())
-    }, &[])?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            *page.get_mut(place.start)? = 0x7f;
+            Some(())
+        },
+        &[],
+    )?;
     Some(fault.any_of(&[5274, 2537]).permit(&[8928, 8951, 8952]).permit(LINKS).at_slot(slot))
 }
 

@@ -52,7 +52,8 @@ impl Target<'_> {
             return self.columns(part).map(|column| (column, source(column))).collect();
         }
         let index = self.table(part).and_then(|table| table.indexes.iter().find(|it| it.id == part.index));
-        let own: Vec<i32> = index.map_or(&[][..], |index| &index.columns).iter().map(|it| it.column_id).collect();
+        let own: Vec<i32> =
+            index.map_or(&[][..], |index| &index.columns).iter().map(|it| it.column_id).collect();
         let mut missing = self.locator_sources(part);
         missing.retain(|source| !matches!(source, Source::Column(id) if own.contains(id)));
         let all: Vec<Source> = own.iter().map(|id| Source::Column(*id)).chain(missing).collect();

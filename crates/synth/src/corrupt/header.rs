@@ -3,10 +3,10 @@
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::{AllocUnitId, FileId, Lsn, PageId};
 use extentdb_catalog::PageGetter;
+use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::{AllocationBitmap, AllocationBitmapMut, MapKind};
 use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::page::{PageHeader, PageMut};
-use extentdb_format::PageBuf;
 
 use super::fault::Fault;
 use super::raw::{header_of, orphans, with_links};
@@ -192,7 +192,8 @@ pub(super) fn diff_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Faul
     AllocationBitmapMut::of(&mut page).set(extent_bit(found.id), false);
     reseal(target.image, map, &mut page)?;
     // One page of a database is named: the first that is newer.
-    let is_newer = |id: &PageId| header_of(target, *id).zip(base(id.file)).is_some_and(|(h, base)| h.lsn() > base);
+    let is_newer =
+        |id: &PageId| header_of(target, *id).zip(base(id.file)).is_some_and(|(h, base)| h.lsn() > base);
     let is_read = |id: &PageId| target.state(*id).is_some_and(|state| state.is_allocated());
     let first = found.id.extent().pages().find(|id| is_read(id) && is_newer(id))?;
     let owner = super::fault::Owner { is_system: true, ..super::fault::Owner::of(&found.part) };
@@ -246,8 +247,8 @@ pub(super) fn slot_middle(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         Some(())
     };
     let fault = lost(target, &found, change, &[8928])?;
-    // The bytes there may look like a record of any length.
-    Some(fault.any_of(&[8942, 8944]).permit(&[8943]).at_slot(slot))
+    // The bytes there may look like a record of any length; one that ends with its own leaves a gap before it.
+    Some(fault.any_of(&[8942, 8944, 8939]).permit(&[8943]).at_slot(slot))
 }
 
 /// Row 52.

@@ -1,7 +1,7 @@
 //! Group 4: stubs and moved rows of heaps. And a row of a heap that is gone (group 7).
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::Rid;
+use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageHeader;
 use extentdb_format::record::row::STUB_BYTES;

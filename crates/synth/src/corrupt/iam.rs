@@ -30,7 +30,8 @@ impl Chain {
     fn pick(target: &Target<'_>, rng: &mut SplitMix64, least: usize) -> Option<Chain> {
         target.pick_part(rng, |part| {
             let pages = target.iam_chain(&part.unit);
-            let has_extents = pages.first().is_some_and(|(_, page)| IamView::new(page).extents().next().is_some());
+            let has_extents =
+                pages.first().is_some_and(|(_, page)| IamView::new(page).extents().next().is_some());
             (pages.len() >= least && has_extents).then(|| Chain { part: part.clone(), pages })
         })
     }
@@ -192,7 +193,10 @@ pub(super) fn beyond_file(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         AllocationBitmapMut::of(page).set(extent, true);
         Some(())
     };
-    (extent < PAGES_PER_GAM / PAGES_PER_EXTENT).then(|| chain.change(target, 0, set, &[2579]))?
+    let far = PageId { page: interval.page + extent * PAGES_PER_EXTENT, ..interval };
+    let fault =
+        chain.change(target, 0, set, &[2579]).filter(|_| extent < PAGES_PER_GAM / PAGES_PER_EXTENT)?;
+    Some(fault.about(far))
 }
 
 /// Row 122: the chain goes on in another table's.

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-
+use extentdb_base::Rid;
 use extentdb_base::env::SplitMix64;
 use extentdb_catalog::layout::PhysicalColumn;
 use extentdb_catalog::table::Source;
 use extentdb_format::PageBuf;
-use extentdb_format::record::RecordKind;
+use extentdb_format::page::PageMut;
+use extentdb_format::record::{RecordBuilder, RecordKind};
 use extentdb_types::SqlType;
 
 use super::edit::Edit;
@@ -35,10 +36,15 @@ fn byte_of(column: &PhysicalColumn, place: &Range<usize>) -> Option<usize> {
 
 /// Flips a bit of a value.
 fn flip(target: &Target<'_>, found: &Found, slot: u16, at: usize, expected: &[u32]) -> Option<Fault> {
-    let fault = changed(target, found, |page| {
-        *page.get_mut(at)? ^= 1;
-        Some(())
-    }, expected)?;
+    let fault = changed(
+        target,
+        found,
+        |page| {
+            *page.get_mut(at)? ^= 1;
+            Some(())
+        },
+        expected,
+    )?;
     Some(fault.of_key(key_text(target, found, slot)).at_slot(slot))
 }
 
@@ -55,7 +61,11 @@ fn included(
     })
 }
 
-fn included_spans<'t>(target: &'t Target<'_>, found: &Found, slot: u16) -> Vec<(&'t PhysicalColumn, Range<usize>)> {
+fn included_spans<'t>(
+    target: &'t Target<'_>,
+    found: &Found,
+    slot: u16,
+) -> Vec<(&'t PhysicalColumn, Range<usize>)> {
     let base = target.base_parts(&found.part);
     let locator: Vec<Source> = base.first().map_or(Vec::new(), |base| {
         let keys = target.sources(base).into_iter().filter(|(column, _)| column.key_ordinal > 0);
@@ -167,12 +177,17 @@ pub(super) fn entry_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option
         (is_entry(&next) && is_entry(&second))
             .then(|| Some(([at(slot + 1)?, at(slot + 2)?], record.bytes().to_vec())))?
     })?;
-    let fault = changed(target, &found, |page| {
-        for start in at {
-            page.get_mut(start..start + bytes.len())?.copy_from_slice(&bytes);
-        }
-        Some(())
-    }, &[8951])?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            for start in at {
+                page.get_mut(start..start + bytes.len())?.copy_from_slice(&bytes);
+            }
+            Some(())
+        },
+        &[8951],
+    )?;
     Some(fault.any_of(&[2512, 8952]).at_slot(slot))
 }
 
@@ -225,12 +240,7 @@ pub(super) fn wrong_partition(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
 /// The highest value of the first key column of a partition.
 fn high_key(target: &Target<'_>, part: &Part, column: &PhysicalColumn) -> Option<i64> {
     let found = target.found(*target.leaf_pages(part).last()?, part)?;
-    let bytes = value(&found.page, found.slots().checked_sub(1)?, column)?;
-    match column.ty? {
-        SqlType::Int => Some(i64::from(i32::from_le_bytes(bytes.try_into().ok()?))),
-        SqlType::BigInt => Some(i64::from_le_bytes(bytes.try_into().ok()?)),
-        _ => None,
-    }
+    integer(column, &value(&found.page, found.slots().checked_sub(1)?, column)?)
 }
 
 fn put_int(page: &mut PageBuf, place: &Range<usize>, value: i64) -> Option<()> {
@@ -239,3 +249,76 @@ fn put_int(page: &mut PageBuf, place: &Range<usize>, value: i64) -> Option<()> {
     Some(())
 }
 
+/// Row 132: a filtered index gets the entry of a row that its predicate leaves out: a row of the table without an entry.
+///
+/// The entry goes between two others whose first key column, an integer, is lower and higher.
+pub(super) fn filtered_row(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (part, index) = target.pick_part(rng, |part| {
+        let index = target.table(part)?.indexes.iter().find(|index| index.id == part.index)?;
+        index.filter.is_some().then_some((part.clone(), index))
+    })?;
+    let sources = target.sources(&part);
+    let (key, source) = *sources.iter().find(|(column, _)| column.key_ordinal == 1)?;
+    let bases = target.base_pages();
+    let (base, slot, wanted) = target.pick_row(rng, &bases, |found, slot, _| {
+        let is_of_table = found.part.object == part.object;
+        let own = is_of_table.then(|| target.sources(&found.part))?;
+        let (column, _) = own.iter().find(|(_, it)| *it == source)?;
+        let wanted = integer(column, &value(&found.page, slot, column)?)?;
+        let locator = target.locator(found, slot)?;
+        target.find_entry(&found.part, index, &locator).is_none().then_some(wanted)
+    })?;
+    let at = |found: &Found, slot: u16| integer(key, &value(&found.page, slot, key)?);
+    let (entry, place) = target.leaf_pages(&part).into_iter().find_map(|id| {
+        let found = target.found(id, &part)?;
+        let is_gap = |slot: &u16| at(&found, *slot - 1) < Some(wanted) && at(&found, *slot) > Some(wanted);
+        let place = (1..found.slots()).find(is_gap)?;
+        Some((found, place))
+    })?;
+    let record = entry_for(target, &base, slot, &entry)?;
+    let insert = |page: &mut PageBuf| PageMut::new(page).insert(place, &record).then_some(());
+    // A check says so where it evaluates the predicate.
+    changed(target, &entry, insert, &[]).map(|fault| fault.permit(&[8952]).at_slot(place))
+}
+
+fn integer(column: &PhysicalColumn, bytes: &[u8]) -> Option<i64> {
+    match column.ty? {
+        SqlType::Int => Some(i64::from(i32::from_le_bytes(bytes.try_into().ok()?))),
+        SqlType::BigInt => Some(i64::from_le_bytes(bytes.try_into().ok()?)),
+        _ => None,
+    }
+}
+
+/// The entry of a row as the index of `like` would have it.
+fn entry_for(target: &Target<'_>, base: &Found, slot: u16, like: &Found) -> Option<Vec<u8>> {
+    let (own, wanted) = (target.sources(&base.part), target.sources(&like.part));
+    let sample = (0..like.slots()).find_map(|slot| like.record(slot))?;
+    let mut record = RecordBuilder::index(RecordKind::Index, usize::from(like.header().fixed_len.get()));
+    if sample.has_null_bitmap() {
+        record.columns(sample.column_count());
+    }
+    let mut variable: Vec<(i16, Vec<u8>)> = Vec::new();
+    for (column, source) in &wanted {
+        let bytes = match source {
+            Source::Rid => Some(Rid::new(base.id, slot).to_bytes().to_vec()),
+            _ => own.iter().find(|(_, it)| it == source).and_then(|(own, _)| value(&base.page, slot, own)),
+        };
+        match (column.leaf.offset, bytes) {
+            (offset, bytes) if offset < 0 => variable.push((offset, bytes.unwrap_or_default())),
+            (_, None) => {
+                record.null(column.leaf.null_bit);
+            }
+            (offset, Some(bytes)) if column.ty?.is_bit() => {
+                record.fixed_bit(usize::try_from(offset).ok()?, column.leaf.bit, bytes != [0]);
+            }
+            (offset, Some(bytes)) => {
+                record.fixed(usize::try_from(offset).ok()?, &bytes);
+            }
+        }
+    }
+    variable.sort_by_key(|(offset, _)| -offset);
+    for (_, bytes) in &variable {
+        record.var(bytes, false);
+    }
+    Some(record.to_vec())
+}

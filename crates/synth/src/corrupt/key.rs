@@ -18,7 +18,13 @@ use super::target::{Found, Target, record_at};
 const MOVED: &[u32] = &[8951, 8952];
 
 /// Gives a record the key of another one, byte for byte. `None` when they have not the same lengths and NULLs.
-fn copy_key(key: &[PhysicalColumn], page: &mut PageBuf, slot: u16, source: &PageBuf, from: u16) -> Option<()> {
+fn copy_key(
+    key: &[PhysicalColumn],
+    page: &mut PageBuf,
+    slot: u16,
+    source: &PageBuf,
+    from: u16,
+) -> Option<()> {
     let mut parts: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
     let mut is_other = false;
     for column in key {
@@ -46,10 +52,15 @@ fn key_of(target: &Target<'_>, found: &Found) -> Option<Vec<PhysicalColumn>> {
 
 /// A leaf whose row `slot` gets the key of another row.
 fn moved(target: &Target<'_>, found: &Found, slot: u16, page: PageBuf, expected: &[u32]) -> Option<Fault> {
-    let fault = changed(target, found, |image| {
-        *image = page;
-        Some(())
-    }, expected)?;
+    let fault = changed(
+        target,
+        found,
+        |image| {
+            *image = page;
+            Some(())
+        },
+        expected,
+    )?;
     Some(fault.of_key(key_text(target, found, slot)).at_slot(slot))
 }
 
@@ -59,11 +70,13 @@ pub(super) fn raised(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault>
         let key = key_of(target, found)?;
         let inner = found.slots().checked_sub(3).filter(|inner| *inner > 0)?;
         let from = rng.below(inner.into()) as u16;
-        (0..inner).map(|at| 1 + (from + at) % inner).filter(|slot| slot + 2 < found.slots()).find_map(|slot| {
-            let mut page = found.page.clone();
-            copy_key(&key, &mut page, slot, &found.page, slot + 2)?;
-            Some((slot, page))
-        })
+        (0..inner).map(|at| 1 + (from + at) % inner).filter(|slot| slot + 2 < found.slots()).find_map(
+            |slot| {
+                let mut page = found.page.clone();
+                copy_key(&key, &mut page, slot, &found.page, slot + 2)?;
+                Some((slot, page))
+            },
+        )
     })?;
     moved(target, &found, slot, page, &[2511]).map(|fault| fault.and(target.cross(&found.part, MOVED)))
 }
@@ -92,12 +105,13 @@ fn last_gets(target: &Target<'_>, rng: &mut SplitMix64, from: u16, expected: &[u
 
 /// Row 70: the first row gets a key below its separator, yet above all of the page before.
 pub(super) fn lowered_first(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, page) = target.pick(rng, target.uppers(), |upper, rng| {
-        let slots = upper.slots();
-        let from = rng.below(slots.into()) as u16;
-        (0..slots).map(|at| (from + at) % slots).find_map(|slot| lower_child(target, upper, slot))
-    })
-    .map(|(_, (found, page))| (found, page))?;
+    let (found, page) = target
+        .pick(rng, target.uppers(), |upper, rng| {
+            let slots = upper.slots();
+            let from = rng.below(slots.into()) as u16;
+            (0..slots).map(|at| (from + at) % slots).find_map(|slot| lower_child(target, upper, slot))
+        })
+        .map(|(_, (found, page))| (found, page))?;
     moved(target, &found, 0, page, &[8933]).map(|fault| fault.and(target.cross(&found.part, MOVED)))
 }
 
@@ -155,7 +169,9 @@ pub(super) fn uniquifier_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> O
                 value(&found.page, slot, column) == value(&found.page, slot - 1, column)
             };
             let mut page = found.page.clone();
-            rest.iter().all(same).then(|| copy_key(std::slice::from_ref(number), &mut page, slot, &found.page, slot - 1))??;
+            rest.iter()
+                .all(same)
+                .then(|| copy_key(std::slice::from_ref(number), &mut page, slot, &found.page, slot - 1))??;
             Some((slot, page))
         })
     })?;
@@ -180,10 +196,15 @@ fn separator(
             Some((slot, page))
         })
     })?;
-    let fault = changed(target, &found, |image| {
-        *image = page;
-        Some(())
-    }, expected)?;
+    let fault = changed(
+        target,
+        &found,
+        |image| {
+            *image = page;
+            Some(())
+        },
+        expected,
+    )?;
     Some(fault.at_slot(slot))
 }
 
@@ -214,10 +235,16 @@ pub(super) fn separator_ignored(target: &Target<'_>, rng: &mut SplitMix64) -> Op
         copy_key(&key, &mut page, 0, &found.page, found.slots().checked_sub(1)?)?;
         Some(page)
     })?;
-    changed(target, &found, |image| {
-        *image = page;
-        Some(())
-    }, &[]).map(|fault| fault.at_slot(0))
+    changed(
+        target,
+        &found,
+        |image| {
+            *image = page;
+            Some(())
+        },
+        &[],
+    )
+    .map(|fault| fault.at_slot(0))
 }
 
 /// An upper page with children to spare, and a slot in its middle.
@@ -268,13 +295,19 @@ pub(super) fn children_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> O
 
 /// Row 81: nothing may be empty above the leaves.
 pub(super) fn upper_emptied(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = target.upper(rng).or_else(|| target.pick(rng, target.uppers(), |_, _| Some(())).map(|it| it.0))?;
-    let fault = changed(target, &found, |page| {
-        let header = PageHeader::of_mut(page);
-        header.slot_count.set(0);
-        header.free_bytes.set(extentdb_base::size::PAGE_BODY_BYTES as u16);
-        header.free_offset.set(extentdb_base::size::PAGE_HEADER_BYTES as u16);
-        Some(())
-    }, &[2574, 8977])?;
+    let found =
+        target.upper(rng).or_else(|| target.pick(rng, target.uppers(), |_, _| Some(())).map(|it| it.0))?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            let header = PageHeader::of_mut(page);
+            header.slot_count.set(0);
+            header.free_bytes.set(extentdb_base::size::PAGE_BODY_BYTES as u16);
+            header.free_offset.set(extentdb_base::size::PAGE_HEADER_BYTES as u16);
+            Some(())
+        },
+        &[2574, 8977],
+    )?;
     Some(fault.permit(&[8979]))
 }

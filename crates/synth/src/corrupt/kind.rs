@@ -343,6 +343,8 @@ kinds! {
     NcRowDoubled "nc-row-doubled" rows [130] Rebuild needs "a nonclustered index with entries of one length" by index::entry_doubled,
     /// Two entries of an index exchange their included values.
     NcExchanged "nc-exchanged" rows [131] Rebuild needs INCLUDED by index::entries_exchanged,
+    /// A filtered index has the entry of a row that its predicate leaves out.
+    FilteredRow "filtered-row" rows [132] Rebuild needs "a filtered index on an integer" by index::filtered_row,
     /// The stored value of a computed column changes, and its copy in an index does not.
     ComputedValue "computed-value" rows [133] Rebuild needs "an index on a stored computed column" by index::computed_value,
     /// A row of one partition has a key of another one, in the table and in its indexes.

@@ -107,10 +107,13 @@ fn site<'t, T>(
             let place = pointer_span(&found.page, slot, column)?;
             let (is_inline, is_overflow, links) = match LobPointer::parse(&bytes, column.ty?.is_lob()) {
                 LobPointer::Text { root, .. } => (false, false, vec![root]),
-                LobPointer::Inline(root) => (true, root.is_overflow(), root.links().map(|it| it.target).collect()),
+                LobPointer::Inline(root) => {
+                    (true, root.is_overflow(), root.links().map(|it| it.target).collect())
+                }
                 _ => return None,
             };
-            let is_sound = links.iter().all(|rid| target.page(rid.page).is_some_and(|page| node(&page, *rid).is_some()));
+            let is_sound =
+                links.iter().all(|rid| target.page(rid.page).is_some_and(|page| node(&page, *rid).is_some()));
             let found = target.found(found.id, &found.part).filter(|_| is_sound && !links.is_empty())?;
             let site = Site { found, slot, column, place, is_inline, is_overflow, links };
             let chosen = choose(&site)?;
@@ -206,10 +209,15 @@ pub(super) fn slot_unused(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
 pub(super) fn text_id(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (site, ()) = site(target, rng, |_| Some(()))?;
     let at = site.place.start + if site.is_inline { 8 } else { 4 };
-    let fault = changed(target, &site.found, |page| {
-        *page.get_mut(at)? ^= 0x40;
-        Some(())
-    }, &[8961, OWNED])?;
+    let fault = changed(
+        target,
+        &site.found,
+        |page| {
+            *page.get_mut(at)? ^= 0x40;
+            Some(())
+        },
+        &[8961, OWNED],
+    )?;
     Some(fault.permit(&[8964, 8965]).of_key(key_text(target, &site.found, site.slot)).at_slot(site.slot))
 }
 
@@ -267,7 +275,8 @@ pub(super) fn value_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
         let column = site.column;
         let is_nullable = target.table(&site.found.part)?.column(column.column_id)?.nullable;
         let record = site.found.record(site.slot)?;
-        let index = column.leaf.offset.checked_neg()?.checked_sub(1).and_then(|index| u16::try_from(index).ok())?;
+        let index =
+            column.leaf.offset.checked_neg()?.checked_sub(1).and_then(|index| u16::try_from(index).ok())?;
         (is_nullable && !target.is_indexed(&site.found.part, column.column_id))
             .then(|| with_var(&record, index, &[], false))?
     })?;
@@ -282,9 +291,8 @@ pub(super) fn value_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
 
 /// Row 100.
 pub(super) fn overflow_free_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, link) = site(target, rng, |site| {
-        site.is_overflow.then(|| site.own_links().first().copied())?
-    })?;
+    let (site, link) =
+        site(target, rng, |site| site.is_overflow.then(|| site.own_links().first().copied())?)?;
     let nowhere = Rid::new(free_page(target, rng)?, 0);
     let mut edit = Edit::new(target);
     put(edit.page(link.page)?, link.rid_at, &nowhere.to_bytes())?;

@@ -11,7 +11,13 @@ use super::raw::orphans;
 use super::target::{Target, reseal};
 
 /// Sets the PFS byte of a page; the fault is about that page.
-fn set_state(target: &Target<'_>, page: PageId, owner: Owner, state: PfsByte, expected: &[u32]) -> Option<Fault> {
+fn set_state(
+    target: &Target<'_>,
+    page: PageId,
+    owner: Owner,
+    state: PfsByte,
+    expected: &[u32],
+) -> Option<Fault> {
     let map = page.pfs_page();
     let mut image = target.page(map)?;
     PfsMut::of(&mut image).set(page.page, state);
@@ -31,7 +37,8 @@ pub(super) fn pfs_allocated(target: &Target<'_>, rng: &mut SplitMix64) -> Option
 pub(super) fn pfs_heap_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.heap(rng)?;
     let state = target.state(found.id)?.with_allocated(false);
-    let fault = set_state(target, found.id, Owner::of(&found.part), state, target.cross(&found.part, &[8952]))?;
+    let fault =
+        set_state(target, found.id, Owner::of(&found.part), state, target.cross(&found.part, &[8952]))?;
     Some(fault.permit(orphans(&found)))
 }
 
@@ -44,7 +51,8 @@ pub(super) fn pfs_unused_page(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
             let is_free = target.state(*page).is_some_and(|state| !state.is_allocated());
             is_free && target.stored(*page).is_some_and(|image| image.iter().all(|byte| *byte == 0))
         };
-        let page = extents.take(1 << 12).flat_map(|extent| extent.pages().collect::<Vec<_>>()).find(is_unused)?;
+        let page =
+            extents.take(1 << 12).flat_map(|extent| extent.pages().collect::<Vec<_>>()).find(is_unused)?;
         Some((part.clone(), page))
     })?;
     let state = target.state(page)?.with_allocated(true);

@@ -24,7 +24,8 @@ pub(super) fn with_links(found: &Found, numbers: &[u32]) -> Vec<u32> {
 
 /// A lost page may have held the only references to values off its rows.
 pub(super) fn orphans(found: &Found) -> &'static [u32] {
-    let has_values = (0..found.slots()).filter_map(|slot| found.record(slot)).any(|record| has_pointers(&record));
+    let has_values =
+        (0..found.slots()).filter_map(|slot| found.record(slot)).any(|record| has_pointers(&record));
     if has_values { &[8964] } else { &[] }
 }
 
@@ -93,7 +94,8 @@ pub(super) fn lob_mix_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) ->
 }
 
 fn lob_flipped(target: &Target<'_>, rng: &mut SplitMix64, kind: PageType) -> Option<Fault> {
-    let (id, owner) = lob_pages(target, rng, |header| header.kind() == kind && has_checksum(target, header.page_id()))?;
+    let (id, owner) =
+        lob_pages(target, rng, |header| header.kind() == kind && has_checksum(target, header.page_id()))?;
     let page = flip(target, id, rng)?;
     Some(Fault::new(id, owner, vec![(id, page)], &[8928, 8939, 8965, 8929]).permit(&[8964]))
 }

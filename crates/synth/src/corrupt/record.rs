@@ -14,7 +14,9 @@ use extentdb_types::SqlType;
 use super::edit::Edit;
 use super::fault::Fault;
 use super::header::{changed, lost};
-use super::row::{Anatomy, anatomy, has_pointers, key_text, make_ghost, null_bit, pointer_span, replace, span, with_var};
+use super::row::{
+    Anatomy, anatomy, has_pointers, key_text, make_ghost, null_bit, pointer_span, replace, span, with_var,
+};
 use super::target::{Found, Spot, Target, offset_of};
 
 /// A row of a leaf between two others, or else of a heap, for which `choose` finds something to do.
@@ -29,10 +31,11 @@ fn row<T>(
     };
     target.pick_row(rng, target.leaves(), &mut in_tree).or_else(|| {
         target.pick_row(rng, target.heaps(), |found, slot, record| {
-            let is_plain = found.slots() >= 2 && found.view().records().all(|(_, bytes)| {
-                let other = Record::parse_data(bytes);
-                other.kind() == record.kind() && !has_pointers(&other)
-            });
+            let is_plain = found.slots() >= 2
+                && found.view().records().all(|(_, bytes)| {
+                    let other = Record::parse_data(bytes);
+                    other.kind() == record.kind() && !has_pointers(&other)
+                });
             is_plain.then(|| choose(found, slot, record))?
         })
     })
@@ -45,8 +48,9 @@ fn broken(
     suits: impl Fn(&Found, u16, &Record<'_>) -> bool,
     change: impl Fn(&mut PageBuf, usize, Option<Anatomy>) -> Option<()>,
 ) -> Option<Fault> {
-    let (found, slot, at) =
-        row(target, rng, |found, slot, record| suits(found, slot, record).then(|| offset_of(&found.page, slot))?)?;
+    let (found, slot, at) = row(target, rng, |found, slot, record| {
+        suits(found, slot, record).then(|| offset_of(&found.page, slot))?
+    })?;
     let parts = anatomy(&found.page, slot);
     let fault = lost(target, &found, |page| change(page, at, parts), &[8944, 8928])?;
     Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
@@ -121,7 +125,8 @@ pub(super) fn end_offset_beyond(target: &Target<'_>, rng: &mut SplitMix64) -> Op
 
 /// Row 63: the first column ends before it begins.
 pub(super) fn end_offsets_descending(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(target, rng, has_variable, |page, _, parts| put_u16(page, parts?.ends, 1)).map(|it| it.permit(&[2537]))
+    broken(target, rng, has_variable, |page, _, parts| put_u16(page, parts?.ends, 1))
+        .map(|it| it.permit(&[2537]))
 }
 
 /// Row 64: the first bytes of the first value are taken for an end offset.
@@ -131,7 +136,9 @@ pub(super) fn variable_count(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
             return false;
         }
         let mut bytes = found.view().record_bytes(slot).unwrap_or_default().to_vec();
-        let at = anatomy(&found.page, slot).zip(offset_of(&found.page, slot)).map(|(parts, at)| parts.var_count - at);
+        let at = anatomy(&found.page, slot)
+            .zip(offset_of(&found.page, slot))
+            .map(|(parts, at)| parts.var_count - at);
         at.and_then(|at| bytes.get_mut(at)).map(|count| *count += 1);
         Record::parse_data(&bytes).fault().is_some()
     };
@@ -158,9 +165,8 @@ fn column<'t>(
 
 /// Row 60: the bytes stay, the bit says NULL. An index that has the column has the value.
 pub(super) fn null_not_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let is_fixed = |column: &PhysicalColumn| {
-        column.leaf.offset > 0 && column.leaf.null_bit > 0 && column.is_not_null()
-    };
+    let is_fixed =
+        |column: &PhysicalColumn| column.leaf.offset > 0 && column.leaf.null_bit > 0 && column.is_not_null();
     let is_clear = |found: &Found, column: &PhysicalColumn| {
         is_fixed(column) && target.table(&found.part).is_some_and(|table| is_not_null(table, column))
     };
@@ -168,10 +174,15 @@ pub(super) fn null_not_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option
     let (found, slot, (column, _)) = column(target, rng, |f, c| is_clear(f, c) && indexed(f, c))
         .or_else(|| column(target, rng, is_clear))?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
-    let fault = changed(target, &found, |page| {
-        page[at] |= mask;
-        Some(())
-    }, &[8970])?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            page[at] |= mask;
+            Some(())
+        },
+        &[8970],
+    )?;
     let cross: &[u32] = if indexed(&found, column) { &[8951, 8952] } else { &[] };
     Some(fault.and(cross).of_key(key_text(target, &found, slot)).at_slot(slot))
 }
@@ -187,7 +198,10 @@ fn is_lonely_text(target: &Target<'_>, found: &Found, column: &PhysicalColumn) -
         Some(SqlType::VarChar { .. } | SqlType::NVarChar { .. } | SqlType::VarBinary { .. })
     );
     let id = column.column_id;
-    is_text && column.leaf.offset < 0 && target.is_free(&found.part, id) && !target.is_indexed(&found.part, id)
+    is_text
+        && column.leaf.offset < 0
+        && target.is_free(&found.part, id)
+        && !target.is_indexed(&found.part, id)
 }
 
 /// Row 61.
@@ -197,10 +211,15 @@ pub(super) fn null_with_data(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
     };
     let (found, slot, (column, _)) = column(target, rng, suits)?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
-    let fault = changed(target, &found, |page| {
-        page[at] |= mask;
-        Some(())
-    }, &[7961])?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            page[at] |= mask;
+            Some(())
+        },
+        &[7961],
+    )?;
     Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
 }
 
@@ -212,10 +231,15 @@ pub(super) fn complex_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
     let (found, slot, (column, _)) = column(target, rng, suits)?;
     let ends = anatomy(&found.page, slot)?.ends;
     let at = ends + 2 * (usize::from(column.leaf.offset.unsigned_abs()) - 1);
-    let fault = changed(target, &found, |page| {
-        let end = get_u16(page, at)?;
-        put_u16(page, at, end | COMPLEX_COLUMN)
-    }, &[8960])?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            let end = get_u16(page, at)?;
+            put_u16(page, at, end | COMPLEX_COLUMN)
+        },
+        &[8960],
+    )?;
     Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
 }
 
@@ -227,10 +251,15 @@ pub(super) fn version_timestamp(target: &Target<'_>, rng: &mut SplitMix64) -> Op
         is_known.then(|| Some(offset_of(&found.page, slot)? + record.len()))?
     })?;
     let sequence = end - VERSION_TAG_BYTES + 8..end;
-    let fault = changed(target, &found, |page| {
-        page.get_mut(sequence)?.fill(0);
-        Some(())
-    }, &[5262])?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            page.get_mut(sequence)?.fill(0);
+            Some(())
+        },
+        &[5262],
+    )?;
     Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
 }
 
@@ -241,7 +270,8 @@ pub(super) fn in_row_too_long(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
         let columns = target.columns(&found.part).filter(|column| is_lonely_text(target, found, column));
         columns.into_iter().find_map(|column| {
             let mut value = found.page.get(span(&found.page, slot, column)?)?.to_vec();
-            let wanted = longest(column)? + if matches!(column.ty?, SqlType::NVarChar { .. }) { 2 } else { 1 };
+            let wanted =
+                longest(column)? + if matches!(column.ty?, SqlType::NVarChar { .. }) { 2 } else { 1 };
             let filler: Vec<u8> = value.iter().copied().take(2).cycle().take(wanted).collect();
             value.extend_from_slice(filler.get(value.len()..)?);
             let new = with_var(record, column.leaf.offset.unsigned_abs() - 1, &value, false)?;
@@ -268,9 +298,14 @@ pub(super) fn sparse_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
             is_vector.then(|| pointer_span(&found.page, slot, column))?.map(|span| span.start + 2)
         })
     })?;
-    let fault = changed(target, &found, |page| {
-        let count = get_u16(page, at)?;
-        put_u16(page, at, count.wrapping_add(0x100))
-    }, &[])?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            let count = get_u16(page, at)?;
+            put_u16(page, at, count.wrapping_add(0x100))
+        },
+        &[],
+    )?;
     Some(fault.any_of(&[2537, 8960]).of_key(key_text(target, &found, slot)).at_slot(slot))
 }

@@ -68,19 +68,25 @@ fn set(
     expected: &[u32],
 ) -> Option<Fault> {
     let place = span(&found.page, slot, column(target, &found.part, id)?)?;
-    let fault = changed(target, &found, |page| {
-        page.get_mut(place).filter(|old| old.len() == bytes.len())?.copy_from_slice(bytes);
-        Some(())
-    }, expected)?;
+    let fault = changed(
+        target,
+        &found,
+        |page| {
+            page.get_mut(place).filter(|old| old.len() == bytes.len())?.copy_from_slice(bytes);
+            Some(())
+        },
+        expected,
+    )?;
     let (page, part) = about;
     Some(Fault { owner: Owner::of(part), ..fault.about(page) })
 }
 
-/// Row 82: the root of an index is one of its leaf pages.
+/// Row 82: the root of an index is one of its leaf pages; the page that is the root has nobody above it.
 pub(super) fn root_leaf(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let leaf = target.leaf(rng)?;
     let entry = row_with(target, SYSALLOCUNITS, AUID, leaf.part.unit.id.0)?;
-    let fault = set(target, entry, PGROOT, &leaf.id.to_bytes(), (leaf.id, &leaf.part), &[8979])?;
+    let about = (leaf.part.unit.root, &leaf.part);
+    let fault = set(target, entry, PGROOT, &leaf.id.to_bytes(), about, &[8979])?;
     Some(fault.permit(&[8977, 8931]))
 }
 
@@ -142,7 +148,7 @@ pub(super) fn critical_previous(target: &Target<'_>, _: &mut SplitMix64) -> Opti
 pub(super) fn critical_loop(target: &Target<'_>, _: &mut SplitMix64) -> Option<Fault> {
     let (first, second) = critical_pages(target)?;
     let fault = critical(target, second, |header| header.next_bytes = first.to_bytes(), &[7988])?;
-    Some(fault.permit(&[7987]))
+    Some(fault.about(first).permit(&[7987]))
 }
 
 /// Row 159: what describes the columns of all tables is out of order.
@@ -186,7 +192,8 @@ pub(super) fn index_removed(target: &Target<'_>, rng: &mut SplitMix64) -> Option
     let table = target.system_part(object::SYSIDXSTATS, CLUSTERED)?;
     let (id, index) = (column(target, &table, 1)?, column(target, &table, 2)?);
     let found = row(target, object::SYSIDXSTATS, |found, slot| {
-        int(found, slot, id) == Some(part.object.0.into()) && int(found, slot, index) == Some(part.index.0.into())
+        int(found, slot, id) == Some(part.object.0.into())
+            && int(found, slot, index) == Some(part.index.0.into())
     })?;
     removed(target, found, part.object)
 }
@@ -198,9 +205,8 @@ pub(super) fn column_orphan(target: &Target<'_>, _: &mut SplitMix64) -> Option<F
     let id_column = column(target, &part, 1)?;
     let last = target.found(*target.leaf_pages(&part).last()?, &part)?;
     let highest = int(&last, last.slots().checked_sub(1)?, id_column)?;
-    let orphan = (highest + 1..).find(|id| {
-        i32::try_from(*id).is_ok_and(|id| !target.catalog.objects.contains_key(&ObjectId(id)))
-    })?;
+    let orphan = (highest + 1..)
+        .find(|id| i32::try_from(*id).is_ok_and(|id| !target.catalog.objects.contains_key(&ObjectId(id))))?;
     let orphan = i32::try_from(orphan).ok()?;
     let indexes: Vec<_> = target.full_indexes(&part).collect();
     let [index] = indexes[..] else { return None };
@@ -222,7 +228,9 @@ fn renamed(found: &Found, slot: u16, column: &PhysicalColumn, id: i32) -> Option
     let at = offset_of(&found.page, slot)?;
     let place = span(&found.page, slot, column)?;
     let mut record = found.record(slot)?.bytes().to_vec();
-    record.get_mut(place.start.checked_sub(at)?..place.end.checked_sub(at)?)?.copy_from_slice(&id.to_le_bytes());
+    record
+        .get_mut(place.start.checked_sub(at)?..place.end.checked_sub(at)?)?
+        .copy_from_slice(&id.to_le_bytes());
     Some(record)
 }
 
@@ -233,15 +241,17 @@ fn append(edit: &mut Edit<'_>, found: &Found, record: &[u8]) -> Option<()> {
 /// Row 164: an entry of a unique index of the catalogue names another row.
 pub(super) fn entry_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let table = target.catalog.tables.get(&object::SYSSCHOBJS)?;
-    let (found, slot, place) = table.indexes.iter().filter(|index| index.id.0 >= 2 && index.unique).find_map(|index| {
-        let part = target.system_part(table.id, index.id)?;
-        let pages = target.leaf_pages(&part);
-        let found = target.found(*pages.get(rng.below(pages.len() as u64) as usize)?, &part)?;
-        let slot = rng.below(found.slots().into()) as u16;
-        let is_locator = |column: &&PhysicalColumn| column.key_ordinal == 0 && column.ty == Some(SqlType::Int);
-        let place = span(&found.page, slot, target.columns(&part).find(is_locator)?)?;
-        Some((found, slot, place))
-    })?;
+    let (found, slot, place) =
+        table.indexes.iter().filter(|index| index.id.0 >= 2 && index.unique).find_map(|index| {
+            let part = target.system_part(table.id, index.id)?;
+            let pages = target.leaf_pages(&part);
+            let found = target.found(*pages.get(rng.below(pages.len() as u64) as usize)?, &part)?;
+            let slot = rng.below(found.slots().into()) as u16;
+            let is_locator =
+                |column: &&PhysicalColumn| column.key_ordinal == 0 && column.ty == Some(SqlType::Int);
+            let place = span(&found.page, slot, target.columns(&part).find(is_locator)?)?;
+            Some((found, slot, place))
+        })?;
     let flip = |page: &mut PageBuf| {
         *page.get_mut(place.start)? ^= 1;
         Some(())

@@ -20,7 +20,9 @@ use extentdb_base::{HobtId, IndexId, ObjectId, PageId};
 use extentdb_catalog::PageGetter;
 use extentdb_catalog::access::{HeapPages, LeafKind, LeafPages};
 use extentdb_catalog::layout::{Compression, PhysicalColumn};
-use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, Index, IndexKind, ObjectType, Rowset, Table};
+use extentdb_catalog::model::{
+    AllocUnit, AllocUnitKind, Catalog, Index, IndexKind, ObjectType, Rowset, Table,
+};
 use extentdb_format::PageBuf;
 use extentdb_format::page::checksum::{self, Protection};
 use extentdb_format::page::{PageHeader, PageRef, PageType};
@@ -250,7 +252,8 @@ impl<'a> Target<'a> {
         let mut seen: HashSet<PageId> = level.iter().copied().collect();
         for _ in 0..LEVELS_MAX {
             let pages: Vec<Found> = level.iter().filter_map(|id| self.found(*id, part)).collect();
-            let is_upper = |found: &Found| found.header().kind() == PageType::Index && found.header().level > 0;
+            let is_upper =
+                |found: &Found| found.header().kind() == PageType::Index && found.header().level > 0;
             let Some(first) = pages.iter().find(|found| is_upper(found)) else { return Vec::new() };
             if first.header().level == 1 {
                 return pages.iter().filter(|found| is_upper(found)).map(|found| found.id).collect();
@@ -279,19 +282,25 @@ impl<'a> Target<'a> {
 
     /// A leaf page of a clustered index between two others, with two rows at least.
     pub(super) fn leaf(&self, rng: &mut SplitMix64) -> Option<Found> {
-        let suits = |found: &Found, _: &mut SplitMix64| (found.has_links() && rows_of(&found.page) >= 2).then_some(());
+        let suits = |found: &Found, _: &mut SplitMix64| {
+            (found.has_links() && rows_of(&found.page) >= 2).then_some(())
+        };
         self.pick(rng, self.leaves(), suits).map(|(found, ())| found)
     }
 
     /// A leaf page of a nonclustered index between two others.
     pub(super) fn entry_page(&self, rng: &mut SplitMix64) -> Option<Found> {
-        let suits = |found: &Found, _: &mut SplitMix64| (found.has_links() && rows_of(&found.page) >= 2).then_some(());
+        let suits = |found: &Found, _: &mut SplitMix64| {
+            (found.has_links() && rows_of(&found.page) >= 2).then_some(())
+        };
         self.pick(rng, self.entries(), suits).map(|(found, ())| found)
     }
 
     /// A page above the leaves of a clustered index, between two others: not the root.
     pub(super) fn upper(&self, rng: &mut SplitMix64) -> Option<Found> {
-        let suits = |found: &Found, _: &mut SplitMix64| (found.has_links() && rows_of(&found.page) >= 2).then_some(());
+        let suits = |found: &Found, _: &mut SplitMix64| {
+            (found.has_links() && rows_of(&found.page) >= 2).then_some(())
+        };
         self.pick(rng, self.uppers(), suits).map(|(found, ())| found)
     }
 
@@ -347,7 +356,8 @@ impl<'a> Target<'a> {
 
 fn parts_of(catalog: &Catalog, table: &Table, is_user: bool) -> Vec<Part> {
     let is_known = |index: &&Index| {
-        matches!(index.kind, IndexKind::Heap | IndexKind::Clustered | IndexKind::Nonclustered) && !index.disabled
+        matches!(index.kind, IndexKind::Heap | IndexKind::Clustered | IndexKind::Nonclustered)
+            && !index.disabled
     };
     let rowsets = table.indexes.iter().filter(is_known).flat_map(|index| catalog.rowsets_of(index));
     let part = |rowset: &Rowset| {

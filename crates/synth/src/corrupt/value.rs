@@ -36,7 +36,8 @@ fn set(
             }
             target.columns(&found.part).find_map(|column| {
                 let id = column.column_id;
-                let suits = target.is_free(&found.part, id) && target.is_indexed(&found.part, id) == is_included;
+                let suits =
+                    target.is_free(&found.part, id) && target.is_indexed(&found.part, id) == is_included;
                 let place = span(&found.page, slot, column).filter(|_| suits && column.key_ordinal == 0)?;
                 let old = found.page.get(place.clone())?;
                 let new = wrong(&column.ty?, old).filter(|new| new.len() == old.len() && new != old)?;
@@ -65,7 +66,8 @@ fn set_copies(
 ) -> Option<()> {
     for (entry, at) in target.entries_of(found, slot)? {
         let copies = target.sources(&entry.part);
-        let Some((copy, _)) = copies.iter().find(|(_, source)| *source == Source::Column(column.column_id)) else {
+        let Some((copy, _)) = copies.iter().find(|(_, source)| *source == Source::Column(column.column_id))
+        else {
             continue;
         };
         let place = span(&entry.page, at, copy)?;
@@ -100,7 +102,9 @@ pub(super) fn smalldatetime_minutes(target: &Target<'_>, rng: &mut SplitMix64) -
 /// Row 143: ten to the power of the precision.
 pub(super) fn decimal_magnitude(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let wrong = |ty: &SqlType, old: &[u8]| {
-        let (SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. }) = ty else { return None };
+        let (SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. }) = ty else {
+            return None;
+        };
         let magnitude = 10u128.checked_pow(u32::from(*precision))?.to_le_bytes();
         with(old, 1, magnitude.get(..old.len().checked_sub(1)?)?)
     };
@@ -163,7 +167,8 @@ pub(super) fn offset_range(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
 
 /// Row 149: what a server says is not known; here it is no type.
 pub(super) fn variant_type(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let wrong = |ty: &SqlType, old: &[u8]| matches!(ty, SqlType::SqlVariant).then(|| with(old, 0, &[0xff]))?;
+    let wrong =
+        |ty: &SqlType, old: &[u8]| matches!(ty, SqlType::SqlVariant).then(|| with(old, 0, &[0xff]))?;
     set(target, rng, wrong, &[]).map(|fault| fault.any_of(&[2537, 2570]))
 }
 

@@ -38,10 +38,10 @@ pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<Dat
     // with an index, filtered index), two filegroups, an object beyond one GAM interval, rows with versions, ghosts,
     // row-overflow, legacy text and LOB trees of several levels belong here, too, as soon as the builder makes them.
     Ok(builder
+        .table(values(seed, rows / 40))
         .table(clustered(seed, rows))
-        .table(duplicates(seed, rows / 2))
         .table(heap(seed, rows / 2))
-        .table(values(seed, rows / 40)))
+        .table(duplicates(seed, rows / 2)))
 }
 
 fn varchar(len: u16) -> SqlType {
@@ -121,7 +121,9 @@ fn duplicates(seed: u64, rows: u64) -> TableSpec {
     ];
     let fill = move |number: u64, row: &mut RowValues| {
         let mut rng = rng(seed, 2, number);
-        row.int((number / ALIKE) as i32 * 3).int(rng.below(100_000) as i32).text(&format!("{:20}", number % 97));
+        row.int((number / ALIKE) as i32 * 3)
+            .int(rng.below(100_000) as i32)
+            .text(&format!("{:20}", number % 97));
     };
     TableSpec::heap("CN", columns, FnRows::new(rows, fill))
         .clustered(IndexSpec::new("CX_CN_kind", &["kind"]))
@@ -179,5 +181,6 @@ fn values(seed: u64, rows: u64) -> TableSpec {
             _ => row.lob(&vec![number as u8; 3_000 + rng.below(9_000) as usize]),
         };
     };
-    TableSpec::heap("LB", columns, FnRows::new(rows, fill)).clustered(IndexSpec::primary_key("PK_LB", &["id"]))
+    TableSpec::heap("LB", columns, FnRows::new(rows, fill))
+        .clustered(IndexSpec::primary_key("PK_LB", &["id"]))
 }

@@ -31,7 +31,9 @@ impl Target<'_> {
         let (mut chain, mut id) = (Vec::new(), unit.first_iam);
         let mut seen = HashSet::new();
         while !id.is_none() && seen.insert(id) {
-            let Some(page) = self.page(id).filter(|page| PageHeader::of(page).kind() == PageType::Iam) else { break };
+            let Some(page) = self.page(id).filter(|page| PageHeader::of(page).kind() == PageType::Iam) else {
+                break;
+            };
             let next = PageHeader::of(&page).next();
             chain.push((id, page));
             id = next;
@@ -42,11 +44,17 @@ impl Target<'_> {
     /// The IAM page of a unit for the interval that `page` lies in.
     pub(in crate::corrupt) fn iam_of(&self, unit: &AllocUnit, page: PageId) -> Option<PageId> {
         let chain = self.iam_chain(unit);
-        chain.into_iter().find(|(_, iam)| IamView::new(iam).interval() == page.gam_interval()).map(|(id, _)| id)
+        chain
+            .into_iter()
+            .find(|(_, iam)| IamView::new(iam).interval() == page.gam_interval())
+            .map(|(id, _)| id)
     }
 
     /// A part with an IAM page that lists an extent.
-    pub(in crate::corrupt) fn part_with_extents(&self, rng: &mut SplitMix64) -> Option<(Part, PageId, PageBuf)> {
+    pub(in crate::corrupt) fn part_with_extents(
+        &self,
+        rng: &mut SplitMix64,
+    ) -> Option<(Part, PageId, PageBuf)> {
         self.pick_part(rng, |part| {
             let (id, page) = self.iam_chain(&part.unit).into_iter().next()?;
             IamView::new(&page).extents().next()?;
