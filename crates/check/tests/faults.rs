@@ -78,13 +78,7 @@ fn judge(report: &Report, truth: &Truth, mode: Mode) -> Result<(), String> {
     let is_due = |number: &&u32| !NOT_YET.contains(number);
     let fail = |what: String| {
         let Truth { kind, seed, page, slot, object_id, .. } = truth;
-        let lines: Vec<String> = report
-            .findings
-            .iter()
-            .take(12)
-            .map(|it| format!("    {} {:?} {:?} {}", it.error, it.place.page, it.place.slot, it.message))
-            .collect();
-        let lines = lines.join("\n");
+        let lines = lines_of(report);
         Err(format!("{kind} seed {seed} {mode:?} at {page} {slot:?} of {object_id}: {what}\n{lines}"))
     };
     if let Some(early) = found.iter().find(|number| NOT_YET.contains(number)) {
@@ -109,6 +103,13 @@ fn judge(report: &Report, truth: &Truth, mode: Mode) -> Result<(), String> {
         return judge_place(report, truth).or_else(fail);
     }
     Ok(())
+}
+
+/// The first findings, a line each.
+fn lines_of(report: &Report) -> String {
+    let line =
+        |it: &Finding| format!("    {} {:?} {:?} {}", it.error, it.place.page, it.place.slot, it.message);
+    report.findings.iter().take(12).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Some finding is about the page of the fault or names it, one of them about its slot, and the table is named.
@@ -210,16 +211,13 @@ fn two_faults_of_different_groups_are_found_together() {
         both += 1;
         let is_due = |truth: &Truth| truth.expected.iter().any(|number| !NOT_YET.contains(number));
         let report = check(&[two]);
+        let lines = || lines_of(&report);
         let is_found = report.verdict == Verdict::Damaged && !report.findings.is_empty();
-        assert!(
-            is_found || !(is_due(&truth) || is_due(&other)),
-            "{first} and {second}\n{}",
-            report.to_text()
-        );
-        let all: Vec<u32> =
-            [&truth, &other].iter().flat_map(|it| it.expected.iter().chain(&it.any_of)).copied().collect();
+        assert!(is_found || !(is_due(&truth) || is_due(&other)), "{first} and {second}\n{}", lines());
+        let numbers = |it: &Truth| [&it.expected[..], &it.any_of, &it.permitted].concat();
+        let all = [numbers(&truth), numbers(&other)].concat();
         let is_named = report.findings.iter().any(|finding| all.contains(&finding.error));
-        assert!(is_named || !is_found || all.is_empty(), "{first} and {second}\n{}", report.to_text());
+        assert!(is_named || report.findings.is_empty(), "{first} and {second}\n{}", lines());
     }
     // A database without boot page or catalogue has no place for a second fault.
     assert!(both > 90, "{both} of {tried}");
@@ -235,13 +233,13 @@ fn every_fault_in_the_fixture_is_named() {
 #[test]
 fn every_fault_in_a_database_of_two_files_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    every_fault_of(&made(folder.path(), "demo", 8 << 20, 2), 0..6);
+    every_fault_of(&made(folder.path(), "demo", 8 << 20, 2), 0..2);
 }
 
 #[test]
 fn every_fault_in_a_tree_of_several_levels_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    every_fault_of(&made(folder.path(), "sales", 24 << 20, 1), 10..12);
+    every_fault_of(&made(folder.path(), "sales", 24 << 20, 1), 10..11);
 }
 
 #[test]
@@ -256,7 +254,7 @@ fn every_fault_in_a_copy_of_a_real_file_is_named() {
             eprintln!("SKIPPED: no samples at {}", folder.display());
             return;
         }
-        every_fault_of(&[file], 0..4);
+        every_fault_of(&[file], 0..2);
     }
 }
 

@@ -146,6 +146,14 @@ impl Fault {
         self
     }
 
+    /// What may be reported and need not be, each number once.
+    pub(super) fn only_permitted(&self) -> Vec<u32> {
+        let mut numbers = without(&without(&self.permitted, &self.expected), &self.any_of);
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
     /// What PHYSICAL_ONLY leaves of these numbers.
     pub(super) fn with_physical_only(&self, numbers: &[u32]) -> Vec<u32> {
         without(numbers, LOGICAL)

@@ -253,13 +253,15 @@ pub(super) fn slot_middle(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
 
 /// Row 52.
 pub(super) fn slots_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = target.leaf(rng)?;
+    let long = |found: &Found, _: &mut SplitMix64| (found.slots() >= 4).then_some(());
+    let (found, ()) = target.pick(rng, target.leaves(), long)?;
     disorder(target, &found, rng)
 }
 
 /// Row 54.
 pub(super) fn index_slots_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = target.entry_page(rng)?;
+    let long = |found: &Found, _: &mut SplitMix64| (found.slots() >= 4).then_some(());
+    let (found, ()) = target.pick(rng, target.entries(), long)?;
     disorder(target, &found, rng)
 }
 

@@ -25,6 +25,11 @@ fn set_next(page: PageId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
     }
 }
 
+/// A leaf page, and another one of its tree.
+fn far_pair(target: &Target<'_>, rng: &mut SplitMix64) -> Option<(Found, Found)> {
+    target.pick(rng, target.leaves(), |found, rng| far_leaf(target, found, rng))
+}
+
 /// A leaf page of the same tree that is neither the page nor next to it, and has both neighbours itself.
 fn far_leaf(target: &Target<'_>, found: &Found, rng: &mut SplitMix64) -> Option<Found> {
     let (prev, next) = found.neighbours?;
@@ -44,8 +49,7 @@ pub(super) fn previous_none(target: &Target<'_>, rng: &mut SplitMix64) -> Option
 
 /// Row 31.
 pub(super) fn previous_wrong(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = target.leaf(rng)?;
-    let far = far_leaf(target, &found, rng)?;
+    let (found, far) = far_pair(target, rng)?;
     changed(target, &found, set_prev(far.id), &[8935, 8936, 8978])
 }
 
@@ -57,8 +61,7 @@ pub(super) fn next_none(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fau
 
 /// Row 33.
 pub(super) fn next_wrong(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = target.leaf(rng)?;
-    let far = far_leaf(target, &found, rng)?;
+    let (found, far) = far_pair(target, rng)?;
     changed(target, &found, set_next(far.id), &[8936, 8978])
 }
 

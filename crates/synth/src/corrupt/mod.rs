@@ -57,6 +57,8 @@ use target::Target;
 
 /// Bytes copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
+/// The first place that chance picks may have no room for the fault, where another one has.
+const ATTEMPTS: usize = 8;
 
 /// Says how far the copy is.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +92,7 @@ pub fn damage_with_progress(
     let image = open(inputs, outputs)?;
     let target = Target::new(&image)?;
     let not_applicable = Error::NotApplicable { kind: kind.name(), needs: kind.needs() };
-    let fault = kind.make(&target, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
+    let fault = attempt(&target, kind, seed).ok_or(not_applicable)?;
     let truth = truth::of(&image, kind, seed, &fault)?;
     write(&image, inputs, outputs, (&fault.images, fault.truncate), progress)?;
     Ok(truth)
@@ -122,8 +124,12 @@ pub fn harmless(
 pub fn applicable(inputs: &[&Path]) -> Result<Vec<Kind>, Error> {
     let image = Image::open(inputs)?;
     let target = Target::new(&image)?;
-    let can = |kind: &&Kind| kind.make(&target, &mut rng(0, kind.name())).is_some();
-    Ok(Kind::ALL.iter().filter(can).copied().collect())
+    Ok(Kind::ALL.iter().filter(|kind| attempt(&target, **kind, 0).is_some()).copied().collect())
+}
+
+fn attempt(target: &Target<'_>, kind: Kind, seed: u64) -> Option<fault::Fault> {
+    let mut rng = rng(seed, kind.name());
+    (0..ATTEMPTS).find_map(|_| kind.make(target, &mut rng))
 }
 
 fn open(inputs: &[&Path], outputs: &[&Path]) -> Result<Image, Error> {

@@ -132,7 +132,7 @@ pub(super) fn of(image: &Image, kind: Kind, seed: u64, fault: &Fault) -> Result<
         any_of: fault.any_of.clone(),
         any_of_physical: fault.with_physical_only(&fault.any_of),
         any_of_no_index: fault.with_no_index(&fault.any_of),
-        permitted: fault.permitted.clone(),
+        permitted: fault.only_permitted(),
         repair: kind.repair(),
     })
 }
