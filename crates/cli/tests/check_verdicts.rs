@@ -108,6 +108,23 @@ fn the_text_has_the_layout_of_dbcc() {
     assert!(silent.starts_with("clean: "), "{silent}");
 }
 
+/// One kind of each family that needs no more than two tables; all kinds are tried beside the checker.
+const KINDS: [&str; 13] = [
+    "flipped-byte",
+    "zero-page",
+    "torn-sector",
+    "truncated-file",
+    "page-id",
+    "owner",
+    "sibling-link",
+    "slot-offset",
+    "record-length",
+    "child-doubled",
+    "iam-bit-shared",
+    "pfs-bit",
+    "critical-type",
+];
+
 #[test]
 fn a_crashed_copy_is_checked_with_its_log() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +143,7 @@ fn a_crashed_copy_is_checked_with_its_log() {
 }
 
 #[test]
-fn every_fault_that_damage_makes_is_found_and_nothing_else() {
+fn faults_that_damage_makes_are_found_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path(), &["--rows", "20000"]);
     let kinds: Value = serde_json::from_str(
@@ -135,8 +152,8 @@ fn every_fault_that_damage_makes_is_found_and_nothing_else() {
     .unwrap();
     let kinds: Vec<&str> =
         kinds.as_array().unwrap().iter().map(|kind| kind["kind"].as_str().unwrap()).collect();
-    assert!(kinds.len() >= 10, "{kinds:?}");
-    for kind in kinds {
+    for kind in KINDS {
+        assert!(kinds.contains(&kind), "{kind} of {kinds:?}");
         for seed in ["1", "2"] {
             let (bad, truth) = (folder.path().join("bad.mdf"), folder.path().join("truth.json"));
             let (bad_name, truth_name) = (bad.to_str().unwrap(), truth.to_str().unwrap());
@@ -156,13 +173,15 @@ fn judge(kind: &str, truth: &Value, report: &Value) {
     let numbers = |value: &Value| -> Vec<u64> {
         value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
     };
-    let (expected, permitted) = (numbers(&truth["expected"]), numbers(&truth["permitted"]));
+    let (expected, any_of) = (numbers(&truth["expected"]), numbers(&truth["any_of"]));
+    let permitted = [numbers(&truth["permitted"]), any_of.clone()].concat();
     let findings = report["findings"].as_array().unwrap();
     let found: Vec<u64> = findings.iter().map(|finding| finding["error"].as_u64().unwrap()).collect();
     assert_eq!(report["verdict"], "damaged", "{kind}");
     for number in &expected {
         assert!(found.contains(number), "{kind}: {number} is missing in {found:?}, {truth}");
     }
+    assert!(any_of.is_empty() || any_of.iter().any(|number| found.contains(number)), "{kind}: {truth}");
     for number in &found {
         assert!(
             expected.contains(number) || permitted.contains(number),

@@ -8,6 +8,6 @@ mod error;
 mod image;
 pub mod shape;
 
-pub use corrupt::{Kind, Truth, applicable, damage};
+pub use corrupt::{Harmless, Kind, Repair, Truth, applicable, damage, harmless};
 pub use error::Error;
 pub use shape::{MakeOptions, MakeReport, SHAPES, Shape, Size, make};

@@ -5,6 +5,7 @@ mod computed;
 mod deep;
 mod demo;
 mod fragmented;
+mod fixture;
 mod heap;
 mod history;
 mod lob;
@@ -126,6 +127,12 @@ pub const SHAPES: &[Shape] = &[
         description: "deleted, moved and versioned rows; columns added and dropped, with indexes on them",
         files: 1,
         add: history::add,
+    },
+    Shape {
+        name: "fixture",
+        description: "the tables of the fault catalogue, small: everything that damage can be done to",
+        files: 1,
+        add: fixture::add,
     },
 ];
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use extentdb_synth::{Kind, Truth, applicable, damage};
+use extentdb_synth::corrupt::damage_with_progress;
+use extentdb_synth::{Kind, Truth, applicable};
 use serde_json::{Value, json};
 
 use super::make::NewFiles;
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &DamageArgs, context: &Context) -> anyhow::Result<Exit> 
             args.to.len()
         );
     }
-    let made = make(&args.files, &args.to, kind, args.seed, args.truth.as_deref())?;
+    let made = make(args, kind, context)?;
     match args.format.is_json() {
         true => output.write_json(&made.to_json())?,
         false => output.write_all(text_of(&made, &args.to).as_bytes())?,
@@ -67,20 +68,17 @@ pub(crate) fn run(args: &DamageArgs, context: &Context) -> anyhow::Result<Exit> 
 }
 
 /// Makes the copies and the truth file; all of them or none.
-pub(super) fn make(
-    inputs: &[PathBuf],
-    outputs: &[PathBuf],
-    kind: Kind,
-    seed: u64,
-    truth_path: Option<&Path>,
-) -> anyhow::Result<Truth> {
-    let all: Vec<PathBuf> =
-        outputs.iter().map(PathBuf::as_path).chain(truth_path).map(Path::to_path_buf).collect();
+fn make(args: &DamageArgs, kind: Kind, context: &Context) -> anyhow::Result<Truth> {
+    let all: Vec<PathBuf> = args.to.iter().chain(&args.truth).cloned().collect();
     let pending = NewFiles::new(&all)?;
-    let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-    let copies: Vec<&Path> = pending.temporary.iter().take(outputs.len()).map(PathBuf::as_path).collect();
-    let truth = damage(&inputs, &copies, kind, seed)?;
-    if let Some(path) = truth_path.and(pending.temporary.last()) {
+    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    let copies: Vec<&Path> = pending.temporary.iter().take(args.to.len()).map(PathBuf::as_path).collect();
+    let progress = context.progress("damage", 0);
+    let truth = damage_with_progress(&inputs, &copies, kind, args.seed, &mut |copied| {
+        progress.show(copied.bytes, copied.bytes_total, copied.bytes, "");
+    })?;
+    drop(progress);
+    if let Some(path) = args.truth.as_ref().and(pending.temporary.last()) {
         let text = format!("{:#}\n", truth.to_json());
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
@@ -92,10 +90,19 @@ fn list(args: &DamageArgs, mut output: Output) -> anyhow::Result<Exit> {
     let files: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     let kinds = if files.is_empty() { Kind::ALL.to_vec() } else { applicable(&files)? };
     if args.format.is_json() {
-        let kinds = kinds.iter().map(|kind| json!({"kind": kind.name(), "needs": kind.needs()}));
+        let kinds = kinds.iter().map(|kind| {
+            json!({
+                "kind": kind.name(),
+                "needs": kind.needs(),
+                "what": kind.what(),
+                "group": kind.group(),
+                "rows": kind.rows(),
+            })
+        });
         output.write_json(&kinds.collect::<Value>())?;
     } else {
-        let lines = kinds.iter().map(|kind| format!("{:18} needs {}\n", kind.name(), kind.needs()));
+        let lines =
+            kinds.iter().map(|kind| format!("{:>2}  {:25}{}\n", kind.group(), kind.name(), kind.what()));
         output.write_all(lines.collect::<String>().as_bytes())?;
     }
     output.finish()?;
@@ -114,6 +121,16 @@ fn text_of(truth: &Truth, outputs: &[PathBuf]) -> String {
     if let Some(bytes) = truth.truncated_to {
         out += &format!("  file {}: cut to {bytes} bytes\n", truth.page.file);
     }
-    let numbers: Vec<String> = truth.expected.iter().map(u32::to_string).collect();
-    out + &format!("  a check must say {}\n", numbers.join(", "))
+    out + &format!("  a check must say {}\n", numbers_of(truth))
+}
+
+/// What a full check says: all of the one, and one of the other.
+fn numbers_of(truth: &Truth) -> String {
+    let list =
+        |numbers: &[u32], word: &str| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(word);
+    let all = [list(&truth.expected, ", "), list(&truth.any_of, " or ")];
+    match all.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>() {
+        parts if parts.is_empty() => "nothing".to_owned(),
+        parts => parts.join(", and "),
+    }
 }

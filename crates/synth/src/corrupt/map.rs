@@ -1,43 +1,86 @@
-//! Faults of the allocation maps: PFS, GAM, SGAM, IAM.
+//! Group 6: the allocation maps PFS, GAM and SGAM.
 
 use extentdb_base::env::SplitMix64;
-use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM};
-use extentdb_base::{Extent, ObjectId, PageId};
+use extentdb_base::size::EXTENTS_PER_GAM;
+use extentdb_base::{Extent, PageId};
 use extentdb_format::allocation::bitmap::{AllocationBitmapMut, MapKind};
-use extentdb_format::allocation::pfs::{PfsByte, PfsMut};
-use extentdb_format::page::{PageHeader, PageType};
+use extentdb_format::allocation::pfs::{Fullness, PfsByte, PfsMut};
 
-use super::Fault;
-use super::target::{RowPage, Target, reseal};
+use super::fault::{Fault, Owner};
+use super::raw::orphans;
+use super::target::{Target, reseal};
 
 /// Sets the PFS byte of a page; the fault is about that page.
 fn set_state(
     target: &Target<'_>,
-    found: &RowPage,
+    page: PageId,
+    owner: Owner,
     state: PfsByte,
     expected: &[u32],
-    permitted: &[u32],
 ) -> Option<Fault> {
-    let id = found.id.pfs_page();
-    let mut page = target.page(id)?;
-    PfsMut::of(&mut page).set(found.id.page, state);
-    reseal(target.image, id, &mut page)?;
-    let fault = Fault::on_page(id, found.object, page, expected, permitted);
-    Some(Fault { page: found.id, ..fault })
+    let map = page.pfs_page();
+    let mut image = target.page(map)?;
+    PfsMut::of(&mut image).set(page.page, state);
+    reseal(target.image, map, &mut image)?;
+    Some(Fault::new(page, owner, vec![(map, image)], expected))
 }
 
 /// Row 111: the page is there, is linked, and may not be read.
 pub(super) fn pfs_allocated(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.leaf(rng)?;
     let state = target.state(found.id)?.with_allocated(false);
-    set_state(target, &found, state, &[8976, 8978], &[2533])
+    let fault = set_state(target, found.id, Owner::of(&found.part), state, &[8976, 8978])?;
+    Some(fault.permit(&[2533]).permit(orphans(&found)))
+}
+
+/// Row 112: the rows of the page are gone, and nothing but an index knows of them.
+pub(super) fn pfs_heap_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = target.heap(rng)?;
+    let state = target.state(found.id)?.with_allocated(false);
+    let fault =
+        set_state(target, found.id, Owner::of(&found.part), state, target.cross(&found.part, &[8952]))?;
+    Some(fault.permit(orphans(&found)))
+}
+
+/// Row 113: an unused page of an extent of a table.
+pub(super) fn pfs_unused_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (part, page) = target.pick_part(rng, |part| {
+        let (_, iam) = target.iam_chain(&part.unit).into_iter().next()?;
+        let extents = extentdb_format::allocation::iam::IamView::new(&iam).extents();
+        let is_unused = |page: &PageId| {
+            let is_free = target.state(*page).is_some_and(|state| !state.is_allocated());
+            is_free && target.stored(*page).is_some_and(|image| image.iter().all(|byte| *byte == 0))
+        };
+        let page =
+            extents.take(1 << 12).flat_map(|extent| extent.pages().collect::<Vec<_>>()).find(is_unused)?;
+        Some((part.clone(), page))
+    })?;
+    let state = target.state(page)?.with_allocated(true);
+    let fault = set_state(target, page, Owner::of(&part), state, &[])?;
+    Some(fault.any_of(&[2533, 8909]).permit(&[8928, 8914]))
 }
 
 /// Row 114.
 pub(super) fn pfs_mixed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.page_in_extent(rng)?;
     let state = target.state(found.id)?;
-    set_state(target, &found, state.with_mixed(!state.is_mixed()), &[8948], &[])
+    set_state(target, found.id, Owner::of(&found.part), state.with_mixed(!state.is_mixed()), &[8948])
+}
+
+/// Row 115.
+pub(super) fn pfs_iam(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (part, id, _) = target.part_with_extents(rng)?;
+    let state = target.state(id)?.with_iam(false);
+    set_state(target, id, Owner::of(&part), state, &[8948])
+}
+
+/// Row 91: how full the page is, as PFS says.
+pub(super) fn pfs_fullness(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = target.heap(rng)?;
+    let state = target.state(found.id)?;
+    let empty = Fullness::from_bits(0)?;
+    let wrong = if state.fullness() == Some(empty) { Fullness::from_bits(4)? } else { empty };
+    set_state(target, found.id, Owner::of(&found.part), state.with_fullness(wrong), &[8914])
 }
 
 /// Sets a bit of a map page; the fault is about the first page of the extent.
@@ -46,81 +89,36 @@ fn set_map(
     kind: MapKind,
     extent: Extent,
     value: bool,
-    object: ObjectId,
+    owner: Owner,
     expected: &[u32],
 ) -> Option<Fault> {
     let id = kind.page_of(extent.first_page());
     let mut page = target.page(id)?;
     AllocationBitmapMut::of(&mut page).set(extent.index % EXTENTS_PER_GAM, value);
     reseal(target.image, id, &mut page)?;
-    let fault = Fault::on_page(id, object, page, expected, &[]);
-    Some(Fault { page: extent.first_page(), ..fault })
+    Some(Fault::new(extent.first_page(), owner, vec![(id, page)], expected))
 }
 
 /// Row 106.
 pub(super) fn gam_free(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.page_in_extent(rng)?;
-    set_map(target, MapKind::Gam, found.id.extent(), true, found.object, &[8904, 8913])
+    set_map(target, MapKind::Gam, found.id.extent(), true, Owner::of(&found.part), &[8904, 8913])
 }
 
 /// Row 107.
 pub(super) fn gam_lost(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let extent = target.free_extent(rng)?;
-    set_map(target, MapKind::Gam, extent, false, ObjectId(0), &[8905])
+    set_map(target, MapKind::Gam, extent, false, Owner::default(), &[8905])
 }
 
 /// Row 109.
 pub(super) fn sgam_owned(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.page_in_extent(rng)?;
-    set_map(target, MapKind::Sgam, found.id.extent(), true, found.object, &[8904, 8913])
+    set_map(target, MapKind::Sgam, found.id.extent(), true, Owner::of(&found.part), &[8904, 8913])
 }
 
 /// Row 108.
 pub(super) fn sgam_free(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let extent = target.free_extent(rng)?;
-    set_map(target, MapKind::Sgam, extent, true, ObjectId(0), &[8903])
-}
-
-/// Row 103: a free extent in an interval that the table has an IAM page for.
-pub(super) fn iam_claims(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (extent, found) = (0..64).find_map(|_| {
-        let found = target.heap_or_leaf(rng)?;
-        let extent = target.free_extent(rng)?;
-        target.iam_of(&found.unit, extent.first_page()).map(|_| (extent, found))
-    })?;
-    set_iam(target, &found, extent, true, &[8904, 8913], &[])
-}
-
-/// Row 104: an extent of leaf pages or of heap pages only.
-pub(super) fn iam_loses(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = (0..64).find_map(|_| {
-        let found = target.page_in_extent(rng)?;
-        let is_data = |page: PageId| match target.state(page) {
-            Some(state) if state.is_allocated() => {
-                target.page(page).is_some_and(|page| PageHeader::of(&page).kind() == PageType::Data)
-            }
-            _ => true,
-        };
-        found.id.extent().pages().all(is_data).then_some(found)
-    })?;
-    // What else is seen depends on which neighbours of the lost pages are left.
-    let permitted = [2534, 8976, 8977, 8978, 8979, 8980, 8981];
-    set_iam(target, &found, found.id.extent(), false, &[8905], &permitted)
-}
-
-fn set_iam(
-    target: &Target<'_>,
-    found: &RowPage,
-    extent: Extent,
-    value: bool,
-    expected: &[u32],
-    permitted: &[u32],
-) -> Option<Fault> {
-    let id = target.iam_of(&found.unit, extent.first_page())?;
-    let mut page = target.page(id)?;
-    let first = extent.first_page().page % PAGES_PER_GAM / extentdb_base::size::PAGES_PER_EXTENT;
-    AllocationBitmapMut::of(&mut page).set(first, value);
-    reseal(target.image, id, &mut page)?;
-    let fault = Fault::on_page(id, found.object, page, expected, permitted);
-    Some(Fault { page: extent.first_page(), ..fault })
+    set_map(target, MapKind::Sgam, extent, true, Owner::default(), &[8903])
 }

@@ -10,14 +10,34 @@ struct Made {
     files: Vec<PathBuf>,
 }
 
-/// Both shapes in two files, with free extents at their ends.
+/// The fixture in two files, with free extents at their ends.
 fn made() -> Made {
     let folder = tempfile::tempdir().unwrap();
     let files = vec![folder.path().join("a.mdf"), folder.path().join("a_2.ndf")];
-    let options = MakeOptions { shape: "demo".to_owned(), size: Size::Bytes(8 << 20), seed: 11 };
+    let options = MakeOptions { shape: "fixture".to_owned(), size: Size::Bytes(12 << 20), seed: 11 };
     make(&options, &[&files[0], &files[1]], &mut |_| {}).unwrap();
     Made { folder, files }
 }
+
+/// What the builder does not make yet: partitions, compression, filegroups, row versions, sparse and computed columns, filtered
+/// indexes, values pushed off their row, trees of values, backups. And the last extent of its files is not a user table's.
+const NOT_BUILT: &[Kind] = &[
+    Kind::LobTreeFlippedByte,
+    Kind::TruncatedFile,
+    Kind::DiffBit,
+    Kind::VersionTimestamp,
+    Kind::SparseCount,
+    Kind::OverflowFreePage,
+    Kind::IamFilegroup,
+    Kind::FilteredRow,
+    Kind::ComputedValue,
+    Kind::WrongPartition,
+    Kind::PartitionIndexByte,
+    Kind::CompressionSize,
+    Kind::DictionaryEntry,
+    Kind::ColumnDescriptor,
+    Kind::AnchorPrefix,
+];
 
 impl Made {
     fn inputs(&self) -> Vec<&Path> {
@@ -33,14 +53,20 @@ impl Made {
 }
 
 #[test]
-fn every_fault_can_be_made_and_changes_exactly_what_its_truth_says() {
+fn the_fixture_has_something_for_every_fault_that_can_be_built() {
+    let kinds = applicable(&made().inputs()).unwrap();
+    let missing: Vec<Kind> = Kind::ALL.iter().filter(|kind| !kinds.contains(kind)).copied().collect();
+    assert_eq!(missing, NOT_BUILT);
+}
+
+#[test]
+fn every_fault_changes_exactly_what_its_truth_says() {
     let made = made();
     let before: Vec<Vec<u8>> = made.files.iter().map(|file| std::fs::read(file).unwrap()).collect();
-    assert_eq!(applicable(&made.inputs()).unwrap(), Kind::ALL);
-    for &kind in Kind::ALL {
-        for seed in 0..3 {
+    for kind in applicable(&made.inputs()).unwrap() {
+        for seed in 0..2 {
             let (truth, outputs) = made.damage(kind, seed);
-            assert!(!truth.expected.is_empty() && truth.object_id.0 >= 0, "{kind}");
+            assert!(truth.object_id.0 >= 0, "{kind}");
             let mut expected = before.clone();
             for change in &truth.changes {
                 let file = if change.file == FileId(1) { 0 } else { 1 };
@@ -55,9 +81,10 @@ fn every_fault_can_be_made_and_changes_exactly_what_its_truth_says() {
                 assert!((bytes as usize) < expected[file].len());
                 expected[file].truncate(bytes as usize);
             }
-            assert_ne!(expected, before, "{kind} changes something");
+            assert!(expected != before, "{kind} changes something");
             for (expected, output) in expected.iter().zip(&outputs) {
                 assert!(*expected == std::fs::read(output).unwrap(), "{kind} seed {seed}");
+                std::fs::remove_file(output).unwrap();
             }
         }
     }
@@ -69,15 +96,80 @@ fn every_fault_can_be_made_and_changes_exactly_what_its_truth_says() {
 #[test]
 fn only_raw_damage_leaves_a_wrong_checksum() {
     let made = made();
-    for &kind in Kind::ALL.iter().filter(|kind| **kind != Kind::TruncatedFile) {
+    for kind in applicable(&made.inputs()).unwrap() {
         let (truth, outputs) = made.damage(kind, 5);
         let image = Image::open(&[&outputs[0], &outputs[1]]).unwrap();
         let mut page = PageBuf::zeroed();
-        let is_raw = matches!(kind, Kind::FlippedByte | Kind::TornSector);
-        for change in &truth.changes {
+        let is_raw = kind.name().ends_with("flipped-byte") || kind == Kind::TornSector;
+        for change in truth.changes.iter().filter(|_| truth.truncated_to.is_none()) {
             let id = PageId { file: change.file, page: (change.offset / 8192) as u32 };
             image.raw(id, &mut page).unwrap();
             assert_eq!(checksum::verify(&page).is_intact(), !is_raw, "{kind} {id}");
+        }
+        outputs.iter().for_each(|output| std::fs::remove_file(output).unwrap());
+    }
+}
+
+/// An option never asks for more than a full check, and nothing is both expected and only permitted.
+#[test]
+fn expectations_of_the_options_are_part_of_the_full_ones() {
+    let made = made();
+    for kind in applicable(&made.inputs()).unwrap() {
+        let (truth, outputs) = made.damage(kind, 6);
+        outputs.iter().for_each(|output| std::fs::remove_file(output).unwrap());
+        let full = [truth.expected.clone(), truth.any_of.clone()].concat();
+        let options = [&truth.expected_physical, &truth.any_of_physical, &truth.expected_no_index];
+        assert!(options.into_iter().flatten().all(|number| full.contains(number)), "{kind}");
+        assert!(!truth.permitted.iter().any(|number| truth.expected.contains(number)), "{kind}: {truth:?}");
+        assert!(truth.expected_physical.iter().all(|number| !(8951..=8972).contains(number)), "{kind}");
+    }
+}
+
+#[test]
+fn keys_of_damaged_rows_are_told() {
+    let (truth, _) = made().damage(Kind::KeyRaised, 1);
+    let key = truth.key.unwrap();
+    assert!(key.starts_with("id = ") && key.contains(" and tag = "), "{key}");
+}
+
+/// Row by row, the catalogue of faults: each has its kind in `docs/faults.md`, or a reason there, and the numbers that the
+/// document names are those of the truths.
+#[test]
+fn the_document_lists_all_faults_with_what_a_check_says() {
+    const ROWS: usize = 170;
+    let text = include_str!("../../../../docs/faults.md");
+    let cells =
+        |line: &str| line.trim_matches('|').split('|').map(|it| it.trim().to_owned()).collect::<Vec<_>>();
+    let lines: Vec<Vec<String>> = text.lines().filter(|line| line.starts_with("| ")).map(cells).collect();
+    let rows: Vec<&Vec<String>> = lines.iter().filter(|cells| cells[0].parse::<u16>().is_ok()).collect();
+    let numbers: Vec<u16> = rows.iter().map(|cells| cells[0].parse().unwrap()).collect();
+    let mut distinct = numbers.clone();
+    distinct.dedup();
+    assert_eq!(distinct, (1..=ROWS as u16).collect::<Vec<_>>(), "every row, in order");
+    let made = made();
+    let applicable = applicable(&made.inputs()).unwrap();
+    for &kind in Kind::ALL {
+        for row in kind.rows() {
+            let name = format!("`{}`", kind.name());
+            let line = rows.iter().find(|cells| cells[0] == row.to_string() && cells[1] == name);
+            let line = line.unwrap_or_else(|| panic!("row {row}: {kind} is not in the document"));
+            assert_eq!(line[2], kind.what().trim_end_matches('.'), "{kind}");
+        }
+        if !applicable.contains(&kind) {
+            continue;
+        }
+        for seed in 0..3 {
+            let (truth, outputs) = made.damage(kind, seed);
+            outputs.iter().for_each(|output| std::fs::remove_file(output).unwrap());
+            let line = rows.iter().find(|cells| cells[1] == format!("`{}`", kind.name())).unwrap();
+            let has =
+                |cell: &str, numbers: &[u32]| numbers.iter().all(|number| cell.contains(&number.to_string()));
+            assert!(
+                has(&line[3], &truth.expected) && has(&line[3], &truth.any_of),
+                "{kind}: {line:?} {truth:?}"
+            );
+            assert!(has(&line[4], &truth.expected_physical), "{kind}: {line:?} {truth:?}");
+            assert!(has(&line[5], &truth.expected_no_index), "{kind}: {line:?} {truth:?}");
         }
     }
 }
@@ -88,7 +180,8 @@ fn the_truth_file_has_the_agreed_fields() {
     let json = truth.to_json();
     let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
     let agreed = ["seed", "kind", "file", "page", "slot", "object_id", "changes", "expected", "permitted"];
-    assert_eq!(keys, agreed);
+    assert_eq!(keys[..agreed.len()], agreed);
+    assert_eq!((&json["repair"], &json["group"]), (&"repair_allow_data_loss".into(), &2.into()));
     assert_eq!(json["kind"], "slot-offset");
     assert_eq!(
         json["changes"][0].as_object().unwrap().keys().collect::<Vec<_>>(),
@@ -100,11 +193,11 @@ fn the_truth_file_has_the_agreed_fields() {
 #[test]
 fn equal_seeds_make_equal_faults() {
     let made = made();
-    for &kind in Kind::ALL {
-        let (mut first, _) = made.damage(kind, 8);
-        let again = tempfile::tempdir().unwrap();
-        let outputs = [again.path().join("a"), again.path().join("b")];
-        let second = damage(&made.inputs(), &[&outputs[0], &outputs[1]], kind, 8).unwrap();
+    for kind in applicable(&made.inputs()).unwrap() {
+        let (mut first, outputs) = made.damage(kind, 8);
+        outputs.iter().for_each(|output| std::fs::remove_file(output).unwrap());
+        let (second, outputs) = made.damage(kind, 8);
+        outputs.iter().for_each(|output| std::fs::remove_file(output).unwrap());
         assert_eq!(first, second);
         first.seed = 9;
         assert_ne!(first, second);
@@ -124,7 +217,8 @@ fn a_database_without_tables_has_nothing_to_damage_but_maps() {
     let path = folder.path().join("empty.mdf");
     crate::build::DatabaseBuilder::new("empty").bytes(4 << 20).build(&[&path], &mut |_| {}).unwrap();
     let kinds = applicable(&[&path]).unwrap();
-    assert_eq!(kinds, [Kind::GamLostExtent, Kind::SgamFreeExtent]);
+    assert!(kinds.contains(&Kind::GamLostExtent) && kinds.contains(&Kind::PfsFlippedByte), "{kinds:?}");
+    assert!(kinds.iter().all(|kind| matches!(kind.group(), 1 | 6 | 10)), "{kinds:?}");
     let error = damage(&[&path], &[&folder.path().join("out")], Kind::FlippedByte, 1).unwrap_err();
     assert!(matches!(error, Error::NotApplicable { kind: "flipped-byte", .. }));
     assert!(!folder.path().join("out").exists());
@@ -140,7 +234,8 @@ fn real_databases_can_be_damaged() {
         return eprintln!("SKIPPED: no samples in {}", folder.display());
     }
     let kinds = applicable(&[&path]).unwrap();
-    assert!(kinds.len() >= 12, "{kinds:?}");
+    assert!(kinds.len() >= 80, "{kinds:?}");
+    assert!(kinds.contains(&Kind::LobTextId), "legacy text pointers");
     let scratch = tempfile::tempdir().unwrap();
     for kind in kinds {
         let output = scratch.path().join(kind.name());
