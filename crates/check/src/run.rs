@@ -344,6 +344,9 @@ impl Run<'_> {
         self.report.notes.extend(sum.newer.take());
         findings.merge(sum.findings);
         mark_derived(plan, &sum.bad, &mut findings);
+        let elapsed_ms = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (bytes, pages) = (sum.bytes, sum.pages_checked);
+        let last_sample = Sample { elapsed_ms, bytes, pages, findings: findings.count() };
         let report = &mut self.report;
         report.totals = findings.totals();
         report.unowned = findings.totals_of(None);
@@ -355,6 +358,9 @@ impl Run<'_> {
         report.findings = findings.into_sorted();
         report.findings_omitted = count - report.findings.len() as u64;
         report.notes.sort_by(Finding::order);
+        if self.options.timeline {
+            report.timeline.push(last_sample);
+        }
         if self.options.map {
             let mut map = ExtentMap::new(plan);
             map.mark(&report.findings);
