@@ -372,6 +372,9 @@ impl Run<'_> {
         let settled = settle(plan, &self.options.log, self.source, &sum.counts, &mut findings);
         self.report.notes.extend(settled.notes);
         self.report.coverage.not_checked.extend(settled.not_checked);
+        let elapsed_ms = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (bytes, pages) = (sum.bytes, sum.pages_checked);
+        let last_sample = Sample { elapsed_ms, bytes, pages, findings: findings.count() };
         let report = &mut self.report;
         report.totals = findings.totals();
         report.unowned = findings.totals_of(None);
@@ -383,6 +386,9 @@ impl Run<'_> {
         report.findings = findings.into_sorted();
         report.findings_omitted = count - report.findings.len() as u64;
         report.notes.sort_by(Finding::order);
+        if self.options.timeline {
+            report.timeline.push(last_sample);
+        }
         if self.options.map {
             let mut map = ExtentMap::new(plan);
             map.mark(&report.findings);

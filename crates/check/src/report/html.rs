@@ -322,6 +322,7 @@ impl Page<'_> {
         let shown = |(owner, extents)| {
             let (name, faults) = match owner {
                 CellOwner::Free => ("free".to_owned(), 0),
+                CellOwner::Unknown => ("not known".to_owned(), 0),
                 CellOwner::Nobody => ("in use without an owner".to_owned(), 0),
                 CellOwner::Mixed => ("shared by several objects".to_owned(), 0),
                 CellOwner::Maps => ("allocation maps".to_owned(), 0),
@@ -390,6 +391,7 @@ fn map_json(map: &ExtentMap, owners: &[Shown]) -> Value {
 fn kind(owner: CellOwner) -> &'static str {
     match owner {
         CellOwner::Free => "free",
+        CellOwner::Unknown => "unknown",
         CellOwner::Nobody => "nobody",
         CellOwner::Mixed => "mixed",
         CellOwner::Maps => "maps",
@@ -401,7 +403,7 @@ fn kind(owner: CellOwner) -> &'static str {
 fn paint(owner: CellOwner, rank: usize) -> String {
     match owner {
         CellOwner::Object(_) => {
-            let hue = 45.0 + (rank as f64 * 0.618_034).fract() * 270.0;
+            let hue = 45.0 + (0.6 + rank as f64 * 0.618_034).fract() * 270.0;
             let lightness = 38 + 10 * (rank % 3);
             format!("hsl({hue:.0} 55% {lightness}%)")
         }

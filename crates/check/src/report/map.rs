@@ -24,6 +24,8 @@ const CELLS_MAX: u64 = 1 << 16;
 pub enum CellOwner {
     /// Nobody, and the GAM says so.
     Free,
+    /// Nobody knows: no usable GAM page speaks of it, as behind the end of a database in a longer file.
+    Unknown,
     /// Nobody, although the GAM says that it is in use.
     Nobody,
     /// Its pages belong to several objects.
@@ -145,9 +147,12 @@ fn extent_owner(plan: &Plan, maps: &FileMaps, index: u32) -> CellOwner {
             None => CellOwner::Nobody,
         },
         ExtentOwner::Singles => CellOwner::Mixed,
-        ExtentOwner::Nobody if holds_fixed_pages(index) => CellOwner::Maps,
-        ExtentOwner::Nobody if maps.is_free(index) == Some(true) => CellOwner::Free,
-        ExtentOwner::Nobody if maps.is_mixed(index) == Some(true) => CellOwner::Mixed,
-        ExtentOwner::Nobody => CellOwner::Nobody,
+        ExtentOwner::Nobody => match maps.is_free(index) {
+            None => CellOwner::Unknown,
+            Some(true) => CellOwner::Free,
+            Some(false) if holds_fixed_pages(index) => CellOwner::Maps,
+            Some(false) if maps.is_mixed(index) == Some(true) => CellOwner::Mixed,
+            Some(false) => CellOwner::Nobody,
+        },
     }
 }

@@ -84,8 +84,9 @@ mod tests {
     #[test]
     fn samples_that_come_too_soon_are_left_out() {
         let mut timeline = Timeline::default();
-        [0, 10, 99, 100, 150, 201]
-            .map(|elapsed_ms| timeline.offer(Sample { elapsed_ms, ..Sample::default() }));
+        for elapsed_ms in [0, 10, 99, 100, 150, 201] {
+            timeline.offer(Sample { elapsed_ms, ..Sample::default() });
+        }
         let times: Vec<u64> = timeline
             .finish(Sample { elapsed_ms: 300, ..Sample::default() })
             .iter()
