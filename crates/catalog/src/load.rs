@@ -182,13 +182,15 @@ impl Loader<'_> {
                 return;
             };
             let index = indexes.get_mut(&ObjectId(table)).and_then(|i| i.get_mut(&IndexId(index)));
-            if let (Some(index), Some(column_id), Some(key_ordinal)) = (index, row.int32(5), row.int8(6))
+            let column = (row.int32(3), row.int32(5), row.int8(6));
+            if let (Some(index), (Some(ordinal), Some(column_id), Some(key_ordinal))) = (index, column)
                 && status & STATUS_INDEX != 0
             {
                 let descending = status & STATUS_DESCENDING != 0;
                 let included = status & STATUS_INCLUDED != 0;
                 let partition_ordinal = row.int8(7).unwrap_or(0);
                 index.columns.push(IndexColumn {
+                    ordinal,
                     column_id,
                     key_ordinal,
                     included,

@@ -273,6 +273,8 @@ impl IndexKind {
 /// A column of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexColumn {
+    /// `subid`: the column's place in the index, and its `rscolid` in the rowsets of a nonclustered one.
+    pub ordinal: i32,
     /// Column of the table.
     pub column_id: i32,
     /// Position in the key, from 1; 0 = no part of it.

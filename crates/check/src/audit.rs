@@ -27,11 +27,14 @@ use extentdb_format::allocation::pfs::{Fullness, PfsByte};
 use extentdb_format::page::checksum::{Protection, restore_torn, verify};
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::compressed::CiView;
+use extentdb_format::record::row::VERSION_TAG_BYTES;
 use extentdb_messages::Arg;
 
+use crate::expand::Expander;
 use crate::finding::{Finding, Place, page_arg};
+use crate::offrow::is_tree_page_in_disguise;
 use crate::options::Options;
-use crate::partial::{ChildFact, PageFact, Partial, keep_first};
+use crate::partial::{Partial, keep_first};
 use crate::plan::Plan;
 use crate::sound::{Facts, Sound};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
@@ -46,7 +49,7 @@ use header::{READ_FAILED, test_accounting, test_free_count, test_kind};
 use records::{Body, Scratch, crack};
 use rules::Rules;
 
-pub(crate) use records::Span;
+pub(crate) use records::{Span, Traits};
 pub(crate) use rules::Form;
 
 /// Who a page is audited for.
@@ -88,6 +91,7 @@ pub(crate) struct Auditor<'p, F> {
     /// What is made of sound pages.
     pub(crate) facts: F,
     scratch: Scratch,
+    expander: Expander,
     /// A page whose displaced bits are put back; taken while it is in use.
     restored: Option<Box<PageBytes>>,
 }
@@ -100,6 +104,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
             partial: Partial::new(plan.units.len(), options.max_errors, plan.key),
             facts,
             scratch: Scratch::default(),
+            expander: Expander::default(),
             restored: None,
         }
     }
@@ -183,36 +188,21 @@ impl<'p, F: Facts> Auditor<'p, F> {
     #[inline]
     fn body(&mut self, context: &Context<'p>, view: PageRef<'_>, rules: &Rules) {
         let header = view.header();
-        let children_before = self.partial.children.len();
-        let children = &mut self.partial.children;
-        let id = context.id;
-        let has_parents = context.is_owned && !rules.is_compressed;
-        let cracked = crack(view, rules, &mut self.scratch, |slot, child| {
-            if has_parents {
-                children.push(ChildFact {
-                    parent: id.page,
-                    child: child.page,
-                    parent_file: id.file.0,
-                    child_file: child.file.0,
-                    slot,
-                });
-            }
-        });
+        let cracked = crack(view, rules, &mut self.scratch);
         let information = if rules.is_compressed { CiView::of(view.bytes()) } else { None };
         let failed_test = match (&cracked, information.and_then(|information| information.fault())) {
             (_, Some(fault)) => Err(Some(fault)),
             (None, None) => Err(None),
             (Some(body), None) if !body.is_compressed && information.is_none() => {
-                Ok(test_free_count(header, body.used))
+                // Whether the length of an off-row fragment counts its versioning tag is not known: either may be.
+                let with_tags = body.used + VERSION_TAG_BYTES * body.tags;
+                Ok(test_free_count(header, body.used).and_then(|_| test_free_count(header, with_tags)))
             }
             (Some(_), None) => Ok(None),
         };
         match (failed_test, cracked) {
             (Ok(None), Some(body)) => self.accept(context, view, rules, body),
-            (outcome, _) => {
-                self.partial.children.truncate(children_before);
-                self.fail_body(context, view, rules, outcome);
-            }
+            (outcome, _) => self.fail_body(context, view, rules, outcome),
         }
     }
 
@@ -224,6 +214,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let Some((index, unit)) = context.unit else { return };
         self.partial.pages_compressed += u64::from(rules.is_compressed);
         if !context.is_owned {
+            self.partial.strayed.insert(index);
             return;
         }
         if let Some(counts) = self.partial.count(index) {
@@ -232,7 +223,6 @@ impl<'p, F: Facts> Auditor<'p, F> {
             counts.rows += if rules.is_leaf { u64::from(body.rows) } else { 0 };
         }
         if unit.structure.is_tree() {
-            self.partial.pages.push(page_fact(context.id, index, header, rules.is_leaf));
             if header.slot_count.get() == 0 && !rules.is_leaf {
                 self.report(
                     2574,
@@ -243,16 +233,57 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 );
             }
         } else {
-            self.compare_fullness(context, header);
+            self.compare_fullness(context, view);
         }
         if !self.physical_only {
             self.compare_flags(context, header, &body);
         }
-        if !rules.is_compressed {
-            let whose = (context.id, index, unit);
-            let sound = Sound::new(whose, view, rules.is_leaf, rules.form, &self.scratch.spans);
-            self.facts.sound(&sound, &mut self.partial);
+        let whose = (context.id, index, unit);
+        if rules.is_compressed {
+            return self.expand(context, whose, view, rules, body.traits);
         }
+        let spans = &self.scratch.spans;
+        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, body.traits, spans);
+        self.facts.sound(&sound, &mut self.partial);
+    }
+
+    /// A leaf page whose rows have to be expanded first. Upper levels of compressed indexes are not understood.
+    #[cold]
+    fn expand(
+        &mut self,
+        context: &Context<'p>,
+        whose: (PageId, UnitIndex, &'p Unit),
+        view: PageRef<'_>,
+        rules: &Rules,
+        traits: Traits,
+    ) {
+        if rules.form == Form::Text {
+            return;
+        }
+        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, traits, &self.scratch.spans);
+        let layout = sound.unit.expanded.as_ref().filter(|_| rules.is_leaf && !self.physical_only);
+        let Some(layout) = layout else {
+            if rules.is_leaf && !self.physical_only {
+                self.partial.unexpanded.insert(sound.index);
+            }
+            return link(&sound, &mut self.facts, &mut self.partial);
+        };
+        let mut expander = std::mem::take(&mut self.expander);
+        match expander.page(view, &self.scratch.spans, layout, rules.form == Form::Data) {
+            Some(expanded) => {
+                self.facts.sound(&sound.expanded(&expanded), &mut self.partial);
+                for slot in expanded.damaged {
+                    let args = [page_arg(context.id), (*slot).into()];
+                    let test = ["compressed values of the row can be undone".into(), 0.into(), 1.into()];
+                    self.report(2537, context.place().slot(*slot), context.args(), args, test);
+                }
+            }
+            None => {
+                self.partial.unexpanded.insert(sound.index);
+                link(&sound, &mut self.facts, &mut self.partial);
+            }
+        }
+        self.expander = expander;
     }
 
     /// An IAM page of a unit that the catalogue does not know: 8946 when it is none.
@@ -291,13 +322,14 @@ impl<'p, F: Facts> Auditor<'p, F> {
 
     /// 8914, for pages whose fullness PFS keeps.
     #[inline]
-    fn compare_fullness(&mut self, context: &Context<'p>, header: &PageHeader) {
+    fn compare_fullness(&mut self, context: &Context<'p>, view: PageRef<'_>) {
+        let header = view.header();
         let Some(state) = context.state else { return };
         if !matches!(header.kind(), PageType::Data | PageType::TextMix) {
             return;
         }
         let expected = Fullness::of_free_bytes(header.free_bytes.get());
-        if state.fullness() != Some(expected) {
+        if state.fullness() != Some(expected) && (self.physical_only || !is_tree_page_in_disguise(view)) {
             let expected = state.with_fullness(expected).to_string();
             let values = [expected.into(), state.to_string().into()];
             self.report(8914, context.place(), [page_arg(context.id)], context.args(), values);
@@ -333,22 +365,14 @@ impl<'p, F: Facts> Auditor<'p, F> {
     }
 }
 
-fn page_fact(id: PageId, unit: UnitIndex, header: &PageHeader, is_leaf: bool) -> PageFact {
-    let (prev, next) = (header.prev(), header.next());
-    PageFact {
-        page: id.page,
-        prev: prev.page,
-        next: next.page,
-        unit,
-        file: id.file.0,
-        prev_file: prev.file.0,
-        next_file: next.file.0,
-        level: header.level,
-        is_leaf,
-    }
-}
-
 /// True for units whose parents cannot be told: the form of child pointers in compressed records is not certain.
 pub(crate) fn has_unverified_parents(unit: &Unit) -> bool {
     unit.compression != Compression::None
+}
+
+/// A page of a tree whose records are not understood still has its links.
+fn link(sound: &Sound<'_>, facts: &mut impl Facts, partial: &mut Partial) {
+    if sound.unit.structure.is_tree() {
+        facts.linked(&sound.linked(), partial);
+    }
 }

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use extentdb_base::sync::atomic::AtomicBool;
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_reader::PageSource;
 
 use crate::options::{Control, Options};
 use crate::plan::Plan;
-use crate::scan::{Counters, Scan};
+use crate::scan::{Counters, Look, Scan};
 use crate::sound::Facts;
 use crate::unit::UnitIndex;
 
@@ -26,7 +26,6 @@ pub(crate) struct Dive<'d> {
 
 impl Dive<'_> {
     /// Shows all sound pages of some units to one collector per worker. `None` when it was stopped on its way.
-    #[allow(dead_code, reason = "the logical checks that use it follow")]
     pub(crate) fn visit<F: Facts>(
         &self,
         units: &BTreeSet<UnitIndex>,
@@ -37,5 +36,17 @@ impl Dive<'_> {
         let scan_plan = scan.plan();
         let (sum, facts) = scan.run(&scan_plan, self.jobs, self.control, self.stop, collector).ok()?;
         (sum.pages_checked + sum.pages_absent >= scan_plan.pages_planned).then_some(facts)
+    }
+
+    /// Looks at single pages with one collector.
+    pub(crate) fn look<F: Facts, T>(&self, collector: F, with: impl FnOnce(&mut Look<'_, F>) -> T) -> T {
+        let counters = Counters::default();
+        let scan = Scan::new(self.source, self.plan, self.options, &counters);
+        with(&mut Look::new(&scan, collector))
+    }
+
+    /// True when somebody wants the run to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 }

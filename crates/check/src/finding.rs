@@ -15,6 +15,8 @@ use std::fmt;
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId, PageId, Slot};
 use extentdb_messages::{Arg, Counts, Repair, RepairLevel, lookup};
 
+use crate::partial::wire::wire_structs;
+
 /// "Page %S_PGID could not be processed. See other errors for details."
 pub const UMBRELLA: u32 = 8928;
 
@@ -103,6 +105,10 @@ pub struct Finding {
     pub derived_from: Option<Cause>,
     /// Pages besides the place that the sentence names.
     pub related: [PageId; 2],
+    /// The key of the row, such as `[OrderID] = 10248`, where it can be read.
+    pub key: Option<String>,
+    /// Lines that belong to this one and are not counted: 8955 behind 8951, 8956 behind 8952, 8988 behind 8984.
+    pub companions: Vec<Finding>,
     /// The sentence.
     pub message: String,
 }
@@ -128,6 +134,8 @@ impl Finding {
             repair: repair.level(index),
             derived_from: None,
             related: [PageId::NONE; 2],
+            key: None,
+            companions: Vec::new(),
             message,
         }
     }
@@ -144,6 +152,20 @@ impl Finding {
         Finding { related, ..self }
     }
 
+    /// With the key of its row.
+    #[must_use]
+    pub fn key(self, key: impl Into<String>) -> Finding {
+        Finding { key: Some(key.into()), ..self }
+    }
+
+    /// With a line that belongs to it and is not counted.
+    #[must_use]
+    pub fn with(mut self, companion: Finding) -> Finding {
+        debug_assert_eq!(companion.counts(), Counts::Neither, "{}", companion.error);
+        self.companions.push(companion);
+        self
+    }
+
     /// Which total it adds to.
     pub fn counts(&self) -> Counts {
         lookup(self.error).map_or(Counts::Neither, |message| message.counts)
@@ -151,7 +173,13 @@ impl Finding {
 
     /// The order of the report.
     pub fn order(&self, other: &Finding) -> Ordering {
-        self.sort_key().cmp(&other.sort_key()).then_with(|| self.message.cmp(&other.message))
+        let sentences = |finding: &'_ Finding| -> Vec<String> {
+            finding.companions.iter().map(|companion| companion.message.clone()).collect()
+        };
+        (self.sort_key().cmp(&other.sort_key()))
+            .then_with(|| self.message.cmp(&other.message))
+            .then_with(|| self.key.cmp(&other.key))
+            .then_with(|| sentences(self).cmp(&sentences(other)))
     }
 
     fn sort_key(&self) -> impl Ord + use<> {
@@ -226,6 +254,15 @@ impl Findings {
         self.shrink();
     }
 
+    /// The bag without what does not pass; totals are those of what is left. Exact as long as everything put in was kept,
+    /// which is what comes back.
+    pub(crate) fn narrow(self, passes: impl Fn(&Finding) -> bool) -> (Findings, bool) {
+        let is_exact = self.count == self.kept.len() as u64;
+        let mut narrowed = Findings::new(self.limit);
+        self.kept.into_iter().filter(passes).for_each(|finding| narrowed.push(finding));
+        (narrowed, is_exact)
+    }
+
     /// Sorting is put off until the bag holds twice what it may.
     fn shrink(&mut self) {
         if self.kept.len() > self.limit.saturating_mul(2) {
@@ -275,6 +312,15 @@ impl Findings {
 /// A page as an argument of a message.
 pub fn page_arg(page: PageId) -> Arg<'static> {
     Arg::Page { file: page.file.0, page: page.page }
+}
+
+wire_structs! {
+    Owner { is_user, object, index, partition, unit }
+    Place { owner, page, slot, byte_offset }
+    Cause { page, error }
+    Finding { error, severity, state, place, repair, derived_from, related, key, companions, message }
+    Totals { allocation, consistency }
+    Findings { kept, limit, count, totals, repair }
 }
 
 #[cfg(test)]
@@ -329,6 +375,28 @@ mod tests {
             let kept: Vec<_> = bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
             assert_eq!(kept, [1, 2, 3]);
         }
+    }
+
+    #[test]
+    fn companions_are_not_counted_and_stay_behind_their_finding() {
+        let of_table = owner(5, true);
+        let page = PageId::new(1, 77);
+        let line = [1.into(), 77.into(), 3.into(), "a = 1".into(), "b = 2".into()];
+        let place = Place::page(page).slot(3).owned_by(of_table);
+        let row = Finding::new(8951, place, &["t".into(), 5.into(), "i".into(), 2.into()]);
+        let mut bag = Findings::new(10);
+        bag.push(row.key("[a] = 1").with(Finding::new(8955, place, &line)));
+        assert_eq!((bag.count(), bag.totals().consistency), (1, 1));
+        let kept = bag.into_sorted();
+        assert_eq!((kept[0].companions[0].error, kept[0].key.as_deref()), (8955, Some("[a] = 1")));
+    }
+
+    #[test]
+    fn a_narrowed_bag_counts_what_is_left() {
+        let mut bag = Findings::new(10);
+        (1..6).for_each(|page| bag.push(leaked(page)));
+        let (bag, is_exact) = bag.narrow(|finding| finding.place.page.is_some_and(|page| page.page > 3));
+        assert_eq!((bag.count(), bag.totals().allocation, is_exact), (2, 2, true));
     }
 
     #[test]

@@ -85,11 +85,7 @@ impl HashKey {
             state = fold(low ^ self.words[6], high ^ state);
         }
         if !rest.is_empty() {
-            let mut last = [0u8; 16];
-            for (to, from) in last.iter_mut().zip(rest) {
-                *to = *from;
-            }
-            let (low, high) = halves(&last);
+            let (low, high) = ends(rest);
             state = fold(low ^ self.words[4], high ^ state);
         }
         fold(state ^ self.words[3], self.words[7])
@@ -106,6 +102,20 @@ impl HashKey {
     #[inline]
     pub fn multiplier(&self, position: usize) -> u64 {
         fold(self.words[2] ^ position as u64, self.words[5]).rotate_left(7) | 1
+    }
+}
+
+/// The first and the last bytes of fewer than 16: together they hold each of them.
+#[inline(always)]
+fn ends(bytes: &[u8]) -> (u64, u64) {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+    } else {
+        let [first, middle, last] = [0, bytes.len() / 2, bytes.len() - 1].map(|at| bytes.get(at).copied());
+        let wide = |byte: Option<u8>| u64::from(byte.unwrap_or(0));
+        (wide(first) | wide(middle) << 8, wide(last))
     }
 }
 

@@ -6,22 +6,32 @@
 )]
 
 pub mod audit;
+mod catalogue;
 mod dive;
+mod estimate;
+mod expand;
 pub mod finding;
 pub mod hash;
 mod logical;
+mod offrow;
 pub mod options;
 pub mod partial;
+mod parts;
 pub mod plan;
 pub mod relation;
 pub mod report;
+mod rows;
 mod run;
 pub mod scan;
 mod sound;
+pub mod tree;
 pub mod unit;
 pub mod verify;
 
+pub use estimate::{Estimate, estimate};
 pub use finding::{Cause, Finding, Owner, Place};
-pub use options::{Control, IoChoice, Options, Phase, Progress};
-pub use report::{Coverage, Input, NotChecked, ObjectSummary, Report, Scope, Verdict};
+pub use options::{Control, IoChoice, Options, PageRange, Phase, Progress, ScopeChoice};
+pub use partial::PartialError;
+pub use parts::{check_part, merge_parts, part_of, resume};
+pub use report::{Coverage, DataFile, Input, NotChecked, ObjectSummary, Report, Scope, Verdict};
 pub use run::run;

@@ -1,8 +1,10 @@
 //! What a run is asked to do, and how it is watched and stopped.
 
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::ops::Range;
 use std::time::Duration;
 
+use extentdb_base::FileId;
 use extentdb_base::env::Clock;
 use extentdb_base::sync::atomic::AtomicBool;
 
@@ -12,8 +14,47 @@ use crate::hash::HashKey;
 
 /// Pages of a chunk unless told otherwise: 4 MiB.
 pub const CHUNK_PAGES: u32 = 512;
+/// Bytes for runs of leaves, per worker, unless told otherwise: about 800,000 runs.
+pub const RUN_BUDGET: usize = 64 << 20;
 /// Findings that a run keeps unless told otherwise. What comes after them in the order of the report is only counted.
 pub const FINDINGS_MAX: usize = 100_000;
+
+/// Which part of the database is checked.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub enum ScopeChoice {
+    /// All of it: CHECKDB.
+    #[default]
+    Database,
+    /// One table with all its indexes: CHECKTABLE.
+    Table {
+        /// Its schema; `None` = whatever schema has a table of this name.
+        schema: Option<String>,
+        /// Its name, compared as the collation of the database says.
+        name: String,
+    },
+    /// One filegroup, by name or number: its allocation, and every table in it. CHECKFILEGROUP.
+    Filegroup(String),
+}
+
+impl ScopeChoice {
+    /// The DBCC command that does this.
+    pub fn command(&self) -> &'static str {
+        match self {
+            ScopeChoice::Database => "CHECKDB",
+            ScopeChoice::Table { .. } => "CHECKTABLE",
+            ScopeChoice::Filegroup(_) => "CHECKFILEGROUP",
+        }
+    }
+}
+
+/// Pages of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageRange {
+    /// The file.
+    pub file: FileId,
+    /// Page numbers. An extent belongs to the range that its first page is in.
+    pub pages: Range<u32>,
+}
 
 /// The options of a run. The names are those of DBCC CHECKDB where it has the option.
 #[derive(Clone, Debug)]
@@ -28,6 +69,12 @@ pub struct Options {
     pub data_purity: bool,
     /// EXTENDED_LOGICAL_CHECKS was asked for. A logical check: listed as not checked for now.
     pub extended_logical_checks: bool,
+    /// Which part of the database is checked.
+    pub scope: ScopeChoice,
+    /// Keep a map of the extents and what is wrong with them in the report.
+    pub map: bool,
+    /// Keep samples of the speed and the number of findings over time in the report.
+    pub timeline: bool,
     /// Threads that check pages; `None` = as many as the machine has.
     pub jobs: Option<NonZeroUsize>,
     /// Through the page cache or past it.
@@ -40,6 +87,11 @@ pub struct Options {
     pub max_errors: usize,
     /// Pages of a chunk. The report does not depend on it.
     pub chunk_pages: u32,
+    /// Bytes that each worker may keep of runs of leaves; an index that needs more is compared in a pass of its own.
+    pub run_budget: usize,
+    /// Look at a whole unit again when something does not balance, even when its sketches name what. For tests: the findings
+    /// are the same.
+    pub force_rescan: bool,
     /// Key of all sums; `None` = a new one. Partials from several processes must share it.
     pub hash_key: Option<HashKey>,
 }
@@ -52,12 +104,17 @@ impl Default for Options {
             no_infomsgs: false,
             data_purity: false,
             extended_logical_checks: false,
+            scope: ScopeChoice::Database,
+            map: false,
+            timeline: false,
             jobs: None,
             io: IoChoice::Auto,
             max_rate: None,
             time_limit: None,
             max_errors: FINDINGS_MAX,
             chunk_pages: CHUNK_PAGES,
+            run_budget: RUN_BUDGET,
+            force_rescan: false,
             hash_key: None,
         }
     }

@@ -16,62 +16,24 @@
 //!   is summed twice is wrong.
 //! - The order of lists inside means nothing; [`verify`](crate::verify) and the report sort.
 
+use std::collections::BTreeSet;
+
 use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::{FileId, PageId};
 
+pub use file::PartialError;
+
+pub(crate) mod file;
+pub(crate) mod wire;
+
 use crate::finding::{Finding, Findings};
 use crate::hash::HashKey;
+pub use crate::offrow::{Gap, Gaps};
 use crate::relation::Sums;
+pub use crate::rows::CrossSums;
+use crate::tree::TreePart;
 use crate::unit::UnitIndex;
-
-/// A page of a B-tree as its header describes it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageFact {
-    pub(crate) page: u32,
-    pub(crate) prev: u32,
-    pub(crate) next: u32,
-    pub(crate) unit: UnitIndex,
-    pub(crate) file: u16,
-    pub(crate) prev_file: u16,
-    pub(crate) next_file: u16,
-    pub(crate) level: u8,
-    /// A data page, or a leaf page of a nonclustered index.
-    pub(crate) is_leaf: bool,
-}
-
-impl PageFact {
-    pub(crate) fn id(&self) -> PageId {
-        PageId::new(self.file, self.page)
-    }
-
-    pub(crate) fn prev(&self) -> PageId {
-        PageId::new(self.prev_file, self.prev)
-    }
-
-    pub(crate) fn next(&self) -> PageId {
-        PageId::new(self.next_file, self.next)
-    }
-}
-
-/// A child pointer on a non-leaf page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChildFact {
-    pub(crate) parent: u32,
-    pub(crate) child: u32,
-    pub(crate) parent_file: u16,
-    pub(crate) child_file: u16,
-    pub(crate) slot: u16,
-}
-
-impl ChildFact {
-    pub(crate) fn parent(&self) -> PageId {
-        PageId::new(self.parent_file, self.parent)
-    }
-
-    pub(crate) fn child(&self) -> PageId {
-        PageId::new(self.child_file, self.child)
-    }
-}
+use wire::wire_structs;
 
 /// A page that was planned and could not be used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -198,10 +160,6 @@ pub struct Partial {
     pub counts: Vec<UnitCounts>,
     /// What is wrong.
     pub findings: Findings,
-    /// Pages of B-trees.
-    pub pages: Vec<PageFact>,
-    /// Their child pointers.
-    pub children: Vec<ChildFact>,
     /// Pages that could not be used.
     pub bad: Vec<BadPage>,
     /// Pages without checksum and torn-page bits.
@@ -218,6 +176,18 @@ pub struct Partial {
     pub pages_absent: u64,
     /// Relations between pages, as sums.
     pub sums: Sums,
+    /// Rows against indexes, as sums.
+    pub crosses: CrossSums,
+    /// Indexes with values that could not be read.
+    pub unread_crosses: BTreeSet<u32>,
+    /// Units whose pages were found where nobody owns them: they lack rows.
+    pub strayed: BTreeSet<UnitIndex>,
+    /// Units with compressed rows that could not be expanded.
+    pub unexpanded: BTreeSet<UnitIndex>,
+    /// Runs of pages of B-trees.
+    pub tree: TreePart,
+    /// Units whose off-row data cannot be matched with its references: pairs of unit and reason, each once.
+    pub gaps: Gaps,
 }
 
 impl Partial {
@@ -229,8 +199,6 @@ impl Partial {
             bytes: 0,
             counts: vec![UnitCounts::default(); units],
             findings: Findings::new(findings_max),
-            pages: Vec::new(),
-            children: Vec::new(),
             bad: Vec::new(),
             unprotected: 0,
             newer: None,
@@ -239,6 +207,12 @@ impl Partial {
             pages_compressed: 0,
             pages_absent: 0,
             sums: Sums::new(units, key),
+            crosses: CrossSums::default(),
+            unread_crosses: BTreeSet::new(),
+            strayed: BTreeSet::new(),
+            unexpanded: BTreeSet::new(),
+            tree: TreePart::default(),
+            gaps: Gaps::new(),
         }
     }
 
@@ -254,8 +228,6 @@ impl Partial {
             own.add(others);
         }
         self.findings.merge(other.findings);
-        append(&mut self.pages, other.pages);
-        append(&mut self.children, other.children);
         append(&mut self.bad, other.bad);
         self.unprotected += other.unprotected;
         keep_first(&mut self.newer, other.newer);
@@ -264,6 +236,12 @@ impl Partial {
         self.pages_compressed += other.pages_compressed;
         self.pages_absent += other.pages_absent;
         self.sums.merge(other.sums);
+        self.crosses.merge(other.crosses);
+        self.unread_crosses.extend(other.unread_crosses);
+        self.strayed.extend(other.strayed);
+        self.unexpanded.extend(other.unexpanded);
+        self.tree.merge(other.tree, &mut self.sums);
+        self.gaps.extend(other.gaps);
         Ok(())
     }
 
@@ -271,6 +249,18 @@ impl Partial {
     #[inline]
     pub(crate) fn count(&mut self, unit: UnitIndex) -> Option<&mut UnitCounts> {
         self.counts.get_mut(unit as usize)
+    }
+}
+
+wire_structs! {
+    BadPage { page, unit, error }
+    UnitCounts { pages, leaf_pages, rows }
+    Run { file, start, end }
+    PageSet { runs, settled }
+    Partial {
+        covered, pages_checked, bytes, counts, findings, bad, unprotected, newer, diff_missed,
+        pages_unknown, pages_compressed, pages_absent, sums, crosses, unread_crosses, strayed, unexpanded, tree,
+        gaps,
     }
 }
 

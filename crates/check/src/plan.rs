@@ -13,11 +13,12 @@
 //! When the catalogue cannot be trusted (`owners_are_known` is false), nothing is said about ownership; pages are then
 //! audited as what their own header says.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use extentdb_base::{FileId, HobtId, IndexId, Lsn, ObjectId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::bootstrap::Bootstrap;
+use extentdb_catalog::layout::{Compression, RowLayout};
 use extentdb_catalog::model::Rowset;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
 use extentdb_messages::Arg;
@@ -27,8 +28,10 @@ use crate::finding::{Cause, Finding, Findings, Place};
 use crate::hash::HashKey;
 use crate::options::Options;
 use crate::report::NotChecked;
-use crate::unit::{Unit, Units};
+use crate::rows::RowPlans;
+use crate::unit::{Unit, UnitIndex, Units};
 
+mod chosen;
 mod iam;
 mod maps;
 mod metadata;
@@ -36,6 +39,8 @@ pub(crate) mod ownership;
 pub(crate) mod pages;
 mod system;
 
+pub use chosen::Chosen;
+pub(crate) use chosen::leaves_out;
 pub use maps::FileMaps;
 pub use ownership::{ExtentOwner, OwnerMap, PageOwner};
 
@@ -57,6 +62,10 @@ pub struct Plan {
     pub missing_files: Vec<FileId>,
     /// Some IAM chain leads into such a file: what it lists behind that is not known.
     pub has_cut_chains: bool,
+    /// Units whose chain of IAM pages could not be followed to its end: they may own more pages than is known.
+    pub cut_units: BTreeSet<UnitIndex>,
+    /// The database was closed cleanly: no transaction was under way.
+    pub was_closed_cleanly: bool,
     /// Pages that were found bad already, and are not reported again.
     pub bad: HashMap<PageId, u32>,
     /// A page changed after this must have its DIFF bit set; `None` = not to be checked.
@@ -65,6 +74,12 @@ pub struct Plan {
     pub checkpoint: Option<Lsn>,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
+    /// What is known of the rows of each unit.
+    pub(crate) rows: RowPlans,
+    /// The part of the database that is checked.
+    pub chosen: Chosen,
+    /// Its name, when it is not all.
+    pub target: Option<String>,
     /// The catalogue, when it could be read.
     pub catalog: Option<Catalog>,
     /// Key of all sums of this run.
@@ -77,6 +92,8 @@ pub(crate) struct PlanOutcome {
     pub(crate) findings: Findings,
     pub(crate) notes: Vec<Finding>,
     pub(crate) not_checked: Vec<NotChecked>,
+    /// Why nothing can be checked: what was asked for is not there.
+    pub(crate) refused: Option<Finding>,
 }
 
 impl Plan {
@@ -84,6 +101,31 @@ impl Plan {
     #[inline]
     pub fn maps_of(&self, file: FileId) -> Option<&FileMaps> {
         self.maps.iter().find(|maps| maps.file == file)
+    }
+
+    /// The layout in which records of sound pages of a unit are to be read.
+    pub(crate) fn layout(&self, unit: UnitIndex) -> Option<&RowLayout> {
+        let unit = self.units.get(unit)?;
+        let rowset = || self.catalog.as_ref()?.rowsets.get(&unit.owner.partition);
+        match unit.compression {
+            Compression::None => rowset().map(|rowset| &rowset.layout),
+            _ => unit.expanded.as_deref(),
+        }
+    }
+
+    /// The unit that a page belongs to by the maps.
+    #[inline]
+    pub fn owner_of(&self, page: PageId) -> Option<UnitIndex> {
+        match (self.owners.extent(page.extent()), self.owners.page(page)) {
+            (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// True for a page that changed after the last checkpoint of a database that was not closed: what it says and what other
+    /// pages say may belong to different moments.
+    pub fn may_be_in_flight(&self, lsn: Lsn) -> bool {
+        !self.was_closed_cleanly && self.checkpoint.is_none_or(|checkpoint| lsn > checkpoint)
     }
 
     /// The database id as an argument.
@@ -108,6 +150,10 @@ struct Prelude<'s> {
     /// Files that the catalogue lists and that were not given.
     missing_files: Vec<FileId>,
     has_cut_chains: bool,
+    chosen: Chosen,
+    target: Option<String>,
+    refused: Option<Finding>,
+    cut_units: BTreeSet<UnitIndex>,
 }
 
 impl<'s> Prelude<'s> {
@@ -127,6 +173,41 @@ impl<'s> Prelude<'s> {
             dropped: Vec::new(),
             missing_files: Vec::new(),
             has_cut_chains: false,
+            cut_units: BTreeSet::new(),
+            chosen: Chosen::Database,
+            target: None,
+            refused: None,
+        }
+    }
+
+    /// Finds the table or filegroup that the run is limited to.
+    fn choose(&mut self, options: &Options, catalog: Option<&Catalog>, units: &mut Units) {
+        let usable = catalog.filter(|_| !self.is_fatal);
+        match chosen::choose(&options.scope, usable, self.source, units) {
+            Ok(choice) => {
+                if choice.chosen == Chosen::Unknown {
+                    self.leave_out(
+                        "what was asked for",
+                        "without the catalogue nobody knows what belongs to it",
+                    );
+                }
+                self.notes.extend(choice.notes);
+                self.chosen = choice.chosen;
+                self.target = choice.target;
+            }
+            Err(refused) => self.refused = Some(*refused),
+        }
+    }
+
+    /// Drops what was found outside of what was asked for.
+    fn narrow(&mut self, units: &Units, owners: &OwnerMap) {
+        if self.chosen.is_limited() {
+            let all = std::mem::replace(&mut self.findings, Findings::new(0));
+            let (inside, is_exact) = all.narrow(|finding| self.chosen.keeps(finding, units, owners));
+            self.findings = inside;
+            if !is_exact {
+                self.leave_out("some allocation findings", "there are more in the database than a run keeps");
+            }
         }
     }
 
@@ -158,16 +239,17 @@ pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
         Some(boot) => prelude.read_catalog(boot),
         None => (Bootstrap::default(), None),
     };
-    let units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
+    let mut units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
+    prelude.choose(options, catalog.as_ref(), &mut units);
     let maps = prelude.all_maps(catalog.as_ref());
     let mut owners = OwnerMap::new(&maps);
     if !prelude.is_fatal {
         prelude.claim_all(&units, &maps, catalog.as_ref(), &mut owners);
-        prelude.verify_extents(&units, &maps, &owners);
+        let chosen = prelude.chosen.clone();
+        prelude.verify_extents(&chosen, &units, &maps, &owners);
         prelude.verify_filegroups(&units, catalog.as_ref());
     }
-    let key = options.hash_key.unwrap_or_else(HashKey::random);
-    prelude.finish(boot, units, maps, owners, catalog, key)
+    prelude.finish(boot, units, maps, owners, catalog, options)
 }
 
 impl Prelude<'_> {
@@ -254,19 +336,21 @@ impl Prelude<'_> {
     }
 
     fn finish(
-        self,
+        mut self,
         boot: Option<BootRecord>,
         units: Units,
         maps: Vec<FileMaps>,
         owners: OwnerMap,
         catalog: Option<Catalog>,
-        key: HashKey,
+        options: &Options,
     ) -> PlanOutcome {
+        let key = options.hash_key.unwrap_or_else(HashKey::random);
         let diff_base = self.diff_base(boot.as_ref());
+        self.narrow(&units, &owners);
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
             not_checked.push(NotChecked {
-                what: "extents without an owner, and links between pages".to_owned(),
+                what: "extents without an owner, links between pages and keys across them".to_owned(),
                 why: "IAM chains lead into a file that was not given".to_owned(),
                 was_asked_for: true,
             });
@@ -283,6 +367,8 @@ impl Prelude<'_> {
             diff_base,
             missing_files: self.missing_files,
             has_cut_chains: self.has_cut_chains,
+            cut_units: self.cut_units,
+            was_closed_cleanly: boot.as_ref().is_some_and(|boot| boot.status.is_clean()),
             database: self.database,
             database_id: self.database_id,
             owners,
@@ -290,12 +376,19 @@ impl Prelude<'_> {
             bad: self.bad,
             checkpoint: boot.map(|boot| boot.checkpoint_lsn),
             names: names(&units, catalog.as_ref()),
+            rows: catalog
+                .as_ref()
+                .filter(|_| !self.is_fatal)
+                .map(|catalog| RowPlans::new(catalog, &units, options, &key))
+                .unwrap_or_default(),
+            chosen: self.chosen,
+            target: self.target,
             units,
             maps,
             catalog,
             key,
         };
-        PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked }
+        PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked, refused: self.refused }
     }
 }
 

@@ -2,14 +2,31 @@
 
 use std::time::Duration;
 
-use extentdb_base::ObjectId;
+use extentdb_base::{FileId, ObjectId};
 use extentdb_messages::RepairLevel;
 
 use crate::finding::{Finding, Totals};
 use crate::options::Options;
 
+mod causes;
+mod chart;
+mod escape;
+mod html;
 mod json;
+mod jsonl;
+mod junit;
+mod lines;
+mod map;
+mod sarif;
+mod tableresults;
+#[cfg(test)]
+mod tests;
 mod text;
+mod timeline;
+
+pub use causes::RootCause;
+pub use map::{CellFaults, CellOwner, ExtentMap, ExtentRun, FileExtents};
+pub use timeline::{Sample, Timeline};
 
 /// How much of DBCC CHECKDB was run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +98,12 @@ pub struct Coverage {
     pub pages_checked: u64,
     /// Objects with pages among them.
     pub objects: u64,
+    /// Nonclustered indexes whose rows were compared with their tables.
+    pub indexes_compared: u64,
+    /// Entries of those indexes.
+    pub entries_compared: u64,
+    /// Rows of system tables that were compared with each other.
+    pub catalogue_entries: u64,
     /// What was left out.
     pub not_checked: Vec<NotChecked>,
 }
@@ -113,11 +136,32 @@ pub struct Input {
     pub sha256: Option<String>,
 }
 
+/// A data file as the page source knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DataFile {
+    /// Its number.
+    pub id: FileId,
+    /// The file it was read from: its own, or the first of a backup.
+    pub path: String,
+    /// Page n lies at byte 8192 n of that file. False for backups.
+    pub is_plain: bool,
+}
+
 /// The result of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Name of the database; of its first file when the boot page cannot be read.
     pub database: String,
+    /// Its id when it was last open.
+    pub database_id: i32,
+    /// Its data files.
+    pub files: Vec<DataFile>,
+    /// The DBCC command that does the same.
+    pub command: &'static str,
+    /// The table or filegroup that the run was limited to.
+    pub target: Option<String>,
+    /// Why nothing was checked: the table or filegroup asked for cannot be, 2501 and the like.
+    pub refused: Option<Finding>,
     /// What was run.
     pub scope: Scope,
     /// Options as given.
@@ -142,8 +186,14 @@ pub struct Report {
     pub findings_omitted: u64,
     /// What is worth knowing and not wrong.
     pub notes: Vec<Finding>,
+    /// What Service Broker has, as number of the message and count: 9675, 9676, 9667, 9668, 9669, 9674, 9670.
+    pub broker_counts: Vec<(u32, u64)>,
     /// Tables, in order.
     pub objects: Vec<ObjectSummary>,
+    /// Whose the extents are and what is wrong with them, when it was asked for.
+    pub map: Option<ExtentMap>,
+    /// Speed and findings over time, when it was asked for.
+    pub timeline: Vec<Sample>,
     /// How long it took.
     pub elapsed: Duration,
     /// Bytes read by the scan.
@@ -155,6 +205,11 @@ impl Report {
     pub(crate) fn empty(options: &Options) -> Report {
         Report {
             database: String::new(),
+            database_id: 0,
+            files: Vec::new(),
+            command: options.scope.command(),
+            target: None,
+            refused: None,
             scope: Scope::Physical,
             options: options.names(),
             no_infomsgs: options.no_infomsgs || options.physical_only,
@@ -167,7 +222,10 @@ impl Report {
             findings: Vec::new(),
             findings_omitted: 0,
             notes: Vec::new(),
+            broker_counts: Vec::new(),
             objects: Vec::new(),
+            map: None,
+            timeline: Vec::new(),
             elapsed: Duration::ZERO,
             bytes: 0,
         }
@@ -181,6 +239,11 @@ impl Report {
 
     /// Name of an object.
     pub fn object_name(&self, object: ObjectId) -> Option<&str> {
-        self.objects.iter().find(|summary| summary.object == object).map(|summary| &*summary.name)
+        // In the order of the report: system objects first, then by id.
+        let find = |is_user| {
+            self.objects.binary_search_by_key(&(is_user, object), |it| (it.is_user, it.object)).ok()
+        };
+        let at = find(true).or_else(|| find(false))?;
+        self.objects.get(at).map(|summary| summary.name.as_str())
     }
 }

@@ -7,33 +7,36 @@ use std::time::Duration;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::thread;
 use extentdb_base::{ObjectId, PageId};
-use extentdb_reader::PageSource;
+use extentdb_reader::{PageSource, SourceFile};
 
 use crate::audit::{Auditor, Subject};
+use crate::catalogue::verify_catalogue;
+use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::logical::Logical;
-use crate::options::{Control, Options, Phase, Progress};
-use crate::partial::{Partial, UnitCounts};
-use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, make};
-use crate::report::{Coverage, NotChecked, ObjectSummary, Report, Verdict};
-use crate::scan::{Counters, Scan, ScanPlan};
+use crate::offrow::{Outcome, verify_off_row};
+use crate::options::{Control, Options, PageRange, Phase, Progress, ScopeChoice};
+use crate::partial::{Overlap, Partial, UnitCounts};
+use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
+use crate::report::{
+    Coverage, DataFile, ExtentMap, NotChecked, ObjectSummary, Report, Sample, Timeline, Verdict,
+};
+use crate::rows::{Compared, verify_crosses};
+use crate::scan::{Counters, Scan, ScanPlan, Window};
 use crate::sound::NoFacts;
+use crate::tree::{Trees, verify_trees};
 use crate::unit::UnitIndex;
-use crate::verify::verify_links;
 
 /// How often progress is reported and the wish to stop is looked at.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Families of checks that this program does not do yet, with the numbers they would report.
-const LOGICAL: [(&str, &str); 9] = [
+const LOGICAL: [(&str, &str); 6] = [
     (
         "row and page counts of the catalogue that are wrong but possible (2508)",
         "logical checks do not exist yet",
     ),
-    ("column values and record content (2537, 2570, 7961, 8960, 8970)", "logical checks do not exist yet"),
-    ("order of keys (2511, 2512, 8933, 8934)", "logical checks do not exist yet"),
-    ("forwarded rows (8971, 8972, 8993, 8994)", "logical checks do not exist yet"),
-    ("off-row data (8929, 8961 - 8965, 8974)", "logical checks do not exist yet"),
+    ("column values and record content (2537, 2570, 7961, 8970)", "logical checks do not exist yet"),
     ("nonclustered indexes against their tables (8951, 8952)", "logical checks do not exist yet"),
     ("catalogue and Service Broker (8992, 8997)", "logical checks do not exist yet"),
     ("indexed views, XML, spatial and columnstore content", "logical checks do not exist yet"),
@@ -48,84 +51,250 @@ const LOGICAL: [(&str, &str); 9] = [
 /// Whatever the pages hold, the report comes back; a boot page or catalogue that cannot be read is a finding, and all other
 /// pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
-    let start = control.clock.monotonic();
-    let mut run = Run { source, options, control, start, report: Report::empty(options) };
-    run.watch(Phase::Plan, 0, &Counters::default());
-    let PlanOutcome { plan, findings, notes, not_checked } = make(source, options);
-    run.report.database.clone_from(&plan.database);
-    run.report.notes = notes;
-    run.report.coverage.not_checked = not_checked;
-    run.check(&plan, findings);
+    let (mut run, outcome) = Run::start(source, options, control);
+    if let Some((plan, findings)) = outcome {
+        let sum = run.empty_partial(&plan);
+        run.check(&plan, findings, sum, &[], false);
+    }
     run.report
 }
 
-struct Run<'r> {
-    source: &'r dyn PageSource,
-    options: &'r Options,
+pub(crate) struct Run<'r> {
+    pub(crate) source: &'r dyn PageSource,
+    pub(crate) options: &'r Options,
     control: &'r Control<'r>,
     start: Duration,
-    report: Report,
+    pub(crate) report: Report,
+    compared: Compared,
 }
 
-impl Run<'_> {
-    fn check(&mut self, plan: &Plan, mut findings: Findings) {
-        let counters = Counters::default();
-        let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan();
-        counters.findings.store(findings.count(), Ordering::Relaxed);
-        let mut sum = match self.scan(plan, &scan_plan, &counters) {
-            Ok(sum) => sum,
-            Err(overlap) => {
-                // Counted twice is not counted: nothing of the scan can be used.
-                findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
-                self.leave_out("all pages", &overlap.to_string());
-                Partial::new(plan.units.len(), self.options.max_errors, plan.key)
-            }
-        };
-        self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
-        self.audit_cut_pages(plan, &mut sum);
-        let is_complete = sum.pages_checked == scan_plan.pages_planned;
-        if plan.owners_are_known && is_complete && !plan.has_cut_chains {
-            verify_links(
-                plan,
-                std::mem::take(&mut sum.pages),
-                std::mem::take(&mut sum.children),
-                &mut findings,
-            );
-        } else if plan.owners_are_known && !is_complete {
-            self.leave_out("links between pages", "not all pages were checked");
-        }
-        self.finish(plan, &scan_plan, sum, findings);
+/// What was done under watch.
+struct Watched<T> {
+    result: T,
+    was_stopped: bool,
+    timeline: Timeline,
+}
+
+impl<'r> Run<'r> {
+    /// Makes the plan; nothing when what is to be checked does not exist.
+    pub(crate) fn start(
+        source: &'r dyn PageSource,
+        options: &'r Options,
+        control: &'r Control<'r>,
+    ) -> (Run<'r>, Option<(Plan, Findings)>) {
+        let start = control.clock.monotonic();
+        let report = Report::empty(options);
+        let mut run = Run { source, options, control, start, report, compared: Compared::default() };
+        run.watch(Phase::Plan, 0, &Counters::default());
+        let PlanOutcome { plan, findings, notes, not_checked, refused } = make(source, options);
+        run.describe(&plan);
+        run.report.notes = notes;
+        run.report.coverage.not_checked = not_checked;
+        let is_refused = refused.is_some();
+        run.report.refused = refused;
+        (run, (!is_refused).then_some((plan, findings)))
     }
 
-    /// Runs the scan while another thread watches the clock and the wish to stop.
+    pub(crate) fn empty_partial(&self, plan: &Plan) -> Partial {
+        Partial::new(plan.units.len(), self.options.max_errors, plan.key)
+    }
+
+    fn describe(&mut self, plan: &Plan) {
+        self.report.database.clone_from(&plan.database);
+        self.report.database_id = plan.database_id;
+        self.report.target.clone_from(&plan.target);
+        let file = |file: &SourceFile| DataFile {
+            id: file.id,
+            path: file.path.display().to_string(),
+            is_plain: self.source.plain_file(file.id).is_some(),
+        };
+        self.report.files = self.source.files().iter().map(file).collect();
+    }
+
+    /// Scans what `sum` does not cover yet, then compares, looks again and reports. With `is_kept`, the sum of the scan
+    /// comes back when the run was stopped.
+    pub(crate) fn check(
+        &mut self,
+        plan: &Plan,
+        mut findings: Findings,
+        mut sum: Partial,
+        within: &[PageRange],
+        is_kept: bool,
+    ) -> Option<Partial> {
+        let counters = Counters::default();
+        counters.findings.store(findings.count() + sum.findings.count(), Ordering::Relaxed);
+        counters.pages.store(sum.pages_checked, Ordering::Relaxed);
+        let done = sum.covered.runs().map(Iterator::collect).unwrap_or_default();
+        let window = Window::new(within, done);
+        let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
+        let trees = Trees::new(plan);
+        let outcome = self.scan(plan, &trees, &scan_plan, &counters).and_then(|part| sum.merge(part));
+        if let Err(overlap) = outcome {
+            // Counted twice is not counted: nothing of the scan can be used.
+            findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
+            self.leave_out("all pages", &overlap.to_string());
+            sum = self.empty_partial(plan);
+        }
+        self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
+        let unfinished = is_kept.then(|| sum.clone());
+        self.audit_cut_pages(plan, &mut sum);
+        self.verify(plan, &trees, &scan_plan, &counters, &mut sum, &mut findings);
+        self.finish(plan, &scan_plan, sum, findings);
+        unfinished.filter(|_| self.report.was_stopped)
+    }
+
+    /// What needs more than one page.
+    fn verify(
+        &mut self,
+        plan: &Plan,
+        trees: &Trees,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &mut Partial,
+        findings: &mut Findings,
+    ) {
+        let is_complete = sum.pages_checked == scan_plan.pages_planned;
+        if plan.owners_are_known && is_complete && !plan.has_cut_chains {
+            self.verify_trees(plan, trees, scan_plan, counters, sum, findings);
+        } else if plan.owners_are_known && !is_complete {
+            self.leave_out("links between pages and keys across them", "not all pages were checked");
+        }
+        for unit in &sum.tree.undecided {
+            let what = format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, *unit));
+            self.skip(&what, "the order of some of its values is not known for certain");
+        }
+        if plan.owners_are_known && is_complete && !plan.has_cut_chains && plan.missing_files.is_empty() {
+            self.verify_rows(plan, scan_plan, counters, sum, findings);
+        }
+        let is_whole = self.options.scope == ScopeChoice::Database && !self.options.physical_only;
+        if let Some(catalog) = plan.catalog.as_ref().filter(|_| is_whole && plan.owners_are_known) {
+            let outcome = verify_catalogue(self.source, catalog.boot.first_sys_indexes, findings);
+            self.report.coverage.catalogue_entries = outcome.entries;
+            self.report.coverage.not_checked.extend(outcome.left_out);
+        }
+        if !self.options.physical_only {
+            self.verify_off_row(plan, scan_plan, counters, sum, findings);
+        }
+    }
+
+    /// Scans a part and nothing else.
+    pub(crate) fn scan_part(&mut self, plan: &Plan, within: &[PageRange]) -> Result<Partial, Overlap> {
+        let counters = Counters::default();
+        let window = Window::new(within, Vec::new());
+        let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
+        self.scan(plan, &Trees::new(plan), &scan_plan, &counters)
+    }
+
+    /// Reads everything that is planned.
     fn scan(
+        &mut self,
+        plan: &Plan,
+        trees: &Trees,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+    ) -> Result<Partial, Overlap> {
+        let scan = Scan::new(self.source, plan, self.options, counters);
+        let facts = || Logical::new(plan, trees, self.source, self.options);
+        let planned = scan_plan.pages_planned;
+        let outcome = self.watched(Phase::Scan, planned, counters, |stop| {
+            scan.run(scan_plan, self.jobs(), self.control, stop, facts)
+        });
+        if self.options.timeline {
+            self.report.timeline = outcome.timeline.finish(self.sample(counters));
+        }
+        self.report.was_stopped |= outcome.was_stopped;
+        outcome.result.map(|(sum, _)| sum)
+    }
+
+    /// Works while another thread watches the clock and the wish to stop.
+    fn watched<T>(
+        &self,
+        phase: Phase,
+        pages_planned: u64,
+        counters: &Counters,
+        work: impl FnOnce(&AtomicBool) -> T,
+    ) -> Watched<T> {
+        let stop = AtomicBool::new(self.must_stop());
+        let is_done = AtomicBool::new(false);
+        let (result, timeline) = thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                let mut timeline = Timeline::default();
+                while !is_done.load(Ordering::Acquire) {
+                    if self.must_stop() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    self.watch(phase, pages_planned, counters);
+                    timeline.offer(self.sample(counters));
+                    thread::park_timeout(WATCH_INTERVAL);
+                }
+                timeline
+            });
+            let result = work(&stop);
+            is_done.store(true, Ordering::Release);
+            watcher.thread().unpark();
+            (result, watcher.join().unwrap_or_default())
+        });
+        Watched { result, was_stopped: stop.load(Ordering::Relaxed), timeline }
+    }
+
+    /// The second looks that the sums of the scan ask for.
+    fn verify_rows(
         &mut self,
         plan: &Plan,
         scan_plan: &ScanPlan,
         counters: &Counters,
-    ) -> Result<Partial, crate::partial::Overlap> {
-        let stop = AtomicBool::new(self.must_stop());
-        let is_done = AtomicBool::new(false);
-        let scan = Scan::new(self.source, plan, self.options, counters);
-        let this = &*self;
-        let outcome = thread::scope(|scope| {
-            let watcher = scope.spawn(|| {
-                while !is_done.load(Ordering::Acquire) {
-                    if this.must_stop() {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                    this.watch(Phase::Scan, scan_plan.pages_planned, counters);
-                    thread::park_timeout(WATCH_INTERVAL);
-                }
-            });
-            let outcome =
-                scan.run(scan_plan, this.jobs(), this.control, &stop, || Logical::new(plan, this.options));
-            is_done.store(true, Ordering::Release);
-            watcher.thread().unpark();
-            outcome
+        sum: &Partial,
+        findings: &mut Findings,
+    ) {
+        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_crosses(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
         });
-        self.report.was_stopped = stop.load(Ordering::Relaxed);
-        outcome.map(|(sum, _)| sum)
+        self.report.was_stopped |= outcome.was_stopped;
+        self.compared = outcome.result;
+        self.report.coverage.not_checked.append(&mut self.compared.left_out);
+    }
+
+    /// Forwarded rows and off-row data, when all pages that can take part are known.
+    fn verify_off_row(
+        &mut self,
+        plan: &Plan,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &Partial,
+        findings: &mut Findings,
+    ) {
+        if let Some(why) = why_not_matched(plan, scan_plan, sum) {
+            return self.leave_out("forwarded rows and off-row data", why);
+        }
+        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_off_row(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
+        });
+        self.report.was_stopped |= outcome.was_stopped;
+        let Outcome { notes, not_checked } = outcome.result;
+        self.report.notes.extend(notes);
+        self.report.coverage.not_checked.extend(not_checked);
+    }
+
+    /// Links, levels and order of keys of all B-trees.
+    fn verify_trees(
+        &mut self,
+        plan: &Plan,
+        trees: &Trees,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &mut Partial,
+        findings: &mut Findings,
+    ) {
+        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_trees(&Dive { source, plan, options, control, stop, jobs }, trees, sum, findings)
+        });
+        self.report.was_stopped |= outcome.was_stopped;
+        for unit in outcome.result {
+            self.leave_out(&format!("links and keys of {}", index_name(plan, unit)), "the run was stopped");
+        }
     }
 
     fn jobs(&self) -> usize {
@@ -140,6 +309,15 @@ impl Run<'_> {
 
     fn elapsed(&self) -> Duration {
         self.control.clock.monotonic().saturating_sub(self.start)
+    }
+
+    fn sample(&self, counters: &Counters) -> Sample {
+        Sample {
+            elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
+            bytes: counters.bytes.load(Ordering::Relaxed),
+            pages: counters.pages.load(Ordering::Relaxed),
+            findings: counters.findings.load(Ordering::Relaxed),
+        }
     }
 
     fn watch(&self, phase: Phase, pages_planned: u64, counters: &Counters) {
@@ -201,6 +379,11 @@ impl Run<'_> {
         report.findings = findings.into_sorted();
         report.findings_omitted = count - report.findings.len() as u64;
         report.notes.sort_by(Finding::order);
+        if self.options.map {
+            let mut map = ExtentMap::new(plan);
+            map.mark(&report.findings);
+            report.map = Some(map);
+        }
         let left_out = report.coverage.not_checked.iter().any(|it| it.was_asked_for);
         report.verdict = match (count, left_out || report.was_stopped) {
             (0, false) => Verdict::Clean,
@@ -214,8 +397,15 @@ impl Run<'_> {
     fn note_coverage(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial) {
         let (planned, checked) = (scan_plan.pages_planned, sum.pages_checked);
         let not_checked = std::mem::take(&mut self.report.coverage.not_checked);
-        self.report.coverage =
-            Coverage { pages_planned: planned, pages_checked: checked, objects: 0, not_checked };
+        self.report.coverage = Coverage {
+            pages_planned: planned,
+            pages_checked: checked,
+            objects: 0,
+            indexes_compared: self.compared.indexes,
+            entries_compared: self.compared.entries,
+            catalogue_entries: self.report.coverage.catalogue_entries,
+            not_checked,
+        };
         if checked < planned && sum.pages_absent < planned - checked {
             let why = if self.report.was_stopped { "the run was stopped" } else { "they could not be read" };
             self.leave_out(&format!("{} pages", planned - checked - sum.pages_absent), why);
@@ -253,6 +443,11 @@ impl Run<'_> {
             let what = format!("{} pages of nonclustered indexes", scan_plan.pages_skipped);
             self.skip(&what, "NOINDEX was given");
         }
+        if scan_plan.pages_outside > 0 {
+            let what = format!("{} allocated pages", scan_plan.pages_outside);
+            let target = plan.target.as_deref().unwrap_or_default();
+            self.skip(&what, &format!("they do not belong to {target}"));
+        }
         let others = plan
             .units
             .iter()
@@ -278,6 +473,22 @@ impl Run<'_> {
     }
 }
 
+/// Why facts of different pages cannot be matched: not all pages that state them are known.
+fn why_not_matched(plan: &Plan, scan_plan: &ScanPlan, sum: &Partial) -> Option<&'static str> {
+    let is_pfs = |page: &PageId| page.pfs_page() == *page;
+    if !plan.owners_are_known {
+        Some("the catalogue cannot be trusted")
+    } else if plan.has_cut_chains || !plan.missing_files.is_empty() {
+        Some("a file was not given")
+    } else if sum.pages_checked != scan_plan.pages_planned {
+        Some("not all pages were checked")
+    } else if sum.pages_unknown > 0 || plan.bad.keys().any(is_pfs) {
+        Some("PFS does not say of all pages whether they are allocated")
+    } else {
+        None
+    }
+}
+
 /// The first allocated page that the scan did not come to.
 fn first_missing(plan: &Plan, sum: &mut Partial) -> Option<PageId> {
     let mut covered: HashMap<_, Vec<(u32, u32)>> = HashMap::new();
@@ -291,8 +502,11 @@ fn first_missing(plan: &Plan, sum: &mut Partial) -> Option<PageId> {
             runs.get(at).is_some_and(|(start, _)| *start <= page)
         };
         let mut pages = maps.described_ranges().flat_map(|(first, end)| first..end);
-        let is_missing =
-            |page: &u32| maps.state(*page).is_some_and(|s| s.is_allocated()) && !is_covered(*page);
+        let is_missing = |page: &u32| {
+            maps.state(*page).is_some_and(|s| s.is_allocated())
+                && !is_covered(*page)
+                && !leaves_out(plan, PageId { file: maps.file, page: *page })
+        };
         pages.find(is_missing).map(|page| PageId { file: maps.file, page })
     })
 }
@@ -324,7 +538,7 @@ fn mark_derived(plan: &Plan, bad: &[crate::partial::BadPage], findings: &mut Fin
 /// All objects that own units, in the order of the report.
 fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<ObjectSummary> {
     let mut objects: BTreeMap<(bool, ObjectId), ObjectSummary> = BTreeMap::new();
-    for ((_, unit), count) in plan.units.iter().zip(counts) {
+    for ((_, unit), count) in plan.units.iter().zip(counts).filter(|((_, unit), _)| !unit.is_outside) {
         let (object, is_user) = (unit.owner.object, unit.owner.is_user);
         let summary = objects.entry((is_user, object)).or_insert_with(|| ObjectSummary {
             object,
@@ -341,6 +555,18 @@ fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<Objec
         }
     }
     objects.into_values().collect()
+}
+
+/// An index by its name and table, as in `index 'IX_sales' of 'sales'`.
+fn index_name(plan: &Plan, unit: UnitIndex) -> String {
+    let Some(owner) = plan.units.get(unit).map(|unit| unit.owner) else { return format!("unit {unit}") };
+    let table = plan.names.get(&owner.object).cloned().unwrap_or_default();
+    let indexes = plan.catalog.as_ref().and_then(|catalog| catalog.tables.get(&owner.object));
+    let index = indexes.and_then(|table| table.indexes.iter().find(|index| index.id == owner.index));
+    match index.and_then(|index| index.name.as_ref()) {
+        Some(name) => format!("index '{name}' of '{table}'"),
+        None => format!("index {} of '{table}'", owner.index),
+    }
 }
 
 fn sum_of_objects(plan: &Plan, counts: &[UnitCounts]) -> u64 {

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use extentdb_base::{Extent, PageId};
+use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type};
 use extentdb_format::allocation::pfs::PfsByte;
@@ -30,10 +30,10 @@ use extentdb_reader::{PageSource, ReadError, SourceFile};
 
 use crate::audit::{Auditor, Subject};
 use crate::finding::{Finding, Place, page_arg};
-use crate::options::{Control, Options};
+use crate::options::{Control, Options, PageRange};
 use crate::partial::{Overlap, Partial, whole_extents};
 use crate::plan::ownership::holds_fixed_pages;
-use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan};
+use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan, leaves_out};
 use crate::sound::Facts;
 use crate::unit::UnitIndex;
 
@@ -47,6 +47,8 @@ pub(crate) struct ScanPlan {
     pub(crate) pages_planned: u64,
     /// Allocated pages that an option leaves out.
     pub(crate) pages_skipped: u64,
+    /// Allocated pages outside of the table or filegroup that the run is limited to.
+    pub(crate) pages_outside: u64,
 }
 
 /// Counters that show how far the scan is.
@@ -63,6 +65,7 @@ enum Interest {
     Allocated {
         wanted: u32,
         skipped: u32,
+        outside: u32,
     },
     /// PFS cannot tell, but somebody owns it.
     Unknown,
@@ -83,26 +86,49 @@ impl Choice<'_> {
     #[inline]
     fn leaves_out(self, plan: &Plan, id: PageId) -> bool {
         match self {
+            Choice::Planned if plan.chosen.is_limited() && leaves_out(plan, id) => true,
             Choice::Planned if !plan.units.has_skipped() => false,
             Choice::Planned => {
-                owner(plan, id).and_then(|unit| plan.units.get(unit)).is_some_and(|unit| unit.is_skipped)
+                let unit = plan.owner_of(id).and_then(|unit| plan.units.get(unit));
+                unit.is_some_and(|unit| unit.is_skipped && !unit.is_outside)
             }
-            Choice::Only(units) => owner(plan, id).is_none_or(|unit| !units.contains(&unit)),
+            Choice::Only(units) => plan.owner_of(id).is_none_or(|unit| !units.contains(&unit)),
         }
     }
 }
 
-/// The unit that a page belongs to by the maps.
-fn owner(plan: &Plan, id: PageId) -> Option<UnitIndex> {
-    match (plan.owners.extent(id.extent()), plan.owners.page(id)) {
-        (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
-        _ => None,
+/// The part of a database that is scanned.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Window {
+    /// Only these pages; none given = all.
+    within: Vec<PageRange>,
+    /// Not these any more: file, first page, first page behind, in order.
+    done: Vec<(FileId, u32, u32)>,
+}
+
+impl Window {
+    pub(crate) fn new(within: &[PageRange], done: Vec<(FileId, u32, u32)>) -> Window {
+        Window { within: within.to_vec(), done }
+    }
+
+    fn is_all(&self) -> bool {
+        self.within.is_empty() && self.done.is_empty()
+    }
+
+    /// An extent belongs to the window that its first page is in.
+    fn holds(&self, extent: Extent) -> bool {
+        let first = extent.first_page();
+        let is_own = |range: &PageRange| range.file == first.file && range.pages.contains(&first.page);
+        let behind = self.done.partition_point(|(file, _, end)| (*file, *end) <= (first.file, first.page));
+        let is_done =
+            self.done.get(behind).is_some_and(|(file, start, _)| *file == first.file && *start <= first.page);
+        (self.within.is_empty() || self.within.iter().any(is_own)) && !is_done
     }
 }
 
 impl ScanPlan {
-    pub(crate) fn new(plan: &Plan, options: &Options, choice: Choice<'_>) -> ScanPlan {
-        let (mut pages_planned, mut pages_skipped) = (0, 0);
+    pub(crate) fn new(plan: &Plan, options: &Options, choice: Choice<'_>, window: &Window) -> ScanPlan {
+        let (mut pages_planned, mut pages_skipped, mut pages_outside) = (0, 0, 0);
         let mut ranges: Vec<Vec<Range<u64>>> = Vec::with_capacity(plan.maps.len());
         for maps in &plan.maps {
             let mut of_file: Vec<Range<u64>> = Vec::new();
@@ -111,21 +137,26 @@ impl ScanPlan {
                     let extent = Extent { file: maps.file, index };
                     match interest(plan, maps, extent, choice) {
                         Interest::Nothing => {}
-                        Interest::Allocated { wanted, skipped } => {
+                        Interest::Allocated { wanted, skipped, outside } => {
                             pages_planned += u64::from(wanted);
                             pages_skipped += u64::from(skipped);
-                            if wanted > 0 {
+                            pages_outside += u64::from(outside);
+                            if wanted > 0 && window.holds(extent) {
                                 add_extent(&mut of_file, maps, index);
                             }
                         }
-                        Interest::Unknown => add_extent(&mut of_file, maps, index),
+                        Interest::Unknown if window.holds(extent) => add_extent(&mut of_file, maps, index),
+                        Interest::Unknown => {}
                     }
                 }
             }
             ranges.push(of_file);
         }
         let chunk_bytes = u64::from(whole_extents(options.chunk_pages)) * PAGE_BYTES as u64;
-        ScanPlan { chunks: extentdb_io::plan(&ranges, GAP_BYTES, chunk_bytes), pages_planned, pages_skipped }
+        // A gap of a part may be what another part covers.
+        let gap = if window.is_all() { GAP_BYTES } else { 0 };
+        let chunks = extentdb_io::plan(&ranges, gap, chunk_bytes);
+        ScanPlan { chunks, pages_planned, pages_skipped, pages_outside }
     }
 }
 
@@ -147,15 +178,23 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
     };
     let pages = extent.pages().zip(states).take_while(|(id, _)| id.page < maps.pages);
     let allocated = pages.filter(|(_, state)| PfsByte(*state).is_allocated());
-    let (mut wanted, mut skipped) = (0, 0);
+    let (mut wanted, mut skipped, mut outside) = (0, 0, 0);
     for (id, _) in allocated {
-        let is_left_out = choice.leaves_out(plan, id);
-        *(if is_left_out { &mut skipped } else { &mut wanted }) += 1;
+        let count = match choice.leaves_out(plan, id) {
+            false => &mut wanted,
+            true if leaves_out(plan, id) => &mut outside,
+            true => &mut skipped,
+        };
+        *count += 1;
     }
-    if wanted + skipped > 0 { Interest::Allocated { wanted, skipped } } else { Interest::Nothing }
+    match wanted + skipped + outside {
+        0 => Interest::Nothing,
+        _ => Interest::Allocated { wanted, skipped, outside },
+    }
 }
 
 /// Everything a worker needs and nobody changes.
+#[derive(Clone, Copy)]
 pub(crate) struct Scan<'s> {
     pub(crate) source: &'s dyn PageSource,
     pub(crate) plan: &'s Plan,
@@ -180,9 +219,14 @@ impl<'s> Scan<'s> {
         Scan { choice: Choice::Only(units), ..self }
     }
 
+    /// What it will read of a part of the database.
+    pub(crate) fn plan_within(&self, window: &Window) -> ScanPlan {
+        ScanPlan::new(self.plan, self.options, self.choice, window)
+    }
+
     /// What it will read.
     pub(crate) fn plan(&self) -> ScanPlan {
-        ScanPlan::new(self.plan, self.options, self.choice)
+        ScanPlan::new(self.plan, self.options, self.choice, &Window::default())
     }
 
     /// Reads and audits everything planned; the sum of all partials, and what each worker made of sound pages.
@@ -200,10 +244,7 @@ impl<'s> Scan<'s> {
         let adapters: Vec<FileOfSource<'_>> =
             self.source.files().iter().map(|file| FileOfSource { source: self.source, file }).collect();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
-        let mode = match self.options.io.resolve(&sources) {
-            ReadMode::Buffered { .. } => ReadMode::Buffered { piece_bytes: 4 * EXTENT_BYTES },
-            direct => direct,
-        };
+        let mode = self.mode(&sources);
         let mut reader = ChunkReader::new(&sources, &scan_plan.chunks, mode, stop);
         if let Some(rate) = self.options.max_rate {
             reader = reader.with_max_rate(rate, control.clock);
@@ -219,13 +260,61 @@ impl<'s> Scan<'s> {
         Ok((sum, all_facts))
     }
 
+    fn mode(&self, sources: &[&dyn ReadAt]) -> ReadMode {
+        match self.options.io.resolve(sources) {
+            ReadMode::Buffered { .. } => ReadMode::Buffered { piece_bytes: 4 * EXTENT_BYTES },
+            direct => direct,
+        }
+    }
+
+    /// Bytes that the buffers of so many workers take.
+    pub(crate) fn buffer_bytes(&self, jobs: usize) -> u64 {
+        let adapters: Vec<FileOfSource<'_>> =
+            self.source.files().iter().map(|file| FileOfSource { source: self.source, file }).collect();
+        let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
+        self.mode(&sources).buffer_bytes(jobs)
+    }
+
     /// What one worker does.
     fn work<F: Facts>(&self, pieces: &mut Pieces<'_>, facts: F) -> Result<(Partial, F), Overlap> {
         let mut worker = Worker { scan: self, auditor: Auditor::new(self.plan, self.options, facts) };
         while let Some(piece) = pieces.next() {
             worker.piece(&piece)?;
         }
+        let Auditor { facts, partial, .. } = &mut worker.auditor;
+        facts.finish(partial);
         Ok((worker.auditor.partial, worker.auditor.facts))
+    }
+}
+
+/// Looks at single pages, each as the scan would.
+pub(crate) struct Look<'w, F> {
+    worker: Worker<'w, F>,
+}
+
+impl<'w, F: Facts> Look<'w, F> {
+    /// With a collector for what is sound.
+    pub(crate) fn new(scan: &'w Scan<'w>, facts: F) -> Look<'w, F> {
+        Look { worker: Worker { scan, auditor: Auditor::new(scan.plan, scan.options, facts) } }
+    }
+
+    /// Shows a page to the collector, when it is allocated, belongs to somebody and is sound.
+    pub(crate) fn page(&mut self, id: PageId) -> &mut F {
+        let Scan { plan, choice, .. } = *self.worker.scan;
+        let maps = plan.maps_of(id.file).filter(|maps| id.page < maps.pages);
+        let state = maps.map(|maps| maps.state(id.page));
+        let is_planned = state.is_some_and(|state| state.is_none_or(PfsByte::is_allocated));
+        if is_planned && !choice.leaves_out(plan, id) {
+            self.worker.page_alone(id, plan.owners.extent(id.extent()), state.flatten());
+        }
+        &mut self.worker.auditor.facts
+    }
+
+    #[cfg(test)]
+    pub(crate) fn finish(self) -> Partial {
+        let Auditor { mut facts, mut partial, .. } = self.worker.auditor;
+        facts.finish(&mut partial);
+        partial
     }
 }
 

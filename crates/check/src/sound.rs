@@ -6,7 +6,8 @@ use extentdb_base::{PageId, Rid};
 use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_format::record::{Record, RecordKind};
 
-use crate::audit::{Form, Span};
+use crate::audit::{Form, Span, Traits};
+use crate::expand::{Expanded, WideSpan};
 use crate::partial::Partial;
 use crate::unit::{Unit, UnitIndex};
 
@@ -14,6 +15,21 @@ use crate::unit::{Unit, UnitIndex};
 pub(crate) trait Facts: Send {
     /// Takes the facts of a page. `partial` is the worker's own.
     fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial);
+
+    /// Takes the links of a tree page whose records are not read.
+    fn linked(&mut self, _page: &Linked<'_>, _partial: &mut Partial) {}
+
+    /// Puts into the partial what was held back, when the last page was seen.
+    fn finish(&mut self, _partial: &mut Partial) {}
+}
+
+/// A sound page of a tree, as its header describes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Linked<'a> {
+    pub(crate) id: PageId,
+    pub(crate) index: UnitIndex,
+    pub(crate) header: &'a PageHeader,
+    pub(crate) is_leaf: bool,
 }
 
 /// Makes nothing of them.
@@ -32,8 +48,18 @@ pub(crate) struct Sound<'a> {
     pub(crate) view: PageRef<'a>,
     /// Rows of the table or entries of the index; false on upper levels and text pages.
     pub(crate) is_leaf: bool,
+    /// What occurs on it.
+    pub(crate) traits: Traits,
     form: Form,
-    spans: &'a [Span],
+    pminlen: u16,
+    records: Records<'a>,
+}
+
+/// Where the records are: on the page itself, or expanded from their compressed form.
+#[derive(Clone, Copy)]
+enum Records<'a> {
+    OnPage(&'a [u8], &'a [Span]),
+    Expanded(&'a [u8], &'a [WideSpan]),
 }
 
 impl<'a> Sound<'a> {
@@ -42,9 +68,18 @@ impl<'a> Sound<'a> {
         view: PageRef<'a>,
         is_leaf: bool,
         form: Form,
+        traits: Traits,
         spans: &'a [Span],
     ) -> Sound<'a> {
-        Sound { id, index, unit, view, is_leaf, form, spans }
+        let pminlen = view.header().fixed_len.get();
+        let records = Records::OnPage(view.bytes(), spans);
+        Sound { id, index, unit, view, is_leaf, traits, form, pminlen, records }
+    }
+
+    /// The same page with its records expanded.
+    pub(crate) fn expanded(self, expanded: &Expanded<'a>) -> Sound<'a> {
+        let records = Records::Expanded(expanded.bytes, expanded.spans);
+        Sound { pminlen: expanded.fixed_end, records, ..self }
     }
 
     /// Its header.
@@ -53,24 +88,65 @@ impl<'a> Sound<'a> {
         PageHeader::of(self.view.bytes())
     }
 
+    /// Where the fixed part of index records ends.
+    #[inline]
+    pub(crate) fn pminlen(&self) -> usize {
+        usize::from(self.pminlen)
+    }
+
+    /// Number of records, empty slots left out.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match self.records {
+            Records::OnPage(_, spans) => spans.len(),
+            Records::Expanded(_, spans) => spans.len(),
+        }
+    }
+
+    /// A record by its place among those that are there.
+    #[inline]
+    pub(crate) fn entry(&self, at: usize) -> Option<Entry<'a>> {
+        let (slot, bytes) = match self.records {
+            Records::OnPage(bytes, spans) => {
+                let span = spans.get(at)?;
+                (span.slot, bytes.get(usize::from(span.start)..usize::from(span.end))?)
+            }
+            Records::Expanded(bytes, spans) => {
+                let span = spans.get(at)?;
+                (span.slot, bytes.get(span.start as usize..span.end as usize)?)
+            }
+        };
+        Some(Entry { slot, bytes, form: self.form, pminlen: self.pminlen })
+    }
+
+    /// The same page without its records.
+    #[inline]
+    pub(crate) fn linked(&self) -> Linked<'a> {
+        Linked { id: self.id, index: self.index, header: self.header(), is_leaf: self.is_leaf }
+    }
+
+    /// True when its records are rows, each with a fixed part of its own length.
+    #[inline]
+    pub(crate) fn is_data(&self) -> bool {
+        self.form == Form::Data
+    }
+
     /// Records, empty slots left out, in slot order.
     #[inline]
     pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = Entry<'a>> + ExactSizeIterator + use<'a> {
-        let (view, form, pminlen) = (self.view, self.form, self.header().fixed_len.get());
-        self.spans.iter().map(move |span| {
-            let range = usize::from(span.start)..usize::from(span.end);
-            Entry { slot: span.slot, bytes: view.bytes().get(range).unwrap_or_default(), form, pminlen }
-        })
+        let page = *self;
+        let empty = Entry { slot: 0, bytes: &[], form: self.form, pminlen: self.pminlen };
+        (0..self.len()).map(move |at| page.entry(at).unwrap_or(empty))
     }
 
     /// The first record in slot order.
     pub(crate) fn first(&self) -> Option<Entry<'a>> {
-        self.entries().next()
+        self.entry(0)
     }
 
     /// The last record in slot order.
     pub(crate) fn last(&self) -> Option<Entry<'a>> {
-        self.entries().next_back()
+        self.entry(self.len().checked_sub(1)?)
     }
 
     /// A slot of the page.
@@ -90,13 +166,13 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// What it is. Means nothing for compressed records.
+    /// What it is.
     #[inline]
     pub(crate) fn kind(&self) -> RecordKind {
         RecordKind::of(self.bytes.first().copied().unwrap_or(0))
     }
 
-    /// Its parts; not for text pages nor for compressed records.
+    /// Its parts; not for text pages.
     #[inline]
     pub(crate) fn record(&self) -> Record<'a> {
         match self.form {

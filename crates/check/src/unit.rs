@@ -5,11 +5,13 @@
 
 use std::collections::HashMap;
 
+use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, IndexId, ObjectId, PageId};
-use extentdb_catalog::layout::{Compression, PhysicalColumn};
+use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, IndexKind, ObjectType, Rowset};
 use extentdb_messages::Arg;
 
+use crate::expand::expanded_layout;
 use crate::finding::Owner;
 
 /// Place of a unit in [`Units`].
@@ -56,10 +58,14 @@ pub struct Unit {
     pub filegroup: i16,
     /// Not read at all, because an option says so.
     pub is_skipped: bool,
+    /// Not read, because it lies outside of the table or filegroup that the run is limited to.
+    pub is_outside: bool,
     /// Columns of the widest row there can be, by null bits; 0 = not known.
     pub columns_max: u16,
     /// End of the fixed part of rows written now; 0 = not known.
     pub fixed_end: u16,
+    /// The layout of its rows once they are expanded; only for compressed units whose types are understood.
+    pub expanded: Option<Arc<RowLayout>>,
 }
 
 impl Unit {
@@ -104,6 +110,15 @@ impl Units {
             all.units.push(unit);
         }
         all
+    }
+
+    /// Marks the units that a limited run leaves out.
+    pub(crate) fn leave_out(&mut self, is_outside: impl Fn(&Unit) -> bool) {
+        for unit in &mut self.units {
+            unit.is_outside = is_outside(unit);
+            unit.is_skipped |= unit.is_outside;
+            self.has_skipped |= unit.is_skipped;
+        }
     }
 
     /// The unit with a number.
@@ -161,11 +176,18 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         first_iam: unit.first_iam,
         filegroup: unit.filegroup,
         is_skipped: false,
+        is_outside: false,
         columns_max: columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0),
         // A type that is not understood may end anywhere.
         fixed_end: match fixed_end {
             Some(end) if columns.iter().all(|column| column.ty.is_some()) => end.max(rowset.min_leaf),
             _ => 0,
+        },
+        expanded: match rowset.compression {
+            Compression::Row | Compression::Page => {
+                expanded_layout(&rowset.layout, rowset.index.0 <= 1).map(Arc::new)
+            }
+            _ => None,
         },
     }
 }

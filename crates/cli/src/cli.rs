@@ -39,6 +39,12 @@ pub(crate) enum Verb {
     Log(command::log::LogArgs),
     /// Checks a database as DBCC CHECKDB does
     Check(command::check::CheckArgs),
+    /// Checks a part of a database for check-merge
+    #[command(hide = true)]
+    CheckPartial(command::check::parts::PartialArgs),
+    /// Adds up what check-partial found
+    #[command(hide = true)]
+    CheckMerge(command::check::parts::MergeArgs),
     /// Says what a message number means
     Explain(command::explain::ExplainArgs),
     /// Builds a valid database to try things on
@@ -63,6 +69,8 @@ impl Verb {
             Verb::Page(args) => &args.common,
             Verb::Log(args) => &args.common,
             Verb::Check(args) => &args.common,
+            Verb::CheckPartial(args) => &args.check.common,
+            Verb::CheckMerge(args) => &args.check.common,
             Verb::Explain(args) => &args.common,
             Verb::Make(args) => &args.common,
             Verb::Damage(args) => &args.common,

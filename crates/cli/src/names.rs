@@ -22,6 +22,12 @@ pub(crate) struct Pattern {
     name: Part,
 }
 
+/// A name as one table has it: schema, when there is one, and name. Stars stand for themselves.
+pub(crate) fn parse_exact(typed: &str) -> anyhow::Result<(Option<String>, String)> {
+    let Pattern { schema, name } = Pattern::parse(typed)?;
+    Ok((schema.map(|part| part.text), name.text))
+}
+
 /// A part of a name; literal when it was quoted.
 #[derive(Debug, PartialEq, Eq)]
 struct Part {

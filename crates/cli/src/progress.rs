@@ -1,8 +1,9 @@
-//! The progress line on stderr: percent, rate, time left.
+//! The progress line on stderr: percent, rate, time left. Rate and time left are those of the last 30 seconds.
 //!
 //! On a terminal one line that moves; elsewhere a plain line every 10 seconds. Whoever works calls [`Progress::add`], which
 //! looks at the clock and draws when it is time: there is no thread.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 use std::time::Duration;
@@ -22,6 +23,17 @@ const PLAIN_STEP: Duration = Duration::from_secs(10);
 /// Between two plain lines that were asked for.
 const ALWAYS_STEP: Duration = Duration::from_secs(1);
 
+/// What the rate is measured over.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// Where the work was.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    elapsed: Duration,
+    done: u64,
+    bytes: u64,
+}
+
 /// Counts work and shows how far it is. Shared by all threads of a command.
 pub(crate) struct Progress {
     clock: Arc<dyn Clock>,
@@ -35,6 +47,8 @@ pub(crate) struct Progress {
     bytes: AtomicU64,
     /// What else is worth knowing.
     note: Mutex<String>,
+    /// Where the work was at the pictures of the last half minute.
+    recent: Mutex<VecDeque<Mark>>,
     /// When to draw next, in milliseconds of the clock.
     next: AtomicU64,
 }
@@ -54,7 +68,8 @@ impl Progress {
         let next = AtomicU64::new(milliseconds(start + first));
         let (total, done, bytes) = (AtomicU64::new(total), AtomicU64::new(0), AtomicU64::new(0));
         let (what, note) = (what.to_owned(), Mutex::default());
-        Progress { clock, what, step, is_terminal, start, total, done, bytes, note, next }
+        let recent = Mutex::new(VecDeque::from([Mark::default()]));
+        Progress { clock, what, step, is_terminal, start, total, done, bytes, note, recent, next }
     }
 
     /// Notes `units` of work and `bytes` handled, and draws when it is time.
@@ -102,10 +117,13 @@ impl Progress {
         if total > 0 {
             let _ = write!(line, " {:.1} %", 100.0 * done.min(total) as f64 / total as f64);
         }
-        let seconds = elapsed.as_secs_f64().max(0.001);
-        let _ = write!(line, ", {}", rate(bytes as f64 / seconds));
-        if done > 0 && total > done {
-            let left = seconds / done as f64 * (total - done) as f64;
+        let before = self.pass(Mark { elapsed, done, bytes });
+        let seconds = elapsed.saturating_sub(before.elapsed).as_secs_f64().max(0.001);
+        let (done_since, bytes_since) =
+            (done.saturating_sub(before.done), bytes.saturating_sub(before.bytes));
+        let _ = write!(line, ", {}", rate(bytes_since as f64 / seconds));
+        if done_since > 0 && total > done {
+            let left = seconds / done_since as f64 * (total - done) as f64;
             let _ = write!(line, ", ETA {}", hours(left));
         }
         let note = lock(&self.note);
@@ -113,6 +131,20 @@ impl Progress {
             let _ = write!(line, ", {note}");
         }
         line
+    }
+}
+
+impl Progress {
+    /// Notes where the work is; where it was half a minute ago, or at the start.
+    fn pass(&self, now: Mark) -> Mark {
+        let mut recent = lock(&self.recent);
+        // The first mark that is old enough stays: the window is never shorter than it says.
+        while recent.get(1).is_some_and(|mark| now.elapsed.saturating_sub(mark.elapsed) >= WINDOW) {
+            recent.pop_front();
+        }
+        let before = recent.front().copied().unwrap_or_default();
+        recent.push_back(now);
+        before
     }
 }
 
@@ -171,5 +203,17 @@ mod tests {
         progress.show(100, 400, 3_000_000_000, "2 findings");
         let line = progress.line(Duration::from_secs(10));
         assert_eq!(line, "check 25.0 %, 300.0 MB/s, ETA 0:00:30, 2 findings");
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_last_half_minute() {
+        let progress = Progress::new(Arc::new(Still), When::Never, "check", 0);
+        progress.show(1_000, 10_000, 100_000_000_000, "");
+        progress.line(Duration::from_secs(10));
+        progress.show(1_000, 10_000, 100_000_000_000, "");
+        progress.line(Duration::from_secs(100));
+        progress.show(1_100, 10_000, 100_400_000_000, "");
+        let line = progress.line(Duration::from_secs(140));
+        assert_eq!(line, "check 11.0 %, 10.0 MB/s, ETA 0:59:20");
     }
 }

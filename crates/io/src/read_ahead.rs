@@ -113,11 +113,27 @@ impl ReadMode {
     /// Direct with eight requests of 1 MiB.
     pub const DIRECT: ReadMode = ReadMode::Direct { piece_bytes: 1 << 20, depth: 8 };
 
+    /// Bytes that the buffers for so many consumers take at most.
+    pub fn buffer_bytes(self, jobs: usize) -> u64 {
+        let (buffers, bytes) = match self {
+            ReadMode::Buffered { .. } => (jobs, self.piece_bytes()),
+            ReadMode::Direct { depth, .. } => {
+                (ring_buffers(depth, jobs), self.piece_bytes() + 2 * BLOCK_BYTES)
+            }
+        };
+        buffers as u64 * bytes as u64
+    }
+
     fn piece_bytes(self) -> usize {
         match self {
             ReadMode::Buffered { piece_bytes } | ReadMode::Direct { piece_bytes, .. } => piece_bytes.max(1),
         }
     }
+}
+
+/// One buffer per request under way, one per consumer, and as many again waiting between them.
+fn ring_buffers(depth: usize, jobs: usize) -> usize {
+    2 * depth.max(1) + jobs
 }
 
 impl IoChoice {
@@ -181,10 +197,9 @@ impl<'a> ChunkReader<'a> {
         let ring = match self.mode {
             ReadMode::Buffered { .. } => None,
             ReadMode::Direct { piece_bytes, depth } => {
-                let depth = depth.max(1);
-                // One buffer per request under way, one per consumer, and as many again waiting between them.
+                let buffers = ring_buffers(depth, jobs);
                 // A piece that begins inside a block reads that block, too, and so at its end.
-                Some(Ring::new(depth, jobs, 2 * depth + jobs, piece_bytes.max(1) + 2 * BLOCK_BYTES))
+                Some(Ring::new(depth.max(1), jobs, buffers, piece_bytes.max(1) + 2 * BLOCK_BYTES))
             }
         };
         thread::scope(|scope| {

@@ -134,6 +134,12 @@ impl Collation {
         self.0 & IGNORE_WIDTH != 0 && !self.is_binary()
     }
 
+    /// _SC, or version 140: functions count code points, not code units.
+    #[must_use]
+    pub fn is_supplementary(self) -> bool {
+        self.0 & SUPPLEMENTARY != 0
+    }
+
     /// Does the id use bits of unknown meaning?
     #[must_use]
     pub fn has_unknown_bits(self) -> bool {

@@ -12,9 +12,17 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(at..)?.first_chunk().map(|b| usize::from(u16::from_le_bytes(*b)))
 }
 
+/// What is known of a record that adds up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Length {
+    pub(super) bytes: usize,
+    /// Some variable column says that it is a pointer structure.
+    pub(super) has_complex: bool,
+}
+
 /// Length of a record of a data page that is no forwarding stub. `fixed_end_min`: the fixed part must reach so far.
 #[inline(always)]
-pub(super) fn data_len(bytes: &[u8], status: u8, fixed_end_min: usize, columns_max: usize) -> Option<usize> {
+pub(super) fn data_len(bytes: &[u8], status: u8, fixed_end_min: usize, columns_max: usize) -> Option<Length> {
     let fixed_end = u16_at(bytes, 2)?;
     if fixed_end < fixed_end_min.max(DATA_HEADER_BYTES) {
         return None;
@@ -24,14 +32,15 @@ pub(super) fn data_len(bytes: &[u8], status: u8, fixed_end_min: usize, columns_m
 
 /// Length of a forwarding stub.
 #[inline(always)]
-pub(super) fn stub_len(bytes: &[u8]) -> Option<usize> {
-    (bytes.len() >= STUB_BYTES).then_some(STUB_BYTES)
+pub(super) fn stub_len(bytes: &[u8]) -> Option<Length> {
+    (bytes.len() >= STUB_BYTES).then_some(Length { bytes: STUB_BYTES, has_complex: false })
 }
 
 /// Length of a record whose fixed part ends at `fixed_end`.
 #[inline(always)]
-pub(super) fn tail_len(bytes: &[u8], status: u8, fixed_end: usize, columns_max: usize) -> Option<usize> {
+pub(super) fn tail_len(bytes: &[u8], status: u8, fixed_end: usize, columns_max: usize) -> Option<Length> {
     let mut at = fixed_end;
+    let mut all = 0;
     if status & HAS_NULL_BITMAP != 0 {
         let columns = u16_at(bytes, at)?;
         if columns > columns_max {
@@ -46,7 +55,9 @@ pub(super) fn tail_len(bytes: &[u8], status: u8, fixed_end: usize, columns_max: 
         let mut end = start;
         let mut is_ascending = true;
         for offset in offsets {
-            let next = usize::from(u16::from_le_bytes(*offset) & !COMPLEX_COLUMN);
+            let raw = u16::from_le_bytes(*offset);
+            all |= raw;
+            let next = usize::from(raw & !COMPLEX_COLUMN);
             is_ascending &= next >= end;
             end = next;
         }
@@ -58,7 +69,7 @@ pub(super) fn tail_len(bytes: &[u8], status: u8, fixed_end: usize, columns_max: 
     if status & HAS_VERSION_TAG != 0 {
         at += VERSION_TAG_BYTES;
     }
-    (at <= bytes.len()).then_some(at)
+    (at <= bytes.len()).then_some(Length { bytes: at, has_complex: all & COMPLEX_COLUMN != 0 })
 }
 
 #[cfg(test)]
@@ -87,6 +98,11 @@ mod tests {
         bytes
     }
 
+    fn expected_of(bytes: &[u8], record: &Record<'_>) -> Option<Length> {
+        let has_complex = record.vars().any(|var| var.complex);
+        (!bytes.is_empty() && record.fault().is_none()).then(|| Length { bytes: record.len(), has_complex })
+    }
+
     #[test]
     fn length_and_refusal_are_those_of_the_record_view() {
         let mut rng = SplitMix64::new(5);
@@ -95,11 +111,11 @@ mod tests {
             let bytes = bytes(&mut rng);
             let status = bytes.first().copied().unwrap_or(0);
             let data = Record::parse_data(&bytes);
-            let expected = (!bytes.is_empty() && data.fault().is_none()).then(|| data.len());
+            let expected = expected_of(&bytes, &data);
             assert_eq!(data_len(&bytes, status, 0, ANY), expected, "{bytes:02x?}");
             let pminlen = 1 + rng.below(20) as u16;
             let index = Record::parse_index(&bytes, pminlen);
-            let expected = (!bytes.is_empty() && index.fault().is_none()).then(|| index.len());
+            let expected = expected_of(&bytes, &index);
             assert_eq!(tail_len(&bytes, status, pminlen.into(), ANY), expected, "{bytes:02x?} {pminlen}");
             sound += u32::from(expected.is_some());
             refused += u32::from(expected.is_none());
@@ -110,7 +126,7 @@ mod tests {
     #[test]
     fn more_columns_than_the_table_has_are_refused() {
         let record = [0x10, 0, 8, 0, 1, 2, 3, 4, 3, 0, 0];
-        assert_eq!(data_len(&record, 0x10, 0, 3), Some(11));
+        assert_eq!(data_len(&record, 0x10, 0, 3), Some(Length { bytes: 11, has_complex: false }));
         assert_eq!(data_len(&record, 0x10, 0, 2), None);
         assert_eq!(data_len(&record, 0x10, 9, 3), None, "the fixed part ends too early");
     }

@@ -16,11 +16,11 @@ use extentdb_base::size::PAGE_HEADER_BYTES;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::compressed::CdRecord;
 use extentdb_format::record::lob::{LobFault, LobRecord};
-use extentdb_format::record::row::INDEX_HEADER_BYTES;
-use extentdb_format::record::status::RESERVED_BITS;
+use extentdb_format::record::row::{INDEX_HEADER_BYTES, STUB_BYTES};
+use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RESERVED_BITS};
 use extentdb_format::record::{Record, RecordFault, RecordKind};
 
-use super::length::{data_len, stub_len, tail_len};
+use super::length::{Length, data_len, stub_len, tail_len};
 use super::rules::{Form, Rules};
 
 /// Bit 0 of a record's first byte: the compressed form.
@@ -45,6 +45,27 @@ pub(super) struct Body {
     pub(super) used: usize,
     /// Some record is compressed: `used` then means nothing.
     pub(super) is_compressed: bool,
+    /// What occurs on the page.
+    pub(super) traits: Traits,
+    /// Fragments of off-row data with a versioning tag, which their length may or may not count.
+    pub(super) tags: usize,
+}
+
+/// What occurs on a page, so that checks of something rare can pass over the others.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Traits {
+    /// A bit for each kind of record that is there.
+    kinds: u8,
+    /// Some column says that it is a pointer structure.
+    pub(crate) has_complex: bool,
+}
+
+impl Traits {
+    /// True when the page has records of a kind.
+    #[inline]
+    pub(crate) fn has(self, kind: RecordKind) -> bool {
+        self.kinds >> (kind as u8) & 1 != 0
+    }
 }
 
 /// One record, read just so far that its length and kind are known.
@@ -52,7 +73,6 @@ struct Measured {
     len: usize,
     kind: RecordKind,
     is_compressed: bool,
-    child: Option<PageId>,
     trouble: Option<Test>,
 }
 
@@ -110,16 +130,11 @@ impl Taken {
     }
 }
 
-/// Goes through all records. `None` when something is wrong. `child` is called for every pointer of a non-leaf page.
+/// Goes through all records. `None` when something is wrong.
 ///
 /// The form of the records is settled once per page, so that the loop over them has no branch that depends on it.
 #[inline]
-pub(super) fn crack(
-    view: PageRef<'_>,
-    rules: &Rules,
-    scratch: &mut Scratch,
-    mut child: impl FnMut(u16, PageId),
-) -> Option<Body> {
+pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> Option<Body> {
     let pminlen = usize::from(view.header().fixed_len.get());
     let columns_max = usize::from(rules.columns_max);
     let (kinds, fixed_end_min) = (rules.kinds, usize::from(rules.fixed_end_min));
@@ -127,6 +142,7 @@ pub(super) fn crack(
         let status = kinds.sound_status(bytes)?;
         let len = match status >> 1 & 7 {
             STUB => stub_len(bytes),
+            GHOST if is_ghost_of_stub(status) => stub_len(bytes),
             _ => data_len(bytes, status, fixed_end_min, columns_max),
         };
         Some((status, len?))
@@ -137,37 +153,27 @@ pub(super) fn crack(
     };
     match rules.form {
         _ if rules.is_compressed || rules.form == Form::Text => {
-            let is_compressed = Cell::new(false);
-            let any = |bytes: &[u8]| other_len(bytes, rules, pminlen, &is_compressed);
-            let is_upper = rules.form == Form::Index && !rules.is_leaf;
-            let body = walk(view, rules, scratch, any, |slot, bytes| {
-                let pointer = measure(bytes, rules, pminlen as u16).child.filter(|_| is_upper);
-                pointer.into_iter().for_each(|page| child(slot, page));
-            });
-            body.map(|body| Body { is_compressed: is_compressed.get(), ..body })
+            let (is_compressed, tags) = (Cell::new(false), Cell::new(0));
+            let any = |bytes: &[u8]| other_len(bytes, rules, pminlen, &is_compressed, &tags);
+            let body = walk(view, rules, scratch, any);
+            body.map(|body| Body { is_compressed: is_compressed.get(), tags: tags.get(), ..body })
         }
-        Form::Data => walk(view, rules, scratch, data, |_, _| {}),
+        Form::Data => walk(view, rules, scratch, data),
         Form::Index if pminlen < INDEX_HEADER_BYTES => None,
-        Form::Index if rules.is_leaf => walk(view, rules, scratch, index, |_, _| {}),
-        Form::Index => {
-            let at = pminlen.checked_sub(PageId::BYTES)?;
-            walk(view, rules, scratch, index, |slot, bytes| {
-                let pointer = bytes.get(at..).and_then(<[u8]>::first_chunk);
-                pointer.into_iter().for_each(|bytes| child(slot, PageId::from_bytes(*bytes)));
-            })
-        }
+        // Pages above the leaves end their fixed part with a child page.
+        Form::Index if !rules.is_leaf && pminlen < PageId::BYTES => None,
+        Form::Index => walk(view, rules, scratch, index),
         Form::Text => None,
     }
 }
 
-/// The loop over the slots. `sound` gives status and length of a record that is as it should be; `entry` sees its bytes.
+/// The loop over the slots. `sound` gives status and length of a record that is as it should be.
 #[inline(always)]
 fn walk(
     view: PageRef<'_>,
     rules: &Rules,
     scratch: &mut Scratch,
-    sound: impl Fn(&[u8]) -> Option<(u8, usize)>,
-    mut entry: impl FnMut(u16, &[u8]),
+    sound: impl Fn(&[u8]) -> Option<(u8, Length)>,
 ) -> Option<Body> {
     // Nothing may reach into the free space behind the last record.
     let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
@@ -185,7 +191,7 @@ fn walk(
             return None;
         }
         let bytes = body.get(start..)?;
-        let (status, len) = sound(bytes)?;
+        let (status, Length { bytes: len, has_complex }) = sound(bytes)?;
         let end = start + len;
         is_ascending &= start >= end_before;
         end_before = end;
@@ -194,7 +200,8 @@ fn walk(
         let kind = status >> 1 & 7;
         found.ghosts += u32::from(GHOSTS >> kind & 1);
         found.rows += u32::from(ROWS >> kind & 1);
-        entry(slot, bytes);
+        found.traits.kinds |= 1 << kind;
+        found.traits.has_complex |= has_complex;
     }
     if is_ascending {
         return Some(found);
@@ -206,6 +213,15 @@ fn walk(
 
 /// Bits 1 to 3 of a forwarding stub's status.
 const STUB: u8 = RecordKind::ForwardingStub as u8;
+const GHOST: u8 = RecordKind::GhostData as u8;
+
+/// A row always has a null bitmap; a ghost without one was a forwarding stub.
+#[inline(always)]
+fn is_ghost_of_stub(status: u8) -> bool {
+    RecordKind::of(status) == RecordKind::GhostData
+        && status & (HAS_NULL_BITMAP | HAS_VARIABLE | HAS_VERSION_TAG) == 0
+}
+
 /// Kinds of records that are rows, one bit each.
 const ROWS: u8 =
     1 << RecordKind::Primary as u8 | 1 << RecordKind::Forwarded as u8 | 1 << RecordKind::Index as u8;
@@ -215,13 +231,22 @@ const GHOSTS: u8 = 1 << RecordKind::GhostIndex as u8
     | 1 << RecordKind::GhostVersion as u8;
 
 /// Status and length of compressed records and text records, by the views that `diagnose` uses.
-fn other_len(bytes: &[u8], rules: &Rules, pminlen: usize, is_compressed: &Cell<bool>) -> Option<(u8, usize)> {
+fn other_len(
+    bytes: &[u8],
+    rules: &Rules,
+    pminlen: usize,
+    is_compressed: &Cell<bool>,
+    tags: &Cell<usize>,
+) -> Option<(u8, Length)> {
     let measured = measure(bytes, rules, pminlen as u16);
     if measured.trouble.is_some() {
         return None;
     }
     is_compressed.set(is_compressed.get() | measured.is_compressed);
-    Some((measured.kind.bits(), measured.len))
+    let has_tag =
+        rules.form == Form::Text && bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0);
+    tags.set(tags.get() + usize::from(has_tag));
+    Some((measured.kind.bits(), Length { bytes: measured.len, has_complex: false }))
 }
 
 #[inline(always)]
@@ -235,7 +260,12 @@ fn measure(bytes: &[u8], rules: &Rules, pminlen: u16) -> Measured {
     match rules.form {
         Form::Text => measure_text(bytes),
         _ if rules.is_compressed && bytes.first().is_some_and(|status| status & IS_COMPRESSED != 0) => {
-            measure_compressed(bytes, rules)
+            measure_compressed(bytes)
+        }
+        Form::Data
+            if bytes.first().is_some_and(|status| is_ghost_of_stub(*status)) && bytes.len() >= STUB_BYTES =>
+        {
+            measure_ghost_of_stub(bytes, rules)
         }
         Form::Data => measure_row(Record::parse_data(bytes), rules),
         Form::Index => measure_row(Record::parse_index(bytes, pminlen), rules),
@@ -254,8 +284,18 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
         len: record.len(),
         kind,
         is_compressed: false,
-        child: if rules.form == Form::Index && !rules.is_leaf { record.child() } else { None },
         trouble: if is_wrong { row_trouble(&record, rules) } else { None },
+    }
+}
+
+#[cold]
+fn measure_ghost_of_stub(bytes: &[u8], rules: &Rules) -> Measured {
+    let is_sound = rules.kinds.sound_status(bytes).is_some();
+    Measured {
+        len: STUB_BYTES,
+        kind: RecordKind::GhostData,
+        is_compressed: false,
+        trouble: if is_sound { None } else { row_trouble(&Record::parse_data(bytes), rules) },
     }
 }
 
@@ -307,7 +347,7 @@ fn fault_test(fault: RecordFault) -> Test {
 }
 
 #[cold]
-fn measure_compressed(bytes: &[u8], rules: &Rules) -> Measured {
+fn measure_compressed(bytes: &[u8]) -> Measured {
     use extentdb_format::record::compressed::CdKind;
     let record = CdRecord::parse(bytes);
     let kind = match record.kind() {
@@ -324,13 +364,7 @@ fn measure_compressed(bytes: &[u8], rules: &Rules) -> Measured {
         values: (record.header().into(), record.len() as i64),
         state: 11,
     };
-    Measured {
-        len: record.len(),
-        kind,
-        is_compressed: true,
-        child: if rules.form == Form::Index && !rules.is_leaf { record.child() } else { None },
-        trouble: is_wrong.then_some(test),
-    }
+    Measured { len: record.len(), kind, is_compressed: true, trouble: is_wrong.then_some(test) }
 }
 
 /// A record of a text page. Its kind and its links belong to the logical checks.
@@ -359,7 +393,7 @@ fn measure_text(bytes: &[u8]) -> Measured {
         }
         Some(LobFault::Kind(_) | LobFault::Content { .. }) | None => None,
     };
-    Measured { len, kind, is_compressed: false, child: None, trouble }
+    Measured { len, kind, is_compressed: false, trouble }
 }
 
 /// Names what is wrong with slots and records of a page that [`crack`] refused.

@@ -75,6 +75,7 @@ impl Prelude<'_> {
         let mut link = Link { index, unit, previous: PageId::NONE, sequence: None, id: unit.first_iam };
         while !link.id.is_none() {
             if !self.enter(walk, &link) {
+                self.cut_units.insert(index);
                 return;
             }
             let view = IamView::new(&walk.page);
@@ -82,6 +83,7 @@ impl Prelude<'_> {
             self.verify_links(&link, head.prev, sequence);
             if let Some(other) = intervals.insert(head.interval, link.id) {
                 self.report_unit(8947, link.id, unit, &[page_arg(other), page_arg(link.id)]);
+                self.cut_units.insert(index);
             } else {
                 self.claim_listed(walk, index, unit, link.id);
             }

@@ -123,6 +123,13 @@ impl FileMaps {
         cut.map(|page| PageId { file: self.file, page })
     }
 
+    /// Bytes of memory that the bitmaps take, and those that the PFS bytes take.
+    pub(crate) fn memory_bytes(&self) -> (u64, u64) {
+        let bitmaps = self.intervals.iter().flat_map(|it| [&it.gam, &it.sgam, &it.diff]).flatten().count();
+        let pfs = self.pfs.iter().filter(|range| matches!(range, PfsRange::Known(_))).count();
+        ((bitmaps * BITMAP_BYTES) as u64, (pfs * PFS_ENTRIES) as u64)
+    }
+
     /// Number of extents, a cut last one included.
     pub fn extents(&self) -> u32 {
         self.pages.div_ceil(8)

@@ -26,7 +26,7 @@ use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_messages::Arg;
 
-use super::{FileMaps, Prelude};
+use super::{Chosen, FileMaps, Prelude};
 use crate::finding::{Finding, Owner, Place, page_arg};
 use crate::unit::{Unit, UnitIndex, Units};
 
@@ -112,6 +112,37 @@ impl OwnerMap {
         !self.contested.is_empty()
     }
 
+    /// Does any unit that has the extent, or pages of it, pass?
+    pub(crate) fn any_unit(&self, extent: Extent, passes: impl Fn(UnitIndex) -> bool) -> bool {
+        let is_owner = matches!(self.extent(extent), ExtentOwner::Unit(unit) if passes(unit));
+        is_owner
+            || self.claimants(extent).iter().any(|unit| passes(*unit))
+            || (self.extent(extent) == ExtentOwner::Singles
+                && self.units_of_singles(extent).into_iter().any(passes))
+    }
+
+    /// Does any unit that has the page pass? `None` when no unit has it.
+    pub(crate) fn any_unit_of_page(&self, page: PageId, passes: impl Fn(UnitIndex) -> bool) -> Option<bool> {
+        let claimants = self.claimants(page.extent());
+        if !claimants.is_empty() {
+            return Some(claimants.iter().any(|unit| passes(*unit)));
+        }
+        match (self.extent(page.extent()), self.page(page)) {
+            (_, Some(PageOwner::Unit(unit) | PageOwner::Iam(Some(unit)))) | (ExtentOwner::Unit(unit), _) => {
+                Some(passes(unit))
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes of memory that the map takes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let intervals = self.files.values().flatten().flatten();
+        let cells: u64 = intervals.map(|cells| std::mem::size_of_val(&**cells) as u64).sum();
+        let single = (std::mem::size_of::<PageId>() + std::mem::size_of::<PageOwner>()) as u64;
+        cells + self.pages.capacity() as u64 * (single + 1)
+    }
+
     /// Gives an extent to a unit.
     pub(super) fn claim_extent(&mut self, extent: Extent, unit: UnitIndex) {
         let Some(cell) = self.cell(extent) else { return };
@@ -183,10 +214,19 @@ pub(crate) fn holds_fixed_pages(extent: u32) -> bool {
 
 impl Prelude<'_> {
     /// Compares every extent with GAM and SGAM: 8903, 8904, 8905, 8913.
-    pub(super) fn verify_extents(&mut self, units: &Units, maps: &[FileMaps], owners: &OwnerMap) {
+    pub(super) fn verify_extents(
+        &mut self,
+        chosen: &Chosen,
+        units: &Units,
+        maps: &[FileMaps],
+        owners: &OwnerMap,
+    ) {
         for maps in maps {
             for index in 0..maps.extents() {
                 let extent = Extent { file: maps.file, index };
+                if chosen.is_limited() && !chosen.has_extent(extent, units, owners) {
+                    continue;
+                }
                 if let (Some(gam), Some(sgam)) = (maps.is_free(index), maps.is_mixed(index))
                     && !holds_fixed_pages(index)
                 {

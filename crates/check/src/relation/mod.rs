@@ -15,11 +15,14 @@
 //! - Merging is addition: commutative, associative, with an empty set as its zero, but not idempotent.
 
 use crate::hash::HashKey;
+use crate::partial::wire::wire_structs;
 use crate::unit::UnitIndex;
 
 mod sketch;
 
-pub(crate) use sketch::{Leftover, Sketch};
+#[cfg(test)]
+pub(crate) use sketch::Leftover;
+pub(crate) use sketch::Sketch;
 
 /// What kind of fact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -223,6 +226,12 @@ pub(crate) fn rid_word(rid: extentdb_base::Rid) -> u64 {
 /// The slot of such a word.
 pub(crate) fn rid_of_word(word: u64) -> extentdb_base::Rid {
     extentdb_base::Rid::new(page_of_word(word & 0xffff_ffff_ffff), (word >> 48) as u16)
+}
+
+wire_structs! {
+    Acc { plus, minus, sum }
+    UnitSums { accs, sketches }
+    Sums { key, units }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! out of its four cells may make others pure. When nothing is left, the list is complete; otherwise there were too many.
 
 use crate::hash::HashKey;
+use crate::partial::wire::wire_structs;
 
 use super::Relation;
 
@@ -131,6 +132,11 @@ fn pure(cell: &Cell, key: &HashKey, relation: Relation) -> Option<(Leftover, [u6
     let hash = key.fact(relation as u64, words);
     let is_right = hash[1].wrapping_mul(cell.count as u64) == cell.check;
     is_right.then_some((Leftover { count: cell.count, words }, hash))
+}
+
+wire_structs! {
+    Cell { count, words, check }
+    Sketch { cells }
 }
 
 #[cfg(test)]

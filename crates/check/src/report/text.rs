@@ -1,4 +1,4 @@
-//! The report as DBCC prints it (`checkdb.md` C.1), followed by what DBCC does not say: the coverage.
+//! The report as DBCC prints it, followed by what DBCC does not say: root causes and the coverage.
 //!
 //! ```text
 //! DBCC results for 'Shop'.
@@ -10,18 +10,21 @@
 //! CHECKDB found 0 allocation errors and 4 consistency errors in database 'Shop'.
 //! repair_allow_data_loss is the minimum repair level for the errors found by DBCC CHECKDB (Shop).
 //! DBCC execution completed. If DBCC printed error messages, contact your system administrator.
+//! DBCC CHECKDB (Shop) executed by extentdb found 4 errors and repaired 0 errors. …        the line of the log, 8957
+//!
+//! Root causes: 3 of 4 findings follow from 1 other.
+//!   8939 (1:312) in Orders: 3 findings follow from it.
+//!
+//! damaged: 1403 of 1403 allocated pages checked, …
 //! ```
 
 use std::fmt::{self, Write};
 
-use extentdb_base::ObjectId;
-use extentdb_messages::{Arg, RepairLevel, lookup};
+use super::Report;
+use super::lines::Line;
 
-use super::{ObjectSummary, Report, Verdict};
-use crate::finding::{Finding, Totals};
-
-/// The command that the totals name.
-const COMMAND: &str = "CHECKDB";
+/// Root causes that the text names.
+const CAUSES_MAX: usize = 20;
 
 impl Report {
     /// The report as text.
@@ -37,78 +40,49 @@ impl Report {
     /// # Errors
     /// Those of the writer.
     pub fn write_text(&self, out: &mut impl Write) -> fmt::Result {
-        let is_silent = self.no_infomsgs && self.verdict == Verdict::Clean;
-        if !self.no_infomsgs {
-            self.line(out, 2536, &[self.database.as_str().into()])?;
+        for line in self.lines() {
+            write_line(out, &line)?;
         }
-        if self.options.contains(&"noindex") && !is_silent {
-            self.line(out, 7966, &[COMMAND.into()])?;
-        }
-        let mut findings = self.findings.as_slice();
-        for object in &self.objects {
-            let of_object = |finding: &Finding| object_of(finding) == Some(object.object);
-            // Objects and findings have the same order.
-            let end = findings.iter().position(|finding| !of_object(finding)).unwrap_or(findings.len());
-            let (own, rest) = findings.split_at_checked(end).unwrap_or((findings, &[]));
-            findings = rest;
-            self.write_object(out, object, own)?;
-        }
-        self.write_unowned(out, findings)?;
-        if !is_silent {
-            self.write_totals(out)?;
-        }
-        self.write_coverage(out)
-    }
-
-    fn write_object(&self, out: &mut impl Write, object: &ObjectSummary, own: &[Finding]) -> fmt::Result {
-        let name = object.name.as_str();
-        if self.no_infomsgs && own.is_empty() {
+        if self.refused.is_some() {
             return Ok(());
         }
-        if !self.no_infomsgs {
-            self.line(out, 2536, &[name.into()])?;
-        }
-        self.write_findings(out, own)?;
-        if !self.no_infomsgs {
-            let args = [int(object.rows), int(object.pages), name.into()];
-            self.line(out, 2593, &args)?;
-        }
-        if object.totals.sum() > 0 {
-            let Totals { allocation, consistency } = object.totals;
-            let args =
-                [COMMAND.into(), int(allocation), int(consistency), name.into(), object.object.0.into()];
-            self.line(out, 8990, &args)?;
-        }
-        Ok(())
-    }
-
-    fn write_unowned(&self, out: &mut impl Write, findings: &[Finding]) -> fmt::Result {
-        self.write_findings(out, findings)?;
-        if self.unowned.sum() > 0 {
-            let Totals { allocation, consistency } = self.unowned;
-            self.line(out, 8954, &[COMMAND.into(), int(allocation), int(consistency)])?;
-        }
-        Ok(())
-    }
-
-    fn write_totals(&self, out: &mut impl Write) -> fmt::Result {
-        let Totals { allocation, consistency } = self.totals;
-        let database = self.database.as_str();
         if self.findings_omitted > 0 {
             writeln!(out, "({} more findings are counted but not listed.)", self.findings_omitted)?;
         }
-        let args = [COMMAND.into(), int(allocation), int(consistency), database.into()];
-        self.line(out, 8989, &args)?;
-        if self.repair > RepairLevel::None {
-            let level = self.repair.to_string();
-            let args = [level.into(), COMMAND.into(), database.into(), "".into(), "".into()];
-            self.line(out, 8958, &args)?;
-        }
         if !self.no_infomsgs {
-            self.line(out, 2528, &[])?;
-            self.write_findings(out, &self.notes)?;
+            writeln!(out, "{}", self.log_line())?;
         }
-        Ok(())
+        self.write_causes(out)?;
+        self.write_coverage(out)
+    }
+
+    /// Which findings to look at first.
+    fn write_causes(&self, out: &mut impl Write) -> fmt::Result {
+        let causes = self.root_causes();
+        if causes.is_empty() {
+            return Ok(());
+        }
+        let (derived, all) = (self.derived_count(), self.findings.len());
+        let (follow, others) = (
+            if derived == 1 { "follows" } else { "follow" },
+            if causes.len() == 1 { "other" } else { "others" },
+        );
+        writeln!(out, "\nRoot causes: {derived} of {all} findings {follow} from {} {others}.", causes.len())?;
+        for root in causes.iter().take(CAUSES_MAX) {
+            let owner = root.finding.and_then(|finding| finding.place.owner);
+            let name = owner.and_then(|owner| self.object_name(owner.object));
+            let place = name.map_or_else(String::new, |name| format!(" in {name}"));
+            let count = match root.derived {
+                1 => "1 finding follows".to_owned(),
+                several => format!("{several} findings follow"),
+            };
+            writeln!(out, "  {}{place}: {count} from it.", root.cause)?;
+        }
+        match causes.len().saturating_sub(CAUSES_MAX) {
+            0 => {}
+            more => writeln!(out, "  and {more} more.")?,
+        }
+        writeln!(out)
     }
 
     /// What DBCC leaves open: which part of the database the verdict is about.
@@ -130,31 +104,13 @@ impl Report {
         }
         Ok(())
     }
-
-    fn write_findings(&self, out: &mut impl Write, findings: &[Finding]) -> fmt::Result {
-        for finding in findings {
-            let Finding { error, severity, state, message, .. } = finding;
-            writeln!(out, "Msg {error}, Level {severity}, State {state}: {message}")?;
-        }
-        Ok(())
-    }
-
-    /// An information line from the table of messages.
-    fn line(&self, out: &mut impl Write, number: u32, args: &[Arg<'_>]) -> fmt::Result {
-        match lookup(number).map(|message| message.format(args)) {
-            Some(Ok(text)) => writeln!(out, "{text}"),
-            other => {
-                debug_assert!(false, "message {number}: {other:?}");
-                Ok(())
-            }
-        }
-    }
 }
 
-fn object_of(finding: &Finding) -> Option<ObjectId> {
-    finding.place.owner.map(|owner| owner.object)
-}
-
-fn int(value: u64) -> Arg<'static> {
-    i64::try_from(value).unwrap_or(i64::MAX).into()
+/// Information stands by itself; what is more carries its number.
+fn write_line(out: &mut impl Write, line: &Line<'_>) -> fmt::Result {
+    let Line { error, level, state, text, .. } = line;
+    match line.finding {
+        Some(_) => writeln!(out, "Msg {error}, Level {level}, State {state}: {text}"),
+        None => writeln!(out, "{text}"),
+    }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use extentdb_base::{FileId, PageId};
 
-use crate::partial::{ChildFact, PageFact};
+use super::{ChildFact, PageFact};
 use crate::unit::UnitIndex;
 
 /// Pages of a block.

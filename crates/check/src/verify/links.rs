@@ -22,9 +22,9 @@ use extentdb_base::PageId;
 use extentdb_messages::Arg;
 
 use super::index::LinkIndex;
+use super::{ChildFact, PageFact};
 use crate::audit::has_unverified_parents;
 use crate::finding::{Finding, Findings, Place, page_arg};
-use crate::partial::{ChildFact, PageFact};
 use crate::plan::Plan;
 use crate::unit::{Structure, Unit, UnitIndex};
 
@@ -33,13 +33,15 @@ const NOWHERE: u32 = u32::MAX;
 /// Deeper than any tree.
 const LEVELS_MAX: usize = 40;
 
-/// Compares all link facts.
+/// Compares all link facts of some units; the pages with several parents. `foreign` tells the unit of a page that is not among
+/// the facts, when it is a sound page of another tree.
 pub(crate) fn verify_links(
     plan: &Plan,
     pages: Vec<PageFact>,
     children: Vec<ChildFact>,
+    foreign: &mut dyn FnMut(PageId) -> Option<UnitIndex>,
     findings: &mut Findings,
-) {
+) -> HashSet<PageId> {
     let index = LinkIndex::new(pages, children);
     let mut links = Links {
         plan,
@@ -48,12 +50,14 @@ pub(crate) fn verify_links(
         lost: HashSet::new(),
         doubled: HashSet::new(),
         index,
+        foreign,
         findings,
     };
     links.find_parents();
     links.verify_pages();
     links.verify_order();
     links.report_lost();
+    links.doubled
 }
 
 struct Links<'l> {
@@ -67,6 +71,7 @@ struct Links<'l> {
     lost: HashSet<(UnitIndex, PageId)>,
     /// Pages with several parents.
     doubled: HashSet<PageId>,
+    foreign: &'l mut dyn FnMut(PageId) -> Option<UnitIndex>,
     findings: &'l mut Findings,
 }
 
@@ -179,6 +184,10 @@ impl<'l> Links<'l> {
             return;
         }
         let after = self.index.find(next, at.wrapping_add(1)).and_then(|at| self.index.at(at).copied());
+        let other = match after {
+            Some(_) => None,
+            None => (self.foreign)(next).filter(|other| *other != fact.unit),
+        };
         match after {
             Some(after) if after.unit == fact.unit => {
                 if after.prev() != id {
@@ -187,6 +196,9 @@ impl<'l> Links<'l> {
                 }
             }
             Some(after) => self.report_other_index(fact, after.unit, next),
+            None if other.is_some() => {
+                other.into_iter().for_each(|other| self.report_other_index(fact, other, next));
+            }
             None if self.is_missing(next) => {}
             // 8976 is reported with the pointer of the parent.
             None if self.lost.contains(&(fact.unit, next)) => {}
@@ -211,10 +223,12 @@ impl<'l> Links<'l> {
         if let Some(pointer) = self.parent_of.get(at as usize).and_then(|place| self.pointer(*place)) {
             return self.verify_level(fact, &pointer, unit);
         }
-        if self.has_parent(at, fact) {
+        // A root beside itself is mutual, and nobody's order tells that it has no neighbours.
+        let is_own_neighbour = unit.root == fact.id() && fact.prev() == fact.id();
+        if self.has_parent(at, fact) && !is_own_neighbour {
             return;
         }
-        if is_referred_to {
+        if is_referred_to && !is_own_neighbour {
             self.report(8977, fact.unit, fact.id(), &[page_arg(fact.id())], [PageId::NONE; 2]);
         } else {
             let args = [page_arg(fact.id()), page_arg(fact.prev())];

@@ -8,9 +8,8 @@ use extentdb_catalog::RowLayout;
 use extentdb_catalog::layout::Compression;
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Rowset};
 
-use super::verify_links;
+use super::{ChildFact, PageFact, verify_links};
 use crate::finding::{Finding, Findings};
-use crate::partial::{ChildFact, PageFact};
 use crate::plan::{OwnerMap, Plan};
 use crate::unit::Units;
 
@@ -67,7 +66,7 @@ impl Tree {
 
     fn check(&self) -> Vec<Finding> {
         let mut findings = Findings::new(1000);
-        verify_links(&plan(), self.pages.clone(), self.children.clone(), &mut findings);
+        verify_links(&plan(), self.pages.clone(), self.children.clone(), &mut |_| None, &mut findings);
         findings.into_sorted()
     }
 
@@ -120,10 +119,15 @@ fn plan() -> Plan {
         owners_are_known: true,
         missing_files: Vec::new(),
         has_cut_chains: false,
+        cut_units: Default::default(),
+        was_closed_cleanly: true,
         bad: HashMap::new(),
         diff_base: HashMap::new(),
         checkpoint: None,
+        chosen: crate::plan::Chosen::Database,
+        target: None,
         names: BTreeMap::new(),
+        rows: crate::rows::RowPlans::default(),
         catalog: None,
         key: crate::hash::HashKey::new([1, 2]),
     }

@@ -117,6 +117,11 @@ impl Demo {
         Demo::sized(Size::Rows(60_000))
     }
 
+    /// So small that it can be checked hundreds of times.
+    pub fn small() -> Demo {
+        Demo::sized(Size::Rows(2_000))
+    }
+
     /// With free extents behind the tables, which are smaller.
     pub fn with_free_space() -> Demo {
         Demo::sized(Size::Bytes(16 << 20))

@@ -3,8 +3,11 @@
 //! Nothing is opened but the files themselves: a database whose boot page or catalogue is gone is checked as far as it can be.
 //! What was asked for and could not be checked makes the verdict `incomplete`, never `clean`.
 
+mod format;
 mod inputs;
 mod options;
+pub(crate) mod parts;
+mod state;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +16,7 @@ use anyhow::bail;
 use clap::Args;
 use extentdb_base::PageId;
 use extentdb_check::{
-    Control, Finding, NotChecked, Options, Phase, Place, Progress, Report, Verdict, run as check,
+    Control, Finding, NotChecked, Options, Phase, Place, Progress, Report, Verdict, estimate, run as check,
 };
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::FileHeaderView;
@@ -23,9 +26,11 @@ use extentdb_format::page::checksum::restore_torn;
 use extentdb_reader::backup::{self, What};
 use extentdb_reader::{Backup, Database, Error, OpenOptions, Opened, Origin};
 
-use crate::cli::{Common, FormatArgs};
+use crate::cli::Common;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::output::Output;
+use format::{ReportFormat, ReportFormatArgs};
 use options::CheckOptions;
 
 /// Options of `check`.
@@ -33,32 +38,49 @@ use options::CheckOptions;
 pub(crate) struct CheckArgs {
     /// Data files of one database, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
-    options: CheckOptions,
+    pub(super) options: CheckOptions,
     /// State the SHA-256 of every file in the report (JSON); without it the field is null
     #[arg(long)]
     hash: bool,
     #[command(flatten)]
-    format: FormatArgs,
+    pub(super) format: ReportFormatArgs,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
-    let options = args.options.for_check(&args.common)?;
-    let mut output = context.output(&args.files)?;
+    let options = args.options.for_check(&args.common, args.format.chosen())?;
+    let output = context.output(&args.files)?;
     let opened = open(&args.files, context)?;
     refuse_encrypted(&opened, args, context)?;
-    context.interrupt.stop_gracefully();
-    let mut report = check_source(&opened, &options, context);
-    add_what_reader_found(&mut report, &opened, context);
-    let inputs = inputs::describe(&args.files, args.hash, context)?;
-    match args.format.is_json() {
-        true => output.write_json(&report.to_json(&inputs))?,
-        false => output.write_all(report.to_text().as_bytes())?,
+    if args.options.estimates_only() {
+        return write_estimate(&opened, &options, args.format.chosen(), output);
     }
+    context.interrupt.stop_gracefully();
+    let report = match args.options.state() {
+        Some(state) => state::check(state, &opened, &options, context)?,
+        None => watched(context, |control| check(opened.source(), &options, control)),
+    };
+    finish(report, args, &opened, context, output)
+}
+
+/// Completes a report with what is known outside of the check, writes it, and says how it went.
+pub(super) fn finish(
+    mut report: Report,
+    args: &CheckArgs,
+    opened: &Opened,
+    context: &Context,
+    mut output: Output,
+) -> anyhow::Result<Exit> {
+    if let Some(refused) = &report.refused {
+        bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
+    }
+    add_what_reader_found(&mut report, opened, context);
+    let inputs = inputs::describe(&args.files, args.hash, context)?;
+    args.format.chosen().write(&report, &inputs, &mut output)?;
     if let Some(stop) = context.interrupt.stopped() {
         let kept = output.finish_incomplete()?;
         let place = kept.map_or_else(String::new, |path| format!(": {}", path.display()));
@@ -73,8 +95,28 @@ pub(crate) fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
     })
 }
 
+/// Prints what a check would need; nothing was checked.
+fn write_estimate(
+    opened: &Opened,
+    options: &Options,
+    format: ReportFormat,
+    mut output: Output,
+) -> anyhow::Result<Exit> {
+    let estimate = estimate(opened.source(), options);
+    if let Some(refused) = &estimate.refused {
+        bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
+    }
+    match format {
+        ReportFormat::Text => output.write_all(estimate.to_text().as_bytes())?,
+        ReportFormat::Json => output.write_json(&estimate.to_json())?,
+        _ => bail!("an estimate is printed as text or json"),
+    }
+    output.finish()?;
+    Ok(Exit::Done)
+}
+
 /// Opens what there is: a missing stripe makes the check incomplete, or impossible when the others do not even hold the maps.
-fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opened> {
+pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opened> {
     let opened = match context.open(files) {
         Err(error @ Error::Backup(backup::Error::MissingStripes { .. })) => {
             let (set, jobs) = (context.common.set, context.common.jobs());
@@ -116,20 +158,20 @@ fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> any
     }
 }
 
-/// Checks the pages of a source, with a progress line.
-pub(super) fn check_source(opened: &Opened, options: &Options, context: &Context) -> Report {
+/// Does something with a progress line, to be stopped by the user.
+pub(super) fn watched<R>(context: &Context, work: impl FnOnce(&Control<'_>) -> R) -> R {
     let progress = context.progress("check", 0);
     let watch = |now: &Progress| {
         let note = match (now.phase, now.findings) {
-            (Phase::Plan, _) => "reading the catalogue and the maps".to_owned(),
-            (Phase::Verify, findings) => format!("links between pages, findings: {findings}"),
-            (Phase::Scan, findings) => format!("findings: {findings}"),
+            (Phase::Plan, _) => "phase plan: catalogue and allocation maps".to_owned(),
+            (Phase::Scan, findings) => format!("phase scan, findings: {findings}"),
+            (Phase::Verify, findings) => format!("phase verify, findings: {findings}"),
         };
         progress.show(now.pages_checked, now.pages_planned, now.bytes_read, &note);
     };
     let mut control = Control::new(&*context.clock, context.interrupt.flag());
     control.progress = Some(&watch);
-    check(opened.source(), options, &control)
+    work(&control)
 }
 
 /// What was found and left out before the first page was looked at.

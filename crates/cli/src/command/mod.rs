@@ -38,6 +38,8 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Page(args) => page::run(&args, &context),
         Verb::Log(args) => log::run(&args, &context),
         Verb::Check(args) => check::run(&args, &context),
+        Verb::CheckPartial(args) => check::parts::run_partial(&args, &context),
+        Verb::CheckMerge(args) => check::parts::run_merge(&args, &context),
         Verb::Explain(args) => explain::run(&args, &context),
         Verb::Make(args) => make::run(&args, &context),
         Verb::Damage(args) => damage::run(&args, &context),

@@ -132,6 +132,14 @@ impl Collation {
         self.sort_key_nchar(text).is_order_certain
     }
 
+    /// Are two texts of printable ASCII equal exactly when their characters are, one by one, under this collation?
+    /// (Case aside, where the collation ignores it.) True of binary collations, too.
+    #[must_use]
+    pub fn has_plain_ascii(self, is_nchar: bool) -> bool {
+        let rules = if is_nchar { Rules::for_nchar(self) } else { Rules::for_char(self) };
+        self.is_binary() || rules.is_some_and(|rules| rules.has_plain_ascii())
+    }
+
     /// The sort key of char, varchar or text.
     #[must_use]
     pub fn sort_key_char(self, text: &[u8]) -> SortKey {

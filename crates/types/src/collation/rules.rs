@@ -65,6 +65,11 @@ impl Rules {
         })
     }
 
+    /// No ASCII letter or pair of letters has a place of its own.
+    pub(super) fn has_plain_ascii(&self) -> bool {
+        self.tailoring.leaves_ascii_alone()
+    }
+
     fn is_skipped(&self, code: u32) -> bool {
         self.is_word_sort && (code == u32::from(b'-') || code == u32::from(b'\''))
     }

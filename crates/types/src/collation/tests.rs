@@ -291,3 +291,17 @@ mod properties {
         }
     }
 }
+
+#[test]
+fn ascii_is_plain_where_no_letter_has_a_place_of_its_own() {
+    let named = |name: &str| Collation::from_name(name).unwrap();
+    assert!(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS.has_plain_ascii(false));
+    assert!(named("Latin1_General_CI_AI").has_plain_ascii(true));
+    assert!(named("Turkish_BIN").has_plain_ascii(true));
+    for name in ["Turkish_CI_AS", "Hungarian_CI_AS", "Finnish_Swedish_CI_AS"] {
+        assert!(!named(name).has_plain_ascii(true), "{name}");
+    }
+    assert!(!Collation(1 << 10).has_plain_ascii(true), "unknown bits");
+    assert!(named("Latin1_General_100_CI_AS_SC").is_supplementary());
+    assert!(!named("Latin1_General_100_CI_AS").is_supplementary());
+}

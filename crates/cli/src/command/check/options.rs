@@ -1,19 +1,22 @@
 //! What may be asked of a check, under the names of DBCC CHECKDB where it has the option.
 
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use extentdb_check::{IoChoice, Options};
+use extentdb_check::{IoChoice, Options, ScopeChoice};
+use extentdb_messages::lookup;
 
+use super::format::ReportFormat;
 use crate::cli::Common;
 use crate::measure::{duration, rate};
+use crate::names::parse_exact;
 
 /// Options of a check.
 #[derive(Args, Debug)]
-pub(super) struct CheckOptions {
+pub(crate) struct CheckOptions {
     /// PHYSICAL_ONLY: without ghost counts; errors and totals only
     #[arg(long)]
     physical_only: bool,
@@ -29,13 +32,13 @@ pub(super) struct CheckOptions {
     /// EXTENDED_LOGICAL_CHECKS: indexed views, XML and spatial indexes
     #[arg(long)]
     extended_logical_checks: bool,
-    /// Only these tables
-    #[arg(long, value_name = "TABLE")]
-    table: Vec<String>,
-    /// Only this filegroup
+    /// CHECKTABLE: only this table with all its indexes
+    #[arg(long, value_name = "TABLE", conflicts_with = "filegroup")]
+    table: Option<String>,
+    /// CHECKFILEGROUP: only this filegroup, by name or number
     #[arg(long, value_name = "NAME")]
     filegroup: Option<String>,
-    /// ESTIMATEONLY: say what the check would need, and stop
+    /// ESTIMATEONLY: say what memory the check would need, and check nothing
     #[arg(long)]
     estimate_only: bool,
     /// Most findings to list; the others are counted
@@ -69,13 +72,19 @@ enum Io {
 
 impl CheckOptions {
     /// The options of the checker; what it cannot do yet is refused, not left out in silence.
-    pub(super) fn for_check(&self, common: &Common) -> anyhow::Result<Options> {
-        self.refuse_later_ones()?;
+    pub(crate) fn for_check(&self, common: &Common, format: ReportFormat) -> anyhow::Result<Options> {
+        self.refuse_contradictions()?;
+        let shows_pictures = format == ReportFormat::Html;
         let defaults = Options::default();
         Ok(Options {
             physical_only: self.physical_only,
             no_index: self.no_index,
             no_infomsgs: self.no_infomsgs || common.quiet,
+            data_purity: self.data_purity,
+            extended_logical_checks: self.extended_logical_checks,
+            scope: self.scope()?,
+            map: shows_pictures,
+            timeline: shows_pictures,
             jobs: NonZeroUsize::new(common.jobs()),
             io: match self.io {
                 Io::Auto => IoChoice::Auto,
@@ -89,21 +98,34 @@ impl CheckOptions {
         })
     }
 
-    fn refuse_later_ones(&self) -> anyhow::Result<()> {
-        let later = [
-            (self.data_purity, "--data-purity is a logical check, which come with a later version"),
-            (self.extended_logical_checks, "--extended-logical-checks come with a later version"),
-            (!self.table.is_empty(), "--table: a check covers the whole database in this version"),
-            (self.filegroup.is_some(), "--filegroup: a check covers the whole database in this version"),
-            (
-                self.estimate_only,
-                "--estimate-only: no tempdb is used, and there is no estimate of memory yet",
-            ),
-            (self.state.is_some(), "--state: a run that was stopped cannot be continued in this version"),
-        ];
-        match later.into_iter().find(|(is_asked_for, _)| *is_asked_for) {
-            Some((_, why)) => bail!("not supported: {why}"),
-            None => Ok(()),
+    /// Where the state of a run that stops is kept.
+    pub(super) fn state(&self) -> Option<&Path> {
+        self.state.as_deref()
+    }
+
+    /// Is it only asked what a check would need?
+    pub(super) fn estimates_only(&self) -> bool {
+        self.estimate_only
+    }
+
+    fn scope(&self) -> anyhow::Result<ScopeChoice> {
+        Ok(match (&self.table, &self.filegroup) {
+            (Some(table), _) => {
+                let (schema, name) = parse_exact(table)?;
+                ScopeChoice::Table { schema, name }
+            }
+            (None, Some(filegroup)) => ScopeChoice::Filegroup(filegroup.clone()),
+            (None, None) => ScopeChoice::Database,
+        })
+    }
+
+    fn refuse_contradictions(&self) -> anyhow::Result<()> {
+        if self.physical_only && self.data_purity {
+            /// "The '%ls' and '%ls' options are not allowed on the same statement."
+            const BOTH: u32 = 2559;
+            let text = lookup(BOTH).map(|it| it.format(&["PHYSICAL_ONLY".into(), "DATA_PURITY".into()]));
+            bail!("Msg {BOTH}, Level 16: {}", text.and_then(Result::ok).unwrap_or_default());
         }
+        Ok(())
     }
 }

@@ -1,0 +1,262 @@
+//! The rows of the system tables as keys, and what they name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use extentdb_base::ObjectId;
+use extentdb_catalog::Fault;
+use extentdb_catalog::bootstrap::Bootstrap;
+use extentdb_catalog::system::{SystemRow, SystemTables, object};
+
+/// A system table by the view that shows it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Table {
+    Objects,
+    Columns,
+    Indexes,
+    IndexColumns,
+    Partitions,
+    RowsetColumns,
+    AllocationUnits,
+    Schemas,
+    Types,
+}
+
+impl Table {
+    /// The view's name behind `sys.`.
+    pub(super) fn view(self) -> &'static str {
+        match self {
+            Table::Objects => "objects",
+            Table::Columns => "columns",
+            Table::Indexes => "indexes",
+            Table::IndexColumns => "index_columns",
+            Table::Partitions => "partitions",
+            Table::RowsetColumns => "system_internals_partition_columns",
+            Table::AllocationUnits => "allocation_units",
+            Table::Schemas => "schemas",
+            Table::Types => "types",
+        }
+    }
+
+    /// The base table behind the view.
+    pub(super) fn object(self) -> ObjectId {
+        match self {
+            Table::Objects => object::SYSSCHOBJS,
+            Table::Columns => object::SYSCOLPARS,
+            Table::Indexes => object::SYSIDXSTATS,
+            Table::IndexColumns => object::SYSISCOLS,
+            Table::Partitions => ObjectId(5),
+            Table::RowsetColumns => ObjectId(3),
+            Table::AllocationUnits => ObjectId(7),
+            Table::Schemas => object::SYSCLSOBJS,
+            Table::Types => object::SYSSCALARTYPES,
+        }
+    }
+
+    /// What the columns of its key are called.
+    pub(super) fn key_names(self) -> &'static [&'static str] {
+        match self {
+            Table::Objects => &["object_id"],
+            Table::Columns => &["object_id", "column_id"],
+            Table::Indexes => &["object_id", "index_id"],
+            Table::IndexColumns => &["object_id", "index_id", "index_column_id"],
+            Table::Partitions => &["partition_id"],
+            Table::RowsetColumns => &["partition_id", "partition_column_id"],
+            Table::AllocationUnits => &["allocation_unit_id"],
+            Table::Schemas => &["schema_id"],
+            Table::Types => &["user_type_id"],
+        }
+    }
+}
+
+/// The key of a row; columns that a table's key does not have are 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Key(pub(super) [i64; 3]);
+
+impl Key {
+    pub(super) fn one(a: i64) -> Key {
+        Key([a, 0, 0])
+    }
+
+    pub(super) fn two(a: i64, b: i64) -> Key {
+        Key([a, b, 0])
+    }
+}
+
+/// Something that a row of a table names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Named {
+    pub(super) row: Key,
+    pub(super) names: Key,
+}
+
+/// What a row names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Attribute {
+    /// The object it belongs to.
+    Object,
+    /// The object above it: of a trigger, constraint or default.
+    Parent,
+    Schema,
+    Index,
+    Column,
+    /// A type of the user.
+    Type,
+    /// A default constraint or bound default.
+    Default,
+    /// A bound rule.
+    Rule,
+    Rowset,
+}
+
+/// Keys of all rows, and what they name.
+#[derive(Default)]
+pub(super) struct Rows {
+    keys: BTreeMap<Table, BTreeSet<Key>>,
+    named: BTreeMap<(Table, Attribute), Vec<Named>>,
+}
+
+/// `sysclsobjs` class of schemas.
+const SCHEMA: i64 = 50;
+/// Ids of system types are below; user types and sysname begin here.
+const USER_TYPES: i64 = 257;
+/// `sysschobjs.pclass`: the parent is an object.
+const PARENT_IS_OBJECT: i64 = 1;
+/// `sysrowsets.ownertype` of heaps and indexes.
+const OWNED_BY_INDEX: u8 = 1;
+
+impl Rows {
+    /// Reads all tables; one that cannot be read in full is named in `unreadable`.
+    pub(super) fn read(
+        tables: &SystemTables<'_>,
+        bootstrap: &Bootstrap,
+        unreadable: &mut BTreeSet<ObjectId>,
+    ) -> Rows {
+        let mut rows = Rows::default();
+        let readers: [(Table, fn(&mut Rows, &SystemRow<'_>) -> Option<()>); 6] = [
+            (Table::Objects, Rows::object),
+            (Table::Columns, Rows::column),
+            (Table::Indexes, Rows::index),
+            (Table::IndexColumns, Rows::index_column),
+            (Table::Schemas, Rows::schema),
+            (Table::Types, Rows::scalar_type),
+        ];
+        for (table, read) in readers {
+            let mut faults: Vec<Fault> = Vec::new();
+            let mut is_whole = true;
+            let exists =
+                tables.each(table.object(), &mut faults, |row| is_whole &= read(&mut rows, row).is_some());
+            if !exists || !is_whole || !faults.is_empty() {
+                unreadable.insert(table.object());
+            }
+        }
+        rows.bootstrap(bootstrap);
+        if !bootstrap.faults.is_empty() {
+            unreadable
+                .extend([Table::Partitions, Table::RowsetColumns, Table::AllocationUnits].map(Table::object));
+        }
+        rows
+    }
+
+    /// Rows that were read.
+    pub(super) fn count(&self) -> u64 {
+        self.keys.values().map(|keys| keys.len() as u64).sum()
+    }
+
+    pub(super) fn has(&self, table: Table, key: Key) -> bool {
+        self.keys.get(&table).is_some_and(|keys| keys.contains(&key))
+    }
+
+    pub(super) fn named(&self, table: Table, attribute: Attribute) -> &[Named] {
+        self.named.get(&(table, attribute)).map_or(&[], Vec::as_slice)
+    }
+
+    fn add(&mut self, table: Table, key: Key) {
+        self.keys.entry(table).or_default().insert(key);
+    }
+
+    fn name(&mut self, table: Table, attribute: Attribute, row: Key, names: Key) {
+        self.named.entry((table, attribute)).or_default().push(Named { row, names });
+    }
+
+    fn object(&mut self, row: &SystemRow<'_>) -> Option<()> {
+        let key = Key::one(row.int(1)?);
+        self.add(Table::Objects, key);
+        self.name(Table::Objects, Attribute::Schema, key, Key::one(row.int(3)?));
+        let (parent, class) = (row.int(7)?, row.int(8).unwrap_or(0));
+        if parent != 0 && class == PARENT_IS_OBJECT {
+            self.name(Table::Objects, Attribute::Parent, key, Key::one(parent));
+        }
+        Some(())
+    }
+
+    fn column(&mut self, row: &SystemRow<'_>) -> Option<()> {
+        let (object, number, column) = (row.int(1)?, row.int(2)?, row.int(3)?);
+        let key = Key::two(object, column);
+        // Parameters of procedures stand in the same table under a number of their own.
+        if number == 0 {
+            self.add(Table::Columns, key);
+        }
+        self.name(Table::Columns, Attribute::Object, key, Key::one(object));
+        let attributes = [(6, Attribute::Type), (14, Attribute::Default), (15, Attribute::Rule)];
+        for (at, attribute) in attributes {
+            let value = row.int(at)?;
+            let is_named = match attribute {
+                Attribute::Type => value >= USER_TYPES,
+                _ => value != 0,
+            };
+            if is_named {
+                self.name(Table::Columns, attribute, key, Key::one(value));
+            }
+        }
+        Some(())
+    }
+
+    fn index(&mut self, row: &SystemRow<'_>) -> Option<()> {
+        let key = Key::two(row.int(1)?, row.int(2)?);
+        self.add(Table::Indexes, key);
+        self.name(Table::Indexes, Attribute::Object, key, Key::one(key.0[0]));
+        Some(())
+    }
+
+    fn index_column(&mut self, row: &SystemRow<'_>) -> Option<()> {
+        let key = Key([row.int(1)?, row.int(2)?, row.int(3)?]);
+        let column = row.int(5)?;
+        self.add(Table::IndexColumns, key);
+        self.name(Table::IndexColumns, Attribute::Index, key, Key::two(key.0[0], key.0[1]));
+        if column != 0 {
+            self.name(Table::IndexColumns, Attribute::Column, key, Key::two(key.0[0], column));
+        }
+        Some(())
+    }
+
+    fn schema(&mut self, row: &SystemRow<'_>) -> Option<()> {
+        if row.int(1)? == SCHEMA {
+            self.add(Table::Schemas, Key::one(row.int(2)?));
+        }
+        Some(())
+    }
+
+    fn scalar_type(&mut self, row: &SystemRow<'_>) -> Option<()> {
+        self.add(Table::Types, Key::one(row.int(1)?));
+        Some(())
+    }
+
+    fn bootstrap(&mut self, bootstrap: &Bootstrap) {
+        for rowset in bootstrap.rowsets.values() {
+            let key = Key::one(rowset.id.0);
+            self.add(Table::Partitions, key);
+            if rowset.owner_type == OWNED_BY_INDEX {
+                let index = Key::two(rowset.object.0.into(), rowset.index.0.into());
+                self.name(Table::Partitions, Attribute::Index, key, index);
+            }
+        }
+        for unit in bootstrap.units.values() {
+            // Units that are to be dropped have no rowset any more, and no type.
+            if !matches!(unit.kind, extentdb_catalog::model::AllocUnitKind::Other(_)) {
+                let (key, rowset) = (Key::one(unit.id.0), Key::one(unit.owner.0));
+                self.add(Table::AllocationUnits, key);
+                self.name(Table::AllocationUnits, Attribute::Rowset, key, rowset);
+            }
+        }
+    }
+}

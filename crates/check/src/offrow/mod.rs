@@ -1,0 +1,223 @@
+//! Forwarded rows and off-row data (`checkdb.md` B.7, B.8 and D.5).
+//!
+//! ```text
+//! scan      read.rs      what a page says: stubs, forwarded records, references, nodes
+//!           facts.rs     what of it goes into the sums          8960 on the spot
+//! finish    look.rs      units whose sums do not balance are looked at again
+//!           forward.rs   8971, 8972, 8993, 8994
+//!           value.rs     8925, 8929, 8961 - 8965, 8974
+//! ```
+//!
+//! ```text
+//! heap page                 stub 04 | target ────────────────┐
+//!                                 ^                          v
+//! heap page, forwarded record     └── back pointer 00 04 | rid |
+//!
+//! row: complex column ── page, slot, text id (and size) ──> node on a text page ── the same ──> node …
+//! ```
+//!
+//! Invariants
+//! - Every stub leads to a forwarded record that leads back to it; every node is referenced once.
+//! - Ghosts state nothing: a deleted row's nodes may be gone, and their slots taken by other values (seen in a healthy backup).
+//! - Findings come from a second look that has seen everything the sums were made of. When it has not, nothing is reported and
+//!   the unit is listed as not verified.
+
+use std::collections::{BTreeSet, HashSet};
+
+use extentdb_base::ObjectId;
+
+use crate::dive::Dive;
+use crate::finding::{Finding, Findings, Place};
+use crate::partial::Partial;
+use crate::plan::Plan;
+use crate::relation::Relation;
+use crate::report::NotChecked;
+use crate::unit::{Structure, UnitIndex};
+
+mod facts;
+mod forward;
+mod look;
+mod node;
+mod pass;
+mod pointer;
+mod read;
+mod report;
+mod rowset;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use node::is_tree_page_in_disguise;
+pub use pass::Gaps;
+pub(crate) use pass::OffRow;
+pub use read::Gap;
+
+use look::{Accs, Eyes, FACTS_PER_PASS, SUSPECTS_MAX, Seen, places};
+use report::Reporter;
+use rowset::Rowsets;
+use value::Values;
+
+const WHAT: &str = "off-row data and forwarded rows";
+
+/// What the second look came to, besides findings.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) notes: Vec<Finding>,
+    pub(crate) not_checked: Vec<NotChecked>,
+}
+
+impl Outcome {
+    fn leave_out(&mut self, what: String, why: &str, was_asked_for: bool) {
+        self.not_checked.push(NotChecked { what, why: why.to_owned(), was_asked_for });
+    }
+}
+
+/// Looks again at what does not balance.
+pub(crate) fn verify_off_row(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Outcome {
+    let rowsets = Rowsets::new(dive.plan, sum);
+    let mut outcome = Outcome::default();
+    list_left_out(dive.plan, &rowsets, &mut outcome);
+    let open = open_units(dive.plan, sum, &rowsets);
+    if !open.is_empty() {
+        Look { dive, sum, rowsets: &rowsets, open, findings, outcome: &mut outcome }.run();
+    }
+    outcome
+}
+
+/// Units whose sums do not balance, and that can be judged.
+fn open_units(plan: &Plan, sum: &Partial, rowsets: &Rowsets) -> BTreeSet<UnitIndex> {
+    let is_open = |unit: UnitIndex, relation: Relation| {
+        let Some(rowset) = rowsets.of(unit) else { return false };
+        match relation {
+            Relation::Forward => {
+                let is_heap = plan.units.get(unit).is_some_and(|unit| unit.structure == Structure::Heap);
+                is_heap && rowset.has_known_rows()
+            }
+            Relation::Pointer | Relation::PointerSize => rowset.has_known_nodes(),
+            _ => false,
+        }
+    };
+    let open =
+        sum.sums.iter().filter(|(unit, sums)| sums.unbalanced().any(|relation| is_open(*unit, relation)));
+    open.map(|(unit, _)| unit).collect()
+}
+
+/// Rowsets with off-row data or stubs that are not looked at.
+fn list_left_out(plan: &Plan, rowsets: &Rowsets, outcome: &mut Outcome) {
+    let mut compressed = 0u64;
+    for rowset in rowsets.iter() {
+        let Some((owner, why)) = rowset.left_out() else { continue };
+        if rowset.is_compressed() {
+            compressed += u64::from(!rowset.texts.is_empty());
+            continue;
+        }
+        let name = plan.names.get(&owner.object).cloned().unwrap_or_default();
+        outcome.leave_out(format!("{WHAT} of {name} (index ID {})", owner.index), why, false);
+    }
+    if compressed > 0 {
+        let what = format!("{WHAT} of {compressed} compressed rowsets");
+        outcome.leave_out(what, "the compressed forms are known from public descriptions only", false);
+    }
+}
+
+struct Look<'l> {
+    dive: &'l Dive<'l>,
+    sum: &'l Partial,
+    rowsets: &'l Rowsets,
+    open: BTreeSet<UnitIndex>,
+    findings: &'l mut Findings,
+    outcome: &'l mut Outcome,
+}
+
+impl Look<'_> {
+    /// First at the rowsets that are concerned; at all, when others have part in the sums.
+    fn run(mut self) {
+        let near = self.open.iter().filter_map(|unit| self.rowsets.of(*unit));
+        let near: BTreeSet<UnitIndex> = near.flat_map(rowset::Rowset::units).collect();
+        if self.sum_is_explained(&near).is_none() {
+            self.outcome.leave_out(WHAT.to_owned(), "the run was stopped", true);
+        }
+    }
+
+    fn sum_is_explained(&mut self, near: &BTreeSet<UnitIndex>) -> Option<()> {
+        let all = self.rowsets.iter().filter(|rowset| rowset.has_known_rows());
+        let all: BTreeSet<UnitIndex> = all.flat_map(rowset::Rowset::units).collect();
+        let open = self.open.clone();
+        for visit in [near, &all] {
+            let eyes = Eyes { dive: self.dive, open: &open, visit, id_max: pass::id_max(self.dive.plan) };
+            let (suspects, seen) = self.look(&eyes)?;
+            let of_scan = Accs::of(&self.sum.sums, &open);
+            let certain: BTreeSet<UnitIndex> =
+                open.iter().copied().filter(|unit| of_scan.agree(&seen.accs, *unit)).collect();
+            let is_last = visit.len() == all.len();
+            if certain.len() == open.len() || is_last {
+                self.report_uncertain(&certain);
+                return self.judge(&eyes, &certain, &suspects, seen);
+            }
+        }
+        Some(())
+    }
+
+    /// The places that disagree, and what is said about them.
+    fn look(&self, eyes: &Eyes<'_>) -> Option<(BTreeSet<u64>, Seen)> {
+        let facts = Accs::of(&self.sum.sums, eyes.open).facts();
+        let decoded = if self.dive.options.force_rescan { None } else { eyes.decode(&self.sum.sums) };
+        let suspects = match decoded {
+            Some(suspects) => suspects,
+            None => eyes.search(facts.div_ceil(FACTS_PER_PASS).max(1))?,
+        };
+        let wanted: HashSet<u64> = suspects.iter().copied().collect();
+        let seen = eyes.look(&wanted)?;
+        Some((suspects, seen))
+    }
+
+    fn judge(
+        &mut self,
+        eyes: &Eyes<'_>,
+        certain: &BTreeSet<UnitIndex>,
+        suspects: &BTreeSet<u64>,
+        seen: Seen,
+    ) -> Option<()> {
+        if seen.is_cut || suspects.len() >= SUSPECTS_MAX {
+            let why = "more places disagree than are followed up; the first of them were";
+            self.outcome.leave_out(format!("all of the damaged {WHAT}"), why, true);
+        }
+        let places = places(suspects);
+        let in_flight = seen.in_flight.clone();
+        let mut reporter =
+            Reporter::new(self.dive.plan, self.rowsets, &self.sum.bad, in_flight, self.findings);
+        forward::verify_forwarding(&places, &seen, certain, &mut reporter);
+        Values::new(&seen, certain, &mut reporter).verify(&places, eyes)?;
+        let doubtful = std::mem::take(&mut reporter.doubtful);
+        for (object, count) in doubtful {
+            self.note_doubtful(object, count);
+        }
+        Some(())
+    }
+
+    /// Sums that the second look could not make again.
+    fn report_uncertain(&mut self, certain: &BTreeSet<UnitIndex>) {
+        for unit in self.open.difference(certain).filter_map(|unit| self.dive.plan.units.get(*unit)) {
+            let name = self.name(unit.owner.object);
+            let why = "the second look did not see what the scan had seen";
+            let args = [unit.owner.object.0.into(), name.clone().into(), WHAT.into(), why.into()];
+            let place = Place::default().owned_by(unit.owner);
+            self.outcome.notes.push(Finding::new(59022, place, &args));
+            self.outcome.leave_out(format!("{WHAT} of {name}"), why, true);
+        }
+    }
+
+    fn note_doubtful(&mut self, object: ObjectId, count: u64) {
+        let name = self.name(object);
+        let why = "pages of the object changed after the last checkpoint";
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let args = [object.0.into(), name.clone().into(), count.into(), why.into()];
+        self.outcome.notes.push(Finding::new(59023, Place::default(), &args));
+        self.outcome.leave_out(format!("{count} findings about {WHAT} of {name}"), why, true);
+    }
+
+    fn name(&self, object: ObjectId) -> String {
+        self.dive.plan.names.get(&object).cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,122 @@
+//! The part of the scan: facts into the sums, invalid columns into the findings.
+
+use std::collections::BTreeSet;
+
+use extentdb_base::Rid;
+
+use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
+use super::node::Node;
+use super::read::{Forwarded, Gap, PageReader, Reference, Sink, Stub};
+use crate::finding::{Finding, Place, page_arg};
+use crate::options::Options;
+use crate::partial::Partial;
+use crate::plan::Plan;
+use crate::sound::Sound;
+use crate::unit::UnitIndex;
+
+/// Units with fewer pages are read again rather than sketched.
+const SKETCHED_PAGES_MIN: i64 = 64;
+
+/// What a worker needs to look at heaps, rows and text pages.
+pub(crate) struct OffRow<'p> {
+    plan: &'p Plan,
+    reader: PageReader<'p>,
+    id_max: u64,
+    /// By unit: worth a sketch.
+    sketched: Vec<bool>,
+    is_physical: bool,
+}
+
+impl<'p> OffRow<'p> {
+    pub(crate) fn new(plan: &'p Plan, options: &Options) -> OffRow<'p> {
+        let pages_used = |unit| {
+            let catalog = plan.catalog.as_ref()?;
+            catalog.units.get(&unit).map(|unit| unit.pages_used)
+        };
+        OffRow {
+            plan,
+            reader: PageReader::new(plan),
+            id_max: id_max(plan),
+            sketched: plan
+                .units
+                .iter()
+                .map(|(_, unit)| pages_used(unit.id()).is_some_and(|pages| pages >= SKETCHED_PAGES_MIN))
+                .collect(),
+            is_physical: options.physical_only,
+        }
+    }
+
+    /// With a sketch for every unit.
+    #[cfg(test)]
+    pub(super) fn sketched(mut self) -> Self {
+        self.sketched.fill(true);
+        self
+    }
+
+    /// The facts of a page.
+    #[inline]
+    pub(crate) fn page(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+        if !self.is_physical {
+            let mut pass = Pass { plan: self.plan, partial, id_max: self.id_max, sketched: &self.sketched };
+            self.reader.read(page, &mut pass);
+        }
+    }
+}
+
+/// The highest text id to expect. Ids come from the counter of rowversion values, shifted by 16 bits; some of the catalogue
+/// are higher than the counter of the boot page, but not by so much that its upper half matters. What is above only asks for
+/// a second look.
+pub(super) fn id_max(plan: &Plan) -> u64 {
+    let counter = plan.catalog.as_ref().map_or(u64::MAX, |catalog| catalog.boot.max_timestamp);
+    if counter <= u64::from(u32::MAX) { (1 << 48) - 1 } else { u64::MAX }
+}
+
+struct Pass<'a> {
+    plan: &'a Plan,
+    partial: &'a mut Partial,
+    id_max: u64,
+    sketched: &'a [bool],
+}
+
+impl Pass<'_> {
+    #[inline]
+    fn state(&mut self, fact: Fact) {
+        let has_sketch = self.sketched.get(fact.unit as usize).copied().unwrap_or(false);
+        self.partial.sums.state(fact.unit, fact.relation, fact.side, fact.words, has_sketch);
+    }
+}
+
+impl Sink for Pass<'_> {
+    fn reference(&mut self, reference: &Reference) {
+        of_reference(reference).for_each(|fact| self.state(fact));
+    }
+
+    fn node(&mut self, node: &Node) {
+        of_node(node, self.id_max).for_each(|fact| self.state(fact));
+    }
+
+    fn stub(&mut self, stub: &Stub) {
+        self.state(of_stub(stub));
+    }
+
+    fn forwarded(&mut self, record: &Forwarded) {
+        of_forwarded(record).into_iter().for_each(|fact| self.state(fact));
+    }
+
+    #[cold]
+    fn invalid_column(&mut self, unit: UnitIndex, rid: Rid, column: i32) {
+        let Some(unit) = self.plan.units.get(unit) else { return };
+        let place = Place::page(rid.page).slot(rid.slot.0).owned_by(unit.owner);
+        let at = [page_arg(rid.page), rid.slot.0.into(), column.into()];
+        let args: Vec<_> = unit.args().into_iter().chain(at).collect();
+        self.partial.findings.push(Finding::new(8960, place, &args));
+    }
+
+    #[cold]
+    fn gap(&mut self, unit: UnitIndex, gap: Gap) {
+        self.partial.gaps.insert((unit, gap));
+    }
+}
+
+/// Units with something that could not be read, and what.
+pub type Gaps = BTreeSet<(UnitIndex, Gap)>;

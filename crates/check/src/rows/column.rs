@@ -1,0 +1,151 @@
+//! A column of a rowset, made ready to be read from one record after the other.
+
+use extentdb_base::HobtId;
+use extentdb_catalog::Catalog;
+use extentdb_catalog::layout::PhysicalColumn;
+use extentdb_catalog::model::AddedDefault;
+use extentdb_types::{Datum, SqlType};
+
+use super::cells::Cells;
+use super::value::Range;
+
+/// Where the bytes of a column lie in leaf records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// In the fixed part.
+    Fixed { at: u16, bytes: u16 },
+    /// A bit of a byte of the fixed part.
+    Bit { at: u16, mask: u8 },
+    /// A variable column, from 0.
+    Variable { index: u16 },
+}
+
+/// A column of a record as the logical checks see it: what is not stored has its value all the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Content<'r> {
+    Null,
+    /// In the disk form of the type; a bit is one byte.
+    Bytes(&'r [u8]),
+    /// A pointer structure.
+    Complex(&'r [u8]),
+}
+
+/// A column of leaf records.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnPlan {
+    /// `rscolid`.
+    pub(super) id: i32,
+    pub(super) name: Box<str>,
+    pub(super) ty: SqlType,
+    pub(super) place: Place,
+    /// From 1; 0 = never NULL.
+    pub(super) null_bit: u16,
+    pub(super) is_not_null: bool,
+    /// The value in rows that were written before the column existed; `None` = NULL.
+    absent: Option<Box<[u8]>>,
+    /// Most bytes a value in the row may have; `u16::MAX` = not limited.
+    pub(super) bytes_max: u16,
+    /// What values are legal.
+    pub(super) range: Range,
+}
+
+impl ColumnPlan {
+    /// `None` when the column cannot be read: its type is not understood, or its values lie in the sparse vector.
+    pub(super) fn new(
+        column: &PhysicalColumn,
+        name: &str,
+        catalog: &Catalog,
+        rowset: HobtId,
+    ) -> Option<ColumnPlan> {
+        let ty = column.ty?;
+        if column.is_sparse() {
+            return None;
+        }
+        let at = u16::try_from(column.leaf.offset).ok().filter(|at| *at > 0);
+        let place = match at {
+            Some(at) if ty.is_bit() => Place::Bit { at, mask: 1 << (column.leaf.bit & 7) },
+            Some(at) => Place::Fixed { at, bytes: u16::try_from(ty.fixed_bytes()?).ok()? },
+            None if column.leaf.offset < 0 => {
+                Place::Variable { index: column.leaf.offset.unsigned_abs() - 1 }
+            }
+            None => return None,
+        };
+        Some(ColumnPlan {
+            id: column.column_id,
+            name: name.into(),
+            ty,
+            place,
+            null_bit: column.leaf.null_bit,
+            is_not_null: column.is_not_null(),
+            absent: absent_value(catalog.added_default(rowset, column), &ty),
+            bytes_max: bytes_max(column, &ty),
+            range: Range::of(&ty),
+        })
+    }
+
+    /// The column of a record. `None` when the fixed part ends inside it.
+    #[inline(always)]
+    pub(super) fn of<'r>(&'r self, cells: &Cells<'r>) -> Option<Content<'r>> {
+        match cells.is_null(self.null_bit) {
+            Some(false) => {}
+            Some(true) => return Some(Content::Null),
+            None => return Some(self.absent()),
+        }
+        match self.place {
+            Place::Fixed { at, bytes } => {
+                let at = usize::from(at);
+                match cells.fixed().get(at..at + usize::from(bytes)) {
+                    Some(bytes) => Some(Content::Bytes(bytes)),
+                    None if at >= cells.fixed().len() => Some(self.absent()),
+                    None => None,
+                }
+            }
+            Place::Bit { at, mask } => match cells.fixed().get(usize::from(at)) {
+                Some(byte) => Some(Content::Bytes(if byte & mask != 0 { &[1] } else { &[0] })),
+                _ => Some(self.absent()),
+            },
+            Place::Variable { index } => Some(match cells.variable(index) {
+                (bytes, true) => Content::Complex(bytes),
+                (bytes, false) => Content::Bytes(bytes),
+            }),
+        }
+    }
+
+    #[cold]
+    fn absent(&self) -> Content<'_> {
+        self.absent.as_deref().map_or(Content::Null, Content::Bytes)
+    }
+
+    /// True for columns whose values can be longer than a row: text, (max), xml. Their bytes lie anywhere.
+    pub(super) fn is_long(&self) -> bool {
+        self.ty.is_lob() || self.ty.is_max()
+    }
+}
+
+/// The default a column was added with, in the disk form of its type.
+fn absent_value(default: Option<&AddedDefault>, ty: &SqlType) -> Option<Box<[u8]>> {
+    match default? {
+        AddedDefault::Bytes(bytes) => Some(bytes.as_slice().into()),
+        AddedDefault::Variant(bytes) if *ty == SqlType::SqlVariant => Some(bytes.as_slice().into()),
+        AddedDefault::Variant(bytes) => match Datum::decode(&SqlType::SqlVariant, bytes).ok()? {
+            Datum::Variant(variant) => {
+                let mut out = Vec::new();
+                variant.value.encode(ty, &mut out).ok()?;
+                Some(out.into())
+            }
+            _ => None,
+        },
+    }
+}
+
+/// Declared length of variable columns. Where the physical column allows more than the type, the more generous counts.
+fn bytes_max(column: &PhysicalColumn, ty: &SqlType) -> u16 {
+    let declared = match ty {
+        SqlType::VarChar { len, .. } | SqlType::NVarChar { len, .. } | SqlType::VarBinary { len } => *len,
+        _ => None,
+    };
+    match (declared, u16::try_from(column.max_in_row)) {
+        (Some(declared), Ok(in_row)) if column.leaf.offset < 0 => declared.max(in_row),
+        _ => u16::MAX,
+    }
+}

@@ -1,0 +1,177 @@
+//! Expressions over the rows of a table: computed columns that only an index stores, and predicates of filtered indexes
+//! (`checkdb.md` D.8).
+//!
+//! ```text
+//! compiled once per index              what cannot be compiled: the index is not compared, the report says why
+//! a batch per worker and expression    all rows of a page go through it together; no lock, no allocation per row
+//! ```
+//!
+//! A row whose value is not certain (a collation that does not decide, text that might convert) makes its index not compared;
+//! nothing is ever guessed.
+
+use extentdb_base::Rid;
+use extentdb_catalog::model::{Column, Index, Table};
+use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
+use extentdb_types::{Collation, SqlType};
+
+use super::RowHasher;
+use super::cells::Cells;
+use super::column::Content;
+use super::plan::RowPlan;
+
+/// An expression with the columns that it reads.
+#[derive(Clone, Debug)]
+pub(super) struct Expression {
+    program: Code,
+    /// `column_id` of each input.
+    pub(super) inputs: Vec<i32>,
+}
+
+#[derive(Clone, Debug)]
+enum Code {
+    Value(Program),
+    Predicate(Predicate),
+}
+
+/// The columns of a table that an expression may read: those that rows store.
+fn environment(table: &Table, database: Collation) -> (Environment, Vec<i32>) {
+    let stored = |column: &&Column| column.computed.is_none() && !column.is_virtual();
+    let readable = table.columns.iter().filter(stored).filter_map(|column| Some((column, column.ty?)));
+    let (columns, ids) = readable.map(|(column, ty)| ((column.name.clone(), ty), column.id)).unzip();
+    (Environment { columns, database_collation: database }, ids)
+}
+
+impl Expression {
+    /// The expression of a computed column.
+    pub(super) fn of_column(table: &Table, column: &Column, database: Collation) -> Result<Self, String> {
+        let what = || format!("computed column {}", column.name);
+        let text = column.computed.as_deref().filter(|text| !text.is_empty());
+        let text = text.ok_or_else(|| format!("{}: its expression could not be read", what()))?;
+        let ty: SqlType = column.ty.ok_or_else(|| format!("{}: its type is not known", what()))?;
+        let (environment, ids) = environment(table, database);
+        let program = Program::compile_as(text, &environment, ty).map_err(|why| refuse(&what(), &why))?;
+        if !program.is_precise() {
+            return Err(format!("{} is computed from approximate numbers", what()));
+        }
+        if !program.is_deterministic() {
+            return Err(format!("{} is not deterministic", what()));
+        }
+        let inputs = pick(program.inputs(), &ids);
+        Ok(Expression { program: Code::Value(program), inputs })
+    }
+
+    /// The predicate of a filtered index.
+    pub(super) fn of_filter(
+        table: &Table,
+        index: &Index,
+        database: Collation,
+    ) -> Result<Option<Self>, String> {
+        let Some(text) = &index.filter else { return Ok(None) };
+        let (environment, ids) = environment(table, database);
+        let predicate = Predicate::compile(text, &environment).map_err(|why| refuse("its filter", &why))?;
+        let inputs = pick(predicate.inputs(), &ids);
+        Ok(Some(Expression { program: Code::Predicate(predicate), inputs }))
+    }
+
+    /// Runs it over the rows of a batch.
+    fn run(&self, batch: &mut Batch) {
+        match &self.program {
+            Code::Value(program) => program.run(batch),
+            Code::Predicate(predicate) => predicate.run(batch),
+        }
+    }
+
+    fn reset(&self, batch: &mut Batch) {
+        match &self.program {
+            Code::Value(program) => batch.reset(program),
+            Code::Predicate(predicate) => batch.reset(predicate),
+        }
+    }
+
+    /// The value for one row, whose inputs are given in stored form. For the second look only.
+    pub(super) fn value_of(&self, inputs: &[Option<Vec<u8>>]) -> Option<Option<Vec<u8>>> {
+        let mut batch = Batch::new();
+        self.reset(&mut batch);
+        for (at, value) in inputs.iter().enumerate() {
+            batch.push(at, value.as_deref());
+        }
+        batch.end_row();
+        self.run(&mut batch);
+        Some(batch.value(0).ok()?.map(<[u8]>::to_vec))
+    }
+}
+
+fn pick(places: &[usize], ids: &[i32]) -> Vec<i32> {
+    places.iter().filter_map(|place| ids.get(*place).copied()).collect()
+}
+
+fn refuse(what: &str, why: &CompileError) -> String {
+    format!("{what}: {why}")
+}
+
+/// An expression whose inputs are found in the rows of one unit.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    expression: Expression,
+    /// Places of its inputs among the columns of the plan.
+    inputs: Vec<u16>,
+}
+
+impl Placed {
+    /// `None` when a column that it reads is not in the rows.
+    pub(super) fn new(expression: &Expression, plan: &RowPlan) -> Option<Placed> {
+        let place = |id: &i32| Some(plan.columns.iter().position(|column| column.id == *id)? as u16);
+        let inputs = expression.inputs.iter().map(place).collect::<Option<Vec<u16>>>()?;
+        Some(Placed { expression: expression.clone(), inputs })
+    }
+}
+
+/// The batches of one worker: one for each expression of the table at hand.
+#[derive(Default)]
+pub(super) struct Batches(Vec<Batch>);
+
+impl Batches {
+    /// Evaluates all expressions of a plan over the rows of a page. The rows are counted as they come.
+    pub(super) fn run<'r, I: Iterator<Item = (Cells<'r>, Rid)>>(
+        &mut self,
+        plan: &RowPlan,
+        hasher: &RowHasher<'_>,
+        rows: impl Fn() -> I,
+    ) {
+        if self.0.len() < plan.expressions.len() {
+            self.0.resize_with(plan.expressions.len(), Batch::new);
+        }
+        for (placed, batch) in plan.expressions.iter().zip(&mut self.0) {
+            placed.expression.reset(batch);
+            for (cells, rid) in rows() {
+                for (at, place) in placed.inputs.iter().enumerate() {
+                    let Some(column) = plan.columns.get(usize::from(*place)) else { continue };
+                    match column.of(&cells) {
+                        Some(Content::Null) => batch.push(at, None),
+                        Some(Content::Bytes(bytes)) => batch.push(at, Some(bytes)),
+                        // What is not pushed makes the row's result an error, which is what it is.
+                        Some(Content::Complex(pointer)) => {
+                            if let Some(bytes) = hasher.off_row(column, pointer, rid) {
+                                batch.push(at, Some(&bytes));
+                            }
+                        }
+                        None => {}
+                    }
+                }
+                batch.end_row();
+            }
+            placed.expression.run(batch);
+        }
+    }
+
+    /// The value of an expression for a row.
+    pub(super) fn value(&self, expression: u16, row: usize) -> Result<Option<&[u8]>, EvalError> {
+        self.0.get(usize::from(expression)).ok_or(EvalError::Row)?.value(row)
+    }
+
+    /// Whether a row passes a filter: unknown is no.
+    pub(super) fn passes(&self, expression: u16, row: usize) -> Result<bool, EvalError> {
+        let truth = self.0.get(usize::from(expression)).ok_or(EvalError::Row)?.truth(row)?;
+        Ok(truth == Some(true))
+    }
+}

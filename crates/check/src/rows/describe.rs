@@ -1,0 +1,258 @@
+//! Rows in words, by a second way of decoding them: what 8955, 8956 and the keys of findings show.
+//!
+//! Nothing here is shared with the fast way in [`super::column`]: cells come from `catalog::layout`, values from `types`. A
+//! difference between the two sides of an index is believed only when this way sees it, too.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use extentdb_base::Rid;
+use extentdb_catalog::Catalog;
+use extentdb_catalog::access::LobReader;
+use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, RowLayout, cell};
+use extentdb_catalog::model::{AddedDefault, Rowset, Table};
+use extentdb_format::record::lob::LobPointer;
+use extentdb_format::record::{Record, RecordKind};
+use extentdb_reader::CheckedPages;
+use extentdb_types::plain::write_plain;
+use extentdb_types::{Datum, SqlType};
+
+use super::OVERFLOW_BYTES_MAX;
+use super::cross::{Cross, Origin};
+
+/// Longer values are cut in messages.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// A value that was decoded, and its canonical bytes.
+struct Value {
+    text: String,
+    canonical: Vec<u8>,
+}
+
+/// A row on one side of an index.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Described {
+    /// All compared columns, locator included, in one form for both sides.
+    pub(super) canonical: Vec<u8>,
+    /// `a = 1 and b = 'x'`: the index's own columns.
+    pub(super) values: String,
+    /// What identifies the row of the table: its clustered key, or its RID.
+    pub(super) identity: String,
+}
+
+/// What a description is made from.
+#[derive(Clone, Copy)]
+pub(super) struct Describer<'d> {
+    pub(super) catalog: &'d Catalog,
+    pub(super) pages: &'d CheckedPages<'d>,
+    pub(super) table: &'d Table,
+    pub(super) cross: &'d Cross,
+}
+
+impl Describer<'_> {
+    /// A row of the table, as its index should hold it.
+    pub(super) fn base(
+        &self,
+        (rowset, layout): (&Rowset, &RowLayout),
+        record: &Record<'_>,
+        rid: Rid,
+    ) -> Option<Described> {
+        let home = match record.kind() {
+            RecordKind::Forwarded => record.back_pointer()?,
+            _ => rid,
+        };
+        let column_of = |origin: Origin| match origin {
+            Origin::Column(id) => layout.column(id),
+            Origin::Uniquifier => layout.columns.iter().find(|column| column.is_uniquifier()),
+            Origin::Rid => None,
+        };
+        self.describe(|_, origin| match (column_of(origin), origin) {
+            (Some(column), _) => self.value(rowset, record, column, rid),
+            (None, Origin::Column(id)) => self.computed((rowset, layout), record, id, rid),
+            (None, _) => Some(rid_value(home)),
+        })
+    }
+
+    /// A computed column that the row does not store.
+    fn computed(
+        &self,
+        (rowset, layout): (&Rowset, &RowLayout),
+        record: &Record<'_>,
+        id: i32,
+        rid: Rid,
+    ) -> Option<Value> {
+        let (_, expression) = self.cross.computed.iter().find(|(computed, _)| *computed == id)?;
+        let ty = self.table.column(id)?.ty?;
+        let input = |id: &i32| {
+            let value = self.value(rowset, record, layout.column(*id)?, rid)?;
+            // The first byte tells NULL from a value.
+            let (is_there, bytes) = value.canonical.split_first()?;
+            Some((*is_there == 1).then(|| bytes.to_vec()))
+        };
+        let inputs = expression.inputs.iter().map(input).collect::<Option<Vec<_>>>()?;
+        let value = expression.value_of(&inputs)?;
+        Some(value.map_or_else(null_value, |bytes| stored_value(&ty, &bytes)))
+    }
+
+    /// An entry of the index.
+    pub(super) fn entry(
+        &self,
+        (rowset, layout): (&Rowset, &RowLayout),
+        record: &Record<'_>,
+        rid: Rid,
+    ) -> Option<Described> {
+        self.describe(|ordinal, origin| {
+            let value = self.value(rowset, record, layout.column(ordinal)?, rid)?;
+            match (origin, value.canonical.get(1..).and_then(|bytes| bytes.first_chunk())) {
+                (Origin::Rid, Some(bytes)) => Some(rid_value(Rid::from_bytes(*bytes))),
+                _ => Some(value),
+            }
+        })
+    }
+
+    fn describe(&self, value: impl Fn(i32, Origin) -> Option<Value>) -> Option<Described> {
+        let mut described =
+            Described { canonical: Vec::new(), values: String::new(), identity: String::new() };
+        let key = self.key_columns();
+        for (position, (ordinal, origin)) in self.cross.origins.iter().enumerate() {
+            if self.cross.long_columns.contains(ordinal) {
+                continue;
+            }
+            let value = value(*ordinal, *origin)?;
+            described.canonical.extend((value.canonical.len() as u32).to_le_bytes());
+            described.canonical.extend_from_slice(&value.canonical);
+            let name = self.name(*origin);
+            if position < self.cross.own_columns {
+                join(&mut described.values, &name, &value.text);
+            }
+            if key.contains(origin) {
+                join(&mut described.identity, &name, &value.text);
+            }
+        }
+        Some(described)
+    }
+
+    /// What identifies a row of the table.
+    fn key_columns(&self) -> Vec<Origin> {
+        let rowset = self.table.base().and_then(|base| self.catalog.rowsets_of(base).next());
+        match rowset {
+            Some(rowset) if rowset.index.0 == 1 => {
+                let origin = |column: &&PhysicalColumn| match column.is_uniquifier() {
+                    true => Origin::Uniquifier,
+                    false => Origin::Column(column.column_id),
+                };
+                rowset.layout.key().iter().map(origin).collect()
+            }
+            _ => vec![Origin::Rid],
+        }
+    }
+
+    fn name(&self, origin: Origin) -> String {
+        match origin {
+            Origin::Rid => "HEAP RID".to_owned(),
+            Origin::Uniquifier => "UNIQUIFIER".to_owned(),
+            Origin::Column(id) => {
+                self.table.column(id).map_or_else(|| format!("column {id}"), |column| column.name.clone())
+            }
+        }
+    }
+
+    fn value(
+        &self,
+        rowset: &Rowset,
+        record: &Record<'_>,
+        column: &PhysicalColumn,
+        rid: Rid,
+    ) -> Option<Value> {
+        let ty = column.ty?;
+        match cell(record, column, Level::Leaf).ok()? {
+            Cell::Null => Some(null_value()),
+            Cell::Bit(bit) => Some(Value { text: u8::from(bit).to_string(), canonical: vec![1, bit.into()] }),
+            Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),
+            Cell::Complex(pointer) => {
+                let pointer = LobPointer::parse(&pointer, ty.is_lob());
+                let reader = LobReader::new(self.pages, rid, &pointer).ok()?;
+                Some(stored_value(&ty, &reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()?))
+            }
+            Cell::Missing => match self.catalog.added_default(rowset.id, column) {
+                None => Some(null_value()),
+                Some(default) => default_value(&ty, default),
+            },
+        }
+    }
+}
+
+fn null_value() -> Value {
+    Value { text: "NULL".to_owned(), canonical: vec![0] }
+}
+
+fn rid_value(rid: Rid) -> Value {
+    let canonical = [&[1][..], &rid.to_bytes()].concat();
+    Value { text: format!("({}:{}:{})", rid.page.file.0, rid.page.page, rid.slot.0), canonical }
+}
+
+/// A value by its disk form: the canonical bytes are what the value encodes to.
+fn stored_value(ty: &SqlType, bytes: &[u8]) -> Value {
+    let canonical = |bytes: &[u8]| [&[1][..], bytes].concat();
+    let Ok(datum) = Datum::decode(ty, bytes) else {
+        // Out of its range: two such values are equal when their bytes are.
+        let mut text = String::from("0x");
+        bytes.iter().take(SHOWN_CHARS_MAX / 2).for_each(|byte| _ = write!(text, "{byte:02X}"));
+        return Value { text, canonical: canonical(bytes) };
+    };
+    let mut encoded = Vec::new();
+    let bytes = match datum.encode(ty, &mut encoded) {
+        Ok(()) => Cow::Owned(encoded),
+        Err(_) => Cow::Borrowed(bytes),
+    };
+    Value { text: show(&datum), canonical: canonical(&bytes) }
+}
+
+fn default_value(ty: &SqlType, default: &AddedDefault) -> Option<Value> {
+    match default {
+        AddedDefault::Bytes(bytes) => Some(stored_value(ty, bytes)),
+        AddedDefault::Variant(bytes) if *ty == SqlType::SqlVariant => Some(stored_value(ty, bytes)),
+        AddedDefault::Variant(bytes) => match Datum::decode(&SqlType::SqlVariant, bytes).ok()? {
+            Datum::Variant(variant) => {
+                let mut encoded = Vec::new();
+                variant.value.encode(ty, &mut encoded).ok()?;
+                Some(stored_value(ty, &encoded))
+            }
+            _ => None,
+        },
+    }
+}
+
+/// A value as messages show it: text in quotes, cut when it is long.
+pub(super) fn show(datum: &Datum<'_>) -> String {
+    let mut text = String::new();
+    _ = write_plain(datum, &mut text);
+    if text.chars().count() > SHOWN_CHARS_MAX {
+        text = text.chars().take(SHOWN_CHARS_MAX).chain("...".chars()).collect();
+    }
+    let is_bare = matches!(
+        datum,
+        Datum::Bit(_)
+            | Datum::TinyInt(_)
+            | Datum::SmallInt(_)
+            | Datum::Int(_)
+            | Datum::BigInt(_)
+            | Datum::Decimal(_)
+            | Datum::Money(_)
+            | Datum::SmallMoney(_)
+            | Datum::Float(_)
+            | Datum::Real(_)
+            | Datum::Binary(_)
+            | Datum::RowVersion(_)
+    );
+    match datum {
+        Datum::Null => "NULL".to_owned(),
+        _ if is_bare => text,
+        _ => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+fn join(list: &mut String, name: &str, value: &str) {
+    let comma = if list.is_empty() { "" } else { " and " };
+    _ = write!(list, "{comma}{name} = {value}");
+}

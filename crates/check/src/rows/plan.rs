@@ -1,0 +1,313 @@
+//! What must be known of a unit to check its rows: columns, NOT NULL, and which indexes its rows belong to.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::ObjectId;
+use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
+use extentdb_catalog::model::{AllocUnitKind, Catalog, ObjectType, Rowset, Table};
+use extentdb_types::Collation;
+
+use super::column::{ColumnPlan, Place};
+use super::computed::{Expression, Placed};
+use super::cross::{Cross, CrossNumber, Crosses, Origin};
+use crate::hash::HashKey;
+use crate::options::Options;
+use crate::unit::{Structure, Unit, UnitIndex, Units};
+
+/// Null bits of a rowset, one bit each.
+#[derive(Clone, Default, Debug)]
+pub(super) struct NullMask(Vec<u8>);
+
+impl NullMask {
+    fn set(&mut self, null_bit: u16) {
+        let Some(bit) = null_bit.checked_sub(1).map(usize::from) else { return };
+        if self.0.len() <= bit / 8 {
+            self.0.resize(bit / 8 + 1, 0);
+        }
+        if let Some(byte) = self.0.get_mut(bit / 8) {
+            *byte |= 1 << (bit % 8);
+        }
+    }
+
+    /// True when one of the bits is set in a bitmap.
+    #[inline]
+    pub(super) fn meets(&self, bitmap: &[u8]) -> bool {
+        self.0.iter().zip(bitmap).any(|(mask, byte)| mask & byte != 0)
+    }
+}
+
+/// A column of an index row to be hashed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Input {
+    /// By its place among the hashed columns of the rowset.
+    Column(u16),
+    /// By its place among the expressions of the plan.
+    Computed(u16),
+    /// The place of the row in the heap.
+    Rid,
+}
+
+/// What rows of a table must be in an index, or what rows of the index are there.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) cross: CrossNumber,
+    /// What is hashed, with its multiplier.
+    pub(super) inputs: Vec<(Input, u64)>,
+    /// The expression that a row must pass.
+    pub(super) filter: Option<u16>,
+}
+
+/// The rows of a unit.
+#[derive(Clone, Debug)]
+pub(crate) struct RowPlan {
+    /// Rows of the table, not entries of an index.
+    pub(super) is_base: bool,
+    /// Columns of the table or index that are alive, by `rscolid`.
+    pub(super) columns: Vec<ColumnPlan>,
+    /// Places in `columns` whose values are checked.
+    pub(super) ranged: Vec<u16>,
+    /// Places of variable columns whose length is checked.
+    pub(super) limited: Vec<u16>,
+    /// Columns that must not be NULL.
+    pub(super) not_null: NullMask,
+    /// Variable columns that may be NULL, and must be empty then: null bit and place in the record.
+    pub(super) nullable_variable: Vec<(u16, u16)>,
+    /// Places in `columns` that are hashed.
+    pub(super) hashed: Vec<u16>,
+    /// A table: all its indexes. An index: itself.
+    pub(super) targets: Vec<Target>,
+    /// What has to be evaluated for the indexes.
+    pub(super) expressions: Vec<Placed>,
+    /// Stored computed columns: place of the column, and of its expression.
+    pub(super) persisted: Vec<(u16, u16)>,
+}
+
+/// The plans of all units, and the indexes that are compared.
+#[derive(Default)]
+pub(crate) struct RowPlans {
+    plans: Vec<Option<RowPlan>>,
+    pub(crate) crosses: Crosses,
+    /// Column values are checked.
+    pub(crate) has_purity: bool,
+    /// Units of each index and each table that is compared, by table.
+    units: BTreeMap<(ObjectId, bool), Vec<UnitIndex>>,
+}
+
+impl RowPlans {
+    pub(crate) fn new(catalog: &Catalog, units: &Units, options: &Options, key: &HashKey) -> RowPlans {
+        let mut plans = RowPlans {
+            crosses: Crosses::new(catalog),
+            has_purity: has_purity(catalog, options),
+            ..RowPlans::default()
+        };
+        for (index, unit) in units.iter() {
+            let plan = plans.plan(catalog, unit, options, key);
+            if plan.is_some() {
+                let is_base = unit.owner.index.0 <= 1;
+                plans.units.entry((unit.owner.object, is_base)).or_default().push(index);
+            }
+            plans.plans.push(plan);
+        }
+        plans
+    }
+
+    /// The plan of a unit; `None` for units without rows, and those whose rows cannot be read.
+    #[inline]
+    pub(crate) fn get(&self, unit: UnitIndex) -> Option<&RowPlan> {
+        self.plans.get(unit as usize)?.as_ref()
+    }
+
+    /// The units of the heap or clustered index of a table.
+    pub(crate) fn base_units(&self, table: ObjectId) -> &[UnitIndex] {
+        self.units.get(&(table, true)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The units of the nonclustered indexes of a table.
+    pub(crate) fn index_units(&self, table: ObjectId) -> &[UnitIndex] {
+        self.units.get(&(table, false)).map_or(&[], Vec::as_slice)
+    }
+
+    fn plan(&self, catalog: &Catalog, unit: &Unit, options: &Options, key: &HashKey) -> Option<RowPlan> {
+        let is_row_unit = unit.kind == AllocUnitKind::InRow && unit.structure != Structure::Other;
+        let rowset = catalog.rowsets.get(&unit.owner.partition).filter(|_| is_row_unit)?;
+        let table = catalog.tables.get(&unit.owner.object)?;
+        let is_base = unit.structure != Structure::Nonclustered;
+        let layout = match rowset.compression {
+            Compression::None => &rowset.layout,
+            _ => unit.expanded.as_deref()?,
+        };
+        let mut plan = columns(catalog, table, rowset, layout, is_base)?;
+        let skips_crosses = options.no_index && unit.owner.is_user;
+        if is_base && !skips_crosses {
+            for (number, cross) in self.crosses.of_table(table.id) {
+                let inputs = base_inputs(&mut plan, layout, cross, key)?;
+                let filter = match &cross.filter {
+                    Some(filter) => Some(plan.expression(filter)?),
+                    None => None,
+                };
+                plan.targets.push(Target { cross: number, inputs, filter });
+            }
+        } else if let Some(number) = self.crosses.number(table.id, unit.owner.index)
+            && !skips_crosses
+        {
+            let inputs = entry_inputs(&mut plan, self.crosses.get(number)?, key)?;
+            plan.targets.push(Target { cross: number, inputs, filter: None });
+        }
+        if is_base && options.extended_logical_checks {
+            plan.add_persisted(catalog, table);
+        }
+        Some(plan)
+    }
+}
+
+/// Column values are checked in databases that 2005 or later created, in those that were checked once, and on request.
+fn has_purity(catalog: &Catalog, options: &Options) -> bool {
+    /// The first version whose engine kept column values in range: SQL Server 2005.
+    const PURE_SINCE: u16 = 611;
+    /// `dbi_dbccFlags`: the values were found to be in range once.
+    const WAS_CHECKED: u16 = 2;
+    let boot = &catalog.boot;
+    !options.physical_only
+        && (options.data_purity || boot.create_version >= PURE_SINCE || boot.dbcc_flags & WAS_CHECKED != 0)
+}
+
+/// `None` when a column that is alive cannot be placed: nothing can be said about any row then.
+fn columns(
+    catalog: &Catalog,
+    table: &Table,
+    rowset: &Rowset,
+    layout: &RowLayout,
+    is_base: bool,
+) -> Option<RowPlan> {
+    let mut plan = RowPlan {
+        is_base,
+        columns: Vec::with_capacity(layout.columns.len()),
+        ranged: Vec::new(),
+        limited: Vec::new(),
+        not_null: NullMask::default(),
+        nullable_variable: Vec::new(),
+        hashed: Vec::new(),
+        targets: Vec::new(),
+        expressions: Vec::new(),
+        persisted: Vec::new(),
+    };
+    // Real base tables hold NULLs in columns that they call NOT NULL.
+    let judges_nulls = is_base && table.kind != ObjectType::SYSTEM_TABLE;
+    for column in layout.columns.iter().filter(|column| !column.is_dropped()) {
+        let name = name_of(table, column, is_base);
+        let Some(column) = ColumnPlan::new(column, name, catalog, rowset.id) else { continue };
+        plan.add(column, judges_nulls);
+    }
+    Some(plan)
+}
+
+/// The columns of an index are named by the messages of its table.
+fn name_of<'t>(table: &'t Table, column: &PhysicalColumn, is_base: bool) -> &'t str {
+    match is_base {
+        true => table.column(column.column_id).map_or("", |column| column.name.as_str()),
+        false => "",
+    }
+}
+
+impl RowPlan {
+    fn add(&mut self, column: ColumnPlan, judges_nulls: bool) {
+        let place = self.columns.len() as u16;
+        let is_variable = matches!(column.place, Place::Variable { .. });
+        if self.is_base {
+            if column.range != super::value::Range::Any {
+                self.ranged.push(place);
+            }
+            if is_variable && column.bytes_max != u16::MAX {
+                self.limited.push(place);
+            }
+            if column.is_not_null && judges_nulls {
+                self.not_null.set(column.null_bit);
+            } else if let Place::Variable { index } = column.place
+                && !column.is_long()
+                && judges_nulls
+            {
+                self.nullable_variable.push((column.null_bit, index));
+            }
+        }
+        self.columns.push(column);
+    }
+
+    /// Takes in an expression; its place. `None` when its columns are not in the rows.
+    fn expression(&mut self, expression: &Expression) -> Option<u16> {
+        let placed = Placed::new(expression, self)?;
+        self.expressions.push(placed);
+        Some(self.expressions.len() as u16 - 1)
+    }
+
+    /// Stored computed columns whose expression can be evaluated.
+    fn add_persisted(&mut self, catalog: &Catalog, table: &Table) {
+        let database = Collation(catalog.boot.collation_id);
+        for column in table.columns.iter().filter(|column| column.computed.is_some() && column.persisted) {
+            let place = self.columns.iter().position(|stored| stored.id == column.id);
+            let expression = Expression::of_column(table, column, database).ok();
+            if let Some((place, expression)) = place.zip(expression)
+                && let Some(at) = self.expression(&expression)
+            {
+                self.persisted.push((place as u16, at));
+            }
+        }
+    }
+
+    /// The place of a column among those that are hashed.
+    fn hashed_place(&mut self, is_wanted: impl Fn(&ColumnPlan) -> bool) -> Option<u16> {
+        let place = self.columns.iter().position(is_wanted)? as u16;
+        let known = self.hashed.iter().position(|hashed| *hashed == place);
+        let at = known.unwrap_or_else(|| {
+            self.hashed.push(place);
+            self.hashed.len() - 1
+        });
+        Some(at as u16)
+    }
+}
+
+/// What a row of the table contributes to an index.
+fn base_inputs(
+    plan: &mut RowPlan,
+    layout: &RowLayout,
+    cross: &Cross,
+    key: &HashKey,
+) -> Option<Vec<(Input, u64)>> {
+    let uniquifier =
+        layout.columns.iter().find(|column| column.is_uniquifier()).map(|column| column.column_id);
+    let mut inputs = Vec::with_capacity(cross.origins.len());
+    for (position, (ordinal, origin)) in cross.origins.iter().enumerate() {
+        if cross.long_columns.contains(ordinal) {
+            continue;
+        }
+        let id = match origin {
+            Origin::Rid => {
+                inputs.push((Input::Rid, key.multiplier(position)));
+                continue;
+            }
+            Origin::Column(id) => {
+                if let Some((_, expression)) = cross.computed.iter().find(|(computed, _)| computed == id) {
+                    let at = plan.expression(expression)?;
+                    inputs.push((Input::Computed(at), key.multiplier(position)));
+                    continue;
+                }
+                *id
+            }
+            Origin::Uniquifier => uniquifier?,
+        };
+        let place = plan.hashed_place(|column| column.id == id)?;
+        inputs.push((Input::Column(place), key.multiplier(position)));
+    }
+    Some(inputs)
+}
+
+/// What an entry of an index contributes to it.
+fn entry_inputs(plan: &mut RowPlan, cross: &Cross, key: &HashKey) -> Option<Vec<(Input, u64)>> {
+    let mut inputs = Vec::with_capacity(cross.origins.len());
+    for (position, (ordinal, _)) in cross.origins.iter().enumerate() {
+        if !cross.long_columns.contains(ordinal) {
+            let place = plan.hashed_place(|column| column.id == *ordinal)?;
+            inputs.push((Input::Column(place), key.multiplier(position)));
+        }
+    }
+    Some(inputs)
+}

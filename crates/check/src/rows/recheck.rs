@@ -1,0 +1,375 @@
+//! Indexes whose sums do not balance, looked at again (`checkdb.md` D.13): which rows, on which side.
+//!
+//! ```text
+//! 1st look   4,096 sums per index, by the hash of the row: most of them balance, and their rows are equal
+//! 2nd look   rows of the others are kept, as many as memory allows at a time, and compared exactly
+//! leftovers  decoded again by an independent way; what differs there, too, is reported: 8951, 8952
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use extentdb_base::{HobtId, ObjectId, Rid};
+use extentdb_catalog::layout::Compression;
+use extentdb_catalog::model::Catalog;
+use extentdb_format::PageBuf;
+use extentdb_format::page::PageRef;
+use extentdb_format::record::Record;
+use extentdb_reader::CheckedPages;
+
+use super::cross::{Cross, CrossNumber};
+use super::describe::{Described, Describer};
+use super::{RowHasher, cells, is_row};
+use crate::dive::Dive;
+use crate::expand::Expander;
+use crate::finding::{Finding, Findings, Owner, Place};
+use crate::partial::Partial;
+use crate::plan::Plan;
+use crate::plan::pages::load;
+use crate::relation::{Acc, Side};
+use crate::report::NotChecked;
+use crate::sound::{Facts, Sound};
+use crate::unit::UnitIndex;
+
+const BUCKETS: usize = 4096;
+/// Rows kept at a time: 40 bytes each.
+const KEPT_MAX: u64 = 4 << 20;
+/// More differences than this between compressed rows are not believed: the form is known from descriptions only.
+const COMPRESSED_DIFFERENCES_MAX: usize = 16;
+/// Findings that say an index or table lacks pages: its rows are not to be compared.
+const PAGES_ARE_LOST: [u32; 6] = [2533, 2534, 7965, 8976, 8980, 8981];
+
+/// What came of comparing indexes with their tables.
+#[derive(Default)]
+pub(crate) struct Compared {
+    pub(crate) indexes: u64,
+    pub(crate) entries: u64,
+    pub(crate) left_out: Vec<NotChecked>,
+}
+
+/// Reports what differs between indexes and their tables.
+pub(crate) fn verify_crosses(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Compared {
+    let Some(catalog) = &dive.plan.catalog else { return Compared::default() };
+    let (doubtful, mut compared) = judge(dive.plan, sum, findings);
+    let mut by_table: BTreeMap<ObjectId, BTreeSet<CrossNumber>> = BTreeMap::new();
+    for number in doubtful {
+        if let Some(cross) = dive.plan.rows.crosses.get(number) {
+            by_table.entry(cross.table).or_default().insert(number);
+        }
+    }
+    for (table, numbers) in by_table {
+        let recheck = Recheck { dive, catalog, table, numbers: &numbers };
+        if recheck.run(findings, &mut compared.left_out).is_none() {
+            let what = format!("differences of {} from its indexes", name(dive.plan, table));
+            compared.left_out.push(not_checked(&what, "the run was stopped", true));
+        }
+    }
+    compared
+}
+
+fn name(plan: &Plan, table: ObjectId) -> String {
+    plan.names.get(&table).cloned().unwrap_or_else(|| table.to_string())
+}
+
+fn not_checked(what: &str, why: &str, was_asked_for: bool) -> NotChecked {
+    NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for }
+}
+
+/// The indexes that have to be looked at again, and those that cannot be.
+fn judge(plan: &Plan, sum: &Partial, findings: &mut Findings) -> (Vec<CrossNumber>, Compared) {
+    let (mut doubtful, mut compared) = (Vec::new(), Compared::default());
+    let damaged = damaged_units(plan, sum, findings);
+    for (number, cross) in plan.rows.crosses.iter() {
+        if units_of(plan, cross).any(|unit| plan.units.get(unit).is_some_and(|unit| unit.is_skipped)) {
+            continue;
+        }
+        compared.indexes += 1;
+        compared.entries += sum.crosses.get(number).minus;
+        if sum.crosses.get(number).is_balanced() && !sum.unread_crosses.contains(&number) {
+            continue;
+        }
+        let what = format!("index {} of {} against its table", cross.name, cross.table_name);
+        if units_of(plan, cross).any(|unit| damaged.contains(&unit)) {
+            compared.left_out.push(not_checked(&what, "pages of one of them are damaged", false));
+        } else if units_of(plan, cross).any(|unit| sum.unexpanded.contains(&unit)) {
+            compared.left_out.push(not_checked(&what, "compressed rows could not be expanded", false));
+        } else if sum.unread_crosses.contains(&number) {
+            compared.left_out.push(not_checked(&what, "values off the row could not be read", true));
+        } else {
+            doubtful.push(number);
+        }
+    }
+    let refused = plan.rows.crosses.left_out.iter();
+    compared.left_out.extend(refused.map(|(what, why)| not_checked(what, why, false)));
+    (doubtful, compared)
+}
+
+/// The units of an index and of its table.
+fn units_of<'p>(plan: &'p Plan, cross: &'p Cross) -> impl Iterator<Item = UnitIndex> + 'p {
+    let is_own = |unit: &UnitIndex| plan.units.get(*unit).is_some_and(|unit| unit.owner.index == cross.index);
+    let index = plan.rows.index_units(cross.table).iter().copied().filter(is_own);
+    plan.rows.base_units(cross.table).iter().copied().chain(index)
+}
+
+/// Units with pages that could not be used or were not found.
+fn damaged_units(plan: &Plan, sum: &Partial, findings: &mut Findings) -> BTreeSet<UnitIndex> {
+    let mut damaged: BTreeSet<UnitIndex> = sum.bad.iter().filter_map(|page| page.unit).collect();
+    damaged.extend(&sum.strayed);
+    let lost = findings.iter_mut().filter(|finding| PAGES_ARE_LOST.contains(&finding.error));
+    let owners = lost.filter_map(|finding| finding.place.owner);
+    damaged.extend(owners.filter_map(|owner| plan.units.of_header(owner.unit, false)));
+    damaged
+}
+
+/// A row that is kept to be compared.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Kept {
+    cross: CrossNumber,
+    lanes: [u64; 2],
+    is_base: bool,
+    unit: UnitIndex,
+    rid: Rid,
+}
+
+fn bucket(lanes: [u64; 2]) -> usize {
+    lanes[0] as usize % BUCKETS
+}
+
+/// First look: sums by bucket.
+struct Buckets<'p> {
+    plan: &'p Plan,
+    hasher: RowHasher<'p>,
+    sums: BTreeMap<CrossNumber, Vec<Acc>>,
+}
+
+impl Facts for Buckets<'_> {
+    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+        let sums = &mut self.sums;
+        each_row(self.plan, &mut self.hasher, page, |cross, side, lanes, _| {
+            let acc = sums.get_mut(&cross).and_then(|sums| sums.get_mut(bucket(lanes)));
+            if let Some(acc) = acc {
+                match side {
+                    Side::Plus => acc.add(lanes),
+                    Side::Minus => acc.subtract(lanes),
+                }
+            }
+        });
+    }
+}
+
+/// Second look: rows of some buckets.
+struct Keeper<'p> {
+    plan: &'p Plan,
+    hasher: RowHasher<'p>,
+    wanted: &'p BTreeSet<(CrossNumber, u16)>,
+    kept: Vec<Kept>,
+}
+
+impl Facts for Keeper<'_> {
+    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+        let (kept, wanted, unit) = (&mut self.kept, self.wanted, page.index);
+        each_row(self.plan, &mut self.hasher, page, |cross, side, lanes, rid| {
+            if wanted.contains(&(cross, bucket(lanes) as u16)) {
+                kept.push(Kept { cross, lanes, is_base: side == Side::Plus, unit, rid });
+            }
+        });
+    }
+}
+
+fn each_row(
+    plan: &Plan,
+    hasher: &mut RowHasher<'_>,
+    page: &Sound<'_>,
+    mut state: impl FnMut(CrossNumber, Side, [u64; 2], Rid),
+) {
+    let Some(rows) = plan.rows.get(page.index).filter(|_| page.is_leaf) else { return };
+    hasher.evaluate(page, rows);
+    for (row, entry) in page.entries().filter(is_row).enumerate() {
+        let rid = page.rid(entry.slot);
+        hasher.row(page, rows, (&entry, row), &cells(page, &entry), |cross, side, lanes| {
+            if let Some(lanes) = lanes {
+                state(cross, side, lanes, rid);
+            }
+        });
+    }
+}
+
+/// The second look at some indexes of a table.
+struct Recheck<'r> {
+    dive: &'r Dive<'r>,
+    catalog: &'r Catalog,
+    table: ObjectId,
+    numbers: &'r BTreeSet<CrossNumber>,
+}
+
+impl Recheck<'_> {
+    /// `None` when it was stopped.
+    fn run(&self, findings: &mut Findings, left_out: &mut Vec<NotChecked>) -> Option<()> {
+        let plan = self.dive.plan;
+        let crosses = self.numbers.iter().filter_map(|number| plan.rows.crosses.get(*number));
+        let units: BTreeSet<UnitIndex> = crosses.flat_map(|cross| units_of(plan, cross)).collect();
+        let mut open = self.unbalanced_buckets(&units)?;
+        let mut reported = 0;
+        while !open.is_empty() && reported < self.dive.options.max_errors {
+            let wanted = take_group(&mut open);
+            let kept = self.rows_of(&units, &wanted)?;
+            let leftovers = leftovers(kept);
+            reported += leftovers.len();
+            self.report(&leftovers, findings, left_out);
+        }
+        Some(())
+    }
+
+    /// The buckets that do not balance, with their rows.
+    fn unbalanced_buckets(&self, units: &BTreeSet<UnitIndex>) -> Option<BTreeMap<(CrossNumber, u16), u64>> {
+        let (plan, source) = (self.dive.plan, self.dive.source);
+        let all = self.dive.visit(units, || Buckets {
+            plan,
+            hasher: RowHasher::new(plan, source),
+            sums: self.numbers.iter().map(|number| (*number, vec![Acc::default(); BUCKETS])).collect(),
+        })?;
+        let mut total: BTreeMap<(CrossNumber, u16), Acc> = BTreeMap::new();
+        for (number, sums) in all.into_iter().flat_map(|worker| worker.sums) {
+            for (bucket, acc) in (0u16..).zip(sums) {
+                total.entry((number, bucket)).or_default().merge(acc);
+            }
+        }
+        let open = total.into_iter().filter(|(_, acc)| !acc.is_balanced());
+        Some(open.map(|(key, acc)| (key, acc.plus + acc.minus)).collect())
+    }
+
+    fn rows_of(
+        &self,
+        units: &BTreeSet<UnitIndex>,
+        wanted: &BTreeSet<(CrossNumber, u16)>,
+    ) -> Option<Vec<Kept>> {
+        let (plan, source) = (self.dive.plan, self.dive.source);
+        let hasher = || RowHasher::new(plan, source);
+        let all = self.dive.visit(units, || Keeper { plan, hasher: hasher(), wanted, kept: Vec::new() })?;
+        Some(all.into_iter().flat_map(|worker| worker.kept).collect())
+    }
+
+    /// Reports leftovers that the second way of decoding confirms.
+    fn report(&self, leftovers: &[Kept], findings: &mut Findings, left_out: &mut Vec<NotChecked>) {
+        let pages = CheckedPages::new(self.dive.source);
+        let Some(table) = self.catalog.tables.get(&self.table) else { return };
+        for number in self.numbers {
+            let Some(cross) = self.dive.plan.rows.crosses.get(*number) else { continue };
+            let describer = Describer { catalog: self.catalog, pages: &pages, table, cross };
+            let own: Vec<&Kept> = leftovers.iter().filter(|kept| kept.cross == *number).collect();
+            if cross.is_compressed && own.len() > COMPRESSED_DIFFERENCES_MAX {
+                let what = format!("index {} of {} against its table", cross.name, cross.table_name);
+                let why = "many compressed values differ: more likely their form is not what is published";
+                left_out.push(not_checked(&what, why, true));
+                continue;
+            }
+            let described: Vec<(Kept, Option<Described>)> =
+                own.into_iter().map(|kept| (*kept, self.describe(&describer, kept))).collect();
+            let equal = equal_rows(&described);
+            for (kept, row) in &described {
+                let is_equal = row.as_ref().is_some_and(|row| equal.contains(&row.canonical));
+                if is_equal {
+                    // Two ways of decoding disagree: a mistake of this program, not of the file.
+                    findings.push(Finding::new(8967, self.place(kept), &[]));
+                } else {
+                    findings.push(self.finding(cross, kept, row.as_ref()));
+                }
+            }
+        }
+    }
+
+    fn describe(&self, describer: &Describer<'_>, kept: &Kept) -> Option<Described> {
+        let unit = self.dive.plan.units.get(kept.unit)?;
+        let rowset = self.catalog.rowsets.get(&HobtId(unit.owner.partition.0))?;
+        let mut page = PageBuf::zeroed();
+        if !load(self.dive.source, kept.rid.page, &mut page).is_sound() {
+            return None;
+        }
+        let view = PageRef::new(&page);
+        let bytes = view.record_bytes(kept.rid.slot.0)?;
+        let layout = self.dive.plan.layout(kept.unit)?;
+        let mut expander = Expander::default();
+        let (bytes, fixed_end) = match unit.compression {
+            Compression::None => (bytes, view.header().fixed_len.get()),
+            _ => expander.single(&view, bytes, layout, kept.is_base)?,
+        };
+        if kept.is_base {
+            describer.base((rowset, layout), &Record::parse_data(bytes), kept.rid)
+        } else {
+            let record = Record::parse_index(bytes, fixed_end);
+            describer.entry((rowset, layout), &record, kept.rid)
+        }
+    }
+
+    fn place(&self, kept: &Kept) -> Place {
+        let owner: Option<Owner> = self.dive.plan.units.get(kept.unit).map(|unit| unit.owner);
+        Place { owner, ..Place::page(kept.rid.page) }.slot(kept.rid.slot.0)
+    }
+
+    fn finding(&self, cross: &Cross, kept: &Kept, row: Option<&Described>) -> Finding {
+        let unknown = || "values that could not be read".to_owned();
+        let (values, identity) = match row {
+            Some(row) => (row.values.clone(), row.identity.clone()),
+            None => (unknown(), unknown()),
+        };
+        let Rid { page, slot } = kept.rid;
+        let rid = [page.file.0.into(), page.page.into(), slot.0.into()];
+        let index = [cross.name.clone().into(), cross.index.0.into()];
+        let table = [cross.table_name.clone().into(), cross.table.0.into()];
+        let place = self.place(kept);
+        let (error, companion, key, last) = if kept.is_base {
+            (8951, 8955, identity.clone(), [identity.into(), values.into()])
+        } else {
+            (8952, 8956, identity.clone(), [values.into(), identity.into()])
+        };
+        let args: Vec<_> = table.into_iter().chain(index).collect();
+        let companion_args: Vec<_> = rid.into_iter().chain(last).collect();
+        let mut finding =
+            Finding::new(error, place, &args).with(Finding::new(companion, place, &companion_args)).key(key);
+        // Whatever side it is on, the index is what has to be repaired.
+        if let Some(owner) = &mut finding.place.owner {
+            owner.index = cross.index;
+        }
+        finding
+    }
+}
+
+/// As many buckets as fit into memory at a time.
+fn take_group(open: &mut BTreeMap<(CrossNumber, u16), u64>) -> BTreeSet<(CrossNumber, u16)> {
+    let mut group = BTreeSet::new();
+    let mut rows = 0;
+    while let Some(next) = open.first_entry() {
+        if rows > 0 && rows + *next.get() > KEPT_MAX {
+            break;
+        }
+        let (key, count) = next.remove_entry();
+        rows += count;
+        group.insert(key);
+    }
+    group
+}
+
+/// Rows that one side has more often than the other: as many as it has more.
+fn leftovers(mut kept: Vec<Kept>) -> Vec<Kept> {
+    kept.sort_unstable();
+    let mut out = Vec::new();
+    for equal in kept.chunk_by(|a, b| (a.cross, a.lanes) == (b.cross, b.lanes)) {
+        // Sorted: entries of the index first, rows of the table behind.
+        let (entries, rows) = equal.split_at(equal.partition_point(|kept| !kept.is_base));
+        let (more, common) = match entries.len() > rows.len() {
+            true => (entries, rows.len()),
+            false => (rows, entries.len()),
+        };
+        out.extend_from_slice(more.get(common..).unwrap_or_default());
+    }
+    out.sort_unstable_by_key(|kept| (kept.cross, kept.unit, kept.rid));
+    out
+}
+
+/// What both sides hold after all.
+fn equal_rows(described: &[(Kept, Option<Described>)]) -> BTreeSet<Vec<u8>> {
+    let of_side = |is_base: bool| -> BTreeSet<&Vec<u8>> {
+        let own = described.iter().filter(|(kept, _)| kept.is_base == is_base);
+        own.filter_map(|(_, row)| row.as_ref().map(|row| &row.canonical)).collect()
+    };
+    of_side(true).intersection(&of_side(false)).map(|row| (*row).clone()).collect()
+}

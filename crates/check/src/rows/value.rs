@@ -1,0 +1,232 @@
+//! Legal values by type (`checkdb.md` B.5): what 2570 is raised for.
+//!
+//! Only what no engine of any version writes is illegal. What is open (denormals, negative zero, malformed UTF-8, inner bytes
+//! of variants and CLR types) is accepted.
+
+use extentdb_types::text::CodePage;
+use extentdb_types::{Datum, SqlType};
+
+/// 1900-01-01 minus 1753-01-01 and 9999-12-31 minus 1900-01-01, in days.
+const DATETIME_DAYS: std::ops::RangeInclusive<i32> = -53_690..=2_958_463;
+/// Three-hundredths of a second in a day.
+const DATETIME_TICKS: u32 = 25_920_000;
+const MINUTES_PER_DAY: u16 = 1_440;
+/// 0001-01-01 to 9999-12-31.
+const DATE_DAYS_MAX: u32 = 3_652_058;
+const SECONDS_PER_DAY: u64 = 86_400;
+const OFFSET_MINUTES_MAX: u16 = 840;
+
+/// 10^0 to 10^38.
+const POWERS_OF_TEN: [u128; 39] = {
+    let mut powers = [1u128; 39];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// What values of a column are legal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Range {
+    /// All of them.
+    Any,
+    /// Sign byte 0 or 1, magnitude below this power of ten.
+    Decimal {
+        precision: u8,
+    },
+    Float,
+    Real,
+    DateTime,
+    SmallDateTime,
+    Date,
+    Time {
+        scale: u8,
+    },
+    DateTime2 {
+        scale: u8,
+    },
+    DateTimeOffset {
+        scale: u8,
+    },
+    /// UTF-16: an even number of bytes.
+    Utf16,
+    /// No lead byte without its trail byte.
+    DoubleByte(CodePage),
+    Variant,
+}
+
+impl Range {
+    pub(super) fn of(ty: &SqlType) -> Range {
+        match *ty {
+            SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
+                Range::Decimal { precision }
+            }
+            SqlType::Float => Range::Float,
+            SqlType::Real => Range::Real,
+            SqlType::DateTime => Range::DateTime,
+            SqlType::SmallDateTime => Range::SmallDateTime,
+            SqlType::Date => Range::Date,
+            SqlType::Time { scale } => Range::Time { scale },
+            SqlType::DateTime2 { scale } => Range::DateTime2 { scale },
+            SqlType::DateTimeOffset { scale } => Range::DateTimeOffset { scale },
+            SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. } => Range::Utf16,
+            SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => {
+                match collation.code_page().filter(|page| page.is_double_byte()) {
+                    Some(page) => Range::DoubleByte(page),
+                    None => Range::Any,
+                }
+            }
+            SqlType::SqlVariant => Range::Variant,
+            _ => Range::Any,
+        }
+    }
+
+    /// True when the bytes are a value of the type.
+    #[inline]
+    pub(super) fn allows(self, bytes: &[u8]) -> bool {
+        match self {
+            Range::Any => true,
+            Range::Decimal { precision } => is_decimal(bytes, precision),
+            Range::Float => bytes.first_chunk().is_some_and(|b| f64::from_le_bytes(*b).is_finite()),
+            Range::Real => bytes.first_chunk().is_some_and(|b| f32::from_le_bytes(*b).is_finite()),
+            Range::DateTime => is_datetime(bytes),
+            Range::SmallDateTime => {
+                bytes.first_chunk().is_some_and(|b| u16::from_le_bytes(*b) < MINUTES_PER_DAY)
+            }
+            Range::Date => is_date(bytes),
+            Range::Time { scale } => is_time(bytes, scale),
+            Range::DateTime2 { scale } => is_datetime2(bytes, scale),
+            Range::DateTimeOffset { scale } => is_datetimeoffset(bytes, scale),
+            Range::Utf16 => bytes.len().is_multiple_of(2),
+            Range::DoubleByte(page) => !ends_in_lead_byte(page, bytes),
+            Range::Variant => bytes.is_empty() || Datum::decode(&SqlType::SqlVariant, bytes).is_ok(),
+        }
+    }
+}
+
+fn little_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+fn is_decimal(bytes: &[u8], precision: u8) -> bool {
+    let Some((sign, magnitude)) = bytes.split_first() else { return false };
+    let value = match *magnitude {
+        [a, b, c, d] => u128::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u128::from(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+        _ => magnitude.iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte)),
+    };
+    *sign <= 1 && POWERS_OF_TEN.get(usize::from(precision)).is_none_or(|limit| value < *limit)
+}
+
+fn is_datetime(bytes: &[u8]) -> bool {
+    let Some((ticks, days)) = bytes.split_first_chunk::<4>() else { return false };
+    let days = days.first_chunk().map(|b| i32::from_le_bytes(*b));
+    u32::from_le_bytes(*ticks) < DATETIME_TICKS && days.is_some_and(|days| DATETIME_DAYS.contains(&days))
+}
+
+fn is_date(bytes: &[u8]) -> bool {
+    little_endian(bytes) <= u64::from(DATE_DAYS_MAX)
+}
+
+fn is_time(bytes: &[u8], scale: u8) -> bool {
+    let ticks_per_day = 10u64.checked_pow(scale.into()).map(|per_second| per_second * SECONDS_PER_DAY);
+    ticks_per_day.is_none_or(|limit| little_endian(bytes) < limit)
+}
+
+/// Time, then three bytes of date.
+fn is_datetime2(bytes: &[u8], scale: u8) -> bool {
+    let at = bytes.len().saturating_sub(3);
+    bytes.split_at_checked(at).is_some_and(|(time, date)| is_time(time, scale) && is_date(date))
+}
+
+/// A datetime2, then two bytes of offset.
+fn is_datetimeoffset(bytes: &[u8], scale: u8) -> bool {
+    let at = bytes.len().saturating_sub(2);
+    let Some((datetime, offset)) = bytes.split_at_checked(at) else { return false };
+    let offset = offset.first_chunk().map(|b| i16::from_le_bytes(*b).unsigned_abs());
+    is_datetime2(datetime, scale) && offset.is_some_and(|minutes| minutes <= OFFSET_MINUTES_MAX)
+}
+
+/// Trailing blanks of char(n) are single bytes; a lead byte in the last place has nothing to lead.
+fn ends_in_lead_byte(page: CodePage, bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some((first, after)) = rest.split_first() {
+        if !page.is_lead_byte(*first) {
+            rest = after;
+        } else if let Some((_, behind)) = after.split_first() {
+            rest = behind;
+        } else {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(ty: SqlType, bytes: &[u8]) -> bool {
+        Range::of(&ty).allows(bytes)
+    }
+
+    #[test]
+    fn a_datetime_ends_before_midnight_of_the_last_day() {
+        let value = |ticks: u32, days: i32| [ticks.to_le_bytes(), days.to_le_bytes()].concat();
+        assert!(allows(SqlType::DateTime, &value(25_919_999, 2_958_463)));
+        assert!(allows(SqlType::DateTime, &value(0, -53_690)));
+        assert!(!allows(SqlType::DateTime, &value(25_920_000, 0)));
+        assert!(!allows(SqlType::DateTime, &value(0, 2_958_464)));
+        assert!(!allows(SqlType::DateTime, &value(0, -53_691)));
+        assert!(allows(SqlType::SmallDateTime, &[0x9f, 5, 255, 255]));
+        assert!(!allows(SqlType::SmallDateTime, &[0xa0, 5, 0, 0]));
+    }
+
+    #[test]
+    fn a_decimal_stays_below_its_power_of_ten() {
+        let ty = SqlType::Decimal { precision: 9, scale: 2 };
+        let value = |sign: u8, magnitude: u32| [&[sign][..], &magnitude.to_le_bytes()].concat();
+        assert!(allows(ty, &value(1, 999_999_999)));
+        assert!(!allows(ty, &value(1, 1_000_000_000)));
+        assert!(!allows(ty, &value(2, 5)));
+        assert!(allows(SqlType::Decimal { precision: 38, scale: 0 }, &[0; 17]));
+    }
+
+    #[test]
+    fn dates_and_times_of_every_scale_have_their_last_value() {
+        for scale in 0..=7u8 {
+            let bytes = SqlType::Time { scale }.fixed_bytes().unwrap();
+            let last = 86_400 * 10u64.pow(scale.into()) - 1;
+            let time = |ticks: u64| ticks.to_le_bytes()[..bytes].to_vec();
+            assert!(allows(SqlType::Time { scale }, &time(last)));
+            assert!(!allows(SqlType::Time { scale }, &time(last + 1)));
+            let date = 3_652_058u32.to_le_bytes()[..3].to_vec();
+            let moment = [time(last), date.clone()].concat();
+            assert!(allows(SqlType::DateTime2 { scale }, &moment));
+            assert!(!allows(SqlType::DateTime2 { scale }, &[time(last + 1), date].concat()));
+            let with_offset = |offset: i16| [moment.clone(), offset.to_le_bytes().to_vec()].concat();
+            assert!(allows(SqlType::DateTimeOffset { scale }, &with_offset(-840)));
+            assert!(!allows(SqlType::DateTimeOffset { scale }, &with_offset(841)));
+        }
+        assert!(allows(SqlType::Date, &[0xda, 0xb9, 0x37]));
+        assert!(!allows(SqlType::Date, &[0xdb, 0xb9, 0x37]));
+    }
+
+    #[test]
+    fn floats_are_finite() {
+        assert!(allows(SqlType::Float, &f64::MIN_POSITIVE.to_le_bytes()));
+        assert!(allows(SqlType::Real, &1e-45f32.to_le_bytes()), "denormals are accepted");
+        assert!(!allows(SqlType::Float, &f64::NAN.to_le_bytes()));
+        assert!(!allows(SqlType::Real, &f32::INFINITY.to_le_bytes()));
+    }
+
+    #[test]
+    fn a_lead_byte_needs_its_trail_byte() {
+        let range = Range::DoubleByte(CodePage::Cp932);
+        assert!(range.allows(&[0x93, 0xfa, b' ']));
+        assert!(!range.allows(&[0x93, 0xfa, 0x93]));
+        assert!(!Range::Utf16.allows(&[0x41, 0, 0x42]));
+    }
+}

@@ -1,0 +1,310 @@
+//! What each page says about its tree, as sums and runs.
+//!
+//! ```text
+//! CHILD    + each child pointer: child, rung below           − each page but the root: itself, its rung
+//! SIB      + a page with a next page: itself, next, rung     − a page with a previous page: previous, itself, rung
+//! ADJ      + neighbouring children, of neighbouring pages, too   − a page with a previous page: previous, itself
+//! SEP      + each child but the leftmost of its level: child, key   − each page but that: itself, its first key
+//! runs     upper pages with their outermost children; leaves with their outermost keys
+//! ```
+//!
+//! CHILD, SIB and ADJ balance and every upper level is one run: then each page hangs at its place, and the order of siblings is
+//! the order of the pointers to them. SEP balances and all leaves are in order, too: then every search finds its row.
+
+use std::cmp::Ordering;
+
+use extentdb_base::PageId;
+use extentdb_messages::Arg;
+
+use super::key::{Key, KeyPlan, Prefix};
+use super::order::{Disorder, compare_neighbours, has_key};
+use super::part::TreePart;
+use super::plan::{Tree, Trees};
+use super::run::{Children, Keys, Run};
+use crate::finding::{Finding, Place, page_arg};
+use crate::partial::Partial;
+use crate::relation::{Relation, Side, Sums, page_word};
+use crate::sound::{Facts, Linked, Sound};
+use crate::unit::UnitIndex;
+
+/// A page of a tree by its links.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node<'n> {
+    pub(super) id: PageId,
+    pub(super) unit: UnitIndex,
+    pub(super) prev: PageId,
+    pub(super) next: PageId,
+    pub(super) level: u8,
+    pub(super) is_leaf: bool,
+    /// By slot; empty for leaves.
+    pub(super) children: &'n [PageId],
+}
+
+impl<'n> Node<'n> {
+    pub(super) fn new(page: &Linked<'_>, children: &'n [PageId]) -> Node<'n> {
+        Node {
+            id: page.id,
+            unit: page.index,
+            prev: page.header.prev(),
+            next: page.header.next(),
+            level: page.header.level,
+            is_leaf: page.is_leaf,
+            children,
+        }
+    }
+
+    fn rung(&self) -> u16 {
+        Tree::rung(self.level, self.is_leaf)
+    }
+
+    /// States everything but the keys.
+    pub(super) fn state(&self, tree: &Tree, sums: &mut Sums, part: &mut TreePart) {
+        let mut state = |relation, side, words| sums.state(self.unit, relation, side, words, tree.has_sketch);
+        let (own, rung) = (page_word(self.id), u64::from(self.rung()));
+        if !self.next.is_none() {
+            state(Relation::Sibling, Side::Plus, [own, page_word(self.next), rung]);
+        }
+        if !self.prev.is_none() {
+            state(Relation::Sibling, Side::Minus, [page_word(self.prev), own, rung]);
+        }
+        if !tree.has_parents {
+            return;
+        }
+        if !self.prev.is_none() {
+            state(Relation::Adjacent, Side::Minus, [page_word(self.prev), own, 0]);
+        }
+        if self.id != tree.root {
+            state(Relation::Child, Side::Minus, [own, rung, 0]);
+        }
+        if !self.is_leaf {
+            self.state_children(tree, sums, part);
+        }
+    }
+
+    fn state_children(&self, tree: &Tree, sums: &mut Sums, part: &mut TreePart) {
+        let below = u64::from(tree.rung_below(self.level));
+        let mut before = PageId::NONE;
+        for child in self.children {
+            let word = page_word(*child);
+            sums.state(self.unit, Relation::Child, Side::Plus, [word, below, 0], tree.has_sketch);
+            if !before.is_none() {
+                let words = [page_word(before), word, 0];
+                sums.state(self.unit, Relation::Adjacent, Side::Plus, words, tree.has_sketch);
+            }
+            before = *child;
+        }
+        let ends = Children {
+            first: self.children.first().copied().unwrap_or_default(),
+            last: self.children.last().copied().unwrap_or_default(),
+            has_sketch: tree.has_sketch,
+        };
+        part.push_upper(self.run(ends), sums);
+    }
+
+    fn run<E>(&self, ends: E) -> Run<E> {
+        Run {
+            unit: self.unit,
+            rung: self.rung(),
+            is_ring: false,
+            first: self.id,
+            prev: self.prev,
+            last: self.id,
+            next: self.next,
+            ends,
+        }
+    }
+}
+
+/// The children of an upper page, by slot.
+pub(super) fn children_of(page: &Sound<'_>, tree: &Tree, children: &mut Vec<PageId>) {
+    children.clear();
+    if page.is_leaf || !tree.has_parents {
+        return;
+    }
+    children.extend(page.entries().filter_map(|entry| entry.record().child()));
+}
+
+/// A run of leaves that is still growing.
+struct OpenRun {
+    run: Run<Keys>,
+    /// The last key, whole.
+    high: Key,
+    /// Its last page has no keys.
+    is_empty: bool,
+}
+
+impl OpenRun {
+    fn closed(&self, plan: &KeyPlan) -> Run<Keys> {
+        let mut run = self.run;
+        if !self.is_empty {
+            run.ends.high = plan.prefix(&self.high);
+        }
+        run
+    }
+}
+
+/// What one worker keeps of trees while it scans.
+pub(crate) struct TreeFacts<'p> {
+    trees: &'p Trees,
+    /// Most bytes for runs of leaves.
+    budget: usize,
+    /// By unit.
+    open: Vec<Option<Box<OpenRun>>>,
+    children: Vec<PageId>,
+    low: Key,
+    high: Key,
+}
+
+impl<'p> TreeFacts<'p> {
+    pub(crate) fn new(trees: &'p Trees, budget: usize) -> TreeFacts<'p> {
+        let (low, high) = (Key::default(), Key::default());
+        TreeFacts { trees, budget, open: Vec::new(), children: Vec::new(), low, high }
+    }
+
+    /// Order on the page, its first key and its separators.
+    fn keys(&mut self, page: &Sound<'_>, tree: &Tree, plan: &KeyPlan, partial: &mut Partial) {
+        let is_leftmost = page.header().prev().is_none();
+        compare_neighbours(page, plan, page.is_leaf || !is_leftmost, |disorder| match disorder {
+            Disorder::Falling(first, second) => report_falling(page, first, second, partial),
+            Disorder::Same(first, second) => report_same(page, first, second, partial),
+            Disorder::Undecided => {
+                partial.tree.undecided.insert(page.index);
+            }
+        });
+        let first = page.entries().find(has_key);
+        if let Some(first) = first {
+            plan.take(&first.record(), page.is_leaf, &mut self.low);
+            if !is_leftmost && tree.has_parents {
+                let words = [page_word(page.id), plan.hash(partial.sums.key(), &self.low), 0];
+                partial.sums.state(page.index, Relation::Separator, Side::Minus, words, tree.has_sketch);
+            }
+        }
+        if page.is_leaf {
+            self.leaf(page, first.is_some(), plan, partial);
+        } else if tree.has_parents {
+            self.separators(page, is_leftmost, tree, plan, partial);
+        }
+    }
+
+    /// The key of each child but the leftmost of its level, which has none.
+    fn separators(
+        &mut self,
+        page: &Sound<'_>,
+        is_leftmost: bool,
+        tree: &Tree,
+        plan: &KeyPlan,
+        partial: &mut Partial,
+    ) {
+        for entry in page.entries().skip(usize::from(is_leftmost)) {
+            let record = entry.record();
+            let Some(child) = record.child() else { continue };
+            plan.take(&record, false, &mut self.high);
+            let words = [page_word(child), plan.hash(partial.sums.key(), &self.high), 0];
+            partial.sums.state(page.index, Relation::Separator, Side::Plus, words, tree.has_sketch);
+        }
+    }
+
+    /// Joins a leaf to the run that it goes on, or begins another. Its first key is in `low`.
+    fn leaf(&mut self, page: &Sound<'_>, has_keys: bool, plan: &KeyPlan, partial: &mut Partial) {
+        if partial.tree.deferred.contains(&page.index) {
+            return;
+        }
+        let last = page.entries().rev().find(has_key);
+        if let Some(last) = last {
+            plan.take(&last.record(), true, &mut self.high);
+        }
+        let node = Node::new(&page.linked(), &[]);
+        let at = page.index as usize;
+        if self.open.len() <= at {
+            self.open.resize_with(at + 1, || None);
+        }
+        let Some(place) = self.open.get_mut(at) else { return };
+        match place {
+            Some(open)
+                if open.run.next == node.id && open.run.last == node.prev && open.run.rung == node.rung() =>
+            {
+                let order = if has_keys && !open.is_empty {
+                    plan.compare(&open.high, &self.low)
+                } else {
+                    Some(Ordering::Greater)
+                };
+                (open.run.last, open.run.next) = (node.id, node.next);
+                open.is_empty = !has_keys;
+                std::mem::swap(&mut open.high, &mut self.high);
+                match order {
+                    Some(Ordering::Less) => {}
+                    Some(_) => partial.tree.push_unproven(page.index, page.id, self.budget),
+                    // Another look would not know more.
+                    None => {
+                        partial.tree.undecided.insert(page.index);
+                    }
+                }
+            }
+            place => {
+                let low = if has_keys { plan.prefix(&self.low) } else { Prefix::default() };
+                let run = node.run(Keys { low, high: Prefix::default() });
+                let open = place
+                    .get_or_insert_with(|| Box::new(OpenRun { run, high: Key::default(), is_empty: true }));
+                if open.run.first != run.first {
+                    partial.tree.push_leaves(open.closed(plan), self.budget);
+                }
+                open.run = run;
+                open.is_empty = !has_keys;
+                std::mem::swap(&mut open.high, &mut self.high);
+            }
+        }
+    }
+}
+
+impl Facts for TreeFacts<'_> {
+    #[inline]
+    fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+        let Some(tree) = self.trees.get(page.index) else { return };
+        children_of(page, tree, &mut self.children);
+        Node::new(&page.linked(), &self.children).state(tree, &mut partial.sums, &mut partial.tree);
+        match &tree.key {
+            Some(plan) if has_keys_of(page, plan) => self.keys(page, tree, plan, partial),
+            _ => {
+                partial.tree.undecided.insert(page.index);
+            }
+        }
+    }
+
+    fn linked(&mut self, page: &Linked<'_>, partial: &mut Partial) {
+        let Some(tree) = self.trees.get(page.index) else { return };
+        Node::new(page, &[]).state(tree, &mut partial.sums, &mut partial.tree);
+        partial.tree.undecided.insert(page.index);
+    }
+
+    fn finish(&mut self, partial: &mut Partial) {
+        for open in self.open.drain(..).flatten() {
+            if let Some(plan) = self.trees.get(open.run.unit).and_then(|tree| tree.key.as_ref()) {
+                partial.tree.push_leaves(open.closed(plan), self.budget);
+            }
+        }
+    }
+}
+
+/// True for a page whose records have the form of its level: a leaf that calls itself an upper page has other columns there.
+pub(super) fn has_keys_of(page: &Sound<'_>, plan: &KeyPlan) -> bool {
+    let Some(first) = page.first() else { return true };
+    page.is_leaf || plan.has_upper_end(first.record().fixed_end())
+}
+
+#[cold]
+fn report_falling(page: &Sound<'_>, first: u16, second: u16, partial: &mut Partial) {
+    let args = [page_arg(page.id), first.into(), second.into()];
+    report(page, 2511, first, &args, partial);
+}
+
+#[cold]
+fn report_same(page: &Sound<'_>, first: u16, second: u16, partial: &mut Partial) {
+    let args = [page_arg(page.id), first.into(), page_arg(page.id), second.into()];
+    report(page, 2512, second, &args, partial);
+}
+
+fn report(page: &Sound<'_>, error: u32, slot: u16, args: &[Arg<'static>], partial: &mut Partial) {
+    let args: Vec<Arg<'_>> = page.unit.args().into_iter().chain(args.iter().cloned()).collect();
+    let place = Place::page(page.id).owned_by(page.unit.owner).slot(slot);
+    partial.findings.push(Finding::new(error, place, &args));
+}

@@ -1,0 +1,147 @@
+//! What a scan of any part of the database leaves of its trees, beside the sums: runs, and what they could not prove.
+//!
+//! ```text
+//! upper      60 bytes per run of pages above the leaves                 under one percent of an index at worst
+//! leaves     80 bytes per run of leaves                                 together with `unproven` within a budget
+//! unproven   16 bytes per pair of leaves whose keys were not told apart
+//! ```
+//!
+//! Invariants
+//! - Merging is associative and commutative in what it proves: which pairs are left over may depend on who saw them together,
+//!   what is found in them does not, because each is looked at again.
+//! - A unit over the budget is deferred: nothing is kept of its leaves, and all of them are compared later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use extentdb_base::PageId;
+
+use super::run::{Children, Keys, Run, Runs};
+use crate::partial::wire::wire_structs;
+use crate::relation::{Relation, Side, Sums, page_word};
+use crate::unit::UnitIndex;
+
+/// Runs of trees.
+#[derive(Clone, Default, Debug)]
+pub struct TreePart {
+    /// Pages above the leaves, joined to runs.
+    pub upper: Runs<Children>,
+    /// Leaves, joined to runs.
+    pub leaves: Runs<Keys>,
+    /// Leaves whose first key was not proven to come behind the last key of the page before them.
+    pub unproven: Vec<(UnitIndex, PageId)>,
+    /// Units whose leaves are compared later.
+    pub deferred: BTreeSet<UnitIndex>,
+    /// Units with keys whose order is not known.
+    pub undecided: BTreeSet<UnitIndex>,
+}
+
+impl TreePart {
+    /// Adds a page above the leaves.
+    pub(super) fn push_upper(&mut self, run: Run<Children>, sums: &mut Sums) {
+        self.upper.push(run, |left, right| state_boundary(left, right, sums));
+    }
+
+    /// Adds a run of leaves; a unit that takes too much memory is deferred.
+    pub(super) fn push_leaves(&mut self, run: Run<Keys>, budget: usize) {
+        if self.deferred.contains(&run.unit) {
+            return;
+        }
+        let unproven = &mut self.unproven;
+        self.leaves.push(run, |left, right| compare_prefixes(left, right, unproven));
+        self.keep_within(budget);
+    }
+
+    /// Leaves that must be looked at again.
+    pub(super) fn push_unproven(&mut self, unit: UnitIndex, page: PageId, budget: usize) {
+        if !self.deferred.contains(&unit) {
+            self.unproven.push((unit, page));
+            self.keep_within(budget);
+        }
+    }
+
+    /// Adds another part.
+    pub(crate) fn merge(&mut self, other: TreePart, sums: &mut Sums) {
+        self.upper.merge(other.upper, |left, right| state_boundary(left, right, sums));
+        let unproven = &mut self.unproven;
+        unproven.extend(other.unproven);
+        self.leaves.merge(other.leaves, |left, right| compare_prefixes(left, right, unproven));
+        self.undecided.extend(other.undecided);
+        self.deferred.extend(other.deferred);
+        self.forget_deferred();
+    }
+
+    /// Joins all runs there are.
+    pub(crate) fn settle(&mut self, sums: &mut Sums) {
+        self.upper.settle(|left, right| state_boundary(left, right, sums));
+        let unproven = &mut self.unproven;
+        self.leaves.settle(|left, right| compare_prefixes(left, right, unproven));
+        self.unproven.sort_unstable();
+        self.unproven.dedup();
+        self.forget_deferred();
+    }
+
+    /// Leaves of a unit whose left neighbour was not proven, once all is settled.
+    pub(super) fn unproven_of(&self, unit: UnitIndex) -> impl Iterator<Item = PageId> {
+        let start = self.unproven.partition_point(|(other, _)| *other < unit);
+        let of_unit = self.unproven.iter().skip(start).take_while(move |(other, _)| *other == unit);
+        of_unit.map(|(_, page)| *page)
+    }
+
+    fn bytes(&self) -> usize {
+        self.leaves.runs.len() * size_of::<Run<Keys>>()
+            + self.unproven.len() * size_of::<(UnitIndex, PageId)>()
+    }
+
+    /// Puts off the units that take most, until the rest is within the budget.
+    fn keep_within(&mut self, budget: usize) {
+        if self.bytes() <= budget {
+            return;
+        }
+        let unproven = &mut self.unproven;
+        self.leaves.settle(|left, right| compare_prefixes(left, right, unproven));
+        let mut sizes: BTreeMap<UnitIndex, usize> = BTreeMap::new();
+        for run in &self.leaves.runs {
+            *sizes.entry(run.unit).or_default() += size_of::<Run<Keys>>();
+        }
+        for (unit, _) in &self.unproven {
+            *sizes.entry(*unit).or_default() += size_of::<(UnitIndex, PageId)>();
+        }
+        let mut by_size: Vec<(usize, UnitIndex)> =
+            sizes.into_iter().map(|(unit, size)| (size, unit)).collect();
+        by_size.sort_unstable();
+        // Down to half of it, so that this is seldom.
+        let mut bytes = self.bytes();
+        while let Some((size, unit)) = by_size.pop_if(|_| bytes > budget / 2) {
+            bytes = bytes.saturating_sub(size);
+            self.deferred.insert(unit);
+        }
+        self.forget_deferred();
+    }
+
+    fn forget_deferred(&mut self) {
+        let deferred = &self.deferred;
+        if deferred.is_empty() {
+            return;
+        }
+        self.leaves.forget(|unit| deferred.contains(&unit));
+        self.unproven.retain(|(unit, _)| !deferred.contains(unit));
+    }
+}
+
+/// The last child of one page and the first of the next are neighbours.
+fn state_boundary(left: &Run<Children>, right: &Run<Children>, sums: &mut Sums) {
+    let (last, first) = (left.ends.last, right.ends.first);
+    if !last.is_none() && !first.is_none() {
+        let words = [page_word(last), page_word(first), 0];
+        sums.state(left.unit, Relation::Adjacent, Side::Plus, words, left.ends.has_sketch);
+    }
+}
+
+/// The keys of one run are all before those of the next, or their pages are looked at again.
+fn compare_prefixes(left: &Run<Keys>, right: &Run<Keys>, unproven: &mut Vec<(UnitIndex, PageId)>) {
+    if !left.ends.high.is_before(&right.ends.low) {
+        unproven.push((right.unit, right.first));
+    }
+}
+
+wire_structs! { TreePart { upper, leaves, unproven, deferred, undecided } }

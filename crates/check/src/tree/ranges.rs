@@ -1,0 +1,439 @@
+//! Separators against the keys on both sides of them, exactly: 8933 and 8934. The deferred order pass of `checkdb.md` D.6.
+//!
+//! ```text
+//! level 2                 [ · | k ]                 k bounds everything left and right of it, down to the leaves
+//!                       ╱           ╲
+//! level 1          [ a | b ]     [ f | g ]          b < k ≤ f        f itself bounds nothing: a search for less than f that
+//!                       │           │                                came here goes to its first child all the same
+//! level 0             high          low             high < k ≤ low
+//! ```
+//!
+//! The walk follows the pointers of the parents from the root, left to right. One thread at a time reads the pages above
+//! level 1 and hands out level 1; the leaves are read by all of them. Nothing is kept but the way down and the neighbours to
+//! the left, so memory depends on threads and on the height of the tree.
+//!
+//! - A page that was not seen, belongs elsewhere or has two parents is a gap: it is reported as that, and only what stands left
+//!   of it is compared with its separator.
+//! - Of a page that breaks its bound, what hangs below breaks it, too, and is not reported again.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use extentdb_base::PageId;
+use extentdb_base::sync::{Arc, Mutex, lock, thread};
+
+use super::key::{Key, KeyPlan};
+use super::look::{Doubled, Looker, Page, look_at};
+use super::plan::{Tree, Trees};
+use crate::dive::Dive;
+use crate::finding::{Finding, Findings, Place, page_arg};
+use crate::scan::Look;
+use crate::unit::{Unit, UnitIndex};
+
+/// Pages of level 1 that a thread takes at a time.
+const BATCH: usize = 8;
+/// Units with fewer pages are not worth a second thread.
+const PAGES_PER_THREAD: u64 = 1024;
+
+/// Which children are compared with their left neighbours.
+pub(super) enum Scope {
+    All,
+    /// These, and what hangs at their left edge.
+    At(HashSet<PageId>),
+}
+
+impl Scope {
+    fn contains(&self, page: PageId) -> bool {
+        match self {
+            Scope::All => true,
+            Scope::At(pages) => pages.contains(&page),
+        }
+    }
+}
+
+/// What came of it.
+pub(super) struct Compared {
+    pub(super) findings: Findings,
+    /// Some order is not known.
+    pub(super) is_undecided: bool,
+}
+
+/// Compares separators and keys of a unit.
+pub(super) fn compare_ranges(
+    dive: &Dive<'_>,
+    trees: &Trees,
+    index: UnitIndex,
+    scope: &Scope,
+    doubled: &Doubled,
+    pages: u64,
+) -> Option<Compared> {
+    let (tree, unit) = (trees.get(index)?, dive.plan.units.get(index)?);
+    let plan = tree.key.as_ref()?;
+    let pass = Pass { dive, trees, tree, plan, index, unit, scope, doubled };
+    let threads = (pages / PAGES_PER_THREAD + 1).min(dive.jobs as u64).max(1);
+    let cursor = Mutex::new(Cursor::default());
+    let parts: Vec<Compared> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| pass.work(&cursor))).collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+    });
+    let mut all = Compared { findings: Findings::new(dive.options.max_errors), is_undecided: false };
+    let is_whole = parts.len() as u64 == threads && !dive.is_stopped();
+    for part in parts {
+        all.findings.merge(part.findings);
+        all.is_undecided |= part.is_undecided;
+    }
+    is_whole.then_some(all)
+}
+
+/// A separator and what it is the left bound of.
+struct Bound {
+    key: Key,
+    parent: PageId,
+    slot: u16,
+    child: PageId,
+}
+
+/// A child pointer on the way down.
+#[derive(Clone)]
+struct Step {
+    page: PageId,
+    rung: u16,
+    parent: PageId,
+    slot: u16,
+    /// None at the left edge of the tree.
+    bound: Option<Arc<Bound>>,
+    /// The key of its own slot, when that is not the bound.
+    own: Option<Arc<Key>>,
+    /// Something above broke the bound already: from the right, from the left.
+    is_broken: [bool; 2],
+    is_wanted: bool,
+}
+
+/// The page left of where the walk is, on one level.
+#[derive(Clone)]
+struct Left {
+    id: PageId,
+    level: u8,
+    high: Option<Key>,
+    /// Its highest separator is not that of its last child, so what is right of it is compared with it.
+    is_wanted: bool,
+}
+
+struct Pass<'p> {
+    dive: &'p Dive<'p>,
+    trees: &'p Trees,
+    tree: &'p Tree,
+    plan: &'p KeyPlan,
+    index: UnitIndex,
+    unit: &'p Unit,
+    scope: &'p Scope,
+    doubled: &'p Doubled,
+}
+
+/// The walk above level 1.
+#[derive(Default)]
+struct Cursor {
+    is_begun: bool,
+    /// Pages on the way down, with the place of the next child of each.
+    frames: Vec<Frame>,
+    /// By depth.
+    lefts: Vec<Option<Left>>,
+    /// The last page of level 1 that was handed out; none behind a gap.
+    last: Option<Step>,
+}
+
+struct Frame {
+    page: Page,
+    next: usize,
+    step: Step,
+}
+
+/// Pages of level 1, and the one left of the first.
+struct Batch {
+    before: Option<Step>,
+    steps: Vec<Step>,
+    /// There is nothing left of these, or it is not known.
+    gaps: Vec<bool>,
+}
+
+impl<'p> Pass<'p> {
+    fn work(&self, cursor: &Mutex<Cursor>) -> Compared {
+        let findings = Findings::new(self.dive.options.max_errors);
+        self.dive.look(Looker::new(self.trees, true), |look| {
+            let mut worker = Worker { pass: self, look, out: Compared { findings, is_undecided: false } };
+            while !self.dive.is_stopped() {
+                let batch = worker.take_batch(&mut lock(cursor));
+                if batch.steps.is_empty() {
+                    break;
+                }
+                worker.compare_batch(&batch);
+            }
+            worker.out
+        })
+    }
+
+    fn left(&self, page: &Page) -> Left {
+        let last = page.children.last().map(|(_, child)| *child);
+        Left {
+            id: page.id,
+            level: page.level,
+            high: page.high.clone(),
+            is_wanted: last.is_some_and(|last| self.scope.contains(last)),
+        }
+    }
+
+    /// The step to a child of a page.
+    fn step(&self, page: &Page, at: usize, above: &Step) -> Option<Step> {
+        let (slot, child) = page.children.get(at).copied()?;
+        // The first slot of the leftmost page of a level has no key.
+        let separator = page.separators.get(at).filter(|_| at > 0 || !page.prev.is_none());
+        let rung = self.tree.rung_below(page.level);
+        let base = Step { page: child, rung, parent: page.id, slot, ..above.clone() };
+        Some(match separator {
+            Some(key) if at > 0 => {
+                let bound = Bound { key: key.clone(), parent: page.id, slot, child };
+                let bound = Some(Arc::new(bound));
+                Step {
+                    bound,
+                    own: None,
+                    is_broken: [false; 2],
+                    is_wanted: self.scope.contains(child),
+                    ..base
+                }
+            }
+            separator => Step {
+                own: separator.map(|key| Arc::new(key.clone())),
+                // Without keys on this page, nothing bounds what hangs below.
+                bound: if at > 0 { None } else { base.bound },
+                is_wanted: above.is_wanted && at == 0 || self.scope.contains(child),
+                ..base
+            },
+        })
+    }
+}
+
+struct Worker<'w, 'l, 't> {
+    pass: &'w Pass<'w>,
+    look: &'w mut Look<'l, Looker<'t>>,
+    out: Compared,
+}
+
+impl Worker<'_, '_, '_> {
+    /// A page as a parent describes it.
+    fn look(&mut self, step: &Step) -> Option<Page> {
+        let pass = self.pass;
+        if pass.doubled.contains(&step.page) {
+            return None;
+        }
+        look_at(self.look, step.page).filter(|page| page.unit == pass.index && page.rung() == step.rung)
+    }
+
+    /// The next pages of level 1 in order.
+    fn take_batch(&mut self, cursor: &mut Cursor) -> Batch {
+        let mut batch = Batch { before: cursor.last.clone(), steps: Vec::new(), gaps: Vec::new() };
+        if !cursor.is_begun {
+            cursor.is_begun = true;
+            self.begin(cursor, &mut batch);
+        }
+        while batch.steps.len() < BATCH && !cursor.frames.is_empty() && !self.pass.dive.is_stopped() {
+            self.advance(cursor, &mut batch);
+        }
+        batch
+    }
+
+    fn begin(&mut self, cursor: &mut Cursor, batch: &mut Batch) {
+        let root = self.pass.tree.root;
+        let Some(page) = look_at(self.look, root).filter(|page| page.unit == self.pass.index) else { return };
+        let step = Step {
+            page: root,
+            rung: page.rung(),
+            parent: PageId::NONE,
+            slot: 0,
+            bound: None,
+            own: None,
+            is_broken: [false; 2],
+            is_wanted: false,
+        };
+        if page.is_leaf {
+            return;
+        }
+        if self.pass.tree.rung_below(page.level) & 1 == 1 {
+            cursor.last = Some(step.clone());
+            batch.steps.push(step);
+            batch.gaps.push(true);
+        } else {
+            cursor.lefts = vec![None];
+            cursor.frames.push(Frame { page, next: 0, step });
+        }
+    }
+
+    /// Goes to the next child of the deepest open page: into it, or, on level 1, to the batch.
+    fn advance(&mut self, cursor: &mut Cursor, batch: &mut Batch) {
+        let depth = cursor.frames.len();
+        let Some(frame) = cursor.frames.last_mut() else { return };
+        let Some(mut step) = self.pass.step(&frame.page, frame.next, &frame.step) else {
+            cursor.frames.pop();
+            return;
+        };
+        frame.next += 1;
+        let is_above_leaves = frame.page.level <= 2;
+        if is_above_leaves {
+            batch.gaps.push(cursor.last.is_none());
+            cursor.last = Some(step.clone());
+            batch.steps.push(step);
+            return;
+        }
+        let page = self.look(&step);
+        cursor.lefts.resize(cursor.lefts.len().max(depth + 1), None);
+        let left = cursor.lefts.get(depth).cloned().flatten();
+        self.compare(&mut step, left.as_ref(), page.as_ref());
+        if let Some(left) = cursor.lefts.get_mut(depth) {
+            *left = page.as_ref().map(|page| self.pass.left(page));
+        }
+        match page {
+            Some(page) => cursor.frames.push(Frame { page, next: 0, step }),
+            None => {
+                // What is left of a gap is not next to what is right of it, on any level below.
+                cursor.lefts.truncate(depth);
+                cursor.last = None;
+            }
+        }
+    }
+
+    fn compare_batch(&mut self, batch: &Batch) {
+        let (mut upper, mut leaf) = (None, Leaf::None);
+        if let Some(before) = batch.before.as_ref().filter(|_| batch.gaps.first() == Some(&false))
+            && let Some(page) = self.look(before)
+        {
+            leaf = self.last_leaf(&page, before);
+            upper = Some(self.pass.left(&page));
+        }
+        for (step, is_gap) in batch.steps.iter().zip(&batch.gaps) {
+            if *is_gap {
+                (upper, leaf) = (None, Leaf::None);
+            }
+            let mut step = step.clone();
+            // The root was not compared with anything.
+            let page = self.look(&step);
+            self.compare(&mut step, upper.as_ref(), page.as_ref());
+            upper = page.as_ref().map(|page| self.pass.left(page));
+            leaf = match &page {
+                Some(page) => self.compare_leaves(page, &step, leaf),
+                None => {
+                    self.compare_left_of_gap(&mut step, leaf);
+                    Leaf::None
+                }
+            };
+        }
+    }
+
+    fn last_leaf(&self, page: &Page, step: &Step) -> Leaf {
+        let last = page.children.len().checked_sub(1).and_then(|at| self.pass.step(page, at, step));
+        last.map_or(Leaf::None, Leaf::Unread)
+    }
+
+    /// The leaves below a page of level 1. `left` is the leaf before them; the last of them comes back.
+    fn compare_leaves(&mut self, page: &Page, step: &Step, mut left: Leaf) -> Leaf {
+        for at in 0..page.children.len() {
+            let Some(mut step) = self.pass.step(page, at, step) else { break };
+            if !step.is_wanted {
+                left = Leaf::Unread(step);
+                continue;
+            }
+            let before = self.read(left);
+            let leaf = self.look(&step);
+            self.compare(&mut step, before.as_ref(), leaf.as_ref());
+            left = leaf.as_ref().map_or(Leaf::None, |leaf| Leaf::Read(self.pass.left(leaf)));
+        }
+        left
+    }
+
+    fn compare_left_of_gap(&mut self, step: &mut Step, left: Leaf) {
+        if step.is_wanted {
+            let before = self.read(left);
+            self.compare(step, before.as_ref(), None);
+        }
+    }
+
+    fn read(&mut self, leaf: Leaf) -> Option<Left> {
+        match leaf {
+            Leaf::None => None,
+            Leaf::Read(left) => Some(left),
+            Leaf::Unread(step) => self.look(&step).map(|leaf| self.pass.left(&leaf)),
+        }
+    }
+
+    /// Compares what is left and right of a bound with it.
+    fn compare(&mut self, step: &mut Step, left: Option<&Left>, page: Option<&Page>) {
+        let is_wanted = step.is_wanted || left.is_some_and(|left| left.is_wanted);
+        let Some(bound) = step.bound.clone().filter(|_| is_wanted) else { return };
+        let [right_broken, left_broken] = step.is_broken;
+        if let Some(low) = page.and_then(|page| page.low.as_ref())
+            && !right_broken
+        {
+            match self.pass.plan.compare(low, &bound.key) {
+                Some(Ordering::Less) => {
+                    step.is_broken[0] = true;
+                    page.into_iter().for_each(|page| self.report_low(page, step));
+                }
+                Some(_) => {}
+                None => self.out.is_undecided = true,
+            }
+        }
+        if let Some((left, high)) = left.and_then(|left| Some((left, left.high.as_ref()?)))
+            && !left_broken
+        {
+            match self.pass.plan.compare(high, &bound.key) {
+                Some(Ordering::Less) => {}
+                Some(Ordering::Equal) if self.pass.plan.may_repeat => {}
+                // Keys that are equal only by their collation are left to those who know it better.
+                Some(Ordering::Equal) if *high != bound.key => self.out.is_undecided = true,
+                Some(_) => {
+                    step.is_broken[1] = true;
+                    self.report_high(left, high, &bound, step);
+                }
+                None => self.out.is_undecided = true,
+            }
+        }
+    }
+
+    fn report_low(&mut self, page: &Page, step: &Step) {
+        let args = [page_arg(page.id), page.level.into(), page_arg(step.parent), step.slot.into()];
+        self.report(8933, page.id, &args, [step.parent, PageId::NONE]);
+    }
+
+    fn report_high(&mut self, left: &Left, high: &Key, bound: &Bound, step: &Step) {
+        // The parent's own slot for the next page, when that shows it, too.
+        let is_behind = |own: &Key| {
+            matches!(self.pass.plan.compare(high, own), Some(Ordering::Greater | Ordering::Equal))
+        };
+        let shows_in_parent = step.own.as_deref().is_some_and(is_behind);
+        let (parent, slot, next) = if shows_in_parent {
+            (step.parent, step.slot, step.page)
+        } else {
+            (bound.parent, bound.slot, bound.child)
+        };
+        let args = [page_arg(left.id), left.level.into(), page_arg(parent), slot.into(), page_arg(next)];
+        self.report(8934, left.id, &args, [parent, next]);
+    }
+
+    fn report(
+        &mut self,
+        error: u32,
+        page: PageId,
+        args: &[extentdb_messages::Arg<'static>],
+        related: [PageId; 2],
+    ) {
+        let unit = self.pass.unit;
+        let args: Vec<_> = unit.args().into_iter().chain(args.iter().cloned()).collect();
+        let place = Place::page(page).owned_by(unit.owner);
+        self.out.findings.push(Finding::new(error, place, &args).related(related));
+    }
+}
+
+/// A leaf that may become a left neighbour.
+enum Leaf {
+    None,
+    Unread(Step),
+    Read(Left),
+}

@@ -1,0 +1,182 @@
+//! From sums and runs to findings: which trees are proven, and what is wrong with the others.
+//!
+//! ```text
+//! CHILD, SIB, ADJ balance, upper levels are one run each ──> the links are proven
+//!   else   facts by sketch, or of the whole unit ──> verify_links: 2531 8931 8935 - 8937 8976 - 8982
+//! SEP balances, all leaves are in order ──────────────────> the keys are proven
+//!   else   the children that are named, or all ───> compare_ranges: 8933 8934
+//! ```
+//!
+//! A tree without findings is either proven by its sums or compared page by page; nothing is left to chance in between.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use extentdb_base::PageId;
+
+use super::gather::{LinkFacts, STRUCTURE, named, put_together, read_again};
+use super::look::{Doubled, Looker, look_at};
+use super::plan::{Tree, Trees};
+use super::ranges::{Scope, compare_ranges};
+use crate::dive::Dive;
+use crate::finding::Findings;
+use crate::partial::Partial;
+use crate::relation::{Relation, UnitSums};
+use crate::unit::UnitIndex;
+use crate::verify::verify_links;
+
+/// Pages of units that are read again in one go: their link facts are in memory together.
+const PAGES_AT_ONCE: u64 = 4 << 20;
+
+/// Verifies all trees of a scan that saw every page. Units with keys whose order is not known are added to those of the
+/// partial; units that were not compared to the end, because the run is to stop, come back.
+pub(crate) fn verify_trees(
+    dive: &Dive<'_>,
+    trees: &Trees,
+    partial: &mut Partial,
+    findings: &mut Findings,
+) -> BTreeSet<UnitIndex> {
+    partial.tree.settle(&mut partial.sums);
+    let (undecided, unfinished) = (BTreeSet::new(), BTreeSet::new());
+    let mut verifier = Verifier { dive, trees, partial, findings, undecided, unfinished };
+    let links = verifier.links();
+    verifier.order(&links);
+    let Verifier { undecided, unfinished, .. } = verifier;
+    partial.tree.undecided.extend(undecided);
+    unfinished
+}
+
+/// What is known of a tree whose links are not proven.
+struct Broken {
+    doubled: Doubled,
+    /// Pages that the sketches name.
+    named: Option<HashSet<PageId>>,
+}
+
+struct Verifier<'v> {
+    dive: &'v Dive<'v>,
+    trees: &'v Trees,
+    partial: &'v Partial,
+    findings: &'v mut Findings,
+    undecided: BTreeSet<UnitIndex>,
+    unfinished: BTreeSet<UnitIndex>,
+}
+
+impl Verifier<'_> {
+    /// True when each page hangs where it belongs.
+    fn has_proven_links(&self, unit: UnitIndex, sums: &UnitSums) -> bool {
+        let mut rungs = BTreeSet::new();
+        STRUCTURE.into_iter().all(|relation| sums.acc(relation).is_balanced())
+            && self
+                .partial
+                .tree
+                .upper
+                .of_unit(unit)
+                .iter()
+                .all(|run| run.is_level() && rungs.insert(run.rung))
+    }
+
+    /// Links of all trees that are not proven.
+    fn links(&mut self) -> BTreeMap<UnitIndex, Broken> {
+        let mut broken = BTreeMap::new();
+        let (mut again, mut pages) = (BTreeSet::new(), 0);
+        let trees = self.trees;
+        for (unit, tree) in trees.iter() {
+            let Some(sums) = self.partial.sums.unit(unit).filter(|sums| !self.has_proven_links(unit, sums))
+            else {
+                continue;
+            };
+            let key = self.partial.sums.key();
+            let facts = match self.dive.options.force_rescan {
+                true => None,
+                false => put_together(self.dive, trees, tree, unit, sums),
+            };
+            match facts {
+                Some(facts) => {
+                    let doubled = self.verify(facts);
+                    broken.insert(unit, Broken { doubled, named: named(sums, key, &STRUCTURE) });
+                }
+                None => {
+                    again.insert(unit);
+                    pages += self.pages_of(unit);
+                    if pages >= PAGES_AT_ONCE {
+                        self.links_again(&std::mem::take(&mut again), &mut broken);
+                        pages = 0;
+                    }
+                }
+            }
+        }
+        self.links_again(&again, &mut broken);
+        broken
+    }
+
+    fn pages_of(&self, unit: UnitIndex) -> u64 {
+        self.partial.counts.get(unit as usize).map_or(0, |counts| counts.pages)
+    }
+
+    /// Links of some units, from all their pages.
+    fn links_again(&mut self, units: &BTreeSet<UnitIndex>, broken: &mut BTreeMap<UnitIndex, Broken>) {
+        if units.is_empty() {
+            return;
+        }
+        let Some(facts) = read_again(self.dive, self.trees, units) else {
+            self.unfinished.extend(units);
+            return;
+        };
+        let doubled = self.verify(facts);
+        broken.extend(units.iter().map(|unit| (*unit, Broken { doubled: doubled.clone(), named: None })));
+    }
+
+    fn verify(&mut self, facts: LinkFacts) -> Doubled {
+        let findings = &mut *self.findings;
+        self.dive.look(Looker::new(self.trees, false), |look| {
+            let mut unit_of = |page| look_at(look, page).map(|page| page.unit);
+            verify_links(self.dive.plan, facts.pages, facts.children, &mut unit_of, findings)
+        })
+    }
+
+    /// Separators and order of all trees that are not proven.
+    fn order(&mut self, broken: &BTreeMap<UnitIndex, Broken>) {
+        let nothing = Doubled::new();
+        let trees = self.trees;
+        for (unit, tree) in trees.iter().filter(|(_, tree)| tree.key.is_some() && tree.has_parents) {
+            let links = broken.get(&unit);
+            let Some(scope) = self.scope(unit, tree, links) else { continue };
+            let doubled = links.map_or(&nothing, |links| &links.doubled);
+            let pages = self.pages_of(unit);
+            match compare_ranges(self.dive, trees, unit, &scope, doubled, pages) {
+                Some(compared) => {
+                    self.findings.merge(compared.findings);
+                    if compared.is_undecided {
+                        self.undecided.insert(unit);
+                    }
+                }
+                None => {
+                    self.unfinished.insert(unit);
+                }
+            }
+        }
+    }
+
+    /// Which children of a tree must be compared with their neighbours; `None` when all are proven.
+    fn scope(&self, unit: UnitIndex, tree: &Tree, links: Option<&Broken>) -> Option<Scope> {
+        let (sums, part) = (self.partial.sums.unit(unit)?, &self.partial.tree);
+        let is_balanced = sums.acc(Relation::Separator).is_balanced();
+        let mut leaves: HashSet<PageId> = part.unproven_of(unit).collect();
+        let runs = part.leaves.of_unit(unit);
+        leaves.extend(runs.iter().filter(|run| !run.prev.is_none()).map(|run| run.first));
+        let is_deferred = part.deferred.contains(&unit);
+        if is_balanced && leaves.is_empty() && !is_deferred && links.is_none() {
+            return None;
+        }
+        let by_links = links.map(|links| links.named.as_ref());
+        if is_deferred || self.dive.options.force_rescan || by_links == Some(None) {
+            return Some(Scope::All);
+        }
+        leaves.extend(by_links.flatten().into_iter().flatten());
+        match named(sums, self.partial.sums.key(), &[Relation::Separator]) {
+            Some(named) if tree.has_sketch || is_balanced => leaves.extend(named),
+            _ => return Some(Scope::All),
+        }
+        Some(Scope::At(leaves))
+    }
+}

@@ -1,0 +1,70 @@
+//! Rows against the catalogue, values, and nonclustered indexes against their tables.
+
+mod support;
+
+use std::num::NonZeroUsize;
+
+use extentdb_check::{Options, Report, Verdict};
+use extentdb_format::page::PageRef;
+use support::Demo;
+
+fn errors(report: &Report) -> Vec<u32> {
+    report.findings.iter().map(|finding| finding.error).collect()
+}
+
+#[test]
+fn every_index_of_a_sound_database_is_compared() {
+    let report = Demo::new().memory.check();
+    assert_eq!(errors(&report), [0u32; 0], "{}", report.to_text());
+    assert!(report.coverage.indexes_compared > 20, "{}", report.coverage.indexes_compared);
+    assert!(report.coverage.entries_compared > 50_000, "{}", report.coverage.entries_compared);
+}
+
+/// A leaf page of the first nonclustered index of the sales table.
+fn index_leaf(demo: &Demo) -> u32 {
+    *demo.path(demo.unit("sales", 2)).last().unwrap()
+}
+
+#[test]
+fn a_changed_byte_of_an_index_entry_is_a_missing_and_an_extra_row() {
+    let mut demo = Demo::new();
+    let page = index_leaf(&demo);
+    let slots = PageRef::new(&demo.memory.stored(page)).slot_count();
+    let at = support::offset(&demo.memory.stored(page), slots - 1);
+    // The last fixed byte belongs to the locator: the entry leads to a row that does not exist.
+    let end = usize::from(demo.header(page).fixed_len.get()) - 1;
+    demo.memory.edit(page, |bytes| bytes[at + end] ^= 0x40);
+    let report = demo.memory.check();
+    let found: Vec<u32> =
+        errors(&report).into_iter().filter(|error| ![2511, 8933, 8934].contains(error)).collect();
+    assert_eq!(found, [8951, 8952], "{}", report.to_text());
+    let missing = &report.findings[report.findings.iter().position(|it| it.error == 8951).unwrap()];
+    assert_eq!(missing.companions.len(), 1);
+    assert_eq!(missing.companions[0].error, 8955);
+    assert!(missing.companions[0].message.contains(" = "), "{}", missing.companions[0].message);
+    assert_eq!(report.verdict, Verdict::Damaged);
+    for options in [
+        Options { physical_only: true, ..Options::default() },
+        Options { no_index: true, ..Options::default() },
+    ] {
+        let report = demo.memory.check_with(&options);
+        assert!(!errors(&report).contains(&8951), "{}", report.to_text());
+    }
+}
+
+#[test]
+fn a_hash_cut_to_six_bits_misses_one_difference_in_64() {
+    let mut demo = Demo::small();
+    let page = index_leaf(&demo);
+    let at = support::offset(&demo.memory.stored(page), 3);
+    let end = usize::from(demo.header(page).fixed_len.get()) - 1;
+    demo.memory.edit(page, |bytes| bytes[at + end] ^= 0x40);
+    let is_missed = |seed: u64| {
+        let key = extentdb_check::hash::HashKey::new([seed, 77]).with_bits(3);
+        let options = Options { hash_key: Some(key), jobs: NonZeroUsize::new(1), ..Options::default() };
+        !errors(&demo.memory.check_with(&options)).contains(&8951)
+    };
+    // Two lanes of three bits are six bits: eight of 512.
+    let missed = (0..512).filter(|seed| is_missed(*seed)).count();
+    assert!((2..=18).contains(&missed), "{missed} of 512");
+}

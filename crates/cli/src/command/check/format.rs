@@ -1,0 +1,62 @@
+//! How a check prints its report: one report, seven forms.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use extentdb_check::{Input, Report};
+
+use crate::output::Output;
+
+/// `--format` of `check`.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(super) struct ReportFormatArgs {
+    /// How to print the report
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ReportFormat,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+/// The forms of a report.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum ReportFormat {
+    /// As DBCC prints it, with root causes and coverage behind
+    #[default]
+    Text,
+    /// One JSON object
+    Json,
+    /// A header, each finding and note, and a summary: one JSON object on a line
+    Jsonl,
+    /// The rowset of WITH TABLERESULTS, as CSV
+    Tableresults,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for CI servers: an object is a test case
+    Junit,
+    /// One HTML file with a map of the extents
+    Html,
+}
+
+impl ReportFormatArgs {
+    /// The form that was asked for.
+    pub(super) fn chosen(self) -> ReportFormat {
+        if self.json { ReportFormat::Json } else { self.format }
+    }
+}
+
+impl ReportFormat {
+    /// Writes the report in this form.
+    pub(super) fn write(self, report: &Report, inputs: &[Input], output: &mut Output) -> anyhow::Result<()> {
+        match self {
+            ReportFormat::Text => output.write_all(report.to_text().as_bytes())?,
+            ReportFormat::Json => output.write_json(&report.to_json(inputs))?,
+            ReportFormat::Jsonl => output.write_all(report.to_jsonl(inputs).as_bytes())?,
+            ReportFormat::Tableresults => output.write_all(report.to_tableresults().as_bytes())?,
+            ReportFormat::Sarif => output.write_json(&report.to_sarif(inputs))?,
+            ReportFormat::Junit => output.write_all(report.to_junit().as_bytes())?,
+            ReportFormat::Html => output.write_all(report.to_html(inputs).as_bytes())?,
+        }
+        Ok(())
+    }
+}

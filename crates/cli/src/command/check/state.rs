@@ -1,0 +1,39 @@
+//! `check --state FILE`: a run that stops leaves what it has, and the next one goes on from there.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::Context as _;
+use extentdb_check::{Options, Report, resume};
+use extentdb_reader::Opened;
+
+use super::watched;
+use crate::context::Context;
+
+/// Checks what the state does not cover yet. The file is written when the run stops, and removed when it is complete.
+pub(super) fn check(
+    path: &Path,
+    opened: &Opened,
+    options: &Options,
+    context: &Context,
+) -> anyhow::Result<Report> {
+    let place = || path.display().to_string();
+    let state = match fs::read(path) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(place),
+    };
+    let outcome = watched(context, |control| resume(opened.source(), options, control, state.as_deref()));
+    let (report, rest) = outcome.with_context(place)?;
+    match rest {
+        Some(bytes) => {
+            // Beside the old state first: a crash in between must not lose both.
+            let new = path.with_extension("new");
+            fs::write(&new, bytes).and_then(|()| fs::rename(&new, path)).with_context(place)?;
+        }
+        None if state.is_some() => fs::remove_file(path).with_context(place)?,
+        None => {}
+    }
+    Ok(report)
+}

@@ -1,0 +1,121 @@
+//! A batch: rows of one page on their way through a program. The scratch state of one worker.
+//!
+//! ```text
+//! batch.reset(&program)
+//! for each row:  for each input: batch.push(input, bytes);  batch.end_row()
+//! program.run(&mut batch)
+//! batch.value(row)   or   batch.truth(row)
+//! ```
+//!
+//! Invariants
+//! - Memory is kept from batch to batch: once warm, a row allocates nothing.
+//! - A row that was not pushed properly (an input missing, or twice) has the result [`EvalError::Input`].
+//! - Nothing is shared: a worker owns its batch, programs are only read.
+
+use crate::arena::Arena;
+use crate::disk::Form;
+use crate::error::EvalError;
+use crate::lane::{Lane, Lanes, Reg, Span};
+use crate::program::Program;
+
+/// Most rows of one batch; further rows are refused one by one.
+pub const MAX_ROWS: usize = 1 << 20;
+
+/// The scratch state of one worker.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub(crate) inputs: Vec<(Reg, Form)>,
+    pub(crate) lanes: Lanes,
+    pub(crate) arena: Arena,
+    pub(crate) rows: usize,
+    /// Lane and form of the result, once a program has run.
+    pub(crate) result: Option<(Reg, Form)>,
+    pub(crate) encoded: Vec<u8>,
+    pub(crate) stride: usize,
+}
+
+impl Batch {
+    /// An empty batch.
+    #[must_use]
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// Forgets all rows and takes the inputs of `program`.
+    pub fn reset(&mut self, program: &impl AsRef<Program>) {
+        let program = program.as_ref();
+        self.inputs.clear();
+        self.inputs.extend_from_slice(&program.forms);
+        self.lanes.0.resize_with(program.lanes.max(self.lanes.0.len()), Lane::default);
+        self.lanes.0.iter_mut().for_each(Lane::clear);
+        self.arena.clear();
+        self.rows = 0;
+        self.result = None;
+    }
+
+    /// The value of an input (its place in [`Program::inputs`]) for the row at hand, in stored form; `None` for NULL.
+    /// An input that the program does not have is ignored.
+    #[inline]
+    pub fn push(&mut self, input: usize, value: Option<&[u8]>) {
+        let Some((reg, form)) = self.inputs.get(input).filter(|_| self.rows < MAX_ROWS) else { return };
+        if let Some(lane) = self.lanes.at_mut(*reg) {
+            form.read(value, lane, &mut self.arena);
+        }
+    }
+
+    /// Ends the row at hand.
+    #[inline]
+    pub fn end_row(&mut self) {
+        if self.rows >= MAX_ROWS {
+            return;
+        }
+        self.rows += 1;
+        for (reg, form) in &self.inputs {
+            let Some(lane) = self.lanes.at_mut(*reg) else { continue };
+            if lane.state.len() != self.rows {
+                mend(lane, *form, self.rows);
+            }
+        }
+    }
+
+    /// Rows pushed.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The result of a row in the stored form of the program's result type; `None` for NULL.
+    #[inline]
+    pub fn value(&self, row: usize) -> Result<Option<&[u8]>, EvalError> {
+        let (reg, form) = self.result.as_ref().filter(|_| row < self.rows).ok_or(EvalError::Row)?;
+        let lane = self.lanes.at(*reg);
+        if let Form::Bytes { .. } | Form::Opaque = form {
+            return Ok(lane.row::<Span>(row)?.map(|span| self.arena.get(span)));
+        }
+        let state = lane.state.get(row).copied().ok_or(EvalError::Row)?;
+        match state {
+            crate::error::NULL => Ok(None),
+            crate::error::VALUE => {
+                self.encoded.get(row * self.stride..(row + 1) * self.stride).map(Some).ok_or(EvalError::Row)
+            }
+            error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
+        }
+    }
+
+    /// The result of a row of a predicate; `None` for unknown.
+    pub fn truth(&self, row: usize) -> Result<Option<bool>, EvalError> {
+        let (reg, _) = self.result.filter(|_| row < self.rows).ok_or(EvalError::Row)?;
+        Ok(self.lanes.at(reg).row::<i64>(row)?.map(|truth| truth == 1))
+    }
+}
+
+/// Makes a lane as long as there are rows, the last one an error.
+fn mend(lane: &mut Lane, form: Form, rows: usize) {
+    let before = rows - 1;
+    lane.state.truncate(before);
+    lane.ints.truncate(before);
+    lane.wides.truncate(before);
+    lane.floats.truncate(before);
+    lane.spans.truncate(before);
+    lane.push_state(form.kind(), EvalError::Input.state());
+}

@@ -1,0 +1,221 @@
+//! Lanes: the values of one step for all rows of a batch, one vector per representation.
+//!
+//! ```text
+//! representation   types
+//! ints    i64      bit … bigint, predicates (0 or 1), money (1/10000), and the clocks:
+//!                  date      days since 0001-01-01        datetime       1/300 s since 1900-01-01
+//!                  time(n)   100 ns since midnight        smalldatetime  minutes since 1900-01-01
+//!                  datetime2(n) 100 ns since 0001-01-01
+//! wides   i128     decimal, numeric: the value times 10^scale
+//! floats  f64      float, and real, which is rounded to f32 after each step
+//! spans            text, binary, uniqueidentifier: a place in the batch's arena
+//! none             types whose values are not looked at (xml, text, sql_variant …): only NULL or not
+//! ```
+//!
+//! Invariants
+//! - Only the vector of the lane's representation is filled; it is as long as `state`, or all are at least as long as
+//!   the batch has rows.
+//! - A row whose state is not `VALUE` holds the default value, which nobody reads.
+
+use crate::error::{EvalError, NULL, Outcome, VALUE};
+
+/// Number of a lane in its batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reg(pub(crate) u16);
+
+/// A place in the arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+/// How values of a type are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Int,
+    Wide,
+    Float,
+    Bytes,
+    Opaque,
+}
+
+/// The rows of one step.
+#[derive(Debug, Default)]
+pub(crate) struct Lane {
+    pub(crate) state: Vec<u8>,
+    pub(crate) ints: Vec<i64>,
+    pub(crate) wides: Vec<i128>,
+    pub(crate) floats: Vec<f64>,
+    pub(crate) spans: Vec<Span>,
+}
+
+static EMPTY: Lane =
+    Lane { state: Vec::new(), ints: Vec::new(), wides: Vec::new(), floats: Vec::new(), spans: Vec::new() };
+
+impl Lane {
+    pub(crate) fn clear(&mut self) {
+        self.state.clear();
+        self.ints.clear();
+        self.wides.clear();
+        self.floats.clear();
+        self.spans.clear();
+    }
+
+    /// Appends a row.
+    #[inline]
+    pub(crate) fn push<T: Element>(&mut self, outcome: Outcome<T>) {
+        let (state, value) = match outcome {
+            Ok(value) => (VALUE, value),
+            Err(error) => (error.state(), T::default()),
+        };
+        self.state.push(state);
+        T::of_mut(self).push(value);
+    }
+
+    /// Appends a NULL.
+    pub(crate) fn push_null(&mut self, kind: Kind) {
+        self.push_state(kind, NULL);
+    }
+
+    /// Appends a row without value.
+    pub(crate) fn push_state(&mut self, kind: Kind, state: u8) {
+        self.state.push(state);
+        match kind {
+            Kind::Int => self.ints.push(0),
+            Kind::Wide => self.wides.push(0),
+            Kind::Float => self.floats.push(0.0),
+            Kind::Bytes => self.spans.push(Span::default()),
+            Kind::Opaque => {}
+        }
+    }
+
+    /// Makes all rows alike.
+    pub(crate) fn fill<T: Element>(&mut self, rows: usize, value: T) {
+        self.state.clear();
+        self.state.resize(rows, VALUE);
+        let values = T::of_mut(self);
+        values.clear();
+        values.resize(rows, value);
+    }
+
+    /// Makes all rows NULL, for a reader of any representation.
+    pub(crate) fn fill_null(&mut self, rows: usize) {
+        self.state.clear();
+        self.state.resize(rows, NULL);
+        self.ints.resize(rows, 0);
+        self.wides.resize(rows, 0);
+        self.floats.resize(rows, 0.0);
+        self.spans.resize(rows, Span::default());
+    }
+
+    /// Vectors of `rows` rows, to be overwritten.
+    pub(crate) fn slots<T: Element>(&mut self, rows: usize) -> (&mut [u8], &mut [T]) {
+        self.state.resize(rows, VALUE);
+        T::of_mut(self).resize(rows, T::default());
+        T::with_state(self)
+    }
+
+    /// The value of a row: `None` for NULL.
+    pub(crate) fn row<T: Element>(&self, row: usize) -> Outcome<Option<T>> {
+        let state = self.state.get(row).copied().ok_or(EvalError::Row)?;
+        match (state, EvalError::of_state(state)) {
+            (_, Some(error)) => Err(error),
+            (NULL, None) => Ok(None),
+            _ => T::of(self).get(row).copied().map(Some).ok_or(EvalError::Row),
+        }
+    }
+}
+
+/// All lanes of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes(pub(crate) Vec<Lane>);
+
+impl Lanes {
+    /// A lane; an empty one for a number out of range, which no program has.
+    pub(crate) fn at(&self, reg: Reg) -> &Lane {
+        self.0.get(usize::from(reg.0)).unwrap_or(&EMPTY)
+    }
+
+    pub(crate) fn at_mut(&mut self, reg: Reg) -> Option<&mut Lane> {
+        self.0.get_mut(usize::from(reg.0))
+    }
+}
+
+/// A representation.
+pub(crate) trait Element: Copy + Default {
+    fn of(lane: &Lane) -> &[Self];
+    fn of_mut(lane: &mut Lane) -> &mut Vec<Self>;
+    fn with_state(lane: &mut Lane) -> (&mut [u8], &mut [Self]);
+}
+
+macro_rules! element {
+    ($type:ty, $field:ident) => {
+        impl Element for $type {
+            fn of(lane: &Lane) -> &[Self] {
+                &lane.$field
+            }
+            fn of_mut(lane: &mut Lane) -> &mut Vec<Self> {
+                &mut lane.$field
+            }
+            fn with_state(lane: &mut Lane) -> (&mut [u8], &mut [Self]) {
+                (&mut lane.state, &mut lane.$field)
+            }
+        }
+    };
+}
+element!(i64, ints);
+element!(i128, wides);
+element!(f64, floats);
+element!(Span, spans);
+
+/// `out = f(a)` for every row that has a value.
+#[inline]
+pub(crate) fn map<A: Element, O: Element>(out: &mut Lane, a: &Lane, mut f: impl FnMut(A) -> Outcome<O>) {
+    let (states, values) = out.slots::<O>(a.state.len());
+    for (((state, value), &a_state), &a_value) in states.iter_mut().zip(values).zip(&a.state).zip(A::of(a)) {
+        (*state, *value) = if a_state == VALUE { settle(f(a_value)) } else { (a_state, O::default()) };
+    }
+}
+
+/// `out = f(a, b)` for every row where both have a value.
+#[inline]
+pub(crate) fn zip<A: Element, B: Element, O: Element>(
+    out: &mut Lane,
+    (a, b): (&Lane, &Lane),
+    mut f: impl FnMut(A, B) -> Outcome<O>,
+) {
+    let (states, values) = out.slots::<O>(a.state.len().min(b.state.len()));
+    let left = a.state.iter().zip(A::of(a));
+    let right = b.state.iter().zip(B::of(b));
+    for (((state, value), (&a_state, &a_value)), (&b_state, &b_value)) in
+        states.iter_mut().zip(values).zip(left).zip(right)
+    {
+        let worst = a_state.max(b_state);
+        (*state, *value) = if worst == VALUE { settle(f(a_value, b_value)) } else { (worst, O::default()) };
+    }
+}
+
+/// `out = f(a, b, c)` for every row where all three have a value.
+#[inline]
+pub(crate) fn zip3<A: Element, B: Element, C: Element, O: Element>(
+    out: &mut Lane,
+    (a, b, c): (&Lane, &Lane, &Lane),
+    mut f: impl FnMut(A, B, C) -> Outcome<O>,
+) {
+    let (states, values) = out.slots::<O>(a.state.len().min(b.state.len()).min(c.state.len()));
+    let operands =
+        a.state.iter().zip(A::of(a)).zip(b.state.iter().zip(B::of(b))).zip(c.state.iter().zip(C::of(c)));
+    for ((state, value), ((a, b), c)) in states.iter_mut().zip(values).zip(operands) {
+        let worst = *a.0.max(b.0).max(c.0);
+        (*state, *value) = if worst == VALUE { settle(f(*a.1, *b.1, *c.1)) } else { (worst, O::default()) };
+    }
+}
+
+#[inline(always)]
+fn settle<O: Element>(outcome: Outcome<O>) -> (u8, O) {
+    match outcome {
+        Ok(value) => (VALUE, value),
+        Err(error) => (error.state(), O::default()),
+    }
+}

@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
+mod arena;
+mod batch;
+mod bind;
+mod calendar;
+mod disk;
+mod error;
+mod lane;
+mod lexer;
+mod op;
+mod parser;
+mod program;
+mod syntax;
+mod typing;
+mod wide;
+
+pub use batch::{Batch, MAX_ROWS};
+pub use error::{CompileError, EvalError};
+pub use program::{Environment, Predicate, Program};

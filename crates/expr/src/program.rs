@@ -1,0 +1,243 @@
+//! Programs: expressions compiled once, read by all workers.
+//!
+//! ```text
+//! lanes   inputs and constants, as they were met │ one lane per step
+//! steps   op(lane, lane …) → lane, operands before their users
+//! ```
+//!
+//! Invariants
+//! - A program is immutable and knows no row; every step writes a lane of its own.
+//! - The type derived here is the one the catalogue declares, or the program does not compile
+//!   ([`Program::compile_as`]): the declared type of a computed column is SQL Server's own derivation, so agreement
+//!   checks ours.
+
+use extentdb_types::{Collation, SqlType};
+
+use crate::batch::Batch;
+use crate::bind::{Binder, Ty, Value};
+use crate::disk::Form;
+use crate::error::{CompileError, EvalError};
+use crate::lane::{Kind, Lane, Reg};
+use crate::op::Op;
+use crate::parser;
+use crate::typing;
+
+/// What an expression may name.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// Columns of the table, by name.
+    pub columns: Vec<(String, SqlType)>,
+    /// Collation of the database: that of literals, and of names.
+    pub database_collation: Collation,
+}
+
+/// A value that is the same for all rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Constant {
+    Null,
+    Int(i64),
+    Wide(i128),
+    Float(f64),
+    Bytes(Vec<u8>),
+}
+
+/// A compiled expression.
+#[derive(Debug, Clone)]
+pub struct Program {
+    inputs: Vec<usize>,
+    pub(crate) forms: Vec<(Reg, Form)>,
+    constants: Vec<(Reg, Constant)>,
+    steps: Vec<(Op, Reg)>,
+    pub(crate) lanes: usize,
+    result: Reg,
+    result_type: SqlType,
+    is_precise: bool,
+    is_deterministic: bool,
+}
+
+impl AsRef<Program> for Program {
+    fn as_ref(&self) -> &Program {
+        self
+    }
+}
+
+impl Program {
+    /// Compiles an expression with a value; its type is [`Program::result_type`].
+    pub fn compile(text: &str, environment: &Environment) -> Result<Program, CompileError> {
+        let (binder, value) = bind(text, environment)?;
+        let result_type = value_type(&value)?;
+        Ok(Program::assemble(binder, value.reg, result_type))
+    }
+
+    /// Compiles the expression of a column of type `declared`.
+    ///
+    /// The derived type must be the declared one. Lengths, the precision of decimals and the width of integers may
+    /// differ: a value that does not fit is [`EvalError::Declared`] for its row.
+    pub fn compile_as(
+        text: &str,
+        environment: &Environment,
+        declared: SqlType,
+    ) -> Result<Program, CompileError> {
+        let (mut binder, value) = bind(text, environment)?;
+        let natural = value_type(&value)?;
+        let reg = binder.declare(&value, natural, declared)?;
+        Ok(Program::assemble(binder, reg, declared))
+    }
+
+    fn assemble(binder: Binder<'_>, result: Reg, result_type: SqlType) -> Program {
+        let Binder { inputs, forms, constants, steps, lanes, is_precise, is_deterministic, .. } = binder;
+        Program {
+            inputs,
+            forms,
+            constants,
+            steps,
+            lanes: usize::from(lanes),
+            result,
+            result_type,
+            is_precise,
+            is_deterministic,
+        }
+    }
+
+    /// The columns that are read, as places in [`Environment::columns`]. [`Batch::push`] counts along this list.
+    #[must_use]
+    pub fn inputs(&self) -> &[usize] {
+        &self.inputs
+    }
+
+    /// Type of the result; bit for a predicate.
+    #[must_use]
+    pub fn result_type(&self) -> SqlType {
+        self.result_type
+    }
+
+    /// No float or real anywhere: the result is the same on every processor.
+    #[must_use]
+    pub fn is_precise(&self) -> bool {
+        self.is_precise
+    }
+
+    /// SQL Server would call it deterministic, too. (A text literal that is compared with a date is not, to it; here
+    /// such a literal is only accepted in a form that every session reads alike.)
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        self.is_deterministic
+    }
+
+    /// Evaluates all rows of a batch that was [reset](Batch::reset) for this program.
+    pub fn run(&self, batch: &mut Batch) {
+        if batch.inputs != self.forms || batch.lanes.0.len() < self.lanes {
+            batch.result = None;
+            return;
+        }
+        self.fill_constants(batch);
+        for (op, out) in &self.steps {
+            let Some(mut lane) = batch.lanes.at_mut(*out).map(std::mem::take) else { continue };
+            op.run(&batch.lanes, &mut batch.arena, &mut lane);
+            if let Some(place) = batch.lanes.at_mut(*out) {
+                *place = lane;
+            }
+        }
+        let form = Form::of(&self.result_type);
+        batch.encoded.clear();
+        batch.stride = form.write(batch.lanes.at(self.result), &mut batch.encoded);
+        batch.result = Some((self.result, form));
+    }
+
+    fn fill_constants(&self, batch: &mut Batch) {
+        let rows = batch.rows;
+        for (reg, constant) in &self.constants {
+            let span = match constant {
+                Constant::Bytes(bytes) => batch.arena.push(bytes),
+                _ => Err(EvalError::Row),
+            };
+            let Some(lane) = batch.lanes.at_mut(*reg) else { continue };
+            match constant {
+                Constant::Null => lane.fill_null(rows),
+                Constant::Int(value) => lane.fill(rows, *value),
+                Constant::Wide(value) => lane.fill(rows, *value),
+                Constant::Float(value) => lane.fill(rows, *value),
+                Constant::Bytes(_) => match span {
+                    Ok(span) => lane.fill(rows, span),
+                    Err(error) => fill_error(lane, rows, error),
+                },
+            }
+        }
+    }
+}
+
+fn fill_error(lane: &mut Lane, rows: usize, error: EvalError) {
+    lane.fill_null(rows);
+    lane.state.fill(error.state());
+}
+
+fn bind<'a>(text: &str, environment: &'a Environment) -> Result<(Binder<'a>, Value), CompileError> {
+    let syntax = parser::parse(text)?;
+    let mut binder = Binder::new(environment);
+    let value = binder.bind(&syntax)?;
+    Ok((binder, value))
+}
+
+fn value_type(value: &Value) -> Result<SqlType, CompileError> {
+    match value.ty {
+        Ty::Sql(ty) if typing::kind(&ty) == Kind::Opaque => {
+            Err(CompileError::Unsupported { what: format!("a value of type {ty}"), at: value.at })
+        }
+        Ty::Sql(ty) => Ok(ty),
+        Ty::Null => Err(CompileError::Unsupported {
+            what: "an expression that is always NULL".to_owned(),
+            at: value.at,
+        }),
+        Ty::Truth => Err(CompileError::Unsupported {
+            what: "a condition where a value is expected".to_owned(),
+            at: value.at,
+        }),
+    }
+}
+
+/// A compiled condition: the filter of an index, or a check constraint.
+#[derive(Debug, Clone)]
+pub struct Predicate {
+    program: Program,
+}
+
+impl AsRef<Program> for Predicate {
+    fn as_ref(&self) -> &Program {
+        &self.program
+    }
+}
+
+impl Predicate {
+    /// Compiles a condition.
+    pub fn compile(text: &str, environment: &Environment) -> Result<Predicate, CompileError> {
+        let (binder, value) = bind(text, environment)?;
+        if value.ty != Ty::Truth {
+            let what = "a value where a condition is expected".to_owned();
+            return Err(CompileError::Unsupported { what, at: value.at });
+        }
+        Ok(Predicate { program: Program::assemble(binder, value.reg, SqlType::Bit) })
+    }
+
+    /// As [`Program::inputs`].
+    #[must_use]
+    pub fn inputs(&self) -> &[usize] {
+        self.program.inputs()
+    }
+
+    /// As [`Program::is_precise`].
+    #[must_use]
+    pub fn is_precise(&self) -> bool {
+        self.program.is_precise()
+    }
+
+    /// As [`Program::is_deterministic`].
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        self.program.is_deterministic()
+    }
+
+    /// As [`Program::run`]; the result is [`Batch::truth`].
+    pub fn run(&self, batch: &mut Batch) {
+        self.program.run(batch);
+    }
+}

@@ -1,0 +1,116 @@
+//! The syntax tree, flat: operands stand before the nodes that use them.
+//!
+//! Invariants
+//! - A node names only nodes before it, so that one loop from first to last meets every operand first: nothing walks
+//!   the tree by recursion, however long a chain of ORs is.
+//! - `BETWEEN` and `IN` are already comparisons; their operand is one node used several times.
+
+use crate::error::CompileError;
+
+/// Most nodes of one expression.
+pub(crate) const MAX_NODES: usize = 8_000;
+
+/// A node's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Id(pub(crate) usize);
+
+/// The operators between two values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Infix {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    BitAnd,
+    BitOr,
+    BitXor,
+}
+
+/// The comparisons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Test {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// The name of a type as CONVERT and CAST write it; `max` is `Some(None)` as first parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TypeName {
+    pub(crate) name: String,
+    pub(crate) first: Option<Option<u32>>,
+    pub(crate) second: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Node {
+    Null,
+    Integer(String),
+    Decimal(String),
+    Float(String),
+    Money(String),
+    Text {
+        text: String,
+        is_wide: bool,
+    },
+    Binary(Vec<u8>),
+    Column(String),
+    Negate(Id),
+    /// Unary plus, which changes nothing.
+    Plus(Id),
+    BitNot(Id),
+    Infix(Infix, Id, Id),
+    Compare(Test, Id, Id),
+    And(Id, Id),
+    Or(Id, Id),
+    Not(Id),
+    IsNull(Id),
+    Like {
+        of: Id,
+        pattern: Id,
+        escape: Option<Id>,
+    },
+    Case {
+        operand: Option<Id>,
+        arms: Vec<(Id, Id)>,
+        other: Option<Id>,
+    },
+    /// A function; `part` is the first argument of the date functions.
+    Call {
+        name: String,
+        part: Option<String>,
+        args: Vec<Id>,
+    },
+    Convert {
+        to: TypeName,
+        of: Id,
+        style: Option<Id>,
+    },
+    Collate(Id, String),
+}
+
+/// A parsed expression; the last node is the root.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Syntax {
+    nodes: Vec<(Node, usize)>,
+}
+
+impl Syntax {
+    /// Appends a node that begins at byte `at`.
+    pub(crate) fn push(&mut self, node: Node, at: usize) -> Result<Id, CompileError> {
+        if self.nodes.len() >= MAX_NODES {
+            return Err(CompileError::TooLarge { what: "operators and values", limit: MAX_NODES });
+        }
+        self.nodes.push((node, at));
+        Ok(Id(self.nodes.len() - 1))
+    }
+
+    /// The nodes and their places in the text, operands first.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (&Node, usize)> {
+        self.nodes.iter().map(|(node, at)| (node, *at))
+    }
+}
