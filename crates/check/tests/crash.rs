@@ -158,18 +158,34 @@ fn without_its_log_a_crashed_copy_is_incomplete_and_not_damaged() {
     let mut in_flight = 0;
     for seed in 0..6 {
         let options = CrashOptions { seed, pages: 30, may_choose: &of_user_tables, leave_open: false };
-        let crash = crash(&sound, &options).expect("a crash");
+        let mut crash = crash(&sound, &options).expect("a crash");
+        // All other pages of the tables reached the disk after the checkpoint.
+        let kept: BTreeSet<u32> = crash.pages.iter().map(|(id, _)| id.page).collect();
+        for (number, page) in (0..).zip(crash.data.as_chunks_mut().0) {
+            if of_user_tables(PageHeader::of(page)) && !kept.contains(&number) {
+                PageHeader::of_mut(page).lsn_bytes = crash.end.to_bytes();
+                checksum::seal(page);
+            }
+        }
         let [data, _] = folder.write(&crash);
         let opened = open(&[data]);
         assert!(matches!(
             recover(&opened, &RecoverOptions::default()),
             Ok(Recovery::WithoutLog { why: None })
         ));
-        // The pages of the maps were changed as well, as they are when pages are allocated.
         let report = check(opened.source(), LogUse::None);
         // A page that was never written, while the maps know it, is damage as long as nothing newer says otherwise.
-        let unexplained: Vec<_> =
-            report.findings.iter().filter(|finding| ![8909, 8928].contains(&finding.error)).collect();
+        // So are keys that no server would have left: these histories take any row for another.
+        let odd = |page: PageId| {
+            let mut kinds = crash.pages.iter().filter(|(id, _)| *id == page).map(|(_, kind)| *kind);
+            kinds.any(|kind| kind == "other bytes" || kind == "row too many")
+        };
+        let unexplained: Vec<_> = report
+            .findings
+            .iter()
+            .filter(|finding| ![8909, 8928].contains(&finding.error))
+            .filter(|finding| !finding.place.page.is_some_and(odd))
+            .collect();
         assert!(unexplained.is_empty(), "{seed}: {unexplained:#?}");
         in_flight += notes(&report, 59026).len();
         assert_eq!(notes(&report, 59009).len(), 1);

@@ -124,6 +124,7 @@ fn plan() -> Plan {
         bad: HashMap::new(),
         diff_base: HashMap::new(),
         checkpoint: None,
+        is_clean: true,
         chosen: crate::plan::Chosen::Database,
         target: None,
         names: BTreeMap::new(),

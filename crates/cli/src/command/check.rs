@@ -17,7 +17,8 @@ use anyhow::bail;
 use clap::Args;
 use extentdb_base::PageId;
 use extentdb_check::{
-    Control, Finding, LogUse, NotChecked, Options, Phase, Place, Progress, Report, Verdict, estimate, run as check,
+    Control, Finding, LogUse, NotChecked, Options, Phase, Place, Progress, Report, Verdict, estimate,
+    run as check,
 };
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::FileHeaderView;

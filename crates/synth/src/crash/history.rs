@@ -161,7 +161,8 @@ fn with_missing_rows(page: &PageBytes, rows: &[&[u8]], rng: &mut SplitMix64) -> 
     let mut old = PageBuf::from(page);
     let mut steps = Vec::new();
     let mut left = rows.to_vec();
-    for _ in 0..=rng.below(3).min(rows.len() as u64 - 1) {
+    // An index page is never empty.
+    for _ in 0..(1 + rng.below(3)).min(rows.len() as u64 - 1) {
         let slot = rng.below(left.len() as u64) as u16;
         PageMut::new(&mut old).remove_row(slot, SlotRule::Dense).ok()?;
         steps.insert(0, Step::Insert { slot, row: left.remove(slot.into()).to_vec() });
@@ -182,7 +183,10 @@ fn with_other_bytes(page: &PageBytes, rows: &[&[u8]], rng: &mut SplitMix64) -> O
     let row = *rows.get(usize::from(slot))?;
     let (start, end) = (4, Record::parse_data(row).fixed_end());
     let after = row.get(start..end).filter(|bytes| !bytes.is_empty())?.to_vec();
-    let before: Vec<u8> = after.iter().map(|byte| byte ^ (1 + rng.below(255) as u8)).collect();
+    // The values of another row are values that this one may have had.
+    let other = *rows.get(rng.below(rows.len() as u64) as usize)?;
+    let has_form = Record::parse_data(other).fixed_end() == end;
+    let before = other.get(start..end).filter(|before| has_form && *before != after)?.to_vec();
     let mut earlier = row.to_vec();
     earlier.get_mut(start..end)?.copy_from_slice(&before);
     let mut old = PageBuf::from(page);
