@@ -66,9 +66,9 @@ pub struct Options {
     pub no_index: bool,
     /// NO_INFOMSGS: the text report holds errors and totals only.
     pub no_infomsgs: bool,
-    /// DATA_PURITY was asked for. A logical check: listed as not checked for now.
+    /// DATA_PURITY: column values are checked in databases older than SQL Server 2005, too.
     pub data_purity: bool,
-    /// EXTENDED_LOGICAL_CHECKS was asked for. A logical check: listed as not checked for now.
+    /// EXTENDED_LOGICAL_CHECKS: stored computed columns are computed again.
     pub extended_logical_checks: bool,
     /// Which part of the database is checked.
     pub scope: ScopeChoice,

@@ -210,7 +210,7 @@ impl Report {
             command: options.scope.command(),
             target: None,
             refused: None,
-            scope: Scope::Physical,
+            scope: if options.physical_only { Scope::Physical } else { Scope::Full },
             options: options.names(),
             no_infomsgs: options.no_infomsgs || options.physical_only,
             verdict: Verdict::Incomplete,

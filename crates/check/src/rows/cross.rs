@@ -57,6 +57,13 @@ pub(crate) struct Cross {
     pub(super) is_compressed: bool,
 }
 
+impl Cross {
+    /// True when some of its values are not compared.
+    pub(crate) fn has_long_columns(&self) -> bool {
+        !self.long_columns.is_empty()
+    }
+}
+
 /// All of them, and why others are missing.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Crosses {

@@ -138,7 +138,10 @@ impl Order {
     #[inline]
     pub(super) fn compare(self, a: &[u8], b: &[u8]) -> Option<Ordering> {
         if let Order::Rank(rank) = self {
-            return Some(rank.of(a)?.cmp(&rank.of(b)?));
+            return match rank.bits() {
+                ..=64 => Some(rank.narrow(a)?.cmp(&rank.narrow(b)?)),
+                _ => Some(rank.of(a)?.cmp(&rank.of(b)?)),
+            };
         }
         if a == b {
             return Some(Ordering::Equal);
@@ -236,51 +239,45 @@ impl Rank {
         }
     }
 
-    /// Bytes of a value; a uniquifier may have none instead.
-    #[inline]
-    pub(super) fn width(self) -> usize {
-        match self {
-            Rank::Unsigned(bytes) | Rank::Signed(bytes) => usize::from(bytes),
-            Rank::Bit => 1,
-            Rank::Decimal(bytes) => usize::from(bytes) + 1,
-            Rank::Float | Rank::DateTime => 8,
-            Rank::Real | Rank::SmallDateTime | Rank::Uniquifier => 4,
-            Rank::DateTime2(time) => usize::from(time) + 3,
-            Rank::Guid => 16,
-        }
-    }
-
     /// The rank of a value; `None` for one that has no place, such as NaN.
     #[inline]
     pub(super) fn of(self, bytes: &[u8]) -> Option<u128> {
         match self {
-            Rank::Signed(4) => Some(u128::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?)))),
-            Rank::Signed(width) if bytes.len() == usize::from(width) => {
-                Some(little(bytes) ^ 1 << (8 * u32::from(width) - 1))
-            }
-            Rank::Unsigned(width) if bytes.len() == usize::from(width) => Some(little(bytes)),
-            Rank::Bit => bytes.first().map(|bit| u128::from(*bit)),
-            Rank::Uniquifier if bytes.is_empty() => Some(u128::from(signed_32(0))),
-            Rank::Uniquifier => Some(u128::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?)))),
+            Rank::Decimal(width) => decimal_rank(bytes, width),
+            Rank::Guid => guid_rank(bytes.first_chunk()?),
+            _ => self.narrow(bytes).map(u128::from),
+        }
+    }
+
+    /// The same, of types whose ranks have at most 64 bits.
+    #[inline]
+    fn narrow(self, bytes: &[u8]) -> Option<u64> {
+        match self {
+            Rank::Signed(4) => Some(u64::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?)))),
+            Rank::Signed(8) => Some(u64::from_le_bytes(*bytes.first_chunk()?) ^ 1 << 63),
+            Rank::Signed(2) => Some(u64::from(u16::from_le_bytes(*bytes.first_chunk()?) ^ 1 << 15)),
+            Rank::Unsigned(width) if bytes.len() == usize::from(width) => Some(little(bytes) as u64),
+            Rank::Bit => bytes.first().map(|bit| u64::from(*bit)),
+            Rank::Uniquifier if bytes.is_empty() => Some(u64::from(signed_32(0))),
+            Rank::Uniquifier => Some(u64::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?)))),
             Rank::DateTime => {
                 let (ticks, days) = bytes.split_first_chunk::<4>()?;
                 let days = signed_32(u32::from_le_bytes(*days.first_chunk()?));
-                Some(u128::from(days) << 32 | u128::from(u32::from_le_bytes(*ticks)))
+                Some(u64::from(days) << 32 | u64::from(u32::from_le_bytes(*ticks)))
             }
-            Rank::SmallDateTime if bytes.len() == 4 => {
-                // Days are behind the minutes: as one number, they count first already.
-                Some(little(bytes))
-            }
+            // Days are behind the minutes: as one number, they count first already.
+            Rank::SmallDateTime => Some(u64::from(u32::from_le_bytes(*bytes.first_chunk()?))),
             Rank::DateTime2(time) => {
                 let (time_bytes, date) = bytes.split_at_checked(usize::from(time))?;
                 let date = date.first_chunk::<3>()?;
-                Some(little(date) << (8 * u32::from(time)) | little(time_bytes))
+                Some(((little(date) << (8 * u32::from(time))) | little(time_bytes)) as u64)
             }
-            Rank::Decimal(width) => decimal_rank(bytes, width),
+            Rank::Decimal(_) => {
+                decimal_rank(bytes, bytes.len().checked_sub(1)? as u8).map(|rank| rank as u64)
+            }
             Rank::Float => float_rank(u64::from_le_bytes(*bytes.first_chunk()?), 64),
             Rank::Real => float_rank(u64::from(u32::from_le_bytes(*bytes.first_chunk()?)), 32),
-            Rank::Guid => guid_rank(bytes.first_chunk()?),
-            Rank::Signed(_) | Rank::Unsigned(_) | Rank::SmallDateTime => None,
+            Rank::Signed(_) | Rank::Unsigned(_) | Rank::Guid => None,
         }
     }
 }
@@ -306,13 +303,13 @@ fn decimal_rank(bytes: &[u8], width: u8) -> Option<u128> {
 }
 
 /// IEEE 754: the bits of positive numbers ascend, those of negative ones descend. Both zeros are one number.
-fn float_rank(bits: u64, width: u32) -> Option<u128> {
+fn float_rank(bits: u64, width: u32) -> Option<u64> {
     let sign = 1u64 << (width - 1);
     let magnitude = bits & (sign - 1);
     let (exponent_bits, fraction_bits) = if width == 64 { (11, 52) } else { (8, 23) };
     let is_finite = magnitude >> fraction_bits != (1 << exponent_bits) - 1;
     let rank = if bits & sign == 0 { sign + magnitude } else { sign - magnitude };
-    is_finite.then_some(u128::from(rank))
+    is_finite.then_some(rank)
 }
 
 fn guid_rank(bytes: &[u8; 16]) -> Option<u128> {

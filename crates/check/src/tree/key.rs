@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! KeyPlan   per unit, from its layout: the columns with a key ordinal, in that order
-//! Lead      the first fixed columns as one u64 that never falls when the key rises: most rows need no more
+//! Lead      the first fixed columns, compared where they lie: most rows need no more
 //! Key       a key taken out of its record, in one form for leaf and upper levels
 //! Prefix    16 bytes that never fall when the key rises; equal prefixes prove nothing
 //! ```
@@ -50,11 +50,12 @@ pub(crate) struct KeyPlan {
     pub(crate) may_repeat: bool,
 }
 
-/// The first columns of records of one level, as one number.
+/// The first columns of records of one level that have a fixed place and are never NULL: they are compared where they lie, and
+/// for most rows that is all.
 #[derive(Clone, Debug)]
 pub(crate) struct Lead {
     parts: Vec<Part>,
-    /// Records end their fixed part here or later, or have no lead.
+    /// Records whose fixed part ends before have no lead.
     end: usize,
 }
 
@@ -62,68 +63,22 @@ pub(crate) struct Lead {
 struct Part {
     offset: usize,
     width: usize,
-    rank: PartRank,
-    /// Bits it takes.
-    bits: u32,
+    order: Order,
     is_descending: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum PartRank {
-    /// The rank, less so many of its low bits.
-    Rank(Rank, u32),
-    /// Its first bytes.
-    Bytes,
-}
-
-impl Part {
-    #[inline]
-    fn of(&self, record: &[u8]) -> Option<u64> {
-        let bytes = record.get(self.offset..self.offset + self.width)?;
-        let value = match self.rank {
-            PartRank::Rank(rank, shift) => (rank.of(bytes)? >> shift) as u64,
-            PartRank::Bytes => bytes.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
-        };
-        Some(if self.is_descending { u64::MAX >> (64 - self.bits) ^ value } else { value })
-    }
-}
-
 impl Lead {
-    /// The leading fixed columns that are never NULL.
     fn new(columns: &[Column], is_leaf: bool) -> Option<Lead> {
         let mut lead = Lead { parts: Vec::new(), end: 0 };
-        let mut free = 64;
         for column in columns {
-            let place = column.place(is_leaf);
-            if !column.is_not_null || place.offset <= 0 || free == 0 {
+            let offset = usize::try_from(column.place(is_leaf).offset).unwrap_or(0);
+            let width = usize::from(column.width);
+            if !column.is_not_null || offset == 0 || width == 0 || !column.order.is_known() {
                 break;
             }
-            let (width, bits, rank) = match column.order {
-                Order::Rank(Rank::Bit | Rank::Uniquifier) => break,
-                Order::Rank(rank) => {
-                    let lost = u32::from(rank.bits()).saturating_sub(free);
-                    (rank.width(), u32::from(rank.bits()) - lost, PartRank::Rank(rank, lost))
-                }
-                Order::Bytes => {
-                    let width = usize::from(column.width).min(free as usize / 8);
-                    (width, 8 * width as u32, PartRank::Bytes)
-                }
-                Order::Rid | Order::Char(_) | Order::NChar(_) | Order::Unknown => break,
-            };
-            if bits == 0 {
-                break;
-            }
-            let offset = usize::from(place.offset.unsigned_abs());
-            lead.parts.push(Part { offset, width, rank, bits, is_descending: column.is_descending });
+            let (order, is_descending) = (column.order, column.is_descending);
+            lead.parts.push(Part { offset, width, order, is_descending });
             lead.end = lead.end.max(offset + width);
-            let is_whole = match rank {
-                PartRank::Rank(_, lost) => lost == 0,
-                PartRank::Bytes => width == usize::from(column.width),
-            };
-            if !is_whole {
-                break;
-            }
-            free -= bits;
         }
         (!lead.parts.is_empty()).then_some(lead)
     }
@@ -133,24 +88,29 @@ impl Lead {
         self.end
     }
 
-    /// The place of the one ascending int that most keys begin with.
+    /// The place of the ascending int that most keys begin with.
     pub(crate) fn int_at(&self) -> Option<usize> {
-        match self.parts.as_slice() {
-            [Part { offset, rank: PartRank::Rank(Rank::Signed(4), 0), is_descending: false, .. }] => {
+        match self.parts.first() {
+            Some(Part { offset, order: Order::Rank(Rank::Signed(4)), is_descending: false, .. }) => {
                 Some(*offset)
             }
             _ => None,
         }
     }
 
-    /// The number; `None` when a value has no place in the order.
+    /// True when the first of two records certainly has the lower key. Both must reach to the end of the lead.
     #[inline]
-    pub(crate) fn of(&self, record: &[u8]) -> Option<u64> {
-        let mut all = 0u64;
-        for part in &self.parts {
-            all = all.checked_shl(part.bits).unwrap_or(0) | part.of(record)?;
+    pub(crate) fn is_rising(&self, a: &[u8], b: &[u8]) -> bool {
+        for Part { offset, width, order, is_descending } in &self.parts {
+            let range = *offset..*offset + *width;
+            let (Some(a), Some(b)) = (a.get(range.clone()), b.get(range)) else { return false };
+            match order.compare(a, b) {
+                Some(Ordering::Equal) => {}
+                Some(order) => return (order == Ordering::Less) != *is_descending,
+                None => return false,
+            }
         }
-        Some(all)
+        false
     }
 }
 
@@ -193,7 +153,7 @@ impl KeyPlan {
         usize::from(self.upper_end) == end
     }
 
-    /// The first columns of a record as a number that never falls.
+    /// The first columns of records of a level.
     #[inline]
     pub(crate) fn lead(&self, is_leaf: bool) -> Option<&Lead> {
         self.lead.get(usize::from(is_leaf))?.as_ref()

@@ -1,9 +1,9 @@
 //! The order of keys inside one page: 2511 and 2512. Exact, for every row, so nothing here may cost.
 //!
 //! ```text
-//! slot      0     1     2     3
-//! lead      17    19    19    40      rising: nothing more to do
-//!                  └──┬──┘            not rising: the whole keys are compared
+//! slot         0     1     2     3
+//! first int    17    19    19    40      rising: nothing more to do
+//!                     └──┬──┘            not rising: the columns of the lead, then the whole keys are compared
 //! ```
 //!
 //! Ghosts hold their place in the order. A row may stand beside a ghost of its own key: that is no duplicate.
@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 
 use extentdb_format::record::RecordKind;
 
-use super::key::{KeyPlan, Lead};
+use super::key::KeyPlan;
 use crate::sound::{Entry, Sound};
 
 /// Bits 1 to 3 of the status of a record that is kept for older versions only and has no columns.
@@ -48,39 +48,36 @@ pub(super) fn compare_neighbours(
     let mut pairs = Pairs { plan, is_leaf: page.is_leaf, report };
     let skipped = usize::from(!has_first);
     let entries = page.entries().skip(skipped).filter(has_key);
+    let Some(lead) = plan.lead(page.is_leaf) else { return pairs.walk(entries, |_| None, |_, _| false) };
     // Rows have a fixed part of their own length each, index entries one of the page's.
-    let is_whole = |lead: &Lead| page.first().is_some_and(|first| lead.end() <= first.record().fixed_end());
-    match plan.lead(page.is_leaf) {
-        Some(lead) if page.is_data() => match lead.int_at() {
+    if page.is_data() {
+        let end = lead.end();
+        let is_rising = |a: &[u8], b: &[u8]| data_end(a) >= end && data_end(b) >= end && lead.is_rising(a, b);
+        return match lead.int_at() {
             Some(at) => {
-                let end = lead.end();
-                pairs.walk(entries, |bytes| if data_end(bytes) >= end { int(bytes, at) } else { None });
+                pairs.walk(entries, |row| if data_end(row) >= end { int(row, at) } else { None }, is_rising)
             }
-            None => pairs.walk(entries, |bytes| of_row(lead, bytes)),
-        },
-        Some(lead) if is_whole(lead) => match lead.int_at() {
-            Some(at) => pairs.walk(entries, |bytes| int(bytes, at)),
-            None => pairs.walk(entries, |bytes| lead.of(bytes)),
-        },
-        _ => pairs.walk(entries, |_| None),
+            None => pairs.walk(entries, |_| None, is_rising),
+        };
+    }
+    let is_whole = page.first().is_some_and(|first| lead.end() <= first.record().fixed_end());
+    let is_rising = |a: &[u8], b: &[u8]| is_whole && lead.is_rising(a, b);
+    match lead.int_at() {
+        Some(at) if is_whole => pairs.walk(entries, |entry| int(entry, at), is_rising),
+        _ => pairs.walk(entries, |_| None, is_rising),
     }
 }
 
 #[inline(always)]
-fn int(bytes: &[u8], at: usize) -> Option<u64> {
+fn int(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..)?.first_chunk()?;
-    Some(u64::from(u32::from_le_bytes(*bytes) ^ 1 << 31))
+    Some(u32::from_le_bytes(*bytes) ^ 1 << 31)
 }
 
 /// Where the fixed part of a row of a data page ends.
 #[inline(always)]
 fn data_end(bytes: &[u8]) -> usize {
     bytes.get(2..).and_then(<[u8]>::first_chunk).map_or(0, |end| usize::from(u16::from_le_bytes(*end)))
-}
-
-#[inline]
-fn of_row(lead: &Lead, bytes: &[u8]) -> Option<u64> {
-    if data_end(bytes) >= lead.end() { lead.of(bytes) } else { None }
 }
 
 struct Pairs<'k, R> {
@@ -94,18 +91,19 @@ impl<R: FnMut(Disorder)> Pairs<'_, R> {
     fn walk<'a>(
         &mut self,
         mut entries: impl Iterator<Item = Entry<'a>>,
-        lead: impl Fn(&[u8]) -> Option<u64>,
+        number: impl Fn(&[u8]) -> Option<u32>,
+        is_rising: impl Fn(&[u8], &[u8]) -> bool,
     ) {
         let Some(mut before) = entries.next() else { return };
-        let mut number = lead(before.bytes);
+        let mut last = number(before.bytes);
         for entry in entries {
-            let next = lead(entry.bytes);
-            let is_rising = matches!((number, next), (Some(number), Some(next)) if number < next);
-            if !is_rising {
+            let next = number(entry.bytes);
+            let is_more = matches!((last, next), (Some(last), Some(next)) if last < next);
+            if !is_more && !is_rising(before.bytes, entry.bytes) {
                 self.compare(&before, &entry);
             }
             before = entry;
-            number = next;
+            last = next;
         }
     }
 

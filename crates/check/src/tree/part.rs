@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! upper      60 bytes per run of pages above the leaves                 under one percent of an index at worst
-//! leaves     80 bytes per run of leaves                                 together with `unproven` within a budget
-//! unproven   16 bytes per pair of leaves whose keys were not told apart
+//! leaves     76 bytes per run of leaves                                 together with `unproven` within a budget
+//! unproven   12 bytes per pair of leaves whose keys were not told apart
 //! ```
 //!
 //! Invariants
@@ -19,6 +19,10 @@ use super::run::{Children, Keys, Run, Runs};
 use crate::partial::wire::wire_structs;
 use crate::relation::{Relation, Side, Sums, page_word};
 use crate::unit::UnitIndex;
+
+const _: () = assert!(size_of::<Run<Children>>() == 60);
+const _: () = assert!(size_of::<Run<Keys>>() == 76);
+const _: () = assert!(size_of::<(UnitIndex, PageId)>() == 12);
 
 /// Runs of trees.
 #[derive(Clone, Default, Debug)]

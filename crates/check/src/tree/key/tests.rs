@@ -64,10 +64,7 @@ fn compare(ty: SqlType, status: u32, a: Option<&[u8]>, b: Option<&[u8]>) -> Opti
     if plan.prefix(&first).is_before(&plan.prefix(&second)) {
         assert_eq!(order, Some(Ordering::Less), "{ty:?}: a smaller prefix proves the order");
     }
-    if let Some(lead) = plan.lead(true)
-        && let (Some(a), Some(b)) = (lead.of(a.bytes()), lead.of(b.bytes()))
-        && a < b
-    {
+    if plan.lead(true).is_some_and(|lead| lead.is_rising(a.bytes(), b.bytes())) {
         assert_eq!(order, Some(Ordering::Less), "{ty:?}: a smaller lead proves the order");
     }
     order
@@ -307,10 +304,7 @@ fn leads_and_prefixes_never_contradict_the_whole_keys() {
             assert_eq!(order, Some(Ordering::Less), "{first:?} {second:?}");
             proven += 1;
         }
-        let lead = |record: &Record<'_>| plan.lead(true).and_then(|lead| lead.of(record.bytes()));
-        if let (Some(a), Some(b)) = (lead(&a), lead(&b))
-            && a < b
-        {
+        if plan.lead(true).is_some_and(|lead| lead.is_rising(a.bytes(), b.bytes())) {
             assert_eq!(order, Some(Ordering::Less), "{first:?} {second:?}");
             by_lead += 1;
         }
