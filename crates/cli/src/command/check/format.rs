@@ -9,7 +9,7 @@ use crate::output::Output;
 
 /// `--format` of `check`.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub(super) struct ReportFormatArgs {
+pub(crate) struct ReportFormatArgs {
     /// How to print the report
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: ReportFormat,
@@ -20,7 +20,7 @@ pub(super) struct ReportFormatArgs {
 
 /// The forms of a report.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum ReportFormat {
+pub(crate) enum ReportFormat {
     /// As DBCC prints it, with root causes and coverage behind
     #[default]
     Text,
