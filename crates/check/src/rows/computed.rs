@@ -61,7 +61,11 @@ impl Expression {
     }
 
     /// The predicate of a filtered index.
-    pub(super) fn of_filter(table: &Table, index: &Index, database: Collation) -> Result<Option<Self>, String> {
+    pub(super) fn of_filter(
+        table: &Table,
+        index: &Index,
+        database: Collation,
+    ) -> Result<Option<Self>, String> {
         let Some(text) = &index.filter else { return Ok(None) };
         let (environment, ids) = environment(table, database);
         let predicate = Predicate::compile(text, &environment).map_err(|why| refuse("its filter", &why))?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use extentdb_base::ObjectId;
 use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
-use extentdb_types::Collation;
 use extentdb_catalog::model::{AllocUnitKind, Catalog, ObjectType, Rowset, Table};
+use extentdb_types::Collation;
 
 use super::column::{ColumnPlan, Place};
 use super::computed::{Expression, Placed};
