@@ -43,6 +43,9 @@ const ALLOCATION: &[u32] = &[
 /// The cross-check of nonclustered indexes.
 const CROSS_CHECK: &[u32] = &[8951, 8952, 8955, 8956];
 
+/// Lines that come with another message and say more of the row.
+const COMPANIONS: &[(u32, u32)] = &[(8951, 8955), (8952, 8956), (8984, 8988)];
+
 /// Whose page a fault is in.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Owner {
@@ -149,6 +152,9 @@ impl Fault {
     /// What may be reported and need not be, each number once.
     pub(super) fn only_permitted(&self) -> Vec<u32> {
         let mut numbers = without(&without(&self.permitted, &self.expected), &self.any_of);
+        let all = [&self.expected[..], &self.any_of, &numbers].concat();
+        let comes = COMPANIONS.iter().filter(|(number, _)| all.contains(number));
+        numbers.extend(comes.map(|(_, companion)| companion));
         numbers.sort_unstable();
         numbers.dedup();
         numbers

@@ -188,7 +188,7 @@ pub(super) fn entry_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option
         },
         &[8951],
     )?;
-    Some(fault.any_of(&[2512, 8952]).at_slot(slot))
+    Some(fault.any_of(&[2512, 8952]).at_slot(slot + 1))
 }
 
 /// Row 131: two entries exchange their included values.
