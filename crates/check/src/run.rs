@@ -348,7 +348,8 @@ impl<'r> Run<'r> {
                 (Some(PageOwner::Unit(unit)), _) | (None, ExtentOwner::Unit(unit)) => Some(unit),
                 _ => None,
             };
-            if let Some(unit) = owner {
+            let is_read = |unit: &UnitIndex| plan.units.get(*unit).is_some_and(|unit| !unit.is_skipped);
+            if let Some(unit) = owner.filter(is_read) {
                 auditor.unreadable(id, Subject::Owned(unit));
             }
         }

@@ -144,11 +144,6 @@ impl<'a> Sound<'a> {
         self.entry(0)
     }
 
-    /// The last record in slot order.
-    pub(crate) fn last(&self) -> Option<Entry<'a>> {
-        self.entry(self.len().checked_sub(1)?)
-    }
-
     /// A slot of the page.
     pub(crate) fn rid(&self, slot: u16) -> Rid {
         Rid::new(self.id, slot)

@@ -405,7 +405,7 @@ fn group_6_allocation() {
         memory.header(tree_iam, |header| header.page_type = 1)
     });
     let cut = heap / 8 * 8;
-    cases.case(19, &[8928, 8939], &[2579, 8968, 8976, 8977, 8978, 8979, 8980, 8981, 8998], |memory| {
+    cases.case(19, &[8928, 8939], &[2579, 8968, 8976, 8977, 8978, 8979, 8980, 8981, 8998, 8964, 8994], |memory| {
         memory.truncate(cut);
     });
 }

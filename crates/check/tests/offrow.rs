@@ -261,8 +261,8 @@ fn group_4_forwarded_rows() {
     // Both lead to each other's partner.
     subject.case("88", &[8971], &[], |memory| back(memory, other));
 
-    subject.case("89", &[8994], &[8927], |memory| edit(memory, stub, |row| row[0] = 0x0c));
-    subject.case("90", &[8993], &[8951], |memory| edit(memory, target, |row| row[0] &= !0x0e));
+    subject.case("89", &[8994], &[8927, 8952], |memory| edit(memory, stub, |row| row[0] = 0x0c));
+    subject.case("90", &[8993], &[8951, 8952], |memory| edit(memory, target, |row| row[0] &= !0x0e));
     // A forwarded record that is being deleted may lack its stub, or not.
     subject.case("N7", &[], &[], |memory| edit(memory, target, |row| row[1] |= 1));
 }
@@ -344,7 +344,7 @@ fn row_99_a_value_that_only_its_row_forgot_is_unreferenced() {
     });
     assert_eq!(of(&report, 8964).len(), links);
     // A ghost still holds its value, whether that is cleaned up already or not.
-    subject.case("N7", &[8927], &[], |memory| {
+    subject.case("N7", &[8927], &[8952], |memory| {
         edit(memory, Rid::new(PageId::new(1, pointer.page), pointer.slot), |row| row[0] |= 0x0c);
     });
 }

@@ -8,7 +8,7 @@ use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE};
 
 /// Where the parts of a record are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cells<'r> {
+pub(crate) struct Cells<'r> {
     bytes: &'r [u8],
     fixed: &'r [u8],
     /// Columns that the null bitmap knows; 0 = there is no bitmap.

@@ -88,6 +88,7 @@ impl ColumnPlan {
     pub(super) fn of<'r>(&'r self, cells: &Cells<'r>) -> Option<Content<'r>> {
         match cells.is_null(self.null_bit) {
             Some(false) => {}
+            Some(true) if self.is_uniquifier() => return Some(Content::Bytes(&[0; 4])),
             Some(true) => return Some(Content::Null),
             None => return Some(self.absent()),
         }
@@ -106,6 +107,7 @@ impl ColumnPlan {
             },
             Place::Variable { index } => Some(match cells.variable(index) {
                 (bytes, true) => Content::Complex(bytes),
+                ([], false) if self.is_uniquifier() => Content::Bytes(&[0; 4]),
                 (bytes, false) => Content::Bytes(bytes),
             }),
         }
@@ -114,6 +116,12 @@ impl ColumnPlan {
     #[cold]
     fn absent(&self) -> Content<'_> {
         self.absent.as_deref().map_or(Content::Null, Content::Bytes)
+    }
+
+    /// True for the hidden uniquifier, the only int among variable columns: 0 is not stored, or stored as four bytes.
+    #[inline(always)]
+    fn is_uniquifier(&self) -> bool {
+        matches!((self.ty, self.place), (SqlType::Int, Place::Variable { .. }))
     }
 
     /// True for columns whose values can be longer than a row: text, (max), xml. Their bytes lie anywhere.

@@ -148,7 +148,7 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
     let database = Collation(catalog.boot.collation_id);
     let computed = computed_columns(table, &base_rowset.layout, &origins, database)?;
     let filter = Expression::of_filter(table, index, database)?;
-    verify_types(table, &base_rowset.layout, &rowset.layout, &origins)?;
+    verify_types(&base_rowset.layout, &rowset.layout, &origins)?;
     Ok(Cross {
         table: table.id,
         index: index.id,
@@ -210,12 +210,7 @@ fn computed_columns(
 }
 
 /// Values can only be compared when both sides store the same type.
-fn verify_types(
-    table: &Table,
-    base: &RowLayout,
-    index: &RowLayout,
-    origins: &[(i32, Origin)],
-) -> Result<(), String> {
+fn verify_types(base: &RowLayout, index: &RowLayout, origins: &[(i32, Origin)]) -> Result<(), String> {
     for (ordinal, origin) in origins {
         let entry = index.column(*ordinal).ok_or("a column of it is not in its rows")?;
         let ty = entry.ty.ok_or("a column of it has an unknown type")?;

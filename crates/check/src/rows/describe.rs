@@ -38,6 +38,17 @@ pub(super) struct Described {
     pub(super) values: String,
     /// What identifies the row of the table: its clustered key, or its RID.
     pub(super) identity: String,
+    /// A row of the table that an update moved.
+    pub(super) is_forwarded: bool,
+}
+
+impl Described {
+    /// The place of the row in its heap, when that is the last of the columns.
+    pub(super) fn home(&self) -> Option<Rid> {
+        // Its length, a mark that it is not NULL, eight bytes.
+        let (_, last) = self.canonical.split_last_chunk::<8>()?;
+        Some(Rid::from_bytes(*last))
+    }
 }
 
 /// What a description is made from.
@@ -66,11 +77,13 @@ impl Describer<'_> {
             Origin::Uniquifier => layout.columns.iter().find(|column| column.is_uniquifier()),
             Origin::Rid => None,
         };
-        self.describe(|_, origin| match (column_of(origin), origin) {
+        let is_forwarded = record.kind() == RecordKind::Forwarded;
+        let described = self.describe(|_, origin| match (column_of(origin), origin) {
             (Some(column), _) => self.value(rowset, record, column, rid),
             (None, Origin::Column(id)) => self.computed((rowset, layout), record, id, rid),
             (None, _) => Some(rid_value(home)),
-        })
+        })?;
+        Some(Described { is_forwarded, ..described })
     }
 
     /// A computed column that the row does not store.
@@ -112,7 +125,7 @@ impl Describer<'_> {
 
     fn describe(&self, value: impl Fn(i32, Origin) -> Option<Value>) -> Option<Described> {
         let mut described =
-            Described { canonical: Vec::new(), values: String::new(), identity: String::new() };
+            Described { canonical: Vec::new(), values: String::new(), identity: String::new(), is_forwarded: false };
         let key = self.key_columns();
         for (position, (ordinal, origin)) in self.cross.origins.iter().enumerate() {
             if self.cross.long_columns.contains(ordinal) {
@@ -166,6 +179,8 @@ impl Describer<'_> {
     ) -> Option<Value> {
         let ty = column.ty?;
         match cell(record, column, Level::Leaf).ok()? {
+            Cell::Null if is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
+            Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
             Cell::Null => Some(null_value()),
             Cell::Bit(bit) => Some(Value { text: u8::from(bit).to_string(), canonical: vec![1, bit.into()] }),
             Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),
@@ -180,6 +195,11 @@ impl Describer<'_> {
             },
         }
     }
+}
+
+/// The only int among variable columns.
+fn is_uniquifier(column: &PhysicalColumn) -> bool {
+    column.leaf.offset < 0 && column.ty == Some(SqlType::Int)
 }
 
 fn null_value() -> Value {

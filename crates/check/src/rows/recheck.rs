@@ -13,7 +13,7 @@ use extentdb_catalog::layout::Compression;
 use extentdb_catalog::model::Catalog;
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
-use extentdb_format::record::Record;
+use extentdb_format::record::{Record, RecordKind};
 use extentdb_reader::CheckedPages;
 
 use super::cross::{Cross, CrossNumber};
@@ -25,7 +25,7 @@ use crate::finding::{Finding, Findings, Owner, Place};
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::plan::pages::load;
-use crate::relation::{Acc, Side};
+use crate::relation::{Acc, Relation, Side};
 use crate::report::NotChecked;
 use crate::sound::{Facts, Sound};
 use crate::unit::UnitIndex;
@@ -57,7 +57,7 @@ pub(crate) fn verify_crosses(dive: &Dive<'_>, sum: &Partial, findings: &mut Find
         }
     }
     for (table, numbers) in by_table {
-        let recheck = Recheck { dive, catalog, table, numbers: &numbers };
+        let recheck = Recheck { dive, sum, catalog, table, numbers: &numbers };
         if recheck.run(findings, &mut compared.left_out).is_none() {
             let what = format!("differences of {} from its indexes", name(dive.plan, table));
             compared.left_out.push(not_checked(&what, "the run was stopped", true));
@@ -196,6 +196,7 @@ fn each_row(
 /// The second look at some indexes of a table.
 struct Recheck<'r> {
     dive: &'r Dive<'r>,
+    sum: &'r Partial,
     catalog: &'r Catalog,
     table: ObjectId,
     numbers: &'r BTreeSet<CrossNumber>,
@@ -264,6 +265,8 @@ impl Recheck<'_> {
             }
             let described: Vec<(Kept, Option<Described>)> =
                 own.into_iter().map(|kept| (*kept, self.describe(&describer, kept))).collect();
+            let described: Vec<_> =
+                described.into_iter().filter(|(kept, row)| !self.is_lost_on_the_way(kept, row.as_ref())).collect();
             let equal = equal_rows(&described);
             for (kept, row) in &described {
                 let is_equal = row.as_ref().is_some_and(|row| equal.contains(&row.canonical));
@@ -275,6 +278,32 @@ impl Recheck<'_> {
                 }
             }
         }
+    }
+
+    /// True for moved rows of a heap whose stubs and rows do not agree: where such a row lives is what is wrong, and it is
+    /// reported as that.
+    fn is_lost_on_the_way(&self, kept: &Kept, row: Option<&Described>) -> bool {
+        let is_torn = |unit: &UnitIndex| {
+            let sums = self.sum.sums.unit(*unit);
+            sums.is_some_and(|sums| !sums.acc(Relation::Forward).is_balanced())
+        };
+        if !self.dive.plan.rows.base_units(self.table).iter().any(is_torn) {
+            return false;
+        }
+        match (kept.is_base, row) {
+            (true, Some(row)) => row.is_forwarded,
+            (false, Some(row)) => row.home().is_some_and(|home| self.is_stub(home)),
+            (_, None) => false,
+        }
+    }
+
+    fn is_stub(&self, rid: Rid) -> bool {
+        let mut page = PageBuf::zeroed();
+        if !load(self.dive.source, rid.page, &mut page).is_sound() {
+            return false;
+        }
+        let status = PageRef::new(&page).record_bytes(rid.slot.0).and_then(<[u8]>::first).copied();
+        status.is_some_and(|status| RecordKind::of(status) == RecordKind::ForwardingStub)
     }
 
     fn describe(&self, describer: &Describer<'_>, kept: &Kept) -> Option<Described> {

@@ -216,5 +216,5 @@ pub(super) fn page_type(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fau
         PageHeader::of_mut(page).page_type = PageType::Data.to_byte();
         Some(())
     };
-    chain.change(target, 0, set, &[8946, 7965, 8905]).map(|fault| fault.permit(&[8906]))
+    chain.change(target, 0, set, &[8946, 7965, 8905]).map(|fault| fault.permit(&[2576, 8906]))
 }
