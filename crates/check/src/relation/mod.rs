@@ -34,8 +34,8 @@ pub enum Relation {
     Sibling,
     /// + neighbouring slots of a non-leaf page: both children. − a page with a previous page: previous, itself.
     Adjacent,
-    /// + a slot of a non-leaf page, but the leftmost of its level: child, hash of its key. − a page that is not the leftmost
-    /// of its level: itself, hash of its first key.
+    /// Added by a slot of a non-leaf page, but the leftmost of its level: child, hash of its key. Taken away by a page that is
+    /// not the leftmost of its level: itself, hash of its first key.
     Separator,
     /// + a forwarding stub: itself, its target. − a forwarded record: its back pointer, itself.
     Forward,

@@ -48,5 +48,3 @@ pub(crate) use verify::verify_trees;
 
 #[cfg(test)]
 mod model;
-#[cfg(test)]
-mod speed;

@@ -124,7 +124,7 @@ impl<E: Ends> Runs<E> {
 
     /// Joining puts all runs in order, so it is done when there are twice as many as the last time.
     fn settle_when_long(&mut self, joined: impl FnMut(&Run<E>, &Run<E>)) {
-        if self.runs.len() > 2 * self.settled + 1024 {
+        if self.runs.len() > self.settled.saturating_mul(2).saturating_add(1024) {
             self.settle(joined);
         }
     }
