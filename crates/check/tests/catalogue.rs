@@ -405,9 +405,14 @@ fn group_6_allocation() {
         memory.header(tree_iam, |header| header.page_type = 1)
     });
     let cut = heap / 8 * 8;
-    cases.case(19, &[8928, 8939], &[2579, 8968, 8976, 8977, 8978, 8979, 8980, 8981, 8998, 8964, 8994], |memory| {
-        memory.truncate(cut);
-    });
+    cases.case(
+        19,
+        &[8928, 8939],
+        &[2579, 8968, 8976, 8977, 8978, 8979, 8980, 8981, 8998, 8964, 8994],
+        |memory| {
+            memory.truncate(cut);
+        },
+    );
 }
 
 /// A second IAM page for a unit, on a page of its own: the chain of two that no small database has.

@@ -204,14 +204,13 @@ fn a_page_that_was_never_written_is_in_flight_when_its_maps_are_newer() {
         |header: &PageHeader| header.kind().holds_records() && units.contains(&header.alloc_unit());
     for seed in 0..4 {
         let may = |header: &PageHeader| of_user_tables(header) && header.kind() == PageType::Index;
-        let mut options = CrashOptions { seed, pages: 10, may_choose: &may, leave_open: false };
+        let options = CrashOptions { seed, pages: 10, may_choose: &may, leave_open: false };
         let first = crash(&sound, &options).expect("a crash");
         // The PFS page reached the disk after the checkpoint.
         let mut data = first.data.clone();
         let pfs: &mut PageBytes = data[8192..].first_chunk_mut().expect("a PFS page");
         PageHeader::of_mut(pfs).lsn_bytes = extentdb_base::Lsn::new(u32::MAX, 1, 1).to_bytes();
         checksum::seal(pfs);
-        options.seed += 1;
         let path = folder.path("pfs.mdf");
         std::fs::write(&path, &data).expect("a data file");
         let report = check(open(&[path]).source(), LogUse::None);

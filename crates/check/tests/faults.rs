@@ -30,6 +30,8 @@ impl Mode {
         Options {
             physical_only: self == Mode::PhysicalOnly,
             no_index: self == Mode::NoIndex,
+            // Files from SQL Server 2000 are not checked for it unless asked.
+            data_purity: self != Mode::PhysicalOnly,
             ..Options::default()
         }
     }

@@ -124,8 +124,12 @@ impl Describer<'_> {
     }
 
     fn describe(&self, value: impl Fn(i32, Origin) -> Option<Value>) -> Option<Described> {
-        let mut described =
-            Described { canonical: Vec::new(), values: String::new(), identity: String::new(), is_forwarded: false };
+        let mut described = Described {
+            canonical: Vec::new(),
+            values: String::new(),
+            identity: String::new(),
+            is_forwarded: false,
+        };
         let key = self.key_columns();
         for (position, (ordinal, origin)) in self.cross.origins.iter().enumerate() {
             if self.cross.long_columns.contains(ordinal) {
@@ -180,7 +184,9 @@ impl Describer<'_> {
         let ty = column.ty?;
         match cell(record, column, Level::Leaf).ok()? {
             Cell::Null if is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
-            Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
+            Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => {
+                Some(stored_value(&ty, &[0; 4]))
+            }
             Cell::Null => Some(null_value()),
             Cell::Bit(bit) => Some(Value { text: u8::from(bit).to_string(), canonical: vec![1, bit.into()] }),
             Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),

@@ -265,8 +265,10 @@ impl Recheck<'_> {
             }
             let described: Vec<(Kept, Option<Described>)> =
                 own.into_iter().map(|kept| (*kept, self.describe(&describer, kept))).collect();
-            let described: Vec<_> =
-                described.into_iter().filter(|(kept, row)| !self.is_lost_on_the_way(kept, row.as_ref())).collect();
+            let described: Vec<_> = described
+                .into_iter()
+                .filter(|(kept, row)| !self.is_lost_on_the_way(kept, row.as_ref()))
+                .collect();
             let equal = equal_rows(&described);
             for (kept, row) in &described {
                 let is_equal = row.as_ref().is_some_and(|row| equal.contains(&row.canonical));
