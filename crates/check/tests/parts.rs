@@ -79,7 +79,7 @@ fn a_part_that_is_added_twice_or_missing_is_noticed() {
 fn only_partials_of_the_same_database_and_options_are_added() {
     let demo = Demo::small();
     let good = part(&demo.memory, &Options::default(), 1, 1);
-    assert!(merged(&demo.memory, &[good.clone()]).is_ok());
+    assert!(merged(&demo.memory, std::slice::from_ref(&good)).is_ok());
     let physical = Options { physical_only: true, ..Options::default() };
     let other_key = Options { hash_key: Some(HashKey::new([1, 2])), ..Options::default() };
     for options in [physical, other_key] {

@@ -115,6 +115,9 @@ pub(super) struct Rows {
     named: BTreeMap<(Table, Attribute), Vec<Named>>,
 }
 
+/// Takes in a row; `None` when a column of it cannot be read.
+type ReadRow = fn(&mut Rows, &SystemRow<'_>) -> Option<()>;
+
 /// `sysclsobjs` class of schemas.
 const SCHEMA: i64 = 50;
 /// Ids of system types are below; user types and sysname begin here.
@@ -132,7 +135,7 @@ impl Rows {
         unreadable: &mut BTreeSet<ObjectId>,
     ) -> Rows {
         let mut rows = Rows::default();
-        let readers: [(Table, fn(&mut Rows, &SystemRow<'_>) -> Option<()>); 6] = [
+        let readers: [(Table, ReadRow); 6] = [
             (Table::Objects, Rows::object),
             (Table::Columns, Rows::column),
             (Table::Indexes, Rows::index),

@@ -385,12 +385,11 @@ impl Row<'_> {
             let class = self.columns.sparse.get(&column).copied().unwrap_or(Class::Unknown);
             if value.complex && !SparseVector::is_one(value.bytes) {
                 self.complex(column, Class::Unknown, value.bytes, sink);
-            } else if value.complex {
-                sink.gap(self.page.index, Gap::Pointer);
-            } else if matches!(class, Class::Large | Class::Text | Class::Unknown)
-                && resembles_pointer(value.bytes)
-            {
-                sink.gap(self.page.index, Gap::Pointer);
+            } else {
+                let may_point = matches!(class, Class::Large | Class::Text | Class::Unknown);
+                if value.complex || (may_point && resembles_pointer(value.bytes)) {
+                    sink.gap(self.page.index, Gap::Pointer);
+                }
             }
         }
     }

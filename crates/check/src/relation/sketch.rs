@@ -75,7 +75,7 @@ impl Default for Sketch {
 fn places(hash: u64) -> [usize; QUARTERS] {
     std::array::from_fn(|quarter| {
         let bits = (hash >> (16 * quarter)) as usize & 0xffff;
-        quarter * CELLS_PER_QUARTER + (bits * CELLS_PER_QUARTER >> 16)
+        quarter * CELLS_PER_QUARTER + ((bits * CELLS_PER_QUARTER) >> 16)
     })
 }
 

@@ -16,17 +16,6 @@ const DATE_DAYS_MAX: u32 = 3_652_058;
 const SECONDS_PER_DAY: u64 = 86_400;
 const OFFSET_MINUTES_MAX: u16 = 840;
 
-/// 10^0 to 10^38.
-const POWERS_OF_TEN: [u128; 39] = {
-    let mut powers = [1u128; 39];
-    let mut at = 1;
-    while at < powers.len() {
-        powers[at] = powers[at - 1] * 10;
-        at += 1;
-    }
-    powers
-};
-
 /// What values of a column are legal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Range {
@@ -34,7 +23,7 @@ pub(super) enum Range {
     Any,
     /// Sign byte 0 or 1, magnitude below this power of ten.
     Decimal {
-        precision: u8,
+        limit: u128,
     },
     Float,
     Real,
@@ -61,7 +50,7 @@ impl Range {
     pub(super) fn of(ty: &SqlType) -> Range {
         match *ty {
             SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
-                Range::Decimal { precision }
+                Range::Decimal { limit: 10u128.checked_pow(precision.into()).unwrap_or(u128::MAX) }
             }
             SqlType::Float => Range::Float,
             SqlType::Real => Range::Real,
@@ -88,7 +77,7 @@ impl Range {
     pub(super) fn allows(self, bytes: &[u8]) -> bool {
         match self {
             Range::Any => true,
-            Range::Decimal { precision } => is_decimal(bytes, precision),
+            Range::Decimal { limit } => is_decimal(bytes, limit),
             Range::Float => bytes.first_chunk().is_some_and(|b| f64::from_le_bytes(*b).is_finite()),
             Range::Real => bytes.first_chunk().is_some_and(|b| f32::from_le_bytes(*b).is_finite()),
             Range::DateTime => is_datetime(bytes),
@@ -110,14 +99,14 @@ fn little_endian(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-fn is_decimal(bytes: &[u8], precision: u8) -> bool {
+fn is_decimal(bytes: &[u8], limit: u128) -> bool {
     let Some((sign, magnitude)) = bytes.split_first() else { return false };
     let value = match *magnitude {
         [a, b, c, d] => u128::from(u32::from_le_bytes([a, b, c, d])),
         [a, b, c, d, e, f, g, h] => u128::from(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
         _ => magnitude.iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte)),
     };
-    *sign <= 1 && POWERS_OF_TEN.get(usize::from(precision)).is_none_or(|limit| value < *limit)
+    *sign <= 1 && value < limit
 }
 
 fn is_datetime(bytes: &[u8]) -> bool {

@@ -71,7 +71,7 @@ impl Trees {
     }
 
     #[cfg(test)]
-    pub(super) fn get_mut(&mut self, unit: UnitIndex) -> Option<&mut Tree> {
+    pub(super) fn tree_mut(&mut self, unit: UnitIndex) -> Option<&mut Tree> {
         self.trees.get_mut(unit as usize)?.as_mut()
     }
 

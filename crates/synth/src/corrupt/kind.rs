@@ -120,9 +120,11 @@ kinds! {
     /// The last sector of a page is that of another page of its table; the checksum is wrong.
     TornSector "torn-sector" rows [18] AllowDataLoss needs "two protected pages of user tables" by raw::torn_sector,
     /// The file ends before its last allocated extent.
-    TruncatedFile "truncated-file" rows [19] AllowDataLoss needs "a user table whose extent is the last of its file" by raw::truncated,
+    TruncatedFile "truncated-file" rows [19] AllowDataLoss
+        needs "a user table whose extent is the last of its file" by raw::truncated,
     /// Two bits flip that cancel in the checksum, in columns that an index has, too.
-    CancellingFlips "cancelling-flips" rows [20] Rebuild needs "a checksummed page with rows whose indexed columns lie alike" by raw::cancelling_flips,
+    CancellingFlips "cancelling-flips" rows [20] Rebuild
+        needs "a checksummed page with rows whose indexed columns lie alike" by raw::cancelling_flips,
 
     /// A leaf page of a clustered index says that it is an index page.
     PageTypeIndex "page-type-index" rows [21] AllowDataLoss needs LEAF by header::page_type_index,
@@ -147,9 +149,11 @@ kinds! {
     /// The next link of a leaf page leads to a page far away.
     NextLinkWrong "next-link-wrong" rows [33] Rebuild needs "a clustered index of six leaf pages" by link::next_wrong,
     /// The next link of a leaf page leads into another index.
-    NextLinkIndex "next-link-index" rows [34] Rebuild needs "a clustered index of three leaf pages, and a nonclustered one" by link::next_index,
+    NextLinkIndex "next-link-index" rows [34] Rebuild
+        needs "a clustered index of three leaf pages, and a nonclustered one" by link::next_index,
     /// The next link of a leaf page leads to a free page.
-    NextLinkFree "next-link-free" rows [35] Rebuild needs "a clustered index of three leaf pages, and a free extent" by link::next_free,
+    NextLinkFree "next-link-free" rows [35] Rebuild
+        needs "a clustered index of three leaf pages, and a free extent" by link::next_free,
     /// The next link of a leaf page leads behind the end of the file.
     NextLinkBeyond "next-link-beyond" rows [36] Rebuild needs LEAF by link::next_beyond,
     /// The children of one page point at each other only, and their neighbours past them.
@@ -173,7 +177,8 @@ kinds! {
     /// A page is newer than the log: worth a note, no finding.
     LsnHigh "lsn-high" rows [46] Nothing needs ROWS by header::lsn_high,
     /// A page that changed since the full backup is not marked as changed.
-    DiffBit "diff-bit" rows [47] AllowDataLoss needs "a database that was backed up, closed cleanly and changed since" by header::diff_bit,
+    DiffBit "diff-bit" rows [47] AllowDataLoss
+        needs "a database that was backed up, closed cleanly and changed since" by header::diff_bit,
     /// The header promises a longer fixed part than the rows have.
     FixedLength "fixed-length" rows [48] AllowDataLoss needs ROWS by header::fixed_length,
     /// A slot points into the page header.
@@ -200,9 +205,11 @@ kinds! {
     /// A row says that it has one column more than the table.
     ColumnCount "column-count" rows [59] AllowDataLoss needs VARIABLE by record::column_count,
     /// The null bit of a NOT NULL column is set.
-    NullNotNull "null-not-null" rows [60] AllowDataLoss needs "a NOT NULL column of fixed length outside the clustered key" by record::null_not_null,
+    NullNotNull "null-not-null" rows [60] AllowDataLoss
+        needs "a NOT NULL column of fixed length outside the clustered key" by record::null_not_null,
     /// The null bit of a variable column with data is set.
-    NullWithData "null-with-data" rows [61] AllowDataLoss needs "a nullable variable column without a copy in an index" by record::null_with_data,
+    NullWithData "null-with-data" rows [61] AllowDataLoss
+        needs "a nullable variable column without a copy in an index" by record::null_with_data,
     /// The first variable column ends behind the record.
     EndOffsetBeyond "end-offset-beyond" rows [62] AllowDataLoss needs VARIABLE by record::end_offset_beyond,
     /// The first variable column ends before it begins.
@@ -218,11 +225,13 @@ kinds! {
     /// The last row of a page gets a key above the first one of the next page.
     KeyRaisedLast "key-raised-last" rows [69] AllowDataLoss needs LEAF by key::raised_last,
     /// The first row of a page gets a key below its separator.
-    KeyLoweredFirst "key-lowered-first" rows [70] AllowDataLoss needs "a clustered index of integers with gaps" by key::lowered_first,
+    KeyLoweredFirst "key-lowered-first" rows [70] AllowDataLoss
+        needs "a clustered index of integers with gaps" by key::lowered_first,
     /// An entry of a unique index gets the key of the one before it.
     IndexKeyDoubled "index-key-doubled" rows [71] Rebuild needs "a unique nonclustered index" by key::index_doubled,
     /// Two rows with the same clustered key get the same uniquifier.
-    UniquifierDoubled "uniquifier-doubled" rows [72] AllowDataLoss needs "a clustered index that is not unique, with three rows of one key" by key::uniquifier_doubled,
+    UniquifierDoubled "uniquifier-doubled" rows [72] AllowDataLoss
+        needs "a clustered index that is not unique, with three rows of one key" by key::uniquifier_doubled,
     /// The last row of a page gets the key of the first one of the next page.
     KeyDoubledAcross "key-doubled-across" rows [73] AllowDataLoss needs LEAF by key::doubled_across,
     /// A separator is higher than the first key of its child.
@@ -234,9 +243,11 @@ kinds! {
     /// A child pointer leads to the child of the next slot.
     ChildDoubled "child-doubled" rows [77] Rebuild needs SEPARATORS by key::child_doubled,
     /// A child pointer leads to a page of a heap.
-    ChildForeign "child-foreign" rows [78] Rebuild needs "a clustered index with a page above its leaves, and a heap" by key::child_foreign,
+    ChildForeign "child-foreign" rows [78] Rebuild
+        needs "a clustered index with a page above its leaves, and a heap" by key::child_foreign,
     /// A child pointer leads to a free page.
-    ChildFree "child-free" rows [79] Rebuild needs "a clustered index with a page above its leaves, and a free extent" by key::child_free,
+    ChildFree "child-free" rows [79] Rebuild
+        needs "a clustered index with a page above its leaves, and a free extent" by key::child_free,
     /// Two child pointers are exchanged.
     ChildrenExchanged "children-exchanged" rows [80] Rebuild needs SEPARATORS by key::children_exchanged,
     /// A page above the leaves is empty.
@@ -246,7 +257,8 @@ kinds! {
     /// The catalogue names no IAM page for a table that has one.
     FirstIamNone "first-iam-none" rows [83] AllowDataLoss needs EXTENT by system::first_iam_none,
     /// Text in a row is longer than its column allows.
-    InRowTooLong "in-row-too-long" rows [84] AllowDataLoss needs "a variable column without a copy in an index, and room on the page" by record::in_row_too_long,
+    InRowTooLong "in-row-too-long" rows [84] AllowDataLoss
+        needs "a variable column without a copy in an index, and room on the page" by record::in_row_too_long,
     /// A sparse vector says that it has more values.
     SparseCount "sparse-count" rows [85] AllowDataLoss needs "a row with sparse columns" by record::sparse_count,
 
@@ -278,7 +290,8 @@ kinds! {
     /// The row says NULL; the value is still there.
     LobNull "lob-null" rows [99] AllowDataLoss needs "a nullable column with a value off its row" by lob::value_null,
     /// A row-overflow pointer leads to a free page.
-    OverflowFreePage "overflow-free-page" rows [100] AllowDataLoss needs "a column pushed off its row, and a free extent" by lob::overflow_free_page,
+    OverflowFreePage "overflow-free-page" rows [100] AllowDataLoss
+        needs "a column pushed off its row, and a free extent" by lob::overflow_free_page,
     /// A node of a value became a ghost.
     LobNodeGhost "lob-node-ghost" rows [101] AllowDataLoss needs LOB by lob::node_ghost,
     /// A byte of a value changes, which nobody can see.
@@ -305,7 +318,8 @@ kinds! {
     /// PFS says that a page of a heap is not allocated.
     PfsHeapPage "pfs-heap-page" rows [112] Rebuild needs "a heap" by map::pfs_heap_page,
     /// PFS says that an unused page of a table is allocated.
-    PfsUnusedPage "pfs-unused-page" rows [113] AllowDataLoss needs "a user table with an unused page in an extent" by map::pfs_unused_page,
+    PfsUnusedPage "pfs-unused-page" rows [113] AllowDataLoss
+        needs "a user table with an unused page in an extent" by map::pfs_unused_page,
     /// PFS says that a page of a uniform extent is in a mixed one.
     PfsMixedBit "pfs-mixed-bit" rows [114] AllowDataLoss needs EXTENT by map::pfs_mixed,
     /// PFS says that an IAM page is none.
@@ -338,9 +352,11 @@ kinds! {
     /// A row of a heap is deleted, and still in the indexes.
     HeapRowRemoved "heap-row-removed" rows [128] Rebuild needs "a heap with a nonclustered index" by heap::row_removed,
     /// A column of a row that an index has, too, changes in the table alone.
-    BaseColumn "base-column" rows [129] Rebuild needs "a nonclustered index on a column outside the clustered key" by index::base_column,
+    BaseColumn "base-column" rows [129] Rebuild
+        needs "a nonclustered index on a column outside the clustered key" by index::base_column,
     /// An entry of an index is there three times, and two others not at all.
-    NcRowDoubled "nc-row-doubled" rows [130] Rebuild needs "a nonclustered index with entries of one length" by index::entry_doubled,
+    NcRowDoubled "nc-row-doubled" rows [130] Rebuild
+        needs "a nonclustered index with entries of one length" by index::entry_doubled,
     /// Two entries of an index exchange their included values.
     NcExchanged "nc-exchanged" rows [131] Rebuild needs INCLUDED by index::entries_exchanged,
     /// A filtered index has the entry of a row that its predicate leaves out.
@@ -348,14 +364,17 @@ kinds! {
     /// The stored value of a computed column changes, and its copy in an index does not.
     ComputedValue "computed-value" rows [133] Rebuild needs "an index on a stored computed column" by index::computed_value,
     /// A row of one partition has a key of another one, in the table and in its indexes.
-    WrongPartition "wrong-partition" rows [134] AllowDataLoss needs "a clustered table partitioned by its first key column, an integer" by index::wrong_partition,
+    WrongPartition "wrong-partition" rows [134] AllowDataLoss
+        needs "a clustered table partitioned by its first key column, an integer" by index::wrong_partition,
     /// A byte of an included column of an index of a partitioned table changes.
-    PartitionIndexByte "partition-index-byte" rows [135] Rebuild needs "a partitioned table, and an index with an included column" by index::partition_index_byte,
+    PartitionIndexByte "partition-index-byte" rows [135] Rebuild
+        needs "a partitioned table, and an index with an included column" by index::partition_index_byte,
 
     /// A datetime has a time of day of 24 hours.
     DatetimeTicks "datetime-ticks" rows [141] Nothing needs "a datetime column outside all keys" by value::datetime_ticks,
     /// A smalldatetime has a time of day of 24 hours.
-    SmalldatetimeMinutes "smalldatetime-minutes" rows [142] Nothing needs "a smalldatetime column outside all keys" by value::smalldatetime_minutes,
+    SmalldatetimeMinutes "smalldatetime-minutes" rows [142] Nothing
+        needs "a smalldatetime column outside all keys" by value::smalldatetime_minutes,
     /// A decimal has one digit more than its precision.
     DecimalMagnitude "decimal-magnitude" rows [143] Nothing needs "a decimal column outside all keys" by value::decimal_magnitude,
     /// The sign of a decimal is 2.
@@ -363,9 +382,11 @@ kinds! {
     /// A float is not a number.
     FloatNan "float-nan" rows [145] Nothing needs "a float or real column outside all keys" by value::float_nan,
     /// A date lies behind the year 9999.
-    DateRange "date-range" rows [146] Nothing needs "a date, datetime2 or datetimeoffset column outside all keys" by value::date_range,
+    DateRange "date-range" rows [146] Nothing
+        needs "a date, datetime2 or datetimeoffset column outside all keys" by value::date_range,
     /// A time of day is 24 hours.
-    TimeRange "time-range" rows [146] Nothing needs "a time, datetime2 or datetimeoffset column outside all keys" by value::time_range,
+    TimeRange "time-range" rows [146] Nothing
+        needs "a time, datetime2 or datetimeoffset column outside all keys" by value::time_range,
     /// Unicode text ends with half a character.
     UnicodeOdd "unicode-odd" rows [147] Nothing needs "an nvarchar column outside all indexes" by value::unicode_odd,
     /// A datetimeoffset is 15 hours from UTC.

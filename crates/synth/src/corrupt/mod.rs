@@ -155,7 +155,7 @@ fn write(
     changes: Changes<'_>,
     progress: &mut dyn FnMut(Copied),
 ) -> Result<(), Error> {
-    let sources = inputs.iter().map(|path| File::open_read(path)).collect::<Result<Vec<_>, _>>()?;
+    let sources = inputs.iter().copied().map(File::open_read).collect::<Result<Vec<_>, _>>()?;
     let stored = |file: &File| file.data_ranges().map(|range| range.end - range.start).sum::<u64>();
     let mut copied = Copied { bytes: 0, bytes_total: sources.iter().map(stored).sum() };
     for (source, output) in sources.iter().zip(outputs) {

@@ -69,7 +69,7 @@ fn put_u16(page: &mut PageBuf, at: usize, value: u16) -> Option<()> {
     Some(())
 }
 
-fn get_u16(page: &PageBuf, at: usize) -> Option<u16> {
+fn u16_at(page: &PageBuf, at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(*page.get(at..)?.first_chunk()?))
 }
 
@@ -112,7 +112,7 @@ pub(super) fn column_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
     };
     let fault = broken(target, rng, is_full, |page, _, parts| {
         let at = parts?.column_count;
-        let count = get_u16(page, at)?;
+        let count = u16_at(page, at)?;
         put_u16(page, at, count + 1)
     })?;
     Some(fault.permit(&[2537]))
@@ -139,22 +139,27 @@ pub(super) fn variable_count(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
         let at = anatomy(&found.page, slot)
             .zip(offset_of(&found.page, slot))
             .map(|(parts, at)| parts.var_count - at);
-        at.and_then(|at| bytes.get_mut(at)).map(|count| *count += 1);
+        if let Some(count) = at.and_then(|at| bytes.get_mut(at)) {
+            *count += 1;
+        }
         Record::parse_data(&bytes).fault().is_some()
     };
     broken(target, rng, is_caught, |page, _, parts| {
         let at = parts?.var_count;
-        let count = get_u16(page, at)?;
+        let count = u16_at(page, at)?;
         put_u16(page, at, count + 1)
     })
 }
+
+/// A column and its bytes in a record.
+type PlacedColumn<'t> = (&'t PhysicalColumn, Range<usize>);
 
 /// A column of a row of a user table for which `suits` holds, and whose bytes are in the row.
 fn column<'t>(
     target: &'t Target<'_>,
     rng: &mut SplitMix64,
     suits: impl Fn(&Found, &PhysicalColumn) -> bool,
-) -> Option<(Found, u16, (&'t PhysicalColumn, Range<usize>))> {
+) -> Option<(Found, u16, PlacedColumn<'t>)> {
     target.pick_row(rng, &target.base_pages(), |found, slot, _| {
         let rowset = target.catalog.rowsets.get(&found.part.rowset)?;
         let live = rowset.layout.columns.iter().filter(|column| !column.is_dropped());
@@ -235,7 +240,7 @@ pub(super) fn complex_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         target,
         &found,
         |page| {
-            let end = get_u16(page, at)?;
+            let end = u16_at(page, at)?;
             put_u16(page, at, end | COMPLEX_COLUMN)
         },
         &[8960],
@@ -302,7 +307,7 @@ pub(super) fn sparse_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
         target,
         &found,
         |page| {
-            let count = get_u16(page, at)?;
+            let count = u16_at(page, at)?;
             put_u16(page, at, count.wrapping_add(0x100))
         },
         &[],

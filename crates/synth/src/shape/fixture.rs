@@ -175,7 +175,7 @@ fn values(seed: u64, rows: u64) -> TableSpec {
         let mut rng = rng(seed, 4, number);
         row.int(number as i32 + 1).text(&format!("value {number}"));
         let len = 2_000 + rng.below(28_000) as usize;
-        row.lob(&"a long text that does not fit on its row, ".repeat(len / 40)[..len / 40 * 40].as_bytes());
+        row.lob(&"a long text that does not fit on its row, ".repeat(len / 40).as_bytes()[..len / 40 * 40]);
         match number % 3 {
             0 => row.null(),
             _ => row.lob(&vec![number as u8; 3_000 + rng.below(9_000) as usize]),
