@@ -105,7 +105,7 @@ impl HashKey {
     }
 }
 
-/// The first and the last bytes of fewer than 16: together they hold each of them.
+/// The first and the last bytes of up to 16: together they hold each of them.
 #[inline(always)]
 fn ends(bytes: &[u8]) -> (u64, u64) {
     if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
@@ -116,6 +116,15 @@ fn ends(bytes: &[u8]) -> (u64, u64) {
         let [first, middle, last] = [0, bytes.len() / 2, bytes.len() - 1].map(|at| bytes.get(at).copied());
         let wide = |byte: Option<u8>| u64::from(byte.unwrap_or(0));
         (wide(first) | wide(middle) << 8, wide(last))
+    }
+}
+
+/// Equality of values, most of which are shorter than it takes to call a function.
+#[inline(always)]
+pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
+    match (a.len(), a.len() == b.len()) {
+        (1..=16, true) => ends(a) == ends(b),
+        (_, has_same_len) => has_same_len && a == b,
     }
 }
 
@@ -183,6 +192,20 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 41);
+    }
+
+    #[test]
+    fn short_values_are_the_same_when_all_their_bytes_are() {
+        for len in 0..=20 {
+            let bytes: Vec<u8> = (0..len).collect();
+            assert!(is_same(&bytes, &bytes.clone()));
+            assert!(!is_same(&bytes, &[bytes.clone(), vec![0]].concat()));
+            for at in 0..bytes.len() {
+                let mut other = bytes.clone();
+                other[at] ^= 1;
+                assert!(!is_same(&bytes, &other), "{len} {at}");
+            }
+        }
     }
 
     #[test]

@@ -57,9 +57,53 @@ pub(crate) struct Sound<'a> {
 
 /// Where the records are: on the page itself, or expanded from their compressed form.
 #[derive(Clone, Copy)]
-enum Records<'a> {
+pub(crate) enum Records<'a> {
     OnPage(&'a [u8], &'a [Span]),
     Expanded(&'a [u8], &'a [WideSpan]),
+}
+
+/// Where a record lies among the bytes it is found in.
+pub(crate) trait Spot: Copy {
+    /// Its first byte.
+    fn start(&self) -> usize;
+    /// The byte behind it.
+    fn end(&self) -> usize;
+    /// Its slot.
+    fn slot(&self) -> u16;
+}
+
+impl Spot for Span {
+    #[inline(always)]
+    fn start(&self) -> usize {
+        usize::from(self.start)
+    }
+
+    #[inline(always)]
+    fn end(&self) -> usize {
+        usize::from(self.end)
+    }
+
+    #[inline(always)]
+    fn slot(&self) -> u16 {
+        self.slot
+    }
+}
+
+impl Spot for WideSpan {
+    #[inline(always)]
+    fn start(&self) -> usize {
+        self.start as usize
+    }
+
+    #[inline(always)]
+    fn end(&self) -> usize {
+        self.end as usize
+    }
+
+    #[inline(always)]
+    fn slot(&self) -> u16 {
+        self.slot
+    }
 }
 
 impl<'a> Sound<'a> {
@@ -92,6 +136,21 @@ impl<'a> Sound<'a> {
     #[inline]
     pub(crate) fn pminlen(&self) -> usize {
         usize::from(self.pminlen)
+    }
+
+    /// The fixed part of every record ends here or later.
+    #[inline]
+    pub(crate) fn fixed_end_min(&self) -> usize {
+        match (self.form, self.records) {
+            (Form::Data, Records::OnPage(..)) => usize::from(self.traits.fixed_end_min),
+            _ => usize::from(self.pminlen),
+        }
+    }
+
+    /// Where its records are, empty slots left out, in slot order.
+    #[inline]
+    pub(crate) fn records(&self) -> Records<'a> {
+        self.records
     }
 
     /// Number of records, empty slots left out.

@@ -16,8 +16,45 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Length {
     pub(super) bytes: usize,
+    /// Where the fixed part ends; 0 for a stub, which has none.
+    pub(super) fixed_end: u16,
     /// Some variable column says that it is a pointer structure.
     pub(super) has_complex: bool,
+}
+
+/// The last record without variable columns: those that begin like it and have as many columns are as long.
+///
+/// `H` is what a record begins with: status, or status and end of the fixed part.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Alike<H> {
+    head: H,
+    columns: u16,
+    length: Option<Length>,
+}
+
+impl<H: Copy + PartialEq> Alike<H> {
+    /// The length of a record that is like the last one.
+    #[inline(always)]
+    pub(super) fn of(&self, bytes: &[u8], status: u8, head: H) -> Option<Length> {
+        let length = self.length.filter(|length| self.head == head && length.bytes <= bytes.len())?;
+        let columns = columns_of(bytes, status, usize::from(length.fixed_end))?;
+        (columns == self.columns).then_some(length)
+    }
+
+    /// Keeps a record in mind.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, bytes: &[u8], status: u8, head: H, length: Length) {
+        if status & HAS_VARIABLE == 0
+            && let Some(columns) = columns_of(bytes, status, usize::from(length.fixed_end))
+        {
+            *self = Alike { head, columns, length: Some(length) };
+        }
+    }
+}
+
+#[inline(always)]
+fn columns_of(bytes: &[u8], status: u8, fixed_end: usize) -> Option<u16> {
+    if status & HAS_NULL_BITMAP == 0 { Some(0) } else { Some(u16_at(bytes, fixed_end)? as u16) }
 }
 
 /// Length of a record of a data page that is no forwarding stub. `fixed_end_min`: the fixed part must reach so far.
@@ -33,7 +70,7 @@ pub(super) fn data_len(bytes: &[u8], status: u8, fixed_end_min: usize, columns_m
 /// Length of a forwarding stub.
 #[inline(always)]
 pub(super) fn stub_len(bytes: &[u8]) -> Option<Length> {
-    (bytes.len() >= STUB_BYTES).then_some(Length { bytes: STUB_BYTES, has_complex: false })
+    (bytes.len() >= STUB_BYTES).then_some(Length { bytes: STUB_BYTES, fixed_end: 0, has_complex: false })
 }
 
 /// Length of a record whose fixed part ends at `fixed_end`.
@@ -69,7 +106,8 @@ pub(super) fn tail_len(bytes: &[u8], status: u8, fixed_end: usize, columns_max: 
     if status & HAS_VERSION_TAG != 0 {
         at += VERSION_TAG_BYTES;
     }
-    (at <= bytes.len()).then_some(Length { bytes: at, has_complex: all & COMPLEX_COLUMN != 0 })
+    let has_complex = all & COMPLEX_COLUMN != 0;
+    (at <= bytes.len()).then_some(Length { bytes: at, fixed_end: fixed_end as u16, has_complex })
 }
 
 #[cfg(test)]
@@ -100,7 +138,8 @@ mod tests {
 
     fn expected_of(bytes: &[u8], record: &Record<'_>) -> Option<Length> {
         let has_complex = record.vars().any(|var| var.complex);
-        (!bytes.is_empty() && record.fault().is_none()).then(|| Length { bytes: record.len(), has_complex })
+        let fixed_end = record.fixed_end() as u16;
+        (!bytes.is_empty() && record.fault().is_none()).then(|| Length { bytes: record.len(), fixed_end, has_complex })
     }
 
     #[test]
@@ -126,7 +165,7 @@ mod tests {
     #[test]
     fn more_columns_than_the_table_has_are_refused() {
         let record = [0x10, 0, 8, 0, 1, 2, 3, 4, 3, 0, 0];
-        assert_eq!(data_len(&record, 0x10, 0, 3), Some(Length { bytes: 11, has_complex: false }));
+        assert_eq!(data_len(&record, 0x10, 0, 3), Some(Length { bytes: 11, fixed_end: 8, has_complex: false }));
         assert_eq!(data_len(&record, 0x10, 0, 2), None);
         assert_eq!(data_len(&record, 0x10, 9, 3), None, "the fixed part ends too early");
     }

@@ -20,7 +20,7 @@ use extentdb_format::record::row::{INDEX_HEADER_BYTES, STUB_BYTES};
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RESERVED_BITS};
 use extentdb_format::record::{Record, RecordFault, RecordKind};
 
-use super::length::{Length, data_len, stub_len, tail_len};
+use super::length::{Alike, Length, data_len, stub_len, tail_len};
 use super::rules::{Form, Rules};
 
 /// Bit 0 of a record's first byte: the compressed form.
@@ -58,6 +58,8 @@ pub(crate) struct Traits {
     kinds: u8,
     /// Some column says that it is a pointer structure.
     pub(crate) has_complex: bool,
+    /// The fixed part of every row ends here or later; 0 when it was not looked at.
+    pub(crate) fixed_end_min: u16,
 }
 
 impl Traits {
@@ -138,18 +140,33 @@ pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> 
     let pminlen = usize::from(view.header().fixed_len.get());
     let columns_max = usize::from(rules.columns_max);
     let (kinds, fixed_end_min) = (rules.kinds, usize::from(rules.fixed_end_min));
+    let (mut alike_rows, mut alike_entries) = (Alike::<u32>::default(), Alike::<u8>::default());
     let data = |bytes: &[u8]| {
-        let status = kinds.sound_status(bytes)?;
+        let head = u32::from_le_bytes(*bytes.first_chunk()?);
+        let status = head as u8;
+        if let Some(length) = alike_rows.of(bytes, status, head) {
+            return Some((status, length));
+        }
+        kinds.sound_status(status)?;
         let len = match status >> 1 & 7 {
             STUB => stub_len(bytes),
             GHOST if is_ghost_of_stub(status) => stub_len(bytes),
             _ => data_len(bytes, status, fixed_end_min, columns_max),
-        };
-        Some((status, len?))
+        }?;
+        if len.fixed_end > 0 {
+            alike_rows.learn(bytes, status, head, len);
+        }
+        Some((status, len))
     };
     let index = |bytes: &[u8]| {
-        let status = kinds.sound_status(bytes)?;
-        Some((status, tail_len(bytes, status, pminlen, columns_max)?))
+        let status = *bytes.first()?;
+        if let Some(length) = alike_entries.of(bytes, status, status) {
+            return Some((status, length));
+        }
+        kinds.sound_status(status)?;
+        let len = tail_len(bytes, status, pminlen, columns_max)?;
+        alike_entries.learn(bytes, status, status, len);
+        Some((status, len))
     };
     match rules.form {
         _ if rules.is_compressed || rules.form == Form::Text => {
@@ -173,13 +190,14 @@ fn walk(
     view: PageRef<'_>,
     rules: &Rules,
     scratch: &mut Scratch,
-    sound: impl Fn(&[u8]) -> Option<(u8, Length)>,
+    mut sound: impl FnMut(&[u8]) -> Option<(u8, Length)>,
 ) -> Option<Body> {
     // Nothing may reach into the free space behind the last record.
     let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
     let mut found = Body::default();
     let mut is_ascending = true;
     let mut end_before = PAGE_HEADER_BYTES;
+    let mut fixed_end_min = u16::MAX;
     scratch.spans.clear();
     scratch.spans.reserve(usize::from(view.slot_count()));
     for (slot, offset) in (0u16..).zip(view.slot_offsets()) {
@@ -191,7 +209,7 @@ fn walk(
             return None;
         }
         let bytes = body.get(start..)?;
-        let (status, Length { bytes: len, has_complex }) = sound(bytes)?;
+        let (status, Length { bytes: len, fixed_end, has_complex }) = sound(bytes)?;
         let end = start + len;
         is_ascending &= start >= end_before;
         end_before = end;
@@ -202,7 +220,9 @@ fn walk(
         found.rows += u32::from(ROWS >> kind & 1);
         found.traits.kinds |= 1 << kind;
         found.traits.has_complex |= has_complex;
+        fixed_end_min = fixed_end_min.min(fixed_end);
     }
+    found.traits.fixed_end_min = fixed_end_min;
     if is_ascending {
         return Some(found);
     }
@@ -246,7 +266,7 @@ fn other_len(
     let has_tag =
         rules.form == Form::Text && bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0);
     tags.set(tags.get() + usize::from(has_tag));
-    Some((measured.kind.bits(), Length { bytes: measured.len, has_complex: false }))
+    Some((measured.kind.bits(), Length { bytes: measured.len, fixed_end: 0, has_complex: false }))
 }
 
 #[inline(always)]
@@ -290,7 +310,7 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
 
 #[cold]
 fn measure_ghost_of_stub(bytes: &[u8], rules: &Rules) -> Measured {
-    let is_sound = rules.kinds.sound_status(bytes).is_some();
+    let is_sound = bytes.first().is_some_and(|status| rules.kinds.sound_status(*status).is_some());
     Measured {
         len: STUB_BYTES,
         kind: RecordKind::GhostData,

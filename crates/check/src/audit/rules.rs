@@ -22,10 +22,9 @@ impl Kinds {
         Kinds(bits)
     }
 
-    /// The status of the record at the start of `bytes`, when its reserved bits are 0 and its kind is one of these.
+    /// The status of a record, when its reserved bits are 0 and its kind is one of these.
     #[inline(always)]
-    pub(super) fn sound_status(self, bytes: &[u8]) -> Option<u8> {
-        let status = *bytes.first()?;
+    pub(super) fn sound_status(self, status: u8) -> Option<u8> {
         (status & RESERVED_BITS == 0 && self.0 >> (status >> 1 & 7) & 1 != 0).then_some(status)
     }
 

@@ -250,8 +250,8 @@ impl Rank {
     }
 
     /// The same, of types whose ranks have at most 64 bits.
-    #[inline]
-    fn narrow(self, bytes: &[u8]) -> Option<u64> {
+    #[inline(always)]
+    pub(super) fn narrow(self, bytes: &[u8]) -> Option<u64> {
         match self {
             Rank::Signed(4) => Some(u64::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?)))),
             Rank::Signed(8) => Some(u64::from_le_bytes(*bytes.first_chunk()?) ^ 1 << 63),

@@ -17,6 +17,7 @@ use extentdb_base::PageId;
 use extentdb_messages::Arg;
 
 use super::key::{Key, KeyPlan, Prefix};
+use super::lead::Pairs;
 use super::order::{Disorder, compare_neighbours, has_key};
 use super::part::TreePart;
 use super::plan::{Tree, Trees};
@@ -151,6 +152,7 @@ pub(crate) struct TreeFacts<'p> {
     /// By unit.
     open: Vec<Option<Box<OpenRun>>>,
     children: Vec<PageId>,
+    pairs: Pairs,
     low: Key,
     high: Key,
 }
@@ -158,13 +160,14 @@ pub(crate) struct TreeFacts<'p> {
 impl<'p> TreeFacts<'p> {
     pub(crate) fn new(trees: &'p Trees, budget: usize) -> TreeFacts<'p> {
         let (low, high) = (Key::default(), Key::default());
-        TreeFacts { trees, budget, open: Vec::new(), children: Vec::new(), low, high }
+        TreeFacts { trees, budget, open: Vec::new(), children: Vec::new(), pairs: Pairs::default(), low, high }
     }
 
     /// Order on the page, its first key and its separators.
     fn keys(&mut self, page: &Sound<'_>, tree: &Tree, plan: &KeyPlan, partial: &mut Partial) {
         let is_leftmost = page.header().prev().is_none();
-        compare_neighbours(page, plan, page.is_leaf || !is_leftmost, |disorder| match disorder {
+        let has_first = page.is_leaf || !is_leftmost;
+        compare_neighbours(page, plan, has_first, &mut self.pairs, |disorder| match disorder {
             Disorder::Falling(first, second) => report_falling(page, first, second, partial),
             Disorder::Same(first, second) => report_same(page, first, second, partial),
             Disorder::Undecided => {

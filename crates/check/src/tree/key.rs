@@ -18,7 +18,8 @@ use extentdb_catalog::layout::{RowLayout, column_status};
 use extentdb_catalog::model::AddedDefault;
 use extentdb_format::record::Record;
 
-use super::column::{Column, Extent, Missing, Order, Rank, Value};
+use super::column::{Column, Extent, Missing, Order, Value};
+use super::lead::Lead;
 use crate::hash::HashKey;
 use crate::partial::wire::wire_structs;
 
@@ -48,70 +49,6 @@ pub(crate) struct KeyPlan {
     upper_end: u16,
     /// Two rows may have equal keys, or it is not known whether they may.
     pub(crate) may_repeat: bool,
-}
-
-/// The first columns of records of one level that have a fixed place and are never NULL: they are compared where they lie, and
-/// for most rows that is all.
-#[derive(Clone, Debug)]
-pub(crate) struct Lead {
-    parts: Vec<Part>,
-    /// Records whose fixed part ends before have no lead.
-    end: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    offset: usize,
-    width: usize,
-    order: Order,
-    is_descending: bool,
-}
-
-impl Lead {
-    fn new(columns: &[Column], is_leaf: bool) -> Option<Lead> {
-        let mut lead = Lead { parts: Vec::new(), end: 0 };
-        for column in columns {
-            let offset = usize::try_from(column.place(is_leaf).offset).unwrap_or(0);
-            let width = usize::from(column.width);
-            if !column.is_not_null || offset == 0 || width == 0 || !column.order.is_known() {
-                break;
-            }
-            let (order, is_descending) = (column.order, column.is_descending);
-            lead.parts.push(Part { offset, width, order, is_descending });
-            lead.end = lead.end.max(offset + width);
-        }
-        (!lead.parts.is_empty()).then_some(lead)
-    }
-
-    /// Where the fixed part of a record must reach for it to have a lead.
-    pub(crate) fn end(&self) -> usize {
-        self.end
-    }
-
-    /// The place of the ascending int that most keys begin with.
-    pub(crate) fn int_at(&self) -> Option<usize> {
-        match self.parts.first() {
-            Some(Part { offset, order: Order::Rank(Rank::Signed(4)), is_descending: false, .. }) => {
-                Some(*offset)
-            }
-            _ => None,
-        }
-    }
-
-    /// True when the first of two records certainly has the lower key. Both must reach to the end of the lead.
-    #[inline]
-    pub(crate) fn is_rising(&self, a: &[u8], b: &[u8]) -> bool {
-        for Part { offset, width, order, is_descending } in &self.parts {
-            let range = *offset..*offset + *width;
-            let (Some(a), Some(b)) = (a.get(range.clone()), b.get(range)) else { return false };
-            match order.compare(a, b) {
-                Some(Ordering::Equal) => {}
-                Some(order) => return (order == Ordering::Less) != *is_descending,
-                None => return false,
-            }
-        }
-        false
-    }
 }
 
 impl KeyPlan {

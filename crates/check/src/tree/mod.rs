@@ -30,6 +30,7 @@ mod column;
 mod facts;
 mod gather;
 mod key;
+mod lead;
 mod look;
 mod order;
 mod part;
