@@ -184,10 +184,9 @@ impl<'a> Sound<'a> {
         Linked { id: self.id, index: self.index, header: self.header(), is_leaf: self.is_leaf }
     }
 
-    /// True when its records are rows, each with a fixed part of its own length.
-    #[inline]
-    pub(crate) fn is_data(&self) -> bool {
-        self.form == Form::Data
+    /// A record of the page whose bytes are at hand.
+    pub(crate) fn entry_at<'r>(&self, slot: u16, bytes: &'r [u8]) -> Entry<'r> {
+        Entry { slot, bytes, form: self.form, pminlen: self.pminlen }
     }
 
     /// Records, empty slots left out, in slot order.

@@ -22,33 +22,32 @@ pub(super) struct Length {
     pub(super) has_complex: bool,
 }
 
-/// The last record without variable columns: those that begin like it and have as many columns are as long.
-///
-/// `H` is what a record begins with: status, or status and end of the fixed part.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Alike<H> {
-    head: H,
+/// What records without variable columns begin with: those that are equal in it are equally long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Alike {
+    pub(super) status: u8,
+    pub(super) length: Length,
     columns: u16,
-    length: Option<Length>,
+    /// Data rows say themselves where their fixed part ends.
+    is_data: bool,
 }
 
-impl<H: Copy + PartialEq> Alike<H> {
-    /// The length of a record that is like the last one.
-    #[inline(always)]
-    pub(super) fn of(&self, bytes: &[u8], status: u8, head: H) -> Option<Length> {
-        let length = self.length.filter(|length| self.head == head && length.bytes <= bytes.len())?;
-        let columns = columns_of(bytes, status, usize::from(length.fixed_end))?;
-        (columns == self.columns).then_some(length)
+impl Alike {
+    /// Of the first record of a page; `None` when others need not be as long.
+    #[inline]
+    pub(super) fn new(bytes: &[u8], is_data: bool, (status, length): (u8, Length)) -> Option<Alike> {
+        let is_fixed = status & HAS_VARIABLE == 0 && length.fixed_end > 0;
+        let columns = columns_of(bytes, status, usize::from(length.fixed_end)).filter(|_| is_fixed)?;
+        Some(Alike { status, length, columns, is_data })
     }
 
-    /// Keeps a record in mind.
+    /// True when a record, given with just so many bytes, is like this.
     #[inline(always)]
-    pub(super) fn learn(&mut self, bytes: &[u8], status: u8, head: H, length: Length) {
-        if status & HAS_VARIABLE == 0
-            && let Some(columns) = columns_of(bytes, status, usize::from(length.fixed_end))
-        {
-            *self = Alike { head, columns, length: Some(length) };
-        }
+    pub(super) fn is(&self, bytes: &[u8]) -> bool {
+        let fixed_end = usize::from(self.length.fixed_end);
+        bytes.first() == Some(&self.status)
+            && (!self.is_data || u16_at(bytes, 2) == Some(fixed_end))
+            && columns_of(bytes, self.status, fixed_end) == Some(self.columns)
     }
 }
 

@@ -140,33 +140,18 @@ pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> 
     let pminlen = usize::from(view.header().fixed_len.get());
     let columns_max = usize::from(rules.columns_max);
     let (kinds, fixed_end_min) = (rules.kinds, usize::from(rules.fixed_end_min));
-    let (mut alike_rows, mut alike_entries) = (Alike::<u32>::default(), Alike::<u8>::default());
     let data = |bytes: &[u8]| {
-        let head = u32::from_le_bytes(*bytes.first_chunk()?);
-        let status = head as u8;
-        if let Some(length) = alike_rows.of(bytes, status, head) {
-            return Some((status, length));
-        }
-        kinds.sound_status(status)?;
+        let status = kinds.sound_status(*bytes.first()?)?;
         let len = match status >> 1 & 7 {
             STUB => stub_len(bytes),
             GHOST if is_ghost_of_stub(status) => stub_len(bytes),
             _ => data_len(bytes, status, fixed_end_min, columns_max),
-        }?;
-        if len.fixed_end > 0 {
-            alike_rows.learn(bytes, status, head, len);
-        }
-        Some((status, len))
+        };
+        Some((status, len?))
     };
     let index = |bytes: &[u8]| {
-        let status = *bytes.first()?;
-        if let Some(length) = alike_entries.of(bytes, status, status) {
-            return Some((status, length));
-        }
-        kinds.sound_status(status)?;
-        let len = tail_len(bytes, status, pminlen, columns_max)?;
-        alike_entries.learn(bytes, status, status, len);
-        Some((status, len))
+        let status = kinds.sound_status(*bytes.first()?)?;
+        Some((status, tail_len(bytes, status, pminlen, columns_max)?))
     };
     match rules.form {
         _ if rules.is_compressed || rules.form == Form::Text => {
@@ -175,13 +160,47 @@ pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> 
             let body = walk(view, rules, scratch, any);
             body.map(|body| Body { is_compressed: is_compressed.get(), tags: tags.get(), ..body })
         }
-        Form::Data => walk(view, rules, scratch, data),
+        Form::Data => walk_alike(view, rules, scratch, data).or_else(|| walk(view, rules, scratch, data)),
         Form::Index if pminlen < INDEX_HEADER_BYTES => None,
         // Pages above the leaves end their fixed part with a child page.
         Form::Index if !rules.is_leaf && pminlen < PageId::BYTES => None,
-        Form::Index => walk(view, rules, scratch, index),
+        Form::Index => walk_alike(view, rules, scratch, index).or_else(|| walk(view, rules, scratch, index)),
         Form::Text => None,
     }
+}
+
+/// The loop over the slots of a page whose records are all like its first one, which has no variable columns: most pages of
+/// nonclustered indexes. `None` says nothing; [`walk`] does.
+#[inline(always)]
+fn walk_alike(
+    view: PageRef<'_>,
+    rules: &Rules,
+    scratch: &mut Scratch,
+    sound: impl Fn(&[u8]) -> Option<(u8, Length)>,
+) -> Option<Body> {
+    let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
+    let mut slots = view.slot_offsets();
+    let first = body.get(usize::from(slots.next()?)..)?;
+    let alike = Alike::new(first, rules.form == Form::Data, sound(first)?)?;
+    let len = alike.length.bytes;
+    let (mut end_before, mut is_alike) = (PAGE_HEADER_BYTES, true);
+    scratch.spans.clear();
+    scratch.spans.extend(view.slot_offsets().enumerate().map(|(slot, offset)| {
+        let start = usize::from(offset);
+        let end = start + len;
+        is_alike &= start >= end_before && body.get(start..end).is_some_and(|bytes| alike.is(bytes));
+        end_before = end;
+        Span { slot: slot as u16, start: offset, end: end as u16 }
+    }));
+    let records = scratch.spans.len() as u32;
+    let kind = alike.status >> 1 & 7;
+    is_alike.then_some(Body {
+        rows: records * u32::from(ROWS >> kind & 1),
+        ghosts: records * u32::from(GHOSTS >> kind & 1),
+        used: records as usize * footprint(len, rules),
+        traits: Traits { kinds: 1 << kind, has_complex: false, fixed_end_min: alike.length.fixed_end },
+        ..Body::default()
+    })
 }
 
 /// The loop over the slots. `sound` gives status and length of a record that is as it should be.
@@ -190,7 +209,7 @@ fn walk(
     view: PageRef<'_>,
     rules: &Rules,
     scratch: &mut Scratch,
-    mut sound: impl FnMut(&[u8]) -> Option<(u8, Length)>,
+    sound: impl Fn(&[u8]) -> Option<(u8, Length)>,
 ) -> Option<Body> {
     // Nothing may reach into the free space behind the last record.
     let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;

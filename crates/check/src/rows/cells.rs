@@ -21,14 +21,14 @@ pub(crate) struct Cells<'r> {
 }
 
 #[inline(always)]
-fn u16_at(bytes: &[u8], at: usize) -> usize {
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> usize {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |b| usize::from(u16::from_le_bytes(*b)))
 }
 
 impl<'r> Cells<'r> {
     /// The parts of a record of a data page that is no forwarding stub.
-    #[inline(always)]
-    pub(super) fn data(bytes: &'r [u8]) -> Cells<'r> {
+    #[cfg(test)]
+    fn data(bytes: &'r [u8]) -> Cells<'r> {
         Cells::new(bytes, u16_at(bytes, 2))
     }
 
@@ -55,8 +55,8 @@ impl<'r> Cells<'r> {
     }
 
     /// The null bitmap; empty when there is none.
-    #[inline(always)]
-    pub(super) fn bitmap(&self) -> &'r [u8] {
+    #[cfg(test)]
+    fn bitmap(&self) -> &'r [u8] {
         self.bitmap
     }
 

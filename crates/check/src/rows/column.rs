@@ -120,7 +120,7 @@ impl ColumnPlan {
 
     /// True for the hidden uniquifier, the only int among variable columns: 0 is not stored, or stored as four bytes.
     #[inline(always)]
-    fn is_uniquifier(&self) -> bool {
+    pub(super) fn is_uniquifier(&self) -> bool {
         matches!((self.ty, self.place), (SqlType::Int, Place::Variable { .. }))
     }
 
@@ -155,5 +155,30 @@ fn bytes_max(column: &PhysicalColumn, ty: &SqlType) -> u16 {
     match (declared, u16::try_from(column.max_in_row)) {
         (Some(declared), Ok(in_row)) if column.leaf.offset < 0 => declared.max(in_row),
         _ => u16::MAX,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A column by its type, its offset as the catalogue has it, and its null bit.
+    pub(in crate::rows) fn column(ty: SqlType, offset: i16, null_bit: u16) -> ColumnPlan {
+        let place = match u16::try_from(offset) {
+            Ok(at) if ty.is_bit() => Place::Bit { at, mask: 1 << 2 },
+            Ok(at) => Place::Fixed { at, bytes: ty.fixed_bytes().unwrap_or(0) as u16 },
+            Err(_) => Place::Variable { index: offset.unsigned_abs() - 1 },
+        };
+        ColumnPlan {
+            id: 1,
+            name: "".into(),
+            ty,
+            place,
+            null_bit,
+            is_not_null: false,
+            absent: None,
+            bytes_max: u16::MAX,
+            range: Range::Any,
+        }
     }
 }

@@ -14,9 +14,9 @@ use extentdb_catalog::model::{Column, Index, Table};
 use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
 use extentdb_types::{Collation, SqlType};
 
-use super::RowHasher;
 use super::cells::Cells;
 use super::column::Content;
+use super::hasher::RowHasher;
 use super::plan::RowPlan;
 
 /// An expression with the columns that it reads.

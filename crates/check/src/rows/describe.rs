@@ -17,7 +17,7 @@ use extentdb_reader::CheckedPages;
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Datum, SqlType};
 
-use super::OVERFLOW_BYTES_MAX;
+use super::hasher::OVERFLOW_BYTES_MAX;
 use super::cross::{Cross, Origin};
 
 /// Longer values are cut in messages.

@@ -18,7 +18,8 @@ use extentdb_reader::CheckedPages;
 
 use super::cross::{Cross, CrossNumber};
 use super::describe::{Described, Describer};
-use super::{RowHasher, cells, is_row};
+use super::hasher::RowHasher;
+use super::page::PageRows;
 use crate::dive::Dive;
 use crate::expand::Expander;
 use crate::finding::{Finding, Findings, Owner, Place};
@@ -182,15 +183,14 @@ fn each_row(
     mut state: impl FnMut(CrossNumber, Side, [u64; 2], Rid),
 ) {
     let Some(rows) = plan.rows.get(page.index).filter(|_| page.is_leaf) else { return };
-    hasher.evaluate(page, rows);
-    for (row, entry) in page.entries().filter(is_row).enumerate() {
-        let rid = page.rid(entry.slot);
-        hasher.row(page, rows, (&entry, row), &cells(page, &entry), |cross, side, lanes| {
-            if let Some(lanes) = lanes {
-                state(cross, side, lanes, rid);
-            }
-        });
-    }
+    let mut memory = Vec::new();
+    let of_page = PageRows::read(page, &mut memory);
+    hasher.evaluate(page, &of_page, rows);
+    hasher.page(page, &of_page, rows, |row, cross, side, lanes| {
+        if let Some(lanes) = lanes {
+            state(cross, side, lanes, page.rid(row.slot));
+        }
+    });
 }
 
 /// The second look at some indexes of a table.

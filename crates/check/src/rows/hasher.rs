@@ -1,0 +1,241 @@
+//! Rows as the lanes of the indexes they belong to, for a whole page at a time.
+//!
+//! ```text
+//! hashes      one per row and hashed column, column after column         each column once, however many indexes hold it
+//! combined    one per row for the index at hand: sum of hash × multiplier of its place in the key
+//! lanes       two of 64 bits, from the combined hash: what the sums add up
+//! ```
+
+use extentdb_base::Rid;
+use extentdb_catalog::access::LobReader;
+use extentdb_format::record::Record;
+use extentdb_format::record::lob::LobPointer;
+use extentdb_reader::{CheckedPages, PageSource};
+
+use super::column::{ColumnPlan, Content};
+use super::computed::Batches;
+use super::cross::CrossNumber;
+use super::page::{PageRows, Row};
+use super::plan::{Input, RowPlan, Target};
+use crate::hash::HashKey;
+use crate::plan::Plan;
+use crate::relation::Side;
+use crate::sound::Sound;
+
+/// A value pushed off its row is not longer than a row.
+pub(super) const OVERFLOW_BYTES_MAX: usize = 8192;
+/// No value of four bytes; one of eight is met with a chance of 2^-64.
+const NULL_WORD: u64 = 0x6e75_6c6c_9d3f_c1e5;
+
+/// Turns rows into the lanes of the indexes they belong to. Its memory is used for one page after the other.
+pub(super) struct RowHasher<'p> {
+    key: &'p HashKey,
+    pages: CheckedPages<'p>,
+    pub(super) batches: Batches,
+    /// By hashed column, then by row.
+    hashes: Vec<u64>,
+    /// Values that could not be read: hashed column and row.
+    unread: Vec<(u16, usize)>,
+    combined: Vec<u64>,
+}
+
+impl<'p> RowHasher<'p> {
+    pub(super) fn new(plan: &'p Plan, source: &'p dyn PageSource) -> RowHasher<'p> {
+        RowHasher {
+            key: &plan.key,
+            pages: CheckedPages::new(source),
+            batches: Batches::default(),
+            hashes: Vec::new(),
+            unread: Vec::new(),
+            combined: Vec::new(),
+        }
+    }
+
+    /// Evaluates the expressions of a table over the rows of a page; to be called before anything that needs them.
+    #[inline]
+    pub(super) fn evaluate(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan) {
+        if rows.expressions.is_empty() {
+            return;
+        }
+        let mut batches = std::mem::take(&mut self.batches);
+        let all = || of_page.iter().map(|row| (of_page.cells(row), page.rid(row.slot)));
+        batches.run(rows, self, all);
+        self.batches = batches;
+    }
+
+    /// Hands the lanes of each row to `state`, index after index; no lanes when a value of it could not be read.
+    #[inline]
+    pub(super) fn page(
+        &mut self,
+        page: &Sound<'_>,
+        of_page: &PageRows<'_>,
+        rows: &RowPlan,
+        mut state: impl FnMut(&Row, CrossNumber, Side, Option<[u64; 2]>),
+    ) {
+        if rows.targets.is_empty() {
+            return;
+        }
+        self.hash_columns(page, of_page, rows);
+        let side = if rows.is_base { Side::Plus } else { Side::Minus };
+        for target in &rows.targets {
+            let is_certain = self.combine(page, of_page, target);
+            let plain = is_certain && target.filter.is_none();
+            for (at, (row, combined)) in of_page.iter().zip(&self.combined).enumerate() {
+                let outcome = if plain { Ok(true) } else { self.outcome(target, at) };
+                match outcome {
+                    Ok(true) => state(row, target.cross, side, Some(self.key.row(*combined))),
+                    Ok(false) => {}
+                    Err(Unread) => state(row, target.cross, side, None),
+                }
+            }
+        }
+    }
+
+    fn hash_columns(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan) {
+        self.hashes.clear();
+        self.hashes.reserve(rows.hashed.len() * of_page.len());
+        self.unread.clear();
+        for (at, place) in (0u16..).zip(&rows.hashed) {
+            match rows.columns.get(usize::from(*place)) {
+                Some(column) => self.hash_column(page, of_page, (at, column)),
+                None => self.hashes.extend(of_page.iter().map(|_| 0)),
+            }
+        }
+    }
+
+    fn hash_column(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, (number, column): (u16, &ColumnPlan)) {
+        let (key, null) = (self.key, self.key.word(NULL_WORD));
+        let (hashes, unread) = (&mut self.hashes, &mut self.unread);
+        let mut has_complex = false;
+        let begin = hashes.len();
+        of_page.each(column, |at, content| {
+            hashes.push(match content {
+                Some(Content::Bytes(bytes)) => number_or_bytes(key, bytes),
+                Some(Content::Null) => null,
+                Some(Content::Complex(_)) => {
+                    has_complex = true;
+                    0
+                }
+                None => {
+                    unread.push((number, at));
+                    0
+                }
+            });
+        });
+        if has_complex {
+            self.hash_complex(page, of_page, (number, column), begin);
+        }
+    }
+
+    /// Values that were pushed off their rows, which an index may hold in the row.
+    #[cold]
+    fn hash_complex(
+        &mut self,
+        page: &Sound<'_>,
+        of_page: &PageRows<'_>,
+        (number, column): (u16, &ColumnPlan),
+        begin: usize,
+    ) {
+        for (at, row) in of_page.iter().enumerate() {
+            let Some(Content::Complex(pointer)) = column.of(&of_page.cells(row)) else { continue };
+            match self.off_row(column, pointer, page.rid(row.slot)) {
+                Some(bytes) => {
+                    if let Some(hash) = self.hashes.get_mut(begin + at) {
+                        *hash = number_or_bytes(self.key, &bytes);
+                    }
+                }
+                None => self.unread.push((number, at)),
+            }
+        }
+    }
+
+    /// Combines the hashes of what an index holds; true when all of them could be had.
+    fn combine(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, target: &Target) -> bool {
+        let count = of_page.len();
+        self.combined.clear();
+        self.combined.resize(count, 0);
+        let mut is_certain = self.unread.is_empty();
+        for (input, multiplier) in &target.inputs {
+            match input {
+                Input::Column(place) => {
+                    let begin = usize::from(*place) * count;
+                    let hashes = self.hashes.get(begin..begin + count).unwrap_or_default();
+                    for (combined, hash) in self.combined.iter_mut().zip(hashes) {
+                        *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier));
+                    }
+                }
+                Input::Rid => {
+                    for (combined, row) in self.combined.iter_mut().zip(of_page.iter()) {
+                        let hash = number_or_bytes(self.key, &home(page, of_page, row).to_bytes());
+                        *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier));
+                    }
+                }
+                Input::Computed(expression) => {
+                    for (row, combined) in self.combined.iter_mut().enumerate() {
+                        match computed(self.key, &self.batches, *expression, row) {
+                            Some(hash) => *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier)),
+                            None => is_certain = false,
+                        }
+                    }
+                }
+            }
+        }
+        is_certain
+    }
+
+    /// Whether a row belongs to an index, where that is not plain.
+    #[cold]
+    fn outcome(&self, target: &Target, row: usize) -> Result<bool, Unread> {
+        if let Some(filter) = target.filter
+            && !self.batches.passes(filter, row).map_err(|_| Unread)?
+        {
+            return Ok(false);
+        }
+        let is_read = |(input, _): &(Input, u64)| match input {
+            Input::Column(place) => !self.unread.contains(&(*place, row)),
+            Input::Computed(expression) => self.batches.value(*expression, row).is_ok(),
+            Input::Rid => true,
+        };
+        if target.inputs.iter().all(is_read) { Ok(true) } else { Err(Unread) }
+    }
+
+    /// A value that was pushed off its row.
+    #[cold]
+    pub(super) fn off_row(&self, column: &ColumnPlan, pointer: &[u8], rid: Rid) -> Option<Vec<u8>> {
+        let pointer = LobPointer::parse(pointer, column.ty.is_lob());
+        let reader = LobReader::new(&self.pages, rid, &pointer).ok()?;
+        reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()
+    }
+}
+
+/// A value of the row could not be read.
+struct Unread;
+
+/// Where the indexes say that a row is: a row that was moved is where its stub stands.
+fn home(page: &Sound<'_>, of_page: &PageRows<'_>, row: &Row) -> Rid {
+    let own = page.rid(row.slot);
+    if row.is_forwarded() {
+        Record::parse_data(of_page.record(row)).back_pointer().unwrap_or(own)
+    } else {
+        own
+    }
+}
+
+/// The hash of a value that is not in the row.
+fn computed(key: &HashKey, batches: &Batches, expression: u16, row: usize) -> Option<u64> {
+    match batches.value(expression, row) {
+        Ok(Some(bytes)) => Some(number_or_bytes(key, bytes)),
+        Ok(None) => Some(key.word(NULL_WORD)),
+        Err(_) => None,
+    }
+}
+
+/// Values of four or eight bytes are numbers; their length is that of the type, or goes into the hash.
+#[inline(always)]
+fn number_or_bytes(key: &HashKey, bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a, b, c, d] => key.word(u64::from(u32::from_le_bytes([a, b, c, d]))),
+        [a, b, c, d, e, f, g, h] => key.word(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+        _ => key.bytes(bytes),
+    }
+}
