@@ -15,7 +15,7 @@ use extentdb_reader::{CheckedPages, PageSource};
 use super::column::{ColumnPlan, Content};
 use super::computed::Batches;
 use super::cross::CrossNumber;
-use super::page::{PageRows, Row};
+use super::page::{PageRows, Row, Visit};
 use super::plan::{Input, RowPlan, Target};
 use crate::hash::HashKey;
 use crate::plan::Plan;
@@ -104,25 +104,17 @@ impl<'p> RowHasher<'p> {
     }
 
     fn hash_column(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, (number, column): (u16, &ColumnPlan)) {
-        let (key, null) = (self.key, self.key.word(NULL_WORD));
-        let (hashes, unread) = (&mut self.hashes, &mut self.unread);
-        let mut has_complex = false;
-        let begin = hashes.len();
-        of_page.each(column, |at, content| {
-            hashes.push(match content {
-                Some(Content::Bytes(bytes)) => number_or_bytes(key, bytes),
-                Some(Content::Null) => null,
-                Some(Content::Complex(_)) => {
-                    has_complex = true;
-                    0
-                }
-                None => {
-                    unread.push((number, at));
-                    0
-                }
-            });
-        });
-        if has_complex {
+        let begin = self.hashes.len();
+        let mut visit = Hashing {
+            key: self.key,
+            null: self.key.word(NULL_WORD),
+            number,
+            hashes: &mut self.hashes,
+            unread: &mut self.unread,
+            has_complex: false,
+        };
+        of_page.each(column, &mut visit);
+        if visit.has_complex {
             self.hash_complex(page, of_page, (number, column), begin);
         }
     }
@@ -205,6 +197,34 @@ impl<'p> RowHasher<'p> {
         let pointer = LobPointer::parse(pointer, column.ty.is_lob());
         let reader = LobReader::new(&self.pages, rid, &pointer).ok()?;
         reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()
+    }
+}
+
+/// Hashes one column, row after row.
+struct Hashing<'h> {
+    key: &'h HashKey,
+    null: u64,
+    number: u16,
+    hashes: &'h mut Vec<u64>,
+    unread: &'h mut Vec<(u16, usize)>,
+    has_complex: bool,
+}
+
+impl<'r> Visit<'r> for Hashing<'_> {
+    #[inline(always)]
+    fn visit(&mut self, at: usize, content: Option<Content<'r>>) {
+        self.hashes.push(match content {
+            Some(Content::Bytes(bytes)) => number_or_bytes(self.key, bytes),
+            Some(Content::Null) => self.null,
+            Some(Content::Complex(_)) => {
+                self.has_complex = true;
+                0
+            }
+            None => {
+                self.unread.push((self.number, at));
+                0
+            }
+        });
     }
 }
 

@@ -20,6 +20,22 @@ use crate::sound::{Records, Sound, Spot};
 const ROWS: u8 =
     1 << RecordKind::Primary as u8 | 1 << RecordKind::Forwarded as u8 | 1 << RecordKind::Index as u8;
 
+/// What is tested of a variable column of every row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VariableRule {
+    pub(super) index: u16,
+    pub(super) null_bit: u16,
+    pub(super) bytes_max: usize,
+    pub(super) is_even: bool,
+    pub(super) is_empty_when_null: bool,
+}
+
+/// What is done with the content of a column of each row. A trait and not a closure, so that every loop has it inside.
+pub(super) trait Visit<'r> {
+    /// Takes the content for the row of a number; `None` where the fixed part ends inside of it.
+    fn visit(&mut self, at: usize, content: Option<Content<'r>>);
+}
+
 /// Where the parts of a row lie; but for `start`, from its first byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
@@ -118,12 +134,6 @@ impl<'a> PageRows<'a> {
         self.rows.iter()
     }
 
-    /// A row by its number.
-    #[inline]
-    pub(super) fn get(&self, at: usize) -> Option<&'a Row> {
-        self.rows.get(at)
-    }
-
     /// The bytes of a row.
     #[inline]
     pub(super) fn record(&self, row: &Row) -> &'a [u8] {
@@ -142,6 +152,31 @@ impl<'a> PageRows<'a> {
     pub(super) fn bitmap(&self, row: &Row) -> &'a [u8] {
         let start = row.start as usize + usize::from(row.fixed_end) + 2;
         self.bytes.get(start..start + usize::from(row.columns.div_ceil(8))).unwrap_or_default()
+    }
+
+    /// True when the first 64 bits of some row's null bitmap meet a mask.
+    #[inline]
+    pub(super) fn nulls_meet(&self, mask: u64) -> bool {
+        let mut all = 0;
+        for row in self.rows {
+            let at = row.start as usize + usize::from(row.fixed_end) + 2;
+            let bits = self.bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(u64::MAX, |b| u64::from_le_bytes(*b));
+            all |= bits & !(u64::MAX.unbounded_shl(row.columns.into()));
+        }
+        all & mask != 0
+    }
+
+    /// True when a variable column of some row is NULL and holds bytes, or has more or an uneven number of them.
+    #[inline]
+    pub(super) fn is_unusual(&self, column: &VariableRule) -> bool {
+        let null_bit = if self.columns.1 == 0 || !column.is_empty_when_null { 0 } else { column.null_bit };
+        let mut is_unusual = false;
+        for row in self.rows {
+            let len = self.variable(row, column.index).0.len();
+            let is_null = null_bit > 0 && null_bit <= row.columns && self.is_null(row, null_bit);
+            is_unusual |= len > column.bytes_max || (is_null && len > 0) || (column.is_even && len % 2 != 0);
+        }
+        is_unusual
     }
 
     /// True when all rows know a column of their bitmap, or none has a bitmap.
@@ -175,9 +210,9 @@ impl<'a> PageRows<'a> {
         (bytes, end & complex != 0)
     }
 
-    /// Shows the content of a column of every row, in order; `None` where the fixed part ends inside of it.
+    /// Shows the content of a column of every row, in order.
     #[inline(always)]
-    pub(super) fn each<'r>(&self, column: &'r ColumnPlan, mut visit: impl FnMut(usize, Option<Content<'r>>))
+    pub(super) fn each<'r>(&self, column: &'r ColumnPlan, visit: &mut impl Visit<'r>)
     where
         'a: 'r,
     {
@@ -202,7 +237,7 @@ impl<'a> PageRows<'a> {
             }
             _ => {
                 for (at, row) in self.rows.iter().enumerate() {
-                    visit(at, column.of(&self.cells(row)));
+                    visit.visit(at, column.of(&self.cells(row)));
                 }
             }
         }
@@ -213,7 +248,7 @@ impl<'a> PageRows<'a> {
         &self,
         at: u16,
         null_bit: u16,
-        visit: impl FnMut(usize, Option<Content<'r>>),
+        visit: &mut impl Visit<'r>,
     ) where
         'a: 'r,
     {
@@ -229,14 +264,14 @@ impl<'a> PageRows<'a> {
     fn each_known<'r>(
         &self,
         null_bit: u16,
-        mut visit: impl FnMut(usize, Option<Content<'r>>),
+        visit: &mut impl Visit<'r>,
         value: impl Fn(&Row) -> Option<Content<'r>>,
     ) {
         for (at, row) in self.rows.iter().enumerate() {
             if null_bit > 0 && self.is_null(row, null_bit) {
-                visit(at, Some(Content::Null));
+                visit.visit(at, Some(Content::Null));
             } else {
-                visit(at, value(row));
+                visit.visit(at, value(row));
             }
         }
     }
@@ -292,6 +327,15 @@ mod tests {
         (bytes, spans)
     }
 
+    struct Listed<'r>(Vec<Option<Content<'r>>>);
+
+    impl<'r> Visit<'r> for Listed<'r> {
+        fn visit(&mut self, at: usize, content: Option<Content<'r>>) {
+            assert_eq!(at, self.0.len());
+            self.0.push(content);
+        }
+    }
+
     #[test]
     fn a_column_of_all_rows_is_the_column_of_each_row() {
         let mut rng = SplitMix64::new(21);
@@ -310,11 +354,11 @@ mod tests {
             let (bytes, spans) = rows(&mut rng);
             let page = PageRows::of(&bytes, &spans, 0, &mut memory);
             for column in &columns {
-                let mut at_once = Vec::new();
-                page.each(column, |at, content| {
-                    assert_eq!(at, at_once.len());
-                    at_once.push(content);
-                });
+                let Listed(at_once) = {
+                    let mut listed = Listed(Vec::new());
+                    page.each(column, &mut listed);
+                    listed
+                };
                 let one_by_one: Vec<_> = page.iter().map(|row| column.of(&page.cells(row))).collect();
                 assert_eq!(at_once, one_by_one, "{column:?}");
                 seen += at_once.len();

@@ -10,6 +10,8 @@ use extentdb_types::Collation;
 use super::column::{ColumnPlan, Place};
 use super::computed::{Expression, Placed};
 use super::cross::{Cross, CrossNumber, Crosses, Origin};
+use super::page::VariableRule;
+use super::value::Range;
 use crate::hash::HashKey;
 use crate::options::Options;
 use crate::unit::{Structure, Unit, UnitIndex, Units};
@@ -27,6 +29,17 @@ impl NullMask {
         if let Some(byte) = self.0.get_mut(bit / 8) {
             *byte |= 1 << (bit % 8);
         }
+    }
+
+    /// The first 64 of them.
+    pub(super) fn first_bits(&self) -> u64 {
+        let bytes = self.0.iter().take(8).enumerate();
+        bytes.fold(0, |bits, (at, byte)| bits | u64::from(*byte) << (8 * at))
+    }
+
+    /// True when there are more than 64.
+    pub(super) fn is_long(&self) -> bool {
+        self.0.len() > 8
     }
 
     /// True when one of the bits is set in a bitmap.
@@ -66,12 +79,10 @@ pub(crate) struct RowPlan {
     pub(super) columns: Vec<ColumnPlan>,
     /// Places in `columns` whose values are checked.
     pub(super) ranged: Vec<u16>,
-    /// Places of variable columns whose length is checked.
-    pub(super) limited: Vec<u16>,
+    /// Variable columns and what is checked of them.
+    pub(super) variable: Vec<VariableRule>,
     /// Columns that must not be NULL.
     pub(super) not_null: NullMask,
-    /// Variable columns that may be NULL, and must be empty then: null bit and place in the record.
-    pub(super) nullable_variable: Vec<(u16, u16)>,
     /// Places in `columns` that are hashed.
     pub(super) hashed: Vec<u16>,
     /// A table: all its indexes. An index: itself.
@@ -183,9 +194,8 @@ fn columns(
         is_base,
         columns: Vec::with_capacity(layout.columns.len()),
         ranged: Vec::new(),
-        limited: Vec::new(),
+        variable: Vec::new(),
         not_null: NullMask::default(),
-        nullable_variable: Vec::new(),
         hashed: Vec::new(),
         targets: Vec::new(),
         expressions: Vec::new(),
@@ -212,21 +222,24 @@ fn name_of<'t>(table: &'t Table, column: &PhysicalColumn, is_base: bool) -> &'t 
 impl RowPlan {
     fn add(&mut self, column: ColumnPlan, judges_nulls: bool) {
         let place = self.columns.len() as u16;
-        let is_variable = matches!(column.place, Place::Variable { .. });
         if self.is_base {
-            if column.range != super::value::Range::Any {
+            if column.range != Range::Any {
                 self.ranged.push(place);
-            }
-            if is_variable && column.bytes_max != u16::MAX {
-                self.limited.push(place);
             }
             if column.is_not_null && judges_nulls {
                 self.not_null.set(column.null_bit);
-            } else if let Place::Variable { index } = column.place
-                && !column.is_long()
-                && judges_nulls
-            {
-                self.nullable_variable.push((column.null_bit, index));
+            }
+            if let Place::Variable { index } = column.place {
+                self.variable.push(VariableRule {
+                    index,
+                    null_bit: column.null_bit,
+                    bytes_max: match column.bytes_max {
+                        u16::MAX => usize::MAX,
+                        limit => usize::from(limit),
+                    },
+                    is_even: column.range == Range::Utf16,
+                    is_empty_when_null: judges_nulls && !column.is_not_null && !column.is_long(),
+                });
             }
         }
         self.columns.push(column);

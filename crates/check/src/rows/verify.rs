@@ -1,10 +1,11 @@
 //! Everything about the rows of a table that needs no other row, one column after the other: 8970, 7961, 2537, 2570, 5262.
 //!
-//! The loops only collect rows that are not as they should be; what is wrong with those is found out again, at leisure.
+//! Two times: the loops of [`is_unusual`] only say whether there is anything on the page, and [`report`] finds out what, at
+//! leisure. Whatever the second would report, the first must notice; the tests hold them against each other.
 
-use super::column::{ColumnPlan, Content};
+use super::column::{ColumnPlan, Content, Place};
 use super::computed::Batches;
-use super::page::{PageRows, Row};
+use super::page::{PageRows, Row, Visit};
 use super::plan::RowPlan;
 use super::report;
 use super::value::Range;
@@ -19,19 +20,9 @@ pub(super) fn verify_rows(
     batches: &Batches,
     partial: &mut Partial,
 ) {
-    verify_nulls(page, of_page, rows, partial);
-    for column in columns(rows, &rows.limited) {
-        let limit = usize::from(column.bytes_max);
-        for (row, bytes) in wrong_rows(of_page, column, |bytes| bytes.len() <= limit) {
-            let entry = page.entry_at(row.slot, of_page.record(row));
-            report::too_long(page, &entry, column, bytes.len(), partial);
-        }
-    }
-    for column in columns(rows, &rows.ranged).filter(|_| has_purity) {
-        for (row, _) in out_of_range(of_page, column) {
-            let entry = page.entry_at(row.slot, of_page.record(row));
-            report::out_of_range(page, &entry, column, partial);
-        }
+    if is_unusual(of_page, rows, has_purity) {
+        report_nulls(page, of_page, rows, partial);
+        report_values(page, of_page, (rows, has_purity), partial);
     }
     for (column, expression) in &rows.persisted {
         verify_computed(page, of_page, (rows, *column, *expression), batches, partial);
@@ -48,16 +39,59 @@ fn columns<'r>(rows: &'r RowPlan, places: &'r [u16]) -> impl Iterator<Item = &'r
     places.iter().filter_map(|place| rows.columns.get(usize::from(*place)))
 }
 
+/// True when some value of the page is NULL, too long or out of range and must not be; or when that is not certain.
+fn is_unusual(of_page: &PageRows<'_>, rows: &RowPlan, has_purity: bool) -> bool {
+    of_page.nulls_meet(rows.not_null.first_bits())
+        || (rows.not_null.is_long() && of_page.iter().any(|row| rows.not_null.meets(of_page.bitmap(row))))
+        || rows.variable.iter().any(|rule| of_page.is_unusual(rule))
+        || (has_purity && columns(rows, &rows.ranged).any(|column| is_out_of_range(of_page, column)))
+}
+
+/// The types that most columns have get loops of their own.
+fn is_out_of_range(of_page: &PageRows<'_>, column: &ColumnPlan) -> bool {
+    match column.range {
+        Range::DateTime => is_any_wrong(of_page, column, |bytes| Range::DateTime.allows(bytes)),
+        Range::Utf16 if matches!(column.place, Place::Variable { .. }) => false,
+        Range::Utf16 => is_any_wrong(of_page, column, |bytes| Range::Utf16.allows(bytes)),
+        Range::Decimal { limit } => {
+            is_any_wrong(of_page, column, |bytes| Range::Decimal { limit }.allows(bytes))
+        }
+        range => is_any_wrong(of_page, column, |bytes| range.allows(bytes)),
+    }
+}
+
+#[inline(always)]
+fn is_any_wrong(of_page: &PageRows<'_>, column: &ColumnPlan, is_right: impl Fn(&[u8]) -> bool) -> bool {
+    let mut test = Test { is_right, is_wrong: false };
+    of_page.each(column, &mut test);
+    test.is_wrong
+}
+
+/// Tests values that lie in their rows.
+struct Test<F> {
+    is_right: F,
+    is_wrong: bool,
+}
+
+impl<'r, F: Fn(&[u8]) -> bool> Visit<'r> for Test<F> {
+    #[inline(always)]
+    fn visit(&mut self, _: usize, content: Option<Content<'r>>) {
+        if let Some(Content::Bytes(bytes)) = content {
+            self.is_wrong |= !(self.is_right)(bytes);
+        }
+    }
+}
+
 /// NULLs where none may be, and bytes where there should be NULL.
-fn verify_nulls(page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan, partial: &mut Partial) {
+#[cold]
+fn report_nulls(page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan, partial: &mut Partial) {
     for row in of_page.iter().filter(|row| rows.not_null.meets(of_page.bitmap(row))) {
         let entry = page.entry_at(row.slot, of_page.record(row));
         report::nulls(page, rows, &entry, &entry.record(), partial);
     }
-    let mut filled: Vec<&Row> = Vec::new();
-    for (null_bit, index) in &rows.nullable_variable {
-        filled.extend(of_page.filled_nulls(*null_bit, *index));
-    }
+    let rules = rows.variable.iter().filter(|rule| rule.is_empty_when_null);
+    let mut filled: Vec<&Row> =
+        rules.flat_map(|rule| of_page.filled_nulls(rule.null_bit, rule.index)).collect();
     filled.sort_unstable_by_key(|row| row.slot);
     filled.dedup_by_key(|row| row.slot);
     for row in filled {
@@ -66,33 +100,26 @@ fn verify_nulls(page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan, partia
     }
 }
 
-/// Rows whose value of a column is in the row and not right.
-#[inline(always)]
-fn wrong_rows<'r>(
-    of_page: &PageRows<'r>,
-    column: &'r ColumnPlan,
-    is_right: impl Fn(&[u8]) -> bool,
-) -> Vec<(&'r Row, &'r [u8])> {
-    let mut wrong = Vec::new();
-    of_page.each(column, |at, content| {
-        if let Some(Content::Bytes(bytes)) = content
-            && !is_right(bytes)
-        {
-            wrong.extend(of_page.get(at).map(|row| (row, bytes)));
+/// Values that are too long or out of range.
+#[cold]
+fn report_values(
+    page: &Sound<'_>,
+    of_page: &PageRows<'_>,
+    (rows, has_purity): (&RowPlan, bool),
+    partial: &mut Partial,
+) {
+    for row in of_page.iter() {
+        let (cells, entry) = (of_page.cells(row), page.entry_at(row.slot, of_page.record(row)));
+        for column in &rows.columns {
+            let Some(Content::Bytes(bytes)) = column.of(&cells) else { continue };
+            let is_variable = matches!(column.place, Place::Variable { .. });
+            if is_variable && bytes.len() > usize::from(column.bytes_max) {
+                report::too_long(page, &entry, column, bytes.len(), partial);
+            }
+            if has_purity && !column.range.allows(bytes) {
+                report::out_of_range(page, &entry, column, partial);
+            }
         }
-    });
-    wrong
-}
-
-/// The types that most columns have get loops of their own.
-fn out_of_range<'r>(of_page: &PageRows<'r>, column: &'r ColumnPlan) -> Vec<(&'r Row, &'r [u8])> {
-    match column.range {
-        Range::DateTime => wrong_rows(of_page, column, |bytes| Range::DateTime.allows(bytes)),
-        Range::Utf16 => wrong_rows(of_page, column, |bytes| Range::Utf16.allows(bytes)),
-        Range::Decimal { limit } => {
-            wrong_rows(of_page, column, |bytes| Range::Decimal { limit }.allows(bytes))
-        }
-        range => wrong_rows(of_page, column, |bytes| range.allows(bytes)),
     }
 }
 
@@ -105,17 +132,15 @@ fn verify_computed(
     partial: &mut Partial,
 ) {
     let Some(column) = rows.columns.get(usize::from(column)) else { return };
-    of_page.each(column, |at, content| {
-        let stored = match content {
+    for (at, row) in of_page.iter().enumerate() {
+        let stored = match column.of(&of_page.cells(row)) {
             Some(Content::Null) => None,
             Some(Content::Bytes(bytes)) => Some(bytes),
-            _ => return,
+            _ => continue,
         };
-        if let (Ok(computed), Some(row)) = (batches.value(expression, at), of_page.get(at))
-            && computed != stored
-        {
+        if batches.value(expression, at).is_ok_and(|computed| computed != stored) {
             let entry = page.entry_at(row.slot, of_page.record(row));
             report::computed(page, &entry, column, partial);
         }
-    });
+    }
 }
