@@ -11,11 +11,12 @@ use crate::finding::{Finding, Place, page_arg};
 use crate::options::Options;
 use crate::partial::Partial;
 use crate::plan::Plan;
+use crate::relation::worth_sketching;
 use crate::sound::Sound;
-use crate::unit::UnitIndex;
+use crate::unit::{Unit, UnitIndex};
 
 /// Units with fewer pages are read again rather than sketched.
-const SKETCHED_PAGES_MIN: i64 = 64;
+const SKETCHED_PAGES_MIN: u64 = 64;
 
 /// What a worker needs to look at heaps, rows and text pages.
 pub(crate) struct OffRow<'p> {
@@ -29,19 +30,16 @@ pub(crate) struct OffRow<'p> {
 
 impl<'p> OffRow<'p> {
     pub(crate) fn new(plan: &'p Plan, options: &Options) -> OffRow<'p> {
-        let pages_used = |unit| {
-            let catalog = plan.catalog.as_ref()?;
-            catalog.units.get(&unit).map(|unit| unit.pages_used)
+        let pages_used = |unit: &Unit| {
+            let unit = plan.catalog.as_ref()?.units.get(&unit.id())?;
+            u64::try_from(unit.pages_used).ok()
         };
+        let pages: Vec<u64> = plan.units.iter().map(|(_, unit)| pages_used(unit).unwrap_or(0)).collect();
         OffRow {
             plan,
             reader: PageReader::new(plan),
             id_max: id_max(plan),
-            sketched: plan
-                .units
-                .iter()
-                .map(|(_, unit)| pages_used(unit.id()).is_some_and(|pages| pages >= SKETCHED_PAGES_MIN))
-                .collect(),
+            sketched: worth_sketching(&pages, SKETCHED_PAGES_MIN),
             is_physical: options.physical_only,
         }
     }

@@ -22,7 +22,7 @@ mod sketch;
 
 #[cfg(test)]
 pub(crate) use sketch::Leftover;
-pub(crate) use sketch::Sketch;
+pub(crate) use sketch::{Sketch, worth_sketching};
 
 /// What kind of fact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

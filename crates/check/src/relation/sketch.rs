@@ -19,6 +19,24 @@ const CELLS: usize = QUARTERS * CELLS_PER_QUARTER;
 /// A table that holds more kinds of facts than cells never empties; the bound only guards the loop.
 const FACTS_MAX: usize = 2 * CELLS;
 
+/// Units that have sketches: each takes some 16 KiB of every worker, so that 64 workers keep to 256 MiB.
+const UNITS_MAX: usize = 256;
+
+/// Which units are worth a sketch: those of at least so many pages, the largest of them first. The others are looked at again
+/// as a whole when something does not balance, with the same findings.
+pub(crate) fn worth_sketching(pages: &[u64], pages_min: u64) -> Vec<bool> {
+    let mut largest: Vec<u64> = pages.iter().copied().filter(|pages| *pages >= pages_min).collect();
+    largest.sort_unstable_by(|a, b| b.cmp(a));
+    let smallest = largest.get(UNITS_MAX - 1).map_or(pages_min, |last| *last);
+    let mut left = UNITS_MAX;
+    let mut take = |pages: &u64| {
+        let is_worth_it = *pages >= smallest && left > 0;
+        left -= usize::from(is_worth_it);
+        is_worth_it
+    };
+    pages.iter().map(&mut take).collect()
+}
+
 /// A fact that one side states more often than the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Leftover {
@@ -181,6 +199,20 @@ mod tests {
         }
         assert!(decode_rate(64) > 0.8, "{}", decode_rate(64));
         assert_eq!(decode_rate(400), 0.0);
+    }
+
+    #[test]
+    fn only_the_largest_units_have_sketches() {
+        assert_eq!(worth_sketching(&[7, 8, 0, 900], 8), [false, true, false, true]);
+        let pages: Vec<u64> = (0..10_000).collect();
+        let sketched = worth_sketching(&pages, 8);
+        assert_eq!(sketched.iter().filter(|is_sketched| **is_sketched).count(), UNITS_MAX);
+        assert!(sketched[10_000 - UNITS_MAX..].iter().all(|is_sketched| *is_sketched));
+        assert_eq!(
+            worth_sketching(&[9; 1_000], 8).iter().filter(|it| **it).count(),
+            UNITS_MAX,
+            "equals, too"
+        );
     }
 
     #[test]

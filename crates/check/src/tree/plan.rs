@@ -9,10 +9,11 @@ use extentdb_catalog::model::{Catalog, Index};
 use super::key::KeyPlan;
 use crate::audit::has_unverified_parents;
 use crate::plan::{ExtentOwner, Plan};
+use crate::relation::worth_sketching;
 use crate::unit::{Structure, Unit, UnitIndex};
 
 /// Units with fewer extents are read again as a whole when something does not balance: that is cheaper than a sketch.
-const SKETCH_EXTENTS: u32 = 8;
+const SKETCH_EXTENTS: u64 = 8;
 
 /// A B-tree: one in-row unit.
 #[derive(Clone, Debug)]
@@ -50,14 +51,14 @@ pub(crate) struct Trees {
 
 impl Trees {
     pub(crate) fn new(plan: &Plan) -> Trees {
-        let extents = extents_by_unit(plan);
+        let sketched = worth_sketching(&extents_by_unit(plan), SKETCH_EXTENTS);
         let tree = |(index, unit): (UnitIndex, &Unit)| {
             let is_checked = unit.structure.is_tree() && !unit.is_skipped;
             is_checked.then(|| Tree {
                 root: unit.root,
                 is_clustered: unit.structure == Structure::Clustered,
                 has_parents: !has_unverified_parents(unit),
-                has_sketch: extents.get(index as usize).is_some_and(|extents| *extents >= SKETCH_EXTENTS),
+                has_sketch: sketched.get(index as usize).copied().unwrap_or(false),
                 key: key_plan(plan, index, unit),
             })
         };
@@ -82,15 +83,15 @@ impl Trees {
 }
 
 /// Extents that each unit owns.
-fn extents_by_unit(plan: &Plan) -> Vec<u32> {
-    let mut extents = vec![0u32; plan.units.len()];
+fn extents_by_unit(plan: &Plan) -> Vec<u64> {
+    let mut extents = vec![0u64; plan.units.len()];
     for maps in &plan.maps {
         for (first, end) in maps.described_ranges() {
             for index in first / 8..end.div_ceil(8) {
                 if let ExtentOwner::Unit(unit) = plan.owners.extent(Extent { file: maps.file, index })
                     && let Some(extents) = extents.get_mut(unit as usize)
                 {
-                    *extents = extents.saturating_add(1);
+                    *extents += 1;
                 }
             }
         }
