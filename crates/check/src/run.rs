@@ -299,6 +299,10 @@ impl<'r> Run<'r> {
         for unit in outcome.result {
             self.leave_out(&format!("links and keys of {}", index_name(plan, unit)), "the run was stopped");
         }
+        for unit in plan.cut_units.iter().filter(|unit| trees.get(**unit).is_some()) {
+            let what = format!("links and keys of {}", index_name(plan, *unit));
+            self.leave_out(&what, "its chain of IAM pages is broken");
+        }
     }
 
     fn jobs(&self) -> usize {
