@@ -22,7 +22,7 @@ use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
 use crate::report::{
     Coverage, DataFile, ExtentMap, NotChecked, ObjectSummary, Report, Sample, Timeline, Verdict,
 };
-use crate::rows::{Compared, verify_crosses};
+use crate::rows::{Compared, verify_crosses, verify_partitions};
 use crate::scan::{Counters, Scan, ScanPlan, Window};
 use crate::sound::NoFacts;
 use crate::tree::{Trees, verify_trees};
@@ -32,7 +32,7 @@ use crate::unit::UnitIndex;
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Checks that DBCC knows and this program does not do, with the numbers they would report.
-const NOT_SUPPORTED: [(&str, &str); 6] = [
+const NOT_SUPPORTED: [(&str, &str); 5] = [
     (
         "row and page counts of the catalogue that are wrong but possible (2508)",
         "SQL Server 2005 and later report impossible ones only",
@@ -43,7 +43,6 @@ const NOT_SUPPORTED: [(&str, &str); 6] = [
     ),
     ("Service Broker and FILESTREAM (8997, 7903 - 7964)", "not supported"),
     ("content of indexed views, XML, spatial and columnstore indexes (8907, 8908, 7967)", "not supported"),
-    ("rows against their partition function (8984)", "not supported"),
     (
         "page flags for row versions and system transactions (5260, 5282)",
         "the bits of the page header are not published",
@@ -176,6 +175,9 @@ impl<'r> Run<'r> {
             self.report.coverage.catalogue_entries = outcome.entries;
             self.report.coverage.not_checked.extend(outcome.left_out);
         }
+        if !self.options.physical_only && plan.owners_are_known {
+            self.verify_partitions(plan, scan_plan, counters, sum, findings);
+        }
         if !self.options.physical_only {
             self.verify_off_row(plan, scan_plan, counters, sum, findings);
         }
@@ -257,6 +259,23 @@ impl<'r> Run<'r> {
         self.report.was_stopped |= outcome.was_stopped;
         self.compared = outcome.result;
         self.report.coverage.not_checked.append(&mut self.compared.left_out);
+    }
+
+    /// Rows of partitioned indexes that the scan found to stand elsewhere.
+    fn verify_partitions(
+        &mut self,
+        plan: &Plan,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &Partial,
+        findings: &mut Findings,
+    ) {
+        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_partitions(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
+        });
+        self.report.was_stopped |= outcome.was_stopped;
+        self.report.coverage.not_checked.extend(outcome.result);
     }
 
     /// Forwarded rows and off-row data, when all pages that can take part are known.

@@ -207,13 +207,15 @@ pub(super) fn entries_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Op
 
 /// Row 134: the last row of a partition gets a key that belongs to the last partition, and so do its entries.
 ///
-/// Which column the rows are distributed by is seen in the rows: partitions whose first key column ascends from one to the
-/// next.
+/// The column that rows are distributed by must be the first one of the key, and an integer.
 pub(super) fn wrong_partition(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (part, column, high) = target.pick_part(rng, |part| {
         let parts = target.base_parts(part);
         let is_candidate = part.is_clustered() && parts.len() > 1 && parts.last()?.rowset != part.rowset;
-        let column = target.rowset(part)?.layout.key().first().filter(|_| is_candidate).copied()?.clone();
+        let own = target.table(part)?.indexes.iter().find(|index| index.id == part.index)?;
+        let (_, partitioning) = target.catalog.partition_function_of(own)?;
+        let is_it = |column: &&PhysicalColumn| is_candidate && column.column_id == partitioning;
+        let column = target.rowset(part)?.layout.key().first().copied().filter(is_it)?.clone();
         let highs: Vec<i64> = parts.iter().filter_map(|part| high_key(target, part, &column)).collect();
         let is_ascending = highs.len() > 1 && highs.is_sorted_by(|a, b| a < b);
         (is_ascending && high_key(target, part, &column).is_some())
