@@ -10,7 +10,9 @@ use extentdb_base::{ObjectId, PageId};
 use extentdb_reader::{PageSource, SourceFile};
 
 use crate::audit::{Auditor, Subject};
+use crate::broker::broker_counts;
 use crate::catalogue::verify_catalogue;
+use crate::critical::verify_critical;
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::inflight::settle;
@@ -32,7 +34,7 @@ use crate::unit::UnitIndex;
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Checks that DBCC knows and this program does not do, with the numbers they would report.
-const NOT_SUPPORTED: [(&str, &str); 5] = [
+const NOT_SUPPORTED: [(&str, &str); 7] = [
     (
         "row and page counts of the catalogue that are wrong but possible (2508)",
         "SQL Server 2005 and later report impossible ones only",
@@ -41,7 +43,12 @@ const NOT_SUPPORTED: [(&str, &str); 5] = [
         "system tables but objects, columns, types, indexes, rowsets, units and schemas against each other (8992)",
         "not supported",
     ),
-    ("Service Broker and FILESTREAM (8997, 7903 - 7964)", "not supported"),
+    ("conversations of Service Broker (8997)", "not supported"),
+    (
+        "FILESTREAM directories and files (7903 - 7964)",
+        "they lie outside the data files; pages and allocation of their tables are checked",
+    ),
+    ("leftovers of online index builds (5228, 5229)", "what their column holds is not published"),
     ("content of indexed views, XML, spatial and columnstore indexes (8907, 8908, 7967)", "not supported"),
     (
         "page flags for row versions and system transactions (5260, 5282)",
@@ -172,6 +179,7 @@ impl<'r> Run<'r> {
         let is_whole = self.options.scope == ScopeChoice::Database && !self.options.physical_only;
         if let Some(catalog) = plan.catalog.as_ref().filter(|_| is_whole && plan.owners_are_known) {
             let outcome = verify_catalogue(self.source, catalog.boot.first_sys_indexes, findings);
+            self.report.broker_counts = broker_counts(self.source, catalog.boot.first_sys_indexes);
             self.report.coverage.catalogue_entries = outcome.entries;
             self.report.coverage.not_checked.extend(outcome.left_out);
         }
@@ -399,6 +407,9 @@ impl Run<'_> {
         let settled = settle(plan, &self.options.log, self.source, &sum.counts, &mut findings);
         self.report.notes.extend(settled.notes);
         self.report.coverage.not_checked.extend(settled.not_checked);
+        let fatal = verify_critical(plan, self.report.command, &mut findings);
+        self.report.coverage.not_checked.extend(fatal);
+        self.note_disabled_indexes(plan);
         let elapsed_ms = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (bytes, pages) = (sum.bytes, sum.pages_checked);
         let last_sample = Sample { elapsed_ms, bytes, pages, findings: findings.count() };
@@ -429,6 +440,20 @@ impl Run<'_> {
         };
         self.list_what_is_left_out(plan);
         self.report.elapsed = self.elapsed();
+    }
+
+    /// 2546: an index without pages.
+    fn note_disabled_indexes(&mut self, plan: &Plan) {
+        let inside = plan.units.iter().filter(|(_, unit)| !unit.is_outside);
+        let objects: BTreeSet<ObjectId> = inside.map(|(_, unit)| unit.owner.object).collect();
+        let tables = plan.catalog.iter().flat_map(|catalog| catalog.tables.values());
+        for table in tables.filter(|table| objects.contains(&table.id)) {
+            for index in table.indexes.iter().filter(|index| index.is_marked_disabled()) {
+                let name = index.name.as_deref().unwrap_or_default();
+                let args = [name.into(), table.name.as_str().into()];
+                self.report.notes.push(Finding::new(2546, Place::default(), &args));
+            }
+        }
     }
 
     fn note_coverage(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial) {
