@@ -325,6 +325,16 @@ pub struct Index {
     pub rowsets: Vec<HobtId>,
 }
 
+impl Index {
+    /// `sysidxstats.status`: ALTER INDEX … DISABLE.
+    const DISABLED: u32 = 0x80;
+
+    /// Somebody disabled it; indexes that have no pages for other reasons are disabled, too, but not marked.
+    pub fn is_marked_disabled(&self) -> bool {
+        self.status & Self::DISABLED != 0
+    }
+}
+
 /// A table with its columns and indexes.
 #[derive(Clone, Debug)]
 pub struct Table {

@@ -190,7 +190,10 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let header = view.header();
         let cracked = crack(view, rules, &mut self.scratch);
         let information = if rules.is_compressed { CiView::of(view.bytes()) } else { None };
-        let failed_test = match (&cracked, information.and_then(|information| information.fault())) {
+        // Whether a page has such information is for its unit to say.
+        let fault =
+            information.filter(|_| context.unit.is_some()).and_then(|information| information.fault());
+        let failed_test = match (&cracked, fault) {
             (_, Some(fault)) => Err(Some(fault)),
             (None, None) => Err(None),
             (Some(body), None) if !body.is_compressed && information.is_none() => {

@@ -6,7 +6,9 @@
 )]
 
 pub mod audit;
+mod broker;
 mod catalogue;
+mod critical;
 mod dive;
 mod estimate;
 mod expand;

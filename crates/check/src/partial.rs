@@ -16,7 +16,7 @@
 //!   is summed twice is wrong.
 //! - The order of lists inside means nothing; [`verify`](crate::verify) and the report sort.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::{FileId, PageId};
@@ -30,7 +30,7 @@ use crate::finding::{Finding, Findings};
 use crate::hash::HashKey;
 pub use crate::offrow::{Gap, Gaps};
 use crate::relation::Sums;
-pub use crate::rows::CrossSums;
+pub use crate::rows::{CrossSums, Standings};
 use crate::tree::TreePart;
 use crate::unit::UnitIndex;
 use wire::wire_structs;
@@ -183,6 +183,8 @@ pub struct Partial {
     pub crosses: CrossSums,
     /// Indexes with values that could not be read.
     pub unread_crosses: BTreeSet<u32>,
+    /// Of partitioned indexes: how rows stand to the boundaries of their partition.
+    pub standings: BTreeMap<UnitIndex, Standings>,
     /// Units whose pages were found where nobody owns them: they lack rows.
     pub strayed: BTreeSet<UnitIndex>,
     /// Units with compressed rows that could not be expanded.
@@ -212,6 +214,7 @@ impl Partial {
             sums: Sums::new(units, key),
             crosses: CrossSums::default(),
             unread_crosses: BTreeSet::new(),
+            standings: BTreeMap::new(),
             strayed: BTreeSet::new(),
             unexpanded: BTreeSet::new(),
             tree: TreePart::default(),
@@ -241,6 +244,9 @@ impl Partial {
         self.sums.merge(other.sums);
         self.crosses.merge(other.crosses);
         self.unread_crosses.extend(other.unread_crosses);
+        for (unit, standings) in other.standings {
+            self.standings.entry(unit).or_default().merge(standings);
+        }
         self.strayed.extend(other.strayed);
         self.unexpanded.extend(other.unexpanded);
         self.tree.merge(other.tree, &mut self.sums);
@@ -262,8 +268,8 @@ wire_structs! {
     PageSet { runs, settled }
     Partial {
         covered, pages_checked, bytes, counts, findings, bad, unprotected, newer, diff_missed,
-        pages_unknown, pages_compressed, pages_absent, sums, crosses, unread_crosses, strayed, unexpanded, tree,
-        gaps,
+        pages_unknown, pages_compressed, pages_absent, sums, crosses, unread_crosses, standings, strayed, unexpanded,
+        tree, gaps,
     }
 }
 

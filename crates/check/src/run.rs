@@ -10,7 +10,9 @@ use extentdb_base::{ObjectId, PageId};
 use extentdb_reader::{PageSource, SourceFile};
 
 use crate::audit::{Auditor, Subject};
+use crate::broker::broker_counts;
 use crate::catalogue::verify_catalogue;
+use crate::critical::verify_critical;
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
 use crate::inflight::settle;
@@ -22,7 +24,7 @@ use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
 use crate::report::{
     Coverage, DataFile, ExtentMap, NotChecked, ObjectSummary, Report, Sample, Timeline, Verdict,
 };
-use crate::rows::{Compared, verify_crosses};
+use crate::rows::{Compared, verify_crosses, verify_partitions};
 use crate::scan::{Counters, Scan, ScanPlan, Window};
 use crate::sound::NoFacts;
 use crate::tree::{Trees, verify_trees};
@@ -32,7 +34,7 @@ use crate::unit::UnitIndex;
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Checks that DBCC knows and this program does not do, with the numbers they would report.
-const NOT_SUPPORTED: [(&str, &str); 6] = [
+const NOT_SUPPORTED: [(&str, &str); 7] = [
     (
         "row and page counts of the catalogue that are wrong but possible (2508)",
         "SQL Server 2005 and later report impossible ones only",
@@ -41,9 +43,13 @@ const NOT_SUPPORTED: [(&str, &str); 6] = [
         "system tables but objects, columns, types, indexes, rowsets, units and schemas against each other (8992)",
         "not supported",
     ),
-    ("Service Broker and FILESTREAM (8997, 7903 - 7964)", "not supported"),
+    ("conversations of Service Broker (8997)", "not supported"),
+    (
+        "FILESTREAM directories and files (7903 - 7964)",
+        "they lie outside the data files; pages and allocation of their tables are checked",
+    ),
+    ("leftovers of online index builds (5228, 5229)", "what their column holds is not published"),
     ("content of indexed views, XML, spatial and columnstore indexes (8907, 8908, 7967)", "not supported"),
-    ("rows against their partition function (8984)", "not supported"),
     (
         "page flags for row versions and system transactions (5260, 5282)",
         "the bits of the page header are not published",
@@ -173,8 +179,12 @@ impl<'r> Run<'r> {
         let is_whole = self.options.scope == ScopeChoice::Database && !self.options.physical_only;
         if let Some(catalog) = plan.catalog.as_ref().filter(|_| is_whole && plan.owners_are_known) {
             let outcome = verify_catalogue(self.source, catalog.boot.first_sys_indexes, findings);
+            self.report.broker_counts = broker_counts(self.source, catalog.boot.first_sys_indexes);
             self.report.coverage.catalogue_entries = outcome.entries;
             self.report.coverage.not_checked.extend(outcome.left_out);
+        }
+        if !self.options.physical_only && plan.owners_are_known {
+            self.verify_partitions(plan, scan_plan, counters, sum, findings);
         }
         if !self.options.physical_only {
             self.verify_off_row(plan, scan_plan, counters, sum, findings);
@@ -259,6 +269,23 @@ impl<'r> Run<'r> {
         self.report.coverage.not_checked.append(&mut self.compared.left_out);
     }
 
+    /// Rows of partitioned indexes that the scan found to stand elsewhere.
+    fn verify_partitions(
+        &mut self,
+        plan: &Plan,
+        scan_plan: &ScanPlan,
+        counters: &Counters,
+        sum: &Partial,
+        findings: &mut Findings,
+    ) {
+        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
+            verify_partitions(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
+        });
+        self.report.was_stopped |= outcome.was_stopped;
+        self.report.coverage.not_checked.extend(outcome.result);
+    }
+
     /// Forwarded rows and off-row data, when all pages that can take part are known.
     fn verify_off_row(
         &mut self,
@@ -298,6 +325,10 @@ impl<'r> Run<'r> {
         self.report.was_stopped |= outcome.was_stopped;
         for unit in outcome.result {
             self.leave_out(&format!("links and keys of {}", index_name(plan, unit)), "the run was stopped");
+        }
+        for unit in plan.cut_units.iter().filter(|unit| trees.get(**unit).is_some()) {
+            let what = format!("links and keys of {}", index_name(plan, *unit));
+            self.leave_out(&what, "its chain of IAM pages is broken");
         }
     }
 
@@ -376,6 +407,9 @@ impl Run<'_> {
         let settled = settle(plan, &self.options.log, self.source, &sum.counts, &mut findings);
         self.report.notes.extend(settled.notes);
         self.report.coverage.not_checked.extend(settled.not_checked);
+        let fatal = verify_critical(plan, self.report.command, &mut findings);
+        self.report.coverage.not_checked.extend(fatal);
+        self.note_disabled_indexes(plan);
         let elapsed_ms = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (bytes, pages) = (sum.bytes, sum.pages_checked);
         let last_sample = Sample { elapsed_ms, bytes, pages, findings: findings.count() };
@@ -406,6 +440,20 @@ impl Run<'_> {
         };
         self.list_what_is_left_out(plan);
         self.report.elapsed = self.elapsed();
+    }
+
+    /// 2546: an index without pages.
+    fn note_disabled_indexes(&mut self, plan: &Plan) {
+        let inside = plan.units.iter().filter(|(_, unit)| !unit.is_outside);
+        let objects: BTreeSet<ObjectId> = inside.map(|(_, unit)| unit.owner.object).collect();
+        let tables = plan.catalog.iter().flat_map(|catalog| catalog.tables.values());
+        for table in tables.filter(|table| objects.contains(&table.id)) {
+            for index in table.indexes.iter().filter(|index| index.is_marked_disabled()) {
+                let name = index.name.as_deref().unwrap_or_default();
+                let args = [name.into(), table.name.as_str().into()];
+                self.report.notes.push(Finding::new(2546, Place::default(), &args));
+            }
+        }
     }
 
     fn note_coverage(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial) {

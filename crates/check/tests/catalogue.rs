@@ -496,6 +496,58 @@ fn edit_unit_row(demo: &Demo, memory: &mut Memory, id: i64, change: impl Fn(&mut
     panic!("no unit {id}");
 }
 
+/// A disabled index has no pages that could be wrong; who reads the report should know that nothing was checked.
+#[test]
+fn a_disabled_index_is_named_and_is_no_damage() {
+    let demo = Demo::small();
+    let mut memory = demo.memory.clone();
+    let table = demo.catalog.tables.values().find(|table| table.name == "sales").unwrap();
+    let key = [table.id.0.to_le_bytes(), 2i32.to_le_bytes()].concat();
+    let is_row = |bytes: &[u8]| bytes[4..12] == key[..];
+    let place = (0..memory.pages()).find_map(|page| {
+        let stored = memory.stored(page);
+        let header = PageHeader::of(&stored);
+        let is_it = header.object_id.get() == 54 && header.page_type == 1;
+        let found = PageRef::new(&stored).records().find(|(_, bytes)| is_it && is_row(bytes))?;
+        Some((page, found.0))
+    });
+    let (page, slot) = place.unwrap();
+    memory.edit(page, |bytes| bytes[offset(bytes, slot) + 12] |= 0x80);
+    let report = memory.check();
+    assert_eq!(report.findings, [], "{}", report.to_text());
+    let notes: Vec<&str> =
+        report.notes.iter().filter(|it| it.error == 2546).map(|it| it.message.as_str()).collect();
+    let name = table.indexes.iter().find(|index| index.id.0 == 2).unwrap().name.clone().unwrap();
+    assert_eq!(
+        notes,
+        [format!(
+            "Index '{name}' on table 'sales' is marked as disabled. Rebuild the index to bring it online."
+        )]
+    );
+}
+
+/// What every new database has, in the order of DBCC's report.
+#[test]
+fn service_broker_is_counted() {
+    let demo = Demo::small();
+    let report = demo.memory.check();
+    let new = [(9675, 14), (9676, 6), (9667, 3), (9668, 3), (9669, 0), (9674, 0), (9670, 0)];
+    assert_eq!(report.broker_counts, new);
+    assert!(
+        report.to_text().contains("Service Broker Msg 9675, Level 10, State 1: Message Types analyzed: 14.")
+    );
+    let physical = demo.memory.check_with(&Options { physical_only: true, ..Options::default() });
+    assert_eq!(physical.broker_counts, []);
+}
+
+/// Whoever reads a report learns that FILESTREAM and conversations were not looked at.
+#[test]
+fn what_lies_outside_the_files_is_listed() {
+    let report = Demo::small().memory.check();
+    let lists = |what: &str| report.coverage.not_checked.iter().any(|it| it.what.contains(what));
+    assert!(lists("FILESTREAM") && lists("8997") && lists("5228"), "{:?}", report.coverage.not_checked);
+}
+
 #[test]
 fn rows_82_83_and_124_the_catalogue_points_to_the_wrong_place() {
     let demo = Demo::with_free_space();

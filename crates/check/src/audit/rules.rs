@@ -1,6 +1,7 @@
 //! What may stand on a page, by the structure it belongs to.
 
 use extentdb_base::AllocUnitId;
+use extentdb_catalog::layout::Compression;
 use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::record::RecordKind;
 use extentdb_format::record::status::RESERVED_BITS;
@@ -66,6 +67,7 @@ pub(super) struct Rules {
     pub(super) footprint_mask: usize,
     /// Rows of a leaf are counted.
     pub(super) is_leaf: bool,
+    /// Records may be compressed: their unit says so, or is not known.
     pub(super) is_compressed: bool,
 }
 
@@ -133,8 +135,7 @@ impl Rules {
             footprint_min: if form == Form::Data { DATA_FOOTPRINT_MIN } else { 0 },
             footprint_mask: if unit.map_or(named, Unit::id) == SYSFILES1 { 3 } else { 0 },
             is_leaf,
-            is_compressed: unit
-                .is_some_and(|unit| unit.compression != extentdb_catalog::layout::Compression::None),
+            is_compressed: unit.is_none_or(|unit| unit.compression != Compression::None),
         })
     }
 }

@@ -16,6 +16,7 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::{AllocationBitmap, BITMAP_BYTES, MapKind, MapView};
 use extentdb_format::allocation::pfs::{PFS_ENTRIES, PfsByte, PfsView};
 use extentdb_format::page::{PageHeader, PageType};
+use extentdb_messages::RepairLevel;
 use extentdb_reader::source::is_zero;
 
 use super::Prelude;
@@ -262,7 +263,12 @@ impl Prelude<'_> {
         let kind = PageHeader::of(page).page_type;
         let args = [page_arg(id), name.into(), kind.into()];
         let state_number = if state == PageState::Sound { 1 } else { 2 };
-        self.findings.push(Finding::new(8946, Place::page(id), &args).state(state_number));
+        let mut finding = Finding::new(8946, Place::page(id), &args).state(state_number);
+        if name == map_name(PageType::Pfs) {
+            // Nothing else says what a PFS page said.
+            finding.repair = RepairLevel::None;
+        }
+        self.findings.push(finding);
         self.mark_bad(id, 8946);
     }
 

@@ -107,6 +107,11 @@ impl OwnerMap {
         self.contested.get(&extent).map_or(&[], Vec::as_slice)
     }
 
+    /// Units with an extent that has several owners: which of its pages are whose is not certain.
+    pub(crate) fn contested_units(&self) -> impl Iterator<Item = UnitIndex> {
+        self.contested.values().flatten().copied()
+    }
+
     /// True when some extent has several owners.
     pub fn is_contested(&self) -> bool {
         !self.contested.is_empty()

@@ -23,10 +23,17 @@ use super::hasher::OVERFLOW_BYTES_MAX;
 /// Longer values are cut in messages.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// A value that was decoded, and its canonical bytes.
-struct Value {
-    text: String,
+/// A value that was decoded, and its canonical bytes: whether it is there, and what it is stored as.
+pub(super) struct Value {
+    pub(super) text: String,
     canonical: Vec<u8>,
+}
+
+impl Value {
+    /// Its disk form; nothing for NULL.
+    pub(super) fn stored(&self) -> Option<&[u8]> {
+        self.canonical.split_first().filter(|(is_there, _)| **is_there == 1).map(|(_, bytes)| bytes)
+    }
 }
 
 /// A row on one side of an index.
@@ -98,9 +105,7 @@ impl Describer<'_> {
         let ty = self.table.column(id)?.ty?;
         let input = |id: &i32| {
             let value = self.value(rowset, record, layout.column(*id)?, rid)?;
-            // The first byte tells NULL from a value.
-            let (is_there, bytes) = value.canonical.split_first()?;
-            Some((*is_there == 1).then(|| bytes.to_vec()))
+            Some(value.stored().map(<[u8]>::to_vec))
         };
         let inputs = expression.inputs.iter().map(input).collect::<Option<Vec<_>>>()?;
         let value = expression.value_of(&inputs)?;
@@ -181,25 +186,35 @@ impl Describer<'_> {
         column: &PhysicalColumn,
         rid: Rid,
     ) -> Option<Value> {
-        let ty = column.ty?;
-        match cell(record, column, Level::Leaf).ok()? {
-            Cell::Null if is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
-            Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => {
-                Some(stored_value(&ty, &[0; 4]))
-            }
-            Cell::Null => Some(null_value()),
-            Cell::Bit(bit) => Some(Value { text: u8::from(bit).to_string(), canonical: vec![1, bit.into()] }),
-            Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),
-            Cell::Complex(pointer) => {
-                let pointer = LobPointer::parse(&pointer, ty.is_lob());
-                let reader = LobReader::new(self.pages, rid, &pointer).ok()?;
-                Some(stored_value(&ty, &reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()?))
-            }
-            Cell::Missing => match self.catalog.added_default(rowset.id, column) {
-                None => Some(null_value()),
-                Some(default) => default_value(&ty, default),
-            },
+        value_of(self.catalog, self.pages, rowset, record, column, rid)
+    }
+}
+
+/// A column of a leaf record.
+pub(super) fn value_of(
+    catalog: &Catalog,
+    pages: &CheckedPages<'_>,
+    rowset: &Rowset,
+    record: &Record<'_>,
+    column: &PhysicalColumn,
+    rid: Rid,
+) -> Option<Value> {
+    let ty = column.ty?;
+    match cell(record, column, Level::Leaf).ok()? {
+        Cell::Null if is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
+        Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
+        Cell::Null => Some(null_value()),
+        Cell::Bit(bit) => Some(Value { text: u8::from(bit).to_string(), canonical: vec![1, bit.into()] }),
+        Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),
+        Cell::Complex(pointer) => {
+            let pointer = LobPointer::parse(&pointer, ty.is_lob());
+            let reader = LobReader::new(pages, rid, &pointer).ok()?;
+            Some(stored_value(&ty, &reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()?))
         }
+        Cell::Missing => match catalog.added_default(rowset.id, column) {
+            None => Some(null_value()),
+            Some(default) => default_value(&ty, default),
+        },
     }
 }
 
@@ -278,7 +293,7 @@ pub(super) fn show(datum: &Datum<'_>) -> String {
     }
 }
 
-fn join(list: &mut String, name: &str, value: &str) {
+pub(super) fn join(list: &mut String, name: &str, value: &str) {
     let comma = if list.is_empty() { "" } else { " and " };
     _ = write!(list, "{comma}{name} = {value}");
 }

@@ -5,6 +5,7 @@
 //! rows of a table      8970, 7961, 2537, 2570, 5262 on the spot
 //!                      one hash per column that some index holds, combined for each index: the expected side
 //! entries of an index  the same hashes from what is stored there: the actual side
+//! rows of a partition  counted by how they stand to its boundaries: 8984
 //! ```
 //!
 //! What healthy files contain
@@ -21,12 +22,14 @@ use crate::plan::Plan;
 use crate::relation::{Acc, Side};
 use crate::sound::Sound;
 
+mod boundary;
 mod cells;
 mod column;
 mod computed;
 mod cross;
 mod describe;
 mod hasher;
+mod misplaced;
 mod page;
 mod plan;
 mod recheck;
@@ -34,9 +37,12 @@ mod report;
 mod value;
 mod verify;
 
+pub use boundary::Standings;
 pub(crate) use cross::CrossNumber;
 use hasher::RowHasher;
+pub(crate) use misplaced::verify_partitions;
 use page::{PageRows, Row};
+use plan::RowPlan;
 pub(crate) use plan::RowPlans;
 pub(crate) use recheck::{Compared, verify_crosses};
 
@@ -98,12 +104,13 @@ impl<'p> RowFacts<'p> {
         if self.is_physical || !page.is_leaf {
             return;
         }
-        let Some(rows) =
-            self.plan.rows.get(page.index).filter(|rows| rows.is_base || !rows.targets.is_empty())
-        else {
-            return;
-        };
+        let boundary = self.plan.rows.boundaries.get(page.index);
+        let is_read = |rows: &&RowPlan| rows.is_base || !rows.targets.is_empty() || boundary.is_some();
+        let Some(rows) = self.plan.rows.get(page.index).filter(is_read) else { return };
         let of_page = PageRows::read(page, &mut self.memory);
+        if let Some(boundary) = boundary {
+            boundary.count(page.index, &of_page, partial);
+        }
         self.hasher.evaluate(page, &of_page, rows);
         if rows.is_base {
             let batches = &self.hasher.batches;

@@ -7,6 +7,7 @@ use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{AllocUnitKind, Catalog, ObjectType, Rowset, Table};
 use extentdb_types::Collation;
 
+use super::boundary::Boundaries;
 use super::column::{ColumnPlan, Place};
 use super::computed::{Expression, Placed};
 use super::cross::{Cross, CrossNumber, Crosses, Origin};
@@ -98,6 +99,7 @@ pub(crate) struct RowPlan {
 pub(crate) struct RowPlans {
     plans: Vec<Option<RowPlan>>,
     pub(crate) crosses: Crosses,
+    pub(crate) boundaries: Boundaries,
     /// Column values are checked.
     pub(crate) has_purity: bool,
     /// Units of each index and each table that is compared, by table.
@@ -108,6 +110,7 @@ impl RowPlans {
     pub(crate) fn new(catalog: &Catalog, units: &Units, options: &Options, key: &HashKey) -> RowPlans {
         let mut plans = RowPlans {
             crosses: Crosses::new(catalog),
+            boundaries: Boundaries::new(catalog, units),
             has_purity: has_purity(catalog, options),
             ..RowPlans::default()
         };

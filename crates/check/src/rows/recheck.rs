@@ -111,10 +111,12 @@ fn units_of<'p>(plan: &'p Plan, cross: &'p Cross) -> impl Iterator<Item = UnitIn
     plan.rows.base_units(cross.table).iter().copied().chain(index)
 }
 
-/// Units with pages that could not be used or were not found.
+/// Units with pages that could not be used or were not found, or that may be those of other units.
 fn damaged_units(plan: &Plan, sum: &Partial, findings: &mut Findings) -> BTreeSet<UnitIndex> {
     let mut damaged: BTreeSet<UnitIndex> = sum.bad.iter().filter_map(|page| page.unit).collect();
     damaged.extend(&sum.strayed);
+    damaged.extend(&plan.cut_units);
+    damaged.extend(plan.owners.contested_units());
     let lost = findings.iter_mut().filter(|finding| PAGES_ARE_LOST.contains(&finding.error));
     let owners = lost.filter_map(|finding| finding.place.owner);
     damaged.extend(owners.filter_map(|owner| plan.units.of_header(owner.unit, false)));

@@ -81,6 +81,9 @@ impl Verifier<'_> {
         let (mut again, mut pages) = (BTreeSet::new(), 0);
         let trees = self.trees;
         for (unit, tree) in trees.iter() {
+            if self.is_cut(unit) {
+                continue;
+            }
             let Some(sums) = self.partial.sums.unit(unit).filter(|sums| !self.has_proven_links(unit, sums))
             else {
                 continue;
@@ -107,6 +110,11 @@ impl Verifier<'_> {
         }
         self.links_again(&again, &mut broken);
         broken
+    }
+
+    /// True for a unit whose chain of IAM pages is broken: pages that it lacks are nobody's fault (7965).
+    fn is_cut(&self, unit: UnitIndex) -> bool {
+        self.dive.plan.cut_units.contains(&unit)
     }
 
     fn pages_of(&self, unit: UnitIndex) -> u64 {
@@ -139,6 +147,9 @@ impl Verifier<'_> {
         let nothing = Doubled::new();
         let trees = self.trees;
         for (unit, tree) in trees.iter().filter(|(_, tree)| tree.key.is_some() && tree.has_parents) {
+            if self.is_cut(unit) {
+                continue;
+            }
             let links = broken.get(&unit);
             let Some(scope) = self.scope(unit, tree, links) else { continue };
             let doubled = links.map_or(&nothing, |links| &links.doubled);

@@ -19,7 +19,7 @@
 use std::collections::{HashMap, HashSet};
 
 use extentdb_base::PageId;
-use extentdb_messages::Arg;
+use extentdb_messages::{Arg, RepairLevel};
 
 use super::index::LinkIndex;
 use super::{ChildFact, PageFact};
@@ -372,11 +372,27 @@ impl<'l> Links<'l> {
         let child = pointer.child();
         if let Some(before) = expected.filter(is_unseen) {
             let args = [page_arg(parent.id()), pointer.slot.into(), page_arg(child), page_arg(before)];
-            return self.report(8980, parent.unit, child, &args, [parent.id(), before]);
+            return self.report_unseen(8980, parent.unit, child, &args, [parent.id(), before]);
         }
         let previous = referring.or(expected).unwrap_or(PageId::NONE);
         let args = [page_arg(child), page_arg(parent.id()), page_arg(previous)];
-        self.report(8976, parent.unit, child, &args, [parent.id(), previous]);
+        self.report_unseen(8976, parent.unit, child, &args, [parent.id(), previous]);
+    }
+
+    /// A page that was never the index's own is no loss: what is wrong is the pointer to it.
+    fn report_unseen(
+        &mut self,
+        error: u32,
+        unit: UnitIndex,
+        page: PageId,
+        args: &[Arg<'static>],
+        related: [PageId; 2],
+    ) {
+        let Some(mut finding) = self.finding(error, unit, page, args, related) else { return };
+        if self.plan.owner_of(page) != Some(unit) {
+            finding.repair = finding.repair.min(RepairLevel::Rebuild);
+        }
+        self.findings.push(finding);
     }
 
     /// A finding whose message begins with the unit.
@@ -388,9 +404,21 @@ impl<'l> Links<'l> {
         args: &[Arg<'static>],
         related: [PageId; 2],
     ) {
-        let Some(unit) = self.unit(unit) else { return };
+        if let Some(finding) = self.finding(error, unit, page, args, related) {
+            self.findings.push(finding);
+        }
+    }
+
+    fn finding(
+        &self,
+        error: u32,
+        unit: UnitIndex,
+        page: PageId,
+        args: &[Arg<'static>],
+        related: [PageId; 2],
+    ) -> Option<Finding> {
+        let unit = self.unit(unit)?;
         let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        let place = Place::page(page).owned_by(unit.owner);
-        self.findings.push(Finding::new(error, place, &args).related(related));
+        Some(Finding::new(error, Place::page(page).owned_by(unit.owner), &args).related(related))
     }
 }

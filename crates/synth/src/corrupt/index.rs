@@ -19,6 +19,8 @@ use super::target::{Found, Part, Target};
 
 /// The pair that says that a row and its entry differ.
 const PAIR: &[u32] = &[8951, 8952];
+/// So many entries behind another one are tried for an exchange with it.
+const NEIGHBOURS: u16 = 16;
 /// An entry whose key columns changed may stand in the wrong place.
 const DISORDER: &[u32] = &[2511, 2512, 8933, 8934];
 
@@ -55,26 +57,21 @@ fn included(
     suits: impl Fn(&Part) -> bool,
 ) -> Option<(Found, u16, usize)> {
     target.pick_row(rng, target.entries(), |found, slot, _| {
-        let places = included_spans(target, found, slot);
-        let at = places.into_iter().find_map(|(column, place)| byte_of(column, &place))?;
-        suits(&found.part).then_some(at)
+        let columns = if suits(&found.part) { included_columns(target, &found.part) } else { Vec::new() };
+        columns.into_iter().find_map(|column| byte_of(column, &span(&found.page, slot, column)?))
     })
 }
 
-fn included_spans<'t>(
-    target: &'t Target<'_>,
-    found: &Found,
-    slot: u16,
-) -> Vec<(&'t PhysicalColumn, Range<usize>)> {
-    let base = target.base_parts(&found.part);
+fn included_columns<'t>(target: &'t Target<'_>, part: &Part) -> Vec<&'t PhysicalColumn> {
+    let base = target.base_parts(part);
     let locator: Vec<Source> = base.first().map_or(Vec::new(), |base| {
         let keys = target.sources(base).into_iter().filter(|(column, _)| column.key_ordinal > 0);
         keys.map(|(_, source)| source).collect()
     });
-    let own = target.sources(&found.part).into_iter().filter(|(column, source)| {
+    let own = target.sources(part).into_iter().filter(|(column, source)| {
         column.key_ordinal == 0 && matches!(source, Source::Column(_)) && !locator.contains(source)
     });
-    own.filter_map(|(column, _)| Some((column, span(&found.page, slot, column)?))).collect()
+    own.map(|(column, _)| column).collect()
 }
 
 /// Row 125.
@@ -194,12 +191,12 @@ pub(super) fn entry_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option
 /// Row 131: two entries exchange their included values.
 pub(super) fn entries_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, slot, (one, other)) = target.pick_row(rng, target.entries(), |found, slot, _| {
-        let own = included_spans(target, found, slot);
-        (0..found.slots()).filter(|other| *other != slot).find_map(|other| {
-            let others = included_spans(target, found, other);
-            own.iter().zip(&others).find_map(|((_, one), (_, other))| {
+        let columns = included_columns(target, &found.part);
+        (1..=NEIGHBOURS).map(|step| (slot + step) % found.slots()).find_map(|other| {
+            columns.iter().find_map(|column| {
+                let (one, other) = (span(&found.page, slot, column)?, span(&found.page, other, column)?);
                 let differ = found.page.get(one.clone()) != found.page.get(other.clone());
-                (one.len() == other.len() && differ).then(|| (one.clone(), other.clone()))
+                (one.len() == other.len() && differ).then_some((one, other))
             })
         })
     })?;
@@ -210,13 +207,15 @@ pub(super) fn entries_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Op
 
 /// Row 134: the last row of a partition gets a key that belongs to the last partition, and so do its entries.
 ///
-/// Which column the rows are distributed by is seen in the rows: partitions whose first key column ascends from one to the
-/// next.
+/// The column that rows are distributed by must be the first one of the key, and an integer.
 pub(super) fn wrong_partition(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (part, column, high) = target.pick_part(rng, |part| {
         let parts = target.base_parts(part);
         let is_candidate = part.is_clustered() && parts.len() > 1 && parts.last()?.rowset != part.rowset;
-        let column = target.rowset(part)?.layout.key().first().filter(|_| is_candidate).copied()?.clone();
+        let own = target.table(part)?.indexes.iter().find(|index| index.id == part.index)?;
+        let (_, partitioning) = target.catalog.partition_function_of(own)?;
+        let is_it = |column: &&PhysicalColumn| is_candidate && column.column_id == partitioning;
+        let column = target.rowset(part)?.layout.key().first().copied().filter(is_it)?.clone();
         let highs: Vec<i64> = parts.iter().filter_map(|part| high_key(target, part, &column)).collect();
         let is_ascending = highs.len() > 1 && highs.is_sorted_by(|a, b| a < b);
         (is_ascending && high_key(target, part, &column).is_some())

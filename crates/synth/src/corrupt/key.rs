@@ -17,7 +17,12 @@ use super::target::{Found, Target, record_at};
 /// Numbers of the cross-check when the key of a row of a clustered index changes: its locator is another one.
 const MOVED: &[u32] = &[8951, 8952];
 
-/// Gives a record the key of another one, byte for byte. `None` when they have not the same lengths and NULLs.
+/// A deleted row has no entries, and another row may take its key.
+fn is_ghost(page: &PageBuf, slot: u16) -> bool {
+    record_at(page, slot).is_none_or(|record| record.kind().is_ghost())
+}
+
+/// Gives a record the key of another one, byte for byte. `None` when they have not the same lengths and NULLs, and for ghosts.
 fn copy_key(
     key: &[PhysicalColumn],
     page: &mut PageBuf,
@@ -25,6 +30,9 @@ fn copy_key(
     source: &PageBuf,
     from: u16,
 ) -> Option<()> {
+    if is_ghost(page, slot) || is_ghost(source, from) {
+        return None;
+    }
     let mut parts: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
     let mut is_other = false;
     for column in key {
@@ -123,7 +131,7 @@ fn lower_child(target: &Target<'_>, upper: &Found, slot: u16) -> Option<(Found, 
     let high = integer(first, &before.page, before.slots().checked_sub(1)?)?;
     let separator = integer(first, &upper.page, slot)?;
     let wanted = high.checked_add(1).filter(|wanted| *wanted < separator)?;
-    let place = span(&found.page, 0, first)?;
+    let place = span(&found.page, 0, first).filter(|_| !is_ghost(&found.page, 0))?;
     let mut page = found.page.clone();
     let bytes = wanted.to_le_bytes();
     page.get_mut(place.clone())?.copy_from_slice(bytes.get(..place.len())?);

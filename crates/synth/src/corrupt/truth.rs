@@ -133,8 +133,16 @@ pub(super) fn of(image: &Image, kind: Kind, seed: u64, fault: &Fault) -> Result<
         any_of_physical: fault.with_physical_only(&fault.any_of),
         any_of_no_index: fault.with_no_index(&fault.any_of),
         permitted: fault.only_permitted(),
-        repair: kind.repair(),
+        repair: repair(kind, fault),
     })
+}
+
+/// The repair of the catalogue of faults. It supposes that a file is cut in a table: an index can be built again.
+fn repair(kind: Kind, fault: &Fault) -> Repair {
+    match (kind, fault.owner.index) {
+        (Kind::TruncatedFile, Some(index)) if index.0 > 1 => Repair::Rebuild,
+        _ => kind.repair(),
+    }
 }
 
 /// What is different between pages as they are stored and their new images.

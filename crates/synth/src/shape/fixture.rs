@@ -9,6 +9,10 @@
 //!
 //! Keys of CI have gaps, so that a key between two others can be made. Moved rows of HP are on some of its pages only: a page
 //! without them can be damaged without consequences elsewhere.
+//!
+//! The rest of the catalogue's fixture are shapes of their own: `partitioned` (filegroups, partitions, IAM chains), `compressed`,
+//! `computed` (stored computed columns, filtered indexes), `history` (ghosts, versions), `lob` and `wide` (trees of values,
+//! row-overflow), `sparse` (several GAM intervals). The faults are made in them, too.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
@@ -34,9 +38,6 @@ pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<Dat
     if rows > (i32::MAX / GAP) as u64 {
         return Err(Error::TooManyRows { rows });
     }
-    // PT (partitions, an aligned and a non-aligned index), RC and PC (ROW and PAGE compression), CC (stored computed column
-    // with an index, filtered index), two filegroups, an object beyond one GAM interval, rows with versions, ghosts,
-    // row-overflow, legacy text and LOB trees of several levels belong here, too, as soon as the builder makes them.
     Ok(builder
         .table(values(seed, rows / 40))
         .table(clustered(seed, rows))

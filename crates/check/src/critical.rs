@@ -1,0 +1,48 @@
+//! Damage in the tables that describe all others, found by the scan: 7995 (`checkdb.md` B.1 and D.2).
+//!
+//! SQL Server checks these tables first, and goes on only when they are sound. Here everything is checked in one pass, so the
+//! verdict comes afterwards: what was found in user tables is not told, since it was read by a description that is wrong.
+//! Findings about allocation stay: they come before in SQL Server, too. Nothing in these tables can be repaired.
+//!
+//! The walk along their leaves (7984 to 7988) ends a run before it begins; nothing is added to that.
+
+use extentdb_base::ObjectId;
+use extentdb_messages::{Counts, RepairLevel};
+
+use crate::finding::{Finding, Findings, Place};
+use crate::plan::Plan;
+use crate::report::NotChecked;
+
+/// sysrscols, syshobtcolumns, sysrowsets, sysallocunits, syshobts and their relatives of 2005.
+const CRITICAL: [ObjectId; 6] =
+    [ObjectId(3), ObjectId(4), ObjectId(5), ObjectId(7), ObjectId(13), ObjectId(15)];
+/// System tables against each other: a phase of its own, behind all others.
+const CATALOGUE: u32 = 8992;
+
+/// Ends a run after the fact: 7995, and what is left out for it.
+pub(crate) fn verify_critical(plan: &Plan, command: &str, findings: &mut Findings) -> Option<NotChecked> {
+    let is_critical = |finding: &Finding| {
+        let object = finding.place.owner.map(|owner| owner.object);
+        finding.counts() == Counts::Consistency && object.is_some_and(|object| CRITICAL.contains(&object))
+    };
+    if !plan.owners_are_known || !findings.iter_mut().any(|finding| is_critical(finding)) {
+        return None;
+    }
+    let follows = |finding: &Finding| {
+        let is_of_user = finding.place.owner.is_some_and(|owner| owner.is_user);
+        let is_counted = finding.counts() == Counts::Consistency;
+        finding.error == CATALOGUE || (is_of_user && is_counted)
+    };
+    let left_out = findings.extract(follows).len();
+    for mut finding in findings.extract(is_critical) {
+        finding.repair = RepairLevel::None;
+        findings.push(finding);
+    }
+    let args = [plan.database.as_str().into(), command.into()];
+    findings.push(Finding::new(7995, Place::default(), &args));
+    Some(NotChecked {
+        what: format!("user tables ({left_out} findings) and system tables against each other"),
+        why: "the tables that describe them are damaged (7995)".to_owned(),
+        was_asked_for: true,
+    })
+}

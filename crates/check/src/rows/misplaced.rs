@@ -1,0 +1,292 @@
+//! Rows in the wrong partition, looked at again: 8984 with 8988.
+//!
+//! ```text
+//! scan         how many rows of each partition stand where          [`Standings`]
+//! indexes      of which some rows stand elsewhere, and most do not: their partitions are read again
+//! rows         decoded by an independent way, and given to the whole function: the number they should have
+//! ```
+//!
+//! Where functions lie in the catalogue is known from descriptions only. So the rows themselves bear witness: a function that
+//! more than a quarter of an index contradicts is taken for misunderstood, and listed. So is the side that boundary values
+//! belong to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use extentdb_base::{HobtId, Rid};
+use extentdb_catalog::Catalog;
+use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
+use extentdb_catalog::model::{Index, Rowset, Table};
+use extentdb_format::PageBuf;
+use extentdb_format::page::PageRef;
+use extentdb_format::record::{Record, RecordKind};
+use extentdb_messages::Arg;
+use extentdb_reader::CheckedPages;
+use extentdb_types::Datum;
+
+use super::boundary::{Boundaries, Standing, Standings, index_of, what};
+use super::describe::{join, value_of};
+use super::page::PageRows;
+use crate::dive::Dive;
+use crate::expand::Expander;
+use crate::finding::{Finding, Findings, Place};
+use crate::partial::Partial;
+use crate::plan::pages::load;
+use crate::report::NotChecked;
+use crate::sound::{Facts, Sound};
+use crate::unit::{Structure, Unit, UnitIndex};
+
+/// A function is believed while no more than one row in so many contradicts it.
+const DOUBTFUL_SHARE: u64 = 4;
+
+/// What of an index is reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Verdict {
+    /// Rows that are not between the boundaries.
+    outside: bool,
+    /// Rows on a boundary that belongs to the partition beside.
+    on_edge: bool,
+    /// Something is left open.
+    why: Option<&'static str>,
+}
+
+impl Verdict {
+    fn of(all: &Standings) -> Verdict {
+        let own = all.inside + all.on_own_edge;
+        let is_believed = all.outside * DOUBTFUL_SHARE <= own + all.outside;
+        let knows_side = all.on_foreign_edge < all.on_own_edge;
+        let why = if all.outside > 0 && !is_believed {
+            Some("many rows contradict it: more likely it is not understood")
+        } else if all.on_foreign_edge > 0 && !knows_side {
+            Some("its boundary values lie on the other side: more likely it is not understood")
+        } else if all.undecided > 0 {
+            Some("the order of some values is not known for certain")
+        } else {
+            None
+        };
+        Verdict {
+            outside: all.outside > 0 && is_believed,
+            on_edge: all.on_foreign_edge > 0 && knows_side && is_believed,
+            why,
+        }
+    }
+}
+
+/// Reports rows in partitions that they do not belong to; what could not be decided comes back.
+pub(crate) fn verify_partitions(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Vec<NotChecked> {
+    let Some(catalog) = &dive.plan.catalog else { return Vec::new() };
+    let boundaries = &dive.plan.rows.boundaries;
+    let mut left_out: Vec<NotChecked> =
+        boundaries.left_out.iter().map(|(what, why)| not_checked(what, why, false)).collect();
+    let mut by_index: BTreeMap<_, (Standings, BTreeSet<UnitIndex>)> = BTreeMap::new();
+    for (unit, standings) in &sum.standings {
+        let Some(owner) = dive.plan.units.get(*unit).map(|unit| unit.owner) else { continue };
+        let (all, units) = by_index.entry((owner.object, owner.index)).or_default();
+        all.merge(*standings);
+        units.insert(*unit);
+    }
+    for (all, units) in by_index.values() {
+        let verdict = Verdict::of(all);
+        let Some(name) = units.first().and_then(|unit| name_of(dive, catalog, *unit)) else { continue };
+        left_out.extend(verdict.why.map(|why| not_checked(&name, why, false)));
+        if verdict.outside || verdict.on_edge {
+            match find(dive, boundaries, units, verdict) {
+                Some(rows) => report(dive, catalog, rows, findings),
+                None => left_out.push(not_checked(&name, "the run was stopped", true)),
+            }
+        }
+    }
+    left_out
+}
+
+fn not_checked(what: &str, why: &str, was_asked_for: bool) -> NotChecked {
+    NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for }
+}
+
+fn name_of(dive: &Dive<'_>, catalog: &Catalog, unit: UnitIndex) -> Option<String> {
+    let rowset = catalog.rowsets.get(&dive.plan.units.get(unit)?.owner.partition)?;
+    index_of(catalog, rowset).map(|(table, index)| what(table, index))
+}
+
+/// Finds rows that do not stand where they belong. The first ones are kept, whoever finds them.
+struct Finder<'f> {
+    boundaries: &'f Boundaries,
+    verdict: Verdict,
+    limit: usize,
+    found: Vec<(UnitIndex, Rid)>,
+}
+
+impl Finder<'_> {
+    fn settle(&mut self) {
+        self.found.sort_unstable();
+        self.found.truncate(self.limit);
+    }
+}
+
+impl Facts for Finder<'_> {
+    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+        let Some(boundary) = self.boundaries.get(page.index).filter(|_| page.is_leaf) else { return };
+        let mut memory = Vec::new();
+        let rows = PageRows::read(page, &mut memory);
+        for row in rows.iter() {
+            let is_wanted = match boundary.standing(&rows.cells(row)) {
+                Standing::Outside => self.verdict.outside,
+                Standing::OnForeignEdge => self.verdict.on_edge,
+                Standing::Inside | Standing::OnOwnEdge | Standing::Undecided => false,
+            };
+            if is_wanted {
+                self.found.push((page.index, page.rid(row.slot)));
+            }
+        }
+        if self.found.len() > self.limit.saturating_mul(2) {
+            self.settle();
+        }
+    }
+}
+
+/// The rows of some partitions that stand elsewhere, in order; `None` when the run was stopped.
+fn find(
+    dive: &Dive<'_>,
+    boundaries: &Boundaries,
+    units: &BTreeSet<UnitIndex>,
+    verdict: Verdict,
+) -> Option<Vec<(UnitIndex, Rid)>> {
+    let limit = dive.options.max_errors;
+    let finders = dive.visit(units, || Finder { boundaries, verdict, limit, found: Vec::new() })?;
+    let found = finders.into_iter().flat_map(|finder| finder.found).collect();
+    let mut all = Finder { boundaries, verdict, limit, found };
+    all.settle();
+    Some(all.found)
+}
+
+fn report(dive: &Dive<'_>, catalog: &Catalog, rows: Vec<(UnitIndex, Rid)>, findings: &mut Findings) {
+    let pages = CheckedPages::new(dive.source);
+    for (unit, rid) in rows {
+        if let Some(finding) = finding(dive, catalog, &pages, unit, rid) {
+            findings.push(finding);
+        }
+    }
+}
+
+/// 8984 with 8988; nothing when the second way of decoding puts the row where it is, or cannot tell.
+fn finding(
+    dive: &Dive<'_>,
+    catalog: &Catalog,
+    pages: &CheckedPages<'_>,
+    index: UnitIndex,
+    rid: Rid,
+) -> Option<Finding> {
+    let unit = dive.plan.units.get(index)?;
+    let rowset = catalog.rowsets.get(&HobtId(unit.owner.partition.0))?;
+    let mut page = PageBuf::zeroed();
+    let is_sound = load(dive.source, rid.page, &mut page).is_sound();
+    let view = PageRef::new(&page);
+    let bytes = view.record_bytes(rid.slot.0).filter(|_| is_sound)?;
+    let layout = dive.plan.layout(index)?;
+    let is_entry = unit.structure == Structure::Nonclustered;
+    let mut expander = Expander::default();
+    let (bytes, fixed_end) = match unit.compression {
+        Compression::None => (bytes, view.header().fixed_len.get()),
+        _ => expander.single(&view, bytes, layout, !is_entry)?,
+    };
+    let record = if is_entry { Record::parse_index(bytes, fixed_end) } else { Record::parse_data(bytes) };
+    let (table, owner) = index_of(catalog, rowset)?;
+    let row = Row { catalog, pages, table, index: owner, rowset, layout, record, rid };
+    let expected = row.partition().filter(|expected| *expected != rowset.partition)?;
+    let place = Place::page(rid.page).owned_by(unit.owner).slot(rid.slot.0);
+    let identity = row.identity(unit);
+    let of_partition = [unit.owner.object.0.into(), unit.owner.index.0.into(), unit.owner.partition.0.into()];
+    let args: Vec<Arg<'_>> =
+        of_partition.into_iter().chain([expected.into(), rowset.partition.into()]).collect();
+    let of_row = [rid.page.file.0.into(), rid.page.page.into(), rid.slot.0.into(), identity.clone().into()];
+    let companion = Finding::new(8988, place, &of_row);
+    Some(Finding::new(8984, place, &args).with(companion).key(identity))
+}
+
+/// A row of a partition, to be put into words.
+struct Row<'r> {
+    catalog: &'r Catalog,
+    pages: &'r CheckedPages<'r>,
+    table: &'r Table,
+    index: &'r Index,
+    rowset: &'r Rowset,
+    layout: &'r RowLayout,
+    record: Record<'r>,
+    rid: Rid,
+}
+
+impl Row<'_> {
+    /// The partition that the function gives.
+    fn partition(&self) -> Option<i32> {
+        let (function, id) = self.catalog.partition_function_of(self.index)?;
+        let is_entry = self.index.id.0 > 1;
+        let own = || self.index.columns.iter().find(|own| own.column_id == id).map(|own| own.ordinal);
+        let column = self.layout.column(if is_entry { own()? } else { id })?;
+        let value = value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid)?;
+        match value.stored() {
+            None => function.partition_of(&Datum::Null),
+            Some(bytes) => function.partition_of(&Datum::decode(&column.ty?, bytes).ok()?),
+        }
+    }
+
+    /// What 8988 calls it by: its key, or its place in a heap.
+    fn identity(&self, unit: &Unit) -> String {
+        let mut text = String::new();
+        if unit.structure == Structure::Heap {
+            let home = match self.record.kind() {
+                RecordKind::Forwarded => self.record.back_pointer().unwrap_or(self.rid),
+                _ => self.rid,
+            };
+            let Rid { page, slot } = home;
+            join(&mut text, "HEAP RID", &format!("({}:{}:{})", page.file.0, page.page, slot.0));
+        }
+        for column in self.layout.key() {
+            let value = value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid);
+            let value = value.map_or_else(|| "?".to_owned(), |value| value.text);
+            join(&mut text, &self.name(unit, column), &value);
+        }
+        text
+    }
+
+    fn name(&self, unit: &Unit, column: &PhysicalColumn) -> String {
+        let own = self.index.columns.iter().find(|own| own.ordinal == column.column_id);
+        let id = match unit.structure {
+            Structure::Nonclustered => own.map(|own| own.column_id),
+            _ => Some(column.column_id).filter(|_| !column.is_uniquifier()),
+        };
+        let named = id.and_then(|id| self.table.column(id)).map(|column| column.name.clone());
+        named.unwrap_or_else(|| "UNIQUIFIER".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(inside: u64, outside: u64, on_own_edge: u64, on_foreign_edge: u64) -> (bool, bool, bool) {
+        let all = Standings { inside, outside, on_own_edge, on_foreign_edge, undecided: 0 };
+        let Verdict { outside, on_edge, why } = Verdict::of(&all);
+        (outside, on_edge, why.is_some())
+    }
+
+    #[test]
+    fn a_function_that_many_rows_contradict_is_not_believed() {
+        assert_eq!(verdict(100, 0, 0, 0), (false, false, false));
+        assert_eq!(verdict(3, 1, 0, 0), (true, false, false));
+        assert_eq!(verdict(2, 1, 0, 0), (false, false, true));
+        assert_eq!(verdict(0, 5, 0, 0), (false, false, true));
+    }
+
+    #[test]
+    fn boundary_values_are_judged_when_others_lie_on_the_side_that_the_function_names() {
+        assert_eq!(verdict(100, 0, 2, 1), (false, true, false));
+        assert_eq!(verdict(100, 0, 0, 1), (false, false, true));
+        assert_eq!(verdict(100, 0, 1, 1), (false, false, true));
+        assert_eq!(verdict(0, 50, 2, 1), (false, false, true), "nor when the function is not believed");
+    }
+
+    #[test]
+    fn values_without_an_order_leave_the_index_open() {
+        let all = Standings { inside: 9, undecided: 1, ..Standings::default() };
+        assert!(Verdict::of(&all).why.is_some());
+    }
+}
