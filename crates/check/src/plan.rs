@@ -24,6 +24,7 @@ use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
 use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 
+use crate::audit::VERSIONS_IN_ROWS_SINCE;
 use crate::finding::{Cause, Finding, Findings, Place};
 use crate::hash::HashKey;
 use crate::options::Options;
@@ -33,7 +34,7 @@ use crate::unit::{Unit, UnitIndex, Units};
 
 mod chosen;
 mod iam;
-mod maps;
+pub(crate) mod maps;
 mod metadata;
 pub(crate) mod ownership;
 pub(crate) mod pages;
@@ -122,6 +123,11 @@ impl Plan {
             (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
             _ => None,
         }
+    }
+
+    /// Rows may carry older versions of themselves, and PFS bytes a bit for them.
+    pub(crate) fn has_versions_in_rows(&self) -> bool {
+        self.catalog.as_ref().is_some_and(|catalog| catalog.boot.version >= VERSIONS_IN_ROWS_SINCE)
     }
 
     /// True for a page that changed after the last checkpoint of a database that was not closed: what it says and what other

@@ -157,6 +157,9 @@ impl Units {
     }
 }
 
+/// Ids of units that SQL Server 2005 or later made for user tables. Lower ones are put together from object and index.
+const FIRST_OWN_ID: i64 = 1 << 56;
+
 fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Unit {
     let owner = Owner {
         is_user: !is_system(rowset.object, catalog),
@@ -165,6 +168,8 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         partition: rowset.id,
         unit: unit.id,
     };
+    // What the columns were that SQL Server 2000 dropped is known no more; rows may still have them.
+    let is_from_2000 = owner.is_user && unit.id.0 < FIRST_OWN_ID;
     let columns = &rowset.layout.columns;
     let fixed_end = columns.iter().filter_map(fixed_column_end).max();
     Unit {
@@ -177,10 +182,15 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         filegroup: unit.filegroup,
         is_skipped: false,
         is_outside: false,
-        columns_max: columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0),
+        columns_max: match columns.iter().map(|column| column.leaf.null_bit).max() {
+            Some(bits) if !is_from_2000 => bits,
+            _ => 0,
+        },
         // A type that is not understood may end anywhere.
         fixed_end: match fixed_end {
-            Some(end) if columns.iter().all(|column| column.ty.is_some()) => end.max(rowset.min_leaf),
+            Some(end) if !is_from_2000 && columns.iter().all(|column| column.ty.is_some()) => {
+                end.max(rowset.min_leaf)
+            }
             _ => 0,
         },
         expanded: match rowset.compression {
@@ -211,6 +221,9 @@ fn is_system(object: ObjectId, catalog: Option<&Catalog>) -> bool {
     }
 }
 
+/// `sysrowsets.ownertype` of heaps and indexes.
+const OWNED_BY_INDEX: u8 = 1;
+
 fn structure(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Structure {
     let table = catalog.and_then(|catalog| catalog.tables.get(&rowset.object));
     let index = table.and_then(|table| table.indexes.iter().find(|index| index.id == rowset.index));
@@ -223,7 +236,9 @@ fn structure(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> St
                 | IndexKind::Other(_)
         )
     );
-    if columnstore || matches!(rowset.compression, Compression::Other(_)) {
+    // Rowsets that belong to no heap or index of their own: delta stores and delete bitmaps of columnstores, and what may come.
+    let is_auxiliary = rowset.owner_type > OWNED_BY_INDEX;
+    if columnstore || is_auxiliary || matches!(rowset.compression, Compression::Other(_)) {
         return Structure::Other;
     }
     match (unit.kind, rowset.index) {

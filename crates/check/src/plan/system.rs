@@ -15,7 +15,7 @@ use extentdb_base::{AllocUnitId, ObjectId, PageId};
 use extentdb_catalog::bootstrap::{Bootstrap, SYSALLOCUNITS};
 use extentdb_catalog::{Catalog, Fault};
 use extentdb_format::PageBuf;
-use extentdb_format::allocation::boot::{BootRecord, BootView};
+use extentdb_format::allocation::boot::{BootFault, BootRecord, BootView};
 use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::Record;
@@ -47,8 +47,9 @@ impl Prelude<'_> {
         let state = load(self.source, PageId::BOOT, &mut page);
         let view = BootView::new(&page);
         let is_possible = |boot: &BootRecord| boot.version >= OLDEST_VERSION;
-        let record =
-            view.record().filter(|_| state.is_sound() && view.faults().is_empty()).filter(is_possible);
+        // A time that is none says nothing about the rest.
+        let is_usable = view.faults().iter().all(|fault| matches!(fault, BootFault::Time { .. }));
+        let record = view.record().filter(|_| state.is_sound() && is_usable).filter(is_possible);
         if record.is_none() {
             self.report_header_page("boot", PageId::BOOT);
         }
