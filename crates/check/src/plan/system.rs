@@ -72,7 +72,7 @@ impl Prelude<'_> {
                 let args =
                     [file.path.display().to_string().into(), "its header holds an encryption key".into()];
                 self.notes.push(Finding::new(59011, Place::page(id), &args));
-                self.leave_out(&format!("content of file {}", file.id), "the file is encrypted");
+                self.encrypted.push(file.id);
             }
             self.header_lsns.push((file.id, header.diff_base_lsn.unwrap_or_default()));
         }
@@ -104,6 +104,19 @@ impl Prelude<'_> {
             }
         };
         (bootstrap, catalog)
+    }
+
+    /// What the header's encryption columns hold in a file that is not encrypted is not known for every version: a catalogue that
+    /// can be read says that nothing is, for encryption is a matter of the whole database.
+    pub(super) fn settle_encryption(&mut self, has_catalog: bool) {
+        const ENCRYPTED: u32 = 59011;
+        if has_catalog && !self.is_fatal {
+            self.notes.retain(|note| note.error != ENCRYPTED);
+            return;
+        }
+        for file in std::mem::take(&mut self.encrypted) {
+            self.leave_out(&format!("content of file {file}"), "the file is encrypted");
+        }
     }
 
     /// Whatever else kept the bootstrap tables from being read in full.
