@@ -197,7 +197,10 @@ impl<'p, F: Facts> Auditor<'p, F> {
     #[inline]
     fn body(&mut self, context: &Context<'p>, view: PageRef<'_>, rules: &Rules) {
         let header = view.header();
-        let cracked = crack(view, rules, &mut self.scratch);
+        let mut cracked = crack(view, rules, &mut self.scratch);
+        if let (None, Some(wider)) = (&cracked, context.unit.and_then(|(_, unit)| rules.wider(view, unit))) {
+            cracked = crack(view, &wider, &mut self.scratch);
+        }
         let has_ci = rules.is_compressed && rules.form != Form::Text;
         let information = if has_ci { CiView::of(view.bytes()) } else { None };
         let failed_test = match (&cracked, information.and_then(|information| information.fault())) {

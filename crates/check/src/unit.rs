@@ -74,6 +74,11 @@ impl Unit {
         self.owner.unit
     }
 
+    /// Made by SQL Server 7 or 2000: which columns were dropped then is known no more, and rows may still have them.
+    pub(crate) fn is_from_2000(&self) -> bool {
+        self.owner.is_user && self.id().0 < FIRST_OWN_ID
+    }
+
     /// Object, index, partition, unit and type: the five arguments that most messages begin with.
     pub fn args(&self) -> [Arg<'static>; 5] {
         let Owner { object, index, partition, unit, .. } = self.owner;
@@ -168,8 +173,6 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         partition: rowset.id,
         unit: unit.id,
     };
-    // What the columns were that SQL Server 2000 dropped is known no more; rows may still have them.
-    let is_from_2000 = owner.is_user && unit.id.0 < FIRST_OWN_ID;
     let columns = &rowset.layout.columns;
     let fixed_end = columns.iter().filter_map(fixed_column_end).max();
     Unit {
@@ -182,15 +185,10 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         filegroup: unit.filegroup,
         is_skipped: false,
         is_outside: false,
-        columns_max: match columns.iter().map(|column| column.leaf.null_bit).max() {
-            Some(bits) if !is_from_2000 => bits,
-            _ => 0,
-        },
+        columns_max: columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0),
         // A type that is not understood may end anywhere.
         fixed_end: match fixed_end {
-            Some(end) if !is_from_2000 && columns.iter().all(|column| column.ty.is_some()) => {
-                end.max(rowset.min_leaf)
-            }
+            Some(end) if columns.iter().all(|column| column.ty.is_some()) => end.max(rowset.min_leaf),
             _ => 0,
         },
         expanded: match rowset.compression {

@@ -18,7 +18,7 @@ use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::layout::{Compression, RowLayout, column_status};
 use extentdb_catalog::model::{Index, IndexKind, Rowset, Table};
-use extentdb_types::Collation;
+use extentdb_types::{Collation, SqlType};
 
 use super::column::has_other_form;
 use super::computed::Expression;
@@ -258,21 +258,21 @@ fn verify_types(base: &RowLayout, index: &RowLayout, origins: &[(i32, Origin)]) 
 
 /// Fixed types among the variable columns. Both sides have them in the same form, or the forms are not known.
 fn refuse_other_forms(layouts: [&RowLayout; 2]) -> Result<(), String> {
-    let count = |layout: &RowLayout| {
+    let [base, index] = layouts.map(|layout| {
         let columns = layout.columns.iter().filter(|column| !column.is_dropped());
-        columns.filter(|column| column.ty.is_some_and(|ty| has_other_form(column, &ty))).count()
-    };
-    match layouts.map(count) {
-        [0, 0] => Ok(()),
+        columns.filter_map(|column| column.ty.filter(|ty| has_other_form(column, ty)))
+    });
+    // Entries have the uniquifier of their rows without being told so: the only int among variable columns.
+    match (base.count(), index.filter(|ty| *ty != SqlType::Int).count()) {
+        (0, 0) => Ok(()),
         _ => Err("fixed values of its table are stored in variable columns".to_owned()),
     }
 }
 
 /// Columns of types that may lie off the row on one side and in it on the other, and those whose compressed form is not certain.
 fn long_columns(layout: &RowLayout, is_compressed: bool) -> Vec<i32> {
-    let is_long = |ty: &extentdb_types::SqlType| {
-        ty.is_lob() || ty.is_max() || (is_compressed && !has_certain_compression(ty))
-    };
+    let is_long =
+        |ty: &SqlType| ty.is_lob() || ty.is_max() || (is_compressed && !has_certain_compression(ty));
     let long = layout.columns.iter().filter(|column| column.ty.as_ref().is_some_and(is_long));
     long.map(|column| column.column_id).collect()
 }

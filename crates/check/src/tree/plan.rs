@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use extentdb_base::{Extent, PageId};
 use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{Catalog, Index};
+use extentdb_types::SqlType;
 
 use super::key::KeyPlan;
 use crate::audit::has_unverified_parents;
@@ -121,7 +122,10 @@ fn known_types<'l>(layout: &'l RowLayout, unit: &Unit) -> Cow<'l, RowLayout> {
             let is_certain = unit.compression == Compression::None || has_certain_compression(&ty);
             let is_fixed = ty.is_bit() || ty.fixed_bytes().is_some();
             let is_moved = (column.leaf.offset < 0 || column.interior.offset < 0) && is_fixed;
-            is_certain && (!is_moved || column.is_uniquifier())
+            // Entries have the uniquifier of their rows without being told so.
+            let is_uniquifier =
+                column.is_uniquifier() || (unit.structure == Structure::Nonclustered && ty == SqlType::Int);
+            is_certain && (!is_moved || is_uniquifier)
         })
     };
     if layout.columns.iter().all(is_known) {
