@@ -138,7 +138,11 @@ mod tests {
     fn expected_of(bytes: &[u8], record: &Record<'_>) -> Option<Length> {
         let has_complex = record.vars().any(|var| var.complex);
         let fixed_end = record.fixed_end() as u16;
-        (!bytes.is_empty() && record.fault().is_none()).then(|| Length { bytes: record.len(), fixed_end, has_complex })
+        (!bytes.is_empty() && record.fault().is_none()).then(|| Length {
+            bytes: record.len(),
+            fixed_end,
+            has_complex,
+        })
     }
 
     #[test]
@@ -164,7 +168,10 @@ mod tests {
     #[test]
     fn more_columns_than_the_table_has_are_refused() {
         let record = [0x10, 0, 8, 0, 1, 2, 3, 4, 3, 0, 0];
-        assert_eq!(data_len(&record, 0x10, 0, 3), Some(Length { bytes: 11, fixed_end: 8, has_complex: false }));
+        assert_eq!(
+            data_len(&record, 0x10, 0, 3),
+            Some(Length { bytes: 11, fixed_end: 8, has_complex: false })
+        );
         assert_eq!(data_len(&record, 0x10, 0, 2), None);
         assert_eq!(data_len(&record, 0x10, 9, 3), None, "the fixed part ends too early");
     }

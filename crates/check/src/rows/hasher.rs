@@ -103,7 +103,12 @@ impl<'p> RowHasher<'p> {
         }
     }
 
-    fn hash_column(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, (number, column): (u16, &ColumnPlan)) {
+    fn hash_column(
+        &mut self,
+        page: &Sound<'_>,
+        of_page: &PageRows<'_>,
+        (number, column): (u16, &ColumnPlan),
+    ) {
         let begin = self.hashes.len();
         let mut visit = Hashing {
             key: self.key,

@@ -101,7 +101,8 @@ impl<'p> RowFacts<'p> {
         if self.is_physical || !page.is_leaf {
             return;
         }
-        let Some(rows) = self.plan.rows.get(page.index).filter(|rows| rows.is_base || !rows.targets.is_empty())
+        let Some(rows) =
+            self.plan.rows.get(page.index).filter(|rows| rows.is_base || !rows.targets.is_empty())
         else {
             return;
         };

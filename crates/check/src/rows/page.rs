@@ -119,7 +119,13 @@ impl<'a> PageRows<'a> {
             fixed_end_min = fixed_end_min.min(row.fixed_end);
             status |= row.status;
         }));
-        PageRows { bytes, rows: memory, columns, fixed_end_min, has_version_tags: status & HAS_VERSION_TAG != 0 }
+        PageRows {
+            bytes,
+            rows: memory,
+            columns,
+            fixed_end_min,
+            has_version_tags: status & HAS_VERSION_TAG != 0,
+        }
     }
 
     /// Number of rows.
@@ -160,7 +166,11 @@ impl<'a> PageRows<'a> {
         let mut all = 0;
         for row in self.rows {
             let at = row.start as usize + usize::from(row.fixed_end) + 2;
-            let bits = self.bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(u64::MAX, |b| u64::from_le_bytes(*b));
+            let bits = self
+                .bytes
+                .get(at..)
+                .and_then(<[u8]>::first_chunk)
+                .map_or(u64::MAX, |b| u64::from_le_bytes(*b));
             all |= bits & !(u64::MAX.unbounded_shl(row.columns.into()));
         }
         all & mask != 0
@@ -244,12 +254,8 @@ impl<'a> PageRows<'a> {
     }
 
     #[inline(always)]
-    fn fixed<'r, const BYTES: usize>(
-        &self,
-        at: u16,
-        null_bit: u16,
-        visit: &mut impl Visit<'r>,
-    ) where
+    fn fixed<'r, const BYTES: usize>(&self, at: u16, null_bit: u16, visit: &mut impl Visit<'r>)
+    where
         'a: 'r,
     {
         self.each_known(null_bit, visit, |row| {
@@ -363,9 +369,9 @@ mod tests {
                 assert_eq!(at_once, one_by_one, "{column:?}");
                 seen += at_once.len();
             }
-            let expected = spans.iter().filter(|span| {
-                RecordKind::of(bytes[usize::from(span.start)]) != RecordKind::GhostData
-            });
+            let expected = spans
+                .iter()
+                .filter(|span| RecordKind::of(bytes[usize::from(span.start)]) != RecordKind::GhostData);
             assert!(page.iter().map(|row| row.slot).eq(expected.map(|span| span.slot)));
         }
         assert!(seen > 100_000, "{seen}");

@@ -160,7 +160,15 @@ pub(crate) struct TreeFacts<'p> {
 impl<'p> TreeFacts<'p> {
     pub(crate) fn new(trees: &'p Trees, budget: usize) -> TreeFacts<'p> {
         let (low, high) = (Key::default(), Key::default());
-        TreeFacts { trees, budget, open: Vec::new(), children: Vec::new(), pairs: Pairs::default(), low, high }
+        TreeFacts {
+            trees,
+            budget,
+            open: Vec::new(),
+            children: Vec::new(),
+            pairs: Pairs::default(),
+            low,
+            high,
+        }
     }
 
     /// Order on the page, its first key and its separators.

@@ -49,13 +49,18 @@ pub(super) fn compare_neighbours(
 ) {
     let mut judge = Judge { plan, is_leaf: page.is_leaf, report };
     let skipped = usize::from(!has_first);
-    let has_lead = |lead: &&Lead| lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion);
+    let has_lead =
+        |lead: &&Lead| lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion);
     let Some(lead) = plan.lead(page.is_leaf).filter(has_lead) else {
         return judge.all(page.entries().skip(skipped).filter(has_key));
     };
     let doubtful = match page.records() {
-        Records::OnPage(bytes, spans) => lead.doubtful(bytes, spans.get(skipped..).unwrap_or_default(), pairs),
-        Records::Expanded(bytes, spans) => lead.doubtful(bytes, spans.get(skipped..).unwrap_or_default(), pairs),
+        Records::OnPage(bytes, spans) => {
+            lead.doubtful(bytes, spans.get(skipped..).unwrap_or_default(), pairs)
+        }
+        Records::Expanded(bytes, spans) => {
+            lead.doubtful(bytes, spans.get(skipped..).unwrap_or_default(), pairs)
+        }
     };
     for at in doubtful {
         let at = skipped + usize::from(*at);
