@@ -13,14 +13,35 @@ use extentdb_catalog::layout::{Compression, PhysicalColumn, Place, RowLayout};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::RecordKind;
 use extentdb_format::record::compressed::row::IS_CD;
-use extentdb_format::record::compressed::{CdColumn, CdKind, CdRecord, CiView, CompressedValue};
+use extentdb_format::record::compressed::{
+    CdColumn, CdKind, CdRecord, CiView, CompressedError, CompressedValue,
+};
 use extentdb_format::record::row::{COMPLEX_COLUMN, DATA_HEADER_BYTES, INDEX_HEADER_BYTES};
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE};
+use extentdb_types::SqlType;
 
 use crate::audit::Span;
 
 /// Rows of a page that cannot be undone and still count as damage of single rows: one in so many.
 const DAMAGED_ROWS_SHARE: usize = 4;
+
+/// True for types whose compressed form several independent descriptions agree on. Values of the others are shown, and nothing
+/// is concluded from them: neither their order nor their equality with values that are not compressed.
+pub(crate) fn has_certain_compression(ty: &SqlType) -> bool {
+    matches!(
+        ty,
+        SqlType::Bit
+            | SqlType::TinyInt
+            | SqlType::SmallInt
+            | SqlType::Int
+            | SqlType::BigInt
+            | SqlType::Char { .. }
+            | SqlType::VarChar { .. }
+            | SqlType::Binary { .. }
+            | SqlType::VarBinary { .. }
+            | SqlType::UniqueIdentifier
+    )
+}
 
 /// The layout that rows of a compressed rowset have once they are expanded. `None` when a column's type is not understood.
 pub(crate) fn expanded_layout(layout: &RowLayout, is_data: bool) -> Option<RowLayout> {
@@ -79,6 +100,8 @@ pub(crate) struct Expander {
     ends: Vec<u16>,
     /// Slots whose rows could not be undone.
     damaged: Vec<u16>,
+    /// The row at hand has a form that is not known: no damage.
+    is_unknown: bool,
 }
 
 /// An expanded page.
@@ -104,6 +127,9 @@ impl Expander {
         self.spans.clear();
         self.damaged.clear();
         let ci = CiView::of(view.bytes());
+        if ci.is_some_and(|ci| ci.fault().is_some()) {
+            return None;
+        }
         let anchors = ci.map(|ci| ci.anchors()).unwrap_or_default();
         let fixed_end = fixed_end(layout, is_data);
         for span in spans {
@@ -112,7 +138,9 @@ impl Expander {
             if start > ARENA_BYTES_MAX {
                 return None;
             }
+            self.is_unknown = false;
             match self.record(bytes, ci.as_ref(), &anchors, layout, is_data, fixed_end) {
+                None if self.is_unknown => return None,
                 Some(()) => {
                     let (start, end) = (start as u32, self.arena.len() as u32);
                     self.spans.push(WideSpan { slot: span.slot, start, end });
@@ -184,9 +212,10 @@ impl Expander {
             present = number + 1;
             let anchor = anchors.get(at).copied().unwrap_or(CdColumn::Null);
             let value = match ci {
-                Some(ci) => ci.resolve_with(anchor, *value).ok()?,
-                None => value.plain().ok()?,
+                Some(ci) => ci.resolve_with(anchor, *value),
+                None => value.plain(),
             };
+            let value = value.map_err(|error| self.is_unknown = !is_damage(error)).ok()?;
             if !self.column(value, column, start)? {
                 *self.nulls.get_mut(number / 8)? |= 1 << (number % 8);
             }
@@ -203,7 +232,8 @@ impl Expander {
             self.ends.push(self.variable.len() as u16 | COMPLEX_COLUMN);
             return is_variable.then_some(true);
         }
-        let value = value.decompress(&ty).ok()?;
+        // That a value is none of its type may be a form that is not known.
+        let value = value.decompress(&ty).map_err(|_| self.is_unknown = true).ok()?;
         if let Some(bytes) = &value {
             if is_variable {
                 self.variable.extend_from_slice(bytes);
@@ -238,6 +268,12 @@ impl Expander {
         self.arena.extend_from_slice(&self.variable);
         Some(())
     }
+}
+
+/// True for what no description allows, in contrast to what none describes.
+fn is_damage(error: CompressedError) -> bool {
+    use CompressedError::{NoDictionary, NoPrefix, Prefix, Symbol};
+    matches!(error, NoDictionary { .. } | NoPrefix | Prefix { .. } | Symbol { .. })
 }
 
 fn kind(kind: CdKind) -> RecordKind {

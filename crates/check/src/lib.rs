@@ -30,6 +30,7 @@ mod sound;
 pub mod tree;
 pub mod unit;
 pub mod verify;
+mod wholesale;
 
 pub use estimate::{Estimate, estimate};
 pub use finding::{Cause, Finding, Owner, Place};

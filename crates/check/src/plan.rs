@@ -24,6 +24,7 @@ use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
 use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 
+use crate::audit::VERSIONS_IN_ROWS_SINCE;
 use crate::finding::{Cause, Finding, Findings, Place};
 use crate::hash::HashKey;
 use crate::options::Options;
@@ -33,7 +34,7 @@ use crate::unit::{Unit, UnitIndex, Units};
 
 mod chosen;
 mod iam;
-mod maps;
+pub(crate) mod maps;
 mod metadata;
 pub(crate) mod ownership;
 pub(crate) mod pages;
@@ -124,6 +125,11 @@ impl Plan {
         }
     }
 
+    /// Rows may carry older versions of themselves, and PFS bytes a bit for them.
+    pub(crate) fn has_versions_in_rows(&self) -> bool {
+        self.catalog.as_ref().is_some_and(|catalog| catalog.boot.version >= VERSIONS_IN_ROWS_SINCE)
+    }
+
     /// True for a page that changed after the last checkpoint of a database that was not closed: what it says and what other
     /// pages say may belong to different moments.
     pub fn may_be_in_flight(&self, lsn: Lsn) -> bool {
@@ -147,6 +153,8 @@ struct Prelude<'s> {
     database_id: i32,
     is_fatal: bool,
     header_lsns: Vec<(FileId, Lsn)>,
+    /// Files whose header says that they are encrypted.
+    encrypted: Vec<FileId>,
     /// Units whose IAM chain cannot be used.
     dropped: Vec<Cause>,
     /// Files that the catalogue lists and that were not given.
@@ -172,6 +180,7 @@ impl<'s> Prelude<'s> {
             database_id: 0,
             is_fatal: false,
             header_lsns: Vec::new(),
+            encrypted: Vec::new(),
             dropped: Vec::new(),
             missing_files: Vec::new(),
             has_cut_chains: false,
@@ -241,6 +250,7 @@ pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
         Some(boot) => prelude.read_catalog(boot),
         None => (Bootstrap::default(), None),
     };
+    prelude.settle_encryption(catalog.is_some());
     let mut units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
     prelude.choose(options, catalog.as_ref(), &mut units);
     let maps = prelude.all_maps(catalog.as_ref());
@@ -330,9 +340,11 @@ impl Prelude<'_> {
     /// What a changed page of each file must be newer than to need its DIFF bit.
     ///
     /// Only files that were closed cleanly are judged: a backup carries the map as the backup has just reset it, beside a
-    /// boot page that still names the backup before. Without a base there was no full backup yet.
+    /// boot page that still names the backup before. Without a base there was no full backup yet, or the log was rebuilt: what file
+    /// headers say then may be older than the map.
     fn diff_base(&self, boot: Option<&BootRecord>) -> HashMap<FileId, Lsn> {
-        let Some(boot) = boot.filter(|boot| boot.status.is_clean()) else { return HashMap::new() };
+        let is_judged = |boot: &&BootRecord| boot.status.is_clean() && !boot.backup_lsn.is_zero();
+        let Some(boot) = boot.filter(is_judged) else { return HashMap::new() };
         let bases = self.header_lsns.iter().map(|(file, own)| (*file, boot.backup_lsn.max(*own)));
         bases.filter(|(file, lsn)| !lsn.is_zero() && self.source.plain_file(*file).is_some()).collect()
     }

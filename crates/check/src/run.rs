@@ -29,6 +29,7 @@ use crate::scan::{Counters, Scan, ScanPlan, Window};
 use crate::sound::NoFacts;
 use crate::tree::{Trees, verify_trees};
 use crate::unit::UnitIndex;
+use crate::wholesale::take_back;
 
 /// How often progress is reported and the wish to stop is looked at.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
@@ -147,6 +148,7 @@ impl<'r> Run<'r> {
         }
         self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
         let unfinished = is_kept.then(|| sum.clone());
+        self.report.coverage.not_checked.extend(take_back(plan, &mut sum));
         self.audit_cut_pages(plan, &mut sum);
         self.verify(plan, &trees, &scan_plan, &counters, &mut sum, &mut findings);
         self.finish(plan, &scan_plan, sum, findings);
@@ -538,8 +540,11 @@ impl Run<'_> {
         for cross in plan.rows.crosses.iter().map(|(_, cross)| cross).filter(|_| !self.options.physical_only)
         {
             if cross.has_long_columns() {
-                let what = format!("included long values of index {} of {}", cross.name, cross.table_name);
-                self.skip(&what, "they may lie off the row on one side only");
+                let what = format!("some values of index {} of {}", cross.name, cross.table_name);
+                self.skip(
+                    &what,
+                    "they may lie off the row on one side only, or their compressed form is not certain",
+                );
             }
         }
         for (what, why) in NOT_SUPPORTED {

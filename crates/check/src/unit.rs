@@ -74,6 +74,11 @@ impl Unit {
         self.owner.unit
     }
 
+    /// Made by SQL Server 7 or 2000: which columns were dropped then is known no more, and rows may still have them.
+    pub(crate) fn is_from_2000(&self) -> bool {
+        self.owner.is_user && self.id().0 < FIRST_OWN_ID
+    }
+
     /// Object, index, partition, unit and type: the five arguments that most messages begin with.
     pub fn args(&self) -> [Arg<'static>; 5] {
         let Owner { object, index, partition, unit, .. } = self.owner;
@@ -157,6 +162,9 @@ impl Units {
     }
 }
 
+/// Ids of units that SQL Server 2005 or later made for user tables. Lower ones are put together from object and index.
+const FIRST_OWN_ID: i64 = 1 << 56;
+
 fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Unit {
     let owner = Owner {
         is_user: !is_system(rowset.object, catalog),
@@ -211,6 +219,9 @@ fn is_system(object: ObjectId, catalog: Option<&Catalog>) -> bool {
     }
 }
 
+/// `sysrowsets.ownertype` of heaps and indexes.
+const OWNED_BY_INDEX: u8 = 1;
+
 fn structure(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Structure {
     let table = catalog.and_then(|catalog| catalog.tables.get(&rowset.object));
     let index = table.and_then(|table| table.indexes.iter().find(|index| index.id == rowset.index));
@@ -223,7 +234,9 @@ fn structure(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> St
                 | IndexKind::Other(_)
         )
     );
-    if columnstore || matches!(rowset.compression, Compression::Other(_)) {
+    // Rowsets that belong to no heap or index of their own: delta stores and delete bitmaps of columnstores, and what may come.
+    let is_auxiliary = rowset.owner_type > OWNED_BY_INDEX;
+    if columnstore || is_auxiliary || matches!(rowset.compression, Compression::Other(_)) {
         return Structure::Other;
     }
     match (unit.kind, rowset.index) {

@@ -3,8 +3,8 @@
 use extentdb_base::AllocUnitId;
 use extentdb_catalog::layout::Compression;
 use extentdb_format::page::{PageRef, PageType};
-use extentdb_format::record::RecordKind;
 use extentdb_format::record::status::RESERVED_BITS;
+use extentdb_format::record::{Record, RecordKind};
 
 use crate::unit::{Structure, Unit};
 
@@ -137,6 +137,21 @@ impl Rules {
             is_leaf,
             is_compressed: unit.is_none_or(|unit| unit.compression != Compression::None),
         })
+    }
+}
+
+impl Rules {
+    /// The rules for a page most of whose rows have more columns than their table: SQL Server 2000 dropped them, and left no trace
+    /// in the catalogue.
+    #[cold]
+    pub(super) fn wider(&self, page: PageRef<'_>, unit: &Unit) -> Option<Rules> {
+        if !unit.is_from_2000() || self.form != Form::Data || self.columns_max == u16::MAX {
+            return None;
+        }
+        let rows = page.records().map(|(_, bytes)| Record::parse_data(bytes));
+        let rows: Vec<u16> = rows.filter(|row| row.fault().is_none()).map(|row| row.column_count()).collect();
+        let wide = rows.iter().filter(|columns| **columns > self.columns_max).count();
+        (wide > 1 && wide * 2 > rows.len()).then_some(Rules { columns_max: u16::MAX, ..*self })
     }
 }
 

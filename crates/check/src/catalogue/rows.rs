@@ -122,8 +122,13 @@ type ReadRow = fn(&mut Rows, &SystemRow<'_>) -> Option<()>;
 const SCHEMA: i64 = 50;
 /// Ids of system types are below; user types and sysname begin here.
 const USER_TYPES: i64 = 257;
+/// `sysschobjs.nsclass`: the name is one of a schema.
+const IN_SCHEMA: i64 = 0;
 /// `sysschobjs.pclass`: the parent is an object.
 const PARENT_IS_OBJECT: i64 = 1;
+/// `sysiscols.status`: a column of statistics, of an index.
+const OF_STATISTICS: i64 = 1;
+const OF_INDEX: i64 = 2;
 /// `sysrowsets.ownertype` of heaps and indexes.
 const OWNED_BY_INDEX: u8 = 1;
 
@@ -184,9 +189,13 @@ impl Rows {
     fn object(&mut self, row: &SystemRow<'_>) -> Option<()> {
         let key = Key::one(row.int(1)?);
         self.add(Table::Objects, key);
-        self.name(Table::Objects, Attribute::Schema, key, Key::one(row.int(3)?));
+        // DDL triggers and event notifications live in no schema.
+        let (schema, class) = (row.int(3)?, row.int(4).unwrap_or(0));
+        if schema != 0 && class == IN_SCHEMA {
+            self.name(Table::Objects, Attribute::Schema, key, Key::one(schema));
+        }
         let (parent, class) = (row.int(7)?, row.int(8).unwrap_or(0));
-        if parent != 0 && class == PARENT_IS_OBJECT {
+        if parent > 0 && class == PARENT_IS_OBJECT {
             self.name(Table::Objects, Attribute::Parent, key, Key::one(parent));
         }
         Some(())
@@ -199,13 +208,16 @@ impl Rows {
         if number == 0 {
             self.add(Table::Columns, key);
         }
-        self.name(Table::Columns, Attribute::Object, key, Key::one(object));
+        // Objects of the resource database have negative ids and need not be here.
+        if object > 0 {
+            self.name(Table::Columns, Attribute::Object, key, Key::one(object));
+        }
         let attributes = [(6, Attribute::Type), (14, Attribute::Default), (15, Attribute::Rule)];
         for (at, attribute) in attributes {
             let value = row.int(at)?;
             let is_named = match attribute {
                 Attribute::Type => value >= USER_TYPES,
-                _ => value != 0,
+                _ => value > 0,
             };
             if is_named {
                 self.name(Table::Columns, attribute, key, Key::one(value));
@@ -217,16 +229,22 @@ impl Rows {
     fn index(&mut self, row: &SystemRow<'_>) -> Option<()> {
         let key = Key::two(row.int(1)?, row.int(2)?);
         self.add(Table::Indexes, key);
-        self.name(Table::Indexes, Attribute::Object, key, Key::one(key.0[0]));
+        if key.0[0] > 0 {
+            self.name(Table::Indexes, Attribute::Object, key, Key::one(key.0[0]));
+        }
         Some(())
     }
 
     fn index_column(&mut self, row: &SystemRow<'_>) -> Option<()> {
         let key = Key([row.int(1)?, row.int(2)?, row.int(3)?]);
-        let column = row.int(5)?;
+        let (status, column) = (row.int(4)?, row.int(5)?);
         self.add(Table::IndexColumns, key);
+        // What neither statistics nor an index have is of another kind.
+        if status & (OF_STATISTICS | OF_INDEX) == 0 || key.0[0] <= 0 {
+            return Some(());
+        }
         self.name(Table::IndexColumns, Attribute::Index, key, Key::two(key.0[0], key.0[1]));
-        if column != 0 {
+        if column > 0 {
             self.name(Table::IndexColumns, Attribute::Column, key, Key::two(key.0[0], column));
         }
         Some(())
@@ -248,7 +266,7 @@ impl Rows {
         for rowset in bootstrap.rowsets.values() {
             let key = Key::one(rowset.id.0);
             self.add(Table::Partitions, key);
-            if rowset.owner_type == OWNED_BY_INDEX {
+            if rowset.owner_type == OWNED_BY_INDEX && rowset.object.0 > 0 {
                 let index = Key::two(rowset.object.0.into(), rowset.index.0.into());
                 self.name(Table::Partitions, Attribute::Index, key, index);
             }

@@ -28,7 +28,7 @@ use extentdb_base::ObjectId;
 
 use crate::dive::Dive;
 use crate::finding::{Finding, Findings, Place};
-use crate::partial::Partial;
+use crate::partial::{BadPage, Partial};
 use crate::plan::Plan;
 use crate::relation::Relation;
 use crate::report::NotChecked;
@@ -152,6 +152,11 @@ impl Look<'_> {
                 open.iter().copied().filter(|unit| of_scan.agree(&seen.accs, *unit)).collect();
             let is_last = visit.len() == all.len();
             if certain.len() == open.len() || is_last {
+                if self.is_wholesale(&suspects) {
+                    let why = "most of them disagree: more likely they have a form that is not known";
+                    self.outcome.leave_out(format!("{WHAT} of {}", self.names(&open)), why, true);
+                    return Some(());
+                }
                 self.report_uncertain(&certain);
                 return self.judge(&eyes, &certain, &suspects, seen);
             }
@@ -170,6 +175,36 @@ impl Look<'_> {
         let wanted: HashSet<u64> = suspects.iter().copied().collect();
         let seen = eyes.look(&wanted)?;
         Some((suspects, seen))
+    }
+
+    /// True when so many places of sound units disagree that it cannot be damage.
+    fn is_wholesale(&self, suspects: &BTreeSet<u64>) -> bool {
+        const PLACES_MIN: u64 = 32;
+        let is_damaged = |unit: UnitIndex| {
+            let rowset = self.rowsets.of(unit).map(|rowset| rowset.units().collect::<BTreeSet<_>>());
+            let has = |page: &BadPage| {
+                page.unit.zip(rowset.as_ref()).is_some_and(|(unit, own)| own.contains(&unit))
+            };
+            self.sum.bad.iter().any(has)
+        };
+        let stated = |unit: UnitIndex| {
+            let sums = self.sum.sums.unit(unit)?;
+            Some(
+                [Relation::Pointer, Relation::Forward]
+                    .map(|relation| sums.acc(relation).minus)
+                    .iter()
+                    .sum::<u64>(),
+            )
+        };
+        let all: u64 = self.open.iter().filter_map(|unit| stated(*unit)).sum();
+        let found = suspects.len() as u64;
+        found >= PLACES_MIN && found * 2 > all && !self.open.iter().any(|unit| is_damaged(*unit))
+    }
+
+    fn names(&self, units: &BTreeSet<UnitIndex>) -> String {
+        let objects = units.iter().filter_map(|unit| Some(self.dive.plan.units.get(*unit)?.owner.object));
+        let objects: BTreeSet<ObjectId> = objects.collect();
+        objects.into_iter().map(|object| self.name(object)).collect::<Vec<_>>().join(", ")
     }
 
     fn judge(

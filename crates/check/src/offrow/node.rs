@@ -141,9 +141,10 @@ fn counts_tags(page: &Sound<'_>) -> bool {
     used + slots + usize::from(header.free_bytes.get()) == PAGE_BODY_BYTES
 }
 
-/// True when PFS does not say of a mix page what its free space is.
+/// True when PFS calls a mix page full, as it does with tree pages, although much of it is free.
 fn contradicts(state: PfsByte, header: &PageHeader) -> bool {
-    state.fullness() != Some(Fullness::of_free_bytes(header.free_bytes.get()))
+    let is_full = state.fullness() == Some(Fullness::UpTo100);
+    is_full && Fullness::of_free_bytes(header.free_bytes.get()) < Fullness::UpTo95
 }
 
 /// True for a page with nodes of several values.

@@ -20,7 +20,7 @@ use extentdb_format::allocation::iam::IamView;
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_messages::Arg;
 
-use super::maps::map_name;
+use super::maps::{is_damaged, map_name};
 use super::pages::{PageState, load};
 use super::{FileMaps, OwnerMap, PageOwner, Prelude};
 use crate::finding::{Cause, Finding, Place, page_arg};
@@ -117,7 +117,7 @@ impl Prelude<'_> {
             return false;
         }
         let view = IamView::new(&walk.page);
-        let is_usable = state.is_sound() && is_iam && view.faults().is_empty();
+        let is_usable = state.is_sound() && is_iam && !is_damaged(&view.faults());
         if !is_usable || !view.interval().page.is_multiple_of(PAGES_PER_GAM) {
             self.report_map(id, map_name(PageType::Iam), &walk.page.clone(), state);
             walk.owners.claim_page(id, PageOwner::Iam(Some(link.index)));
@@ -271,7 +271,7 @@ impl Prelude<'_> {
             return;
         }
         let view = IamView::new(&walk.page);
-        if view.header().kind() != PageType::Iam || !view.faults().is_empty() {
+        if view.header().kind() != PageType::Iam || is_damaged(&view.faults()) {
             return;
         }
         let named = view.header().alloc_unit();

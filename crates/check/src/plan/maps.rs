@@ -13,6 +13,7 @@
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{FileId, PageId};
 use extentdb_format::PageBuf;
+use extentdb_format::allocation::MapFault;
 use extentdb_format::allocation::bitmap::{AllocationBitmap, BITMAP_BYTES, MapKind, MapView};
 use extentdb_format::allocation::pfs::{PFS_ENTRIES, PfsByte, PfsView};
 use extentdb_format::page::{PageHeader, PageType};
@@ -229,7 +230,7 @@ impl MapReader {
             return PfsRange::Nothing;
         }
         let view = PfsView::new(&self.page);
-        if state.is_sound() && view.faults().is_empty() && view.header().kind() == PageType::Pfs {
+        if state.is_sound() && !is_damaged(&view.faults()) && view.header().kind() == PageType::Pfs {
             let is_used = view.bytes().iter().any(|byte| PfsByte(*byte).is_allocated());
             return if is_used { PfsRange::Known(Box::new(*view.bytes())) } else { PfsRange::Nothing };
         }
@@ -242,7 +243,13 @@ impl MapReader {
 
 fn is_map(page: &PageBuf, kind: MapKind) -> bool {
     let view = MapView::new(page, kind);
-    view.header().kind() == kind.page_type() && view.faults().is_empty()
+    view.header().kind() == kind.page_type() && !is_damaged(&view.faults())
+}
+
+/// True for faults that keep a map page from being used. Fields that are zero wherever they were seen may have a meaning in
+/// other versions: in IAM pages of SQL Server 7 and 2000 they name the object and index.
+pub(crate) fn is_damaged(faults: &[MapFault]) -> bool {
+    faults.iter().any(|fault| !matches!(fault, MapFault::NotZero { .. }))
 }
 
 /// The name of a kind of allocation page in 8946.

@@ -15,7 +15,7 @@ use extentdb_base::{AllocUnitId, ObjectId, PageId};
 use extentdb_catalog::bootstrap::{Bootstrap, SYSALLOCUNITS};
 use extentdb_catalog::{Catalog, Fault};
 use extentdb_format::PageBuf;
-use extentdb_format::allocation::boot::{BootRecord, BootView};
+use extentdb_format::allocation::boot::{BootFault, BootRecord, BootView};
 use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::Record;
@@ -47,8 +47,9 @@ impl Prelude<'_> {
         let state = load(self.source, PageId::BOOT, &mut page);
         let view = BootView::new(&page);
         let is_possible = |boot: &BootRecord| boot.version >= OLDEST_VERSION;
-        let record =
-            view.record().filter(|_| state.is_sound() && view.faults().is_empty()).filter(is_possible);
+        // A time that is none says nothing about the rest.
+        let is_usable = view.faults().iter().all(|fault| matches!(fault, BootFault::Time { .. }));
+        let record = view.record().filter(|_| state.is_sound() && is_usable).filter(is_possible);
         if record.is_none() {
             self.report_header_page("boot", PageId::BOOT);
         }
@@ -71,7 +72,7 @@ impl Prelude<'_> {
                 let args =
                     [file.path.display().to_string().into(), "its header holds an encryption key".into()];
                 self.notes.push(Finding::new(59011, Place::page(id), &args));
-                self.leave_out(&format!("content of file {}", file.id), "the file is encrypted");
+                self.encrypted.push(file.id);
             }
             self.header_lsns.push((file.id, header.diff_base_lsn.unwrap_or_default()));
         }
@@ -103,6 +104,19 @@ impl Prelude<'_> {
             }
         };
         (bootstrap, catalog)
+    }
+
+    /// What the header's encryption columns hold in a file that is not encrypted is not known for every version: a catalogue that
+    /// can be read says that nothing is, for encryption is a matter of the whole database.
+    pub(super) fn settle_encryption(&mut self, has_catalog: bool) {
+        const ENCRYPTED: u32 = 59011;
+        if has_catalog && !self.is_fatal {
+            self.notes.retain(|note| note.error != ENCRYPTED);
+            return;
+        }
+        for file in std::mem::take(&mut self.encrypted) {
+            self.leave_out(&format!("content of file {file}"), "the file is encrypted");
+        }
     }
 
     /// Whatever else kept the bootstrap tables from being read in full.

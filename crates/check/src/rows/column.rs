@@ -79,7 +79,7 @@ impl ColumnPlan {
             is_not_null: column.is_not_null(),
             absent: absent_value(catalog.added_default(rowset, column), &ty),
             bytes_max: bytes_max(column, &ty),
-            range: Range::of(&ty),
+            range: if has_other_form(column, &ty) { Range::Any } else { Range::of(&ty) },
         })
     }
 
@@ -90,20 +90,20 @@ impl ColumnPlan {
             Some(false) => {}
             Some(true) if self.is_uniquifier() => return Some(Content::Bytes(&[0; 4])),
             Some(true) => return Some(Content::Null),
-            None => return Some(self.absent()),
+            None => return self.absent(),
         }
         match self.place {
             Place::Fixed { at, bytes } => {
                 let at = usize::from(at);
                 match cells.fixed().get(at..at + usize::from(bytes)) {
                     Some(bytes) => Some(Content::Bytes(bytes)),
-                    None if at >= cells.fixed().len() => Some(self.absent()),
+                    None if at >= cells.fixed().len() => self.absent(),
                     None => None,
                 }
             }
             Place::Bit { at, mask } => match cells.fixed().get(usize::from(at)) {
                 Some(byte) => Some(Content::Bytes(if byte & mask != 0 { &[1] } else { &[0] })),
-                _ => Some(self.absent()),
+                _ => self.absent(),
             },
             Place::Variable { index } => Some(match cells.variable(index) {
                 (bytes, true) => Content::Complex(bytes),
@@ -113,9 +113,15 @@ impl ColumnPlan {
         }
     }
 
+    /// What rows have that are older than the column. `None`: a default that was not found, for NULL it cannot be.
     #[cold]
-    fn absent(&self) -> Content<'_> {
-        self.absent.as_deref().map_or(Content::Null, Content::Bytes)
+    fn absent(&self) -> Option<Content<'_>> {
+        match self.absent.as_deref() {
+            Some(bytes) => Some(Content::Bytes(bytes)),
+            None if self.is_uniquifier() => Some(Content::Bytes(&[0; 4])),
+            None if self.is_not_null => None,
+            None => Some(Content::Null),
+        }
     }
 
     /// True for the hidden uniquifier, the only int among variable columns: 0 is not stored, or stored as four bytes.
@@ -128,6 +134,13 @@ impl ColumnPlan {
     pub(super) fn is_long(&self) -> bool {
         self.ty.is_lob() || self.ty.is_max()
     }
+}
+
+/// True for a value of fixed length that lies among the variable columns: vardecimal, or Always Encrypted. Its bytes are not
+/// those of its type.
+pub(super) fn has_other_form(column: &PhysicalColumn, ty: &SqlType) -> bool {
+    let is_fixed = ty.is_bit() || ty.fixed_bytes().is_some();
+    column.leaf.offset < 0 && is_fixed && !column.is_uniquifier()
 }
 
 /// The default a column was added with, in the disk form of its type.

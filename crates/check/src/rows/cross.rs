@@ -12,15 +12,17 @@
 //! An index whose columns cannot be traced back to the table, or whose values no row of the table holds, is not compared; the
 //! report says so by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::layout::{Compression, RowLayout, column_status};
 use extentdb_catalog::model::{Index, IndexKind, Rowset, Table};
-use extentdb_types::Collation;
+use extentdb_types::{Collation, SqlType};
 
+use super::column::has_other_form;
 use super::computed::Expression;
+use crate::expand::has_certain_compression;
 
 /// Number of an index in [`Crosses`].
 pub(crate) type CrossNumber = u32;
@@ -69,6 +71,8 @@ impl Cross {
 pub(crate) struct Crosses {
     all: Vec<Cross>,
     numbers: BTreeMap<(ObjectId, IndexId), CrossNumber>,
+    /// Numbers that are not used.
+    dropped: BTreeSet<CrossNumber>,
     /// Name of the index and the reason.
     pub(crate) left_out: Vec<(String, String)>,
 }
@@ -102,6 +106,15 @@ impl Crosses {
         }
     }
 
+    /// An index is not compared after all.
+    pub(super) fn leave_out(&mut self, number: CrossNumber, why: &str) {
+        let Some(cross) = self.all.get(number as usize) else { return };
+        self.numbers.remove(&(cross.table, cross.index));
+        let what = format!("index {} of {} against its table", cross.name, cross.table_name);
+        self.left_out.push((what, why.to_owned()));
+        self.dropped.insert(number);
+    }
+
     pub(crate) fn get(&self, number: CrossNumber) -> Option<&Cross> {
         self.all.get(number as usize)
     }
@@ -111,7 +124,7 @@ impl Crosses {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (CrossNumber, &Cross)> {
-        (0u32..).zip(&self.all)
+        (0u32..).zip(&self.all).filter(|(number, _)| !self.dropped.contains(number))
     }
 
     /// The indexes of a table.
@@ -149,6 +162,16 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
     let computed = computed_columns(table, &base_rowset.layout, &origins, database)?;
     let filter = Expression::of_filter(table, index, database)?;
     verify_types(&base_rowset.layout, &rowset.layout, &origins)?;
+    let is_compressed = catalog
+        .rowsets_of(base)
+        .chain(catalog.rowsets_of(index))
+        .any(|rowset| rowset.compression != Compression::None);
+    if is_compressed && (filter.is_some() || !computed.is_empty()) {
+        return Err("it is computed or filtered from compressed values".to_owned());
+    }
+    if !is_compressed {
+        refuse_other_forms([&base_rowset.layout, &rowset.layout])?;
+    }
     Ok(Cross {
         table: table.id,
         index: index.id,
@@ -156,11 +179,8 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
         table_name: table.name.clone(),
         computed,
         filter,
-        long_columns: long_columns(&rowset.layout),
-        is_compressed: catalog
-            .rowsets_of(base)
-            .chain(catalog.rowsets_of(index))
-            .any(|rowset| rowset.compression != Compression::None),
+        long_columns: long_columns(&rowset.layout, is_compressed),
+        is_compressed,
         origins,
         own_columns,
     })
@@ -236,9 +256,23 @@ fn verify_types(base: &RowLayout, index: &RowLayout, origins: &[(i32, Origin)]) 
     Ok(())
 }
 
-/// Columns of types that may lie off the row on one side and in it on the other.
-fn long_columns(layout: &RowLayout) -> Vec<i32> {
-    let is_long = |ty: &extentdb_types::SqlType| ty.is_lob() || ty.is_max();
+/// Fixed types among the variable columns. Both sides have them in the same form, or the forms are not known.
+fn refuse_other_forms(layouts: [&RowLayout; 2]) -> Result<(), String> {
+    let [base, index] = layouts.map(|layout| {
+        let columns = layout.columns.iter().filter(|column| !column.is_dropped());
+        columns.filter_map(|column| column.ty.filter(|ty| has_other_form(column, ty)))
+    });
+    // Entries have the uniquifier of their rows without being told so: the only int among variable columns.
+    match (base.count(), index.filter(|ty| *ty != SqlType::Int).count()) {
+        (0, 0) => Ok(()),
+        _ => Err("fixed values of its table are stored in variable columns".to_owned()),
+    }
+}
+
+/// Columns of types that may lie off the row on one side and in it on the other, and those whose compressed form is not certain.
+fn long_columns(layout: &RowLayout, is_compressed: bool) -> Vec<i32> {
+    let is_long =
+        |ty: &SqlType| ty.is_lob() || ty.is_max() || (is_compressed && !has_certain_compression(ty));
     let long = layout.columns.iter().filter(|column| column.ty.as_ref().is_some_and(is_long));
     long.map(|column| column.column_id).collect()
 }

@@ -13,6 +13,8 @@
 //! - Dropped columns keep their bytes and their null bits, whatever they say.
 //! - System base tables hold NULLs in columns that they call NOT NULL.
 //! - Ghosts are on neither side. A forwarded row counts once, at its stub's place.
+//! - Ciphertexts of Always Encrypted are longer than their columns, and no values of their types.
+//! - Indexes without pages: hypothetical ones, and those that were disabled.
 
 use extentdb_reader::PageSource;
 
@@ -45,6 +47,7 @@ use page::{PageRows, Row};
 use plan::RowPlan;
 pub(crate) use plan::RowPlans;
 pub(crate) use recheck::{Compared, verify_crosses};
+pub(crate) use value::resembles_ciphertext;
 
 /// Sums of the two sides of each index, by its number.
 #[derive(Clone, Default, Debug)]

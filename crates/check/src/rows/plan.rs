@@ -122,7 +122,38 @@ impl RowPlans {
             }
             plans.plans.push(plan);
         }
+        plans.drop_incomplete(units, options);
         plans
+    }
+
+    /// Leaves out indexes that not all rows and entries can be read for: one side alone differs from the other in everything.
+    fn drop_incomplete(&mut self, units: &Units, options: &Options) {
+        let mut incomplete: BTreeMap<CrossNumber, &'static str> = BTreeMap::new();
+        for (number, cross) in self.crosses.iter() {
+            let takes_part = |(_, unit): &(UnitIndex, &Unit)| {
+                let is_side = unit.owner.index.0 <= 1 || unit.owner.index == cross.index;
+                unit.owner.object == cross.table && is_side && unit.kind == AllocUnitKind::InRow
+            };
+            let has_target = |unit: UnitIndex| {
+                self.get(unit).is_some_and(|plan| plan.targets.iter().any(|target| target.cross == number))
+            };
+            let own = || units.iter().filter(takes_part).filter(|(_, unit)| !unit.first_iam.is_none());
+            if own().any(|(_, unit)| options.no_index && unit.owner.is_user) {
+                continue;
+            }
+            if own().any(|(index, _)| !has_target(index)) {
+                incomplete.insert(number, "not all columns it needs can be read from all rows");
+            } else if !own().any(|(_, unit)| unit.owner.index == cross.index) && own().next().is_some() {
+                // Hypothetical and disabled indexes. That a real one lost its pages is found elsewhere.
+                incomplete.insert(number, "it has no pages");
+            }
+        }
+        for plan in self.plans.iter_mut().flatten() {
+            plan.targets.retain(|target| !incomplete.contains_key(&target.cross));
+        }
+        for (number, why) in incomplete {
+            self.crosses.leave_out(number, why);
+        }
     }
 
     /// The plan of a unit; `None` for units without rows, and those whose rows cannot be read.
@@ -154,20 +185,20 @@ impl RowPlans {
         let skips_crosses = options.no_index && unit.owner.is_user;
         if is_base && !skips_crosses {
             for (number, cross) in self.crosses.of_table(table.id) {
-                let inputs = base_inputs(&mut plan, layout, cross, key)?;
-                let filter = match &cross.filter {
-                    Some(filter) => Some(plan.expression(filter)?),
-                    None => None,
-                };
-                plan.targets.push(Target { cross: number, inputs, filter });
+                let Some(inputs) = base_inputs(&mut plan, layout, cross, key) else { continue };
+                let filter = cross.filter.as_ref().map(|filter| plan.expression(filter));
+                // An index without a target is left out as a whole.
+                if filter != Some(None) {
+                    plan.targets.push(Target { cross: number, inputs, filter: filter.flatten() });
+                }
             }
         } else if let Some(number) = self.crosses.number(table.id, unit.owner.index)
             && !skips_crosses
         {
-            let inputs = entry_inputs(&mut plan, self.crosses.get(number)?, key)?;
-            plan.targets.push(Target { cross: number, inputs, filter: None });
+            let inputs = self.crosses.get(number).and_then(|cross| entry_inputs(&mut plan, cross, key));
+            plan.targets.extend(inputs.map(|inputs| Target { cross: number, inputs, filter: None }));
         }
-        if is_base && options.extended_logical_checks {
+        if is_base && options.extended_logical_checks && rowset.compression == Compression::None {
             plan.add_persisted(catalog, table);
         }
         Some(plan)
@@ -204,12 +235,14 @@ fn columns(
         expressions: Vec::new(),
         persisted: Vec::new(),
     };
-    // Real base tables hold NULLs in columns that they call NOT NULL.
-    let judges_nulls = is_base && table.kind != ObjectType::SYSTEM_TABLE;
+    // Real base tables hold NULLs in columns that they call NOT NULL; internal tables are written by the same hands.
+    let judges_nulls =
+        is_base && !matches!(table.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE);
+    let judges_values = rowset.compression == Compression::None;
     for column in layout.columns.iter().filter(|column| !column.is_dropped()) {
         let name = name_of(table, column, is_base);
         let Some(column) = ColumnPlan::new(column, name, catalog, rowset.id) else { continue };
-        plan.add(column, judges_nulls);
+        plan.add(column, judges_nulls, judges_values);
     }
     Some(plan)
 }
@@ -223,13 +256,17 @@ fn name_of<'t>(table: &'t Table, column: &PhysicalColumn, is_base: bool) -> &'t 
 }
 
 impl RowPlan {
-    fn add(&mut self, column: ColumnPlan, judges_nulls: bool) {
+    /// `judges_values`: they are stored in a form that is known for certain.
+    fn add(&mut self, mut column: ColumnPlan, judges_nulls: bool, judges_values: bool) {
+        if !judges_values {
+            column.range = Range::Any;
+        }
         let place = self.columns.len() as u16;
         if self.is_base {
             if column.range != Range::Any {
                 self.ranged.push(place);
             }
-            if column.is_not_null && judges_nulls {
+            if column.is_not_null && judges_nulls && !column.is_uniquifier() {
                 self.not_null.set(column.null_bit);
             }
             if let Place::Variable { index } = column.place {

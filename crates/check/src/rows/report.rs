@@ -38,7 +38,7 @@ pub(super) fn nulls(
     record: &Record<'_>,
     partial: &mut Partial,
 ) {
-    for column in rows.columns.iter().filter(|column| column.is_not_null) {
+    for column in rows.columns.iter().filter(|column| column.is_not_null && !column.is_uniquifier()) {
         if record.is_null(column.null_bit) == Some(true) {
             let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
             push(page, entry, 8970, 1, args, partial);
@@ -103,10 +103,14 @@ pub(super) fn computed(page: &Sound<'_>, entry: &Entry<'_>, column: &ColumnPlan,
 }
 
 /// 5262: a versioning tag without a sequence number that leads somewhere.
+///
+/// That the pointer comes first is public, but not verified. The other way round, the tag of a row without older versions looks
+/// like a pointer into file 0, which there is not.
 #[cold]
 pub(super) fn version_tag(page: &Sound<'_>, entry: &Entry<'_>, record: &Record<'_>, partial: &mut Partial) {
     let Some(tag) = record.version_tag() else { return };
-    if tag.sequence.iter().all(|byte| *byte == 0) && !tag.previous.page.is_none() {
+    let leads_somewhere = tag.previous.page.file.0 != 0 && tag.previous.page.page != 0;
+    if tag.sequence.iter().all(|byte| *byte == 0) && leads_somewhere {
         let chain = [page_arg(tag.previous.page), tag.previous.slot.0.into()];
         push(page, entry, 5262, 1, unit_page_slot(page, entry).chain(chain), partial);
     }

@@ -1,10 +1,12 @@
 //! Legal values by type (`checkdb.md` B.5): what 2570 is raised for.
 //!
-//! Only what no engine of any version writes is illegal. What is open (denormals, negative zero, malformed UTF-8, inner bytes
-//! of variants and CLR types) is accepted.
+//! Only what no engine of any version writes is illegal. What is open (denormals, negative zero, malformed UTF-8, halves of
+//! double-byte characters, inner bytes of variants and CLR types) is accepted.
+//!
+//! Columns of Always Encrypted hold what the client made of the value, whatever their type: see [`resembles_ciphertext`].
 
-use extentdb_types::text::CodePage;
-use extentdb_types::{Datum, SqlType};
+use extentdb_types::SqlType;
+use extentdb_types::sql_type::xtype;
 
 /// 1900-01-01 minus 1753-01-01 and 9999-12-31 minus 1900-01-01, in days.
 const DATETIME_DAYS: std::ops::RangeInclusive<i32> = -53_690..=2_958_463;
@@ -41,8 +43,7 @@ pub(super) enum Range {
     },
     /// UTF-16: an even number of bytes.
     Utf16,
-    /// No lead byte without its trail byte.
-    DoubleByte(CodePage),
+    /// A type that a variant can name.
     Variant,
 }
 
@@ -61,12 +62,6 @@ impl Range {
             SqlType::DateTime2 { scale } => Range::DateTime2 { scale },
             SqlType::DateTimeOffset { scale } => Range::DateTimeOffset { scale },
             SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. } => Range::Utf16,
-            SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => {
-                match collation.code_page().filter(|page| page.is_double_byte()) {
-                    Some(page) => Range::DoubleByte(page),
-                    None => Range::Any,
-                }
-            }
             SqlType::SqlVariant => Range::Variant,
             _ => Range::Any,
         }
@@ -89,8 +84,7 @@ impl Range {
             Range::DateTime2 { scale } => is_datetime2(bytes, scale),
             Range::DateTimeOffset { scale } => is_datetimeoffset(bytes, scale),
             Range::Utf16 => bytes.len().is_multiple_of(2),
-            Range::DoubleByte(page) => !ends_in_lead_byte(page, bytes),
-            Range::Variant => bytes.is_empty() || Datum::decode(&SqlType::SqlVariant, bytes).is_ok(),
+            Range::Variant => bytes.first().is_none_or(|code| is_type(*code)),
         }
     }
 }
@@ -138,19 +132,43 @@ fn is_datetimeoffset(bytes: &[u8], scale: u8) -> bool {
     is_datetime2(datetime, scale) && offset.is_some_and(|minutes| minutes <= OFFSET_MINUTES_MAX)
 }
 
-/// Trailing blanks of char(n) are single bytes; a lead byte in the last place has nothing to lead.
-fn ends_in_lead_byte(page: CodePage, bytes: &[u8]) -> bool {
-    let mut rest = bytes;
-    while let Some((first, after)) = rest.split_first() {
-        if !page.is_lead_byte(*first) {
-            rest = after;
-        } else if let Some((_, behind)) = after.split_first() {
-            rest = behind;
-        } else {
-            return true;
-        }
-    }
-    false
+/// Every type there is, also those that no variant is known to hold.
+fn is_type(code: u8) -> bool {
+    matches!(
+        code,
+        xtype::IMAGE
+            | xtype::TEXT
+            | xtype::UNIQUEIDENTIFIER
+            | xtype::DATE..=xtype::DATETIMEOFFSET
+            | xtype::TINYINT
+            | xtype::SMALLINT
+            | xtype::INT
+            | xtype::SMALLDATETIME..=xtype::FLOAT
+            | xtype::SQL_VARIANT
+            | xtype::NTEXT
+            | xtype::BIT
+            | xtype::DECIMAL
+            | xtype::NUMERIC
+            | xtype::SMALLMONEY
+            | xtype::BIGINT
+            | xtype::VARBINARY
+            | xtype::VARCHAR
+            | xtype::BINARY
+            | xtype::CHAR
+            | xtype::TIMESTAMP
+            | xtype::NVARCHAR
+            | xtype::NCHAR
+            | xtype::UDT
+            | xtype::XML
+    )
+}
+
+/// True for bytes that have the form of a value of Always Encrypted: version 1, an authentication tag of 32 bytes, 16 bytes that
+/// begin the encryption, and at least one block of 16.
+pub(crate) fn resembles_ciphertext(bytes: &[u8]) -> bool {
+    const HEAD: usize = 1 + 32 + 16;
+    const BLOCK: usize = 16;
+    bytes.first() == Some(&1) && bytes.len() >= HEAD + BLOCK && (bytes.len() - HEAD).is_multiple_of(BLOCK)
 }
 
 #[cfg(test)]
@@ -212,10 +230,27 @@ mod tests {
     }
 
     #[test]
-    fn a_lead_byte_needs_its_trail_byte() {
-        let range = Range::DoubleByte(CodePage::Cp932);
-        assert!(range.allows(&[0x93, 0xfa, b' ']));
-        assert!(!range.allows(&[0x93, 0xfa, 0x93]));
+    fn text_of_a_double_byte_code_page_may_be_cut() {
+        let collation = extentdb_types::Collation(0x0000_D010);
+        assert!(allows(SqlType::VarChar { len: Some(10), collation }, &[0x93, 0xfa, 0x93]));
         assert!(!Range::Utf16.allows(&[0x41, 0, 0x42]));
+    }
+
+    #[test]
+    fn a_variant_names_a_type_and_may_hold_what_is_not_read() {
+        assert!(allows(SqlType::SqlVariant, &[56, 1, 1, 0, 0, 0]));
+        assert!(allows(SqlType::SqlVariant, &[56, 2, 1]), "an unknown version");
+        assert!(allows(SqlType::SqlVariant, &[240, 1, 0x58]), "a CLR type");
+        assert!(!allows(SqlType::SqlVariant, &[0, 1, 1]));
+        assert!(!allows(SqlType::SqlVariant, &[200, 1, 1]));
+    }
+
+    #[test]
+    fn ciphertexts_are_recognised() {
+        let mut value = vec![1u8; 65];
+        assert!(resembles_ciphertext(&value));
+        value.push(0);
+        assert!(!resembles_ciphertext(&value));
+        assert!(!resembles_ciphertext(b"plain text"));
     }
 }

@@ -8,7 +8,7 @@ use super::computed::Batches;
 use super::page::{PageRows, Row, Visit};
 use super::plan::RowPlan;
 use super::report;
-use super::value::Range;
+use super::value::{Range, resembles_ciphertext};
 use crate::partial::Partial;
 use crate::sound::Sound;
 
@@ -112,6 +112,9 @@ fn report_values(
         let (cells, entry) = (of_page.cells(row), page.entry_at(row.slot, of_page.record(row)));
         for column in &rows.columns {
             let Some(Content::Bytes(bytes)) = column.of(&cells) else { continue };
+            if resembles_ciphertext(bytes) {
+                continue;
+            }
             let is_variable = matches!(column.place, Place::Variable { .. });
             if is_variable && bytes.len() > usize::from(column.bytes_max) {
                 report::too_long(page, &entry, column, bytes.len(), partial);

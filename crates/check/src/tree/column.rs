@@ -20,6 +20,8 @@ use extentdb_format::record::Record;
 use extentdb_types::collation::SortKey;
 use extentdb_types::{Collation, Datum, SqlType};
 
+use crate::rows::resembles_ciphertext;
+
 /// A value of a key column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Value<'a> {
@@ -149,6 +151,12 @@ impl Order {
         match self {
             Order::Bytes => compare_bytes(a, b),
             Order::Rid => compare_rids(a, b),
+            // Deterministic encryption demands a BIN2 collation, and orders by the bytes that it made.
+            Order::Char(collation) | Order::NChar(collation)
+                if collation.is_bin2() && resembles_ciphertext(a) && resembles_ciphertext(b) =>
+            {
+                None
+            }
             Order::Char(collation) => collation.compare_char(a, b).ordering(),
             Order::NChar(collation) => collation.compare_nchar(a, b).ordering(),
             Order::Rank(_) | Order::Unknown => None,

@@ -1,13 +1,16 @@
 //! What the checks of trees know of each unit beforehand.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use extentdb_base::{Extent, PageId};
-use extentdb_catalog::layout::RowLayout;
+use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{Catalog, Index};
+use extentdb_types::SqlType;
 
 use super::key::KeyPlan;
 use crate::audit::has_unverified_parents;
+use crate::expand::has_certain_compression;
 use crate::plan::{ExtentOwner, Plan};
 use crate::relation::worth_sketching;
 use crate::unit::{Structure, Unit, UnitIndex};
@@ -101,7 +104,8 @@ fn extents_by_unit(plan: &Plan) -> Vec<u64> {
 
 fn key_plan(plan: &Plan, index: UnitIndex, unit: &Unit) -> Option<KeyPlan> {
     let catalog = plan.catalog.as_ref()?;
-    let layout = plan.layout(index)?;
+    let known = known_types(plan.layout(index)?, unit);
+    let layout = &*known;
     let indexes = catalog.tables.get(&unit.owner.object).map_or(&[][..], |table| &table.indexes);
     let is_unique = is_unique(layout, unit, indexes, catalog);
     let index = indexes.iter().find(|index| index.id == unit.owner.index);
@@ -109,6 +113,30 @@ fn key_plan(plan: &Plan, index: UnitIndex, unit: &Unit) -> Option<KeyPlan> {
     let has_rid = is_on_heap && index.is_none_or(|index| !index.unique);
     let default = |ordinal| catalog.added_defaults.get(&(unit.owner.partition, ordinal));
     KeyPlan::new(layout, !is_unique, has_rid, default).filter(KeyPlan::is_known)
+}
+
+/// The layout with only those types whose order can be told from the bytes that are there: not that of fixed values among the
+/// variable columns (vardecimal, Always Encrypted), nor of compressed values whose form is not certain.
+fn known_types<'l>(layout: &'l RowLayout, unit: &Unit) -> Cow<'l, RowLayout> {
+    let is_known = |column: &PhysicalColumn| {
+        column.ty.is_none_or(|ty| {
+            let is_certain = unit.compression == Compression::None || has_certain_compression(&ty);
+            let is_fixed = ty.is_bit() || ty.fixed_bytes().is_some();
+            let is_moved = (column.leaf.offset < 0 || column.interior.offset < 0) && is_fixed;
+            // Entries have the uniquifier of their rows without being told so.
+            let is_uniquifier =
+                column.is_uniquifier() || (unit.structure == Structure::Nonclustered && ty == SqlType::Int);
+            is_certain && (!is_moved || is_uniquifier)
+        })
+    };
+    if layout.columns.iter().all(is_known) {
+        return Cow::Borrowed(layout);
+    }
+    let mut layout = layout.clone();
+    for column in layout.columns.iter_mut().filter(|column| !is_known(column)) {
+        column.ty = None;
+    }
+    Cow::Owned(layout)
 }
 
 /// True when no two rows can have the same key: the index is unique, or the key holds what leads to the row as well.

@@ -182,7 +182,8 @@ pub(super) fn diff_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Faul
     let base = |file: FileId| {
         let page = target.page(PageId { file, page: 0 })?;
         let own = FileHeaderView::new(&page).header().diff_base_lsn.unwrap_or_default();
-        Some(boot.backup_lsn.max(own)).filter(|base| !base.is_zero())
+        // A boot page without a base is that of a rebuilt log: nothing is said of such a database.
+        Some(boot.backup_lsn).filter(|base| !base.is_zero()).map(|base| base.max(own))
     };
     let spots: Vec<_> = target.base_pages();
     let (found, map) = target.pick(rng, &spots, |found, _| {

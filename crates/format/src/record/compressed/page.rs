@@ -112,6 +112,10 @@ impl<'a> CiView<'a> {
             view.slot_offsets().map(usize::from).filter(|offset| *offset != 0).min().unwrap_or(slots);
         let end = first_record.clamp(PAGE_HEADER_BYTES, slots);
         let bytes = page.get(PAGE_HEADER_BYTES..end).unwrap_or_default();
+        if bytes.is_empty() {
+            // The first record begins where it would stand.
+            return None;
+        }
         if view.header().type_flag_bits & TYPE_FLAG_COMPRESSED != 0 {
             return Some(CiView::parse(bytes));
         }

@@ -1,0 +1,137 @@
+//! Findings that are too many to be damage: what most pages of a unit violate is a rule that does not hold for it.
+//!
+//! ```text
+//! compressed unit    one page in five cannot be cracked, or as many in the database   the form is not what is published
+//! any unit           one page in four violates one rule, or most of many rows         the rule is not understood
+//! ```
+//!
+//! Damage hits single pages and rows. A column that is stored in another way than this program thinks, or keys in another order, are
+//! wrong everywhere. Such findings are taken back, and the report says what was not checked.
+//!
+//! Invariants
+//! - Nothing is taken back for a few pages or rows, nor what only one page of many says.
+//! - Links of pages whose records are not understood count all the same: see `audit`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use extentdb_base::PageId;
+use extentdb_catalog::layout::Compression;
+
+use crate::finding::{Finding, UMBRELLA};
+use crate::partial::Partial;
+use crate::plan::Plan;
+use crate::report::NotChecked;
+use crate::unit::UnitIndex;
+
+/// Why records of a page could not be cracked.
+const UNCRACKED: [u32; 5] = [5274, 8941, 8942, 8943, 8944];
+/// A row of a compressed page that could not be expanded.
+const UNEXPANDED: u32 = 2537;
+/// Rules about single pages and rows that could be misunderstood.
+const RULES: [u32; 9] = [2511, 2512, 2537, 2570, 7961, 8914, 8927, 8960, 8970];
+/// So many pages at least …
+const PAGES_MIN: u64 = 4;
+/// … or so many rows.
+const ROWS_MIN: u64 = 32;
+
+/// Takes back what cannot be believed after a scan, and says what is not checked for it.
+pub(crate) fn take_back(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+    let mut not_checked = take_back_compressed(plan, sum);
+    not_checked.extend(take_back_rules(plan, sum));
+    not_checked
+}
+
+fn unit_of(plan: &Plan, finding: &Finding) -> Option<UnitIndex> {
+    plan.units.of_header(finding.place.owner?.unit, false)
+}
+
+fn name(plan: &Plan, unit: UnitIndex) -> String {
+    let owner = plan.units.get(unit).map(|unit| unit.owner);
+    let table = owner.and_then(|owner| plan.names.get(&owner.object)).cloned().unwrap_or_default();
+    format!("{table} (index ID {})", owner.map_or(-1, |owner| owner.index.0))
+}
+
+/// What a compressed unit comes to.
+#[derive(Default)]
+struct Cracked {
+    failed: BTreeSet<PageId>,
+    rows_failed: u64,
+}
+
+fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+    let is_compressed =
+        |unit: UnitIndex| plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None);
+    let mut by_unit: BTreeMap<UnitIndex, Cracked> = BTreeMap::new();
+    for page in sum.bad.iter().filter(|page| UNCRACKED.contains(&page.error)) {
+        if let Some(unit) = page.unit.filter(|unit| is_compressed(*unit)) {
+            by_unit.entry(unit).or_default().failed.insert(page.page);
+        }
+    }
+    for finding in sum.findings.iter_mut().filter(|finding| finding.error == UNEXPANDED) {
+        if let Some(unit) = unit_of(plan, finding).filter(|unit| is_compressed(*unit)) {
+            by_unit.entry(unit).or_default().rows_failed += 1;
+        }
+    }
+    let counts = |unit: UnitIndex| sum.counts.get(unit as usize).copied().unwrap_or_default();
+    let all: u64 = by_unit.values().map(|cracked| cracked.failed.len() as u64).sum();
+    let sound: u64 =
+        plan.units.iter().filter(|(unit, _)| is_compressed(*unit)).map(|(unit, _)| counts(unit).pages).sum();
+    by_unit.retain(|unit, cracked| {
+        let (failed, counts) = (cracked.failed.len() as u64, counts(*unit));
+        failed * 4 > counts.pages || all * 8 > sound || cracked.rows_failed * 16 > counts.rows
+    });
+    sum.bad.retain(|page| {
+        !page.unit.and_then(|unit| by_unit.get(&unit)).is_some_and(|it| it.failed.contains(&page.page))
+    });
+    sum.findings.extract(|finding| {
+        let page = finding.place.page.unwrap_or_default();
+        let Some(cracked) = unit_of(plan, finding).and_then(|unit| by_unit.get(&unit)) else { return false };
+        let is_of_page = UNCRACKED.contains(&finding.error) || finding.error == UMBRELLA;
+        finding.error == UNEXPANDED || (is_of_page && cracked.failed.contains(&page))
+    });
+    sum.unexpanded.extend(by_unit.keys());
+    let tell = |(unit, cracked): (UnitIndex, Cracked)| NotChecked {
+        what: format!(
+            "records of {} pages and {} more of {}",
+            cracked.failed.len(),
+            cracked.rows_failed,
+            name(plan, unit)
+        ),
+        why: "too many are not in the compressed form that is published".to_owned(),
+        was_asked_for: false,
+    };
+    by_unit.into_iter().map(tell).collect()
+}
+
+/// How often a unit violates a rule.
+#[derive(Default)]
+struct Violations {
+    pages: BTreeSet<PageId>,
+    rows: u64,
+}
+
+fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+    let mut found: BTreeMap<(UnitIndex, u32), Violations> = BTreeMap::new();
+    for finding in sum.findings.iter_mut().filter(|finding| RULES.contains(&finding.error)) {
+        if let Some(unit) = unit_of(plan, finding) {
+            let violations = found.entry((unit, finding.error)).or_default();
+            violations.pages.extend(finding.place.page);
+            violations.rows += 1;
+        }
+    }
+    found.retain(|(unit, _), violations| {
+        let counts = sum.counts.get(*unit as usize).copied().unwrap_or_default();
+        let pages = violations.pages.len() as u64;
+        let are_most_pages = pages >= PAGES_MIN && pages * 4 >= counts.pages;
+        are_most_pages || (violations.rows >= ROWS_MIN && violations.rows * 2 > counts.rows)
+    });
+    sum.findings.extract(|finding| {
+        unit_of(plan, finding).is_some_and(|unit| found.contains_key(&(unit, finding.error)))
+    });
+    let tell = |((unit, error), violations): ((UnitIndex, u32), Violations)| NotChecked {
+        what: format!("rule {error} on {} pages of {}", violations.pages.len(), name(plan, unit)),
+        why: "most of its pages or rows violate it: more likely their form is not understood".to_owned(),
+        was_asked_for: true,
+    };
+    found.into_iter().map(tell).collect()
+}
