@@ -17,8 +17,8 @@ use extentdb_reader::CheckedPages;
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Datum, SqlType};
 
-use super::hasher::OVERFLOW_BYTES_MAX;
 use super::cross::{Cross, Origin};
+use super::hasher::OVERFLOW_BYTES_MAX;
 
 /// Longer values are cut in messages.
 const SHOWN_CHARS_MAX: usize = 60;
