@@ -5,7 +5,7 @@
 //! any unit           one page in four violates one rule, or most of many rows         the rule is not understood
 //! ```
 //!
-//! Damage hits single pages and rows. A column that is stored in another way than this program thinks, or keys in another order, are
+//! Damage hits single pages and rows. A column that is stored in another way than this program thinks, or keys in another order, is
 //! wrong everywhere. Such findings are taken back, and the report says what was not checked.
 //!
 //! Invariants

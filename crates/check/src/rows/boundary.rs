@@ -24,6 +24,7 @@ use extentdb_types::{Datum, SqlType};
 use super::cells::Cells;
 use super::column::{ColumnPlan, Content};
 use super::page::PageRows;
+use crate::expand::has_certain_compression;
 use crate::partial::Partial;
 use crate::partial::wire::wire_structs;
 use crate::unit::{Structure, Unit, UnitIndex, Units};
@@ -229,6 +230,11 @@ fn function_of<'c>(
     let stored = table.column(column).and_then(|column| column.ty);
     if !stored.zip(function.ty).is_some_and(|(column, parameter)| is_same(&column, &parameter)) {
         return Err("the type of its partitioning column is not that of its function");
+    }
+    let is_open = |ty: SqlType| !has_certain_compression(&ty);
+    let is_compressed = |rowset: &Rowset| rowset.compression != Compression::None;
+    if stored.is_some_and(is_open) && catalog.rowsets_of(index).any(is_compressed) {
+        return Err("the compressed form of its partitioning column is not certain");
     }
     Ok(Some((function, column)))
 }
