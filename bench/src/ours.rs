@@ -87,7 +87,7 @@ mod tests {
         let text = |scope, threads| {
             let command = checker.command(Path::new("a.mdf"), scope, threads);
             let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
-            args[5..].join(" ")
+            args[6..].join(" ")
         };
         assert_eq!(text(Scope::Full, 2), "--jobs 2 a.mdf");
         assert_eq!(text(Scope::Physical, 1), "--jobs 1 --physical-only a.mdf");
