@@ -44,7 +44,7 @@ impl Checker {
         let path = given.map_or_else(beside, Ok)?;
         ensure!(
             path.is_file(),
-            "{}: build it with the same profile: cargo build --release -p cli",
+            "{}: build it with the same profile: cargo build --release -p extentdb",
             path.display()
         );
         Ok(Checker(path))

@@ -49,7 +49,8 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
     let (time, result) = best_of(setting.runs, || server.check(rows));
     result?;
     let version = server.sql("", "select version()")?;
-    let what = format!("MariaDB {} CHECK TABLE EXTENDED", version.trim());
+    let version = version.split('-').next().unwrap_or_default().trim();
+    let what = format!("MariaDB {version} CHECK TABLE EXTENDED");
     let measured = Measured { what, bytes, rows: Some(rows.count()), time, peak: None };
     Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured }]))
 }
