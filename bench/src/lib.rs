@@ -1,6 +1,15 @@
 //! Benches of the house; see `README.md`.
+//!
+//! ```text
+//! report    timing, and one line per measurement     target   what is measured against what, and what must come out
+//! cached    reading what the page cache holds        child    programs: output, input, memory
+//! ours      runs of `extentdb check`                 peers    PostgreSQL, SQLite, MariaDB, fio
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod cached;
+pub mod child;
+pub mod ours;
 pub mod peers;
 pub mod report;
+pub mod target;

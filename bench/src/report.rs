@@ -30,3 +30,85 @@ pub fn line(what: &str, bytes: u64, time: Duration, reference: Option<f64>) -> f
     println!("{what:<52} {rate:7.2} GB/s {ns:8.0} ns/page {ratio}");
     rate
 }
+
+/// What one program did with its own files.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Program and options.
+    pub what: String,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// Rows of its tables, each counted once; `None` where it looks at pages only.
+    pub rows: Option<u64>,
+    /// The shortest of its runs.
+    pub time: Duration,
+    /// Most memory it held, in bytes, where that was asked for.
+    pub peak: Option<u64>,
+}
+
+impl Measured {
+    /// What stands above lines of [`Measured::to_line`], as Markdown.
+    pub const HEAD: &str = "\
+| what | files, GB | seconds | GB/s | ns/page | million rows/s | memory, MB |
+| --- | --- | --- | --- | --- | --- | --- |";
+
+    /// Gigabytes per second.
+    pub fn gb_per_s(&self) -> f64 {
+        gb_per_s(self.bytes, self.time)
+    }
+
+    /// Rows per second.
+    pub fn rows_per_s(&self) -> Option<f64> {
+        self.rows.map(|rows| rows as f64 / self.time.as_secs_f64())
+    }
+
+    /// Nanoseconds per 8 KiB.
+    pub fn ns_per_page(&self) -> f64 {
+        self.time.as_nanos() as f64 / (self.bytes as f64 / 8192.0)
+    }
+
+    /// A line of a Markdown table.
+    pub fn to_line(&self) -> String {
+        let rows = self.rows_per_s().map_or("–".to_owned(), |rate| format!("{:.2}", rate / 1e6));
+        let peak = self.peak.map_or("–".to_owned(), |bytes| format!("{:.0}", bytes as f64 / 1e6));
+        format!(
+            "| {} | {:.2} | {:.2} | {:.3} | {:.0} | {rows} | {peak} |",
+            self.what,
+            self.bytes as f64 / 1e9,
+            self.time.as_secs_f64(),
+            self.gb_per_s(),
+            self.ns_per_page()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_run_counts() {
+        let mut sleeps = [30, 1, 30].into_iter();
+        let (time, rest) = best_of(3, || {
+            std::thread::sleep(Duration::from_millis(sleeps.next().unwrap_or_default()));
+            sleeps.len()
+        });
+        assert_eq!(rest, 1);
+        assert!(time < Duration::from_millis(30));
+    }
+
+    #[test]
+    fn a_line_has_every_rate() {
+        let mut measured = Measured {
+            what: "a check".to_owned(),
+            bytes: 819_200_000,
+            rows: Some(4_000_000),
+            time: Duration::from_millis(2000),
+            peak: Some(34_000_000),
+        };
+        assert_eq!(measured.to_line(), "| a check | 0.82 | 2.00 | 0.410 | 20000 | 2.00 | 34 |");
+        (measured.rows, measured.peak) = (None, None);
+        assert_eq!(measured.to_line(), "| a check | 0.82 | 2.00 | 0.410 | 20000 | – | – |");
+        assert_eq!(Measured::HEAD.lines().next().unwrap().matches('|').count(), 8);
+    }
+}

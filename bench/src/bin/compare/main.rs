@@ -1,5 +1,7 @@
 //! Whole runs beside the device and peers; see the README of this folder.
 
+mod full;
+
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,10 +28,12 @@ enum Run {
     Physical {
         /// A data file, for example of `extentdb make big.mdf --shape sales --size 4GB`.
         file: PathBuf,
-        /// Folder for a PostgreSQL cluster of the same size; without it that side is left out.
+        /// Folder in which a PostgreSQL cluster of the same size is made and deleted; without it that side is left out.
         #[arg(long)]
         pg_dir: Option<PathBuf>,
     },
+    /// Full check of a cached file beside PostgreSQL, SQLite and MariaDB with the same rows; indexes; memory.
+    Peers(full::PeersArgs),
     /// Physical check with direct reads beside fio.
     Device {
         /// A data file.
@@ -45,6 +49,7 @@ enum Run {
 fn main() -> Result<()> {
     match Args::parse().run {
         Run::Physical { file, pg_dir } => physical(&file, pg_dir.as_deref()),
+        Run::Peers(args) => full::run(&args),
         Run::Device { file } => device(&file),
         Run::Backup { file } => backup(&file),
     }
@@ -81,13 +86,18 @@ fn physical(file: &Path, pg_dir: Option<&Path>) -> Result<()> {
     }
     println!("scaling 1 → 2: check {:.2}, loop {:.2}", checks[1] / checks[0], loops[1] / loops[0]);
     phases(file, bytes)?;
-    match (peers::postgres_bin(), pg_dir) {
+    beside_checksums(pg_dir, bytes, checks[1], plain)
+}
+
+fn beside_checksums(pg_dir: Option<&Path>, bytes: u64, check: f64, plain: f64) -> Result<()> {
+    let places = peers::Places::of_machine();
+    match (peers::postgres::programs(&places), pg_dir) {
         (Some(bin), Some(dir)) => {
-            let (bytes, time) = peers::pg_checksums(&bin, dir, bytes)?;
-            let pg = line("pg_checksums --check (one process)", bytes, time, Some(plain));
-            println!("physical check beside pg_checksums: {:.2} x", checks[1] / pg);
+            let measured = peers::postgres::checksums_of_size(bin, dir, bytes, 3)?;
+            let pg = line(&measured.what, measured.bytes, measured.time, Some(plain));
+            println!("physical check beside pg_checksums: {:.2} x", check / pg);
         }
-        (None, _) => println!("SKIPPED: PostgreSQL's pg_checksums is not installed"),
+        (None, _) => println!("SKIPPED: PostgreSQL is not installed: {} not found", peers::postgres::MISSING),
         (_, None) => println!("SKIPPED: pg_checksums, no --pg-dir given"),
     }
     Ok(())

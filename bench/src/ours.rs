@@ -1,0 +1,101 @@
+//! Runs of `extentdb check` as its users start it: a process from its start to its end.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::child;
+use crate::report::{Measured, best_of};
+
+/// What a check looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// Everything.
+    Full,
+    /// `--physical-only`.
+    Physical,
+}
+
+/// A data file.
+#[derive(Clone, Copy)]
+pub struct Data<'f> {
+    /// What it is called in a table.
+    pub name: &'f str,
+    /// Where it is.
+    pub file: &'f Path,
+    /// Rows of its tables.
+    pub rows: u64,
+}
+
+/// The program.
+pub struct Checker(PathBuf);
+
+impl Checker {
+    /// The program given, or the one that was built beside this one.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn find(given: Option<PathBuf>) -> Result<Checker> {
+        let beside = || -> Result<PathBuf> {
+            let name = format!("extentdb{}", std::env::consts::EXE_SUFFIX);
+            Ok(std::env::current_exe()?.with_file_name(name))
+        };
+        let path = given.map_or_else(beside, Ok)?;
+        ensure!(
+            path.is_file(),
+            "{}: build it with the same profile: cargo build --release -p extentdb",
+            path.display()
+        );
+        Ok(Checker(path))
+    }
+
+    /// The shortest of several runs, and the memory of one more, which also brings the file into the page cache.
+    ///
+    /// # Errors
+    /// The file is not clean: it would not be worth timing.
+    pub fn measure(&self, data: Data<'_>, scope: Scope, threads: usize, runs: u32) -> Result<Measured> {
+        let Data { name, file, rows } = data;
+        let peak = child::peak_memory(&mut self.command(file, scope, threads))?;
+        let (time, result) = best_of(runs, || child::run(&mut self.command(file, scope, threads)));
+        result?;
+        let option = if scope == Scope::Physical { " --physical-only" } else { "" };
+        let what = format!("extentdb check{option} --jobs {threads}, {name}");
+        let bytes = std::fs::metadata(file).with_context(|| file.display().to_string())?.len();
+        Ok(Measured { what, bytes, rows: Some(rows), time, peak })
+    }
+
+    fn command(&self, file: &Path, scope: Scope, threads: usize) -> Command {
+        let mut command = Command::new(&self.0);
+        command.args(["check", "--quiet", "--progress", "never", "--io", "buffered"]);
+        command.args(["--jobs", &threads.to_string()]);
+        if scope == Scope::Physical {
+            command.arg("--physical-only");
+        }
+        command.arg(file);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_run_is_what_was_asked_for() {
+        let checker = Checker(PathBuf::from("extentdb"));
+        let text = |scope, threads| {
+            let command = checker.command(Path::new("a.mdf"), scope, threads);
+            let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            args[6..].join(" ")
+        };
+        assert_eq!(text(Scope::Full, 2), "--jobs 2 a.mdf");
+        assert_eq!(text(Scope::Physical, 1), "--jobs 1 --physical-only a.mdf");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error = Checker::find(Some(PathBuf::from("no/such/extentdb"))).err().unwrap().to_string();
+        assert!(error.contains("no/such/extentdb") && error.contains("cargo build"), "{error}");
+    }
+}

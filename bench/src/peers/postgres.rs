@@ -1,0 +1,262 @@
+//! PostgreSQL: `pg_amcheck --heapallindexed --parent-check` looks at every row, every key and whether each row is in each index;
+//! `pg_checksums --check` at the checksum of each page.
+//!
+//! ```text
+//! folder      owned by the user of the server, and its socket: no port
+//!   data      the cluster, made with checksums
+//!   log       what the server says
+//! ```
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use super::account::Account;
+use super::rows::Rows;
+use super::schema::{Dialect, create_indexes, create_table};
+use super::{Depth, Outcome, PeerCheck, Places, Setting, folder_bytes, new_folder};
+use crate::child;
+use crate::report::{Measured, best_of};
+
+const PROGRAMS: [&str; 6] = ["initdb", "postgres", "psql", "pg_isready", "pg_amcheck", "pg_checksums"];
+const DATABASE: &str = "bench";
+/// Looks whether the server is ready, a tenth of a second apart.
+const LOOKS: u32 = 600;
+
+/// PostgreSQL's programs, all of one version.
+pub fn programs(places: &Places) -> Option<&Path> {
+    places.folder_with(&PROGRAMS)
+}
+
+/// What is said where they are not there.
+pub const MISSING: &str = "initdb, postgres, psql, pg_isready, pg_amcheck and pg_checksums in one folder";
+
+/// Loads the rows and measures the checks.
+pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome> {
+    let Some(bin) = programs(setting.places) else { return Ok(Outcome::Missing(MISSING)) };
+    let cluster = Cluster::create(bin, setting.folder)?;
+    let version = cluster.version()?;
+    let server = cluster.start(rows.buffer_bytes())?;
+    server.load(rows)?;
+    let bytes = server.database_bytes()?;
+    let mut checks = Vec::new();
+    for jobs in [2, 1] {
+        let (time, result) = best_of(setting.runs, || server.amcheck(jobs));
+        result?;
+        let what = format!("PostgreSQL {version} pg_amcheck --heapallindexed --parent-check -j {jobs}");
+        let measured = Measured { what, bytes, rows: Some(rows.count()), time, peak: None };
+        checks.push(PeerCheck { depth: Depth::Full, measured });
+    }
+    server.stop()?;
+    checks.push(PeerCheck { depth: Depth::Checksums, measured: cluster.checksums(setting.runs)? });
+    Ok(Outcome::Measured(checks))
+}
+
+/// `pg_checksums --check` over a cluster with about `bytes` of heap pages.
+///
+/// # Errors
+/// A step failed; its output is in the error.
+pub fn checksums_of_size(bin: &Path, parent: &Path, bytes: u64, runs: u32) -> Result<Measured> {
+    let cluster = Cluster::create(bin, parent)?;
+    let server = cluster.start(128 << 20)?;
+    // A row of 170 bytes with its header and pointer: 45 on a page of 8 KiB.
+    let rows = bytes / 8192 * 44;
+    server.sql(&format!(
+        "create unlogged table sales as select g as id, g % 1000 as customer, repeat('x', 120) as note \
+         from generate_series(1, {rows}) g;\n"
+    ))?;
+    server.stop()?;
+    cluster.checksums(runs)
+}
+
+/// A cluster in a folder of its own; both go when it is dropped.
+struct Cluster<'b> {
+    bin: &'b Path,
+    account: Account,
+    folder: TempDir,
+}
+
+impl<'b> Cluster<'b> {
+    fn create(bin: &'b Path, parent: &Path) -> Result<Cluster<'b>> {
+        let cluster = Cluster {
+            bin,
+            account: Account::for_server("postgres"),
+            folder: new_folder(parent, "postgres")?,
+        };
+        cluster.account.give(cluster.folder.path())?;
+        let mut initdb = cluster.command("initdb");
+        initdb.args(["-k", "-A", "trust", "-U", "postgres", "-N", "--locale=C", "-E", "UTF8", "-D"]);
+        child::run(initdb.arg(cluster.data()))?;
+        Ok(cluster)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The folder we are in may be closed to the server's user.
+    fn command(&self, program: &str) -> Command {
+        let mut command = self.account.command(&self.bin.join(program));
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    fn version(&self) -> Result<String> {
+        let text = child::run(self.command("postgres").arg("--version"))?;
+        Ok(version_in(&text).to_owned())
+    }
+
+    /// Starts the server, with `memory` for its buffers. It is no safer than a bench needs.
+    fn start(&self, memory: u64) -> Result<Server<'_>> {
+        let log = File::create(self.log())?;
+        let mut command = self.account.server("INT", &self.bin.join("postgres"));
+        command.current_dir(self.folder.path()).arg("-D").arg(self.data()).arg("-k").arg(self.folder.path());
+        let buffers = format!("shared_buffers={}MB", memory >> 20);
+        let settings = [
+            buffers.as_str(),
+            "listen_addresses=",
+            "maintenance_work_mem=1GB",
+            "max_wal_size=16GB",
+            "wal_level=minimal",
+            "max_wal_senders=0",
+            "fsync=off",
+            "full_page_writes=off",
+            "autovacuum=off",
+        ];
+        command.args(settings.iter().flat_map(|setting| ["-c", setting]));
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let mut server =
+            Server { cluster: self, child: command.spawn().with_context(|| format!("{command:?}"))? };
+        server.wait_until_ready()?;
+        Ok(server)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// `pg_checksums --check` over everything it reads. The server must have been stopped.
+    fn checksums(&self, runs: u32) -> Result<Measured> {
+        let bytes = folder_bytes(&self.data().join("base"))? + folder_bytes(&self.data().join("global"))?;
+        let check = || child::run(self.command("pg_checksums").args(["--check", "-D"]).arg(self.data()));
+        let (time, result) = best_of(runs, check);
+        result?;
+        let what = format!("PostgreSQL {} pg_checksums --check", self.version()?);
+        Ok(Measured { what, bytes, rows: None, time, peak: None })
+    }
+}
+
+/// The last word but Debian's remark in brackets: `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`.
+fn version_in(text: &str) -> &str {
+    text.split(' ').find(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default().trim()
+}
+
+/// A server that runs until it is stopped or dropped.
+struct Server<'c> {
+    cluster: &'c Cluster<'c>,
+    child: Child,
+}
+
+impl Server<'_> {
+    fn wait_until_ready(&mut self) -> Result<()> {
+        for _ in 0..LOOKS {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("postgres: {status}\n{}", std::fs::read_to_string(self.cluster.log())?);
+            }
+            if self.client("pg_isready").output()?.status.success() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        bail!("postgres does not get ready")
+    }
+
+    /// A program that talks to the server.
+    fn client(&self, program: &str) -> Command {
+        let mut command = self.cluster.command(program);
+        command.arg("-h").arg(self.cluster.folder.path()).args(["-U", "postgres"]);
+        command
+    }
+
+    fn psql(&self, database: &str) -> Command {
+        let mut command = self.client("psql");
+        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database]);
+        command
+    }
+
+    /// Statements in the database that is always there.
+    fn sql(&self, text: &str) -> Result<String> {
+        child::run(self.psql("postgres").args(["-c", text]))
+    }
+
+    /// Rows, then indexes, then a vacuum: a check finds all rows visible to everybody and does not ask further.
+    fn load(&self, rows: &Rows<'_>) -> Result<()> {
+        self.sql(&format!("create database {DATABASE}"))?;
+        let sql = |text: &str| child::run(self.psql(DATABASE).args(["-c", text]));
+        for table in &rows.tables {
+            sql(&create_table(Dialect::Postgres, table)?)?;
+            let copy = format!("copy {} from stdin", Dialect::Postgres.quoted(&table.name));
+            child::feed(self.psql(DATABASE).args(["-c", &copy]), |out: &mut dyn Write| {
+                rows.write_tabbed(table, out)
+            })?;
+            sql(&create_indexes(Dialect::Postgres, table)?)?;
+        }
+        for text in ["create extension amcheck", "vacuum (freeze, analyze)", "checkpoint"] {
+            sql(text)?;
+        }
+        Ok(())
+    }
+
+    fn database_bytes(&self) -> Result<u64> {
+        let text = self.sql(&format!("select pg_database_size('{DATABASE}')"))?;
+        text.trim().parse().with_context(|| format!("a size: {text}"))
+    }
+
+    fn amcheck(&self, jobs: u32) -> Result<()> {
+        let mut command = self.client("pg_amcheck");
+        command.args(["--heapallindexed", "--parent-check", "-d", DATABASE, "-j"]).arg(jobs.to_string());
+        child::run(&mut command).map(drop)
+    }
+
+    /// Ends the server in an orderly way, as `pg_checksums` wants it.
+    fn stop(mut self) -> Result<()> {
+        self.signal("INT")?;
+        let status = self.child.wait()?;
+        if !status.success() {
+            bail!("postgres: {status}\n{}", std::fs::read_to_string(self.cluster.log())?);
+        }
+        Ok(())
+    }
+
+    fn signal(&self, signal: &str) -> Result<()> {
+        child::run(Command::new("kill").args(["-s", signal]).arg(self.child.id().to_string())).map(drop)
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            // Its processes end at once and leave the files as they are: they are deleted. Nothing more can be done
+            // where even that fails.
+            let _ = self.signal("QUIT");
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_the_first_number() {
+        assert_eq!(version_in("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n"), "15.18");
+        assert_eq!(version_in("postgres (PostgreSQL) 17.2\n"), "17.2");
+        assert_eq!(version_in(""), "");
+    }
+}
