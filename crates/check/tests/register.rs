@@ -301,9 +301,10 @@ fn units_that_share_an_extent_are_sound_and_keep_their_pages() {
     let unit = |demo: &Demo, page: u32| demo.header(page).alloc_unit();
     let holds_rows = |demo: &Demo, page: u32| demo.header(page).page_type == 1;
     let shared = (8..demo.memory.pages()).step_by(8).find_map(|first| {
-        let mut pages = (first..first + 8).filter(|page| holds_rows(&demo, *page));
-        let one = pages.next()?;
-        Some((one, pages.find(|page| unit(&demo, *page) != unit(&demo, one))?))
+        let pages = || (first..first + 8).filter(|page| holds_rows(&demo, *page));
+        // A user table's page: without one of the system's there may be no catalogue.
+        let one = pages().find(|page| unit(&demo, *page).0 >= 1 << 56)?;
+        Some((one, pages().find(|page| unit(&demo, *page) != unit(&demo, one))?))
     });
     let (one, other) = shared.unwrap();
     assert_clean(&demo.memory.check());
@@ -312,7 +313,7 @@ fn units_that_share_an_extent_are_sound_and_keep_their_pages() {
         (own.index_id, own.object_id) = (header.index_id, header.object_id);
     });
     let found = errors(&demo.memory.check());
-    assert!(!found.is_empty(), "a page in a shared extent has one owner all the same");
+    assert!(found.contains(&2533), "a page in a shared extent has one owner all the same: {found:?}");
 }
 
 /// Rows 24, 25 and 44.
