@@ -559,7 +559,7 @@ fn rows_82_83_and_124_the_catalogue_points_to_the_wrong_place() {
             row[33..39].copy_from_slice(&PageId::new(1, leaf).to_bytes())
         });
     });
-    cases.case(83, &[2576, 8905], &[2534, 8906], |memory| {
+    cases.case(83, &[2576, 8905], &[2534, 8906, 8980], |memory| {
         edit_unit_row(&demo, memory, unit.id.0, |row| row[39..45].fill(0));
     });
     cases.case(124, &[2508], &[], |memory| {

@@ -47,6 +47,8 @@ struct Verdict {
     on_edge: bool,
     /// Something is left open.
     why: Option<&'static str>,
+    /// Because rows contradict the function, as damage would.
+    is_contradicted: bool,
 }
 
 impl Verdict {
@@ -67,6 +69,7 @@ impl Verdict {
             outside: all.outside > 0 && is_believed,
             on_edge: all.on_foreign_edge > 0 && knows_side && is_believed,
             why,
+            is_contradicted: all.outside > 0 && !is_believed,
         }
     }
 }
@@ -87,7 +90,7 @@ pub(crate) fn verify_partitions(dive: &Dive<'_>, sum: &Partial, findings: &mut F
     for (all, units) in by_index.values() {
         let verdict = Verdict::of(all);
         let Some(name) = units.first().and_then(|unit| name_of(dive, catalog, *unit)) else { continue };
-        left_out.extend(verdict.why.map(|why| not_checked(&name, why, false)));
+        left_out.extend(verdict.why.map(|why| not_checked(&name, why, verdict.is_contradicted)));
         if verdict.outside || verdict.on_edge {
             match find(dive, boundaries, units, verdict) {
                 Some(rows) => report(dive, catalog, rows, findings),
@@ -264,7 +267,7 @@ mod tests {
 
     fn verdict(inside: u64, outside: u64, on_own_edge: u64, on_foreign_edge: u64) -> (bool, bool, bool) {
         let all = Standings { inside, outside, on_own_edge, on_foreign_edge, undecided: 0 };
-        let Verdict { outside, on_edge, why } = Verdict::of(&all);
+        let Verdict { outside, on_edge, why, .. } = Verdict::of(&all);
         (outside, on_edge, why.is_some())
     }
 

@@ -261,24 +261,14 @@ impl Recheck<'_> {
         let Some(table) = self.catalog.tables.get(&self.table) else { return };
         for number in self.numbers {
             let Some(cross) = self.dive.plan.rows.crosses.get(*number) else { continue };
+            let own: Vec<&Kept> = leftovers.iter().filter(|kept| kept.cross == *number).collect();
             let all = self.sum.crosses.get(*number);
-            let own_len = leftovers.iter().filter(|kept| kept.cross == *number).count() as u64;
-            let total = all.plus + all.minus;
-            let is_all = own_len == total && all.plus == all.minus && own_len >= WHOLESALE_MIN;
-            if is_all || (own_len >= MOST_MIN && own_len * 2 > total.min(KEPT_MAX)) {
+            if let Some(why) = why_not_believed(cross, own.len(), all) {
                 let what = format!("index {} of {} against its table", cross.name, cross.table_name);
-                let why = "most rows differ: more likely they are stored in a form that is not known";
                 left_out.push(not_checked(&what, why, true));
                 continue;
             }
             let describer = Describer { catalog: self.catalog, pages: &pages, table, cross };
-            let own: Vec<&Kept> = leftovers.iter().filter(|kept| kept.cross == *number).collect();
-            if cross.is_compressed && own.len() > COMPRESSED_DIFFERENCES_MAX {
-                let what = format!("index {} of {} against its table", cross.name, cross.table_name);
-                let why = "many compressed values differ: more likely their form is not what is published";
-                left_out.push(not_checked(&what, why, false));
-                continue;
-            }
             let described: Vec<(Kept, Option<Described>)> =
                 own.into_iter().map(|kept| (*kept, self.describe(&describer, kept))).collect();
             let described: Vec<_> = described
@@ -377,6 +367,23 @@ impl Recheck<'_> {
             owner.index = cross.index;
         }
         finding
+    }
+}
+
+/// Why differences are more likely a form that is not known than damage: then each row that differs stands against an entry that
+/// does, in the place of another. Rows and entries that are missing are missing in any form.
+fn why_not_believed(cross: &Cross, differences: usize, all: Acc) -> Option<&'static str> {
+    if all.plus != all.minus && cross.filter.is_none() {
+        return None;
+    }
+    let (len, total) = (differences as u64, all.plus + all.minus);
+    let are_all = len == total && len >= WHOLESALE_MIN;
+    if are_all || (len >= MOST_MIN && len * 2 > total.min(KEPT_MAX)) {
+        Some("most rows differ: more likely they are stored in a form that is not known")
+    } else if cross.is_compressed && differences > COMPRESSED_DIFFERENCES_MAX {
+        Some("many compressed values differ: more likely their form is not what is published")
+    } else {
+        None
     }
 }
 

@@ -68,6 +68,9 @@ impl<'n> Node<'n> {
         if !self.prev.is_none() {
             state(Relation::Sibling, Side::Minus, [page_word(self.prev), own, rung]);
         }
+        if self.id == tree.root {
+            part.rooted.insert(self.unit);
+        }
         if !tree.has_parents {
             return;
         }

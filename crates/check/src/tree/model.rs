@@ -249,6 +249,8 @@ impl Model {
             jobs: 1,
         };
         let mut findings = Findings::new(1000);
+        // Only pages of one tree were shown.
+        sum.tree.rooted.extend(trees.iter().map(|(unit, _)| unit).filter(|unit| *unit != self.unit));
         assert!(verify_trees(&dive, trees, &mut sum, &mut findings).is_empty());
         assert_eq!(sum.tree.undecided.contains(&self.unit), way == Way::StructureOnly);
         let unit = sum.sums.unit(self.unit).unwrap();
@@ -567,4 +569,21 @@ fn no_structured_fault_is_missed() {
         model.compare(nodes, way, &mut rng, &mut tally);
     }
     assert!(tally.broken > 2_000, "{tally:?}");
+}
+
+#[test]
+fn a_root_that_the_index_does_not_have_is_reported() {
+    let mut model = Model::new();
+    let mut rng = SplitMix64::new(6);
+    let nodes = model.healthy.clone();
+    model.set(&nodes);
+    let nowhere = PageId::new(1, model.image.files[0].pages + 7);
+    for (at, way) in [Way::Keys, Way::StructureOnly, Way::Sketch].into_iter().enumerate() {
+        let unit = model.unit;
+        model.trees[at].tree_mut(unit).unwrap().root = nowhere;
+        let (_, findings) = model.check(way, false, &mut rng);
+        let lost = findings.iter().find(|finding| finding.error == 8980).unwrap();
+        assert_eq!(lost.place.page, Some(nowhere), "{way:?}");
+        assert!(lost.message.contains("Index node page (0:0), slot 0 refers to child page"), "{}", lost.message);
+    }
 }

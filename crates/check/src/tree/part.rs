@@ -37,6 +37,8 @@ pub struct TreePart {
     pub deferred: BTreeSet<UnitIndex>,
     /// Units with keys whose order is not known.
     pub undecided: BTreeSet<UnitIndex>,
+    /// Units whose root was seen.
+    pub rooted: BTreeSet<UnitIndex>,
 }
 
 impl TreePart {
@@ -70,6 +72,7 @@ impl TreePart {
         unproven.extend(other.unproven);
         self.leaves.merge(other.leaves, |left, right| compare_prefixes(left, right, unproven));
         self.undecided.extend(other.undecided);
+        self.rooted.extend(other.rooted);
         self.deferred.extend(other.deferred);
         self.forget_deferred();
     }
@@ -148,4 +151,4 @@ fn compare_prefixes(left: &Run<Keys>, right: &Run<Keys>, unproven: &mut Vec<(Uni
     }
 }
 
-wire_structs! { TreePart { upper, leaves, unproven, deferred, undecided } }
+wire_structs! { TreePart { upper, leaves, unproven, deferred, undecided, rooted } }

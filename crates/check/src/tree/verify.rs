@@ -1,6 +1,8 @@
 //! From sums and runs to findings: which trees are proven, and what is wrong with the others.
 //!
 //! ```text
+//! the root was seen ────────────────────────────────────> its place in the catalogue is proven
+//!   else   ─────────────────────────────────────────────> 8980
 //! CHILD, SIB, ADJ balance, upper levels are one run each ──> the links are proven
 //!   else   facts by sketch, or of the whole unit ──> verify_links: 2531 8931 8935 - 8937 8976 - 8982
 //! SEP balances, all leaves are in order ──────────────────> the keys are proven
@@ -12,13 +14,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use extentdb_base::PageId;
+use extentdb_messages::Arg;
 
 use super::gather::{LinkFacts, STRUCTURE, named, put_together, read_again};
 use super::look::{Doubled, Looker, look_at};
 use super::plan::{Tree, Trees};
 use super::ranges::{Scope, compare_ranges};
 use crate::dive::Dive;
-use crate::finding::Findings;
+use crate::finding::{Finding, Findings, Place, page_arg};
 use crate::partial::Partial;
 use crate::relation::{Relation, UnitSums};
 use crate::unit::UnitIndex;
@@ -38,6 +41,7 @@ pub(crate) fn verify_trees(
     partial.tree.settle(&mut partial.sums);
     let (undecided, unfinished) = (BTreeSet::new(), BTreeSet::new());
     let mut verifier = Verifier { dive, trees, partial, findings, undecided, unfinished };
+    verifier.roots();
     let links = verifier.links();
     verifier.order(&links);
     let Verifier { undecided, unfinished, .. } = verifier;
@@ -73,6 +77,26 @@ impl Verifier<'_> {
                 .of_unit(unit)
                 .iter()
                 .all(|run| run.is_level() && rungs.insert(run.rung))
+    }
+
+    /// 8980: the catalogue names a root that is no page of the index. Damaged ones are reported as that.
+    fn roots(&mut self) {
+        let plan = self.dive.plan;
+        let bad: HashSet<PageId> = self.partial.bad.iter().map(|page| page.page).collect();
+        for (index, tree) in self.trees.iter() {
+            let root = tree.root;
+            let is_unknown = root.is_none() || plan.missing_files.contains(&root.file) || self.is_cut(index);
+            let is_told = bad.contains(&root) || plan.bad.contains_key(&root);
+            if is_unknown || is_told || self.partial.tree.rooted.contains(&index) {
+                continue;
+            }
+            let Some(unit) = plan.units.get(index) else { continue };
+            let (nowhere, slot) = (PageId::NONE, 0u16);
+            let pointer = [page_arg(nowhere), slot.into(), page_arg(root), page_arg(nowhere)];
+            let args: Vec<Arg<'_>> = unit.args().into_iter().chain(pointer).collect();
+            let place = Place::page(root).owned_by(unit.owner);
+            self.findings.push(Finding::new(8980, place, &args).related([root, nowhere]));
+        }
     }
 
     /// Links of all trees that are not proven.

@@ -95,7 +95,7 @@ pub(super) fn first_iam_none(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
     let (part, iam, _) = target.part_with_extents(rng)?;
     let entry = row_with(target, SYSALLOCUNITS, AUID, part.unit.id.0)?;
     let fault = set(target, entry, PGFIRSTIAM, &PageId::NONE.to_bytes(), (iam, &part), &[2576, 8905])?;
-    Some(fault.permit(&[2534, 8906, 8964, 8951, 8952]))
+    Some(fault.permit(&[2534, 8906, 8964, 8951, 8952, 8980]))
 }
 
 /// Row 124: a table of minus one row.
