@@ -138,6 +138,12 @@ impl<'a> Sound<'a> {
         usize::from(self.pminlen)
     }
 
+    /// Where the fixed part of every record ends, when records do not say it themselves.
+    #[inline]
+    pub(crate) fn index_end(&self) -> Option<usize> {
+        matches!(self.form, Form::Index).then_some(usize::from(self.pminlen))
+    }
+
     /// The fixed part of every record ends here or later.
     #[inline]
     pub(crate) fn fixed_end_min(&self) -> usize {

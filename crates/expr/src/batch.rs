@@ -3,6 +3,7 @@
 //! ```text
 //! batch.reset(&program)
 //! for each row:  for each input: batch.push(input, bytes);  batch.end_row()
+//!   or at once:  for each input: batch.push_column(input, values);  batch.end_rows(count)
 //! program.run(&mut batch)
 //! batch.value(row)   or   batch.truth(row)
 //! ```
@@ -63,6 +64,27 @@ impl Batch {
         }
     }
 
+    /// The values of an input for all rows of the batch, in stored form; `None` for NULL. More rows than [`MAX_ROWS`] are
+    /// refused.
+    pub fn push_column(&mut self, input: usize, values: &[Option<&[u8]>]) {
+        let Some((reg, form)) = self.inputs.get(input).filter(|_| values.len() <= MAX_ROWS) else { return };
+        if let Some(lane) = self.lanes.at_mut(*reg) {
+            form.read_all(values, lane, &mut self.arena);
+        }
+    }
+
+    /// Ends so many rows whose columns were pushed as a whole. An input that has not as many makes all of them errors.
+    pub fn end_rows(&mut self, rows: usize) {
+        self.rows = rows.min(MAX_ROWS);
+        for (reg, form) in &self.inputs {
+            let Some(lane) = self.lanes.at_mut(*reg) else { continue };
+            if lane.state.len() != self.rows {
+                lane.clear();
+                (0..self.rows).for_each(|_| lane.push_state(form.kind(), EvalError::Input.state()));
+            }
+        }
+    }
+
     /// Ends the row at hand.
     #[inline]
     pub fn end_row(&mut self) {
@@ -100,6 +122,20 @@ impl Batch {
             }
             error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
         }
+    }
+
+    /// The results of all rows, for types that are stored in a fixed number of bytes; those of [`Batch::value`].
+    pub fn values(&self) -> Option<impl Iterator<Item = Result<Option<&[u8]>, EvalError>>> {
+        let (reg, _) = self.result.filter(|_| self.stride > 0)?;
+        let states = self.lanes.at(reg).state.get(..self.rows)?;
+        let encoded = self.encoded.chunks_exact(self.stride);
+        (encoded.len() == self.rows).then(|| {
+            states.iter().zip(encoded).map(|(state, bytes)| match *state {
+                crate::error::VALUE => Ok(Some(bytes)),
+                crate::error::NULL => Ok(None),
+                error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
+            })
+        })
     }
 
     /// The result of a row of a predicate; `None` for unknown.

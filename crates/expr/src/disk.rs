@@ -111,7 +111,26 @@ impl Form {
         }
     }
 
-    #[inline]
+    /// Appends a column of rows. The form is settled before the loop begins.
+    pub(crate) fn read_all(&self, values: &[Option<&[u8]>], lane: &mut Lane, arena: &mut Arena) {
+        match *self {
+            Form::TinyInt => lane.push_all(values, |bytes| Form::TinyInt.read_int(bytes)),
+            Form::SmallInt => lane.push_all(values, |bytes| Form::SmallInt.read_int(bytes)),
+            Form::Int => lane.push_all(values, |bytes| Form::Int.read_int(bytes)),
+            Form::BigInt => lane.push_all(values, |bytes| Form::BigInt.read_int(bytes)),
+            Form::Date => lane.push_all(values, |bytes| Form::Date.read_int(bytes)),
+            Form::DateTime => lane.push_all(values, |bytes| Form::DateTime.read_int(bytes)),
+            Form::Decimal { bytes: 5, precision } => {
+                lane.push_all(values, |bytes| read_decimal(bytes, 5, precision));
+            }
+            Form::Decimal { bytes: 9, precision } => {
+                lane.push_all(values, |bytes| read_decimal(bytes, 9, precision));
+            }
+            _ => values.iter().for_each(|value| self.read(*value, lane, arena)),
+        }
+    }
+
+    #[inline(always)]
     fn read_int(&self, bytes: &[u8]) -> Outcome<i64> {
         let in_day = |count: i64, day: i64| if count < day { Ok(count) } else { Err(EvalError::Input) };
         match *self {
@@ -202,6 +221,7 @@ fn time_unit(scale: u8) -> i64 {
     10i64.pow(u32::from(7 - scale.min(7)))
 }
 
+#[inline(always)]
 fn fixed<const N: usize>(bytes: &[u8]) -> Outcome<[u8; N]> {
     bytes.try_into().map_err(|_| EvalError::Input)
 }
@@ -210,6 +230,7 @@ fn finite(value: f64) -> Outcome<f64> {
     if value.is_finite() { Ok(value) } else { Err(EvalError::Input) }
 }
 
+#[inline]
 fn within(count: i64, ty: &SqlType) -> Outcome<i64> {
     let range = calendar::range(ty).ok_or(EvalError::Input)?;
     if (range.0..=range.1).contains(&count) { Ok(count) } else { Err(EvalError::Input) }
@@ -225,7 +246,7 @@ fn date(bytes: &[u8]) -> Outcome<i64> {
     within(u32::from_le_bytes([a, b, c, 0]).into(), &SqlType::Date)
 }
 
-#[inline]
+#[inline(always)]
 fn read_decimal(bytes: &[u8], len: usize, precision: u8) -> Outcome<i128> {
     let limit = power_of_ten(precision).ok_or(EvalError::Input)?;
     let magnitude = match *bytes {
@@ -334,6 +355,15 @@ mod tests {
             let (mut lane, mut arena) = (Lane::default(), Arena::default());
             let form = Form::of(&ty);
             form.read(Some(&bytes), &mut lane, &mut arena);
+            // A column at once is the same.
+            let mut all = Lane::default();
+            form.read_all(&[None, Some(&bytes)], &mut all, &mut arena);
+            let mut one_by_one = Lane::default();
+            form.read(None, &mut one_by_one, &mut arena);
+            form.read(Some(&bytes), &mut one_by_one, &mut arena);
+            prop_assert_eq!(&all.state, &one_by_one.state);
+            prop_assert_eq!((&all.ints, &all.wides), (&one_by_one.ints, &one_by_one.wides));
+            prop_assert_eq!(all.floats.len() + all.spans.len(), one_by_one.floats.len() + one_by_one.spans.len());
             let is_finite = |datum: &Datum<'_>| match datum {
                 Datum::Float(value) => value.is_finite(),
                 Datum::Real(value) => value.is_finite(),

@@ -73,6 +73,23 @@ impl Lane {
         T::of_mut(self).push(value);
     }
 
+    /// Appends a row for each stored value, read by `read`; NULL where there is none.
+    #[inline]
+    pub(crate) fn push_all<T: Element>(
+        &mut self,
+        values: &[Option<&[u8]>],
+        read: impl Fn(&[u8]) -> Outcome<T>,
+    ) {
+        let before = self.state.len();
+        let (states, to) = self.slots::<T>(before + values.len());
+        for ((state, to), value) in states.iter_mut().zip(to).skip(before).zip(values) {
+            (*state, *to) = match value {
+                Some(bytes) => settle(read(bytes)),
+                None => (NULL, T::default()),
+            };
+        }
+    }
+
     /// Appends a NULL.
     pub(crate) fn push_null(&mut self, kind: Kind) {
         self.push_state(kind, NULL);

@@ -30,7 +30,11 @@ pub(crate) fn multiply_divide(a: u128, b: u128, divisor: u128) -> Option<(u128, 
     }
     let (high, low) = multiply(a, b);
     match high {
-        0 => Some((low / divisor, low % divisor)),
+        // Most numbers are small, and small ones are divided many times faster.
+        0 => Some(match (u64::try_from(low), u64::try_from(divisor)) {
+            (Ok(low), Ok(divisor)) => ((low / divisor).into(), (low % divisor).into()),
+            _ => (low / divisor, low % divisor),
+        }),
         _ if high >= divisor => None,
         _ => Some(divide(high, low, divisor)),
     }

@@ -57,6 +57,12 @@ pub const SHAPES: &[Shape] = &[
         add: demo::add,
     },
     Shape {
+        name: "sales1",
+        description: "sales with one nonclustered index on the same rows",
+        files: 1,
+        add: sales::add_one,
+    },
+    Shape {
         name: "sales8",
         description: "sales with eight nonclustered indexes on the same rows",
         files: 1,

@@ -158,23 +158,22 @@ impl Date {
     /// Year, month, day.
     #[must_use]
     pub fn ymd(&self) -> (u16, u8, u8) {
-        // 400 years have 146,097 days; the estimate is at most one year too high or low.
-        let mut year = (u64::from(self.days) * 400 / 146_097) as u32 + 1;
-        while days_before_year(year) > self.days {
-            year -= 1;
-        }
-        while days_before_year(year + 1) <= self.days {
-            year += 1;
-        }
-        let day_of_year = self.days - days_before_year(year);
-        let mut month = 12;
-        while days_before_month(month, is_leap(year)) > day_of_year {
-            month -= 1;
-        }
-        let day = day_of_year - days_before_month(month, is_leap(year)) + 1;
+        // Years that begin in March have their leap day at the end: eras of 400 of them have 146,097 days, and months follow
+        // each other by 30.6 days.
+        let from_march = self.days + DAYS_TO_YEAR_1;
+        let (era, day) = (from_march / 146_097, from_march % 146_097);
+        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+        let day = day - (365 * year + year / 4 - year / 100);
+        let month = (5 * day + 2) / 153;
+        let day = day - (153 * month + 2) / 5 + 1;
+        let month = if month < 10 { month + 3 } else { month - 9 };
+        let year = era * 400 + year + u32::from(month <= 2);
         (year as u16, month as u8, day as u8)
     }
 }
+
+/// From the first of March of year 0 to the first of January of year 1.
+const DAYS_TO_YEAR_1: u32 = 306;
 
 fn is_leap(year: u32) -> bool {
     year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

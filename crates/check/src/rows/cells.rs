@@ -21,7 +21,7 @@ pub(crate) struct Cells<'r> {
 }
 
 #[inline(always)]
-pub(super) fn u16_at(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> usize {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |b| usize::from(u16::from_le_bytes(*b)))
 }
 

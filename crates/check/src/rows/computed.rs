@@ -3,21 +3,21 @@
 //!
 //! ```text
 //! compiled once per index              what cannot be compiled: the index is not compared, the report says why
-//! a batch per worker and expression    all rows of a page go through it together; no lock, no allocation per row
+//! a batch per worker and expression    all rows of a page go through it together, column by column; no lock
 //! ```
 //!
 //! A row whose value is not certain (a collation that does not decide, text that might convert) makes its index not compared;
 //! nothing is ever guessed.
 
-use extentdb_base::Rid;
 use extentdb_catalog::model::{Column, Index, Table};
 use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
 use extentdb_types::{Collation, SqlType};
 
-use super::cells::Cells;
 use super::column::Content;
 use super::hasher::RowHasher;
+use super::page::{PageRows, Visit};
 use super::plan::RowPlan;
+use crate::sound::Sound;
 
 /// An expression with the columns that it reads.
 #[derive(Clone, Debug)]
@@ -124,6 +124,68 @@ impl Placed {
         let inputs = expression.inputs.iter().map(place).collect::<Option<Vec<u16>>>()?;
         Some(Placed { expression: expression.clone(), inputs })
     }
+
+    /// Column after column; `None` when a value is not in its row.
+    fn push_columns(&self, plan: &RowPlan, rows: &PageRows<'_>, batch: &mut Batch) -> Option<()> {
+        for (at, place) in self.inputs.iter().enumerate() {
+            let column = plan.columns.get(usize::from(*place))?;
+            let mut listed = Listed { values: Vec::with_capacity(rows.len()), is_whole: true };
+            rows.each(column, &mut listed);
+            listed.is_whole.then(|| batch.push_column(at, &listed.values))?;
+        }
+        batch.end_rows(rows.len());
+        Some(())
+    }
+
+    /// Row after row. What is not pushed makes the row's result an error, which is what it is.
+    #[cold]
+    fn push_rows(
+        &self,
+        plan: &RowPlan,
+        hasher: &RowHasher<'_>,
+        page: &Sound<'_>,
+        rows: &PageRows<'_>,
+        batch: &mut Batch,
+    ) {
+        for row in rows.iter() {
+            let cells = rows.cells(row);
+            for (at, place) in self.inputs.iter().enumerate() {
+                let Some(column) = plan.columns.get(usize::from(*place)) else { continue };
+                match column.of(&cells) {
+                    Some(Content::Null) => batch.push(at, None),
+                    Some(Content::Bytes(bytes)) => batch.push(at, Some(bytes)),
+                    Some(Content::Complex(pointer)) => {
+                        if let Some(bytes) = hasher.off_row(column, pointer, page.rid(row.slot)) {
+                            batch.push(at, Some(&bytes));
+                        }
+                    }
+                    None => {}
+                }
+            }
+            batch.end_row();
+        }
+    }
+}
+
+/// The values of a column, row by row.
+struct Listed<'r> {
+    values: Vec<Option<&'r [u8]>>,
+    /// All of them are in their rows.
+    is_whole: bool,
+}
+
+impl<'r> Visit<'r> for Listed<'r> {
+    #[inline(always)]
+    fn visit(&mut self, _: usize, content: Option<Content<'r>>) {
+        self.values.push(match content {
+            Some(Content::Bytes(bytes)) => Some(bytes),
+            Some(Content::Null) => None,
+            Some(Content::Complex(_)) | None => {
+                self.is_whole = false;
+                None
+            }
+        });
+    }
 }
 
 /// The batches of one worker: one for each expression of the table at hand.
@@ -132,33 +194,15 @@ pub(super) struct Batches(Vec<Batch>);
 
 impl Batches {
     /// Evaluates all expressions of a plan over the rows of a page. The rows are counted as they come.
-    pub(super) fn run<'r, I: Iterator<Item = (Cells<'r>, Rid)>>(
-        &mut self,
-        plan: &RowPlan,
-        hasher: &RowHasher<'_>,
-        rows: impl Fn() -> I,
-    ) {
+    pub(super) fn run(&mut self, plan: &RowPlan, hasher: &RowHasher<'_>, page: &Sound<'_>, rows: &PageRows<'_>) {
         if self.0.len() < plan.expressions.len() {
             self.0.resize_with(plan.expressions.len(), Batch::new);
         }
         for (placed, batch) in plan.expressions.iter().zip(&mut self.0) {
             placed.expression.reset(batch);
-            for (cells, rid) in rows() {
-                for (at, place) in placed.inputs.iter().enumerate() {
-                    let Some(column) = plan.columns.get(usize::from(*place)) else { continue };
-                    match column.of(&cells) {
-                        Some(Content::Null) => batch.push(at, None),
-                        Some(Content::Bytes(bytes)) => batch.push(at, Some(bytes)),
-                        // What is not pushed makes the row's result an error, which is what it is.
-                        Some(Content::Complex(pointer)) => {
-                            if let Some(bytes) = hasher.off_row(column, pointer, rid) {
-                                batch.push(at, Some(&bytes));
-                            }
-                        }
-                        None => {}
-                    }
-                }
-                batch.end_row();
+            if placed.push_columns(plan, rows, batch).is_none() {
+                placed.expression.reset(batch);
+                placed.push_rows(plan, hasher, page, rows, batch);
             }
             placed.expression.run(batch);
         }
@@ -167,6 +211,14 @@ impl Batches {
     /// The value of an expression for a row.
     pub(super) fn value(&self, expression: u16, row: usize) -> Result<Option<&[u8]>, EvalError> {
         self.0.get(usize::from(expression)).ok_or(EvalError::Row)?.value(row)
+    }
+
+    /// The values of an expression for all rows, when they have a fixed length.
+    pub(super) fn values(
+        &self,
+        expression: u16,
+    ) -> Option<impl Iterator<Item = Result<Option<&[u8]>, EvalError>>> {
+        self.0.get(usize::from(expression))?.values()
     }
 
     /// Whether a row passes a filter: unknown is no.

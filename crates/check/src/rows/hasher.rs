@@ -8,6 +8,7 @@
 
 use extentdb_base::Rid;
 use extentdb_catalog::access::LobReader;
+use extentdb_expr::EvalError;
 use extentdb_format::record::Record;
 use extentdb_format::record::lob::LobPointer;
 use extentdb_reader::{CheckedPages, PageSource};
@@ -58,8 +59,7 @@ impl<'p> RowHasher<'p> {
             return;
         }
         let mut batches = std::mem::take(&mut self.batches);
-        let all = || of_page.iter().map(|row| (of_page.cells(row), page.rid(row.slot)));
-        batches.run(rows, self, all);
+        batches.run(rows, self, page, of_page);
         self.batches = batches;
     }
 
@@ -168,10 +168,18 @@ impl<'p> RowHasher<'p> {
                     }
                 }
                 Input::Computed(expression) => {
-                    for (row, combined) in self.combined.iter_mut().enumerate() {
-                        match computed(self.key, &self.batches, *expression, row) {
-                            Some(hash) => *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier)),
-                            None => is_certain = false,
+                    let mut add = |combined: &mut u64, value| match computed(self.key, value) {
+                        Some(hash) => *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier)),
+                        None => is_certain = false,
+                    };
+                    match self.batches.values(*expression) {
+                        Some(values) => {
+                            self.combined.iter_mut().zip(values).for_each(|(combined, value)| add(combined, value));
+                        }
+                        None => {
+                            for (row, combined) in self.combined.iter_mut().enumerate() {
+                                add(combined, self.batches.value(*expression, row));
+                            }
                         }
                     }
                 }
@@ -247,8 +255,9 @@ fn home(page: &Sound<'_>, of_page: &PageRows<'_>, row: &Row) -> Rid {
 }
 
 /// The hash of a value that is not in the row.
-fn computed(key: &HashKey, batches: &Batches, expression: u16, row: usize) -> Option<u64> {
-    match batches.value(expression, row) {
+#[inline(always)]
+fn computed(key: &HashKey, value: Result<Option<&[u8]>, EvalError>) -> Option<u64> {
+    match value {
         Ok(Some(bytes)) => Some(number_or_bytes(key, bytes)),
         Ok(None) => Some(key.word(NULL_WORD)),
         Err(_) => None,

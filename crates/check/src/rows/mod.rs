@@ -47,6 +47,7 @@ use page::{PageRows, Row};
 use plan::RowPlan;
 pub(crate) use plan::RowPlans;
 pub(crate) use recheck::{Compared, verify_crosses};
+pub(crate) use cells::u16_at;
 pub(crate) use value::resembles_ciphertext;
 
 /// Sums of the two sides of each index, by its number.

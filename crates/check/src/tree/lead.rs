@@ -7,13 +7,16 @@
 //! what is open behind the last column is doubtful: the whole keys decide
 //! ```
 //!
-//! A lead has columns of a fixed place that are never NULL. Most rows need no more, and a loop that does one thing only takes
-//! a nanosecond or two for each of them.
+//! A lead has columns of a fixed place. Most rows need no more, and a loop that does one thing only takes a nanosecond or two for
+//! each of them. Pages with a NULL in such a column have no lead.
 
 use std::cmp::Ordering;
 
+use extentdb_format::record::status::HAS_NULL_BITMAP;
+
 use super::column::{Column, Order, Rank};
 use crate::hash::is_same;
+use crate::rows::u16_at;
 use crate::sound::Spot;
 
 /// The first columns of records of one level.
@@ -22,7 +25,12 @@ pub(crate) struct Lead {
     parts: Vec<Part>,
     /// Records whose fixed part ends before have no lead.
     end: usize,
+    /// Bits of the null bitmap that must not be set.
+    nulls: u64,
 }
+
+/// Columns of the null bitmap that are looked at.
+const NULL_BITS: u16 = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Part {
@@ -43,12 +51,18 @@ pub(super) struct Pairs {
 
 impl Lead {
     pub(super) fn new(columns: &[Column], is_leaf: bool) -> Option<Lead> {
-        let mut lead = Lead { parts: Vec::new(), end: 0 };
+        let mut lead = Lead { parts: Vec::new(), end: 0, nulls: 0 };
         for column in columns {
-            let offset = usize::try_from(column.place(is_leaf).offset).unwrap_or(0);
+            let place = column.place(is_leaf);
+            let offset = usize::try_from(place.offset).unwrap_or(0);
             let width = usize::from(column.width);
-            if !column.is_not_null || offset == 0 || width == 0 || !column.order.is_known() {
+            let is_nullable = !column.is_not_null && place.null_bit > 0;
+            let is_covered = !is_nullable || place.null_bit <= NULL_BITS;
+            if offset == 0 || width == 0 || !column.order.is_known() || !is_covered {
                 break;
+            }
+            if is_nullable {
+                lead.nulls |= 1 << (place.null_bit - 1);
             }
             let (order, is_descending) = (column.order, column.is_descending);
             lead.parts.push(Part { offset, width, order, is_descending });
@@ -60,6 +74,25 @@ impl Lead {
     /// Where the fixed part of a record must reach for it to have a lead.
     pub(super) fn end(&self) -> usize {
         self.end
+    }
+
+    /// True when every record has values in all columns of the lead. `fixed_end`: where the fixed part of all of them ends, or
+    /// what they say themselves.
+    pub(super) fn holds<S: Spot>(&self, bytes: &[u8], spots: &[S], fixed_end: Option<usize>) -> bool {
+        let has_values = |spot: &S| {
+            let Some(record) = bytes.get(spot.start()..spot.end()) else { return false };
+            if record.first().is_none_or(|status| status & HAS_NULL_BITMAP == 0) {
+                return true;
+            }
+            let at = fixed_end.unwrap_or_else(|| u16_at(record, 2));
+            let unknown = u64::MAX.unbounded_shl(u16_at(record, at) as u32);
+            let bits = match record.get(at + 2..).and_then(<[u8]>::first_chunk) {
+                Some(bits) => u64::from_le_bytes(*bits),
+                None => short_bits(record, at + 2),
+            };
+            (bits | unknown) & self.nulls == 0
+        };
+        self.nulls == 0 || spots.iter().all(has_values)
     }
 
     /// Pairs of neighbours whose keys are not certainly rising, ascending. All records must reach to the end of the lead.
@@ -77,6 +110,12 @@ impl Lead {
         pairs.doubtful.sort_unstable();
         &pairs.doubtful
     }
+}
+
+/// The null bitmap of a record that ends less than eight bytes behind its begin.
+fn short_bits(record: &[u8], at: usize) -> u64 {
+    let bytes = record.get(at..).unwrap_or_default();
+    bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
 /// One column over one page.

@@ -16,7 +16,7 @@ use extentdb_format::record::RecordKind;
 
 use super::key::KeyPlan;
 use super::lead::{Lead, Pairs};
-use crate::sound::{Entry, Records, Sound};
+use crate::sound::{Entry, Records, Sound, Spot};
 
 /// Bits 1 to 3 of the status of a record that is kept for older versions only and has no columns.
 const VERSION: u8 = RecordKind::GhostVersion.bits();
@@ -49,18 +49,18 @@ pub(super) fn compare_neighbours(
 ) {
     let mut judge = Judge { plan, is_leaf: page.is_leaf, report };
     let skipped = usize::from(!has_first);
-    let has_lead =
-        |lead: &&Lead| lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion);
-    let Some(lead) = plan.lead(page.is_leaf).filter(has_lead) else {
-        return judge.all(page.entries().skip(skipped).filter(has_key));
+    let reaches = |lead: &&Lead| {
+        lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion)
     };
+    let lead = plan.lead(page.is_leaf).filter(reaches);
     let doubtful = match page.records() {
-        Records::OnPage(bytes, spans) => {
-            lead.doubtful(bytes, spans.get(skipped..).unwrap_or_default(), pairs)
-        }
+        Records::OnPage(bytes, spans) => lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs)),
         Records::Expanded(bytes, spans) => {
-            lead.doubtful(bytes, spans.get(skipped..).unwrap_or_default(), pairs)
+            lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
         }
+    };
+    let Some(doubtful) = doubtful else {
+        return judge.all(page.entries().skip(skipped).filter(has_key));
     };
     for at in doubtful {
         let at = skipped + usize::from(*at);
@@ -68,6 +68,19 @@ pub(super) fn compare_neighbours(
             judge.compare(&before, &entry);
         }
     }
+}
+
+/// The pairs that the lead does not prove; `None` on a page that has none.
+#[inline(always)]
+fn of_lead<'p, S: Spot>(
+    lead: &Lead,
+    page: &Sound<'_>,
+    (bytes, spots): (&[u8], &[S]),
+    skipped: usize,
+    pairs: &'p mut Pairs,
+) -> Option<&'p [u16]> {
+    let spots = spots.get(skipped..).unwrap_or_default();
+    lead.holds(bytes, spots, page.index_end()).then(|| lead.doubtful(bytes, spots, pairs))
 }
 
 /// Compares whole keys.

@@ -241,12 +241,19 @@ fn int(sign: Sign, range: Range, operands: (&Lane, &Lane), out: &mut Lane) {
     }
 }
 
+/// Most products have 64 bits, and those are divided many times faster.
+#[inline]
 fn money_product(a: i64, b: i64, range: Range) -> Outcome<i64> {
-    let product = i128::from(a) * i128::from(b);
-    let rest = (product % 10_000).abs();
-    match rest {
+    let (whole, rest) = match a.checked_mul(b) {
+        Some(product) => (i128::from(product / 10_000), product % 10_000),
+        None => {
+            let product = i128::from(a) * i128::from(b);
+            (product / 10_000, (product % 10_000) as i64)
+        }
+    };
+    match rest.abs() {
         5_000 => Err(EvalError::Rounding),
-        _ => narrow(product / 10_000 + product.signum() * i128::from(rest > 5_000), range),
+        far => narrow(whole + i128::from(rest.signum() * i64::from(far > 5_000)), range),
     }
 }
 
@@ -384,6 +391,9 @@ mod tests {
         assert_eq!(money_product(184_172, 11_562, all), Ok(212_940));
         assert_eq!(money_product(10_000, 10_000, all), Ok(10_000));
         assert_eq!(money_product(1, 5_000, all), Err(EvalError::Rounding), "a tie");
+        assert_eq!(money_product(-3, 5_001, all), Ok(-2));
+        assert_eq!(money_product(i64::MAX, 10_001, all), Err(EvalError::Overflow));
+        assert_eq!(money_product(i64::MIN, 9_999, all), Ok((i128::from(i64::MIN) * 9_999 / 10_000) as i64));
         assert_eq!(money_quotient(1, 0, all), Err(EvalError::DivideByZero));
         assert_eq!(money_product(i64::MAX, 20_000, all), Err(EvalError::Overflow));
     }

@@ -5,7 +5,7 @@
 //! sales       PK sale_id (identity)     IX customer_id include (unit_price)      IX product_code, sold_at
 //! ```
 //!
-//! `sales8` has eight nonclustered indexes on the same rows. `sales-computed` has a third one on two computed columns that are
+//! `sales1` has the first nonclustered index only, `sales8` eight on the same rows. `sales-computed` has a third one on two computed columns that are
 //! not stored, and `sales-plain`, its twin, one of the same size on plain columns.
 //!
 //! Customers and products of the sales are walked in steps that visit each of them before the first comes again. So the
@@ -29,6 +29,7 @@ const TICKS_PER_DAY: u64 = 25_920_000;
 /// Which indexes the sales have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    One,
     Two,
     Eight,
     Computed,
@@ -39,6 +40,7 @@ impl Kind {
     /// Bytes a sale takes, with its entries in all indexes.
     fn bytes_per_row(self) -> u64 {
         match self {
+            Kind::One => 195,
             Kind::Two => 223,
             Kind::Eight => 343,
             Kind::Computed => 246,
@@ -49,6 +51,10 @@ impl Kind {
 
 pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
     add_kind(builder, seed, size, Kind::Two)
+}
+
+pub(super) fn add_one(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+    add_kind(builder, seed, size, Kind::One)
 }
 
 pub(super) fn add_eight(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
@@ -160,6 +166,7 @@ fn indexes(kind: Kind) -> Vec<(IndexSpec, SaleOrder)> {
         new("product", &["product_code", "sold_at"], Product),
     ];
     match kind {
+        Kind::One => out.truncate(1),
         Kind::Two => {}
         Kind::Eight => out.extend([
             new("sold", &["sold_at"], Number),
