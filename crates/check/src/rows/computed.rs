@@ -194,7 +194,13 @@ pub(super) struct Batches(Vec<Batch>);
 
 impl Batches {
     /// Evaluates all expressions of a plan over the rows of a page. The rows are counted as they come.
-    pub(super) fn run(&mut self, plan: &RowPlan, hasher: &RowHasher<'_>, page: &Sound<'_>, rows: &PageRows<'_>) {
+    pub(super) fn run(
+        &mut self,
+        plan: &RowPlan,
+        hasher: &RowHasher<'_>,
+        page: &Sound<'_>,
+        rows: &PageRows<'_>,
+    ) {
         if self.0.len() < plan.expressions.len() {
             self.0.resize_with(plan.expressions.len(), Batch::new);
         }

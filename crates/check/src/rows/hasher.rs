@@ -174,7 +174,10 @@ impl<'p> RowHasher<'p> {
                     };
                     match self.batches.values(*expression) {
                         Some(values) => {
-                            self.combined.iter_mut().zip(values).for_each(|(combined, value)| add(combined, value));
+                            self.combined
+                                .iter_mut()
+                                .zip(values)
+                                .for_each(|(combined, value)| add(combined, value));
                         }
                         None => {
                             for (row, combined) in self.combined.iter_mut().enumerate() {

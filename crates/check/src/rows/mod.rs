@@ -40,6 +40,7 @@ mod value;
 mod verify;
 
 pub use boundary::Standings;
+pub(crate) use cells::u16_at;
 pub(crate) use cross::CrossNumber;
 use hasher::RowHasher;
 pub(crate) use misplaced::verify_partitions;
@@ -47,7 +48,6 @@ use page::{PageRows, Row};
 use plan::RowPlan;
 pub(crate) use plan::RowPlans;
 pub(crate) use recheck::{Compared, verify_crosses};
-pub(crate) use cells::u16_at;
 pub(crate) use value::resembles_ciphertext;
 
 /// Sums of the two sides of each index, by its number.

@@ -584,6 +584,10 @@ fn a_root_that_the_index_does_not_have_is_reported() {
         let (_, findings) = model.check(way, false, &mut rng);
         let lost = findings.iter().find(|finding| finding.error == 8980).unwrap();
         assert_eq!(lost.place.page, Some(nowhere), "{way:?}");
-        assert!(lost.message.contains("Index node page (0:0), slot 0 refers to child page"), "{}", lost.message);
+        assert!(
+            lost.message.contains("Index node page (0:0), slot 0 refers to child page"),
+            "{}",
+            lost.message
+        );
     }
 }

@@ -49,12 +49,13 @@ pub(super) fn compare_neighbours(
 ) {
     let mut judge = Judge { plan, is_leaf: page.is_leaf, report };
     let skipped = usize::from(!has_first);
-    let reaches = |lead: &&Lead| {
-        lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion)
-    };
+    let reaches =
+        |lead: &&Lead| lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion);
     let lead = plan.lead(page.is_leaf).filter(reaches);
     let doubtful = match page.records() {
-        Records::OnPage(bytes, spans) => lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs)),
+        Records::OnPage(bytes, spans) => {
+            lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
+        }
         Records::Expanded(bytes, spans) => {
             lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
         }

@@ -5,8 +5,8 @@
 //! sales       PK sale_id (identity)     IX customer_id include (unit_price)      IX product_code, sold_at
 //! ```
 //!
-//! `sales1` has the first nonclustered index only, `sales8` eight on the same rows. `sales-computed` has a third one on two computed columns that are
-//! not stored, and `sales-plain`, its twin, one of the same size on plain columns.
+//! `sales1` has the first nonclustered index only, `sales8` eight on the same rows. `sales-computed` has a third one on two
+//! computed columns that are not stored, and `sales-plain`, its twin, one of the same size on plain columns.
 //!
 //! Customers and products of the sales are walked in steps that visit each of them before the first comes again. So the
 //! order of both indexes is known without sorting: the rows of customer *c* are *r*, *r* + C, *r* + 2 C …

@@ -265,7 +265,10 @@ fn is_rising(lead: &Lead, a: &Record<'_>, b: &Record<'_>) -> bool {
     let (middle, end) = (a.bytes().len() as u16, bytes.len() as u16);
     let spots = [Span { slot: 0, start: 0, end: middle }, Span { slot: 1, start: middle, end }];
     let reaches = |record: &Record<'_>| record.fixed_end() >= lead.end();
-    reaches(a) && reaches(b) && lead.holds(&bytes, &spots, None) && lead.doubtful(&bytes, &spots, &mut Pairs::default()).is_empty()
+    reaches(a)
+        && reaches(b)
+        && lead.holds(&bytes, &spots, None)
+        && lead.doubtful(&bytes, &spots, &mut Pairs::default()).is_empty()
 }
 
 /// Keys of several columns at random: leads and prefixes never say what the whole keys do not.
