@@ -84,6 +84,15 @@ impl Acc {
         self.sum = [self.sum[0].wrapping_sub(low), self.sum[1].wrapping_sub(high)];
     }
 
+    /// Adds a fact to the side that states it.
+    #[inline]
+    pub(crate) fn state(&mut self, side: Side, lanes: [u64; 2]) {
+        match side {
+            Side::Plus => self.add(lanes),
+            Side::Minus => self.subtract(lanes),
+        }
+    }
+
     /// Adds another sum.
     pub fn merge(&mut self, other: Acc) {
         self.plus += other.plus;

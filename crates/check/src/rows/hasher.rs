@@ -20,7 +20,7 @@ use super::page::{PageRows, Row, Visit};
 use super::plan::{Input, RowPlan, Target};
 use crate::hash::HashKey;
 use crate::plan::Plan;
-use crate::relation::Side;
+use crate::relation::{Acc, Side};
 use crate::sound::Sound;
 
 /// A value pushed off its row is not longer than a row.
@@ -89,6 +89,87 @@ impl<'p> RowHasher<'p> {
                 }
             }
         }
+    }
+
+    /// Adds up the lanes of a page: for each index the sum of its rows, and `None` for each row that could
+    /// not be read.
+    #[inline]
+    pub(super) fn sums(
+        &mut self,
+        page: &Sound<'_>,
+        of_page: &PageRows<'_>,
+        rows: &RowPlan,
+        mut state: impl FnMut(CrossNumber, Option<Acc>),
+    ) {
+        let [target] = rows.targets.as_slice() else {
+            return self.sums_of_all(page, of_page, rows, state);
+        };
+        if rows.is_base || !self.combine_columns(of_page, rows, target) {
+            return self.sums_of_all(page, of_page, rows, state);
+        }
+        state(target.cross, Some(self.sum(Side::Minus)));
+    }
+
+    fn sums_of_all(
+        &mut self,
+        page: &Sound<'_>,
+        of_page: &PageRows<'_>,
+        rows: &RowPlan,
+        mut state: impl FnMut(CrossNumber, Option<Acc>),
+    ) {
+        if rows.targets.is_empty() {
+            return;
+        }
+        self.hash_columns(page, of_page, rows);
+        let side = if rows.is_base { Side::Plus } else { Side::Minus };
+        for target in &rows.targets {
+            let is_certain = self.combine(page, of_page, target);
+            if is_certain && target.filter.is_none() {
+                state(target.cross, Some(self.sum(side)));
+                continue;
+            }
+            let mut sum = Acc::default();
+            for at in 0..of_page.len() {
+                match (self.outcome(target, at), self.combined.get(at)) {
+                    (Ok(true), Some(combined)) => sum.state(side, self.key.row(*combined)),
+                    (Ok(_), _) => {}
+                    (Err(Unread), _) => state(target.cross, None),
+                }
+            }
+            state(target.cross, Some(sum));
+        }
+    }
+
+    /// The sum of the combined rows.
+    #[inline]
+    fn sum(&self, side: Side) -> Acc {
+        let mut sum = Acc::default();
+        self.combined.iter().for_each(|combined| sum.state(side, self.key.row(*combined)));
+        sum
+    }
+
+    /// Combines the columns of an index that belongs to nothing else, without keeping their hashes. False when a value is not in
+    /// its row.
+    fn combine_columns(&mut self, of_page: &PageRows<'_>, rows: &RowPlan, target: &Target) -> bool {
+        self.combined.clear();
+        self.combined.resize(of_page.len(), 0);
+        target.filter.is_none()
+            && target.inputs.iter().all(|(input, multiplier)| {
+                let Input::Column(place) = input else { return false };
+                let column =
+                    rows.hashed.get(usize::from(*place)).and_then(|at| rows.columns.get(usize::from(*at)));
+                let mut visit = Combining {
+                    key: self.key,
+                    null: self.key.word(NULL_WORD),
+                    multiplier: *multiplier,
+                    combined: self.combined.iter_mut(),
+                    is_whole: true,
+                };
+                column.is_some_and(|column| {
+                    of_page.each(column, &mut visit);
+                    visit.is_whole
+                })
+            })
     }
 
     fn hash_columns(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan) {
@@ -241,6 +322,32 @@ impl<'r> Visit<'r> for Hashing<'_> {
                 0
             }
         });
+    }
+}
+
+/// Adds one column to what an index holds, row after row.
+struct Combining<'h> {
+    key: &'h HashKey,
+    null: u64,
+    multiplier: u64,
+    combined: std::slice::IterMut<'h, u64>,
+    is_whole: bool,
+}
+
+impl<'r> Visit<'r> for Combining<'_> {
+    #[inline(always)]
+    fn visit(&mut self, _: usize, content: Option<Content<'r>>) {
+        let hash = match content {
+            Some(Content::Bytes(bytes)) => number_or_bytes(self.key, bytes),
+            Some(Content::Null) => self.null,
+            Some(Content::Complex(_)) | None => {
+                self.is_whole = false;
+                0
+            }
+        };
+        if let Some(combined) = self.combined.next() {
+            *combined = combined.wrapping_add(hash.wrapping_mul(self.multiplier));
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use extentdb_reader::PageSource;
 use crate::partial::Partial;
 use crate::partial::wire::wire_structs;
 use crate::plan::Plan;
-use crate::relation::{Acc, Side};
+use crate::relation::Acc;
 use crate::sound::Sound;
 
 mod boundary;
@@ -62,17 +62,13 @@ impl CrossSums {
         self.sums.get(number as usize).copied().unwrap_or_default()
     }
 
-    #[inline]
-    fn state(&mut self, number: CrossNumber, side: Side, lanes: [u64; 2]) {
+    fn add(&mut self, number: CrossNumber, sum: Acc) {
         let at = number as usize;
         if self.sums.len() <= at {
             self.sums.resize(at + 1, Acc::default());
         }
         if let Some(acc) = self.sums.get_mut(at) {
-            match side {
-                Side::Plus => acc.add(lanes),
-                Side::Minus => acc.subtract(lanes),
-            }
+            acc.merge(sum);
         }
     }
 
@@ -121,8 +117,8 @@ impl<'p> RowFacts<'p> {
             verify::verify_rows(page, &of_page, (rows, self.plan.rows.has_purity), batches, partial);
         }
         let (crosses, unread) = (&mut partial.crosses, &mut partial.unread_crosses);
-        self.hasher.page(page, &of_page, rows, |_, cross, side, lanes| match lanes {
-            Some(lanes) => crosses.state(cross, side, lanes),
+        self.hasher.sums(page, &of_page, rows, |cross, sum| match sum {
+            Some(sum) => crosses.add(cross, sum),
             None => _ = unread.insert(cross),
         });
     }

@@ -154,10 +154,7 @@ impl Facts for Buckets<'_> {
         each_row(self.plan, &mut self.hasher, page, |cross, side, lanes, _| {
             let acc = sums.get_mut(&cross).and_then(|sums| sums.get_mut(bucket(lanes)));
             if let Some(acc) = acc {
-                match side {
-                    Side::Plus => acc.add(lanes),
-                    Side::Minus => acc.subtract(lanes),
-                }
+                acc.state(side, lanes);
             }
         });
     }
