@@ -1,7 +1,7 @@
 //! Damage in the tables that describe all others, found by the scan: 7995 (`checkdb.md` B.1 and D.2).
 //!
 //! SQL Server checks these tables first, and goes on only when they are sound. Here everything is checked in one pass, so the
-//! verdict comes afterwards: what was found in user tables is not told, since it was read by a description that is wrong.
+//! verdict comes afterwards: what was found in other tables is not told, since it was read by a description that is wrong.
 //! Findings about allocation stay: they come before in SQL Server, too. Nothing in these tables can be repaired.
 //!
 //! The walk along their leaves (7984 to 7988) ends a run before it begins; nothing is added to that.
@@ -29,9 +29,9 @@ pub(crate) fn verify_critical(plan: &Plan, command: &str, findings: &mut Finding
         return None;
     }
     let follows = |finding: &Finding| {
-        let is_of_user = finding.place.owner.is_some_and(|owner| owner.is_user);
+        let is_owned = finding.place.owner.is_some();
         let is_counted = finding.counts() == Counts::Consistency;
-        finding.error == CATALOGUE || (is_of_user && is_counted)
+        finding.error == CATALOGUE || (is_owned && is_counted && !is_critical(finding))
     };
     let left_out = findings.extract(follows).len();
     for mut finding in findings.extract(is_critical) {
@@ -41,7 +41,7 @@ pub(crate) fn verify_critical(plan: &Plan, command: &str, findings: &mut Finding
     let args = [plan.database.as_str().into(), command.into()];
     findings.push(Finding::new(7995, Place::default(), &args));
     Some(NotChecked {
-        what: format!("user tables ({left_out} findings) and system tables against each other"),
+        what: format!("all other tables ({left_out} findings) and system tables against each other"),
         why: "the tables that describe them are damaged (7995)".to_owned(),
         was_asked_for: true,
     })

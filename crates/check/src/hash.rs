@@ -6,8 +6,9 @@
 //! value      = bytes of a column -> one lane, 16 bytes at a time, its length mixed in
 //! ```
 //!
-//! The key is new for each run, so that no file can be made to fool the sums, and repeated runs are independent. It is kept
-//! in every partial: only sums under one key can be added.
+//! The key is new for each run, so that no file can be made to fool the sums, and repeated runs are independent. Runs in parts
+//! and runs that go on later take it from the boot page, so that all parts have one key; it is kept in every partial, and only
+//! sums under one key can be added. Rows have 64 bits of their own, spread over two lanes.
 //!
 //! Invariant: a lane is never more than the sum of its inputs' chances: two different facts have equal lanes with a
 //! probability of about 2^-64 each.

@@ -17,6 +17,7 @@ mod jsonl;
 mod junit;
 mod lines;
 mod map;
+mod places;
 mod sarif;
 mod tableresults;
 #[cfg(test)]
@@ -27,6 +28,8 @@ mod timeline;
 pub use causes::RootCause;
 pub use map::{CellFaults, CellOwner, ExtentMap, ExtentRun, FileExtents};
 pub use timeline::{Sample, Timeline};
+
+pub(crate) use places::damaged_places;
 
 /// How much of DBCC CHECKDB was run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -23,6 +23,7 @@ use crate::partial::{Overlap, Partial, UnitCounts};
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, leaves_out, make};
 use crate::report::{
     Coverage, DataFile, ExtentMap, NotChecked, ObjectSummary, Report, Sample, Timeline, Verdict,
+    damaged_places,
 };
 use crate::rows::{Compared, verify_crosses, verify_partitions};
 use crate::scan::{Counters, Scan, ScanPlan, Window};
@@ -404,6 +405,7 @@ impl Run<'_> {
             findings.push(once);
         }
         self.report.notes.extend(sum.newer.take());
+        self.report.notes.extend(damaged_places(&sum.bad, &self.report.files));
         findings.merge(sum.findings);
         mark_derived(plan, &sum.bad, &mut findings);
         let settled = settle(plan, &self.options.log, self.source, &sum.counts, &mut findings);
