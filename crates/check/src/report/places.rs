@@ -8,7 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use extentdb_base::{FileId, PAGE_BYTES};
+use extentdb_base::FileId;
+use extentdb_base::size::PAGE_BYTES;
 
 use super::DataFile;
 use crate::finding::{Finding, Place, page_arg};
