@@ -124,6 +124,15 @@ impl ColumnPlan {
         }
     }
 
+    /// First byte and end in the fixed part.
+    #[inline]
+    pub(super) fn fixed_place(&self) -> Option<(usize, usize)> {
+        match self.place {
+            Place::Fixed { at, bytes } => Some((usize::from(at), usize::from(at) + usize::from(bytes))),
+            _ => None,
+        }
+    }
+
     /// True for the hidden uniquifier, the only int among variable columns: 0 is not stored, or stored as four bytes.
     #[inline(always)]
     pub(super) fn is_uniquifier(&self) -> bool {

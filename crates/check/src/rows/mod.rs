@@ -107,6 +107,11 @@ impl<'p> RowFacts<'p> {
         let boundary = self.plan.rows.boundaries.get(page.index);
         let is_read = |rows: &&RowPlan| rows.is_base || !rows.targets.is_empty() || boundary.is_some();
         let Some(rows) = self.plan.rows.get(page.index).filter(is_read) else { return };
+        if boundary.is_none()
+            && let Some((cross, sum)) = self.hasher.sum_of_entries(page, rows)
+        {
+            return partial.crosses.add(cross, sum);
+        }
         let of_page = PageRows::read(page, &mut self.memory);
         if let Some(boundary) = boundary {
             boundary.count(page.index, &of_page, partial);

@@ -80,25 +80,6 @@ impl Row {
         })
     }
 
-    /// Finds entries that are all like the first one and have a fixed part only, as most indexes have them; `None` where one is
-    /// not.
-    #[inline]
-    fn of_entries<S: Spot>(bytes: &[u8], spots: &[S], pminlen: usize, memory: &mut Vec<Row>) -> Option<Row> {
-        let first = spots.first().and_then(|spot| Row::read(bytes, spot, pminlen))?;
-        let is_entry = first.status >> 1 & 7 == RecordKind::Index as u8;
-        if !is_entry || first.status & (HAS_NULL_BITMAP | HAS_VARIABLE) != 0 {
-            return None;
-        }
-        let mut are_alike = true;
-        memory.clear();
-        memory.extend(spots.iter().map(|spot| {
-            let has_len = spot.end().wrapping_sub(spot.start()) == usize::from(first.end);
-            are_alike &= has_len && bytes.get(spot.start()) == Some(&first.status);
-            Row { slot: spot.slot(), start: spot.start() as u32, ..first }
-        }));
-        are_alike.then_some(first)
-    }
-
     pub(super) fn is_forwarded(&self) -> bool {
         self.status >> 1 & 7 == RecordKind::Forwarded as u8
     }
@@ -106,6 +87,12 @@ impl Row {
     pub(super) fn has_version_tag(&self) -> bool {
         self.status & HAS_VERSION_TAG != 0
     }
+}
+
+/// True for the status of an entry with a fixed part only.
+#[inline]
+pub(super) fn is_plain_entry(status: u8) -> bool {
+    status >> 1 & 7 == RecordKind::Index as u8 && status & (HAS_NULL_BITMAP | HAS_VARIABLE) == 0
 }
 
 /// The rows of a page.
@@ -131,15 +118,6 @@ impl<'a> PageRows<'a> {
 
     #[inline]
     fn of<S: Spot>(bytes: &'a [u8], spots: &[S], pminlen: usize, memory: &'a mut Vec<Row>) -> PageRows<'a> {
-        if let Some(first) = Row::of_entries(bytes, spots, pminlen, memory) {
-            return PageRows {
-                bytes,
-                rows: memory,
-                columns: (0, 0),
-                fixed_end_min: first.fixed_end,
-                has_version_tags: first.has_version_tag(),
-            };
-        }
         memory.clear();
         let (mut columns, mut fixed_end_min, mut status) = ((u16::MAX, 0), u16::MAX, 0);
         memory.extend(spots.iter().filter_map(|spot| Row::read(bytes, spot, pminlen)).inspect(|row| {
@@ -360,29 +338,6 @@ mod tests {
         });
         let spans = spans.collect();
         (bytes, spans)
-    }
-
-    #[test]
-    fn entries_that_are_alike_are_found_as_any_others() {
-        let (mut memory, mut others) = (Vec::new(), Vec::new());
-        let entry = |status: u8, len: usize| [vec![status], vec![7; len - 1]].concat();
-        let index = RecordKind::Index.bits();
-        let ghost = RecordKind::GhostIndex.bits();
-        for (odd, len) in [(index, 12), (ghost, 12), (index | HAS_VARIABLE, 18), (index, 14)] {
-            for place in [0, 3, 7] {
-                let (mut bytes, mut spans) = (Vec::new(), Vec::new());
-                for slot in 0..8u16 {
-                    let record = if slot == place { entry(odd, len) } else { entry(index, 12) };
-                    let start = bytes.len() as u16;
-                    bytes.extend_from_slice(&record);
-                    spans.push(Span { slot, start, end: bytes.len() as u16 });
-                }
-                let found = PageRows::of(&bytes, &spans, 12, &mut memory);
-                others.clear();
-                others.extend(spans.iter().filter_map(|span| Row::read(&bytes, span, 12)));
-                assert!(found.iter().eq(&others), "{odd:#x} {len} at {place}");
-            }
-        }
     }
 
     struct Listed<'r>(Vec<Option<Content<'r>>>);
