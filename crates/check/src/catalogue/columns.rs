@@ -31,6 +31,9 @@ const RECORD_BYTES_MAX: i32 = 8096;
 
 /// Columns of all tables and of all their rowsets.
 pub(super) fn verify_columns(storage: &Storage<'_>, findings: &mut Findings) {
+    if !storage.describes_rows() {
+        return;
+    }
     for table in storage.tables() {
         for index in table.indexes.iter().filter(|index| is_row_store(index)) {
             for rowset in storage.rowsets(table, index).iter().filter(|rowset| has_pages(rowset)) {
@@ -157,5 +160,54 @@ impl Taken {
 
     fn take_null_bit(&mut self, column: &PhysicalColumn) -> bool {
         column.leaf.null_bit == 0 || self.null_bits.insert(column.leaf.null_bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_catalog::layout::Place;
+
+    use super::*;
+
+    fn column(ty: SqlType, offset: i16, bit: u8) -> PhysicalColumn {
+        PhysicalColumn {
+            column_id: 1,
+            ordinal: 1,
+            ti: ty.to_physical().0,
+            collation_id: 0,
+            ty: Some(ty),
+            key_ordinal: 0,
+            status: 0,
+            max_in_row: 0,
+            leaf: Place { offset, null_bit: 0, bit },
+            interior: Place::default(),
+        }
+    }
+
+    fn takes(places: &[(SqlType, i16, u8)]) -> Vec<bool> {
+        let mut taken = Taken::default();
+        places.iter().map(|(ty, offset, bit)| taken.take(&column(*ty, *offset, *bit), FIRST_BYTE)).collect()
+    }
+
+    #[test]
+    fn fixed_columns_lie_side_by_side_with_gaps_where_others_were_dropped() {
+        assert_eq!(takes(&[(SqlType::Int, 4, 0), (SqlType::BigInt, 8, 0), (SqlType::Int, 30, 0)]), [true; 3]);
+        assert_eq!(takes(&[(SqlType::Int, 4, 0), (SqlType::Int, 7, 0)]), [true, false]);
+        assert_eq!(takes(&[(SqlType::Int, 3, 0), (SqlType::Int, 9000, 0)]), [false, false]);
+    }
+
+    #[test]
+    fn bits_share_a_byte_and_nothing_else() {
+        let bits = [(SqlType::Bit, 4, 0), (SqlType::Bit, 4, 1), (SqlType::Int, 5, 0)];
+        assert_eq!(takes(&bits), [true; 3]);
+        assert_eq!(takes(&[(SqlType::Bit, 4, 1), (SqlType::Bit, 4, 1)]), [true, false]);
+        assert_eq!(takes(&[(SqlType::Bit, 4, 0), (SqlType::Int, 4, 0)]), [true, false]);
+        assert_eq!(takes(&[(SqlType::Int, 4, 0), (SqlType::Bit, 6, 0)]), [true, false]);
+    }
+
+    #[test]
+    fn variable_columns_have_numbers_of_their_own() {
+        let text = SqlType::VarBinary { len: Some(9) };
+        assert_eq!(takes(&[(text, -3, 0), (text, -1, 0), (text, -1, 0)]), [true, true, false]);
     }
 }

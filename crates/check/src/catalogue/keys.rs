@@ -10,20 +10,26 @@
 
 use std::collections::BTreeSet;
 
-use extentdb_catalog::layout::{PhysicalColumn, column_status};
+use extentdb_catalog::layout::{Compression, PhysicalColumn, column_status};
 use extentdb_catalog::model::{Index, IndexKind, Rowset, Table as Described};
 
 use super::rows::{Key, Table};
 use super::storage::{Space, Storage, has_pages, index_key, is_row_store};
-use super::{describe, report_missing_row};
+use super::types::is_same_storage;
+use super::{describe, report_missing_row, report_value};
 use crate::finding::Findings;
 
 /// Key columns of all indexes, and the columns of their rowsets.
 pub(super) fn verify_keys(storage: &Storage<'_>, findings: &mut Findings) {
+    let is_described = |rowset: &&&Rowset| storage.describes_rows() && has_pages(rowset);
+    for table in storage.base_tables() {
+        let keyed = table.indexes.iter().filter(|index| is_row_store(index) && index.id.0 > 0);
+        keyed.for_each(|index| verify_key(table, index, findings));
+    }
     for table in storage.tables() {
         for index in table.indexes.iter().filter(|index| is_row_store(index) && index.id.0 > 0) {
             verify_key(table, index, findings);
-            for rowset in storage.rowsets(table, index).iter().filter(|rowset| has_pages(rowset)) {
+            for rowset in storage.rowsets(table, index).iter().filter(is_described) {
                 match index.kind {
                     IndexKind::Clustered => verify_clustered(storage, table, (index, rowset), findings),
                     _ => verify_nonclustered(storage, table, (index, rowset), findings),
@@ -72,7 +78,6 @@ fn verify_nonclustered(
 ) {
     let live: Vec<&PhysicalColumn> = rowset.layout.columns.iter().filter(|column| is_live(column)).collect();
     let physical: BTreeSet<i32> = live.iter().map(|column| column.column_id).collect();
-    let own: BTreeSet<i32> = index.columns.iter().map(|column| column.ordinal).collect();
     let row = index_key(table, index);
     let key = |ordinal: i32| Key([row.0[0], row.0[1], ordinal.into()]);
     let asked = index.columns.iter().filter(|column| column.partition_ordinal == 0 || column.key_ordinal > 0);
@@ -85,33 +90,67 @@ fn verify_nonclustered(
             findings,
         );
     }
-    let Some(locator) = locator_columns(storage, table, index) else { return };
-    let last = own.last().copied().unwrap_or(0);
-    let is_unknown = |column: &&&PhysicalColumn| column.column_id < last && !own.contains(&column.column_id);
-    let gap = live.iter().find(is_unknown);
-    let surplus =
-        live.iter().max_by_key(|column| column.column_id).filter(|_| live.len() > own.len() + locator);
-    if let Some(column) = gap.or(surplus) {
-        let ordinal = if gap.is_some() { column.column_id } else { last + 1 };
-        let target = describe(Table::IndexColumns, key(ordinal));
-        report_missing_row(physical_row(rowset, column), (Table::IndexColumns, target), findings);
+    if let Some(locator) = locator(storage, table, index) {
+        verify_locator(&locator, (index, rowset), row, findings);
     }
 }
 
-/// How many columns an index has beside its own, for the place of the row; `None` when that is not certain.
-fn locator_columns(storage: &Storage<'_>, table: &Described, index: &Index) -> Option<usize> {
+/// What an index has beside its own columns, for the place of the row.
+struct Locator {
+    columns: usize,
+    /// Type codes that its columns may have.
+    codes: BTreeSet<u8>,
+}
+
+/// An RID has a type like any other column: binary.
+const RID_CODE: u8 = 173;
+
+/// The columns are numbered without a gap, the index's own first; behind them comes the locator and nothing else.
+fn verify_locator(locator: &Locator, (index, rowset): (&Index, &Rowset), row: Key, findings: &mut Findings) {
+    let live: Vec<&PhysicalColumn> = rowset.layout.columns.iter().filter(|column| is_live(column)).collect();
+    let physical: BTreeSet<i32> = live.iter().map(|column| column.column_id).collect();
+    let own: BTreeSet<i32> = index.columns.iter().map(|column| column.ordinal).collect();
+    let key = |ordinal: i32| Key([row.0[0], row.0[1], ordinal.into()]);
+    let expected = i32::try_from(own.len() + locator.columns).unwrap_or(i32::MAX);
+    if let Some(missing) = (1..=expected).find(|id| !physical.contains(id) && !own.contains(id)) {
+        let target = describe(Table::RowsetColumns, physical_key(rowset, missing));
+        report_missing_row((Table::Indexes, row), (Table::RowsetColumns, target), findings);
+    }
+    let last = own.last().copied().unwrap_or(0);
+    let is_unknown = |id: i32| (id < last && !own.contains(&id)) || id > expected;
+    if let Some(column) = live.iter().find(|column| is_unknown(column.column_id)) {
+        let target = describe(Table::IndexColumns, key(column.column_id));
+        report_missing_row(physical_row(rowset, column), (Table::IndexColumns, target), findings);
+    }
+    let beside =
+        live.iter().filter(|column| column.column_id > last && rowset.compression == Compression::None);
+    for column in beside.filter(|column| column.ti != 0) {
+        let [code, ..] = column.ti.to_le_bytes();
+        if !locator.codes.iter().any(|known| is_same_storage(*known, code)) {
+            report_value(&format!("system_type_id={code}"), physical_row(rowset, column), findings);
+        }
+    }
+}
+
+/// `None` when it is not certain what leads from the index to the rows.
+fn locator(storage: &Storage<'_>, table: &Described, index: &Index) -> Option<Locator> {
     let base = table.indexes.iter().find(|base| base.id.0 <= 1 && is_row_store(base))?;
     if storage.space(index) != Space::Filegroup || storage.space(base) != Space::Filegroup {
         return None;
     }
     let [rowset] = storage.rowsets(table, base) else { return None };
     if base.kind == IndexKind::Heap {
-        return Some(1);
+        return Some(Locator { columns: 1, codes: BTreeSet::from([RID_CODE]) });
     }
     let is_own = |id: i32| index.columns.iter().any(|column| column.column_id == id);
     let keys = base.columns.iter().filter(|column| column.key_ordinal > 0 && !is_own(column.column_id));
-    let uniquifiers = rowset.layout.columns.iter().filter(|column| column.is_uniquifier());
-    Some(keys.count() + uniquifiers.count())
+    let physical = rowset.layout.columns.iter();
+    let uniquifiers = physical.clone().filter(|column| column.is_uniquifier());
+    let codes = physical.filter(|column| column.key_ordinal > 0).map(|column| {
+        let [code, ..] = column.ti.to_le_bytes();
+        code
+    });
+    Some(Locator { columns: keys.count() + uniquifiers.count(), codes: codes.collect() })
 }
 
 /// Neither dropped nor of an index that is being built.

@@ -16,7 +16,7 @@ use extentdb_catalog::model::{
     AllocUnitKind, Catalog, Index, IndexKind, ObjectType, Rowset, Table as Described,
 };
 
-use super::rows::{Key, Table};
+use super::rows::{Key, SYSRSCOLS, Table};
 use super::{describe, report_missing_attribute, report_missing_row, report_unmatched, report_value};
 use crate::finding::Findings;
 
@@ -55,10 +55,21 @@ impl<'c> Storage<'c> {
         Storage { catalog, rowsets, owners }
     }
 
+    /// 2005 describes the columns of rows in two other tables; what they hold was seen in too few files to be judged.
+    pub(super) fn describes_rows(&self) -> bool {
+        self.catalog.units.contains_key(&SYSRSCOLS)
+    }
+
     /// The tables that are judged. From 2012 on tables of the system are listed as user tables, with negative ids.
     pub(super) fn tables(&self) -> impl Iterator<Item = &'c Described> + use<'c> {
         let catalog = self.catalog;
         catalog.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE && table.id.0 > 0)
+    }
+
+    /// The tables of the system, which are the same in every database of a version.
+    pub(super) fn base_tables(&self) -> impl Iterator<Item = &'c Described> + use<'c> {
+        let catalog = self.catalog;
+        catalog.tables.values().filter(|table| table.kind == ObjectType::SYSTEM_TABLE && table.id.0 > 0)
     }
 
     fn listed(&self, table: &Described, index: &Index) -> &[&'c Rowset] {
@@ -79,6 +90,10 @@ impl<'c> Storage<'c> {
         match space.map(|space| space.kind.as_str()) {
             Some(FILEGROUP) => Space::Filegroup,
             Some(PARTITION_SCHEME) => Space::Scheme(self.partitions(index.data_space)),
+            // From 2012 on the column is 0, and the data space is kept elsewhere.
+            _ if !self.catalog.filegroups.iter().any(|space| space.kind == PARTITION_SCHEME) => {
+                Space::Filegroup
+            }
             _ => Space::Unknown,
         }
     }
@@ -138,7 +153,8 @@ impl<'c> Storage<'c> {
         };
         let is_complete = space == Space::Scheme(Some(rowsets.len()));
         let mut seen = BTreeSet::new();
-        for rowset in rowsets {
+        let has_space = |rowset: &&&Rowset| index.data_space != 0 || has_pages(rowset);
+        for rowset in rowsets.iter().filter(has_space) {
             let is_double = !seen.insert(rowset.partition) && is_complete;
             if !(1..=last).contains(&rowset.partition) || is_double {
                 let attribute = format!("partition_number={}", rowset.partition);

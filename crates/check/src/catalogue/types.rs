@@ -1,4 +1,4 @@
-//! Columns of user tables against the types: `syscolpars.utype` and `xtype`, `sysscalartypes.id` and `xtype`.
+//! Columns of tables against the types: `syscolpars.utype` and `xtype`, `sysscalartypes.id` and `xtype`.
 
 use extentdb_base::ObjectId;
 use extentdb_catalog::model::{Catalog, ObjectType};
@@ -23,14 +23,15 @@ pub(super) fn is_same_storage(a: u8, b: u8) -> bool {
     a == b || a == VARBINARY || b == VARBINARY || ALIKE.iter().any(|group| is_alike(&group))
 }
 
-/// Types that columns of user tables have: each exists and is what the column says.
+/// Types that columns of tables have: each exists and is what the column says.
 pub(super) fn verify_types(catalog: &Catalog, rows: &Rows, findings: &mut Findings) {
-    let is_user_table = |object: i64| {
+    let is_judged = |object: i64| {
         let id = i32::try_from(object).map(ObjectId).ok();
         let table = id.and_then(|id| catalog.tables.get(&id));
-        object > 0 && table.is_some_and(|table| table.kind == ObjectType::USER_TABLE)
+        let kinds = [ObjectType::USER_TABLE, ObjectType::SYSTEM_TABLE];
+        object > 0 && table.is_some_and(|table| kinds.contains(&table.kind))
     };
-    for column in rows.column_types().iter().filter(|column| is_user_table(column.row.0[0])) {
+    for column in rows.column_types().iter().filter(|column| is_judged(column.row.0[0])) {
         let row = (Table::Columns, column.row);
         match rows.xtype(column.user_type) {
             Some(xtype) if is_same_storage(xtype, column.xtype) => {}
@@ -38,6 +39,21 @@ pub(super) fn verify_types(catalog: &Catalog, rows: &Rows, findings: &mut Findin
             // Types of the user are a relation of their own.
             None if column.user_type >= super::rows::USER_TYPES => {}
             None => report_unmatched(None, row, (Table::Types, Key::one(column.user_type)), findings),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_were_altered_without_touching_the_rows_are_stored_alike() {
+        for (a, b) in [(35, 167), (99, 231), (34, 165), (106, 108), (189, 173), (56, 165), (36, 36)] {
+            assert!(is_same_storage(a, b) && is_same_storage(b, a), "{a} {b}");
+        }
+        for (a, b) in [(56, 127), (167, 231), (61, 36), (56, 5), (175, 167)] {
+            assert!(!is_same_storage(a, b) && !is_same_storage(b, a), "{a} {b}");
         }
     }
 }
