@@ -5,7 +5,7 @@ mod support;
 
 use extentdb_check::{Report, Verdict};
 use extentdb_format::PageBytes;
-use extentdb_format::page::{PageHeader, PageMut, PageRef};
+use extentdb_format::page::{PageHeader, PageMut, PageRef, SlotRule};
 use support::{Demo, Memory, offset};
 
 const SYSRSCOLS: u32 = 3;
@@ -259,7 +259,7 @@ fn a_catalogue_without_objects_is_reported() {
         memory.edit(page, |bytes: &mut PageBytes| {
             while PageRef::new(bytes).slot_count() > 0 {
                 let last = PageRef::new(bytes).slot_count() - 1;
-                PageMut::new(bytes).remove_row(last, SlotRule::CloseGap).unwrap();
+                PageMut::new(bytes).remove_row(last, SlotRule::Dense).unwrap();
             }
         });
     }
