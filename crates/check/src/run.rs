@@ -42,7 +42,7 @@ const NOT_SUPPORTED: [(&str, &str); 7] = [
         "SQL Server 2005 and later report impossible ones only",
     ),
     (
-        "system tables but objects, columns, types, indexes, rowsets, units, schemas, files and filegroups against each other (8992)",
+        "system tables but objects, columns, types, indexes, rowsets, units, schemas and files against each other (8992)",
         "not supported",
     ),
     ("conversations of Service Broker (8997)", "not supported"),

@@ -20,7 +20,7 @@ const VARBINARY: u8 = 165;
 /// True when values of one type may be stored as the other.
 pub(super) fn is_same_storage(a: u8, b: u8) -> bool {
     let is_alike = |group: &&[u8]| group.contains(&a) && group.contains(&b);
-    a == b || a == VARBINARY || b == VARBINARY || ALIKE.iter().any(|group| is_alike(&group))
+    a == b || a == VARBINARY || b == VARBINARY || ALIKE.iter().any(is_alike)
 }
 
 /// Types that columns of tables have: each exists and is what the column says.
