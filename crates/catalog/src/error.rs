@@ -99,3 +99,32 @@ pub enum Fault {
     #[error("catalogue: {0}")]
     Catalog(String),
 }
+
+impl Fault {
+    /// The page that could not be read, or on which something is wrong.
+    pub fn page(&self) -> Option<PageId> {
+        match self {
+            Fault::Page(error) => Some(error.page()),
+            Fault::Misplaced { page, .. } | Fault::Foreign { page, .. } | Fault::Loop { page, .. } => {
+                Some(*page)
+            }
+            Fault::Record { rid, .. }
+            | Fault::Compressed { rid, .. }
+            | Fault::Value { rid, .. }
+            | Fault::Lob { rid, .. } => Some(rid.page),
+            Fault::Catalog(_) => None,
+        }
+    }
+
+    /// False when something was not there to be read, or is not supported: nothing is wrong with the database then.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Fault::Page(error) => !matches!(
+                error,
+                PageError::NoFile { .. } | PageError::NotStored { .. } | PageError::Io { .. }
+            ),
+            Fault::Catalog(_) => false,
+            _ => true,
+        }
+    }
+}

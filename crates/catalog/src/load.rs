@@ -338,6 +338,7 @@ fn read_index(row: &SystemRow<'_>) -> Option<(ObjectId, Index)> {
         fill_factor: row.int8(6)?,
         status,
         data_space: row.int32(9)?,
+        named_rowset: HobtId(row.int(11).unwrap_or(0)),
         filter: None,
         columns: Vec::new(),
         rowsets: Vec::new(),

@@ -317,6 +317,8 @@ pub struct Index {
     pub status: u32,
     /// Data space (filegroup or partition scheme) id.
     pub data_space: i32,
+    /// The rowset that `sysidxstats` names, one of several in a partitioned index; 0 = none.
+    pub named_rowset: HobtId,
     /// Predicate of a filtered index.
     pub filter: Option<String>,
     /// Key columns in key order, then included columns.

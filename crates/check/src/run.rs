@@ -42,7 +42,7 @@ const NOT_SUPPORTED: [(&str, &str); 7] = [
         "SQL Server 2005 and later report impossible ones only",
     ),
     (
-        "system tables but objects, columns, types, indexes, rowsets, units and schemas against each other (8992)",
+        "system tables but objects, columns, types, indexes, rowsets, units, schemas and files against each other (8992)",
         "not supported",
     ),
     ("conversations of Service Broker (8997)", "not supported"),
@@ -181,7 +181,7 @@ impl<'r> Run<'r> {
         }
         let is_whole = self.options.scope == ScopeChoice::Database && !self.options.physical_only;
         if let Some(catalog) = plan.catalog.as_ref().filter(|_| is_whole && plan.owners_are_known) {
-            let outcome = verify_catalogue(self.source, catalog.boot.first_sys_indexes, findings);
+            let outcome = verify_catalogue(self.source, catalog, &mut sum.findings, findings);
             self.report.broker_counts = broker_counts(self.source, catalog.boot.first_sys_indexes);
             self.report.coverage.catalogue_entries = outcome.entries;
             self.report.coverage.not_checked.extend(outcome.left_out);

@@ -3,16 +3,20 @@
 //! ```text
 //! rows      each system table once, as keys           sets of ids: memory by the size of the catalogue, not of the database
 //! relations "a row of A names a row of B"              what B does not have is a finding
+//! storage   indexes, their rowsets, partitions, roots   tables of the user: what two places say of one thing
+//! keys      columns of indexes
+//! columns   columns of tables, their places in the rows
+//! types     types of columns
+//! forms     compression, against one page of each rowset
 //! ```
 //!
 //! Only relations that hold in the files of every version are listed. Dependencies between objects are none of them: upgraded
 //! databases keep references to what is gone.
 //!
-//! A system table that cannot be read in full proves nothing about what its rows are missed for: its relations are left out.
+//! A system table that cannot be read in full proves nothing about what its rows are missed for: its relations are left out, the
+//! run is incomplete, and damage that nothing else reports is a finding (3851).
 
-use std::collections::BTreeSet;
-
-use extentdb_base::ObjectId;
+use extentdb_catalog::Catalog;
 use extentdb_catalog::bootstrap::Bootstrap;
 use extentdb_catalog::system::SystemTables;
 use extentdb_messages::{Arg, lookup};
@@ -21,11 +25,28 @@ use extentdb_reader::{CheckedPages, PageSource};
 use crate::finding::{Finding, Findings, Place};
 use crate::report::NotChecked;
 
+mod columns;
+mod forms;
+mod keys;
 mod relations;
 mod rows;
+mod storage;
+mod types;
 
 use relations::RELATIONS;
-use rows::{Key, Rows, Table};
+use rows::{Gap, Key, Rows, Table};
+use storage::Storage;
+
+/// An invalid row.
+const INVALID_ROW: u32 = 3851;
+/// A row without another that must be there.
+const NO_ROW: u32 = 3852;
+/// A row names another that is not there.
+const NO_NAMED_ROW: u32 = 3853;
+/// A row lacks what it must say.
+const NO_ATTRIBUTE: u32 = 3857;
+/// A row says what cannot be.
+const INVALID_VALUE: u32 = 3858;
 
 /// What came of it.
 #[derive(Default)]
@@ -35,37 +56,146 @@ pub(crate) struct Outcome {
     pub(crate) left_out: Vec<NotChecked>,
 }
 
-/// Compares the system tables; findings belong to no object.
+/// Compares the system tables; findings belong to no object. `scanned` has what the scan found: a table that could not be read is
+/// reported here only when nothing there says why.
 pub(crate) fn verify_catalogue(
     source: &dyn PageSource,
-    first_sys_indexes: extentdb_base::PageId,
+    catalog: &Catalog,
+    scanned: &mut Findings,
     findings: &mut Findings,
 ) -> Outcome {
     let pages = CheckedPages::new(source);
-    let bootstrap = Bootstrap::load(&pages, first_sys_indexes);
-    let tables = SystemTables::new(&pages, &bootstrap);
-    let mut outcome = Outcome::default();
-    let mut unreadable: BTreeSet<ObjectId> = BTreeSet::new();
-    let rows = Rows::read(&tables, &bootstrap, &mut unreadable);
-    outcome.entries = rows.count();
-    for relation in RELATIONS {
-        let needed = [relation.from.object(), relation.to.object()];
-        if let Some(object) = needed.iter().find(|object| unreadable.contains(object)) {
-            let what = format!("{} against {} (8992)", relation.from.view(), relation.to.view());
-            let why = format!("system table {object} could not be read in full");
-            outcome.left_out.push(NotChecked { what, why, was_asked_for: false });
-            continue;
+    let bootstrap = Bootstrap::load(&pages, catalog.boot.first_sys_indexes);
+    let mut gaps: Vec<Gap> = Vec::new();
+    let rows = Rows::read(&SystemTables::new(&pages, &bootstrap), &bootstrap, &mut gaps);
+    let mut outcome = Outcome { entries: rows.count(), ..Outcome::default() };
+    for gap in gaps.iter().filter(|gap| gap.is_damage) {
+        let is_known = is_reported(gap, scanned) || is_reported(gap, findings);
+        if !is_known {
+            report_gap(gap, findings);
         }
-        relation.verify(&rows, findings);
+    }
+    for relation in RELATIONS {
+        match gap_of(&[relation.from, relation.to], &gaps) {
+            Some(gap) => {
+                let what = format!("{} against {} (8992)", relation.from.view(), relation.to.view());
+                outcome.left_out.push(left_out(what, gap));
+            }
+            None => relation.verify(&rows, findings),
+        }
+    }
+    match gap_of(&DESCRIBING, &gaps) {
+        Some(gap) => {
+            let what = "columns and rowsets of indexes (8992)".to_owned();
+            outcome.left_out.push(left_out(what, gap));
+        }
+        None => {
+            let storage = Storage::new(catalog);
+            storage.verify(findings);
+            keys::verify_keys(&storage, findings);
+            columns::verify_columns(&storage, findings);
+            types::verify_types(catalog, &rows, findings);
+            forms::verify_forms(&storage, &pages, findings);
+        }
     }
     outcome
 }
 
+/// The tables that describe a table and its indexes.
+const DESCRIBING: [Table; 8] = [
+    Table::Objects,
+    Table::Columns,
+    Table::Indexes,
+    Table::IndexColumns,
+    Table::Partitions,
+    Table::RowsetColumns,
+    Table::AllocationUnits,
+    Table::Types,
+];
+
+fn gap_of<'g>(needed: &[Table], gaps: &'g [Gap]) -> Option<&'g Gap> {
+    gaps.iter().find(|gap| needed.contains(&gap.table))
+}
+
+fn left_out(what: String, gap: &Gap) -> NotChecked {
+    let why = format!("system table {} could not be read in full: {}", gap.table.base_name(), gap.what);
+    NotChecked { what, why, was_asked_for: true }
+}
+
+/// Something was found in the table, or on the page.
+fn is_reported(gap: &Gap, findings: &mut Findings) -> bool {
+    findings.iter_mut().any(|finding| {
+        let owner = finding.place.owner.map(|owner| owner.object);
+        owner == Some(gap.table.object()) || (gap.page.is_some() && finding.place.page == gap.page)
+    })
+}
+
+fn report_gap(gap: &Gap, findings: &mut Findings) {
+    let args = [gap.what.as_str().into(), gap.table.base_name().into(), "".into()];
+    let place = gap.page.map_or_else(Place::default, Place::page);
+    findings.push(finding(INVALID_ROW, place, &args));
+}
+
+/// 3852: a row does not have another.
+fn report_missing_row(
+    (table, row): (Table, Key),
+    (target, missing): (Table, String),
+    findings: &mut Findings,
+) {
+    let row = describe(table, row);
+    let args = [row.into(), table.view().into(), "".into(), missing.into(), target.view().into(), "".into()];
+    findings.push(finding(NO_ROW, Place::default(), &args));
+}
+
+/// 3853: a row names another that is not there. `called` is the name of the attribute, where it is not that of the other's key.
+fn report_unmatched(
+    called: Option<&str>,
+    (table, row): (Table, Key),
+    (target, names): (Table, Key),
+    findings: &mut Findings,
+) {
+    let missing = describe(target, names);
+    let attribute = match called {
+        Some(called) => format!("{called}={}", names.0[0]),
+        None => missing.clone(),
+    };
+    let args = [
+        attribute.into(),
+        describe(table, row).into(),
+        table.view().into(),
+        "".into(),
+        missing.into(),
+        target.view().into(),
+        "".into(),
+    ];
+    findings.push(finding(NO_NAMED_ROW, Place::default(), &args));
+}
+
+/// 3857: a row lacks what it must say.
+fn report_missing_attribute(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
+    let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
+    findings.push(finding(NO_ATTRIBUTE, Place::default(), &args));
+}
+
+/// 3858: a row says what cannot be.
+fn report_value(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
+    let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
+    findings.push(finding(INVALID_VALUE, Place::default(), &args));
+}
+
+/// A filegroup that exists, holds pages and has no file any more: 3852.
+pub(crate) fn filegroup_without_file(filegroup: i16) -> Finding {
+    let key = describe(Table::Filegroups, Key::one(filegroup.into()));
+    let (table, target) = (Table::Filegroups.view(), Table::Files.view());
+    let args = [key.clone().into(), table.into(), "".into(), key.into(), target.into(), "".into()];
+    finding(NO_ROW, Place::default(), &args)
+}
+
 /// 8992 around one of the messages of CHECKCATALOG.
-fn report(inner: u32, args: &[Arg<'_>], findings: &mut Findings) {
+fn finding(inner: u32, place: Place, args: &[Arg<'_>]) -> Finding {
     let text = lookup(inner).and_then(|message| message.format(args).ok()).unwrap_or_default();
     let args = [i64::from(inner).try_into().unwrap_or(0i32).into(), 1.into(), text.into()];
-    findings.push(Finding::new(8992, Place::default(), &args));
+    Finding::new(8992, place, &args)
 }
 
 /// `object_id=5,column_id=2`.

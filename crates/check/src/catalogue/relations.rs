@@ -1,11 +1,8 @@
 //! Which rows must have which others.
 
+use super::report_unmatched;
 use super::rows::{Attribute, Rows, Table};
-use super::{describe, report};
 use crate::finding::Findings;
-
-/// "Attribute (…) of row (…) in sys.A does not have a matching row (…) in sys.B."
-const NO_MATCHING_ROW: u32 = 3853;
 
 /// Each row of one table names a row of another.
 pub(super) struct Relation {
@@ -37,6 +34,7 @@ pub(super) const RELATIONS: &[Relation] = &[
     relation(Table::IndexColumns, Attribute::Column, Table::Columns),
     relation(Table::Partitions, Attribute::Index, Table::Indexes),
     called(Table::AllocationUnits, Attribute::Rowset, Table::Partitions, "container_id"),
+    relation(Table::Files, Attribute::Filegroup, Table::Filegroups),
 ];
 
 impl Relation {
@@ -44,21 +42,7 @@ impl Relation {
     pub(super) fn verify(&self, rows: &Rows, findings: &mut Findings) {
         let named = rows.named(self.from, self.attribute).iter();
         for missing in named.filter(|named| !rows.has(self.to, named.names)) {
-            let target = describe(self.to, missing.names);
-            let attribute = match self.called {
-                Some(name) => format!("{name}={}", missing.names.0[0]),
-                None => target.clone(),
-            };
-            let args = [
-                attribute.into(),
-                describe(self.from, missing.row).into(),
-                self.from.view().into(),
-                "".into(),
-                target.into(),
-                self.to.view().into(),
-                "".into(),
-            ];
-            report(NO_MATCHING_ROW, &args, findings);
+            report_unmatched(self.called, (self.from, missing.row), (self.to, missing.names), findings);
         }
     }
 }

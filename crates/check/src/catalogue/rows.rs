@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::ObjectId;
+use extentdb_base::{AllocUnitId, ObjectId, PageId, Rid};
 use extentdb_catalog::Fault;
 use extentdb_catalog::bootstrap::Bootstrap;
 use extentdb_catalog::system::{SystemRow, SystemTables, object};
@@ -19,6 +19,8 @@ pub(super) enum Table {
     AllocationUnits,
     Schemas,
     Types,
+    Files,
+    Filegroups,
 }
 
 impl Table {
@@ -34,6 +36,25 @@ impl Table {
             Table::AllocationUnits => "allocation_units",
             Table::Schemas => "schemas",
             Table::Types => "types",
+            Table::Files => "database_files",
+            Table::Filegroups => "filegroups",
+        }
+    }
+
+    /// The base table's own name.
+    pub(super) fn base_name(self) -> &'static str {
+        match self {
+            Table::Objects => "sysschobjs",
+            Table::Columns => "syscolpars",
+            Table::Indexes => "sysidxstats",
+            Table::IndexColumns => "sysiscols",
+            Table::Partitions => "sysrowsets",
+            Table::RowsetColumns => "sysrscols",
+            Table::AllocationUnits => "sysallocunits",
+            Table::Schemas => "sysclsobjs",
+            Table::Types => "sysscalartypes",
+            Table::Files => "sysprufiles",
+            Table::Filegroups => "sysphfg",
         }
     }
 
@@ -49,6 +70,8 @@ impl Table {
             Table::AllocationUnits => ObjectId(7),
             Table::Schemas => object::SYSCLSOBJS,
             Table::Types => object::SYSSCALARTYPES,
+            Table::Files => object::SYSPRUFILES,
+            Table::Filegroups => object::SYSPHFG,
         }
     }
 
@@ -64,6 +87,8 @@ impl Table {
             Table::AllocationUnits => &["allocation_unit_id"],
             Table::Schemas => &["schema_id"],
             Table::Types => &["user_type_id"],
+            Table::Files => &["file_id"],
+            Table::Filegroups => &["data_space_id"],
         }
     }
 }
@@ -106,6 +131,29 @@ pub(super) enum Attribute {
     /// A bound rule.
     Rule,
     Rowset,
+    /// The filegroup of a file.
+    Filegroup,
+}
+
+/// The types of a column.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ColumnType {
+    pub(super) row: Key,
+    /// `xtype`
+    pub(super) xtype: u8,
+    /// `utype`
+    pub(super) user_type: i64,
+}
+
+/// Why a system table proves nothing about what its rows are missed for.
+#[derive(Clone, Debug)]
+pub(super) struct Gap {
+    pub(super) table: Table,
+    /// What could not be read.
+    pub(super) what: String,
+    pub(super) page: Option<PageId>,
+    /// Something is wrong with it, rather than not there or not supported.
+    pub(super) is_damage: bool,
 }
 
 /// Keys of all rows, and what they name.
@@ -113,6 +161,13 @@ pub(super) enum Attribute {
 pub(super) struct Rows {
     keys: BTreeMap<Table, BTreeSet<Key>>,
     named: BTreeMap<(Table, Attribute), Vec<Named>>,
+    /// `xtype` of all types by their ids.
+    types: BTreeMap<i64, u8>,
+    column_types: Vec<ColumnType>,
+    /// What indexes name.
+    index_rowsets: BTreeSet<i64>,
+    /// Of 2008 or later.
+    is_modern: bool,
 }
 
 /// Takes in a row; `None` when a column of it cannot be read.
@@ -121,7 +176,7 @@ type ReadRow = fn(&mut Rows, &SystemRow<'_>) -> Option<()>;
 /// `sysclsobjs` class of schemas.
 const SCHEMA: i64 = 50;
 /// Ids of system types are below; user types and sysname begin here.
-const USER_TYPES: i64 = 257;
+pub(super) const USER_TYPES: i64 = 257;
 /// `sysschobjs.nsclass`: the name is one of a schema.
 const IN_SCHEMA: i64 = 0;
 /// `sysschobjs.pclass`: the parent is an object.
@@ -131,38 +186,57 @@ const OF_STATISTICS: i64 = 1;
 const OF_INDEX: i64 = 2;
 /// `sysrowsets.ownertype` of heaps and indexes.
 const OWNED_BY_INDEX: u8 = 1;
+/// `sysprufiles.filetype` of data files.
+const ROWS_FILE: i64 = 0;
+/// The unit of sysrscols, which 2005 does not have.
+pub(super) const SYSRSCOLS: AllocUnitId = AllocUnitId(3 << 16);
 
 impl Rows {
-    /// Reads all tables; one that cannot be read in full is named in `unreadable`.
-    pub(super) fn read(
-        tables: &SystemTables<'_>,
-        bootstrap: &Bootstrap,
-        unreadable: &mut BTreeSet<ObjectId>,
-    ) -> Rows {
-        let mut rows = Rows::default();
-        let readers: [(Table, ReadRow); 6] = [
+    /// Reads all tables; those that cannot be read in full are named in `gaps`.
+    pub(super) fn read(tables: &SystemTables<'_>, bootstrap: &Bootstrap, gaps: &mut Vec<Gap>) -> Rows {
+        let is_modern = bootstrap.units.contains_key(&SYSRSCOLS);
+        let mut rows = Rows { is_modern, ..Rows::default() };
+        let readers: [(Table, ReadRow); 8] = [
             (Table::Objects, Rows::object),
             (Table::Columns, Rows::column),
             (Table::Indexes, Rows::index),
             (Table::IndexColumns, Rows::index_column),
             (Table::Schemas, Rows::schema),
             (Table::Types, Rows::scalar_type),
+            (Table::Filegroups, Rows::filegroup),
+            (Table::Files, Rows::file),
         ];
         for (table, read) in readers {
-            let mut faults: Vec<Fault> = Vec::new();
-            let mut is_whole = true;
-            let exists =
-                tables.each(table.object(), &mut faults, |row| is_whole &= read(&mut rows, row).is_some());
-            if !exists || !is_whole || !faults.is_empty() {
-                unreadable.insert(table.object());
-            }
+            gaps.extend(rows.read_table(tables, table, read));
         }
         rows.bootstrap(bootstrap);
-        if !bootstrap.faults.is_empty() {
-            unreadable
-                .extend([Table::Partitions, Table::RowsetColumns, Table::AllocationUnits].map(Table::object));
+        // A unit that no rowset has is a fault of the rows, not of reading them.
+        if let Some(fault) =
+            worst(bootstrap.faults.iter().filter(|fault| !matches!(fault, Fault::Catalog(_))))
+        {
+            let bootstrapped = [Table::Partitions, Table::RowsetColumns, Table::AllocationUnits];
+            gaps.extend(bootstrapped.map(|table| Gap::of_fault(table, fault)));
         }
         rows
+    }
+
+    fn read_table(&mut self, tables: &SystemTables<'_>, table: Table, read: ReadRow) -> Option<Gap> {
+        let mut faults: Vec<Fault> = Vec::new();
+        let mut invalid: Option<Rid> = None;
+        let exists = tables.each(table.object(), &mut faults, |row| {
+            if read(self, row).is_none() {
+                invalid.get_or_insert(row.rid);
+            }
+        });
+        if let Some(fault) = worst(faults.iter()) {
+            return Some(Gap::of_fault(table, fault));
+        }
+        let (what, page) = match invalid {
+            Some(rid) => (format!("row {rid}"), Some(rid.page)),
+            None if !exists => (format!("object_id={}", table.object()), None),
+            None => return None,
+        };
+        Some(Gap { table, what, page, is_damage: true })
     }
 
     /// Rows that were read.
@@ -176,6 +250,16 @@ impl Rows {
 
     pub(super) fn named(&self, table: Table, attribute: Attribute) -> &[Named] {
         self.named.get(&(table, attribute)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The type behind a type.
+    pub(super) fn xtype(&self, user_type: i64) -> Option<u8> {
+        self.types.get(&user_type).copied()
+    }
+
+    /// The types of all columns.
+    pub(super) fn column_types(&self) -> &[ColumnType] {
+        &self.column_types
     }
 
     fn add(&mut self, table: Table, key: Key) {
@@ -212,6 +296,9 @@ impl Rows {
         if object > 0 {
             self.name(Table::Columns, Attribute::Object, key, Key::one(object));
         }
+        if let (0, Some(xtype), Some(user_type)) = (number, row.int8(5), row.int(6)) {
+            self.column_types.push(ColumnType { row: key, xtype, user_type });
+        }
         let attributes = [(6, Attribute::Type), (14, Attribute::Default), (15, Attribute::Rule)];
         for (at, attribute) in attributes {
             let value = row.int(at)?;
@@ -229,6 +316,7 @@ impl Rows {
     fn index(&mut self, row: &SystemRow<'_>) -> Option<()> {
         let key = Key::two(row.int(1)?, row.int(2)?);
         self.add(Table::Indexes, key);
+        self.index_rowsets.extend(row.int(11));
         if key.0[0] > 0 {
             self.name(Table::Indexes, Attribute::Object, key, Key::one(key.0[0]));
         }
@@ -258,7 +346,25 @@ impl Rows {
     }
 
     fn scalar_type(&mut self, row: &SystemRow<'_>) -> Option<()> {
-        self.add(Table::Types, Key::one(row.int(1)?));
+        let id = row.int(1)?;
+        self.add(Table::Types, Key::one(id));
+        self.types.extend(row.int8(4).map(|xtype| (id, xtype)));
+        Some(())
+    }
+
+    fn filegroup(&mut self, row: &SystemRow<'_>) -> Option<()> {
+        self.add(Table::Filegroups, Key::one(row.int(2)?));
+        Some(())
+    }
+
+    fn file(&mut self, row: &SystemRow<'_>) -> Option<()> {
+        let (key, filegroup, kind) = (Key::one(row.int(2)?), row.int(3)?, row.int(5)?);
+        self.add(Table::Files, key);
+        let is_dropped = row.bytes(13).is_some_and(|lsn| lsn.iter().any(|byte| *byte != 0));
+        // Logs are in no filegroup, and what the filegroups of 2005 look like was not observed.
+        if kind == ROWS_FILE && filegroup > 0 && !is_dropped && self.is_modern {
+            self.name(Table::Files, Attribute::Filegroup, key, Key::one(filegroup));
+        }
         Some(())
     }
 
@@ -273,11 +379,25 @@ impl Rows {
         }
         for unit in bootstrap.units.values() {
             // Units that are to be dropped have no rowset any more, and no type.
-            if !matches!(unit.kind, extentdb_catalog::model::AllocUnitKind::Other(_)) {
+            let is_dropped = matches!(unit.kind, extentdb_catalog::model::AllocUnitKind::Other(_));
+            let is_used = !unit.first_iam.is_none() || self.index_rowsets.contains(&unit.owner.0);
+            if !is_dropped && is_used {
                 let (key, rowset) = (Key::one(unit.id.0), Key::one(unit.owner.0));
                 self.add(Table::AllocationUnits, key);
                 self.name(Table::AllocationUnits, Attribute::Rowset, key, rowset);
             }
         }
     }
+}
+
+impl Gap {
+    fn of_fault(table: Table, fault: &Fault) -> Gap {
+        Gap { table, what: fault.to_string(), page: fault.page(), is_damage: fault.is_damage() }
+    }
+}
+
+/// The first fault, of those that are damage when there are such.
+fn worst<'f>(faults: impl Iterator<Item = &'f Fault> + Clone) -> Option<&'f Fault> {
+    let mut damages = faults.clone().filter(|fault| fault.is_damage());
+    damages.next().or_else(|| faults.clone().next())
 }

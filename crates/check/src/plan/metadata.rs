@@ -1,4 +1,4 @@
-//! What the catalogue says about units and cannot be: filegroups (8932, 8995) and counts (2508).
+//! What the catalogue says about units and cannot be: filegroups (8932, 8992, 8995) and counts (2508).
 //!
 //! Counts are judged as SQL Server 2005 and later judge them: only impossible ones are errors. Those of nonclustered indexes
 //! that come from SQL Server 2000 are stale in healthy files.
@@ -13,6 +13,7 @@ use extentdb_catalog::model::{AllocUnit, ObjectType, Rowset};
 use extentdb_messages::Arg;
 
 use super::Prelude;
+use crate::catalogue::filegroup_without_file;
 use crate::finding::{Finding, Owner, Place};
 use crate::unit::Units;
 
@@ -69,8 +70,8 @@ impl Prelude<'_> {
         self.findings.push(Finding::new(2508, Place { owner: Some(owner), ..Place::default() }, &args));
     }
 
-    /// 8932: filegroups that do not exist; 8995: system tables outside PRIMARY. Only units with pages have a filegroup that
-    /// means anything.
+    /// 8932: filegroups that do not exist; 8992: that have no file; 8995: system tables outside PRIMARY. Only units with pages
+    /// have a filegroup that means anything.
     pub(super) fn verify_filegroups(&mut self, units: &Units, catalog: Option<&Catalog>) {
         let Some(catalog) = catalog else { return };
         let known: BTreeSet<i32> = catalog.files.iter().map(|file| file.filegroup).collect();
@@ -82,8 +83,7 @@ impl Prelude<'_> {
                 && !known.contains(&i32::from(filegroup))
                 && missing.insert(filegroup)
             {
-                let args = [filegroup.into(), self.database.clone().into()];
-                self.findings.push(Finding::new(8932, Place::default(), &args));
+                self.report_filegroup(filegroup, catalog);
             }
             if is_base_table(catalog, unit.owner.object) && filegroup > PRIMARY {
                 let name = catalog.tables.get(&unit.owner.object).map_or("", |table| table.name.as_str());
@@ -93,6 +93,19 @@ impl Prelude<'_> {
                 self.findings.push(Finding::new(8995, place, &args));
             }
         }
+    }
+}
+
+impl Prelude<'_> {
+    fn report_filegroup(&mut self, filegroup: i16, catalog: &Catalog) {
+        let is_listed = catalog.filegroups.iter().any(|listed| listed.id == i32::from(filegroup));
+        let finding = if is_listed {
+            filegroup_without_file(filegroup)
+        } else {
+            let args = [filegroup.into(), self.database.clone().into()];
+            Finding::new(8932, Place::default(), &args)
+        };
+        self.findings.push(finding);
     }
 }
 

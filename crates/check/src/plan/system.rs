@@ -13,6 +13,7 @@ use std::collections::HashSet;
 
 use extentdb_base::{AllocUnitId, ObjectId, PageId};
 use extentdb_catalog::bootstrap::{Bootstrap, SYSALLOCUNITS};
+use extentdb_catalog::system::{SystemTables, object};
 use extentdb_catalog::{Catalog, Fault};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootFault, BootRecord, BootView};
@@ -100,10 +101,20 @@ impl Prelude<'_> {
             Ok(catalog) => Some(catalog),
             Err(error) => {
                 self.leave_out("names of objects", &format!("the catalogue cannot be read: {error}"));
+                self.judge_objects(&SystemTables::new(&pages, &bootstrap));
                 None
             }
         };
         (bootstrap, catalog)
+    }
+
+    /// 8930: the table of all objects is empty, and nothing else says why.
+    fn judge_objects(&mut self, tables: &SystemTables<'_>) {
+        let mut faults = Vec::new();
+        tables.each(object::SYSSCHOBJS, &mut faults, |_| {});
+        if !self.is_fatal && faults.iter().all(Fault::is_damage) {
+            self.findings.push(Finding::new(8930, Place::page(PageId::BOOT), &[self.database_id.into()]));
+        }
     }
 
     /// What the header's encryption columns hold in a file that is not encrypted is not known for every version: a catalogue that
@@ -122,7 +133,8 @@ impl Prelude<'_> {
     /// Whatever else kept the bootstrap tables from being read in full.
     fn judge_bootstrap(&mut self, bootstrap: &Bootstrap) {
         let is_serious = |fault: &&Fault| !matches!(fault, Fault::Catalog(_));
-        let lacks = bootstrap.units.is_empty() || bootstrap.rowsets.is_empty();
+        let has_columns = bootstrap.rowsets.values().any(|rowset| !rowset.layout.columns.is_empty());
+        let lacks = bootstrap.units.is_empty() || !has_columns;
         if !self.is_fatal && (lacks || bootstrap.faults.iter().any(|fault| is_serious(&fault))) {
             let why = bootstrap.faults.first().map_or_else(|| "no rows".to_owned(), ToString::to_string);
             self.findings.push(Finding::new(8930, Place::page(PageId::BOOT), &[self.database_id.into()]));
