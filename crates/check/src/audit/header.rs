@@ -81,26 +81,22 @@ pub(super) fn test_accounting(header: &PageHeader, structure: Option<Structure>)
 /// `pminlen` of a data page must be the length of some rows: those that were written when the page was, or since. When rows
 /// of the page have a length that the catalogue does not know, it is the catalogue that is not understood.
 #[inline]
-pub(super) fn test_fixed_len(
-    view: PageRef<'_>,
-    unit: Option<&Unit>,
-    traits: Traits,
-) -> Option<FailedTest> {
+pub(super) fn test_fixed_len(view: PageRef<'_>, unit: Option<&Unit>, traits: Traits) -> Option<FailedTest> {
     let (header, unit) = (view.header(), unit?);
     let pminlen = header.fixed_len.get();
     if pminlen == unit.fixed_end || header.kind() != PageType::Data || unit.fixed_ends.is_empty() {
         return None;
     }
-    is_foreign_fixed_len(view, unit, traits).then(|| {
-        failed("pminlen == fixed length of some record", pminlen, unit.fixed_end, 13, 14)
-    })
+    is_foreign_fixed_len(view, unit, traits)
+        .then(|| failed("pminlen == fixed length of some record", pminlen, unit.fixed_end, 13, 14))
 }
 
 #[cold]
 fn is_foreign_fixed_len(view: PageRef<'_>, unit: &Unit, traits: Traits) -> bool {
     let is_known = |end: u16| unit.fixed_ends.binary_search(&end).is_ok();
     let is_row = |kind: RecordKind| matches!(kind, RecordKind::Primary | RecordKind::Forwarded);
-    let mut rows = view.records().map(|(_, bytes)| Record::parse_data(bytes)).filter(|row| is_row(row.kind()));
+    let mut rows =
+        view.records().map(|(_, bytes)| Record::parse_data(bytes)).filter(|row| is_row(row.kind()));
     !is_known(view.header().fixed_len.get())
         && traits.has(RecordKind::Primary)
         && !unit.is_from_2000()

@@ -8,8 +8,9 @@
 //! A row that is older than a column, or ends inside it, makes the column go the general way: [`ColumnPlan::of`], row by row.
 //! Both ways give the same contents; the tests hold them against each other.
 
+use extentdb_base::Rid;
 use extentdb_format::record::RecordKind;
-use extentdb_format::record::row::COMPLEX_COLUMN;
+use extentdb_format::record::row::{BACK_POINTER_TAG, COMPLEX_COLUMN};
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG};
 
 use super::cells::{Cells, u16_at};
@@ -167,13 +168,7 @@ impl<'a> PageRows<'a> {
             fixed_ends = (fixed_ends.0.min(row.fixed_end), fixed_ends.1.max(row.fixed_end));
             status |= row.status;
         }));
-        PageRows {
-            bytes,
-            rows: memory,
-            columns,
-            fixed_ends,
-            has_version_tags: status & HAS_VERSION_TAG != 0,
-        }
+        PageRows { bytes, rows: memory, columns, fixed_ends, has_version_tags: status & HAS_VERSION_TAG != 0 }
     }
 
     /// Fewest columns that a null bitmap knows.
@@ -279,6 +274,15 @@ impl<'a> PageRows<'a> {
         };
         let bytes = self.bytes.get(record + start..record + (end & !complex)).unwrap_or_default();
         (bytes, end & complex != 0)
+    }
+
+    /// True when the last variable column leads back to the stub of the row, or did so once.
+    pub(super) fn ends_with_back_pointer(&self, row: &Row) -> bool {
+        let last = row.variables.checked_sub(1).map(|last| self.variable(row, last));
+        last.is_some_and(|(bytes, is_complex)| {
+            let is_long_enough = bytes.len() == BACK_POINTER_TAG.len() + Rid::BYTES;
+            is_complex && is_long_enough && bytes.starts_with(&BACK_POINTER_TAG)
+        })
     }
 
     /// Shows the content of a column of every row, in order.

@@ -186,7 +186,7 @@ impl RowPlans {
         };
         let mut plan = columns(catalog, table, rowset, layout, is_base)?;
         if is_base && rowset.compression == Compression::None {
-            plan.shape = Shape::new(unit, layout, &plan.columns, catalog.boot.version);
+            plan.shape = Shape::new(unit, layout, &plan.columns, catalog);
         }
         let skips_crosses = options.no_index && unit.owner.is_user;
         if is_base && !skips_crosses {

@@ -14,6 +14,7 @@
 //! - A length that the page itself expects: then it is the catalogue that is not understood.
 
 use extentdb_base::ObjectId;
+use extentdb_catalog::Catalog;
 use extentdb_catalog::layout::{PhysicalColumn, RowLayout};
 
 use super::column::ColumnPlan;
@@ -51,16 +52,17 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shapes of the rows of a table; `columns` are those of the plan, and `version` that of the database.
-    pub(super) fn new(unit: &Unit, layout: &RowLayout, columns: &[ColumnPlan], version: u16) -> Shape {
+    /// The shapes of the rows of a table; `columns` are those of the plan.
+    pub(super) fn new(unit: &Unit, layout: &RowLayout, columns: &[ColumnPlan], catalog: &Catalog) -> Shape {
         if unit.fixed_ends.is_empty() || unit.is_from_2000() || unit.owner.object == SYSFILES1 {
             return Shape::default();
         }
         let live = || layout.columns.iter().filter(|column| !column.is_dropped() && column.leaf.null_bit > 0);
-        let has_not_null = unit.owner.is_user && version < ADDS_NOT_NULL_SINCE;
+        let has_not_null = unit.owner.is_user && catalog.boot.version < ADDS_NOT_NULL_SINCE;
         let is_needed = |column: &&PhysicalColumn| {
             let is_key = unit.structure == Structure::Clustered && column.key_ordinal > 0;
-            !column.is_uniquifier() && (is_key || (has_not_null && column.is_not_null()))
+            let has_default = catalog.added_default(unit.owner.partition, column).is_some();
+            !column.is_uniquifier() && (is_key || (has_not_null && column.is_not_null() && !has_default))
         };
         let place = |id: i32| columns.iter().position(|column| column.id == id);
         let needed = live()
@@ -101,7 +103,7 @@ impl Shape {
             if missing.peek().is_some() {
                 let names = missing.filter_map(|(_, place)| columns.get(usize::from(*place)));
                 names.for_each(|column| report::missing(page, &entry, column, partial));
-            } else if let Some(misfit) = self.misfit(page, row) {
+            } else if let Some(misfit) = self.misfit(page, of_page, row) {
                 report::misfit(page, &entry, misfit, partial);
             } else {
                 sound_before = Some(shape);
@@ -110,24 +112,24 @@ impl Shape {
     }
 
     /// The test that a row fails, with its values.
-    fn misfit(&self, page: &Sound<'_>, row: &Row) -> Option<Misfit> {
+    fn misfit(&self, page: &Sound<'_>, of_page: &PageRows<'_>, row: &Row) -> Option<Misfit> {
         let (known, fixed_end) = (row.columns(), row.fixed_end());
         if self.fixed_ends.binary_search(&fixed_end).is_err() {
             let text = "fixed length of the record is one that its table had";
             let is_expected = fixed_end == page.header().fixed_len.get();
-            return (!is_expected).then_some(Misfit { text, values: (fixed_end, page.header().fixed_len.get()) });
+            return (!is_expected)
+                .then_some(Misfit { text, values: (fixed_end, page.header().fixed_len.get()) });
         }
         // The back pointer of a forwarded record is one variable column more.
-        let extra = u16::from(page.unit.structure == Structure::Heap);
+        let extra = u16::from(of_page.ends_with_back_pointer(row));
         let variables = row.variables().saturating_sub(extra);
         let shows = |trace: &Trace| match trace {
             Trace::FixedEnd(end) => fixed_end >= *end,
             Trace::Variable(index) => variables > *index,
         };
         let lacks = |trace: &Trace| matches!(trace, Trace::FixedEnd(end) if fixed_end < *end);
-        let wrong = self.traces.iter().find(|(bit, trace)| {
-            if *bit > known { shows(trace) } else { lacks(trace) }
-        });
+        let wrong =
+            self.traces.iter().find(|(bit, trace)| if *bit > known { shows(trace) } else { lacks(trace) });
         let text = "columns of the record are those that it stores";
         wrong.map(|(bit, _)| Misfit { text, values: (known, *bit) })
     }
