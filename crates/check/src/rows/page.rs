@@ -157,7 +157,7 @@ impl<'a> PageRows<'a> {
                 bytes,
                 rows: memory,
                 columns: (0, 0),
-                fixed_end_min: first.fixed_end,
+                fixed_ends: (first.fixed_end, first.fixed_end),
                 has_version_tags: first.has_version_tag(),
             };
         }
