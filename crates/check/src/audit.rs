@@ -48,7 +48,7 @@ mod length;
 mod records;
 mod rules;
 
-use header::{READ_FAILED, test_accounting, test_free_count, test_kind};
+use header::{READ_FAILED, test_accounting, test_fixed_len, test_free_count, test_kind};
 use records::{Body, Scratch, crack};
 use rules::Rules;
 
@@ -214,7 +214,8 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 let with_tags = body.used + VERSION_TAG_BYTES * body.tags;
                 let failed =
                     test_free_count(header, body.used).and_then(|_| test_free_count(header, with_tags));
-                Ok(failed.filter(|_| !self.is_explained(view)))
+                let failed = failed.filter(|_| !self.is_explained(view));
+                Ok(failed.or_else(|| test_fixed_len(view, context.unit.map(|(_, unit)| unit), body.traits)))
             }
             (Some(_), None) => Ok(None),
         };

@@ -273,6 +273,8 @@ impl Prelude<'_> {
         if version > DatabaseVersion::NEWEST_NAMED {
             let args = [boot.version.into(), DatabaseVersion::NEWEST_NAMED.0.into()];
             self.notes.push(Finding::new(59010, Place::page(PageId::BOOT), &args));
+            let what = format!("what is new in database version {}", boot.version);
+            self.leave_out(&what, "it is newer than the newest version this program knows");
         }
         if !boot.status.is_clean() {
             let args =

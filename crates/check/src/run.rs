@@ -87,6 +87,19 @@ struct Watched<T> {
     timeline: Timeline,
 }
 
+/// Tells the watching thread that there is nothing more to watch.
+struct EndOfWork<'w> {
+    is_done: &'w AtomicBool,
+    watcher: &'w thread::Thread,
+}
+
+impl Drop for EndOfWork<'_> {
+    fn drop(&mut self) {
+        self.is_done.store(true, Ordering::Release);
+        self.watcher.unpark();
+    }
+}
+
 impl<'r> Run<'r> {
     /// Makes the plan; nothing when what is to be checked does not exist.
     pub(crate) fn start(
@@ -246,9 +259,10 @@ impl<'r> Run<'r> {
                 }
                 timeline
             });
+            // Also when the work panics: the scope would wait for the watcher for ever.
+            let end = EndOfWork { is_done: &is_done, watcher: watcher.thread() };
             let result = work(&stop);
-            is_done.store(true, Ordering::Release);
-            watcher.thread().unpark();
+            drop(end);
             (result, watcher.join().unwrap_or_default())
         });
         Watched { result, was_stopped: stop.load(Ordering::Relaxed), timeline }

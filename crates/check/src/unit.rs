@@ -9,6 +9,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, IndexId, ObjectId, PageId};
 use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, IndexKind, ObjectType, Rowset};
+use extentdb_format::record::row::DATA_HEADER_BYTES;
 use extentdb_messages::Arg;
 
 use crate::expand::expanded_layout;
@@ -64,6 +65,8 @@ pub struct Unit {
     pub columns_max: u16,
     /// End of the fixed part of rows written now; 0 = not known.
     pub fixed_end: u16,
+    /// Where the fixed part of a row can end, ascending, the last one being `fixed_end`; empty = not known.
+    pub fixed_ends: Vec<u16>,
     /// The layout of its rows once they are expanded; only for compressed units whose types are understood.
     pub expanded: Option<Arc<RowLayout>>,
 }
@@ -174,7 +177,7 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         unit: unit.id,
     };
     let columns = &rowset.layout.columns;
-    let fixed_end = columns.iter().filter_map(fixed_column_end).max();
+    let fixed_ends = fixed_ends(rowset);
     Unit {
         owner,
         kind: unit.kind,
@@ -186,11 +189,8 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
         is_skipped: false,
         is_outside: false,
         columns_max: columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0),
-        // A type that is not understood may end anywhere.
-        fixed_end: match fixed_end {
-            Some(end) if columns.iter().all(|column| column.ty.is_some()) => end.max(rowset.min_leaf),
-            _ => 0,
-        },
+        fixed_end: fixed_ends.last().copied().unwrap_or(0),
+        fixed_ends,
         expanded: match rowset.compression {
             Compression::Row | Compression::Page => {
                 expanded_layout(&rowset.layout, rowset.index.0 <= 1).map(Arc::new)
@@ -200,8 +200,22 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
     }
 }
 
+/// The ends of all fixed columns: rows that were written before the last of them was added end earlier.
+fn fixed_ends(rowset: &Rowset) -> Vec<u16> {
+    let columns = &rowset.layout.columns;
+    let mut ends: Vec<u16> = columns.iter().filter_map(fixed_column_end).collect();
+    // A type that is not understood may end anywhere.
+    if ends.is_empty() || columns.iter().any(|column| column.ty.is_none()) {
+        return Vec::new();
+    }
+    ends.extend([DATA_HEADER_BYTES as u16, rowset.min_leaf]);
+    ends.sort_unstable();
+    ends.dedup();
+    ends
+}
+
 /// Where a fixed column of leaf rows ends.
-fn fixed_column_end(column: &PhysicalColumn) -> Option<u16> {
+pub(crate) fn fixed_column_end(column: &PhysicalColumn) -> Option<u16> {
     let start = u16::try_from(column.leaf.offset).ok().filter(|start| *start > 0)?;
     let ty = column.ty?;
     let bytes = if ty.is_bit() { 1 } else { ty.fixed_bytes()? };

@@ -204,6 +204,16 @@ fn group_2_page_headers_and_slots() {
         }),
     );
     cases.case_at(48, heap, &[8944, 8928], header(|h| h.fixed_len.set(h.fixed_len.get() + 4)));
+    cases.case_at(48, heap, &[8939, 8928], header(|h| h.fixed_len.set(h.fixed_len.get() - 1)));
+    // An empty page above the leaves has no records that its length could be too short for.
+    cases.case(81, &[2574], &[2531, 8931, 8935, 8936, 8951, 8976, 8977, 8978, 8979], |memory| {
+        memory.header(index, |h| {
+            h.level = 1;
+            h.slot_count.set(0);
+            h.free_bytes.set(8096);
+            h.fixed_len.set(5);
+        });
+    });
     cases.case_at(49, heap, &[8941, 8928], |page| PageMut::new(page).set_slot_offset(1, 0x20));
     cases.case_at(50, heap, &[8942, 8928], |page| {
         let first = offset(page, 0) as u16;
@@ -265,6 +275,14 @@ fn group_3_records() {
         let columns = usize::from(u16::from_le_bytes([page[count], page[count + 1]]));
         count + 2 + columns.div_ceil(8)
     };
+    // The row stores more columns than it says that it has.
+    cases.case(59, &[2537], &[8951, 8952], |memory| {
+        memory.edit(leaf, |page| {
+            let at = offset(page, 3);
+            let count = at + null_bitmap(&page[at..]);
+            page[count] -= 1;
+        });
+    });
     cases.case_at(62, leaf, bad_leaf, |page| {
         let at = variable(page) + 2;
         page[at..at + 2].copy_from_slice(&0x1f00u16.to_le_bytes());
@@ -385,6 +403,18 @@ fn group_6_allocation() {
     });
     cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |state| state.with_iam(false)));
     cases.case(115, &[8948], &[], |memory| set_state(memory, leaf, |state| state.with_iam(true)));
+    cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |state| state.with_allocated(false)));
+    cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |_| PfsByte(0)));
+    // Nobody can own the pages at the beginning of a file.
+    let report = cases.case(105, &[2533], &[], |memory| set_bit(memory, tree_iam, 0, true));
+    assert_eq!(report.findings.len(), 8);
+    cases.case(105, &[2533], &[8906, 8976, 8978, 8980], |memory| {
+        memory.edit(tree_iam, |page| page[184..190].copy_from_slice(&PageId::new(1, 2).to_bytes()));
+    });
+    cases.case(116, &[2575], &[], |memory| {
+        memory.header(tree_iam, |header| header.next_bytes = PageId::new(1, free * 8).to_bytes());
+    });
+    cases.case(23, &[5250], &[], |memory| memory.header(0, |header| header.header_version = 7));
     cases.case(113, &[8948], &[8909], |memory| {
         set_state(memory, free * 8, |state| state.with_allocated(true))
     });

@@ -313,8 +313,15 @@ fn group_5_values_below_a_root_in_the_row() {
     let report = subject
         .case("98", &[8961, 8929], &[], |memory| edit_pointer(memory, pointer, |bytes| bytes[12] ^= 1));
     assert_eq!(of(&report, 8961)[0].state, 2);
-    // Data below a root of level 1: its size agrees, and whether it may hang there is not known.
-    subject.case("98", &[], &[], |memory| edit_pointer(memory, pointer, |bytes| bytes[1] = 1));
+    // Data hangs below level 0 only.
+    let report =
+        subject.case("98", &[8961, 8929], &[], |memory| edit_pointer(memory, pointer, |bytes| bytes[1] = 1));
+    assert!(of(&report, 8961).iter().all(|finding| finding.state == 4));
+    // The value of a short column is one node: there is no root of several links with tag 2.
+    subject.case("65", &[8960, 8964], &[], |memory| edit_pointer(memory, pointer, |bytes| bytes[0] = 2));
+    let report = subject
+        .case("57", &[8944, 8928, 8965, 8929], &[], |memory| edit(memory, node, |bytes| bytes[0] |= 0x80));
+    assert!(of(&report, 8944)[0].message.contains("reserved bits"));
 
     let free = PageId::new(1, subject.memory.pages() - 1);
     let nowhere = [free, PageId::new(255, node.page.page), PageId::new(1, u32::MAX), PageId::new(1, 9)];
@@ -505,6 +512,13 @@ fn text_pointers_in_copies_of_real_files() {
         subject.case("97", &[8974, 8964, 8929], &[], |memory| {
             edit_pointer(memory, pointer, |bytes| bytes.copy_from_slice(&twice));
         });
+        // A root that becomes data, and one that claims more than it holds; what hung on it is not called unreferenced.
+        for (at, value) in [(12, 3u16), (16, 20_000)] {
+            let report = subject.case("95", &[8961, 8929], &[8964], |memory| {
+                edit(memory, node, |bytes| bytes[at..at + 2].copy_from_slice(&value.to_le_bytes()));
+            });
+            assert_eq!(of(&report, 8961)[0].state, if at == 12 { 4 } else { 2 });
+        }
         // A node of another table.
         let foreign = first_target(&subject.memory, subject.pointers("Categories")[0]);
         let report = subject.case("8925", &[8925, 8964, 8929], &[], |memory| {

@@ -1,10 +1,13 @@
 //! Tests of the page header (`checkdb.md` B.3.1). The text of a test goes into 8939 and 5233.
 
 use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_BYTES, PAGE_HEADER_BYTES};
-use extentdb_format::page::PageHeader;
 use extentdb_format::page::header::HEADER_VERSION;
+use extentdb_format::page::{PageHeader, PageRef, PageType};
+use extentdb_format::record::{Record, RecordKind};
 
-use crate::unit::Structure;
+use super::records::Traits;
+use super::rules::SYSFILES1;
+use crate::unit::{Structure, Unit};
 
 /// A test that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,10 +68,40 @@ pub(super) fn test_accounting(header: &PageHeader, structure: Option<Structure>)
     if ghosts > slots {
         return Some(failed("m_ghostRecCnt <= m_slotCnt", ghosts, slots, 9, 58));
     }
-    if header.level != 0 && matches!(structure, Some(Structure::Heap | Structure::Text)) {
+    // The level of a leaf with a neighbour or a parent is theirs to contradict.
+    let is_alone = header.kind() == PageType::Data && header.prev().is_none() && header.next().is_none();
+    let has_no_level = matches!(structure, Some(Structure::Heap | Structure::Text))
+        || (structure == Some(Structure::Clustered) && is_alone);
+    if header.level != 0 && has_no_level {
         return Some(failed("m_level == 0", header.level, 0, 10, 3));
     }
     None
+}
+
+/// `pminlen` of a data page must be the length of some rows: those that were written when the page was, or since. When rows
+/// of the page have a length that the catalogue does not know, it is the catalogue that is not understood.
+#[inline]
+pub(super) fn test_fixed_len(view: PageRef<'_>, unit: Option<&Unit>, traits: Traits) -> Option<FailedTest> {
+    let (header, unit) = (view.header(), unit?);
+    let pminlen = header.fixed_len.get();
+    if pminlen == unit.fixed_end || header.kind() != PageType::Data || unit.fixed_ends.is_empty() {
+        return None;
+    }
+    is_foreign_fixed_len(view, unit, traits)
+        .then(|| failed("pminlen == fixed length of some record", pminlen, unit.fixed_end, 13, 14))
+}
+
+#[cold]
+fn is_foreign_fixed_len(view: PageRef<'_>, unit: &Unit, traits: Traits) -> bool {
+    let is_known = |end: u16| unit.fixed_ends.binary_search(&end).is_ok();
+    let is_row = |kind: RecordKind| matches!(kind, RecordKind::Primary | RecordKind::Forwarded);
+    let mut rows =
+        view.records().map(|(_, bytes)| Record::parse_data(bytes)).filter(|row| is_row(row.kind()));
+    !is_known(view.header().fixed_len.get())
+        && traits.has(RecordKind::Primary)
+        && !unit.is_from_2000()
+        && unit.owner.unit != SYSFILES1
+        && rows.all(|row| is_known(row.fixed_end() as u16))
 }
 
 /// `m_freeCnt` must be what records and slots leave.

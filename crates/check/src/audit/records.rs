@@ -25,6 +25,8 @@ use super::rules::{Form, Rules};
 
 /// Bit 0 of a record's first byte: the compressed form.
 const IS_COMPRESSED: u8 = 0x01;
+/// Bit 7 is 0 on text pages, too; what bit 0 means there is not known.
+const RESERVED_BIT_OF_TEXTS: u8 = 0x80;
 /// Faults of one page that are named; more would say the same.
 const TROUBLES_MAX: usize = 4;
 
@@ -161,12 +163,15 @@ pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> 
             body.map(|body| Body { is_compressed: is_compressed.get(), tags: tags.get(), ..body })
         }
         Form::Data => walk_alike(view, rules, scratch, data).or_else(|| walk(view, rules, scratch, data)),
-        Form::Index if pminlen < INDEX_HEADER_BYTES => None,
-        // Pages above the leaves end their fixed part with a child page.
-        Form::Index if !rules.is_leaf && pminlen < PageId::BYTES => None,
+        Form::Index if view.slot_count() > 0 && pminlen < fixed_len_min(rules) => None,
         Form::Index => walk_alike(view, rules, scratch, index).or_else(|| walk(view, rules, scratch, index)),
         Form::Text => None,
     }
+}
+
+/// Shortest fixed part of index records. Pages above the leaves end theirs with a child page.
+fn fixed_len_min(rules: &Rules) -> usize {
+    if rules.is_leaf { INDEX_HEADER_BYTES } else { INDEX_HEADER_BYTES.max(PageId::BYTES) }
 }
 
 /// The loop over the slots of a page whose records are all like its first one, which has no variable columns: most pages of
@@ -343,11 +348,7 @@ fn measure_ghost_of_stub(bytes: &[u8], rules: &Rules) -> Measured {
 fn row_trouble(record: &Record<'_>, rules: &Rules) -> Option<Test> {
     let (status, kind) = (record.status_a(), record.kind());
     if status & RESERVED_BITS != 0 {
-        return Some(Test {
-            text: "reserved bits of the record's tag are 0",
-            values: (status.into(), 0),
-            state: 1,
-        });
+        return Some(reserved_bits(status));
     }
     if !rules.kinds.has(kind) {
         return Some(Test {
@@ -365,6 +366,10 @@ fn row_trouble(record: &Record<'_>, rules: &Rules) -> Option<Test> {
     }
     let values = (record.fixed_end() as i64, rules.fixed_end_min.into());
     Some(Test { text: "fixed length of the record >= pminlen", values, state: 4 })
+}
+
+fn reserved_bits(status: u8) -> Test {
+    Test { text: "reserved bits of the record's tag are 0", values: (status.into(), 0), state: 1 }
 }
 
 fn fault_test(fault: RecordFault) -> Test {
@@ -413,6 +418,7 @@ fn measure_text(bytes: &[u8]) -> Measured {
     let kind = RecordKind::of(status);
     let mut len = record.len();
     let trouble = match record.fault() {
+        _ if status & RESERVED_BIT_OF_TEXTS != 0 => Some(reserved_bits(status)),
         // A deleted fragment keeps its length.
         Some(LobFault::Status(_)) if kind.is_ghost() => {
             len = bytes
@@ -459,6 +465,14 @@ pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<Trouble> {
             Some(test) => troubles.push(Trouble::Record { slot, offset, test }),
             None => spans.push(Span { slot, start: offset, end: (start + extent.len) as u16 }),
         }
+    }
+    if let (Form::Index, false, true, Some(offset)) =
+        (rules.form, rules.is_compressed, troubles.is_empty(), view.slot_offset(0))
+        && usize::from(pminlen) < fixed_len_min(rules)
+    {
+        let values = (pminlen.into(), fixed_len_min(rules) as i64);
+        let test = Test { text: "pminlen >= length of the shortest index record", values, state: 12 };
+        troubles.push(Trouble::Record { slot: 0, offset, test });
     }
     spans.sort_unstable_by_key(|span| (span.start, span.slot));
     find_overlaps(&spans, &mut troubles);

@@ -82,7 +82,7 @@ pub(crate) enum Form {
 /// A record on a data page takes at least as much as a forwarding stub, so that it can become one.
 const DATA_FOOTPRINT_MIN: usize = 9;
 /// The data page of sysfiles1 rounds its 789-byte rows up to 792 (observed in every file); nothing else does.
-const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
+pub(super) const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
 
 impl Rules {
     /// The rules for a page of a unit; `None` when a page of this type has no place in it. `named` is the unit of the page's

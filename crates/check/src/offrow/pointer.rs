@@ -9,10 +9,10 @@
 //!   tag  level        sequence      text id >> 16 end 8000      (1:214645)          slot 0      text id 2686976
 //! ```
 //!
-//! A (max) value of up to 8000 bytes may lie in the row-overflow unit, under a pointer with tag 2. Short columns are never
-//! under tag 4; that is not tested, because nothing hangs on it.
+//! A (max) value of up to 8000 bytes may lie in the row-overflow unit, under a pointer with tag 2, which has one link only. Short
+//! columns are never under tag 4; that is not tested, because nothing hangs on it.
 //!
-//! What is not judged: columns of FILESTREAM and of unknown types, and other forms in text columns ("text in row").
+//! What is not judged: columns of FILESTREAM and of unknown types, and other tags in text columns ("text in row").
 
 use extentdb_base::Rid;
 use extentdb_catalog::PhysicalColumn;
@@ -98,6 +98,9 @@ impl<'a> Complex<'a> {
             Class::Nothing => Complex::Invalid,
             Class::Short => Self::root(bytes).unwrap_or(Complex::Invalid),
             Class::Large => Self::text(bytes).or_else(|| Self::root(bytes)).unwrap_or(Complex::Invalid),
+            Class::Text if bytes.len() != TEXT_POINTER_BYTES && InlineRoot::parse(bytes).is_none() => {
+                Complex::Invalid
+            }
             Class::Text => Self::text(bytes).or_else(|| Self::root(bytes)).unwrap_or(Complex::Unread),
             Class::Unknown => Self::root(bytes).unwrap_or(Complex::Unread),
         }
@@ -117,7 +120,8 @@ impl<'a> Complex<'a> {
 
     fn root(bytes: &'a [u8]) -> Option<Complex<'a>> {
         let has_tag = bytes.first().is_some_and(|tag| ROOT_TAGS.contains(tag));
-        InlineRoot::parse(bytes).filter(|_| has_tag).map(Complex::Root)
+        let is_possible = |root: &InlineRoot<'_>| has_tag && (!root.is_overflow() || root.links().len() == 1);
+        InlineRoot::parse(bytes).filter(is_possible).map(Complex::Root)
     }
 }
 
@@ -154,13 +158,14 @@ mod tests {
 
     #[test]
     fn what_a_column_cannot_hold_is_invalid_and_what_is_not_known_is_not_judged() {
-        let cases: [(&[u8], Class, Complex<'_>); 8] = [
+        let cases: [(&[u8], Class, Complex<'_>); 9] = [
             (b"Nancy", Class::Short, Complex::Invalid),
             (&OVERFLOW[..23], Class::Short, Complex::Invalid),
             (&OVERFLOW, Class::Nothing, Complex::Invalid),
             (&TEXT, Class::Short, Complex::Invalid),
             (b"Nancy", Class::Large, Complex::Invalid),
-            (b"Nancy", Class::Text, Complex::Unread),
+            (b"Nancy", Class::Text, Complex::Invalid),
+            (&[b'x'; 24], Class::Text, Complex::Unread),
             (b"Nancy", Class::Unknown, Complex::Unread),
             (&[], Class::Nothing, Complex::Empty),
         ];

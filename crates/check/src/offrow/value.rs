@@ -4,7 +4,8 @@
 //! node     references    that
 //! none     any           8965 for each
 //! one      none          8964
-//! one      one           8961: other text id (state 1), other size (2), a level that is not below its referrer's (4)
+//! one      one           8961: other text id (state 1), other size or content that exceeds it (2), another role, or a level
+//!                        that is not below its referrer's (4)
 //! one      several       of one text id: 8974; those with another text id: 8961
 //! one      of another table's row                           8925
 //! of no known kind                                          8962
@@ -16,7 +17,7 @@
 //! - That a node is unreferenced, when a ghost refers to it: a deleted row keeps its off-row data until it is cleaned up.
 //! - The same, when another node of its value could not be read, for that may be what refers to it. A node that only a row on
 //!   a bad page can own is unreferenced, as derived damage.
-//! - That data cannot hang directly below a node of a higher level, or that a root cannot hang below a node: that is not known.
+//! - How high a root in a row must be above inner nodes: that is not known.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -174,13 +175,20 @@ impl<'v, 'r> Values<'v, 'r> {
 
     /// 8961 for what one reference states of its node.
     fn shape(&mut self, node: &Node, reference: &Reference) {
-        let Some(Stated { level, size }) = reference.stated else { return };
-        match node.role {
-            Role::NoKind | Role::Older => {}
-            Role::Broken => self.mismatch(node, reference, 2),
-            _ if size != node.size => self.mismatch(node, reference, 2),
-            Role::Inner if !is_below(node.level, level, reference.by) => self.mismatch(node, reference, 4),
-            _ => {}
+        let state = match (node.role, reference.stated) {
+            (Role::NoKind | Role::Older, _) => None,
+            (Role::Broken, _) => Some(2),
+            (Role::Root, None) => None,
+            // A text pointer leads to a root, and nothing else does.
+            (Role::Inner | Role::Data, None) | (Role::Root, Some(_)) => Some(4),
+            (_, Some(Stated { size, .. })) if size != node.size => Some(2),
+            (Role::Inner, Some(Stated { level, .. })) => {
+                (!is_below(node.level, level, reference.by)).then_some(4)
+            }
+            (Role::Data, Some(Stated { level, .. })) => (level != 0).then_some(4),
+        };
+        if let Some(state) = state {
+            self.mismatch(node, reference, state);
         }
     }
 

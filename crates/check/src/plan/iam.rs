@@ -16,7 +16,9 @@ use extentdb_base::size::PAGES_PER_GAM;
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_format::PageBuf;
+use extentdb_format::allocation::bitmap::fixed_page_type;
 use extentdb_format::allocation::iam::IamView;
+use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_messages::Arg;
 
@@ -103,6 +105,8 @@ impl Prelude<'_> {
             self.report_crossing(link, other.and_then(|other| walk.units.get(other)), walk);
             return false;
         }
+        let listed = maps_of(walk.maps, id.file).and_then(|maps| maps.state(id.page));
+        let is_allocated = listed.is_none_or(PfsByte::is_allocated);
         let state = load(self.source, id, &mut walk.page);
         if state == PageState::Unreadable && self.source.page_count(id.file) == 0 {
             self.has_cut_chains = true;
@@ -110,9 +114,10 @@ impl Prelude<'_> {
         }
         let header = PageHeader::of(&walk.page);
         let is_iam = header.kind() == PageType::Iam;
-        let pfs_says_iam =
-            maps_of(walk.maps, id.file).and_then(|maps| maps.state(id.page)).is_none_or(|s| s.is_iam());
-        if state.is_sound() && !is_iam && !pfs_says_iam && !previous.is_none() {
+        let pfs_says_iam = listed.is_none_or(|state| state.is_iam());
+        // A page that is not in use may hold anything; one that is must at least be sound.
+        let is_no_iam = if is_allocated { state.is_sound() && !pfs_says_iam } else { true };
+        if !is_iam && is_no_iam && !previous.is_none() {
             self.report_unit_first(2575, previous, unit, &[page_arg(id), page_arg(previous)]);
             return false;
         }
@@ -120,7 +125,9 @@ impl Prelude<'_> {
         let is_usable = state.is_sound() && is_iam && !is_damaged(&view.faults());
         if !is_usable || !view.interval().page.is_multiple_of(PAGES_PER_GAM) {
             self.report_map(id, map_name(PageType::Iam), &walk.page.clone(), state);
-            walk.owners.claim_page(id, PageOwner::Iam(Some(link.index)));
+            if is_allocated {
+                walk.owners.claim_page(id, PageOwner::Iam(Some(link.index)));
+            }
             self.drop_unit(unit, id, 8946);
             return false;
         }
@@ -134,7 +141,17 @@ impl Prelude<'_> {
             return false;
         }
         walk.owners.claim_page(id, PageOwner::Iam(Some(link.index)));
+        if let Some(listed) = listed.filter(|_| !is_allocated) {
+            self.report_unallocated(id, listed);
+        }
         true
+    }
+
+    /// 8948: an IAM page in use that PFS calls free. Pages that it calls allocated are compared when they are read.
+    fn report_unallocated(&mut self, id: PageId, listed: PfsByte) {
+        let expected = listed.with_allocated(true).with_iam(true).with_mixed(true);
+        let args = [page_arg(id), page_arg(id.pfs_page()), listed.0.into(), expected.0.into()];
+        self.findings.push(Finding::new(8948, Place::page(id), &args));
     }
 
     /// A chain that leads to an IAM page which another chain, or this one, has already, or which names another unit: 8959,
@@ -184,7 +201,7 @@ impl Prelude<'_> {
         }
     }
 
-    /// Gives the unit what the loaded IAM page lists: 2579, 8910, 8968, 8996.
+    /// Gives the unit what the loaded IAM page lists: 2533, 2579, 8910, 8968, 8996.
     fn claim_listed(&mut self, walk: &mut Walk<'_>, index: UnitIndex, unit: &Unit, id: PageId) {
         let view = IamView::new(&walk.page);
         let interval = view.interval();
@@ -192,6 +209,10 @@ impl Prelude<'_> {
         let extents: Vec<Extent> = view.extents().collect();
         self.verify_filegroup(walk, unit, id, interval.file);
         for page in singles {
+            if fixed_page_type(page).is_some() {
+                self.report_never_owned(page, unit);
+                continue;
+            }
             if self.is_out_of_range(page) {
                 self.report_out_of_range("Data", page, unit);
             }
@@ -208,11 +229,20 @@ impl Prelude<'_> {
         }
         let pages = self.source.page_count(interval.file);
         for extent in extents {
+            if extent.index == 0 {
+                extent.pages().for_each(|page| self.report_never_owned(page, unit));
+                continue;
+            }
             if extent.first_page().page >= pages {
                 self.report_beyond(extent, unit);
             }
             walk.owners.claim_extent(extent, index);
         }
+    }
+
+    /// 2533: a page at a place where every file has its maps and headers. The first extent of a file holds nothing else.
+    fn report_never_owned(&mut self, page: PageId, unit: &Unit) {
+        self.report_unit_first(2533, page, unit, &[page_arg(page)]);
     }
 
     fn verify_filegroup(&mut self, walk: &Walk<'_>, unit: &Unit, id: PageId, file: FileId) {

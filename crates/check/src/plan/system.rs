@@ -18,6 +18,7 @@ use extentdb_catalog::{Catalog, Fault};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootFault, BootRecord, BootView};
 use extentdb_format::allocation::file_header::FileHeaderView;
+use extentdb_format::page::header::HEADER_VERSION;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::Record;
 use extentdb_reader::CheckedPages;
@@ -37,6 +38,11 @@ const SYSALLOCUNITS_OBJECT: ObjectId = ObjectId(7);
 /// The first version with pages of 8 KiB (SQL Server 7.0): no boot page can say less.
 const OLDEST_VERSION: u16 = 515;
 
+/// All pages since SQL Server 7.0 have one form of header.
+fn has_known_version(page: &PageBuf) -> bool {
+    PageHeader::of(page).header_version == HEADER_VERSION
+}
+
 impl Prelude<'_> {
     /// Audits the boot page; its record when it can be used.
     pub(super) fn read_boot(&mut self) -> Option<BootRecord> {
@@ -50,7 +56,8 @@ impl Prelude<'_> {
         let is_possible = |boot: &BootRecord| boot.version >= OLDEST_VERSION;
         // A time that is none says nothing about the rest.
         let is_usable = view.faults().iter().all(|fault| matches!(fault, BootFault::Time { .. }));
-        let record = view.record().filter(|_| state.is_sound() && is_usable).filter(is_possible);
+        let is_sound = state.is_sound() && has_known_version(&page);
+        let record = view.record().filter(|_| is_sound && is_usable).filter(is_possible);
         if record.is_none() {
             self.report_header_page("boot", PageId::BOOT);
         }
@@ -64,7 +71,7 @@ impl Prelude<'_> {
             let id = PageId { file: file.id, page: 0 };
             let state = load(self.source, id, &mut page);
             let view = FileHeaderView::new(&page);
-            if !state.is_sound() || !view.faults().is_empty() {
+            if !state.is_sound() || !has_known_version(&page) || !view.faults().is_empty() {
                 self.report_header_page("file header", id);
                 continue;
             }

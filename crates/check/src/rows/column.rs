@@ -139,9 +139,9 @@ impl ColumnPlan {
         matches!((self.ty, self.place), (SqlType::Int, Place::Variable { .. }))
     }
 
-    /// True for columns whose values can be longer than a row: text, (max), xml. Their bytes lie anywhere.
-    pub(super) fn is_long(&self) -> bool {
-        self.ty.is_lob() || self.ty.is_max()
+    /// True for text, ntext and image: one that was updated to NULL keeps its text pointer (public documentation).
+    pub(super) fn keeps_bytes_when_null(&self) -> bool {
+        self.ty.is_lob()
     }
 }
 

@@ -36,6 +36,7 @@ mod page;
 mod plan;
 mod recheck;
 mod report;
+mod shape;
 mod value;
 mod verify;
 

@@ -8,8 +8,9 @@
 //! A row that is older than a column, or ends inside it, makes the column go the general way: [`ColumnPlan::of`], row by row.
 //! Both ways give the same contents; the tests hold them against each other.
 
+use extentdb_base::Rid;
 use extentdb_format::record::RecordKind;
-use extentdb_format::record::row::COMPLEX_COLUMN;
+use extentdb_format::record::row::{BACK_POINTER_TAG, COMPLEX_COLUMN};
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG};
 
 use super::cells::{Cells, u16_at};
@@ -84,6 +85,25 @@ impl Row {
         self.status >> 1 & 7 == RecordKind::Forwarded as u8
     }
 
+    /// Without one, nothing is said of columns.
+    pub(super) fn has_bitmap(&self) -> bool {
+        self.status & HAS_NULL_BITMAP != 0
+    }
+
+    /// Columns that the null bitmap knows.
+    pub(super) fn columns(&self) -> u16 {
+        self.columns
+    }
+
+    pub(super) fn fixed_end(&self) -> u16 {
+        self.fixed_end
+    }
+
+    /// Variable columns that are stored.
+    pub(super) fn variables(&self) -> u16 {
+        self.variables
+    }
+
     pub(super) fn has_version_tag(&self) -> bool {
         self.status & HAS_VERSION_TAG != 0
     }
@@ -102,7 +122,8 @@ pub(super) struct PageRows<'a> {
     rows: &'a [Row],
     /// Fewest and most columns that a null bitmap knows.
     columns: (u16, u16),
-    fixed_end_min: u16,
+    /// Least and greatest end of a fixed part.
+    fixed_ends: (u16, u16),
     pub(super) has_version_tags: bool,
 }
 
@@ -119,19 +140,25 @@ impl<'a> PageRows<'a> {
     #[inline]
     fn of<S: Spot>(bytes: &'a [u8], spots: &[S], pminlen: usize, memory: &'a mut Vec<Row>) -> PageRows<'a> {
         memory.clear();
-        let (mut columns, mut fixed_end_min, mut status) = ((u16::MAX, 0), u16::MAX, 0);
+        let (mut columns, mut fixed_ends, mut status) = ((u16::MAX, 0), (u16::MAX, 0), 0);
         memory.extend(spots.iter().filter_map(|spot| Row::read(bytes, spot, pminlen)).inspect(|row| {
             columns = (columns.0.min(row.columns), columns.1.max(row.columns));
-            fixed_end_min = fixed_end_min.min(row.fixed_end);
+            fixed_ends = (fixed_ends.0.min(row.fixed_end), fixed_ends.1.max(row.fixed_end));
             status |= row.status;
         }));
-        PageRows {
-            bytes,
-            rows: memory,
-            columns,
-            fixed_end_min,
-            has_version_tags: status & HAS_VERSION_TAG != 0,
-        }
+        PageRows { bytes, rows: memory, columns, fixed_ends, has_version_tags: status & HAS_VERSION_TAG != 0 }
+    }
+
+    /// Fewest columns that a null bitmap knows.
+    #[inline]
+    pub(super) fn columns_min(&self) -> u16 {
+        self.columns.0
+    }
+
+    /// Least and greatest end of a fixed part.
+    #[inline]
+    pub(super) fn fixed_ends(&self) -> (u16, u16) {
+        self.fixed_ends
     }
 
     /// Number of rows.
@@ -227,6 +254,15 @@ impl<'a> PageRows<'a> {
         (bytes, end & complex != 0)
     }
 
+    /// True when the last variable column leads back to the stub of the row, or did so once.
+    pub(super) fn ends_with_back_pointer(&self, row: &Row) -> bool {
+        let last = row.variables.checked_sub(1).map(|last| self.variable(row, last));
+        last.is_some_and(|(bytes, is_complex)| {
+            let is_long_enough = bytes.len() == BACK_POINTER_TAG.len() + Rid::BYTES;
+            is_complex && is_long_enough && bytes.starts_with(&BACK_POINTER_TAG)
+        })
+    }
+
     /// Shows the content of a column of every row, in order.
     #[inline(always)]
     pub(super) fn each<'r>(&self, column: &'r ColumnPlan, visit: &mut impl Visit<'r>)
@@ -236,7 +272,7 @@ impl<'a> PageRows<'a> {
         let null_bit = if self.columns.1 == 0 { 0 } else { column.null_bit };
         let is_known = self.know(null_bit) && !column.is_uniquifier();
         match column.place {
-            Place::Fixed { at, bytes } if is_known && at + bytes <= self.fixed_end_min => match bytes {
+            Place::Fixed { at, bytes } if is_known && at + bytes <= self.fixed_ends.0 => match bytes {
                 4 => self.fixed::<4>(at, null_bit, visit),
                 8 => self.fixed::<8>(at, null_bit, visit),
                 _ => self.each_known(null_bit, visit, |row| {

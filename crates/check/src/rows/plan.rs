@@ -12,6 +12,7 @@ use super::column::{ColumnPlan, Place};
 use super::computed::{Expression, Placed};
 use super::cross::{Cross, CrossNumber, Crosses, Origin};
 use super::page::VariableRule;
+use super::shape::{SYSFILES1, Shape};
 use super::value::Range;
 use crate::hash::HashKey;
 use crate::options::Options;
@@ -90,6 +91,8 @@ pub(crate) struct RowPlan {
     pub(super) targets: Vec<Target>,
     /// What has to be evaluated for the indexes.
     pub(super) expressions: Vec<Placed>,
+    /// The shapes that rows of the table can have.
+    pub(super) shape: Shape,
     /// Stored computed columns: place of the column, and of its expression.
     pub(super) persisted: Vec<(u16, u16)>,
 }
@@ -182,6 +185,9 @@ impl RowPlans {
             _ => unit.expanded.as_deref()?,
         };
         let mut plan = columns(catalog, table, rowset, layout, is_base)?;
+        if is_base && rowset.compression == Compression::None {
+            plan.shape = Shape::new(unit, layout, &plan.columns, catalog);
+        }
         let skips_crosses = options.no_index && unit.owner.is_user;
         if is_base && !skips_crosses {
             for (number, cross) in self.crosses.of_table(table.id) {
@@ -234,15 +240,19 @@ fn columns(
         targets: Vec::new(),
         expressions: Vec::new(),
         persisted: Vec::new(),
+        shape: Shape::default(),
     };
     // Real base tables hold NULLs in columns that they call NOT NULL; internal tables are written by the same hands.
     let judges_nulls =
         is_base && !matches!(table.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE);
+    let judges_filled = is_base && table.id != SYSFILES1;
     let judges_values = rowset.compression == Compression::None;
     for column in layout.columns.iter().filter(|column| !column.is_dropped()) {
         let name = name_of(table, column, is_base);
         let Some(column) = ColumnPlan::new(column, name, catalog, rowset.id) else { continue };
-        plan.add(column, judges_nulls, judges_values);
+        let is_file = is_base && table.column(column.id).is_some_and(|column| column.filestream);
+        let judges = Judged { nulls: judges_nulls, filled: judges_filled && !is_file, values: judges_values };
+        plan.add(column, judges);
     }
     Some(plan)
 }
@@ -255,10 +265,19 @@ fn name_of<'t>(table: &'t Table, column: &PhysicalColumn, is_base: bool) -> &'t 
     }
 }
 
+/// What is judged of a column.
+struct Judged {
+    /// NULL where it must not be.
+    nulls: bool,
+    /// Bytes where there is NULL.
+    filled: bool,
+    /// Values: they are stored in a form that is known for certain.
+    values: bool,
+}
+
 impl RowPlan {
-    /// `judges_values`: they are stored in a form that is known for certain.
-    fn add(&mut self, mut column: ColumnPlan, judges_nulls: bool, judges_values: bool) {
-        if !judges_values {
+    fn add(&mut self, mut column: ColumnPlan, judged: Judged) {
+        if !judged.values {
             column.range = Range::Any;
         }
         let place = self.columns.len() as u16;
@@ -266,7 +285,7 @@ impl RowPlan {
             if column.range != Range::Any {
                 self.ranged.push(place);
             }
-            if column.is_not_null && judges_nulls && !column.is_uniquifier() {
+            if column.is_not_null && judged.nulls && !column.is_uniquifier() {
                 self.not_null.set(column.null_bit);
             }
             if let Place::Variable { index } = column.place {
@@ -278,7 +297,9 @@ impl RowPlan {
                         limit => usize::from(limit),
                     },
                     is_even: column.range == Range::Utf16,
-                    is_empty_when_null: judges_nulls && !column.is_not_null && !column.is_long(),
+                    is_empty_when_null: judged.filled
+                        && !column.is_not_null
+                        && !column.keeps_bytes_when_null(),
                 });
             }
         }

@@ -5,6 +5,7 @@ use extentdb_messages::Arg;
 
 use super::column::ColumnPlan;
 use super::plan::RowPlan;
+use super::shape::Misfit;
 use crate::finding::{Finding, Place, page_arg};
 use crate::partial::Partial;
 use crate::sound::{Entry, Sound};
@@ -46,6 +47,21 @@ pub(super) fn nulls(
     }
 }
 
+/// 8970: a column that every row has is missing from its bitmap.
+#[cold]
+pub(super) fn missing(page: &Sound<'_>, entry: &Entry<'_>, column: &ColumnPlan, partial: &mut Partial) {
+    let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
+    push(page, entry, 8970, 2, args, partial);
+}
+
+/// 2537: a row of no shape that its table ever had.
+#[cold]
+pub(super) fn misfit(page: &Sound<'_>, entry: &Entry<'_>, misfit: Misfit, partial: &mut Partial) {
+    let (found, expected) = misfit.values;
+    let values = [misfit.text.into(), i64::from(found).into(), i64::from(expected).into()];
+    push(page, entry, 2537, 3, unit_page_slot(page, entry).chain(values), partial);
+}
+
 /// 7961: a variable column is NULL and holds bytes.
 #[cold]
 pub(super) fn filled_nulls(
@@ -58,7 +74,7 @@ pub(super) fn filled_nulls(
     for column in &rows.columns {
         let super::column::Place::Variable { index } = column.place else { continue };
         let is_filled = || record.var(index).is_some_and(|var| !var.bytes.is_empty());
-        let is_judged = !column.is_not_null && !column.is_long();
+        let is_judged = !column.is_not_null && !column.keeps_bytes_when_null();
         if is_judged && record.is_null(column.null_bit) == Some(true) && is_filled() {
             let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
             push(page, entry, 7961, 1, args, partial);

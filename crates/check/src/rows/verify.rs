@@ -24,6 +24,9 @@ pub(super) fn verify_rows(
         report_nulls(page, of_page, rows, partial);
         report_values(page, of_page, (rows, has_purity), partial);
     }
+    if rows.shape.is_unusual(of_page, page.header().fixed_len.get()) {
+        rows.shape.report(page, of_page, &rows.columns, partial);
+    }
     for (column, expression) in &rows.persisted {
         verify_computed(page, of_page, (rows, *column, *expression), batches, partial);
     }
