@@ -71,13 +71,13 @@ impl HashKey {
     }
 
     /// One lane of up to eight bytes that are a number already.
-    #[inline]
+    #[inline(always)]
     pub fn word(&self, word: u64) -> u64 {
         fold(word ^ self.words[6], self.words[7])
     }
 
     /// One lane of bytes.
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&self, bytes: &[u8]) -> u64 {
         let mut state = self.words[5] ^ bytes.len() as u64;
         let (chunks, rest) = bytes.as_chunks::<16>();
@@ -93,7 +93,7 @@ impl HashKey {
     }
 
     /// A finished row: its combined columns to two lanes.
-    #[inline]
+    #[inline(always)]
     pub fn row(&self, combined: u64) -> [u64; 2] {
         let [k0, k1, k2, k3, ..] = self.words;
         [fold(combined ^ k0, k1) & self.mask, fold(combined ^ k2, k3) & self.mask]

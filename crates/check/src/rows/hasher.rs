@@ -38,6 +38,11 @@ struct Part {
     multiplier: u64,
 }
 
+#[inline(always)]
+fn chunk<const N: usize>(bytes: &[u8], spot: &impl Spot, at: usize) -> [u8; N] {
+    bytes.get(spot.start() + at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
+}
+
 /// Turns rows into the lanes of the indexes they belong to. Its memory is used for one page after the other.
 pub(super) struct RowHasher<'p> {
     key: &'p HashKey,
@@ -123,7 +128,7 @@ impl<'p> RowHasher<'p> {
     /// The sum of the entries of an index that are alike and have a fixed part only, as most indexes have them, straight from the
     /// page. `None` where it is not as simple as that.
     #[inline]
-    pub(super) fn sum_of_entries(&self, page: &Sound<'_>, rows: &RowPlan) -> Option<(CrossNumber, Acc)> {
+    pub(super) fn sum_of_entries(&mut self, page: &Sound<'_>, rows: &RowPlan) -> Option<(CrossNumber, Acc)> {
         let [target] = rows.targets.as_slice() else { return None };
         let mut parts = [Part::default(); ALIKE_MAX];
         if rows.is_base || target.filter.is_some() || target.inputs.len() > ALIKE_MAX {
@@ -143,25 +148,37 @@ impl<'p> RowHasher<'p> {
         Some((target.cross, sum?))
     }
 
-    #[inline(always)]
-    fn sum_alike<S: Spot>(&self, bytes: &[u8], spots: &[S], parts: &[Part]) -> Option<Acc> {
+    /// One loop per column: rows do not wait for each other, and nothing in a loop depends on the column.
+    fn sum_alike<S: Spot>(&mut self, bytes: &[u8], spots: &[S], parts: &[Part]) -> Option<Acc> {
         let first = spots.first()?;
         let (len, status) = (first.end() - first.start(), *bytes.get(first.start())?);
-        if !is_plain_entry(status) {
+        let is_alike =
+            |spot: &S| spot.end() - spot.start() == len && bytes.get(spot.start()) == Some(&status);
+        if !is_plain_entry(status) || !spots.iter().all(is_alike) {
             return None;
         }
-        let (mut sum, mut are_alike) = (Acc::default(), true);
-        for spot in spots {
-            let record = bytes.get(spot.start()..spot.end()).unwrap_or_default();
-            are_alike &= record.len() == len && record.first() == Some(&status);
-            let mut combined = 0u64;
-            for part in parts {
-                let hash = number_or_bytes(self.key, record.get(part.at..part.end).unwrap_or_default());
-                combined = combined.wrapping_add(hash.wrapping_mul(part.multiplier));
+        self.combined.clear();
+        self.combined.resize(spots.len(), 0);
+        let (key, combined) = (self.key, &mut self.combined);
+        for part in parts {
+            let Part { at, end, multiplier } = *part;
+            let rows = combined.iter_mut().zip(spots);
+            let add = |combined: &mut u64, hash: u64| {
+                *combined = combined.wrapping_add(hash.wrapping_mul(multiplier))
+            };
+            match end - at {
+                4 => rows.for_each(|(row, spot)| {
+                    add(row, key.word(u32::from_le_bytes(chunk(bytes, spot, at)).into()))
+                }),
+                8 => rows
+                    .for_each(|(row, spot)| add(row, key.word(u64::from_le_bytes(chunk(bytes, spot, at))))),
+                _ => rows.for_each(|(row, spot)| {
+                    let value = bytes.get(spot.start() + at..spot.start() + end);
+                    add(row, key.bytes(value.unwrap_or_default()));
+                }),
             }
-            sum.subtract(self.key.row(combined));
         }
-        are_alike.then_some(sum)
+        Some(self.sum(Side::Minus))
     }
 
     fn sums_of_all(
