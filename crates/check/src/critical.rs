@@ -16,6 +16,8 @@ use crate::report::NotChecked;
 /// sysrscols, syshobtcolumns, sysrowsets, sysallocunits, syshobts and their relatives of 2005.
 const CRITICAL: [ObjectId; 6] =
     [ObjectId(3), ObjectId(4), ObjectId(5), ObjectId(7), ObjectId(13), ObjectId(15)];
+/// The catalogue contradicts itself: it ends a run, too.
+const INCONSISTENT: u32 = 8930;
 /// System tables against each other: a phase of its own, behind all others.
 const CATALOGUE: u32 = 8992;
 
@@ -25,24 +27,32 @@ pub(crate) fn verify_critical(plan: &Plan, command: &str, findings: &mut Finding
         let object = finding.place.owner.map(|owner| owner.object);
         finding.counts() == Counts::Consistency && object.is_some_and(|object| CRITICAL.contains(&object))
     };
-    if !plan.owners_are_known || !findings.iter_mut().any(|finding| is_critical(finding)) {
+    let is_damaged = findings.iter_mut().any(|finding| is_critical(finding));
+    let is_incomplete = findings.iter_mut().any(|finding| finding.error == INCONSISTENT);
+    if !plan.owners_are_known || !(is_damaged || is_incomplete) {
         return None;
     }
     let follows = |finding: &Finding| {
         let is_owned = finding.place.owner.is_some();
         let is_counted = finding.counts() == Counts::Consistency;
-        finding.error == CATALOGUE || (is_owned && is_counted && !is_critical(finding))
+        let is_told = is_critical(finding) || finding.error == INCONSISTENT;
+        finding.error == CATALOGUE || (is_owned && is_counted && !is_told)
     };
     let left_out = findings.extract(follows).len();
     for mut finding in findings.extract(is_critical) {
         finding.repair = RepairLevel::None;
         findings.push(finding);
     }
-    let args = [plan.database.as_str().into(), command.into()];
-    findings.push(Finding::new(7995, Place::default(), &args));
+    if is_damaged {
+        let args = [plan.database.as_str().into(), command.into()];
+        findings.push(Finding::new(7995, Place::default(), &args));
+    }
     Some(NotChecked {
         what: format!("all other tables ({left_out} findings) and system tables against each other"),
-        why: "the tables that describe them are damaged (7995)".to_owned(),
+        why: match is_damaged {
+            true => "the tables that describe them are damaged (7995)".to_owned(),
+            false => "the tables that describe them are not complete (8930)".to_owned(),
+        },
         was_asked_for: true,
     })
 }
