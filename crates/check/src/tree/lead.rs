@@ -1,10 +1,10 @@
 //! The first columns of a key, compared over all records of a page: one loop per column, settled for its type beforehand.
 //!
 //! ```text
-//! pairs of neighbours   (0,1) (1,2) (2,3) (3,4) …
-//! first column            <     =     =     >         rising: done   falling, or not known: doubtful   equal: open
-//! second column                 <     =               of the open ones the same
-//! what is open behind the last column is doubtful: the whole keys decide
+//! ranks of a column      17    19    19    40    31   taken out of all records, in one loop
+//! pairs of neighbours       <     =     <     >       compared in another: nothing in it depends on what they are
+//! next column                     <                   of those that are equal the same
+//! what is not rising behind the last column is doubtful: the whole keys decide
 //! ```
 //!
 //! A lead has columns of a fixed place. Most rows need no more, and a loop that does one thing only takes a nanosecond or two for
@@ -40,14 +40,24 @@ struct Part {
     is_descending: bool,
 }
 
-/// Pairs of neighbours, by the number of their second record. The memory is used for one page after the other.
+/// How two neighbours stand to each other: rising, equal or doubtful. The memory is used for one page after
+/// the other.
 #[derive(Default)]
 pub(super) struct Pairs {
-    /// Equal so far.
-    open: Vec<u16>,
-    /// Not certainly in order.
+    /// Of the column at hand, by record.
+    ranks: Vec<u64>,
+    /// By the first record of the pair.
+    standings: Vec<u8>,
+    /// Pairs that are not certainly in order, by the number of their second record.
     doubtful: Vec<u16>,
 }
+
+/// The pair is in order.
+const RISING: u8 = 0;
+/// Equal in all columns so far.
+const EQUAL: u8 = 1;
+/// Not in order, or not known.
+const DOUBTFUL: u8 = 2;
 
 impl Lead {
     pub(super) fn new(columns: &[Column], is_leaf: bool) -> Option<Lead> {
@@ -97,18 +107,23 @@ impl Lead {
 
     /// Pairs of neighbours whose keys are not certainly rising, ascending. All records must reach to the end of the lead.
     pub(super) fn doubtful<'p, S: Spot>(&self, bytes: &[u8], spots: &[S], pairs: &'p mut Pairs) -> &'p [u16] {
-        pairs.open.clear();
-        pairs.doubtful.clear();
-        for (at, part) in self.parts.iter().enumerate() {
-            let step = Step { bytes, spots, part, is_first: at == 0 };
-            step.run(pairs);
-            if pairs.open.is_empty() {
+        let Pairs { ranks, standings, doubtful } = pairs;
+        standings.clear();
+        standings.resize(spots.len().saturating_sub(1), EQUAL);
+        for part in &self.parts {
+            if part.gather(bytes, spots, ranks) {
+                compare_ranks(ranks, standings);
+            } else {
+                part.compare_values(bytes, spots, standings);
+            }
+            if !standings.contains(&EQUAL) {
                 break;
             }
         }
-        pairs.doubtful.append(&mut pairs.open);
-        pairs.doubtful.sort_unstable();
-        &pairs.doubtful
+        doubtful.clear();
+        let pairs = (1u16..).zip(standings.iter());
+        doubtful.extend(pairs.filter(|(_, standing)| **standing != RISING).map(|(at, _)| at));
+        doubtful
     }
 }
 
@@ -118,90 +133,77 @@ fn short_bits(record: &[u8], at: usize) -> u64 {
     bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
-/// One column over one page.
-struct Step<'s, S> {
-    bytes: &'s [u8],
-    spots: &'s [S],
-    part: &'s Part,
-    is_first: bool,
+impl Part {
+    #[inline(always)]
+    fn value<'b>(&self, bytes: &'b [u8], spot: &impl Spot) -> Option<&'b [u8]> {
+        let start = spot.start() + self.offset;
+        bytes.get(start..start + self.width)
+    }
+
+    /// Takes the ranks of all records, in the order of the index. False when a value has none, or none that is short enough.
+    fn gather<S: Spot>(&self, bytes: &[u8], spots: &[S], ranks: &mut Vec<u64>) -> bool {
+        ranks.clear();
+        match self.order {
+            // The types that most keys have get loops of their own.
+            Order::Rank(Rank::Signed(4)) => self.take(bytes, spots, ranks, |it| Rank::Signed(4).narrow(it)),
+            Order::Rank(Rank::Signed(8)) => self.take(bytes, spots, ranks, |it| Rank::Signed(8).narrow(it)),
+            Order::Rank(Rank::Signed(2)) => self.take(bytes, spots, ranks, |it| Rank::Signed(2).narrow(it)),
+            Order::Rank(Rank::DateTime) => self.take(bytes, spots, ranks, |it| Rank::DateTime.narrow(it)),
+            Order::Rank(rank) if rank.bits() <= 64 => self.take(bytes, spots, ranks, |it| rank.narrow(it)),
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn take<S: Spot>(
+        &self,
+        bytes: &[u8],
+        spots: &[S],
+        ranks: &mut Vec<u64>,
+        rank: impl Fn(&[u8]) -> Option<u64>,
+    ) -> bool {
+        let turn = if self.is_descending { u64::MAX } else { 0 };
+        let mut are_known = true;
+        ranks.extend(spots.iter().map(|spot| {
+            let rank = self.value(bytes, spot).and_then(&rank);
+            are_known &= rank.is_some();
+            rank.unwrap_or_default() ^ turn
+        }));
+        are_known
+    }
+
+    /// Compares the pairs that are equal so far, value by value.
+    fn compare_values<S: Spot>(&self, bytes: &[u8], spots: &[S], standings: &mut [u8]) {
+        for (standing, pair) in standings.iter_mut().zip(spots.windows(2)) {
+            let [before, next] = pair else { break };
+            if *standing == EQUAL {
+                *standing = match self.compare(self.value(bytes, before), self.value(bytes, next)) {
+                    Some(Ordering::Less) => RISING,
+                    Some(Ordering::Equal) => EQUAL,
+                    _ => DOUBTFUL,
+                };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn compare(&self, a: Option<&[u8]>, b: Option<&[u8]>) -> Option<Ordering> {
+        let (a, b) = (a?, b?);
+        let ascending = match self.order {
+            // A value without a rank is not even equal to itself.
+            Order::Rank(_) => self.order.compare(a, b)?,
+            _ if is_same(a, b) => Ordering::Equal,
+            order => order.compare(a, b)?,
+        };
+        Some(if self.is_descending { ascending.reverse() } else { ascending })
+    }
 }
 
-impl<S: Spot> Step<'_, S> {
-    /// The types that most keys have get loops of their own.
-    fn run(&self, pairs: &mut Pairs) {
-        match self.part.order {
-            Order::Rank(Rank::Signed(4)) => self.ranks(pairs, |value| Rank::Signed(4).narrow(value)),
-            Order::Rank(Rank::Signed(8)) => self.ranks(pairs, |value| Rank::Signed(8).narrow(value)),
-            Order::Rank(Rank::Signed(2)) => self.ranks(pairs, |value| Rank::Signed(2).narrow(value)),
-            Order::Rank(Rank::Unsigned(1)) => self.ranks(pairs, |value| Rank::Unsigned(1).narrow(value)),
-            Order::Rank(Rank::DateTime) => self.ranks(pairs, |value| Rank::DateTime.narrow(value)),
-            Order::Rank(rank) if rank.bits() <= 64 => self.ranks(pairs, |value| rank.narrow(value)),
-            Order::Rank(rank) => self.ranks(pairs, |value| rank.of(value)),
-            order => self.values(pairs, order),
-        }
-    }
-
-    #[inline(always)]
-    fn value(&self, spot: &S) -> Option<&[u8]> {
-        let start = spot.start() + self.part.offset;
-        self.bytes.get(start..start + self.part.width)
-    }
-
-    #[inline(always)]
-    fn ranks<R: Ord>(&self, pairs: &mut Pairs, rank: impl Fn(&[u8]) -> Option<R>) {
-        let is_descending = self.part.is_descending;
-        let compare = |a: &Option<R>, b: &Option<R>| match (a, b) {
-            (Some(a), Some(b)) => Some(if is_descending { b.cmp(a) } else { a.cmp(b) }),
-            _ => None,
-        };
-        self.each(pairs, |spot| rank(self.value(spot)?), compare);
-    }
-
-    fn values(&self, pairs: &mut Pairs, order: Order) {
-        let compare = |a: &Option<&[u8]>, b: &Option<&[u8]>| {
-            let (a, b) = ((*a)?, (*b)?);
-            if is_same(a, b) {
-                return Some(Ordering::Equal);
-            }
-            let ascending = order.compare(a, b)?;
-            Some(if self.part.is_descending { ascending.reverse() } else { ascending })
-        };
-        self.each(pairs, |spot| self.value(spot), compare);
-    }
-
-    /// Sorts the pairs that are left by what a comparison says of them.
-    #[inline(always)]
-    fn each<V>(
-        &self,
-        pairs: &mut Pairs,
-        value: impl Fn(&S) -> V,
-        compare: impl Fn(&V, &V) -> Option<Ordering>,
-    ) {
-        let Pairs { open, doubtful } = pairs;
-        if self.is_first {
-            let Some((first, others)) = self.spots.split_first() else { return };
-            let mut before = value(first);
-            for (at, spot) in (1u16..).zip(others) {
-                let next = value(spot);
-                match compare(&before, &next) {
-                    Some(Ordering::Less) => {}
-                    Some(Ordering::Equal) => open.push(at),
-                    _ => doubtful.push(at),
-                }
-                before = next;
-            }
-            return;
-        }
-        open.retain(|at| {
-            let at = usize::from(*at);
-            let order = match self.spots.get(at - 1..=at) {
-                Some([before, next]) => compare(&value(before), &value(next)),
-                _ => None,
-            };
-            if !matches!(order, Some(Ordering::Less | Ordering::Equal)) {
-                doubtful.push(at as u16);
-            }
-            order == Some(Ordering::Equal)
-        });
+/// Compares neighbouring ranks of the pairs that are equal so far.
+fn compare_ranks(ranks: &[u64], standings: &mut [u8]) {
+    let nexts = ranks.get(1..).unwrap_or_default();
+    for ((standing, before), next) in standings.iter_mut().zip(ranks).zip(nexts) {
+        let found = u8::from(before > next) * DOUBTFUL + u8::from(before == next) * EQUAL;
+        *standing = if *standing == EQUAL { found } else { *standing };
     }
 }
