@@ -8,8 +8,8 @@
 //! ```
 //!
 //! An LSN names a record by VLF sequence, block and slot. [`reader`] puts the VLFs in order and walks the blocks to the
-//! end of the log; [`dblog`] shows records as `fn_dblog` does and [`loginfo`] VLFs as `DBCC LOGINFO`; [`replay`] does to a
-//! page what a record says.
+//! end of the log; [`dblog`] shows records as `fn_dblog` does and [`loginfo`] VLFs as `DBCC LOGINFO`. [`apply`] does to a page
+//! what a record says, [`replay`] finds out whether it is still to be done, [`undo`] says what takes it back.
 //!
 //! The module reads formats 2 to 6 (SQL Server 2000 to 2019), payloads of formats 3 to 6, and writes all of them. It
 //! opens no files: bytes come through [`source::LogBytes`]. Facts and their origin: `docs/format/log.md`.
@@ -18,6 +18,7 @@
 //! - No bytes make a view fail, panic, or work longer than their size asks for.
 //! - What is read from typed values is written back to the same bytes; padding and free space are named as such.
 
+pub mod apply;
 pub mod block;
 pub mod context;
 pub mod dblog;
@@ -31,6 +32,7 @@ pub mod record;
 pub mod replay;
 pub mod source;
 pub mod time;
+pub mod undo;
 pub mod vlf;
 
 pub use block::{BlockBuf, BlockBuilder, BlockChecksum, BlockFormat, BlockHeader, BlockView, Parity};

@@ -1,4 +1,4 @@
-use extentdb_base::{AllocUnitId, XactId};
+use extentdb_base::{AllocUnitId, PageId, XactId};
 
 use super::*;
 use crate::log::block::{BlockBuf, BlockBuilder, BlockFormat, BlockHeader, Parity};
@@ -8,7 +8,7 @@ use crate::log::payload::page::{FormatPage, SetFreeSpace};
 use crate::log::payload::row::{DeleteRows, InsertRows, ModifyRow, RowPart};
 use crate::log::payload::xact::{BeginXact, EndXact, LogText};
 use crate::log::record::{RecordFlags, RecordHeader};
-use crate::page::PageRef;
+use crate::page::{EditError, PageRef};
 use crate::record::{RecordBuilder, RecordKind};
 
 const PAGE: PageId = PageId { file: extentdb_base::FileId(1), page: 200 };
