@@ -21,7 +21,8 @@ use super::plan::{Input, RowPlan, Target};
 use crate::hash::HashKey;
 use crate::plan::Plan;
 use crate::relation::{Acc, Side};
-use crate::sound::{Records, Sound, Spot};
+use crate::sound::{Records, Sound};
+use crate::spots::{Spot, Spots};
 
 /// A value pushed off its row is not longer than a row.
 pub(super) const OVERFLOW_BYTES_MAX: usize = 8192;
@@ -38,9 +39,53 @@ struct Part {
     multiplier: u64,
 }
 
+/// Such a column whose values are numbers of four or eight bytes.
+#[derive(Clone, Copy, Default)]
+struct Word {
+    at: usize,
+    mask: u64,
+    multiplier: u64,
+}
+
+impl Word {
+    fn of(part: &Part) -> Option<Word> {
+        let mask = match part.end - part.at {
+            4 => u64::from(u32::MAX),
+            8 => u64::MAX,
+            _ => return None,
+        };
+        Some(Word { at: part.at, mask, multiplier: part.multiplier })
+    }
+}
+
+/// The sum of entries: what is combined of each so far, and their last columns.
 #[inline(always)]
-fn chunk<const N: usize>(bytes: &[u8], spot: &impl Spot, at: usize) -> [u8; N] {
-    bytes.get(spot.start() + at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
+fn sum_of<const WORDS: usize>(
+    key: &HashKey,
+    bytes: &[u8],
+    entries: impl Iterator<Item = (impl Spot, u64)>,
+    words: [Word; WORDS],
+) -> Option<Acc> {
+    let reach = words.iter().map(|word| word.at + size_of::<u64>()).max().unwrap_or(0);
+    let key = *key;
+    let mut sum = Acc::default();
+    for (spot, mut combined) in entries {
+        let record = bytes.get(spot.start()..)?.get(..reach)?;
+        for word in &words {
+            let value = u64::from_le_bytes(*record.get(word.at..)?.first_chunk()?) & word.mask;
+            combined = combined.wrapping_add(key.word(value).wrapping_mul(word.multiplier));
+        }
+        sum.subtract(key.row(combined));
+    }
+    Some(sum)
+}
+
+/// True for records that are as long as the first of them, and say so.
+#[inline(always)]
+fn are_alike(bytes: &[u8], spots: impl Spots) -> bool {
+    let Some(first) = spots.first() else { return false };
+    let (len, status) = (first.end() - first.start(), bytes.get(first.start()));
+    spots.iter().all(|spot| spot.end() - spot.start() == len && bytes.get(spot.start()) == status)
 }
 
 /// Turns rows into the lanes of the indexes they belong to. Its memory is used for one page after the other.
@@ -142,43 +187,90 @@ impl<'p> RowHasher<'p> {
         }
         let parts = parts.get(..target.inputs.len())?;
         let sum = match page.records() {
-            Records::OnPage(bytes, spots) => self.sum_alike(bytes, spots, parts),
-            Records::Expanded(bytes, spots) => self.sum_alike(bytes, spots, parts),
+            Records::Even(bytes, even) => self.sum_alike(bytes, even, parts),
+            Records::OnPage(bytes, spots) => {
+                are_alike(bytes, spots).then(|| self.sum_alike(bytes, spots, parts))?
+            }
+            Records::Expanded(bytes, spots) => {
+                are_alike(bytes, spots).then(|| self.sum_alike(bytes, spots, parts))?
+            }
         };
         Some((target.cross, sum?))
     }
 
-    /// One loop per column: rows do not wait for each other, and nothing in a loop depends on the column.
-    fn sum_alike<S: Spot>(&mut self, bytes: &[u8], spots: &[S], parts: &[Part]) -> Option<Acc> {
-        let first = spots.first()?;
-        let (len, status) = (first.end() - first.start(), *bytes.get(first.start())?);
-        let is_alike =
-            |spot: &S| spot.end() - spot.start() == len && bytes.get(spot.start()) == Some(&status);
-        if !is_plain_entry(status) || !spots.iter().all(is_alike) {
+    /// The sum of entries that are like the first of them. Columns that are numbers are hashed and combined in the loop that adds up
+    /// the entries, the others each in a loop before: nothing in a loop depends on what its columns are.
+    fn sum_alike<S: Spots>(&mut self, bytes: &[u8], spots: S, parts: &[Part]) -> Option<Acc> {
+        if !is_plain_entry(*bytes.get(spots.first()?.start())?) {
             return None;
         }
+        let (mut words, mut count) = ([Word::default(); 3], 0);
         self.combined.clear();
-        self.combined.resize(spots.len(), 0);
-        let (key, combined) = (self.key, &mut self.combined);
         for part in parts {
-            let Part { at, end, multiplier } = *part;
-            let rows = combined.iter_mut().zip(spots);
-            let add = |combined: &mut u64, hash: u64| {
-                *combined = combined.wrapping_add(hash.wrapping_mul(multiplier))
-            };
-            match end - at {
-                4 => rows.for_each(|(row, spot)| {
-                    add(row, key.word(u32::from_le_bytes(chunk(bytes, spot, at)).into()))
-                }),
-                8 => rows
-                    .for_each(|(row, spot)| add(row, key.word(u64::from_le_bytes(chunk(bytes, spot, at))))),
-                _ => rows.for_each(|(row, spot)| {
-                    let value = bytes.get(spot.start() + at..spot.start() + end);
-                    add(row, key.bytes(value.unwrap_or_default()));
-                }),
+            match (Word::of(part), words.get_mut(count)) {
+                (Some(word), Some(place)) => {
+                    *place = word;
+                    count += 1;
+                }
+                _ => self.add_column(bytes, spots, part),
             }
         }
-        Some(self.sum(Side::Minus))
+        if self.combined.is_empty() {
+            return self.sum_words(bytes, spots, &words, count, std::iter::repeat(0));
+        }
+        self.sum_words(bytes, spots, &words, count, self.combined.iter().copied())
+    }
+
+    /// Adds the last columns to the combined entries, and the entries up. `None` where the bytes end too early.
+    #[inline(always)]
+    fn sum_words<S: Spots>(
+        &self,
+        bytes: &[u8],
+        spots: S,
+        words: &[Word; 3],
+        count: usize,
+        combined: impl Iterator<Item = u64>,
+    ) -> Option<Acc> {
+        let [a, b, c] = *words;
+        let entries = spots.iter().zip(combined);
+        match count {
+            0 => sum_of(self.key, bytes, entries, []),
+            1 => sum_of(self.key, bytes, entries, [a]),
+            2 => sum_of(self.key, bytes, entries, [a, b]),
+            _ => sum_of(self.key, bytes, entries, [a, b, c]),
+        }
+    }
+
+    /// Adds a column to the combined entries.
+    fn add_column<S: Spots>(&mut self, bytes: &[u8], spots: S, part: &Part) {
+        let (Part { at, end, multiplier }, key) = (*part, *self.key);
+        let value = move |spot: S::Spot| bytes.get(spot.start() + at..spot.start() + end);
+        match end - at {
+            2 => self.add_hashes(spots.iter().map(move |spot| {
+                let number = value(spot).and_then(<[u8]>::first_chunk::<2>).copied().unwrap_or_default();
+                key.bytes(&number).wrapping_mul(multiplier)
+            })),
+            len @ 9..16 => self.add_hashes(spots.iter().map(move |spot| {
+                let ends = value(spot).and_then(|value| Some((*value.first_chunk()?, *value.last_chunk()?)));
+                let (low, high) = ends.unwrap_or_default();
+                let ends = (u64::from_le_bytes(low), u64::from_le_bytes(high));
+                key.short(ends, len).wrapping_mul(multiplier)
+            })),
+            _ => self.add_hashes(spots.iter().map(move |spot| {
+                number_or_bytes(&key, value(spot).unwrap_or_default()).wrapping_mul(multiplier)
+            })),
+        }
+    }
+
+    /// The first hashes that are combined, or more of them.
+    #[inline(always)]
+    fn add_hashes(&mut self, hashes: impl Iterator<Item = u64>) {
+        if self.combined.is_empty() {
+            return self.combined.extend(hashes);
+        }
+        for (combined, hash) in self.combined.iter_mut().zip(hashes) {
+            *combined = combined.wrapping_add(hash);
+        }
     }
 
     fn sums_of_all(
@@ -194,6 +286,10 @@ impl<'p> RowHasher<'p> {
         self.hash_columns(page, of_page, rows);
         let side = if rows.is_base { Side::Plus } else { Side::Minus };
         for target in &rows.targets {
+            if let Some(sum) = self.sum_of_columns(of_page.len(), target, side) {
+                state(target.cross, Some(sum));
+                continue;
+            }
             let is_certain = self.combine(page, of_page, target);
             if is_certain && target.filter.is_none() {
                 state(target.cross, Some(self.sum(side)));
@@ -211,12 +307,47 @@ impl<'p> RowHasher<'p> {
         }
     }
 
+    /// The sum of the rows of an index that holds a few columns of every row, combined while they are added up.
+    #[inline]
+    fn sum_of_columns(&self, rows: usize, target: &Target, side: Side) -> Option<Acc> {
+        if target.filter.is_some() || !self.unread.is_empty() {
+            return None;
+        }
+        let hashes = |at: usize| {
+            let (Input::Column(place), multiplier) = target.inputs.get(at)? else { return None };
+            let begin = usize::from(*place) * rows;
+            Some((self.hashes.get(begin..begin + rows)?, *multiplier))
+        };
+        let of = |at: usize| {
+            let (hashes, multiplier) = hashes(at)?;
+            Some(hashes.iter().map(move |hash| hash.wrapping_mul(multiplier)))
+        };
+        let two = |(a, b): (u64, u64)| a.wrapping_add(b);
+        Some(match target.inputs.len() {
+            1 => self.sum_rows(of(0)?, side),
+            2 => self.sum_rows(of(0)?.zip(of(1)?).map(two), side),
+            3 => self.sum_rows(of(0)?.zip(of(1)?).map(two).zip(of(2)?).map(two), side),
+            4 => self.sum_rows(of(0)?.zip(of(1)?).map(two).zip(of(2)?.zip(of(3)?).map(two)).map(two), side),
+            _ => return None,
+        })
+    }
+
+    /// The sum of rows that are combined.
+    #[inline(always)]
+    fn sum_rows(&self, combined: impl Iterator<Item = u64>, side: Side) -> Acc {
+        let key = *self.key;
+        let mut sum = Acc::default();
+        combined.for_each(|combined| sum.add(key.row(combined)));
+        match side {
+            Side::Plus => sum,
+            Side::Minus => Acc { plus: 0, minus: sum.plus, sum: sum.sum.map(u64::wrapping_neg) },
+        }
+    }
+
     /// The sum of the combined rows.
     #[inline]
     fn sum(&self, side: Side) -> Acc {
-        let mut sum = Acc::default();
-        self.combined.iter().for_each(|combined| sum.state(side, self.key.row(*combined)));
-        sum
+        self.sum_rows(self.combined.iter().copied(), side)
     }
 
     /// Combines the columns of an index that belongs to nothing else, without keeping their hashes. False when a value is not in
