@@ -279,4 +279,23 @@ mod tests {
         assert_eq!(places(part), places(even)[3..7]);
         assert!(places(even.part(19..21)).is_empty());
     }
+
+    #[test]
+    fn words_are_the_same_bytes_however_spots_are_kept() {
+        let mut rng = SplitMix64::new(4);
+        let bytes: Vec<u8> = (0..300).map(|_| rng.next_u64() as u8).collect();
+        for (len, at) in [(9, 0), (9, 3), (20, 17), (70, 4)] {
+            let even = Even { slot: 0, start: 10, len, count: 3 };
+            let spans: Vec<Span> = even
+                .iter()
+                .map(|spot| Span { slot: spot.slot(), start: spot.start as u16, end: spot.end() as u16 })
+                .collect();
+            let words: Vec<_> = even.words(&bytes, at).collect();
+            assert_eq!(words, spans.as_slice().words(&bytes, at).collect::<Vec<_>>());
+            let first = u64::from_le_bytes(bytes[10 + at..18 + at].try_into().unwrap());
+            assert_eq!((words.len(), words[0]), (3, Some(first)));
+        }
+        let behind = Even { slot: 0, start: 280, len: 9, count: 3 };
+        assert!(!behind.words(&bytes, 0).all(|word| word.is_some()) || behind.words(&bytes, 0).count() < 3);
+    }
 }

@@ -199,7 +199,9 @@ fn walk_even(
 fn are_all_like(alike: &Alike, records: &[u8], len: usize) -> bool {
     let records = records.chunks_exact(len);
     match alike.plain_status() {
-        Some(status) => records.fold(0, |all, record| all | (record.first().map_or(0, |it| it ^ status))) == 0,
+        Some(status) => {
+            records.fold(0, |all, record| all | (record.first().map_or(0, |it| it ^ status))) == 0
+        }
         None => records.clone().all(|record| alike.is(record)),
     }
 }

@@ -57,7 +57,9 @@ pub(super) fn compare_neighbours(
         Records::OnPage(bytes, spans) => {
             lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
         }
-        Records::Even(bytes, even) => lead.and_then(|lead| of_lead(lead, page, (bytes, even), skipped, pairs)),
+        Records::Even(bytes, even) => {
+            lead.and_then(|lead| of_lead(lead, page, (bytes, even), skipped, pairs))
+        }
         Records::Expanded(bytes, spans) => {
             lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
         }

@@ -65,7 +65,9 @@ impl Rising {
         for part in parts {
             let stage = match (Word::of(part), stages.last()) {
                 (Some(next), Some(Stage::One([first]))) => Some(Stage::Two([*first, next])),
-                (Some(next), Some(Stage::Two([first, second]))) => Some(Stage::Three([*first, *second, next])),
+                (Some(next), Some(Stage::Two([first, second]))) => {
+                    Some(Stage::Three([*first, *second, next]))
+                }
                 (Some(next), _) => {
                     stages.push(Stage::One([next]));
                     None
@@ -92,7 +94,9 @@ impl Rising {
 
 /// The same of records that are equal in all stages before.
 fn is_proven<S: Spots>(stages: &[Stage], bytes: &[u8], spots: S) -> bool {
-    let Some((stage, rest)) = stages.split_first().filter(|_| spots.len() > 1) else { return spots.len() < 2 };
+    let Some((stage, rest)) = stages.split_first().filter(|_| spots.len() > 1) else {
+        return spots.len() < 2;
+    };
     let of = |word: &Word| spots.words(bytes, word.at);
     match stage {
         Stage::One(words @ [a]) => words_rise(words, of(a).map(|a| Some([a?])), rest, bytes, spots),
@@ -110,7 +114,9 @@ fn is_proven<S: Spots>(stages: &[Stage], bytes: &[u8], spots: S) -> bool {
             let values = ends.map(|(low, high)| Some((low?, high?)));
             stage_rises(
                 values,
-                |a, b, at| if a == b { Some(Ordering::Equal) } else { part.compare_with_before(bytes, spots, at) },
+                |a, b, at| {
+                    if a == b { Some(Ordering::Equal) } else { part.compare_with_before(bytes, spots, at) }
+                },
                 rest,
                 bytes,
                 spots,
