@@ -48,6 +48,7 @@ mod header;
 mod length;
 mod records;
 mod rules;
+mod walk;
 
 use header::{READ_FAILED, test_accounting, test_fixed_len, test_free_count, test_kind};
 use records::{Body, Scratch, crack};
