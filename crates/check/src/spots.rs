@@ -127,7 +127,8 @@ impl Spot for WideSpan {
 pub(crate) struct Even {
     slot: usize,
     start: usize,
-    len: usize,
+    /// Bytes of each.
+    width: usize,
     count: usize,
 }
 
@@ -162,7 +163,7 @@ impl Even {
     pub(crate) fn of<'b>(view: PageRef<'_>, body: &'b [u8], len: usize) -> Option<(Even, &'b [u8])> {
         let count = usize::from(view.slot_count());
         let (first, last) = (view.slot_offset(0)?, view.slot_offset(view.slot_count().checked_sub(1)?)?);
-        let even = Even { slot: 0, start: usize::from(first), len, count };
+        let even = Even { slot: 0, start: usize::from(first), width: len, count };
         let bytes = body.get(even.start..even.start + len * count)?;
         if even.start < PAGE_HEADER_BYTES || usize::from(last) != even.start + len * (count - 1) {
             return None;
@@ -183,7 +184,7 @@ impl Even {
 
     #[inline(always)]
     fn at(self, at: usize) -> EvenSpot {
-        EvenSpot { slot: self.slot + at, start: self.start + at * self.len, len: self.len }
+        EvenSpot { slot: self.slot + at, start: self.start + at * self.width, len: self.width }
     }
 }
 
@@ -204,7 +205,7 @@ impl Spots for Even {
     fn part(self, range: Range<usize>) -> Self {
         let Range { start, end } = range;
         let count = if start <= end && end <= self.count { end - start } else { 0 };
-        Even { slot: self.slot + start, start: self.start + start * self.len, count, ..self }
+        Even { slot: self.slot + start, start: self.start + start * self.width, count, ..self }
     }
 
     /// Of records with fewer than eight bytes there are none.
@@ -212,8 +213,8 @@ impl Spots for Even {
     fn words(self, bytes: &[u8], at: usize) -> impl Iterator<Item = Option<u64>> {
         // What follows a record is the next one, or what is behind the last.
         let start = self.start + at;
-        let column = bytes.get(start..start + self.count * self.len).unwrap_or_default();
-        column.chunks_exact(self.len.max(1)).map(word)
+        let column = bytes.get(start..start + self.count * self.width).unwrap_or_default();
+        column.chunks_exact(self.width.max(1)).map(word)
     }
 }
 
@@ -285,7 +286,7 @@ mod tests {
         let mut rng = SplitMix64::new(4);
         let bytes: Vec<u8> = (0..300).map(|_| rng.next_u64() as u8).collect();
         for (len, at) in [(9, 0), (9, 3), (20, 17), (70, 4)] {
-            let even = Even { slot: 0, start: 10, len, count: 3 };
+            let even = Even { slot: 0, start: 10, width: len, count: 3 };
             let spans: Vec<Span> = even
                 .iter()
                 .map(|spot| Span { slot: spot.slot(), start: spot.start as u16, end: spot.end() as u16 })
@@ -295,7 +296,7 @@ mod tests {
             let first = u64::from_le_bytes(bytes[10 + at..18 + at].try_into().unwrap());
             assert_eq!((words.len(), words[0]), (3, Some(first)));
         }
-        let behind = Even { slot: 0, start: 280, len: 9, count: 3 };
+        let behind = Even { slot: 0, start: 280, width: 9, count: 3 };
         assert!(!behind.words(&bytes, 0).all(|word| word.is_some()) || behind.words(&bytes, 0).count() < 3);
     }
 }
