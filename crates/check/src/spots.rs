@@ -40,7 +40,7 @@ pub(crate) trait Spots: Copy {
     /// Some of them, by their places; none when there are not so many.
     fn part(self, range: Range<usize>) -> Self;
 
-    /// Eight bytes of each record, little-endian, from `at` on; they may reach behind its end. `None`, or no more of them, where the
+    /// Eight bytes of each record, little-endian, from `at` on; which may reach behind it. `None`, or no more of them, where the
     /// bytes end before.
     fn words(self, bytes: &[u8], at: usize) -> impl Iterator<Item = Option<u64>>;
 

@@ -102,7 +102,7 @@ impl RowHasher<'_> {
         Some((target.cross, sum?))
     }
 
-    /// The sum of entries that are like the first of them. Columns that are numbers are hashed and combined in the loop that adds up
+    /// The sum of entries that are like the first of them. Numbers are hashed and combined in the loop that adds up
     /// the entries, the others each in a loop before: nothing in a loop depends on what its columns are.
     fn sum_alike<S: Spots>(&mut self, bytes: &[u8], spots: S, parts: &[Part]) -> Option<Acc> {
         if !is_plain_entry(*bytes.get(spots.first()?.start())?) {
