@@ -39,7 +39,8 @@ use crate::options::Options;
 use crate::partial::{Partial, keep_first};
 use crate::plan::Plan;
 use crate::plan::maps::is_damaged;
-use crate::sound::{Facts, Linked, Sound};
+use crate::sound::{Facts, Linked, Records, Sound};
+use crate::spots::{Spot, Spots};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
 mod failure;
@@ -47,12 +48,13 @@ mod header;
 mod length;
 mod records;
 mod rules;
+mod walk;
 
 use header::{READ_FAILED, test_accounting, test_fixed_len, test_free_count, test_kind};
 use records::{Body, Scratch, crack};
 use rules::Rules;
 
-pub(crate) use records::{Span, Traits};
+pub(crate) use records::Traits;
 pub(crate) use rules::Form;
 
 /// Pages in the hands of an index build or a bulk load, that will get another type: no rows are to be expected there.
@@ -214,7 +216,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 let with_tags = body.used + VERSION_TAG_BYTES * body.tags;
                 let failed =
                     test_free_count(header, body.used).and_then(|_| test_free_count(header, with_tags));
-                let failed = failed.filter(|_| !self.is_explained(view));
+                let failed = failed.filter(|_| !self.is_explained(view, body));
                 Ok(failed.or_else(|| test_fixed_len(view, context.unit.map(|(_, unit)| unit), body.traits)))
             }
             (Some(_), None) => Ok(None),
@@ -237,15 +239,17 @@ impl<'p, F: Facts> Auditor<'p, F> {
     /// A free count that is not what the records leave, for a reason that is no damage: rows are not rounded up to the size of a
     /// forwarding stub, which only heaps need, or carry older versions of themselves.
     #[cold]
-    fn is_explained(&self, view: PageRef<'_>) -> bool {
-        let spans = &self.scratch.spans;
-        let exact: usize = spans.iter().map(|span| usize::from(span.end - span.start)).sum();
-        let is_tagged = |span: &Span| {
-            let status = view.bytes().get(usize::from(span.start)).copied().unwrap_or(0);
-            status & HAS_VERSION_TAG != 0
+    fn is_explained(&self, view: PageRef<'_>, body: &Body) -> bool {
+        let places: Vec<(usize, usize)> = match body.even {
+            Some(even) => even.iter().map(|spot| (spot.start(), spot.end())).collect(),
+            None => self.scratch.spans.iter().map(|span| (span.start(), span.end())).collect(),
+        };
+        let exact: usize = places.iter().map(|(start, end)| end - start).sum();
+        let is_tagged = |(start, _): &(usize, usize)| {
+            view.bytes().get(*start).is_some_and(|status| status & HAS_VERSION_TAG != 0)
         };
         test_free_count(view.header(), exact).is_none()
-            || (self.plan.has_versions_in_rows() && spans.iter().any(is_tagged))
+            || (self.plan.has_versions_in_rows() && places.iter().any(is_tagged))
     }
 
     /// A sound page: its facts, and what it contradicts elsewhere.
@@ -285,8 +289,11 @@ impl<'p, F: Facts> Auditor<'p, F> {
         if rules.is_compressed {
             return self.expand(context, whose, view, rules, body.traits);
         }
-        let spans = &self.scratch.spans;
-        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, body.traits, spans);
+        let records = match body.even {
+            Some(even) => Records::Even(view.bytes(), even),
+            None => Records::OnPage(view.bytes(), &self.scratch.spans),
+        };
+        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, body.traits, records);
         self.facts.sound(&sound, &mut self.partial);
     }
 
@@ -303,7 +310,8 @@ impl<'p, F: Facts> Auditor<'p, F> {
         if rules.form == Form::Text {
             return;
         }
-        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, traits, &self.scratch.spans);
+        let records = Records::OnPage(view.bytes(), &self.scratch.spans);
+        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, traits, records);
         let layout = sound.unit.expanded.as_ref().filter(|_| rules.is_leaf && !self.physical_only);
         let Some(layout) = layout else {
             if rules.is_leaf && !self.physical_only {

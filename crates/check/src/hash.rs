@@ -79,6 +79,9 @@ impl HashKey {
     /// One lane of bytes.
     #[inline(always)]
     pub fn bytes(&self, bytes: &[u8]) -> u64 {
+        if let 1..16 = bytes.len() {
+            return self.short(ends(bytes), bytes.len());
+        }
         let mut state = self.words[5] ^ bytes.len() as u64;
         let (chunks, rest) = bytes.as_chunks::<16>();
         for chunk in chunks {
@@ -89,6 +92,13 @@ impl HashKey {
             let (low, high) = ends(rest);
             state = fold(low ^ self.words[4], high ^ state);
         }
+        fold(state ^ self.words[3], self.words[7])
+    }
+
+    /// The same of less than 16 bytes, but for none, given by their [`ends`].
+    #[inline(always)]
+    pub(crate) fn short(&self, (low, high): (u64, u64), len: usize) -> u64 {
+        let state = fold(low ^ self.words[4], high ^ self.words[5] ^ len as u64);
         fold(state ^ self.words[3], self.words[7])
     }
 

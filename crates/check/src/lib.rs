@@ -27,6 +27,7 @@ mod rows;
 mod run;
 pub mod scan;
 mod sound;
+mod spots;
 pub mod tree;
 pub mod unit;
 pub mod verify;

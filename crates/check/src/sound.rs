@@ -6,9 +6,10 @@ use extentdb_base::{PageId, Rid};
 use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_format::record::{Record, RecordKind};
 
-use crate::audit::{Form, Span, Traits};
+use crate::audit::{Form, Traits};
 use crate::expand::{Expanded, WideSpan};
 use crate::partial::Partial;
+use crate::spots::{Even, Span, Spot, Spots};
 use crate::unit::{Unit, UnitIndex};
 
 /// What is made of sound pages. One worker has one; they are put together when the scan is over.
@@ -59,51 +60,9 @@ pub(crate) struct Sound<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Records<'a> {
     OnPage(&'a [u8], &'a [Span]),
+    /// All of one length, one behind the other.
+    Even(&'a [u8], Even),
     Expanded(&'a [u8], &'a [WideSpan]),
-}
-
-/// Where a record lies among the bytes it is found in.
-pub(crate) trait Spot: Copy {
-    /// Its first byte.
-    fn start(&self) -> usize;
-    /// The byte behind it.
-    fn end(&self) -> usize;
-    /// Its slot.
-    fn slot(&self) -> u16;
-}
-
-impl Spot for Span {
-    #[inline(always)]
-    fn start(&self) -> usize {
-        usize::from(self.start)
-    }
-
-    #[inline(always)]
-    fn end(&self) -> usize {
-        usize::from(self.end)
-    }
-
-    #[inline(always)]
-    fn slot(&self) -> u16 {
-        self.slot
-    }
-}
-
-impl Spot for WideSpan {
-    #[inline(always)]
-    fn start(&self) -> usize {
-        self.start as usize
-    }
-
-    #[inline(always)]
-    fn end(&self) -> usize {
-        self.end as usize
-    }
-
-    #[inline(always)]
-    fn slot(&self) -> u16 {
-        self.slot
-    }
 }
 
 impl<'a> Sound<'a> {
@@ -113,10 +72,9 @@ impl<'a> Sound<'a> {
         is_leaf: bool,
         form: Form,
         traits: Traits,
-        spans: &'a [Span],
+        records: Records<'a>,
     ) -> Sound<'a> {
         let pminlen = view.header().fixed_len.get();
-        let records = Records::OnPage(view.bytes(), spans);
         Sound { id, index, unit, view, is_leaf, traits, form, pminlen, records }
     }
 
@@ -148,7 +106,7 @@ impl<'a> Sound<'a> {
     #[inline]
     pub(crate) fn fixed_end_min(&self) -> usize {
         match (self.form, self.records) {
-            (Form::Data, Records::OnPage(..)) => usize::from(self.traits.fixed_end_min),
+            (Form::Data, Records::OnPage(..) | Records::Even(..)) => usize::from(self.traits.fixed_end_min),
             _ => usize::from(self.pminlen),
         }
     }
@@ -164,6 +122,7 @@ impl<'a> Sound<'a> {
     pub(crate) fn len(&self) -> usize {
         match self.records {
             Records::OnPage(_, spans) => spans.len(),
+            Records::Even(_, even) => even.len(),
             Records::Expanded(_, spans) => spans.len(),
         }
     }
@@ -172,14 +131,9 @@ impl<'a> Sound<'a> {
     #[inline]
     pub(crate) fn entry(&self, at: usize) -> Option<Entry<'a>> {
         let (slot, bytes) = match self.records {
-            Records::OnPage(bytes, spans) => {
-                let span = spans.get(at)?;
-                (span.slot, bytes.get(usize::from(span.start)..usize::from(span.end))?)
-            }
-            Records::Expanded(bytes, spans) => {
-                let span = spans.get(at)?;
-                (span.slot, bytes.get(span.start as usize..span.end as usize)?)
-            }
+            Records::OnPage(bytes, spans) => record_of(bytes, spans.get(at)?)?,
+            Records::Even(bytes, even) => record_of(bytes, &even.get(at)?)?,
+            Records::Expanded(bytes, spans) => record_of(bytes, spans.get(at)?)?,
         };
         Some(Entry { slot, bytes, form: self.form, pminlen: self.pminlen })
     }
@@ -212,6 +166,12 @@ impl<'a> Sound<'a> {
     pub(crate) fn rid(&self, slot: u16) -> Rid {
         Rid::new(self.id, slot)
     }
+}
+
+/// Slot and bytes of a record.
+#[inline(always)]
+fn record_of<'a>(bytes: &'a [u8], spot: &impl Spot) -> Option<(u16, &'a [u8])> {
+    Some((spot.slot(), bytes.get(spot.start()..spot.end())?))
 }
 
 /// A record of a sound page.

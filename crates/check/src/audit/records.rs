@@ -20,8 +20,10 @@ use extentdb_format::record::row::{INDEX_HEADER_BYTES, STUB_BYTES};
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RESERVED_BITS};
 use extentdb_format::record::{Record, RecordFault, RecordKind};
 
-use super::length::{Alike, Length, data_len, stub_len, tail_len};
+use super::length::{Length, data_len, stub_len, tail_len};
 use super::rules::{Form, Rules};
+use super::walk::{walk, walk_even};
+use crate::spots::{Even, Span};
 
 /// Bit 0 of a record's first byte: the compressed form.
 const IS_COMPRESSED: u8 = 0x01;
@@ -29,14 +31,6 @@ const IS_COMPRESSED: u8 = 0x01;
 const RESERVED_BIT_OF_TEXTS: u8 = 0x80;
 /// Faults of one page that are named; more would say the same.
 const TROUBLES_MAX: usize = 4;
-
-/// Where a record lies.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) slot: u16,
-    pub(crate) start: u16,
-    pub(crate) end: u16,
-}
 
 /// What a sound page holds.
 #[derive(Clone, Copy, Default, Debug)]
@@ -49,6 +43,8 @@ pub(super) struct Body {
     pub(super) is_compressed: bool,
     /// What occurs on the page.
     pub(super) traits: Traits,
+    /// Where the records lie, when so little says it: no spans were written down then.
+    pub(super) even: Option<Even>,
     /// Fragments of off-row data with a versioning tag, which their length may or may not count.
     pub(super) tags: usize,
 }
@@ -57,7 +53,7 @@ pub(super) struct Body {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Traits {
     /// A bit for each kind of record that is there.
-    kinds: u8,
+    pub(super) kinds: u8,
     /// Some column says that it is a pointer structure.
     pub(crate) has_complex: bool,
     /// The fixed part of every row ends here or later; 0 when it was not looked at.
@@ -105,11 +101,11 @@ pub(super) enum Trouble {
 #[derive(Default)]
 pub(super) struct Scratch {
     pub(super) spans: Vec<Span>,
-    taken: Taken,
+    pub(super) taken: Taken,
 }
 
 /// One bit per byte of a page.
-struct Taken([u64; 128]);
+pub(super) struct Taken([u64; 128]);
 
 impl Default for Taken {
     fn default() -> Self {
@@ -119,7 +115,7 @@ impl Default for Taken {
 
 impl Taken {
     /// Takes the bytes from `start` to before `end`; false when one of them is taken already.
-    fn take(&mut self, start: u16, end: u16) -> bool {
+    pub(super) fn take(&mut self, start: u16, end: u16) -> bool {
         let (mut at, end) = (usize::from(start), usize::from(end));
         let mut is_new = true;
         while at < end {
@@ -162,9 +158,9 @@ pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> 
             let body = walk(view, rules, scratch, any);
             body.map(|body| Body { is_compressed: is_compressed.get(), tags: tags.get(), ..body })
         }
-        Form::Data => walk_alike(view, rules, scratch, data).or_else(|| walk(view, rules, scratch, data)),
+        Form::Data => walk_even(view, rules, data).or_else(|| walk(view, rules, scratch, data)),
         Form::Index if view.slot_count() > 0 && pminlen < fixed_len_min(rules) => None,
-        Form::Index => walk_alike(view, rules, scratch, index).or_else(|| walk(view, rules, scratch, index)),
+        Form::Index => walk_even(view, rules, index).or_else(|| walk(view, rules, scratch, index)),
         Form::Text => None,
     }
 }
@@ -172,87 +168,6 @@ pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> 
 /// Shortest fixed part of index records. Pages above the leaves end theirs with a child page.
 fn fixed_len_min(rules: &Rules) -> usize {
     if rules.is_leaf { INDEX_HEADER_BYTES } else { INDEX_HEADER_BYTES.max(PageId::BYTES) }
-}
-
-/// The loop over the slots of a page whose records are all like its first one, which has no variable columns: most pages of
-/// nonclustered indexes. `None` says nothing; [`walk`] does.
-#[inline(always)]
-fn walk_alike(
-    view: PageRef<'_>,
-    rules: &Rules,
-    scratch: &mut Scratch,
-    sound: impl Fn(&[u8]) -> Option<(u8, Length)>,
-) -> Option<Body> {
-    let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
-    let mut slots = view.slot_offsets();
-    let first = body.get(usize::from(slots.next()?)..)?;
-    let alike = Alike::new(first, rules.form == Form::Data, sound(first)?)?;
-    let len = alike.length.bytes;
-    let (mut end_before, mut is_alike) = (PAGE_HEADER_BYTES, true);
-    scratch.spans.clear();
-    scratch.spans.extend(view.slot_offsets().enumerate().map(|(slot, offset)| {
-        let start = usize::from(offset);
-        let end = start + len;
-        is_alike &= start >= end_before && body.get(start..end).is_some_and(|bytes| alike.is(bytes));
-        end_before = end;
-        Span { slot: slot as u16, start: offset, end: end as u16 }
-    }));
-    let records = scratch.spans.len() as u32;
-    let kind = alike.status >> 1 & 7;
-    is_alike.then_some(Body {
-        rows: records * u32::from(ROWS >> kind & 1),
-        ghosts: records * u32::from(GHOSTS >> kind & 1),
-        used: records as usize * footprint(len, rules),
-        traits: Traits { kinds: 1 << kind, has_complex: false, fixed_end_min: alike.length.fixed_end },
-        ..Body::default()
-    })
-}
-
-/// The loop over the slots. `sound` gives status and length of a record that is as it should be.
-#[inline(always)]
-fn walk(
-    view: PageRef<'_>,
-    rules: &Rules,
-    scratch: &mut Scratch,
-    sound: impl Fn(&[u8]) -> Option<(u8, Length)>,
-) -> Option<Body> {
-    // Nothing may reach into the free space behind the last record.
-    let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
-    let mut found = Body::default();
-    let mut is_ascending = true;
-    let mut end_before = PAGE_HEADER_BYTES;
-    let mut fixed_end_min = u16::MAX;
-    scratch.spans.clear();
-    scratch.spans.reserve(usize::from(view.slot_count()));
-    for (slot, offset) in (0u16..).zip(view.slot_offsets()) {
-        let start = usize::from(offset);
-        if start < PAGE_HEADER_BYTES {
-            if start == 0 && rules.may_have_empty_slots {
-                continue;
-            }
-            return None;
-        }
-        let bytes = body.get(start..)?;
-        let (status, Length { bytes: len, fixed_end, has_complex }) = sound(bytes)?;
-        let end = start + len;
-        is_ascending &= start >= end_before;
-        end_before = end;
-        scratch.spans.push(Span { slot, start: offset, end: end as u16 });
-        found.used += footprint(len, rules);
-        let kind = status >> 1 & 7;
-        found.ghosts += u32::from(GHOSTS >> kind & 1);
-        found.rows += u32::from(ROWS >> kind & 1);
-        found.traits.kinds |= 1 << kind;
-        found.traits.has_complex |= has_complex;
-        fixed_end_min = fixed_end_min.min(fixed_end);
-    }
-    found.traits.fixed_end_min = fixed_end_min;
-    if is_ascending {
-        return Some(found);
-    }
-    scratch.taken = Taken::default();
-    let taken = &mut scratch.taken;
-    scratch.spans.iter().all(|span| taken.take(span.start, span.end)).then_some(found)
 }
 
 /// Bits 1 to 3 of a forwarding stub's status.
@@ -265,14 +180,6 @@ fn is_ghost_of_stub(status: u8) -> bool {
     RecordKind::of(status) == RecordKind::GhostData
         && status & (HAS_NULL_BITMAP | HAS_VARIABLE | HAS_VERSION_TAG) == 0
 }
-
-/// Kinds of records that are rows, one bit each.
-const ROWS: u8 =
-    1 << RecordKind::Primary as u8 | 1 << RecordKind::Forwarded as u8 | 1 << RecordKind::Index as u8;
-/// Kinds of records that are ghosts.
-const GHOSTS: u8 = 1 << RecordKind::GhostIndex as u8
-    | 1 << RecordKind::GhostData as u8
-    | 1 << RecordKind::GhostVersion as u8;
 
 /// Status and length of compressed records and text records, by the views that `diagnose` uses.
 fn other_len(
@@ -291,11 +198,6 @@ fn other_len(
         rules.form == Form::Text && bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0);
     tags.set(tags.get() + usize::from(has_tag));
     Some((measured.kind.bits(), Length { bytes: measured.len, fixed_end: 0, has_complex: false }))
-}
-
-#[inline(always)]
-fn footprint(len: usize, rules: &Rules) -> usize {
-    (len.max(rules.footprint_min) + rules.footprint_mask) & !rules.footprint_mask
 }
 
 /// Length and kind of the record at the start of `bytes`, which end where records must end.

@@ -16,43 +16,28 @@ use extentdb_reader::{CheckedPages, PageSource};
 use super::column::{ColumnPlan, Content};
 use super::computed::Batches;
 use super::cross::CrossNumber;
-use super::page::{PageRows, Row, Visit, is_plain_entry};
+use super::page::{PageRows, Row, Visit};
 use super::plan::{Input, RowPlan, Target};
 use crate::hash::HashKey;
 use crate::plan::Plan;
 use crate::relation::{Acc, Side};
-use crate::sound::{Records, Sound, Spot};
+use crate::sound::Sound;
 
 /// A value pushed off its row is not longer than a row.
 pub(super) const OVERFLOW_BYTES_MAX: usize = 8192;
-/// Columns of an index whose entries are summed in one loop.
-const ALIKE_MAX: usize = 16;
 /// No value of four bytes; one of eight is met with a chance of 2^-64.
 const NULL_WORD: u64 = 0x6e75_6c6c_9d3f_c1e5;
 
-/// A column of entries that are alike.
-#[derive(Clone, Copy, Default)]
-struct Part {
-    at: usize,
-    end: usize,
-    multiplier: u64,
-}
-
-#[inline(always)]
-fn chunk<const N: usize>(bytes: &[u8], spot: &impl Spot, at: usize) -> [u8; N] {
-    bytes.get(spot.start() + at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
-}
-
 /// Turns rows into the lanes of the indexes they belong to. Its memory is used for one page after the other.
 pub(super) struct RowHasher<'p> {
-    key: &'p HashKey,
+    pub(super) key: &'p HashKey,
     pages: CheckedPages<'p>,
     pub(super) batches: Batches,
     /// By hashed column, then by row.
     hashes: Vec<u64>,
     /// Values that could not be read: hashed column and row.
     unread: Vec<(u16, usize)>,
-    combined: Vec<u64>,
+    pub(super) combined: Vec<u64>,
 }
 
 impl<'p> RowHasher<'p> {
@@ -125,62 +110,6 @@ impl<'p> RowHasher<'p> {
         state(target.cross, Some(self.sum(Side::Minus)));
     }
 
-    /// The sum of the entries of an index that are alike and have a fixed part only, as most indexes have them, straight from the
-    /// page. `None` where it is not as simple as that.
-    #[inline]
-    pub(super) fn sum_of_entries(&mut self, page: &Sound<'_>, rows: &RowPlan) -> Option<(CrossNumber, Acc)> {
-        let [target] = rows.targets.as_slice() else { return None };
-        let mut parts = [Part::default(); ALIKE_MAX];
-        if rows.is_base || target.filter.is_some() || target.inputs.len() > ALIKE_MAX {
-            return None;
-        }
-        for (part, (input, multiplier)) in parts.iter_mut().zip(&target.inputs) {
-            let Input::Column(place) = input else { return None };
-            let column = rows.columns.get(usize::from(*rows.hashed.get(usize::from(*place))?))?;
-            let (at, end) = column.fixed_place().filter(|(_, end)| *end <= page.pminlen())?;
-            *part = Part { at, end, multiplier: *multiplier };
-        }
-        let parts = parts.get(..target.inputs.len())?;
-        let sum = match page.records() {
-            Records::OnPage(bytes, spots) => self.sum_alike(bytes, spots, parts),
-            Records::Expanded(bytes, spots) => self.sum_alike(bytes, spots, parts),
-        };
-        Some((target.cross, sum?))
-    }
-
-    /// One loop per column: rows do not wait for each other, and nothing in a loop depends on the column.
-    fn sum_alike<S: Spot>(&mut self, bytes: &[u8], spots: &[S], parts: &[Part]) -> Option<Acc> {
-        let first = spots.first()?;
-        let (len, status) = (first.end() - first.start(), *bytes.get(first.start())?);
-        let is_alike =
-            |spot: &S| spot.end() - spot.start() == len && bytes.get(spot.start()) == Some(&status);
-        if !is_plain_entry(status) || !spots.iter().all(is_alike) {
-            return None;
-        }
-        self.combined.clear();
-        self.combined.resize(spots.len(), 0);
-        let (key, combined) = (self.key, &mut self.combined);
-        for part in parts {
-            let Part { at, end, multiplier } = *part;
-            let rows = combined.iter_mut().zip(spots);
-            let add = |combined: &mut u64, hash: u64| {
-                *combined = combined.wrapping_add(hash.wrapping_mul(multiplier))
-            };
-            match end - at {
-                4 => rows.for_each(|(row, spot)| {
-                    add(row, key.word(u32::from_le_bytes(chunk(bytes, spot, at)).into()))
-                }),
-                8 => rows
-                    .for_each(|(row, spot)| add(row, key.word(u64::from_le_bytes(chunk(bytes, spot, at))))),
-                _ => rows.for_each(|(row, spot)| {
-                    let value = bytes.get(spot.start() + at..spot.start() + end);
-                    add(row, key.bytes(value.unwrap_or_default()));
-                }),
-            }
-        }
-        Some(self.sum(Side::Minus))
-    }
-
     fn sums_of_all(
         &mut self,
         page: &Sound<'_>,
@@ -194,6 +123,10 @@ impl<'p> RowHasher<'p> {
         self.hash_columns(page, of_page, rows);
         let side = if rows.is_base { Side::Plus } else { Side::Minus };
         for target in &rows.targets {
+            if let Some(sum) = self.sum_of_columns(of_page.len(), target, side) {
+                state(target.cross, Some(sum));
+                continue;
+            }
             let is_certain = self.combine(page, of_page, target);
             if is_certain && target.filter.is_none() {
                 state(target.cross, Some(self.sum(side)));
@@ -211,12 +144,47 @@ impl<'p> RowHasher<'p> {
         }
     }
 
+    /// The sum of the rows of an index that holds a few columns of every row, combined while they are added up.
+    #[inline]
+    fn sum_of_columns(&self, rows: usize, target: &Target, side: Side) -> Option<Acc> {
+        if target.filter.is_some() || !self.unread.is_empty() {
+            return None;
+        }
+        let hashes = |at: usize| {
+            let (Input::Column(place), multiplier) = target.inputs.get(at)? else { return None };
+            let begin = usize::from(*place) * rows;
+            Some((self.hashes.get(begin..begin + rows)?, *multiplier))
+        };
+        let of = |at: usize| {
+            let (hashes, multiplier) = hashes(at)?;
+            Some(hashes.iter().map(move |hash| hash.wrapping_mul(multiplier)))
+        };
+        let two = |(a, b): (u64, u64)| a.wrapping_add(b);
+        Some(match target.inputs.len() {
+            1 => self.sum_rows(of(0)?, side),
+            2 => self.sum_rows(of(0)?.zip(of(1)?).map(two), side),
+            3 => self.sum_rows(of(0)?.zip(of(1)?).map(two).zip(of(2)?).map(two), side),
+            4 => self.sum_rows(of(0)?.zip(of(1)?).map(two).zip(of(2)?.zip(of(3)?).map(two)).map(two), side),
+            _ => return None,
+        })
+    }
+
+    /// The sum of rows that are combined.
+    #[inline(always)]
+    fn sum_rows(&self, combined: impl Iterator<Item = u64>, side: Side) -> Acc {
+        let key = *self.key;
+        let mut sum = Acc::default();
+        combined.for_each(|combined| sum.add(key.row(combined)));
+        match side {
+            Side::Plus => sum,
+            Side::Minus => Acc { plus: 0, minus: sum.plus, sum: sum.sum.map(u64::wrapping_neg) },
+        }
+    }
+
     /// The sum of the combined rows.
     #[inline]
     fn sum(&self, side: Side) -> Acc {
-        let mut sum = Acc::default();
-        self.combined.iter().for_each(|combined| sum.state(side, self.key.row(*combined)));
-        sum
+        self.sum_rows(self.combined.iter().copied(), side)
     }
 
     /// Combines the columns of an index that belongs to nothing else, without keeping their hashes. False when a value is not in
@@ -447,7 +415,7 @@ fn computed(key: &HashKey, value: Result<Option<&[u8]>, EvalError>) -> Option<u6
 
 /// Values of four or eight bytes are numbers; their length is that of the type, or goes into the hash.
 #[inline(always)]
-fn number_or_bytes(key: &HashKey, bytes: &[u8]) -> u64 {
+pub(super) fn number_or_bytes(key: &HashKey, bytes: &[u8]) -> u64 {
     match *bytes {
         [a, b, c, d] => key.word(u64::from(u32::from_le_bytes([a, b, c, d]))),
         [a, b, c, d, e, f, g, h] => key.word(u64::from_le_bytes([a, b, c, d, e, f, g, h])),

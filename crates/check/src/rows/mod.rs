@@ -30,6 +30,7 @@ mod column;
 mod computed;
 mod cross;
 mod describe;
+mod entries;
 mod hasher;
 mod misplaced;
 mod page;

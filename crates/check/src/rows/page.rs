@@ -15,7 +15,8 @@ use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION
 
 use super::cells::{Cells, u16_at};
 use super::column::{ColumnPlan, Content, Place};
-use crate::sound::{Records, Sound, Spot};
+use crate::sound::{Records, Sound};
+use crate::spots::{Spot, Spots};
 
 /// Kinds of records that are rows or entries: no ghosts, no stubs.
 const ROWS: u8 =
@@ -55,7 +56,7 @@ pub(super) struct Row {
 impl Row {
     /// `None` for what is no row. `pminlen` counts for index entries.
     #[inline(always)]
-    fn read<S: Spot>(bytes: &[u8], spot: &S, pminlen: usize) -> Option<Row> {
+    fn read(bytes: &[u8], spot: impl Spot, pminlen: usize) -> Option<Row> {
         let record = bytes.get(spot.start()..spot.end())?;
         let status = *record.first()?;
         let kind = status >> 1 & 7;
@@ -133,12 +134,13 @@ impl<'a> PageRows<'a> {
     pub(super) fn read(page: &Sound<'a>, memory: &'a mut Vec<Row>) -> PageRows<'a> {
         match page.records() {
             Records::OnPage(bytes, spans) => PageRows::of(bytes, spans, page.pminlen(), memory),
+            Records::Even(bytes, even) => PageRows::of(bytes, even, page.pminlen(), memory),
             Records::Expanded(bytes, spans) => PageRows::of(bytes, spans, page.pminlen(), memory),
         }
     }
 
     #[inline]
-    fn of<S: Spot>(bytes: &'a [u8], spots: &[S], pminlen: usize, memory: &'a mut Vec<Row>) -> PageRows<'a> {
+    fn of(bytes: &'a [u8], spots: impl Spots, pminlen: usize, memory: &'a mut Vec<Row>) -> PageRows<'a> {
         memory.clear();
         let (mut columns, mut fixed_ends, mut status) = ((u16::MAX, 0), (u16::MAX, 0), 0);
         memory.extend(spots.iter().filter_map(|spot| Row::read(bytes, spot, pminlen)).inspect(|row| {
@@ -342,8 +344,8 @@ mod tests {
     use extentdb_types::SqlType;
 
     use super::*;
-    use crate::audit::Span;
     use crate::rows::column::tests::column;
+    use crate::spots::Span;
 
     /// A page body of random rows: of one shape, or with some that are older and shorter.
     fn rows(rng: &mut SplitMix64) -> (Vec<u8>, Vec<Span>) {
@@ -401,7 +403,7 @@ mod tests {
         let (mut memory, mut seen) = (Vec::new(), 0);
         for _ in 0..5_000 {
             let (bytes, spans) = rows(&mut rng);
-            let page = PageRows::of(&bytes, &spans, 0, &mut memory);
+            let page = PageRows::of(&bytes, spans.as_slice(), 0, &mut memory);
             for column in &columns {
                 let Listed(at_once) = {
                     let mut listed = Listed(Vec::new());
@@ -426,7 +428,7 @@ mod tests {
         let (mut memory, mut found) = (Vec::new(), 0);
         for _ in 0..5_000 {
             let (bytes, spans) = rows(&mut rng);
-            let page = PageRows::of(&bytes, &spans, 0, &mut memory);
+            let page = PageRows::of(&bytes, spans.as_slice(), 0, &mut memory);
             for (null_bit, index) in [(1, 0), (4, 1), (9, 2)] {
                 let slots: Vec<u16> = page.filled_nulls(null_bit, index).map(|row| row.slot).collect();
                 let is_filled = |row: &&Row| {

@@ -15,14 +15,17 @@ use std::cmp::Ordering;
 use extentdb_format::record::status::HAS_NULL_BITMAP;
 
 use super::column::{Column, Order, Rank};
+use super::rising::Rising;
 use crate::hash::is_same;
 use crate::rows::u16_at;
-use crate::sound::Spot;
+use crate::spots::{Spot, Spots};
 
 /// The first columns of records of one level.
 #[derive(Clone, Debug)]
 pub(crate) struct Lead {
     parts: Vec<Part>,
+    /// Proves most pages at once.
+    rising: Option<Rising>,
     /// Records whose fixed part ends before have no lead.
     end: usize,
     /// Bits of the null bitmap that must not be set.
@@ -32,12 +35,13 @@ pub(crate) struct Lead {
 /// Columns of the null bitmap that are looked at.
 const NULL_BITS: u16 = 64;
 
+/// A column.
 #[derive(Clone, Copy, Debug)]
-struct Part {
-    offset: usize,
-    width: usize,
-    order: Order,
-    is_descending: bool,
+pub(super) struct Part {
+    pub(super) offset: usize,
+    pub(super) width: usize,
+    pub(super) order: Order,
+    pub(super) is_descending: bool,
 }
 
 /// How two neighbours stand to each other: rising, equal or doubtful. The memory is used for one page after
@@ -61,7 +65,7 @@ const DOUBTFUL: u8 = 2;
 
 impl Lead {
     pub(super) fn new(columns: &[Column], is_leaf: bool) -> Option<Lead> {
-        let mut lead = Lead { parts: Vec::new(), end: 0, nulls: 0 };
+        let mut lead = Lead { parts: Vec::new(), rising: None, end: 0, nulls: 0 };
         for column in columns {
             let place = column.place(is_leaf);
             let offset = usize::try_from(place.offset).unwrap_or(0);
@@ -78,6 +82,7 @@ impl Lead {
             lead.parts.push(Part { offset, width, order, is_descending });
             lead.end = lead.end.max(offset + width);
         }
+        lead.rising = Rising::new(&lead.parts);
         (!lead.parts.is_empty()).then_some(lead)
     }
 
@@ -88,8 +93,8 @@ impl Lead {
 
     /// True when every record has values in all columns of the lead. `fixed_end`: where the fixed part of all of them ends, or
     /// what they say themselves.
-    pub(super) fn holds<S: Spot>(&self, bytes: &[u8], spots: &[S], fixed_end: Option<usize>) -> bool {
-        let has_values = |spot: &S| {
+    pub(super) fn holds<S: Spots>(&self, bytes: &[u8], spots: S, fixed_end: Option<usize>) -> bool {
+        let has_values = |spot: S::Spot| {
             let Some(record) = bytes.get(spot.start()..spot.end()) else { return false };
             if record.first().is_none_or(|status| status & HAS_NULL_BITMAP == 0) {
                 return true;
@@ -105,8 +110,14 @@ impl Lead {
         self.nulls == 0 || spots.iter().all(has_values)
     }
 
+    /// True when all keys are certainly rising: then no pair is doubtful.
+    #[inline]
+    pub(super) fn is_rising(&self, bytes: &[u8], spots: impl Spots) -> bool {
+        self.rising.as_ref().is_some_and(|rising| rising.is_proven(bytes, spots))
+    }
+
     /// Pairs of neighbours whose keys are not certainly rising, ascending. All records must reach to the end of the lead.
-    pub(super) fn doubtful<'p, S: Spot>(&self, bytes: &[u8], spots: &[S], pairs: &'p mut Pairs) -> &'p [u16] {
+    pub(super) fn doubtful<'p>(&self, bytes: &[u8], spots: impl Spots, pairs: &'p mut Pairs) -> &'p [u16] {
         let Pairs { ranks, standings, doubtful } = pairs;
         standings.clear();
         standings.resize(spots.len().saturating_sub(1), EQUAL);
@@ -135,13 +146,13 @@ fn short_bits(record: &[u8], at: usize) -> u64 {
 
 impl Part {
     #[inline(always)]
-    fn value<'b>(&self, bytes: &'b [u8], spot: &impl Spot) -> Option<&'b [u8]> {
+    pub(super) fn value<'b>(&self, bytes: &'b [u8], spot: &impl Spot) -> Option<&'b [u8]> {
         let start = spot.start() + self.offset;
         bytes.get(start..start + self.width)
     }
 
     /// Takes the ranks of all records, in the order of the index. False when a value has none, or none that is short enough.
-    fn gather<S: Spot>(&self, bytes: &[u8], spots: &[S], ranks: &mut Vec<u64>) -> bool {
+    fn gather(&self, bytes: &[u8], spots: impl Spots, ranks: &mut Vec<u64>) -> bool {
         ranks.clear();
         match self.order {
             // The types that most keys have get loops of their own.
@@ -155,17 +166,17 @@ impl Part {
     }
 
     #[inline(always)]
-    fn take<S: Spot>(
+    fn take(
         &self,
         bytes: &[u8],
-        spots: &[S],
+        spots: impl Spots,
         ranks: &mut Vec<u64>,
         rank: impl Fn(&[u8]) -> Option<u64>,
     ) -> bool {
         let turn = if self.is_descending { u64::MAX } else { 0 };
         let mut are_known = true;
         ranks.extend(spots.iter().map(|spot| {
-            let rank = self.value(bytes, spot).and_then(&rank);
+            let rank = self.value(bytes, &spot).and_then(&rank);
             are_known &= rank.is_some();
             rank.unwrap_or_default() ^ turn
         }));
@@ -173,11 +184,11 @@ impl Part {
     }
 
     /// Compares the pairs that are equal so far, value by value.
-    fn compare_values<S: Spot>(&self, bytes: &[u8], spots: &[S], standings: &mut [u8]) {
-        for (standing, pair) in standings.iter_mut().zip(spots.windows(2)) {
-            let [before, next] = pair else { break };
+    fn compare_values(&self, bytes: &[u8], spots: impl Spots, standings: &mut [u8]) {
+        let pairs = spots.iter().zip(spots.iter().skip(1));
+        for (standing, (before, next)) in standings.iter_mut().zip(pairs) {
             if *standing == EQUAL {
-                *standing = match self.compare(self.value(bytes, before), self.value(bytes, next)) {
+                *standing = match self.compare(self.value(bytes, &before), self.value(bytes, &next)) {
                     Some(Ordering::Less) => RISING,
                     Some(Ordering::Equal) => EQUAL,
                     _ => DOUBTFUL,
@@ -187,7 +198,7 @@ impl Part {
     }
 
     #[inline(always)]
-    fn compare(&self, a: Option<&[u8]>, b: Option<&[u8]>) -> Option<Ordering> {
+    pub(super) fn compare(&self, a: Option<&[u8]>, b: Option<&[u8]>) -> Option<Ordering> {
         let (a, b) = (a?, b?);
         let ascending = match self.order {
             // A value without a rank is not even equal to itself.

@@ -36,6 +36,7 @@ mod order;
 mod part;
 mod plan;
 mod ranges;
+mod rising;
 mod run;
 mod verify;
 

@@ -16,7 +16,8 @@ use extentdb_format::record::RecordKind;
 
 use super::key::KeyPlan;
 use super::lead::{Lead, Pairs};
-use crate::sound::{Entry, Records, Sound, Spot};
+use crate::sound::{Entry, Records, Sound};
+use crate::spots::Spots;
 
 /// Bits 1 to 3 of the status of a record that is kept for older versions only and has no columns.
 const VERSION: u8 = RecordKind::GhostVersion.bits();
@@ -56,6 +57,9 @@ pub(super) fn compare_neighbours(
         Records::OnPage(bytes, spans) => {
             lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
         }
+        Records::Even(bytes, even) => {
+            lead.and_then(|lead| of_lead(lead, page, (bytes, even), skipped, pairs))
+        }
         Records::Expanded(bytes, spans) => {
             lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
         }
@@ -73,15 +77,18 @@ pub(super) fn compare_neighbours(
 
 /// The pairs that the lead does not prove; `None` on a page that has none.
 #[inline(always)]
-fn of_lead<'p, S: Spot>(
+fn of_lead<'p, S: Spots>(
     lead: &Lead,
     page: &Sound<'_>,
-    (bytes, spots): (&[u8], &[S]),
+    (bytes, spots): (&[u8], S),
     skipped: usize,
     pairs: &'p mut Pairs,
 ) -> Option<&'p [u16]> {
-    let spots = spots.get(skipped..).unwrap_or_default();
-    lead.holds(bytes, spots, page.index_end()).then(|| lead.doubtful(bytes, spots, pairs))
+    let spots = spots.part(skipped..spots.len());
+    if !lead.holds(bytes, spots, page.index_end()) {
+        return None;
+    }
+    Some(if lead.is_rising(bytes, spots) { &[] } else { lead.doubtful(bytes, spots, pairs) })
 }
 
 /// Compares whole keys.

@@ -5,7 +5,7 @@ use extentdb_format::record::{RecordBuilder, RecordKind};
 use extentdb_types::{Collation, SqlType};
 
 use super::*;
-use crate::audit::Span;
+use crate::spots::Span;
 use crate::tree::lead::Pairs;
 
 const CI: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
@@ -267,8 +267,8 @@ fn is_rising(lead: &Lead, a: &Record<'_>, b: &Record<'_>) -> bool {
     let reaches = |record: &Record<'_>| record.fixed_end() >= lead.end();
     reaches(a)
         && reaches(b)
-        && lead.holds(&bytes, &spots, None)
-        && lead.doubtful(&bytes, &spots, &mut Pairs::default()).is_empty()
+        && lead.holds(&bytes, spots.as_slice(), None)
+        && lead.doubtful(&bytes, spots.as_slice(), &mut Pairs::default()).is_empty()
 }
 
 /// Keys of several columns at random: leads and prefixes never say what the whole keys do not.
