@@ -52,6 +52,26 @@ pub enum Error {
         /// What it is.
         kind: &'static str,
     },
+    /// Somebody else has the file open for writing.
+    #[error("{} is in use", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A sync or durable write of this file failed before; what was written then may be lost, so nothing is promised any more.
+    #[error("an earlier durable write of {} failed", path.display())]
+    Poisoned {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The simulated power is off.
+    #[error("cannot {op} {}: the power is off", path.display())]
+    PowerLost {
+        /// What was tried.
+        op: Op,
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// What was asked of the operating system.
@@ -71,6 +91,10 @@ pub enum Op {
     Resize,
     /// Waiting until everything written is durable.
     Sync,
+    /// Taking the file for oneself.
+    Lock,
+    /// Removing the file.
+    Remove,
 }
 
 impl fmt::Display for Op {
@@ -83,6 +107,8 @@ impl fmt::Display for Op {
             Op::Write => "write",
             Op::Resize => "resize",
             Op::Sync => "sync",
+            Op::Lock => "lock",
+            Op::Remove => "remove",
         })
     }
 }

@@ -4,6 +4,7 @@
 mod buf;
 mod cache;
 mod direct;
+pub mod disk;
 mod error;
 mod file;
 mod platform;
@@ -13,6 +14,9 @@ mod read_at;
 pub use buf::{AlignedBuf, BLOCK_BYTES};
 pub use cache::cached_fraction;
 pub use direct::DirectFile;
+pub use disk::{
+    Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport, Fill, MemDisk, RealDisk,
+};
 pub use error::{Error, Op};
 pub use file::{File, FileIdentity};
 pub use read_ahead::{Chunk, ChunkReader, IoChoice, Piece, Pieces, ReadMode, Throttle, plan};

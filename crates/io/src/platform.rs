@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::buf::AlignedBuf;
 
@@ -58,7 +58,6 @@ mod imp {
 mod imp {
     use super::*;
     use std::os::windows::fs::FileExt;
-    use std::path::PathBuf;
 
     /// The path without links and dots: the standard library does not offer the file index.
     pub(crate) type Identity = PathBuf;
@@ -150,5 +149,115 @@ pub(crate) fn is_cached(handle: &fs::File, offset: u64) -> Option<bool> {
 /// Whether the byte at `offset` is in the page cache: not to be known here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_cached(_handle: &fs::File, _offset: u64) -> Option<bool> {
+    None
+}
+
+/// Can a single write be durable without a flush?
+pub(crate) const HAS_WRITE_THROUGH: bool = cfg!(target_os = "linux");
+
+/// Writes all parts at `offset`, one behind the other. `through` asks for each byte to be durable; see [`HAS_WRITE_THROUGH`].
+pub(crate) fn write_all_vectored(
+    handle: &fs::File,
+    parts: &[&[u8]],
+    offset: u64,
+    through: bool,
+) -> io::Result<()> {
+    let mut slices: Vec<io::IoSlice<'_>> = parts.iter().map(|part| io::IoSlice::new(part)).collect();
+    let mut left = slices.as_mut_slice();
+    // Empty parts in front would make a write of nothing look like a full disk.
+    io::IoSlice::advance_slices(&mut left, 0);
+    let mut at = offset;
+    while !left.is_empty() {
+        match write_vectored_at(handle, left, at, through) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                io::IoSlice::advance_slices(&mut left, written);
+                at = at.saturating_add(written as u64);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn write_vectored_at(
+    handle: &fs::File,
+    parts: &[io::IoSlice<'_>],
+    offset: u64,
+    through: bool,
+) -> io::Result<usize> {
+    use rustix::io::{ReadWriteFlags, pwritev, pwritev2};
+
+    let written = if through {
+        pwritev2(handle, parts, offset, ReadWriteFlags::DSYNC)
+    } else {
+        pwritev(handle, parts, offset)
+    };
+    written.map_err(io::Error::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_vectored_at(
+    handle: &fs::File,
+    parts: &[io::IoSlice<'_>],
+    offset: u64,
+    through: bool,
+) -> io::Result<usize> {
+    debug_assert!(!through, "callers ask HAS_WRITE_THROUGH first");
+    parts.first().map_or(Ok(0), |part| write_at(handle, part, offset))
+}
+
+/// Makes the entry of `path` in its folder durable, whether it was added or removed.
+#[cfg(unix)]
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Makes the entry of `path` in its folder durable: the file system sees to that by itself.
+#[cfg(not(unix))]
+pub(crate) fn sync_folder_of(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Opens `path` for reading and writing past the page cache, and says what offsets and lengths must be multiples of.
+#[cfg(target_os = "linux")]
+pub(crate) fn open_direct_for_writes(path: &Path) -> Option<(fs::File, usize)> {
+    use rustix::fs::{AtFlags, StatxFlags, statx};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let flag = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).ok()?;
+    let handle = fs::OpenOptions::new().read(true).write(true).custom_flags(flag).open(path).ok()?;
+    let align = match statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
+        // 0 is the file system's way to say that it cannot.
+        Ok(found) if found.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => found.stx_dio_offset_align as usize,
+        _ => crate::buf::BLOCK_BYTES,
+    };
+    (align > 0 && crate::buf::BLOCK_BYTES.is_multiple_of(align)).then_some((handle, align))
+}
+
+/// Opens `path` for writing past the page cache: not here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn open_direct_for_writes(_path: &Path) -> Option<(fs::File, usize)> {
+    None
+}
+
+/// Where the system describes the queue of the device that holds a file.
+#[cfg(target_os = "linux")]
+pub(crate) fn device_queue(handle: &fs::File) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+
+    let device = handle.metadata().ok()?.dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    // A partition is a folder in that of its disk.
+    [folder.join("queue"), folder.parent()?.join("queue")].into_iter().find(|queue| queue.is_dir())
+}
+
+/// Where the system describes the queue of the device that holds a file: nowhere.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn device_queue(_handle: &fs::File) -> Option<PathBuf> {
     None
 }

@@ -1,0 +1,122 @@
+//! Disks and files that are written: what the engine's storage asks of the world below it.
+//!
+//! ```text
+//!   wal, buffer, engine
+//!        │  Disk, DiskFile: bytes at a place, and when they are durable
+//!        ▼
+//!   RealDisk   the file system; one DurabilityMode decides how "durable" is done
+//!   MemDisk    memory; keeps live and durable bytes apart and hands out what a power cut would leave
+//! ```
+//!
+//! Two ways lead to durable bytes. [`Durability::Deferred`] writes are cheap and become durable together at the next
+//! [`DiskFile::sync`]: pages of a checkpoint. [`Durability::Through`] writes are durable when the call returns, and the disk
+//! decides how: forced unit access where that is cheaper, a write and a flush where it is not. Log blocks go this way.
+//!
+//! Invariants
+//! - Writes name their offset; no file position, so one file serves all threads.
+//! - After a failed sync or a failed [`Durability::Through`] write the file is poisoned: what was written before may be lost, and a
+//!   later sync that succeeded would hide it. Every later sync and durable write fails with [`Error::Poisoned`].
+//! - A sector of 512 bytes is written whole or not at all; anything longer may tear.
+
+mod mem;
+mod real;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use extentdb_base::sync::Arc;
+
+use crate::error::Error;
+
+pub use mem::MemDisk;
+pub use real::{DurabilityMode, DurabilityReport, RealDisk};
+
+/// Where files live: the real file system, or a simulator's. Paths are opaque names to it.
+pub trait Disk: Send + Sync + Debug {
+    /// Makes a new file of length 0 and takes it exclusively. A path that exists is left alone and refused. The name is durable
+    /// when the call returns.
+    fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error>;
+
+    /// Opens an existing file for reading and writing, and takes it exclusively: [`Error::InUse`] when somebody else has it.
+    fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error>;
+
+    /// Does the path name something?
+    fn exists(&self, path: &Path) -> bool;
+
+    /// Removes a file. It stays removed after a power cut.
+    fn remove(&self, path: &Path) -> Result<(), Error>;
+}
+
+/// A file taken for reading and writing, until the last reference to it is gone.
+#[expect(clippy::len_without_is_empty, reason = "a database file is never asked whether it is empty")]
+pub trait DiskFile: Send + Sync + Debug {
+    /// The path it was opened by.
+    fn path(&self) -> &Path;
+
+    /// Length in bytes.
+    fn len(&self) -> u64;
+
+    /// Reads at `offset` until `buf` is full or the file ends; returns the number of bytes read.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Error>;
+
+    /// Writes all parts at `offset`, one behind the other. A write past the end makes the file longer.
+    fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error>;
+
+    /// Returns when every write that ended before the call is durable, and the length with it.
+    fn sync(&self) -> Result<(), Error>;
+
+    /// Makes the file `bytes` long. A file that is as long already is left alone. When it fails, the length is the old one.
+    /// Durable after the next sync.
+    fn extend(&self, bytes: u64, fill: Fill) -> Result<(), Error>;
+
+    /// What was done to the file since it was opened.
+    fn counters(&self) -> DiskCounters {
+        DiskCounters::default()
+    }
+
+    /// Fills `buf` from `offset`; a file that ends before is [`Error::EndOfFile`].
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        let read = self.read_at(offset, buf)?;
+        if read == buf.len() {
+            return Ok(());
+        }
+        Err(Error::EndOfFile { path: self.path().to_path_buf(), offset, bytes: buf.len(), read })
+    }
+}
+
+/// When a write must be durable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Durability {
+    /// After the next sync.
+    Deferred,
+    /// When the call returns. Says nothing about other writes.
+    Through,
+}
+
+/// What the bytes of a longer file are made of. They read as zeros either way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fill {
+    /// Nothing is stored. The first write to a place costs the file system a change of its own records.
+    Hole,
+    /// Zeros are written, so that a later write changes bytes only: then forced unit access needs no flush.
+    Zeros,
+}
+
+/// What was done to a file since it was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct DiskCounters {
+    /// Reads.
+    pub reads: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Writes, those of fills included.
+    pub writes: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Writes that asked the device to be durable on their own, without a flush.
+    pub fua_writes: u64,
+    /// Flushes of the device's cache (`fdatasync` on unix), those of durable writes included.
+    pub syncs: u64,
+}

@@ -1,0 +1,132 @@
+//! The file system as a [`Disk`], and how its writes become durable.
+//!
+//! ```text
+//! mode          Deferred write    Through write               sync
+//! ForcedFlush   page cache        page cache, fdatasync       fdatasync
+//! Fua           direct            direct with RWF_DSYNC       fdatasync
+//! DirectOnly    direct            direct                      nothing, unless a write could not go direct
+//! ```
+//!
+//! The kernel turns a direct write with `RWF_DSYNC` into forced unit access where the device has it (or has no volatile cache) and
+//! the place was written before; elsewhere it flushes by itself. It is asked per write, never by the open flag: data pages
+//! must not pay for what log blocks need. A write that is not aligned for the device takes the page cache, in every mode, and
+//! is then flushed.
+//!
+//! `DirectOnly` is for media that are declared stable. A file with holes is still flushed in that mode: a write into
+//! a hole changes the file system's own records, and those are in its journal first.
+//!
+//! Invariants
+//! - A file opened here is locked (advisory, whole file) for as long as it is open.
+//! - A sync with nothing written since the last one costs no system call.
+
+mod file;
+mod probe;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use extentdb_base::sync::Arc;
+
+use self::file::RealFile;
+use super::{Disk, DiskFile};
+use crate::error::{Error, Op};
+use crate::platform;
+
+/// How durable writes are done.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DurabilityMode {
+    /// Writes through the page cache, then a flush. Right everywhere; what SQL Server does on Linux by default.
+    ForcedFlush,
+    /// Direct writes, the durable ones with `RWF_DSYNC`: no flush where the device supports forced unit access.
+    Fua,
+    /// Direct writes and no flush. **Loses acknowledged work in a power cut unless the device's cache is not volatile.**
+    DirectOnly,
+    /// [`Fua`](Self::Fua) where the device has no volatile cache or supports forced unit access, else
+    /// [`ForcedFlush`](Self::ForcedFlush). Asked per file.
+    Auto,
+}
+
+/// What was chosen for a file, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DurabilityReport {
+    /// The file.
+    pub path: PathBuf,
+    /// What was asked for.
+    pub asked: DurabilityMode,
+    /// What is done; never [`DurabilityMode::Auto`].
+    pub chosen: DurabilityMode,
+    /// `write back` or `write through`, as the system describes the device's cache; `None` when it says nothing.
+    pub write_cache: Option<String>,
+    /// Does the device support forced unit access? `None` when that is not known.
+    pub fua: Option<bool>,
+    /// Can the file be written past the page cache?
+    pub direct: bool,
+    /// The choice in a sentence.
+    pub reason: &'static str,
+}
+
+/// The file system.
+#[derive(Debug, Clone)]
+pub struct RealDisk {
+    mode: DurabilityMode,
+}
+
+impl RealDisk {
+    /// Files opened through it become durable in this mode.
+    pub fn new(mode: DurabilityMode) -> Self {
+        RealDisk { mode }
+    }
+
+    /// What would be done for an existing file, and why.
+    pub fn report(&self, path: &Path) -> Result<DurabilityReport, Error> {
+        let failed = |source| Error::File { op: Op::Inspect, path: path.to_path_buf(), source };
+        let handle = fs::File::open(path).map_err(failed)?;
+        let direct = platform::open_direct_for_writes(path).is_some();
+        Ok(probe::choose(self.mode, &handle, path, direct))
+    }
+
+    fn take(&self, handle: fs::File, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
+        let failed = |source| Error::File { op: Op::Lock, path: path.to_path_buf(), source };
+        match handle.try_lock() {
+            Ok(()) => Ok(Arc::new(RealFile::new(handle, path, self.mode)?)),
+            Err(fs::TryLockError::WouldBlock) => Err(Error::InUse { path: path.to_path_buf() }),
+            Err(fs::TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+}
+
+impl Disk for RealDisk {
+    fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
+        let failed = |source| Error::File { op: Op::Create, path: path.to_path_buf(), source };
+        let handle =
+            fs::OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
+        let file = self.take(handle, path);
+        let result = file.and_then(|file| platform::sync_folder_of(path).map(|()| file).map_err(failed));
+        if result.is_err() {
+            // Nobody else knows of the file yet. If it cannot even be removed, the next attempt will say that it exists.
+            let _ = fs::remove_file(path);
+        }
+        result
+    }
+
+    fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
+        let failed = |source| Error::File { op: Op::Open, path: path.to_path_buf(), source };
+        // Looked at before it is opened: opening a pipe would wait for a writer.
+        let metadata = fs::metadata(path).map_err(failed)?;
+        if let Some(kind) = platform::not_a_file(&metadata) {
+            return Err(Error::NotAFile { path: path.to_path_buf(), kind });
+        }
+        let handle = fs::OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        self.take(handle, path)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok()
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), Error> {
+        let failed = |source| Error::File { op: Op::Remove, path: path.to_path_buf(), source };
+        fs::remove_file(path).map_err(failed)?;
+        platform::sync_folder_of(path).map_err(failed)
+    }
+}
