@@ -103,9 +103,7 @@ pub fn apply(
         Payload::SetBits(bits) => bytes::set_bits(bits, page),
         Payload::SetFreeSpace(set) => bytes::set_free_space(set, page),
         Payload::FileHeaderModify(modify) => bytes::modify_file_header(modify, page),
-        Payload::CountDelta(counts) => {
-            bytes::set_counts(counts.fixed.page.slot, &counts.fixed.cells, page)
-        }
+        Payload::CountDelta(counts) => bytes::set_counts(counts.fixed.page.slot, &counts.fixed.cells, page),
         Payload::ColumnCountDelta(counts) => {
             bytes::set_counts(counts.fixed.page.slot, &counts.fixed.cells, page)
         }

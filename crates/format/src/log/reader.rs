@@ -87,6 +87,15 @@ impl<S: LogBytes> LogReader<S> {
         }
     }
 
+    /// The blocks from the one that holds `from` on; `None` when no VLF has its sequence number. A first item that is not the block
+    /// asked for says that there is none.
+    pub fn chain_from(&self, from: Lsn) -> Option<Chain<'_, S>> {
+        let chain = self.chain();
+        let index = chain.vlfs.iter().position(|vlf| vlf.header.sequence == from.vlf)?;
+        let position = (STEP * u64::from(from.block)).max(VLF_HEADER_AREA);
+        Some(Chain { index, position, started: true, ..chain })
+    }
+
     /// Hands every readable record of the log to `visit` until it breaks off. Gives the end of the log when it was
     /// reached.
     pub fn for_each_record(

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! record                       what takes it back
-//! INSERT_ROWS                  DELETE_ROWS of each row, the last slot first; the rows are not repeated
+//! INSERT_ROWS                  DELETE_ROWS, which does not repeat the row. Several rows at once: nothing, they lie on a page
+//!                              that a split or a build has just formatted, and the page goes
 //! DELETE_ROWS                  INSERT_ROWS; a ghost gets its life back
 //! MODIFY_ROW, MODIFY_COLUMNS,
 //! MODIFY_HEADER, ROOT_CHANGE,
@@ -34,8 +35,8 @@ use crate::page::PageType;
 pub enum Inverse<'a> {
     /// Nothing has to be done.
     Nothing,
-    /// These changes, one after the other, all on the page of the record.
-    Changes(Vec<Change<'a>>),
+    /// This change of the page of the record, or a record about no page.
+    Change(Box<Change<'a>>),
     /// The rows that lie on another page from slot 0 on come back to `slot` of the record's page.
     RowsFrom {
         /// The page that has them.
@@ -76,10 +77,15 @@ pub fn inverse<'a>(
     kind: PageType,
 ) -> Result<Inverse<'a>, NotUndone> {
     let (op, context) = (header.op, header.context);
-    let one = |op, context, payload| Ok(Inverse::Changes(vec![Change { op, context, payload }]));
+    let one = |op, context, payload| Ok(Inverse::Change(Box::new(Change { op, context, payload })));
     match payload {
         Payload::FormatPage(_) | Payload::CreateAllocChain(_) => Ok(Inverse::Nothing),
-        Payload::InsertRows(insert) => Ok(Inverse::Changes(rows_out(insert, context))),
+        Payload::InsertRows(insert) if insert.rows.len() > 1 => Ok(Inverse::Nothing),
+        Payload::InsertRows(insert) => {
+            let fixed = RowPart { offset_in_row: 1, ..insert.fixed.clone() };
+            let delete = DeleteRows { fixed, rows: vec![&[]], lock_info: &[] };
+            one(Op::DELETE_ROWS, context, Payload::DeleteRows(delete))
+        }
         Payload::DeleteRows(delete) => {
             let context = if context == Context::MARK_AS_GHOST { leaf_context(kind) } else { context };
             let (fixed, rows) = (RowPart { offset_in_row: 0, ..delete.fixed.clone() }, delete.rows.clone());
@@ -120,11 +126,9 @@ pub fn inverse<'a>(
             }
             one(op, context, Payload::HobtDelta(back))
         }
-        Payload::DeleteSplit(split) => Ok(Inverse::RowsFrom {
-            page: split.new_page,
-            count: split.rows_deleted,
-            slot: split.page.slot,
-        }),
+        Payload::DeleteSplit(split) => {
+            Ok(Inverse::RowsFrom { page: split.new_page, count: split.rows_deleted, slot: split.page.slot })
+        }
         _ => Err(NotUndone { op }),
     }
 }
@@ -132,18 +136,6 @@ pub fn inverse<'a>(
 /// The context of rows on the leaf level of an index.
 pub fn leaf_context(kind: PageType) -> Context {
     if kind == PageType::Index { Context::INDEX_LEAF } else { Context::CLUSTERED }
-}
-
-/// A deletion of each row, from the last one on.
-fn rows_out<'a>(insert: &InsertRows<'a>, context: Context) -> Vec<Change<'a>> {
-    let out = |at: usize| {
-        let mut fixed = insert.fixed.clone();
-        fixed.page.slot = fixed.page.slot.saturating_add(at as u16);
-        fixed.offset_in_row = 1;
-        let delete = DeleteRows { fixed, rows: vec![&[]], lock_info: &[] };
-        Change { op: Op::DELETE_ROWS, context, payload: Payload::DeleteRows(delete) }
-    };
-    (0..insert.rows.len()).rev().map(out).collect()
 }
 
 fn columns_back<'a>(modify: &ModifyColumns<'a>) -> ModifyColumns<'a> {

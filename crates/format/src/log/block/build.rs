@@ -4,7 +4,7 @@ use super::stamp::{Parity, stamp};
 use super::{BlockFormat, BlockHeader, MAX_BLOCK_BYTES, checksum, sectors};
 use crate::log::field::{Field, FixedPart, write_chunk};
 use crate::log::payload::Payload;
-use crate::log::record::{RecordHeader, elements_bytes, write_elements};
+use crate::log::record::{ElementList, RecordHeader, RecordRef, elements_bytes, write_elements};
 use extentdb_base::size::SECTOR_BYTES;
 
 /// Why a record or block cannot be written.
@@ -58,6 +58,41 @@ impl BlockBuilder {
         BlockBuilder { format, bytes, end: format.header_bytes(), slots: Vec::new() }
     }
 
+    /// An empty block that may become `room` bytes long, its undefined bytes zero: what is left of a VLF can be less than the
+    /// largest block.
+    pub fn with_room(format: BlockFormat, room: usize) -> Self {
+        let bytes = vec![0; room.min(MAX_BLOCK_BYTES).max(format.header_bytes())];
+        BlockBuilder { format, bytes, end: format.header_bytes(), slots: Vec::new() }
+    }
+
+    /// Bytes that a record takes in a block, its slot included.
+    pub fn bytes_of(
+        format: BlockFormat,
+        header: &RecordHeader,
+        payload: &Payload<'_>,
+    ) -> Result<usize, BuildError> {
+        let fixed_len = usize::from(header.fixed_len);
+        let least = payload.least_fixed_len();
+        if fixed_len < least || !fixed_len.is_multiple_of(2) {
+            return Err(BuildError::FixedLen { fixed_len: header.fixed_len, least });
+        }
+        let len = record_len(fixed_len, payload, payload.elements().as_ref());
+        Ok(len.next_multiple_of(format.record_align()) + 2)
+    }
+
+    /// Bytes that are left for records and their slots.
+    pub fn left(&self) -> usize {
+        (self.bytes.len() - sectors(self.bytes.len())).saturating_sub(self.used())
+    }
+
+    /// A record pushed before; `slot` counts from 1.
+    pub fn record(&self, slot: u16) -> Option<RecordRef<'_>> {
+        let index = usize::from(slot.checked_sub(1)?);
+        let start = usize::from(*self.slots.get(index)?);
+        let end = self.slots.get(index + 1).map_or(self.end, |next| usize::from(*next));
+        RecordRef::parse(self.format, self.bytes.get(start..end)?)
+    }
+
     /// Records so far.
     pub fn record_count(&self) -> u16 {
         self.slots.len() as u16
@@ -77,12 +112,9 @@ impl BlockBuilder {
             return Err(BuildError::FixedLen { fixed_len: header.fixed_len, least });
         }
         let elements = payload.elements();
-        let len = match &elements {
-            Some(elements) => elements_bytes(fixed_len, elements),
-            None => fixed_len + payload.raw_tail().len(),
-        };
+        let len = record_len(fixed_len, payload, elements.as_ref());
         let end = (self.end + len).next_multiple_of(self.format.record_align());
-        let left = (MAX_BLOCK_BYTES - sectors(MAX_BLOCK_BYTES)).saturating_sub(self.used());
+        let left = self.left();
         let bytes = end - self.end + 2;
         if bytes > left {
             return Err(BuildError::Full { bytes, left });
@@ -117,7 +149,7 @@ impl BlockBuilder {
             0 => self.least_size(SECTOR_BYTES),
             size => size,
         };
-        if size % SECTOR_BYTES != 0 || size > MAX_BLOCK_BYTES || used + sectors(size) > size {
+        if size % SECTOR_BYTES != 0 || size > self.bytes.len() || used + sectors(size) > size {
             return Err(BuildError::Size { used, size });
         }
         let header = BlockHeader {
@@ -138,5 +170,13 @@ impl BlockBuilder {
             checksum::seal(&mut self.bytes);
         }
         Ok(self.bytes)
+    }
+}
+
+/// Bytes of a record before alignment.
+fn record_len(fixed_len: usize, payload: &Payload<'_>, elements: Option<&ElementList<'_>>) -> usize {
+    match elements {
+        Some(elements) => elements_bytes(fixed_len, elements),
+        None => fixed_len + payload.raw_tail().len(),
     }
 }

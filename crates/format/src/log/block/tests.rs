@@ -190,6 +190,26 @@ fn a_full_builder_refuses_and_keeps_what_it_has() {
 }
 
 #[test]
+fn a_block_with_less_room_takes_fewer_records_and_gives_them_back() {
+    let mut builder = BlockBuilder::with_room(BlockFormat::V4, 1024);
+    let (record_header, payload) = delta(1);
+    let bytes = BlockBuilder::bytes_of(BlockFormat::V4, &record_header, &payload).unwrap();
+    assert_eq!((bytes, builder.left()), (66, 1024 - 2 - 40));
+    while builder.left() >= bytes {
+        let left = builder.left();
+        builder.push(&record_header, &payload).unwrap();
+        assert_eq!(builder.left(), left - bytes);
+    }
+    assert_eq!(builder.push(&record_header, &payload), Err(BuildError::Full { bytes: 66, left: 58 }));
+    assert_eq!(builder.record(14).unwrap().payload(), payload);
+    assert!(builder.record(0).is_none() && builder.record(15).is_none());
+    let size = BlockHeader { size: 1536, ..header() };
+    assert!(builder.clone().finish(&size, Parity::Odd).is_err());
+    let disk = builder.finish(&header(), Parity::Odd).unwrap();
+    assert_eq!((disk.len(), BlockBuf::from_disk(disk).faults()), (1024, vec![]));
+}
+
+#[test]
 fn what_cannot_be_written_is_refused() {
     let mut builder = BlockBuilder::new(BlockFormat::V4);
     let (record_header, payload) = delta(1);

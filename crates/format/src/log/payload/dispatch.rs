@@ -179,6 +179,33 @@ impl Payload<'_> {
         }
     }
 
+    /// Bytes of the elements, padding left out.
+    pub fn element_bytes(&self) -> usize {
+        self.elements().map_or(0, |elements| elements.iter().map(|element| element.len()).sum())
+    }
+
+    /// The page part, to be filled in for the page that is about to be changed.
+    pub fn page_part_mut(&mut self) -> Option<&mut PagePart> {
+        match self {
+            Payload::FormatPage(p) => Some(&mut p.page),
+            Payload::SetBits(p) => Some(&mut p.fixed.page),
+            Payload::SetFreeSpace(p) => Some(&mut p.page),
+            Payload::DeleteSplit(p) => Some(&mut p.page),
+            Payload::CountDelta(p) => Some(&mut p.fixed.page),
+            Payload::ColumnCountDelta(p) => Some(&mut p.fixed.page),
+            Payload::RootChange(p) => Some(&mut p.page),
+            Payload::InSysXact(p) => Some(&mut p.fixed.page),
+            Payload::InsertRows(p) => Some(&mut p.fixed.page),
+            Payload::DeleteRows(p) => Some(&mut p.fixed.page),
+            Payload::ModifyRow(p) => Some(&mut p.fixed.page),
+            Payload::ModifyHeader(p) => Some(&mut p.fixed.page),
+            Payload::ModifyColumns(p) => Some(&mut p.fixed.page),
+            Payload::RowTouch(p) => Some(&mut p.fixed.page),
+            Payload::FileHeaderModify(p) => Some(&mut p.fixed.page),
+            _ => None,
+        }
+    }
+
     /// The fixed part of a row operation.
     pub fn row_part(&self) -> Option<&RowPart> {
         match self {

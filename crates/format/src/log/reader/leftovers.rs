@@ -50,6 +50,11 @@ pub(super) fn find<S: LogBytes>(
     mut budget: u64,
 ) -> Result<Leftovers, S::Error> {
     let mut found = Leftovers::default();
+    if end.reason == NoBlock::VlfFull {
+        // The place of the end is that of the next VLF in the file, whose blocks are older and in order.
+        found.complete = true;
+        return Ok(found);
+    }
     let Some(vlf) = map.vlfs().iter().find(|vlf| (vlf.offset..vlf.end()).contains(&end.file_offset)) else {
         found.complete = true;
         return Ok(found);

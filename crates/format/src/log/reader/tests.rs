@@ -99,6 +99,8 @@ fn vlfs_are_read_by_sequence_and_not_by_place() {
     log = log.vlf(7, 0x40, &FULL);
     let expected = ["7:10", "7:18", "7:1c", "8:10 unlinked", "8:18", "8:1c", "end at 9:10: the VLF is full"];
     assert_eq!(log.chain(), expected);
+    // Behind the full VLF lies the one before it, whose blocks are not lost.
+    assert_eq!(log.leftovers(), Leftovers { complete: true, ..Leftovers::default() });
 }
 
 #[test]
