@@ -9,6 +9,7 @@ mod error;
 pub mod guid;
 pub mod hierarchyid;
 pub mod json;
+pub mod key_order;
 pub mod literal;
 pub mod money;
 pub mod plain;

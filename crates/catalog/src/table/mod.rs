@@ -6,15 +6,19 @@
 //! rows.tsv          rows that every new database has                            -> [`template_rows`]
 //! [`definition`]    a table by its columns and keys, system or user
 //! [`physical`]      definition -> sysrscols: offsets, null bits, lengths
+//! [`describe`]      definition -> the rows of all base tables that describe it
+//! [`values`]        the values of a row in their disk form
 //! ```
 //!
 //! Readers need none of this: they take every place from the file. A writer decides the places once, when it makes a
 //! table, by the rules of [`physical`]; the rules reproduce `sysrscols` of real files.
 
 pub mod definition;
+pub mod describe;
 mod parse;
 pub mod physical;
 mod rows;
+pub mod values;
 
 pub use definition::{
     ColumnDefinition, ColumnHistory, Computed, IndexDefinition, KeyColumn, PartitionDefinition,

@@ -1,283 +1,18 @@
-//! Rows of the base tables that describe tables, indexes, constraints and files.
+//! Rows that name the files of a new database.
 
 use std::collections::BTreeMap;
 
-use extentdb_base::{AllocUnitId, HobtId, ObjectId, PageId};
-use extentdb_catalog::layout::{Compression, PhysicalColumn, Place};
-use extentdb_catalog::model::{AllocUnitKind, IndexKind};
-use extentdb_catalog::table::definition::{column_facets, is_ansi_padded, max_in_row};
-use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
+use extentdb_catalog::table::TableDefinition;
+use extentdb_catalog::table::describe::{FRAGMENT, SystemRows, rows_of};
 use extentdb_types::Guid;
 
 use super::fate::{History, stored_default_row};
-use super::fixed::{CREATED, FileIdentity, GROWTH_PAGES, Identity};
+use super::fixed::{FileIdentity, Identity};
 use super::space::Space;
-use super::system::SystemRows;
-use super::unit::UnitResult;
 use super::values::RowValues;
 
-/// The only fragment of these databases.
-const FRAGMENT: i32 = 1;
-const DBO: i32 = 1;
 /// Pages of the log file that the catalogue names: 504 KB.
 const LOG_PAGES: i32 = 63;
-
-/// Bits of `syscolpars.status`.
-mod column {
-    pub(super) const NOT_NULL: i32 = 0x1;
-    pub(super) const ANSI_PADDED: i32 = 0x2;
-    pub(super) const IDENTITY: i32 = 0x4;
-    /// Public text of `sys.columns`.
-    pub(super) const COMPUTED: i32 = 0x10;
-}
-
-/// An object that belongs to a table.
-pub(super) struct Child {
-    pub(super) id: ObjectId,
-    pub(super) name: String,
-    pub(super) kind: ChildKind,
-    pub(super) table: ObjectId,
-}
-
-/// What it is.
-pub(super) enum ChildKind {
-    PrimaryKey,
-    Unique,
-    /// Column and expression.
-    Default(i32, String),
-    /// Column and expression.
-    Check(i32, String),
-    /// Referenced table and index, pairs of referencing and referenced column.
-    ForeignKey {
-        table: ObjectId,
-        index: i32,
-        columns: Vec<(i32, i32)>,
-    },
-}
-
-pub(super) fn rows_of<'r>(rows: &'r mut SystemRows, table: &str) -> &'r mut Vec<RowValues> {
-    rows.entry(table.to_owned()).or_default()
-}
-
-/// Rows that describe a table, whether of the system or of a user.
-pub(super) fn add_table(table: &TableDefinition, rows: &mut SystemRows) {
-    rows_of(rows, "sysschobjs").push(object_row(
-        table.id,
-        &table.name,
-        table.schema_id,
-        table.status as i32,
-        &table.kind.0,
-        table.parent,
-        table.columns.len() as i32,
-    ));
-    for (id, column) in (1..).zip(&table.columns).filter(|(_, column)| !column.history.dropped) {
-        rows_of(rows, "syscolpars").push(column_row(table.id, id, column));
-        if let Some(computed) = &column.computed {
-            rows_of(rows, "sysobjvalues").push(text_row(TEXT, table.id, id, &computed.text));
-            let used =
-                (1..).zip(&table.columns).filter(|(_, c)| computed.text.contains(&format!("[{}]", c.name)));
-            let references = used.map(|(used, _)| reference_row(1, table.id, id, table.id, used));
-            rows_of(rows, "sysmultiobjrefs").extend(references);
-        }
-    }
-    for index in &table.indexes {
-        rows_of(rows, "sysidxstats").push(index_row(table, index));
-        rows_of(rows, "sysiscols").extend(index_column_rows(table.id, index));
-        if let Some(filter) = &index.filter {
-            rows_of(rows, "sysobjvalues").push(text_row(FILTER_TEXT, table.id, index.id.0, filter));
-        }
-    }
-}
-
-fn object_row(
-    id: ObjectId,
-    name: &str,
-    schema_id: i32,
-    status: i32,
-    kind: &[u8; 2],
-    parent: ObjectId,
-    int_prop: i32,
-) -> RowValues {
-    let mut row = RowValues::new();
-    row.int(id.0).ntext(name).int(schema_id).tinyint(0).int(status).raw(kind).int(parent.0).tinyint(1);
-    row.int(int_prop).datetime(CREATED.days, CREATED.ticks).datetime(CREATED.days, CREATED.ticks);
-    row
-}
-
-fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues {
-    let (length, precision, scale) = column_facets(&of.ty);
-    let collation = of.ty.collation().map_or(0, |collation| collation.0 as i32);
-    let flags = [
-        (!of.nullable, column::NOT_NULL),
-        (is_ansi_padded(&of.ty), column::ANSI_PADDED),
-        (of.identity.is_some(), column::IDENTITY),
-        (of.computed.is_some(), column::COMPUTED),
-    ];
-    let status = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
-    let mut row = RowValues::new();
-    row.int(table.0).smallint(0).int(id).ntext(&of.name).tinyint(of.ty.xtype()).int(of.user_type);
-    row.smallint(length).tinyint(precision).tinyint(scale).int(collation).int(status);
-    row.smallint(max_in_row(&of.ty)).int(0).int(of.default_object.0).int(0);
-    match &of.identity {
-        Some(value) => row.raw(value),
-        None => row.null(),
-    };
-    row
-}
-
-fn index_row(table: &TableDefinition, index: &IndexDefinition) -> RowValues {
-    let kind = match index.kind {
-        IndexKind::Heap => 0,
-        IndexKind::Clustered => 1,
-        _ => 2,
-    };
-    let is_lob = |column: &ColumnDefinition| column.is_stored() && (column.ty.is_max() || column.ty.is_lob());
-    let has_lob = index.is_base() && table.columns.iter().any(is_lob);
-    let mut row = RowValues::new();
-    row.int(table.id.0).int(index.id.0);
-    match &index.name {
-        Some(name) => row.ntext(name),
-        None => row.null(),
-    };
-    row.int(index.status as i32).int(0).tinyint(0).tinyint(kind).tinyint(0);
-    row.int(index.data_space).int(if has_lob { index.data_space } else { 0 }).bigint(index.rowset.0);
-    row
-}
-
-/// Bits of `sysiscols.status`: statistics column, index column, descending, included.
-const ISCOL_KEY: i32 = 0x3;
-const ISCOL_DESCENDING: i32 = 0x4;
-const ISCOL_INCLUDED: i32 = 0x12;
-/// A column that is there because it decides the partition: documented as neither key nor included.
-const ISCOL_PARTITIONING: i32 = 0x2;
-
-fn index_column_rows(table: ObjectId, index: &IndexDefinition) -> Vec<RowValues> {
-    let mut keys: Vec<(u8, i32, bool)> =
-        (1..).zip(&index.keys).map(|(ordinal, key)| (ordinal, key.column_id, key.descending)).collect();
-    // A clustered index lists its columns by column id, others in key order.
-    if index.is_base() {
-        keys.sort_by_key(|(_, column, _)| *column);
-    }
-    let keys = keys.into_iter().map(|(ordinal, column, descending)| {
-        (ISCOL_KEY | if descending { ISCOL_DESCENDING } else { 0 }, column, ordinal)
-    });
-    let columns = keys.chain(index.included.iter().map(|column| (ISCOL_INCLUDED, *column, 0)));
-    let columns = columns.chain(index.added_partition_column().map(|column| (ISCOL_PARTITIONING, column, 0)));
-    let row = |(subid, (status, column, ordinal)): (i32, (i32, i32, u8))| {
-        let mut row = RowValues::new();
-        let partition_ordinal = u8::from(column == index.partition_column);
-        row.int(table.0).int(index.id.0).int(subid).int(status).int(column);
-        row.tinyint(ordinal).tinyint(partition_ordinal);
-        row
-    };
-    (1..).zip(columns).map(row).collect()
-}
-
-/// Rows for a constraint.
-pub(super) fn add_child(child: &Child, rows: &mut SystemRows) {
-    // A default or check counts as enabled by these bits, seen in real databases.
-    let (kind, status, int_prop) = match &child.kind {
-        ChildKind::PrimaryKey => (b"PK", 0, 0),
-        ChildKind::Unique => (b"UQ", 0, 0),
-        ChildKind::Default(column, _) => (b"D ", 0x2_0000, *column),
-        ChildKind::Check(column, _) => (b"C ", 0x12_0000, *column),
-        ChildKind::ForeignKey { columns, .. } => (b"F ", 0, columns.first().map_or(0, |(from, _)| *from)),
-    };
-    let object = object_row(child.id, &child.name, DBO, status, kind, child.table, int_prop);
-    rows_of(rows, "sysschobjs").push(object);
-    match &child.kind {
-        ChildKind::PrimaryKey | ChildKind::Unique => {}
-        ChildKind::Default(_, text) => rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text)),
-        ChildKind::Check(column, text) => {
-            rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text));
-            rows_of(rows, "sysmultiobjrefs").push(reference_row(1, child.id, 0, child.table, *column));
-        }
-        ChildKind::ForeignKey { table, index, columns } => {
-            let references = rows_of(rows, "syssingleobjrefs");
-            references.push(reference_row(27, child.id, 0, *table, *index));
-            for (ordinal, (from, to)) in (1..).zip(columns) {
-                references.push(reference_row(28, child.id, ordinal, child.table, *from));
-                references.push(reference_row(29, child.id, ordinal, *table, *to));
-            }
-        }
-    }
-}
-
-fn reference_row(class: u8, from: ObjectId, sub: i32, to: ObjectId, to_sub: i32) -> RowValues {
-    let mut row = RowValues::new();
-    row.tinyint(class).int(from.0).int(sub).int(to.0).int(to_sub).int(0);
-    row
-}
-
-/// `sysobjvalues.valclass`: text of an object or of one of its columns; of an index (public text of `sys.indexes`).
-const TEXT: u8 = 1;
-const FILTER_TEXT: u8 = 7;
-
-/// Text in single bytes: the variant value 2 says so.
-fn text_row(class: u8, object: ObjectId, sub: i32, text: &str) -> RowValues {
-    let mut row = RowValues::new();
-    row.tinyint(class).int(object.0).int(sub).int(0).raw(&[56, 1, 2, 0, 0, 0]).raw(text.as_bytes());
-    row
-}
-
-/// Rows of `sysrowsets` and `sysrscols` for all tables; `counts`: rows by rowset.
-pub(super) fn add_rowsets(tables: &[TableDefinition], counts: &BTreeMap<HobtId, u64>, rows: &mut SystemRows) {
-    for table in tables {
-        for index in table.indexes.iter().flat_map(IndexDefinition::partitions) {
-            let count = counts.get(&index.rowset).copied().unwrap_or(0) as i64;
-            let layout = table.layout(&index);
-            rows_of(rows, "sysrowsets").push(rowset_row(table, &index, count));
-            for column in &layout.row.columns {
-                rows_of(rows, "sysrscols").push(physical_row(index.rowset, column, count));
-            }
-        }
-    }
-}
-
-/// The longest row of sysobjvalues, as real databases state it, is not the sum of its columns.
-const SYSOBJVALUES: ObjectId = ObjectId(60);
-const SYSOBJVALUES_MAX_LEAF: u32 = 73_589;
-
-fn rowset_row(table: &TableDefinition, index: &IndexDefinition, count: i64) -> RowValues {
-    let layout = table.layout(index);
-    let max_leaf = if table.id == SYSOBJVALUES { SYSOBJVALUES_MAX_LEAF } else { layout.max_leaf };
-    let min_interior = if index.hides_min_interior { 0 } else { layout.min_interior };
-    let mut row = RowValues::new();
-    row.bigint(index.rowset.0).tinyint(1).int(table.id.0).int(index.id.0).int(index.partition);
-    row.int(index.rowset_status as i32).smallint(0).bigint(count);
-    row.tinyint(compression_level(index.compression))
-        .tinyint(0)
-        .smallint(layout.max_null_bit as i16)
-        .int(max_leaf as i32)
-        .smallint(layout.max_interior as i16);
-    row.smallint(layout.min_leaf as i16).smallint(min_interior as i16).null().null().int(FRAGMENT);
-    row
-}
-
-fn compression_level(compression: Compression) -> u8 {
-    match compression {
-        Compression::None => 0,
-        Compression::Row => 1,
-        Compression::Page => 2,
-        Compression::Other(level) => level,
-    }
-}
-
-fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowValues {
-    let pack =
-        |leaf: [u8; 2], interior: [u8; 2]| i32::from_le_bytes([leaf[0], leaf[1], interior[0], interior[1]]);
-    let Place { offset, null_bit, bit } = column.leaf;
-    let interior = column.interior;
-    let mut row = RowValues::new();
-    row.bigint(rowset.0).int(column.column_id).int(column.ordinal).bigint(count);
-    row.int(column.ti as i32).int(column.collation_id as i32).smallint(column.key_ordinal);
-    row.smallint(column.max_in_row).int(column.status as i32);
-    // A variable column that is not in non-leaf rows has 0 there, like a fixed one.
-    row.int(pack(offset.to_le_bytes(), interior.offset.to_le_bytes()));
-    row.int(pack(null_bit.to_le_bytes(), interior.null_bit.to_le_bytes()));
-    row.smallint(i16::from_le_bytes([bit, interior.bit])).null().int(FRAGMENT);
-    row
-}
 
 /// Rows of `sysseobjvalues` for the columns of a table that were added with a value.
 pub(super) fn add_stored_defaults(table: &TableDefinition, history: &History<'_>, rows: &mut SystemRows) {
@@ -290,35 +25,6 @@ pub(super) fn add_stored_defaults(table: &TableDefinition, history: &History<'_>
             rows_of(rows, "sysseobjvalues").push(row);
         }
     }
-}
-
-/// Rows of `sysallocunits`, once it is known where the pages are.
-pub(super) fn unit_rows(
-    tables: &[TableDefinition],
-    results: &BTreeMap<AllocUnitId, UnitResult>,
-) -> Vec<RowValues> {
-    let indexes = tables.iter().flat_map(|table| &table.indexes).flat_map(IndexDefinition::partitions);
-    let units = indexes.flat_map(|index| {
-        let (rowset, group) = (index.rowset, index.filegroup);
-        index.units.into_iter().map(move |unit| (rowset, group, unit))
-    });
-    units
-        .map(|(rowset, group, unit)| {
-            let result = results.get(&unit.id).copied().unwrap_or_default();
-            let kind = match unit.kind {
-                AllocUnitKind::InRow => 1,
-                AllocUnitKind::Lob => 2,
-                AllocUnitKind::RowOverflow => 3,
-                AllocUnitKind::Other(kind) => kind,
-            };
-            let page = |page: PageId| page.to_bytes();
-            let mut row = RowValues::new();
-            row.bigint(unit.id.0).tinyint(kind).bigint(rowset.0).int(0).smallint(group);
-            row.raw(&page(result.first)).raw(&page(result.root)).raw(&page(result.first_iam));
-            row.bigint(result.used).bigint(result.data).bigint(result.reserved).int(FRAGMENT);
-            row
-        })
-        .collect()
 }
 
 /// Bits of `sysfiles1.status`: a file of data or of log, growth in percent.
@@ -364,7 +70,11 @@ fn file_row(file: &FileIdentity, status: i32) -> RowValues {
 fn pru_file_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
     let (group, status, max_size, growth) = match is_log {
         true => (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10),
-        false => (i32::from(file.group), PRU_BASE, -1, GROWTH_PAGES as i32),
+        false => {
+            let (growth, is_percent) = file.growth.number();
+            let status = PRU_BASE | if is_percent { PRU_PERCENT } else { 0 };
+            (i32::from(file.group), status, file.growth.pages_max.map_or(-1, |max| max as i32), growth as i32)
+        }
     };
     let Guid(guid) = file.guid;
     let mut row = RowValues::new();

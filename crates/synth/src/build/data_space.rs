@@ -12,13 +12,12 @@
 use extentdb_catalog::table::definition::column_facets;
 use extentdb_types::{Guid, SqlType};
 
-use super::catalogue::rows_of;
 use super::fixed::CREATED;
 use super::order::sort_key;
 use super::space::PRIMARY;
-use super::system::SystemRows;
 use super::values::{Cell, RowValues};
 use crate::Error;
+use extentdb_catalog::table::describe::{SystemRows, rows_of};
 
 const FIRST_FUNCTION: i32 = 65_536;
 const FIRST_SCHEME: i32 = 65_601;

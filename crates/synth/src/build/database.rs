@@ -6,22 +6,23 @@ use std::path::Path;
 use extentdb_base::env::SplitMix64;
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId};
+use extentdb_catalog::table::describe::{SystemRows, add_child, add_rowsets, add_table, unit_rows};
 use extentdb_catalog::table::{
     DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables, later_tables,
 };
 
-use super::catalogue::{
-    add_child, add_files, add_rowsets, add_stored_defaults, add_table, file_sizes, unit_rows,
-};
+use super::catalogue::{add_files, add_stored_defaults, file_sizes};
 use super::data_space::{DataSpaces, FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec};
-use super::fixed::{Counters, FileIdentity, Identity, guid, write_fixed};
+use super::fixed::{CREATED, Counters, FileGrowth, FileIdentity, Identity, guid, write_fixed};
 use super::plan::{PlannedTable, plan};
-use super::sink::{DataFiles, NoSink, PageSink, with_sink};
+use super::sink::{DataFiles, NoSink, PageSink, Target, with_sink};
 use super::space::{PRIMARY, Space, Spread};
 use super::spec::TableSpec;
-use super::system::{SystemRows, template};
+use super::system::template;
 use super::table::{TableBuild, build_table};
 use super::unit::UnitResult;
+use extentdb_io::Disk;
+
 use crate::Error;
 
 /// File id of the log; further data files come behind it.
@@ -80,6 +81,7 @@ pub struct BuiltTable {
 pub struct DatabaseBuilder {
     name: String,
     seed: u64,
+    growth: Vec<FileGrowth>,
     collation: u32,
     spread: Spread,
     bytes: u64,
@@ -95,6 +97,7 @@ impl DatabaseBuilder {
         DatabaseBuilder {
             name: name.to_owned(),
             seed: 0,
+            growth: Vec::new(),
             collation: DEFAULT_COLLATION,
             spread: Spread { stride: 1, intervals: 1 },
             bytes: 0,
@@ -109,6 +112,13 @@ impl DatabaseBuilder {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// How each data file may grow, in the order of the paths; those that nothing is said about grow by 1 MB without a limit.
+    #[must_use]
+    pub fn growth(mut self, growth: Vec<FileGrowth>) -> Self {
+        self.growth = growth;
         self
     }
 
@@ -184,6 +194,23 @@ impl DatabaseBuilder {
     /// # Errors
     /// See [`Error`]. Files that were begun stay as they are.
     pub fn build(&self, paths: &[&Path], progress: &mut dyn FnMut(Progress)) -> Result<Built, Error> {
+        self.build_with(paths, &|path| Ok(Target::File(extentdb_io::File::create_new(path)?)), progress)
+    }
+
+    /// The same on a disk of any kind. When this returns the files are durable.
+    ///
+    /// # Errors
+    /// As for [`build`](Self::build).
+    pub fn build_on(&self, disk: &dyn Disk, paths: &[&Path]) -> Result<Built, Error> {
+        self.build_with(paths, &|path| Ok(Target::Disk(disk.create(path)?)), &mut |_| {})
+    }
+
+    fn build_with(
+        &self,
+        paths: &[&Path],
+        create: &dyn Fn(&Path) -> Result<Target, Error>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Built, Error> {
         if !(1..=FILES_MAX).contains(&paths.len()) {
             return Err(Error::FileCount { files: paths.len() });
         }
@@ -198,18 +225,16 @@ impl DatabaseBuilder {
         let mut rows = template(&base, self.collation, &mut rng)?;
         let guids: Vec<_> = self.filegroups.iter().map(|_| guid(&mut rng)).collect();
         self.spaces().add_rows(&guids, &mut rows);
-        let files: Vec<(FileId, extentdb_io::File)> = identity
+        let files: Vec<(FileId, Target)> = identity
             .files
             .iter()
             .zip(paths)
-            .map(|(file, path)| Ok((file.id, extentdb_io::File::create_new(path)?)))
+            .map(|(file, path)| Ok((file.id, create(path)?)))
             .collect::<Result<_, Error>>()?;
         let work = Work { builder: self, identity, base, planned, rows };
         let built = with_sink(&DataFiles(&files), |sink| work.run(sink, progress))?;
         for ((_, file), bytes) in files.iter().zip(&built.file_bytes) {
-            if file.len() < *bytes {
-                file.set_len(*bytes)?;
-            }
+            file.finish(*bytes)?;
         }
         Ok(built)
     }
@@ -225,10 +250,14 @@ impl DatabaseBuilder {
             name: format!("{name}{suffix}"),
             path: format!("C:\\extentdb\\{name}{suffix}.{extension}"),
             guid: guid(rng),
+            growth: FileGrowth::default(),
         };
-        let data = |(at, group): (usize, &i16), rng: &mut SplitMix64| match at {
-            0 => file(1, PRIMARY, "", "mdf", rng),
-            _ => file(at as u16 + LOG_FILE.0, *group, &format!("_{}", at + 1), "ndf", rng),
+        let data = |(at, group): (usize, &i16), rng: &mut SplitMix64| {
+            let own = match at {
+                0 => file(1, PRIMARY, "", "mdf", rng),
+                _ => file(at as u16 + LOG_FILE.0, *group, &format!("_{}", at + 1), "ndf", rng),
+            };
+            FileIdentity { growth: self.growth.get(at).copied().unwrap_or_default(), ..own }
         };
         Ok(Identity {
             collation: self.collation,
@@ -324,8 +353,8 @@ impl Work<'_> {
         let mut all = std::mem::take(&mut self.base);
         let base_count = all.len();
         all.extend(self.planned.tables.iter().map(|table| table.definition.clone()));
-        all.iter().for_each(|table| add_table(table, &mut self.rows));
-        self.planned.children.iter().for_each(|child| add_child(child, &mut self.rows));
+        all.iter().for_each(|table| add_table(table, CREATED, &mut self.rows));
+        self.planned.children.iter().for_each(|child| add_child(child, CREATED, &mut self.rows));
         for table in &self.planned.tables {
             add_stored_defaults(&table.definition, &table.history, &mut self.rows);
         }

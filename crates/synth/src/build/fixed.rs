@@ -9,7 +9,8 @@ use extentdb_format::allocation::bitmap::{MapKind, write_map};
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus, EngineBuild, write_boot};
 use extentdb_format::allocation::field::{ForkPoint, StoredName, StoredTime};
 use extentdb_format::allocation::file_header::{
-    EncryptionKey, FileHeader, FileHeaderPage, MAX_SIZE_UNLIMITED, write_file_header,
+    EncryptionKey, FileHeader, FileHeaderPage, Growth, MAX_SIZE_UNLIMITED, STATUS_GROWTH_PERCENT,
+    write_file_header,
 };
 use extentdb_format::allocation::pfs::write_pfs;
 use extentdb_types::Guid;
@@ -30,7 +31,7 @@ pub(super) const STAMP: PageStamp = PageStamp { lsn: LSN, flag_bits: 0, type_fla
 /// When every database is created: 2011-01-01 12:00, a constant so that equal seeds give equal files.
 pub(super) const CREATED: StoredTime = StoredTime { ticks: 12 * 3600 * 300, days: 40_542 };
 /// Pages a file grows by.
-pub(super) const GROWTH_PAGES: u32 = 128;
+const GROWTH_PAGES: u32 = 128;
 const SIMPLE_RECOVERY: u32 = 0x8;
 const LEVEL_2008: u16 = 100;
 /// `dbcc_flags`: column values of a new database are pure.
@@ -51,6 +52,31 @@ pub(super) struct Identity {
     pub(super) log: FileIdentity,
 }
 
+/// How a data file may grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileGrowth {
+    /// By what.
+    pub by: Growth,
+    /// Up to so many pages; `None` = without a limit.
+    pub pages_max: Option<u32>,
+}
+
+impl Default for FileGrowth {
+    fn default() -> Self {
+        FileGrowth { by: Growth::Pages(GROWTH_PAGES), pages_max: None }
+    }
+}
+
+impl FileGrowth {
+    /// The number that header and catalogue keep, and whether it is a percentage.
+    pub(super) fn number(self) -> (u32, bool) {
+        match self.by {
+            Growth::Pages(pages) => (pages, false),
+            Growth::Percent(percent) => (percent, true),
+        }
+    }
+}
+
 /// A file as catalogue and header know it.
 #[derive(Clone)]
 pub(super) struct FileIdentity {
@@ -60,6 +86,7 @@ pub(super) struct FileIdentity {
     pub(super) name: String,
     pub(super) path: String,
     pub(super) guid: Guid,
+    pub(super) growth: FileGrowth,
 }
 
 /// A random GUID of version 4.
@@ -107,14 +134,14 @@ fn write_header(
         file_id: Some(own.id.0),
         filegroup_id: Some(own.group as u16),
         size: Some(file.pages()),
-        max_size: Some(MAX_SIZE_UNLIMITED),
-        growth: Some(GROWTH_PAGES),
+        max_size: Some(own.growth.pages_max.unwrap_or(MAX_SIZE_UNLIMITED)),
+        growth: Some(own.growth.number().0),
         perf: Some(0),
         backup_lsn: Some(Lsn::ZERO),
         first_update_lsn: Some(Lsn::ZERO),
         oldest_restored_lsn: Some(Lsn::ZERO),
         min_size: Some(file.pages()),
-        status: Some(0),
+        status: Some(if own.growth.number().1 { STATUS_GROWTH_PERCENT } else { 0 }),
         user_shrink_size: Some(u32::MAX),
         sector_size: Some(512),
         max_lsn: Some(Lsn::ZERO),

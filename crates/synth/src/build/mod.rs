@@ -47,6 +47,7 @@ pub mod values;
 pub use data_space::{FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec, Placement};
 pub use database::{Built, BuiltTable, DatabaseBuilder, Progress};
 pub use fate::{AddedColumn, Fates};
+pub use fixed::FileGrowth;
 pub use spec::{
     CheckSpec, ColumnSpec, Constraint, Filter, FnRows, ForeignKeySpec, IndexSpec, Rows, TableSpec,
 };

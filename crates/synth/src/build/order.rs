@@ -1,179 +1,18 @@
-//! Key order as bytes: keys compare as their sort keys do, byte by byte.
-//!
-//! ```text
-//! NULL           00
-//! any value      01, then
-//!   integers     big-endian, sign bit flipped
-//!   datetime     days, then ticks
-//!   decimal      sign, then the magnitude, complemented when negative
-//!   float, real  as their bits, turned so that they compare as numbers
-//!   date, times  big-endian: date, then time of day; datetimeoffset by its UTC time alone
-//!   binary       the bytes, padded with zeros to the column's length
-//!   guid         bytes 10..16, 8..10, 6..8, 4..6, 0..4
-//!   text         the collation's sort key, 00 as 00 ff; end 00 00
-//! descending     all of it complemented
-//! ```
+//! The order of key values of rows that are built; the order itself is [`extentdb_types::key_order`].
 
 use extentdb_types::SqlType;
-use extentdb_types::collation::SortKey;
+use extentdb_types::key_order::{KeyValue, push_sort_key};
 
 use super::values::Cell;
 
 /// Appends the sort key of one column.
 pub(super) fn sort_key(ty: &SqlType, cell: Cell<'_>, descending: bool, out: &mut Vec<u8>) {
-    let start = out.len();
-    match cell {
-        Cell::Null => out.push(0),
-        Cell::Bit(value) => out.extend([1, u8::from(value)]),
-        Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => {
-            out.push(1);
-            value_key(ty, bytes, out);
-        }
+    let value = match cell {
+        Cell::Null => KeyValue::Null,
+        Cell::Bit(value) => KeyValue::Bit(value),
+        Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => KeyValue::Bytes(bytes),
         // No type of a key has values of this kind.
-        Cell::Stream(_) => out.push(1),
-    }
-    if descending {
-        for byte in &mut out[start..] {
-            *byte = !*byte;
-        }
-    }
-}
-
-fn value_key(ty: &SqlType, bytes: &[u8], out: &mut Vec<u8>) {
-    match ty {
-        SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Money | SqlType::SmallMoney => {
-            signed(bytes, out);
-        }
-        SqlType::DateTime => {
-            let (ticks, days) = bytes.split_at(4.min(bytes.len()));
-            signed(days, out);
-            out.extend(ticks.iter().rev());
-        }
-        SqlType::Decimal { .. } | SqlType::Numeric { .. } => {
-            let flip = if bytes.first() == Some(&0) { 0xff } else { 0 };
-            out.push(!flip);
-            out.extend(bytes.iter().skip(1).rev().map(|byte| byte ^ flip));
-        }
-        SqlType::Float | SqlType::Real => float(bytes, out),
-        SqlType::Date | SqlType::Time { .. } | SqlType::SmallDateTime => out.extend(bytes.iter().rev()),
-        SqlType::DateTime2 { .. } => out.extend(bytes.iter().rev()),
-        SqlType::DateTimeOffset { .. } => {
-            out.extend(bytes[..bytes.len().saturating_sub(OFFSET_BYTES)].iter().rev());
-        }
-        SqlType::UniqueIdentifier if bytes.len() == 16 => {
-            for part in [10..16, 8..10, 6..8, 4..6, 0..4] {
-                out.extend_from_slice(&bytes[part]);
-            }
-        }
-        SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => {
-            text(&collation.sort_key_char(bytes), out);
-        }
-        SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. } => {
-            text(&collation.sort_key_nchar(bytes), out);
-        }
-        SqlType::VarBinary { len } => {
-            out.extend_from_slice(bytes);
-            out.resize(out.len() + usize::from(len.unwrap_or(0)).saturating_sub(bytes.len()), 0);
-            // Of two values that differ in zeros at the end only, the shorter one comes first.
-            out.extend((bytes.len() as u16).to_be_bytes());
-        }
-        _ => out.extend_from_slice(bytes),
-    }
-}
-
-/// Bytes of the offset at the end of a datetimeoffset: equal moments are equal keys.
-const OFFSET_BYTES: usize = 2;
-
-/// Negative numbers complemented, positive ones with the sign bit set; -0 is 0.
-fn float(bytes: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend(bytes.iter().rev());
-    let is_zero =
-        bytes.iter().rev().skip(1).all(|byte| *byte == 0) && bytes.last().is_none_or(|byte| byte & 0x7f == 0);
-    match out.get_mut(start) {
-        Some(first) if *first & 0x80 == 0 || is_zero => *first = 0x80 | *first & 0x7f,
-        _ => out[start..].iter_mut().for_each(|byte| *byte = !*byte),
-    }
-}
-
-fn signed(bytes: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend(bytes.iter().rev());
-    if let Some(first) = out.get_mut(start) {
-        *first ^= 0x80;
-    }
-}
-
-/// The collation's own sort key, with an end that sorts before any continuation.
-fn text(key: &SortKey, out: &mut Vec<u8>) {
-    for byte in key.bytes() {
-        out.push(*byte);
-        if *byte == 0 {
-            out.push(0xff);
-        }
-    }
-    out.extend([0, 0]);
-}
-
-#[cfg(test)]
-mod tests {
-    use extentdb_types::Collation;
-
-    use super::*;
-
-    fn key(ty: SqlType, bytes: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        sort_key(&ty, Cell::Bytes(bytes), false, &mut out);
-        out
-    }
-
-    #[test]
-    fn numbers_sort_by_value_and_null_comes_first() {
-        let int = |value: i32| key(SqlType::Int, &value.to_le_bytes());
-        let mut null = Vec::new();
-        sort_key(&SqlType::Int, Cell::Null, false, &mut null);
-        let keys = [null, int(i32::MIN), int(-1), int(0), int(7), int(i32::MAX)];
-        assert!(keys.is_sorted_by(|a, b| a < b));
-        let decimal = SqlType::Decimal { precision: 9, scale: 2 };
-        let keys = [[0, 9, 0, 0, 0], [0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0]];
-        assert!(keys.iter().map(|bytes| key(decimal, bytes)).is_sorted_by(|a, b| a < b));
-    }
-
-    #[test]
-    fn times_and_floats_sort_by_value() {
-        let datetime2 = |days: u32, ticks: u64| {
-            let mut row = super::super::values::RowValues::new();
-            row.datetime2(days, ticks);
-            let Cell::Bytes(bytes) = row.cell(0) else { panic!("a value") };
-            key(SqlType::DateTime2 { scale: 7 }, bytes)
-        };
-        let keys = [datetime2(1, 5), datetime2(1, 256), datetime2(255, 0), datetime2(256, 0)];
-        assert!(keys.is_sorted_by(|a, b| a < b));
-        let float = |value: f64| key(SqlType::Float, &value.to_le_bytes());
-        let keys = [-1e300, -1.5, -1e-300, 0.0, 1e-300, 1.0, 256.0, 1e300].map(float);
-        assert!(keys.is_sorted_by(|a, b| a < b));
-        assert_eq!(float(0.0), float(-0.0));
-        let offset = SqlType::DateTimeOffset { scale: 0 };
-        assert_eq!(key(offset, &[1, 0, 0, 9, 0, 0, 60, 0]), key(offset, &[1, 0, 0, 9, 0, 0, 0, 0]));
-        assert!(key(SqlType::SmallDateTime, &[1, 0, 1, 0]) < key(SqlType::SmallDateTime, &[0, 0, 2, 0]));
-    }
-
-    #[test]
-    fn names_sort_as_in_a_latin_collation() {
-        let ty = SqlType::NVarChar { len: Some(256), collation: Collation(0x3400_d008) };
-        let name = |text: &str| key(ty, &text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
-        let names = ["a b", "a_b", "a.b", "a1", "aa", "Ab", "ac", "b"];
-        assert!(names.map(name).is_sorted_by(|a, b| a < b));
-        assert_eq!(name("Abc  "), name("aBC"), "case and trailing blanks do not count");
-    }
-
-    #[test]
-    fn descending_turns_the_order_round() {
-        let key = |value: i32| {
-            let mut out = Vec::new();
-            sort_key(&SqlType::Int, Cell::Bytes(&value.to_le_bytes()), true, &mut out);
-            out
-        };
-        assert!(key(2) < key(1));
-    }
+        Cell::Stream(_) => KeyValue::Bytes(&[]),
+    };
+    push_sort_key(ty, value, descending, out);
 }

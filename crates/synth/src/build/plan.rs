@@ -16,7 +16,6 @@ use extentdb_catalog::table::{
 };
 use extentdb_types::{SqlType, UdtKind};
 
-use super::catalogue::{Child, ChildKind};
 use super::data_space::DataSpaces;
 use super::fate::History;
 use super::index_plan::{IndexPlan, place_indexes, verify_computed};
@@ -24,6 +23,7 @@ use super::space::PRIMARY;
 use super::spec::{ColumnSpec, Constraint, ForeignKeySpec, IndexSpec, TableSpec};
 use super::tree::RECORD_BYTES_MAX;
 use crate::Error;
+use extentdb_catalog::table::describe::{Child, ChildKind};
 
 const FIRST_OBJECT_ID: i32 = 2_105_058_535;
 const OBJECT_ID_STEP: i64 = 16_000_057;

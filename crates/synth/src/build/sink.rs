@@ -9,10 +9,11 @@
 //! [`RUNS_WAITING`] runs wait, so memory is bounded and a slow disk slows the builder down.
 
 use extentdb_base::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use extentdb_base::sync::thread;
+use extentdb_base::sync::{Arc, thread};
 use extentdb_base::{FileId, PageId};
 use extentdb_format::PageBytes;
 use extentdb_format::page::{PageHeader, checksum};
+use extentdb_io::{DiskFile, Durability, File, Fill};
 
 use crate::Error;
 
@@ -56,8 +57,37 @@ pub(super) struct FileSink {
     open: Vec<Run>,
 }
 
+/// A data file that is being made.
+pub(super) enum Target {
+    /// In the file system.
+    File(File),
+    /// On whatever disk.
+    Disk(Arc<dyn DiskFile>),
+}
+
+impl Target {
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), extentdb_io::Error> {
+        match self {
+            Target::File(file) => file.write_all_at(offset, bytes),
+            Target::Disk(file) => file.write_at(offset, &[bytes], Durability::Deferred),
+        }
+    }
+
+    /// Makes the file this long, at least; on a disk, all of it durable.
+    pub(super) fn finish(&self, bytes: u64) -> Result<(), extentdb_io::Error> {
+        match self {
+            Target::File(file) if file.len() < bytes => file.set_len(bytes),
+            Target::File(_) => Ok(()),
+            Target::Disk(file) => {
+                file.extend(bytes.max(file.len()), Fill::Hole)?;
+                file.sync()
+            }
+        }
+    }
+}
+
 /// The data files by their ids.
-pub(super) struct DataFiles<'a>(pub(super) &'a [(FileId, extentdb_io::File)]);
+pub(super) struct DataFiles<'a>(pub(super) &'a [(FileId, Target)]);
 
 /// Runs `build` with a sink that writes to `files`; returns when every page is written.
 pub(super) fn with_sink<T>(
@@ -88,7 +118,7 @@ fn write_runs(receiver: &Receiver<Run>, files: &DataFiles<'_>) -> Result<(), Err
         let file = files.0.iter().find(|(id, _)| *id == run.first.file);
         let (_, file) = file.ok_or(Error::WriterStopped)?;
         let offset = u64::from(run.first.page) * extentdb_base::size::PAGE_BYTES as u64;
-        file.write_all_at(offset, run.pages.as_flattened())?;
+        file.write(offset, run.pages.as_flattened())?;
     }
     Ok(())
 }

@@ -1,17 +1,13 @@
 //! The tables of the catalogue as things to build: definitions, rows, and values from the template.
 
-use std::collections::BTreeMap;
-
 use extentdb_base::env::Rng;
+use extentdb_catalog::table::describe::SystemRows;
 use extentdb_catalog::table::{TableDefinition, TemplateValue, template_rows};
 use extentdb_types::SqlType;
 
 use super::fixed::CREATED;
 use super::values::RowValues;
 use crate::Error;
-
-/// Rows of the base tables by name.
-pub(super) type SystemRows = BTreeMap<String, Vec<RowValues>>;
 
 /// SID of role public: a fixed prefix, then the 16 random bytes of the database.
 const PUBLIC_SID_PREFIX: [u8; 12] = [1, 5, 0, 0, 0, 0, 0, 9, 4, 0, 0, 0];

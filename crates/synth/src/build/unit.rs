@@ -46,16 +46,8 @@ pub(super) struct UnitPages {
     extents: i64,
 }
 
-/// What the catalogue keeps of a unit. `PageId::NONE` and 0 of an empty one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct UnitResult {
-    pub(super) first: PageId,
-    pub(super) root: PageId,
-    pub(super) first_iam: PageId,
-    pub(super) used: i64,
-    pub(super) data: i64,
-    pub(super) reserved: i64,
-}
+/// What the catalogue keeps of a unit.
+pub(super) use extentdb_catalog::table::describe::UnitPlace as UnitResult;
 
 /// Units of the system whose first pages have fixed places.
 const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
