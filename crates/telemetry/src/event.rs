@@ -1,0 +1,167 @@
+//! Events: what the storage engine did, as facts with fields.
+//!
+//! A sink is called on the thread that did it, often with latches held: it must be quick and must not call back.
+
+use std::fmt;
+use std::time::Duration;
+
+use extentdb_base::sync::{Mutex, lock};
+use extentdb_base::{FileId, Lsn, PageId};
+
+/// Takes events.
+pub trait EventSink: Send + Sync + fmt::Debug {
+    /// Something happened.
+    fn event(&self, event: &Event);
+}
+
+/// What happened.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// Skip targets of a filegroup were computed again; the lines that trace flag 1165 prints.
+    ProportionalFill {
+        /// Ready for the error log, in order.
+        lines: Vec<String>,
+    },
+    /// One flush of the system's and the device's caches: `flush_file_buffers`.
+    FlushFileBuffers {
+        /// The file.
+        file: FileId,
+        /// Time inside the call.
+        duration: Duration,
+    },
+    /// A group of writes became durable: `make_writes_durable`.
+    MakeWritesDurable {
+        /// The file.
+        file: FileId,
+        /// Writes that the group had.
+        writes: u64,
+        /// Time of making it durable.
+        duration: Duration,
+    },
+    /// A write that was durable when it returned: `fua_write`.
+    FuaWrite {
+        /// The file.
+        file: FileId,
+        /// Its length.
+        bytes: u64,
+        /// Time inside the call.
+        duration: Duration,
+    },
+    /// `checkpoint_begin`.
+    CheckpointBegin {
+        /// Its log record.
+        lsn: Lsn,
+    },
+    /// `checkpoint_end`.
+    CheckpointEnd {
+        /// The log record of its beginning.
+        lsn: Lsn,
+        /// Pages written.
+        pages: u64,
+        /// Writes they took.
+        writes: u64,
+        /// From beginning to end.
+        duration: Duration,
+    },
+    /// A file became longer.
+    FileGrowth {
+        /// The file.
+        file: FileId,
+        /// Pages added.
+        pages: u32,
+        /// Time it took.
+        duration: Duration,
+    },
+    /// A page of an index was split in two.
+    PageSplit {
+        /// The page that was full.
+        page: PageId,
+        /// The page that took half of it.
+        new_page: PageId,
+    },
+    /// A read succeeded only after repetition (message 825).
+    ReadRetry {
+        /// The page.
+        page: PageId,
+        /// Reads that failed before.
+        failures: u32,
+    },
+    /// A read or write took fifteen seconds or more (message 833).
+    LongIo {
+        /// The file.
+        file: FileId,
+        /// First byte of the transfer.
+        offset: u64,
+        /// Time inside the call.
+        duration: Duration,
+    },
+    /// A durable write failed: nothing more is written to the database.
+    Offline {
+        /// The file that refused, or none when it was the log.
+        file: Option<FileId>,
+    },
+    /// A phase of recovery ended.
+    Recovery {
+        /// Which.
+        phase: RecoveryPhase,
+        /// Log records it went over.
+        records: u64,
+        /// Time it took.
+        duration: Duration,
+    },
+}
+
+/// The three passes of recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RecoveryPhase {
+    /// Which transactions were open, which pages may be stale.
+    Analysis,
+    /// Changes that did not reach their pages are applied again.
+    Redo,
+    /// Open transactions are rolled back.
+    Undo,
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct NoEvents;
+
+impl EventSink for NoEvents {
+    fn event(&self, _: &Event) {}
+}
+
+/// Keeps everything, for tests.
+#[derive(Default, Debug)]
+pub struct Recorder(Mutex<Vec<Event>>);
+
+impl Recorder {
+    /// The events since the last call, oldest first.
+    pub fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
+impl EventSink for Recorder {
+    fn event(&self, event: &Event) {
+        lock(&self.0).push(event.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorder_gives_events_once_and_in_order() {
+        let recorder = Recorder::default();
+        let first = Event::FileGrowth { file: FileId(1), pages: 8, duration: Duration::ZERO };
+        let second = Event::PageSplit { page: PageId::new(1, 8), new_page: PageId::new(1, 9) };
+        for event in [&first, &second] {
+            recorder.event(event);
+            NoEvents.event(event);
+        }
+        assert_eq!(recorder.take(), [first, second]);
+        assert_eq!(recorder.take(), []);
+    }
+}

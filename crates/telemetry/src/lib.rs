@@ -1,0 +1,10 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod event;
+mod wait;
+mod wait_type;
+
+pub use event::{Event, EventSink, NoEvents, Recorder, RecoveryPhase};
+pub use wait::{Wait, WaitTotals, Waits};
+pub use wait_type::WaitType;
