@@ -1,0 +1,135 @@
+//! What can go wrong with a log.
+
+use extentdb_base::Lsn;
+use extentdb_format::log::block::BuildError;
+use extentdb_format::log::fault::{BlockFault, NoBlock, VlfFault};
+
+/// A log that cannot take a record, or cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no room for the record beside what is reserved for undo, and the log cannot grow. The edge calls it 9002.
+    #[error("the log is full: {wanted} bytes wanted, {free} of {total} free, {reserved} of them reserved")]
+    Full {
+        /// Bytes of the record, and those it wanted reserved.
+        wanted: u64,
+        /// Bytes that hold no active log.
+        free: u64,
+        /// Bytes reserved for undo.
+        reserved: u64,
+        /// Bytes of all VLFs.
+        total: u64,
+        /// Why the file could not be made longer, when that was tried.
+        #[source]
+        growth: Option<extentdb_io::Error>,
+    },
+    /// A durable write of the log failed before. Nothing that was not durable then ever will be.
+    #[error("the log is offline: an earlier write failed")]
+    Offline,
+    /// The disk refused. The edge calls it 823.
+    #[error(transparent)]
+    Disk(#[from] extentdb_io::Error),
+    /// The record is larger than the largest log block.
+    #[error("a log record of {bytes} bytes is larger than {most}, the largest that fits in a log block")]
+    RecordTooBig {
+        /// Bytes of the record, slot included.
+        bytes: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// The record's header and payload do not go together.
+    #[error(transparent)]
+    BadRecord(#[from] BuildError),
+    /// No record of the log has this LSN: it was truncated, or never written.
+    #[error("the log has no record {lsn}")]
+    NoRecord {
+        /// What was asked for.
+        lsn: Lsn,
+    },
+    /// The file is not a sound log. The edge calls it 9004.
+    #[error("the log is damaged at offset {offset:#x}: {what}")]
+    Corrupt {
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong there.
+        what: Damage,
+    },
+    /// A new log needs an empty file of at least this size in its specification.
+    #[error("a log of {bytes} bytes is smaller than {least}")]
+    TooSmall {
+        /// What was asked for.
+        bytes: u64,
+        /// The least.
+        least: u64,
+    },
+    /// A new log was to be made in a file that has content.
+    #[error("the file of a new log has {bytes} bytes already")]
+    NotEmpty {
+        /// Its length.
+        bytes: u64,
+    },
+}
+
+/// What makes a file no sound log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The first page is not the header of a log file.
+    #[error("no header of a log file")]
+    FileHeader,
+    /// A VLF.
+    #[error(transparent)]
+    Vlf(#[from] VlfFault),
+    /// A VLF or a block of a format that this engine does not write.
+    #[error("format {found}; only logs of format 4 (SQL Server 2008) are written")]
+    Format {
+        /// The format found.
+        found: u8,
+    },
+    /// The log has no VLF in use, or none with the sequence number of the LSN to begin at.
+    #[error("no VLF holds {lsn}")]
+    NoVlf {
+        /// Where the log was to begin.
+        lsn: Lsn,
+    },
+    /// The log breaks off where it must go on.
+    #[error("no log block {lsn}: {reason}")]
+    NoBlock {
+        /// LSN of the first record that the block must have.
+        lsn: Lsn,
+        /// Why it is none.
+        reason: NoBlock,
+    },
+    /// The block is there without the record.
+    #[error("log block without record {lsn}")]
+    NoRecord {
+        /// The record.
+        lsn: Lsn,
+    },
+    /// A block is damaged.
+    #[error("log block {lsn}: {fault}")]
+    Block {
+        /// LSN of its first record.
+        lsn: Lsn,
+        /// What is wrong.
+        fault: BlockFault,
+    },
+    /// A block names another size of its predecessor than that has.
+    #[error("log block {lsn} follows one of {expected} bytes, not {found}")]
+    PreviousSize {
+        /// LSN of its first record.
+        lsn: Lsn,
+        /// Size that it names.
+        found: u16,
+        /// Size of the block before it.
+        expected: u16,
+    },
+    /// Sequence numbers are missing in the middle of the log.
+    #[error("VLF {next:#x} follows {after:#x}")]
+    MissingVlfs {
+        /// Last number before the gap.
+        after: u32,
+        /// First number behind it.
+        next: u32,
+    },
+}

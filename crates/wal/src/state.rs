@@ -1,0 +1,322 @@
+//! The log in memory: the block that takes records, the blocks that wait to be written, and where the next one goes.
+//!
+//! ```text
+//!   records ──▶ open block ──close──▶ queue: block, block, filler, VLF header, block …  ──write──▶ file
+//!                    │                  (log order; written in this order, runs at a time)
+//!                    └ its place in the VLF is fixed when it is opened: so LSNs are final when they are handed out
+//! ```
+//!
+//! Everything here happens under the log's one lock and touches no file.
+//!
+//! Invariants
+//! - An open block has room in its VLF for all it may become; a VLF is left only when the next one is taken.
+//! - The queue holds nothing that is durable and everything closed that is not.
+//! - `durable <= last`, both in the order of the queue.
+
+use std::collections::VecDeque;
+
+use extentdb_base::Lsn;
+use extentdb_base::size::SECTOR_BYTES;
+use extentdb_base::sync::Arc;
+use extentdb_format::log::block::{BlockHeader, MAX_BLOCK_BYTES};
+use extentdb_format::log::vlf::VLF_HEADER_AREA;
+use extentdb_format::log::{BlockBuilder, BlockFormat, Parity, Payload, RecordHeader, Vlf, VlfHeader};
+
+use crate::error::Error;
+use crate::stats::LogStats;
+use crate::vlf::VlfTable;
+
+/// Format of all blocks: that of SQL Server 2008.
+pub(crate) const FORMAT: BlockFormat = BlockFormat::V4;
+/// The largest record, slot included.
+pub(crate) const MAX_RECORD_BYTES: usize = records_room(MAX_BLOCK_BYTES);
+/// Closed blocks that may wait in memory: 3.75 MiB.
+const MAX_QUEUED_BLOCKS: usize = 64;
+
+/// Bytes for records and slots in a block of `bytes`.
+const fn records_room(bytes: usize) -> usize {
+    (bytes - bytes / SECTOR_BYTES).saturating_sub(FORMAT.header_bytes())
+}
+
+/// Where the next block goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tail {
+    /// VLF, by its place in the file.
+    pub(crate) vlf: usize,
+    /// Offset in the VLF.
+    pub(crate) at: u64,
+    /// Size of the block before.
+    pub(crate) previous_size: u16,
+}
+
+/// Something that waits to be written.
+#[derive(Clone, Debug)]
+pub(crate) enum Closed {
+    /// A block, in its disk form.
+    Block {
+        /// LSN of its first record, whether it has one or not.
+        first: Lsn,
+        /// LSN of its last record; zero for a filler.
+        last: Lsn,
+        /// Offset in the file.
+        offset: u64,
+        bytes: Arc<Vec<u8>>,
+    },
+    /// The header of a VLF taken into use.
+    Header(VlfHeader),
+}
+
+impl Closed {
+    pub(crate) fn block_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Closed::Block { bytes, .. } => Some(bytes),
+            Closed::Header(_) => None,
+        }
+    }
+}
+
+/// What must be done before a record can be placed.
+pub(crate) enum Placing {
+    /// Nothing: the open block takes it.
+    Ready,
+    /// The log must grow.
+    NoVlf,
+    /// Blocks must be written.
+    NoBuffer,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) vlfs: VlfTable,
+    pub(crate) tail: Tail,
+    /// The block at the tail; its first LSN.
+    pub(crate) open: Option<(Lsn, BlockBuilder)>,
+    pub(crate) queue: VecDeque<Closed>,
+    queued_blocks: usize,
+    /// Sectors of the device.
+    sector: u64,
+    /// LSN of the newest record.
+    pub(crate) last: Lsn,
+    /// LSN of the newest record that is durable.
+    pub(crate) durable: Lsn,
+    pub(crate) minimum: Lsn,
+    /// Bytes kept back for undo.
+    pub(crate) reserved: u64,
+    /// The largest record, or undo of one, that was met: what the end of a VLF may waste.
+    largest: u64,
+    /// Somebody writes from the front of the queue.
+    pub(crate) is_writing: bool,
+    pub(crate) is_growing: bool,
+    pub(crate) is_offline: bool,
+    /// Callers of flush whose records no write has taken along yet; how many are to be expected for the next one.
+    pub(crate) waiting: u64,
+    pub(crate) expected: u64,
+    pub(crate) stats: LogStats,
+}
+
+impl State {
+    pub(crate) fn new(vlfs: VlfTable, tail: Tail, sector: u64, last: Lsn, minimum: Lsn) -> Self {
+        State {
+            vlfs,
+            tail,
+            open: None,
+            queue: VecDeque::new(),
+            queued_blocks: 0,
+            sector,
+            last,
+            durable: last,
+            minimum,
+            reserved: 0,
+            largest: SECTOR_BYTES as u64,
+            is_writing: false,
+            is_growing: false,
+            is_offline: false,
+            waiting: 0,
+            expected: 0,
+            stats: LogStats::default(),
+        }
+    }
+
+    fn current(&self) -> &Vlf {
+        self.vlfs.get(self.tail.vlf)
+    }
+
+    /// LSN that the first record of the next block will have.
+    pub(crate) fn tail_lsn(&self) -> Lsn {
+        Lsn::new(self.current().header.sequence, (self.tail.at / SECTOR_BYTES as u64) as u32, 1)
+    }
+
+    /// The most that a block at the tail may become; 0 when the VLF is full.
+    fn room_at_tail(&self) -> u64 {
+        // Positions of foreign logs need not be multiples of the sector; then the first block leads back to one.
+        let end = (self.tail.at + MAX_BLOCK_BYTES as u64) / self.sector * self.sector;
+        end.min(self.current().header.size) - self.tail.at
+    }
+
+    /// Sees to it that the open block takes a record of `bytes`, as far as memory and VLFs go.
+    pub(crate) fn place(&mut self, bytes: usize) -> Result<Placing, Error> {
+        loop {
+            if let Some((_, block)) = &self.open {
+                if block.left() >= bytes {
+                    return Ok(Placing::Ready);
+                }
+                if self.queued_blocks >= MAX_QUEUED_BLOCKS {
+                    return Ok(Placing::NoBuffer);
+                }
+                self.close()?;
+            }
+            let room = self.room_at_tail() as usize;
+            if records_room(room) >= bytes {
+                self.open = Some((self.tail_lsn(), BlockBuilder::with_room(FORMAT, room)));
+                return Ok(Placing::Ready);
+            }
+            // The next VLF first: should there be none, smaller records may still go into the rest of this one.
+            let Some(next) = self.vlfs.next_free() else { return Ok(Placing::NoVlf) };
+            self.go_to(next)?;
+        }
+    }
+
+    /// Adds a record to the open block, which [`place`](Self::place) has made ready.
+    pub(crate) fn push(&mut self, header: &RecordHeader, payload: &Payload<'_>) -> Result<Lsn, Error> {
+        let Some((first, block)) = &mut self.open else {
+            unreachable!("a block was opened for this record under the same lock");
+        };
+        let before = block.used();
+        let slot = block.push(header, payload)?;
+        self.stats.records += 1;
+        self.stats.record_bytes += (block.used() - before) as u64;
+        self.last = Lsn { slot, ..*first };
+        Ok(self.last)
+    }
+
+    /// The header of a block at the tail.
+    fn block_header(&self, size: u64) -> BlockHeader {
+        BlockHeader {
+            size: size as u16,
+            flags: BlockHeader::FLAG_ALWAYS | BlockHeader::FLAG_CHECKSUM,
+            previous_size: self.tail.previous_size,
+            first_lsn: self.tail_lsn(),
+            ..BlockHeader::default()
+        }
+    }
+
+    /// The size that the open block takes on disk.
+    fn size_of(&self, block: &BlockBuilder) -> u64 {
+        let end = self.tail.at + block.least_size(SECTOR_BYTES) as u64;
+        end.next_multiple_of(self.sector).min(self.current().header.size) - self.tail.at
+    }
+
+    fn parity(&self) -> Parity {
+        // A VLF in use has a parity: opening refuses all others.
+        self.current().header.block_parity().unwrap_or(Parity::Odd)
+    }
+
+    /// Closes the open block, if there is one: it takes no more records and waits to be written.
+    pub(crate) fn close(&mut self) -> Result<(), Error> {
+        let Some((_, block)) = self.open.take() else { return Ok(()) };
+        let size = self.size_of(&block);
+        self.enqueue(block, size)
+    }
+
+    fn enqueue(&mut self, block: BlockBuilder, size: u64) -> Result<(), Error> {
+        let (first, count) = (self.tail_lsn(), block.record_count());
+        let finished = block.finish(&self.block_header(size), self.parity());
+        // A block that cannot be written takes its records with it: nothing may follow.
+        self.is_offline |= finished.is_err();
+        let bytes = finished?;
+        let last = if count == 0 { Lsn::ZERO } else { Lsn { slot: count, ..first } };
+        let offset = self.current().offset + self.tail.at;
+        self.queue.push_back(Closed::Block { first, last, offset, bytes: Arc::new(bytes) });
+        self.queued_blocks += 1;
+        self.tail.at += size;
+        self.tail.previous_size = size as u16;
+        Ok(())
+    }
+
+    /// Fills the rest of the current VLF and takes the next one.
+    fn go_to(&mut self, next: usize) -> Result<(), Error> {
+        let rest = self.current().header.size - self.tail.at;
+        if rest > 0 {
+            self.enqueue(BlockBuilder::with_room(FORMAT, rest as usize), rest)?;
+            self.stats.fillers += 1;
+        }
+        let header = self.vlfs.take(next);
+        self.queue.push_back(Closed::Header(header));
+        self.tail = Tail { vlf: next, at: VLF_HEADER_AREA, ..self.tail };
+        self.stats.vlfs_taken += 1;
+        Ok(())
+    }
+
+    /// What lies in the open block, as it would be written now.
+    pub(crate) fn open_block(&self) -> Option<Result<Vec<u8>, Error>> {
+        let (_, block) = self.open.as_ref()?;
+        let header = self.block_header(self.size_of(block));
+        Some(block.clone().finish(&header, self.parity()).map_err(Error::from))
+    }
+
+    /// What is written next: a VLF header alone, or blocks that lie one behind the other.
+    pub(crate) fn front_run(&self) -> Vec<Closed> {
+        let mut run: Vec<Closed> = Vec::new();
+        let mut next = None;
+        for item in &self.queue {
+            match item {
+                Closed::Header(_) if run.is_empty() => return vec![item.clone()],
+                Closed::Block { offset, bytes, .. } if next.is_none_or(|next| next == *offset) => {
+                    next = Some(offset + bytes.len() as u64);
+                    run.push(item.clone());
+                }
+                _ => break,
+            }
+        }
+        run
+    }
+
+    /// The first `count` things of the queue are durable.
+    pub(crate) fn harden(&mut self, count: usize) {
+        for item in self.queue.drain(..count) {
+            if let Closed::Block { last, bytes, .. } = item {
+                self.durable = self.durable.max(last);
+                self.queued_blocks -= 1;
+                self.stats.blocks += 1;
+                self.stats.block_bytes += bytes.len() as u64;
+            }
+        }
+    }
+
+    /// Remembers how large records are.
+    pub(crate) fn note_size(&mut self, bytes: usize, reserve: u64) {
+        self.largest = self.largest.max(bytes as u64).max(reserve.min(MAX_RECORD_BYTES as u64));
+    }
+
+    /// Would a record of `bytes` leave room for what is reserved, and for `reserve` more?
+    pub(crate) fn has_room_beside_reserved(&self, bytes: usize, reserve: u64) -> bool {
+        let kept = self.reserved.saturating_add(reserve);
+        // Blocks have headers and stamps, and a flush may close one early; the last bytes are for checkpoints.
+        let with_overhead = kept.saturating_add(kept / 32).saturating_add(32 * self.sector);
+        let own = bytes as u64 + self.sector + FORMAT.header_bytes() as u64;
+        own.saturating_add(with_overhead) <= self.sure_bytes()
+    }
+
+    /// Bytes that records can have for certain: at the end of each VLF a record may not fit.
+    fn sure_bytes(&self) -> u64 {
+        let waste = self.largest + self.sector + FORMAT.header_bytes() as u64;
+        let of_others = self.vlfs.free_bytes().saturating_sub(self.vlfs.free_count() * waste);
+        of_others + self.rest_of_current().saturating_sub(waste)
+    }
+
+    fn rest_of_current(&self) -> u64 {
+        let used = self.open.as_ref().map_or(0, |(_, block)| self.size_of(block));
+        self.current().header.size - self.tail.at - used
+    }
+
+    /// Bytes that hold no active log.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.vlfs.free_bytes() + self.rest_of_current()
+    }
+
+    /// The refusal of a record.
+    pub(crate) fn full(&self, wanted: u64, growth: Option<extentdb_io::Error>) -> Error {
+        let (free, total) = (self.free_bytes(), self.vlfs.total_bytes());
+        Error::Full { wanted, free, reserved: self.reserved, total, growth }
+    }
+}
