@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+mod clock;
+mod error;
+mod file;
+mod frame;
+mod guard;
+mod latch;
+mod lazy_writer;
+mod load;
+mod memory;
+mod page_table;
+mod pool;
+mod read_ahead;
+mod stats;
+mod write_ahead;
+mod write_back;
+
+pub use error::{Error, PageFault};
+pub use guard::{PageReadGuard, PageWriteGuard};
+pub use latch::{Latch, LatchMode, WaitAccounts};
+pub use pool::{Pool, PoolOptions};
+pub use stats::{PoolStats, SweepStats, WriteStats};
+pub use write_ahead::{WriteAhead, WriteAheadError};

@@ -1,0 +1,127 @@
+//! The page table: which frame holds which page.
+//!
+//! ```text
+//! page id ── hash ──▶ shard (mutex) ──▶ map: page → frame index
+//! ```
+//!
+//! Invariants
+//! - A frame's `Arc` is cloned only under the lock of the shard of its page, and a page leaves the table only under the same lock
+//!   while its frame is not fixed. So what was looked up stays what it is until its guard is dropped.
+//! - No shard is locked while another one is, nor while anybody waits for a latch or for I/O.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use extentdb_base::PageId;
+use extentdb_base::sync::{Mutex, MutexGuard, lock};
+
+/// Shards; far more than processors, so that two seldom meet.
+const SHARDS: usize = 128;
+/// An odd number without pattern: 2^64 divided by the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// See the module.
+pub(crate) struct PageTable {
+    shards: Vec<Padded>,
+}
+
+/// A shard on cache lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Padded(Mutex<Shard>);
+
+/// Some pages and their frames.
+#[derive(Default)]
+pub(crate) struct Shard {
+    map: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
+    /// Look-ups by users. Counted here because this cache line is at hand.
+    pub(crate) lookups: u64,
+}
+
+/// Spreads one u64 over all bits.
+#[derive(Default)]
+struct PageHasher(u64);
+
+impl PageTable {
+    pub(crate) fn new() -> Self {
+        PageTable { shards: (0..SHARDS).map(|_| Padded::default()).collect() }
+    }
+
+    /// The shard of a page, locked.
+    pub(crate) fn shard(&self, page: PageId) -> MutexGuard<'_, Shard> {
+        let shard = spread(packed(page)) >> (u64::BITS - SHARDS.trailing_zeros());
+        lock(&self.shards[shard as usize].0)
+    }
+
+    /// Pages in the table and look-ups so far.
+    pub(crate) fn totals(&self) -> (usize, u64) {
+        self.shards.iter().fold((0, 0), |(pages, lookups), shard| {
+            let shard = lock(&shard.0);
+            (pages + shard.map.len(), lookups + shard.lookups)
+        })
+    }
+}
+
+impl Shard {
+    /// The frame of a page.
+    pub(crate) fn frame(&self, page: PageId) -> Option<usize> {
+        self.map.get(&packed(page)).map(|frame| *frame as usize)
+    }
+
+    /// The page lies in `frame` from now on.
+    pub(crate) fn insert(&mut self, page: PageId, frame: usize) {
+        let before = self.map.insert(packed(page), frame as u32);
+        assert!(before.is_none(), "page {page} in two frames");
+    }
+
+    /// The page is in no frame any more.
+    pub(crate) fn remove(&mut self, page: PageId) {
+        self.map.remove(&packed(page));
+    }
+}
+
+fn packed(page: PageId) -> u64 {
+    u64::from(page.file.0) << 32 | u64::from(page.page)
+}
+
+fn spread(value: u64) -> u64 {
+    let mixed = value.wrapping_mul(SPREAD);
+    (mixed ^ (mixed >> 32)).wrapping_mul(SPREAD)
+}
+
+impl Hasher for PageHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = spread(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        // The shard took the high bits of `spread`; the map gets others.
+        self.0 = spread(value).rotate_left(32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consecutive_pages_spread_over_the_shards() {
+        let table = PageTable::new();
+        for page in 0..1280 {
+            table.shard(PageId::new(1, page)).insert(PageId::new(1, page), page as usize);
+        }
+        let fullest = table.shards.iter().map(|shard| lock(&shard.0).map.len()).max().unwrap();
+        assert!(fullest <= 30, "{fullest} pages in one of {SHARDS} shards; 10 on average");
+        assert_eq!(table.totals(), (1280, 0));
+        let page = PageId::new(1, 77);
+        assert_eq!(table.shard(page).frame(page), Some(77));
+        table.shard(page).remove(page);
+        assert_eq!(table.shard(page).frame(page), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! The log as the pool sees it: something that can be made durable up to a place.
+
+use std::error::Error;
+
+use extentdb_base::Lsn;
+
+/// Makes log records durable. A page goes to its file only after the records of its changes.
+pub trait WriteAhead: Send + Sync {
+    /// Returns when every record up to and including `lsn` is durable. Quick when it is already.
+    fn flush_to(&self, lsn: Lsn) -> Result<(), WriteAheadError>;
+}
+
+/// The log cannot be made durable, now or later.
+#[derive(Debug, thiserror::Error)]
+#[error("the log could not be made durable")]
+pub struct WriteAheadError {
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl WriteAheadError {
+    /// With the log's own reason.
+    pub fn new(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        WriteAheadError { source: source.into() }
+    }
+}
