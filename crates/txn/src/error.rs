@@ -1,0 +1,20 @@
+//! What can go wrong with a transaction.
+
+use extentdb_base::XactId;
+
+/// Why a transaction cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The log took no record.
+    #[error(transparent)]
+    Log(#[from] extentdb_wal::Error),
+    /// There is no savepoint of this name.
+    #[error("transaction {xact} has no savepoint {name}")]
+    NoSavepoint {
+        /// The transaction.
+        xact: XactId,
+        /// The name asked for.
+        name: String,
+    },
+}

@@ -1,0 +1,117 @@
+//! What each owner holds, and when many small locks become one.
+//!
+//! ```text
+//! owner ──▶ held      resource → table it belongs to
+//!      └──▶ tables    table → fine locks held, next attempt at (5000, then every 1250), what it escalated to
+//! ```
+//!
+//! Escalation asks for the table in S when all fine locks are S, else in X, without waiting. When it is granted the fine locks are
+//! given back, and later requests that it covers take nothing. When it is not, the owner goes on with its small locks.
+
+use std::collections::HashMap;
+
+use extentdb_base::ObjectId;
+
+use super::resource::FastHash;
+use super::{LockMode, Resource};
+
+/// Fine locks on a table that lead to the first attempt.
+pub(crate) const FIRST_ATTEMPT: u64 = 5000;
+/// Further fine locks that lead to another.
+pub(crate) const NEXT_ATTEMPT: u64 = 1250;
+
+/// All that one owner holds.
+#[derive(Default, Debug)]
+pub(crate) struct Held {
+    pub(crate) resources: HashMap<Resource, Option<ObjectId>, FastHash>,
+    tables: HashMap<ObjectId, FineLocks, FastHash>,
+}
+
+/// Fine locks of one owner on one table.
+#[derive(Clone, Copy, Debug)]
+struct FineLocks {
+    count: u64,
+    next_attempt: u64,
+    /// Some lock is stronger than S.
+    changes: bool,
+    escalated: Option<LockMode>,
+}
+
+impl Held {
+    /// Does a lock on the table already give what is asked for on a part of it?
+    pub(crate) fn is_covered(&self, table: Option<ObjectId>, resource: &Resource, asked: LockMode) -> bool {
+        let escalated = table.and_then(|table| self.tables.get(&table)).and_then(|fine| fine.escalated);
+        resource.is_fine() && escalated.is_some_and(|mode| mode.covers(asked))
+    }
+
+    /// A lock was granted. Returns the table when it is time to escalate.
+    pub(crate) fn add(
+        &mut self,
+        resource: Resource,
+        table: Option<ObjectId>,
+        mode: LockMode,
+        is_new: bool,
+    ) -> Option<ObjectId> {
+        let table = table.filter(|_| resource.is_fine());
+        if is_new {
+            self.resources.insert(resource, table);
+        }
+        let table = table?;
+        let fresh = FineLocks { count: 0, next_attempt: FIRST_ATTEMPT, changes: false, escalated: None };
+        let fine = self.tables.entry(table).or_insert(fresh);
+        fine.count += u64::from(is_new);
+        fine.changes |= !LockMode::S.covers(mode);
+        if !is_new || fine.count < fine.next_attempt {
+            return None;
+        }
+        fine.next_attempt = fine.count + NEXT_ATTEMPT;
+        Some(table)
+    }
+
+    /// A lock was given back.
+    pub(crate) fn remove(&mut self, resource: &Resource) {
+        if let Some(Some(table)) = self.resources.remove(resource)
+            && let Some(fine) = self.tables.get_mut(&table)
+        {
+            fine.count -= 1;
+        }
+    }
+
+    /// The mode that stands for all fine locks on the table.
+    pub(crate) fn escalated_mode(&self, table: ObjectId) -> LockMode {
+        match self.tables.get(&table) {
+            Some(fine) if fine.changes => LockMode::X,
+            _ => LockMode::S,
+        }
+    }
+
+    /// The table is held in `mode` instead of its parts; these are to be given back.
+    pub(crate) fn escalate(&mut self, table: ObjectId, mode: LockMode) -> Vec<Resource> {
+        let of_table = |other: &Option<ObjectId>| *other == Some(table);
+        let fine: Vec<Resource> = self
+            .resources
+            .iter()
+            .filter(|(_, other)| of_table(other))
+            .map(|(resource, _)| *resource)
+            .collect();
+        self.resources.retain(|_, other| !of_table(other));
+        if let Some(locks) = self.tables.get_mut(&table) {
+            locks.count = 0;
+            locks.escalated = Some(mode);
+        }
+        fine
+    }
+
+    /// Fine locks held on a table.
+    pub(crate) fn fine_locks(&self, table: ObjectId) -> u64 {
+        self.tables.get(&table).map_or(0, |fine| fine.count)
+    }
+
+    /// The lock on a table was given back: it covers nothing any more.
+    pub(crate) fn forget_escalation(&mut self, table: ObjectId) {
+        if let Some(fine) = self.tables.get_mut(&table) {
+            fine.escalated = None;
+            fine.next_attempt = FIRST_ATTEMPT;
+        }
+    }
+}

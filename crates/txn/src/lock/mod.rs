@@ -1,0 +1,378 @@
+//! Locks: protection of data for a transaction.
+//!
+//! ```text
+//! acquire ──▶ shard of the table ── granted ──────────────────────────────▶ owner's list ──▶ many? escalate
+//!                  │ queued                                                     ▲
+//!                  ▼                                                            │
+//!             deadlock? (all shards locked) ──▶ sleep ── granted ───────────────┘
+//!                  │ victim                        └── time is over ──▶ out of the queue, Timeout
+//!                  ▼
+//!             Deadlock
+//! ```
+//!
+//! Invariants
+//! - Two owners never hold modes that conflict on one resource.
+//! - Nobody overtakes a request that it would keep out, but conversions; see [`table`].
+//! - A wait ends in exactly one way, decided under the lock of its shard: granted, victim, or withdrawn by its own task.
+//! - An owner waits for one lock at a time. Shards are locked in ascending order, owners' lists never together with them.
+
+mod deadlock;
+mod escalate;
+mod mode;
+mod resource;
+mod table;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::BuildHasher;
+
+use extentdb_base::env::Clock;
+use extentdb_base::sync::atomic::{AtomicU64, Ordering};
+use extentdb_base::sync::{Arc, Mutex, MutexGuard, lock};
+use extentdb_base::{ObjectId, XactId};
+use extentdb_telemetry::Waits;
+
+pub use mode::LockMode;
+pub use resource::Resource;
+pub use wait::Timeout;
+
+use deadlock::Frozen;
+use escalate::Held;
+use resource::FastHash;
+use table::{Answer, Shard};
+use wait::{Fate, WaitSlot};
+
+/// Shards of the table and of the owners' lists.
+const SHARDS: usize = 32;
+
+/// All locks of a database.
+pub struct LockManager {
+    shards: Vec<Mutex<Shard>>,
+    owners: Vec<Mutex<HashMap<XactId, Held, FastHash>>>,
+    waits: Arc<Waits>,
+    clock: Arc<dyn Clock>,
+    deadlocks: AtomicU64,
+    timeouts: AtomicU64,
+    escalations: AtomicU64,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct LockRequest {
+    /// Who asks.
+    pub owner: XactId,
+    /// For what.
+    pub resource: Resource,
+    /// How strongly.
+    pub mode: LockMode,
+    /// How long it may wait.
+    pub timeout: Timeout,
+    /// What rolling the owner back would cost: in a deadlock the least one gives way.
+    pub cost: u64,
+    /// The table that a row, key or page belongs to, when its locks may escalate.
+    pub table: Option<ObjectId>,
+}
+
+/// A lock is not to be had.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// It was not granted in time. The edge calls it 1222.
+    #[error("no {mode} lock on {resource} within the time allowed")]
+    Timeout {
+        /// What was asked for.
+        resource: Resource,
+        /// How strongly.
+        mode: LockMode,
+    },
+    /// The owner waited in a circle and was chosen to give way: it has to roll back. The edge calls it 1205.
+    #[error("deadlock of {} owners over {resource}", circle.len())]
+    Deadlock {
+        /// What was asked for.
+        resource: Resource,
+        /// How strongly.
+        mode: LockMode,
+        /// Those in the circle, each waiting for the next.
+        circle: Vec<XactId>,
+    },
+}
+
+/// A row of `sys.dm_tran_locks`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LockRow {
+    /// What is locked.
+    pub resource: Resource,
+    /// By or for whom.
+    pub owner: XactId,
+    /// The mode held, or waited for.
+    pub mode: LockMode,
+    /// Held, or waited for.
+    pub status: LockStatus,
+    /// Requests granted and not released; 0 for one that waits.
+    pub count: u32,
+}
+
+/// Held, or waited for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum LockStatus {
+    /// Held.
+    Grant,
+    /// Held in another mode; this one is waited for.
+    Convert,
+    /// Waited for.
+    Wait,
+}
+
+/// What happened so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LockStats {
+    /// Owners chosen as victims.
+    pub deadlocks: u64,
+    /// Requests whose time was over.
+    pub timeouts: u64,
+    /// Tables locked instead of their parts.
+    pub escalations: u64,
+}
+
+/// A wait that has begun.
+struct Ticket {
+    request: LockRequest,
+    slot: Arc<WaitSlot>,
+}
+
+/// What became of the beginning of a request.
+enum Started {
+    Granted { mode: LockMode, is_new: bool },
+    Waiting(Ticket),
+}
+
+impl LockRequest {
+    /// Waits as long as it takes, costs nothing to roll back, does not escalate.
+    pub const fn new(owner: XactId, resource: Resource, mode: LockMode) -> Self {
+        LockRequest { owner, resource, mode, timeout: Timeout::Infinite, cost: 0, table: None }
+    }
+
+    /// With a limit of time.
+    pub const fn within(self, timeout: Timeout) -> Self {
+        LockRequest { timeout, ..self }
+    }
+
+    /// Of an owner that costs this much to roll back.
+    pub const fn costing(self, cost: u64) -> Self {
+        LockRequest { cost, ..self }
+    }
+
+    /// On a part of this table, counted for escalation.
+    pub const fn of_table(self, table: ObjectId) -> Self {
+        LockRequest { table: Some(table), ..self }
+    }
+}
+
+impl LockManager {
+    /// No locks.
+    pub fn new(waits: Arc<Waits>, clock: Arc<dyn Clock>) -> Self {
+        LockManager {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            owners: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            waits,
+            clock,
+            deadlocks: AtomicU64::new(0),
+            timeouts: AtomicU64::new(0),
+            escalations: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes a lock, or makes the one held stronger. Returns the mode that is held afterwards.
+    pub fn acquire(&self, request: LockRequest) -> Result<LockMode, LockError> {
+        let LockRequest { owner, resource, mode, table, .. } = request;
+        if self.held_by(owner).get(&owner).is_some_and(|held| held.is_covered(table, &resource, mode)) {
+            return Ok(mode);
+        }
+        let (mode, is_new) = match self.start(request)? {
+            Started::Granted { mode, is_new } => (mode, is_new),
+            Started::Waiting(ticket) => self.sleep(ticket)?,
+        };
+        let due = self.held_by(owner).entry(owner).or_default().add(resource, table, mode, is_new);
+        if let Some(table) = due {
+            self.escalate(owner, table);
+        }
+        Ok(mode)
+    }
+
+    /// Gives one request of a lock back; the lock goes with the last of them. One that is not held, perhaps because a lock on
+    /// its table took its place, is nothing to give back.
+    pub fn release(&self, owner: XactId, resource: Resource) {
+        let now = self.clock.monotonic();
+        // The list first: between the two the lock is held but not listed, and only its owner could tell.
+        let is_listed =
+            self.held_by(owner).get(&owner).is_some_and(|held| held.resources.contains_key(&resource));
+        if is_listed && self.shard(&resource).release(owner, resource, false, now) {
+            self.forget(owner, resource);
+        }
+    }
+
+    /// Gives everything back that an owner holds: the end of its transaction.
+    pub fn release_all(&self, owner: XactId) {
+        let held = self.held_by(owner).remove(&owner).unwrap_or_default();
+        for resource in held.resources.keys() {
+            let now = self.clock.monotonic();
+            self.shard(resource).release(owner, *resource, true, now);
+        }
+    }
+
+    /// Tries to lock the table instead of its rows, keys and pages. Does not wait; false when others are in the way.
+    pub fn escalate(&self, owner: XactId, table: ObjectId) -> bool {
+        let mode = match self.held_by(owner).get(&owner) {
+            Some(held) => held.escalated_mode(table),
+            None => return false,
+        };
+        let resource = Resource::Object(table);
+        let answer = self.shard(&resource).request(owner, resource, mode, 0, false);
+        let Answer::Granted { mode, is_new } = answer else { return false };
+        let fine = {
+            let mut owners = self.held_by(owner);
+            let held = owners.entry(owner).or_default();
+            held.add(resource, None, mode, is_new);
+            held.escalate(table, mode)
+        };
+        for resource in fine {
+            let now = self.clock.monotonic();
+            self.shard(&resource).release(owner, resource, true, now);
+        }
+        self.escalations.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// The mode in which an owner holds something.
+    pub fn held(&self, owner: XactId, resource: Resource) -> Option<LockMode> {
+        let shard = self.shard(&resource);
+        let head = shard.heads.get(&resource)?;
+        head.granted.iter().find(|grant| grant.owner == owner).map(|grant| grant.mode)
+    }
+
+    /// Row, key and page locks that an owner holds on a table.
+    pub fn fine_locks(&self, owner: XactId, table: ObjectId) -> u64 {
+        self.held_by(owner).get(&owner).map_or(0, |held| held.fine_locks(table))
+    }
+
+    /// All locks held and waited for, by resource; each resource as it was at one moment.
+    pub fn locks(&self) -> Vec<LockRow> {
+        let mut rows = Vec::new();
+        for shard in &self.shards {
+            for (resource, head) in &lock(shard).heads {
+                let resource = *resource;
+                rows.extend(head.granted.iter().map(|grant| LockRow {
+                    resource,
+                    owner: grant.owner,
+                    mode: grant.mode,
+                    status: LockStatus::Grant,
+                    count: grant.count,
+                }));
+                rows.extend(head.queue.iter().map(|request| LockRow {
+                    resource,
+                    owner: request.owner,
+                    mode: request.mode,
+                    status: if request.converts { LockStatus::Convert } else { LockStatus::Wait },
+                    count: 0,
+                }));
+            }
+        }
+        rows.sort_by_key(|row| row.resource);
+        rows
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> LockStats {
+        LockStats {
+            deadlocks: self.deadlocks.load(Ordering::Relaxed),
+            timeouts: self.timeouts.load(Ordering::Relaxed),
+            escalations: self.escalations.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Asks; when the request has to wait, looks whether that closes a circle.
+    fn start(&self, request: LockRequest) -> Result<Started, LockError> {
+        let LockRequest { owner, resource, mode, cost, timeout, .. } = request;
+        let answer = self.shard(&resource).request(owner, resource, mode, cost, timeout != Timeout::NoWait);
+        match answer {
+            Answer::Granted { mode, is_new } => Ok(Started::Granted { mode, is_new }),
+            Answer::Busy => Err(self.timed_out(&request)),
+            Answer::Queued(slot) => {
+                // Who holds nothing is waited for by nobody.
+                if self.held_by(owner).get(&owner).is_some_and(|held| !held.resources.is_empty()) {
+                    let shards = self.shards.iter().map(lock).collect();
+                    let victims = Frozen::new(shards).resolve(owner, self.clock.monotonic());
+                    self.deadlocks.fetch_add(victims, Ordering::Relaxed);
+                }
+                Ok(Started::Waiting(Ticket { request, slot }))
+            }
+        }
+    }
+
+    /// Sleeps until the wait is decided. Returns the mode held and whether nothing was held before.
+    fn sleep(&self, ticket: Ticket) -> Result<(LockMode, bool), LockError> {
+        let LockRequest { owner, resource, mode, timeout, .. } = ticket.request;
+        let account = self.waits.begin(mode.wait_type(), self.clock.monotonic());
+        let mut fate = ticket.slot.sleep(timeout);
+        if fate == Fate::Open {
+            // Decided meanwhile, or nobody decides it any more once it is out of the queue.
+            let mut shard = self.shard(&resource);
+            fate = ticket.slot.fate();
+            if fate == Fate::Open {
+                shard.withdraw(owner, resource, self.clock.monotonic());
+            }
+        }
+        let signalled = if let Fate::Granted(at) = fate { Some(at) } else { None };
+        account.end(self.clock.monotonic(), signalled);
+        match fate {
+            Fate::Granted(_) => {
+                let is_listed = self
+                    .held_by(owner)
+                    .get(&owner)
+                    .is_some_and(|held| held.resources.contains_key(&resource));
+                Ok((self.held(owner, resource).unwrap_or(mode), !is_listed))
+            }
+            Fate::Victim(circle) => Err(LockError::Deadlock { resource, mode, circle }),
+            Fate::Open => Err(self.timed_out(&ticket.request)),
+        }
+    }
+
+    fn timed_out(&self, request: &LockRequest) -> LockError {
+        self.timeouts.fetch_add(1, Ordering::Relaxed);
+        LockError::Timeout { resource: request.resource, mode: request.mode }
+    }
+
+    fn forget(&self, owner: XactId, resource: Resource) {
+        let mut owners = self.held_by(owner);
+        let Some(held) = owners.get_mut(&owner) else { return };
+        held.remove(&resource);
+        if let Resource::Object(table) = resource {
+            held.forget_escalation(table);
+        }
+        if held.resources.is_empty() {
+            owners.remove(&owner);
+        }
+    }
+
+    fn shard(&self, resource: &Resource) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[shard_of(resource)])
+    }
+
+    /// The lists of some owners, `owner`'s among them.
+    fn held_by(&self, owner: XactId) -> MutexGuard<'_, HashMap<XactId, Held, FastHash>> {
+        lock(&self.owners[shard_of(owner)])
+    }
+}
+
+fn shard_of(key: impl std::hash::Hash) -> usize {
+    (FastHash::default().hash_one(key) >> (u64::BITS - SHARDS.trailing_zeros())) as usize
+}
+
+impl fmt::Debug for LockManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LockManager({:?})", self.stats())
+    }
+}

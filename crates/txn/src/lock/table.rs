@@ -1,0 +1,191 @@
+//! The lock table: who holds what, who waits for it, and who is next.
+//!
+//! ```text
+//! resource ──▶ head:  granted   (owner, mode, count) …          every two of different owners get along
+//!                     queue     conversions │ new requests      each part: first come, first served
+//! ```
+//!
+//! **The rule of granting**, the same for a request that just came and one that waits:
+//! - A conversion (its owner holds the resource in another mode) is granted when the new mode gets along with all that *others*
+//!   hold. It does not wait for the queue: its owner is in already, and whoever waits may be waiting for it.
+//! - A new request is granted when it gets along with all that others hold *and* with all requests ahead of it. So no request
+//!   overtakes another that it would keep out; those that get along pass together.
+//!
+//! What keeps a request waiting is exactly what breaks its rule: those are the edges of the wait-for graph.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use extentdb_base::XactId;
+use extentdb_base::sync::Arc;
+
+use super::wait::{Fate, WaitSlot};
+use super::{LockMode, Resource};
+use crate::lock::resource::FastHash;
+
+/// A part of the table.
+#[derive(Default, Debug)]
+pub(crate) struct Shard {
+    pub(crate) heads: HashMap<Resource, LockHead, FastHash>,
+    /// Who waits for what, of the resources in this shard.
+    pub(crate) waiting: HashMap<XactId, Resource, FastHash>,
+}
+
+/// One resource that is held or waited for.
+#[derive(Default, Debug)]
+pub(crate) struct LockHead {
+    pub(crate) granted: Vec<Grant>,
+    pub(crate) queue: VecDeque<Request>,
+}
+
+/// A lock that is held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grant {
+    pub(crate) owner: XactId,
+    pub(crate) mode: LockMode,
+    /// Requests of its owner that were granted and not released.
+    pub(crate) count: u32,
+}
+
+/// A lock that is waited for.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) owner: XactId,
+    /// What it is to become: for a conversion, held and asked together.
+    pub(crate) mode: LockMode,
+    pub(crate) converts: bool,
+    /// What it would cost to roll its owner back.
+    pub(crate) cost: u64,
+    pub(crate) slot: Arc<WaitSlot>,
+}
+
+/// What a request met.
+pub(crate) enum Answer {
+    /// Held, in this mode; `is_new` when the owner held nothing there before.
+    Granted { mode: LockMode, is_new: bool },
+    /// In the queue.
+    Queued(Arc<WaitSlot>),
+    /// It would have to wait, and must not.
+    Busy,
+}
+
+impl Shard {
+    /// Asks for a lock. With `may_wait` a request that cannot be granted joins the queue.
+    pub(crate) fn request(
+        &mut self,
+        owner: XactId,
+        resource: Resource,
+        asked: LockMode,
+        cost: u64,
+        may_wait: bool,
+    ) -> Answer {
+        let head = self.heads.entry(resource).or_default();
+        let held = head.granted.iter().position(|grant| grant.owner == owner);
+        let mode = held.map_or(asked, |at| head.granted[at].mode.converted(asked));
+        if head.admits(owner, mode, held.is_some(), head.queue.len()) {
+            head.grant(owner, mode);
+            return Answer::Granted { mode, is_new: held.is_none() };
+        }
+        if !may_wait {
+            return Answer::Busy;
+        }
+        let slot = Arc::new(WaitSlot::new());
+        let request = Request { owner, mode, converts: held.is_some(), cost, slot: Arc::clone(&slot) };
+        head.enqueue(request);
+        self.waiting.insert(owner, resource);
+        Answer::Queued(slot)
+    }
+
+    /// Gives back one count of a lock, or all of them. Returns true when the owner holds nothing there any more.
+    pub(crate) fn release(&mut self, owner: XactId, resource: Resource, all: bool, now: Duration) -> bool {
+        let Some(head) = self.heads.get_mut(&resource) else { return true };
+        let Some(at) = head.granted.iter().position(|grant| grant.owner == owner) else { return true };
+        if !all && head.granted[at].count > 1 {
+            head.granted[at].count -= 1;
+            return false;
+        }
+        head.granted.swap_remove(at);
+        self.settle(resource, now);
+        true
+    }
+
+    /// Ends a wait without granting it: its time was over, or it is the victim.
+    pub(crate) fn withdraw(&mut self, owner: XactId, resource: Resource, now: Duration) {
+        self.waiting.remove(&owner);
+        if let Some(head) = self.heads.get_mut(&resource) {
+            head.queue.retain(|request| request.owner != owner);
+        }
+        self.settle(resource, now);
+    }
+
+    /// Grants what can be granted after something was given back, and forgets a resource that nobody wants.
+    fn settle(&mut self, resource: Resource, now: Duration) {
+        let Some(head) = self.heads.get_mut(&resource) else { return };
+        for request in head.grant_ready() {
+            self.waiting.remove(&request.owner);
+            request.slot.decide(Fate::Granted(now));
+        }
+        if head.granted.is_empty() && head.queue.is_empty() {
+            self.heads.remove(&resource);
+        }
+    }
+}
+
+impl LockHead {
+    /// The rule of granting, for a request with `ahead` requests before it in the queue.
+    fn admits(&self, owner: XactId, mode: LockMode, converts: bool, ahead: usize) -> bool {
+        let others = self.granted.iter().filter(|grant| grant.owner != owner);
+        others.map(|grant| grant.mode).all(|held| mode.is_compatible(held))
+            && (converts || self.queue.iter().take(ahead).all(|request| mode.is_compatible(request.mode)))
+    }
+
+    /// Those that keep the request of `owner` waiting: the same rule, turned round.
+    pub(crate) fn blockers(&self, owner: XactId) -> Vec<XactId> {
+        let Some(at) = self.queue.iter().position(|request| request.owner == owner) else {
+            return Vec::new();
+        };
+        let request = &self.queue[at];
+        let holders = self.granted.iter().map(|grant| (grant.owner, grant.mode));
+        let ahead = self.queue.iter().take(if request.converts { 0 } else { at });
+        holders
+            .chain(ahead.map(|other| (other.owner, other.mode)))
+            .filter(|(other, mode)| *other != owner && !request.mode.is_compatible(*mode))
+            .map(|(other, _)| other)
+            .collect()
+    }
+
+    fn grant(&mut self, owner: XactId, mode: LockMode) {
+        match self.granted.iter_mut().find(|grant| grant.owner == owner) {
+            Some(grant) => {
+                grant.mode = mode;
+                grant.count += 1;
+            }
+            None => self.granted.push(Grant { owner, mode, count: 1 }),
+        }
+    }
+
+    /// Conversions stand before new requests.
+    fn enqueue(&mut self, request: Request) {
+        let at = match request.converts {
+            true => self.queue.iter().take_while(|other| other.converts).count(),
+            false => self.queue.len(),
+        };
+        self.queue.insert(at, request);
+    }
+
+    /// Grants from front to back what can be granted. One pass is enough: a grant only narrows what those before it may have.
+    fn grant_ready(&mut self) -> Vec<Request> {
+        let mut ready = Vec::new();
+        let mut at = 0;
+        while let Some(Request { owner, mode, converts, .. }) = self.queue.get(at) {
+            let (owner, mode, converts) = (*owner, *mode, *converts);
+            if self.admits(owner, mode, converts, at) {
+                ready.extend(self.queue.remove(at));
+                self.grant(owner, mode);
+            } else {
+                at += 1;
+            }
+        }
+        ready
+    }
+}
