@@ -1,0 +1,73 @@
+//! What can go wrong with space.
+
+use extentdb_base::{AllocUnitId, FileId, PageId};
+use extentdb_format::log::Op;
+use extentdb_format::log::apply::Stop;
+use extentdb_format::log::undo::NotUndone;
+
+/// Why space is not to be had, or a page not to be changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No file of the filegroup has room or can grow. The edge calls it 1105 (for an object) or 1101 (for a page).
+    #[error("filegroup {group} is full")]
+    FilegroupFull {
+        /// The filegroup.
+        group: i16,
+    },
+    /// A filegroup that the database does not have.
+    #[error("there is no filegroup {group}")]
+    NoFilegroup {
+        /// Its number.
+        group: i16,
+    },
+    /// A file that the database does not have.
+    #[error("there is no data file {file}")]
+    NoFile {
+        /// Its number.
+        file: FileId,
+    },
+    /// A page does not take what its own log record says. The database must not go on.
+    #[error("{op} cannot be applied to page {page}")]
+    Apply {
+        /// The page.
+        page: PageId,
+        /// The operation.
+        op: Op,
+        /// What is wrong.
+        source: Stop,
+    },
+    /// A record that nobody can take back.
+    #[error(transparent)]
+    Undo(#[from] NotUndone),
+    /// A page of an allocation unit's maps contradicts what the unit is known to own.
+    #[error("page {page} of unit {unit} is not what its maps say: {what}")]
+    Maps {
+        /// The page.
+        page: PageId,
+        /// The unit.
+        unit: AllocUnitId,
+        /// In which way.
+        what: &'static str,
+    },
+    /// The pool has no page to give.
+    #[error(transparent)]
+    Buffer(#[from] extentdb_buffer::Error),
+    /// A file could not be made longer.
+    #[error(transparent)]
+    Disk(#[from] extentdb_io::Error),
+    /// The transaction or its log.
+    #[error(transparent)]
+    Transaction(#[from] extentdb_txn::Error),
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] extentdb_wal::Error),
+    /// The row of an allocation unit in the catalogue could not be reached.
+    #[error("the catalogue row of allocation unit {unit}")]
+    Catalogue {
+        /// The unit.
+        unit: AllocUnitId,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}

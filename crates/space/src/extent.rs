@@ -1,0 +1,150 @@
+//! Extents come to units and go.
+//!
+//! A free extent is claimed in memory first, so that no page is latched while others look for one; then GAM and IAM bits are
+//! logged. An extent that goes is free in memory only when its transaction has committed.
+
+use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM};
+use extentdb_base::{Extent, PageId};
+use extentdb_format::allocation::bitmap::{MapKind, MapView};
+use extentdb_format::allocation::iam::SINGLE_PAGE_SLOTS;
+use extentdb_format::allocation::pfs::{Fullness, PfsByte};
+use extentdb_format::log::Context;
+use extentdb_format::log::payload::space::HobtDelta;
+use extentdb_txn::{Link, Transaction};
+
+use crate::error::Error;
+use crate::space::Space;
+use crate::unit::{Chain, Unit};
+
+impl Space {
+    /// A uniform extent for a unit: GAM, IAM and counters. Its pages are not allocated yet.
+    pub(crate) fn extent_for(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        chain: &mut Chain,
+    ) -> Result<Extent, Error> {
+        let extent = self.claim_extent(unit.group())?;
+        let logged = self.log_taken(tx, extent).and_then(|()| self.own(tx, unit, chain, extent));
+        if let Err(error) = logged {
+            // Undoing the GAM bit gives the extent back in memory, too; without a record there is nothing to undo.
+            self.file(extent.file)?.release(extent.index);
+            return Err(error);
+        }
+        let reserved_pages = i64::from(PAGES_PER_EXTENT);
+        self.count_pages(tx, unit, HobtDelta { reserved_pages, ..HobtDelta::default() })?;
+        Ok(extent)
+    }
+
+    /// Logs that an extent is not free any more, if its map does not say so already.
+    pub(crate) fn log_taken(&self, tx: &mut Transaction, extent: Extent) -> Result<(), Error> {
+        let first = extent.first_page();
+        let bit = first.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
+        let mut map = self.pool().write(MapKind::Gam.page_of(first))?;
+        if MapView::new(&map, MapKind::Gam).bitmap().get(bit) {
+            self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, 1, false)?;
+        }
+        drop(map);
+        self.mark_changed(first)
+    }
+
+    /// A mixed extent for a filegroup, its pages free.
+    pub(crate) fn mixed_extent(&self, tx: &mut Transaction, group: i16) -> Result<(), Error> {
+        let extent = self.claim_extent(group)?;
+        let file = self.file(extent.file)?;
+        let made = self.in_system(tx, "AllocMixedExtent", |system| {
+            self.log_taken(system, extent)?;
+            self.set_sgam(Link::Change(system), extent.first_page(), true)
+        });
+        match made {
+            Ok(()) => file.release_mixed(extent.index, u8::MAX),
+            Err(_) => file.release(extent.index),
+        }
+        made
+    }
+
+    /// Says whether the mixed extent of a page has free pages.
+    pub(crate) fn set_sgam(&self, link: Link<'_>, page: PageId, value: bool) -> Result<(), Error> {
+        let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
+        let mut map = self.pool().write(MapKind::Sgam.page_of(page))?;
+        if MapView::new(&map, MapKind::Sgam).bitmap().get(bit) != value {
+            self.set_map_bits(link, &mut map, Context::SGAM, bit, 1, value)?;
+        }
+        Ok(())
+    }
+
+    /// A run of pages of one extent that are all called allocated and this full at once: for one who is about to fill them. One
+    /// record in PFS instead of two for each page; whoever gives up in between corrects it with [`settle`](Self::settle).
+    pub fn append_pages(&self, tx: &Transaction, unit: &Unit, ends: Fullness) -> Result<Vec<PageId>, Error> {
+        let is_first = unit.first_iam().is_none();
+        let taken = self.in_system(tx, "BulkExtentAlloc", |system| {
+            let (run, iam) = self.append_run(system, unit)?;
+            let Some(first) = run.first().copied() else { return Ok(run) };
+            let state = PfsByte::ALLOCATED.with_fullness(ends);
+            let used = run.len() as u32;
+            self.set_pfs(Link::Change(system), first, used, |_, old| state.with_mixed(old.is_mixed()))?;
+            self.count_pages(system, unit, HobtDelta { used_pages: used.into(), ..HobtDelta::default() })?;
+            if let Some(iam) = iam.filter(|_| is_first) {
+                self.set_first_iam(system, unit, iam)?;
+                self.set_first(system, unit, first)?;
+            }
+            Ok(run)
+        });
+        if taken.is_err() {
+            unit.forget_chain();
+        }
+        taken
+    }
+
+    /// Consecutive pages of one of the unit's extents, else of a new one; and the first IAM page.
+    fn append_run(&self, tx: &mut Transaction, unit: &Unit) -> Result<(Vec<PageId>, Option<PageId>), Error> {
+        let mut chain = self.chain_of(unit)?;
+        let Some(own) = chain.as_mut() else { return Ok((Vec::new(), None)) };
+        if own.rest.is_empty() {
+            let extent = self.extent_for(tx, unit, own)?;
+            own.rest.extend(extent.pages());
+        }
+        let mut run: Vec<PageId> = Vec::new();
+        while let Some(next) = own.rest.front().copied() {
+            let follows = |last: &PageId| last.extent() == next.extent() && last.page + 1 == next.page;
+            if !run.last().is_none_or(follows) {
+                break;
+            }
+            run.push(next);
+            own.rest.pop_front();
+        }
+        Ok((run, own.iams.first().map(|iam| iam.id)))
+    }
+
+    /// Does the unit's next page come from a mixed extent?
+    pub fn wants_single(&self, unit: &Unit) -> Result<bool, Error> {
+        let chain = self.chain_of(unit)?;
+        let is_young = chain.as_ref().is_some_and(|own| own.singles < SINGLE_PAGE_SLOTS && own.extents == 0);
+        Ok(self.options().mixed_pages && is_young)
+    }
+
+    /// Tells PFS the truth about a run of pages of one extent. Pages that lose the allocated bit, because they were never
+    /// formatted, can be had again.
+    pub fn settle(
+        &self,
+        unit: &Unit,
+        first: PageId,
+        count: u32,
+        mut new: impl FnMut(PageId, PfsByte) -> PfsByte,
+    ) -> Result<(), Error> {
+        let mut unused = Vec::new();
+        self.set_pfs(Link::Alone(self.transactions()), first, count, |page, old| {
+            let page = PageId { file: first.file, page };
+            let new = new(page, old);
+            if old.is_allocated() && !new.is_allocated() {
+                unused.push(page);
+            }
+            new
+        })?;
+        unit.count_pages(0, -(unused.len() as i64), 0);
+        if let Some(chain) = unit.chain().as_mut() {
+            chain.rest.extend(unused);
+        }
+        Ok(())
+    }
+}

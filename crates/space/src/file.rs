@@ -1,0 +1,246 @@
+//! A data file as allocation sees it: which extents are free, in memory, and how large the file is.
+//!
+//! ```text
+//! interval 0   word 0 | word 1 | … | word 998        one bit per extent, 1 = free, as on the GAM page
+//! interval 1   …                                     made when the file grows into it
+//! ```
+//!
+//! A free extent is claimed by clearing its bit with one atomic operation; the bit on the GAM page follows, logged. The truth
+//! while the database runs is the one here: an extent whose bit is 1 on the page and 0 here is being allocated, or was given
+//! back by a transaction that has not committed yet.
+//!
+//! Invariants
+//! - An extent is claimed by one caller only.
+//! - `free` is the number of bits set, as soon as no claim is under way.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT};
+use extentdb_base::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use extentdb_base::sync::{Mutex, OnceLock, lock};
+use extentdb_base::{Extent, FileId, PageId};
+use extentdb_format::allocation::file_header::Growth;
+
+/// Words of 64 bits that an interval has.
+const WORDS: usize = EXTENTS_PER_GAM.div_ceil(64) as usize;
+/// Intervals of the largest file.
+const INTERVALS: usize = (u32::MAX / PAGES_PER_EXTENT).div_ceil(EXTENTS_PER_GAM) as usize;
+
+/// What the catalogue and the file's header say about a data file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileDescription {
+    /// File id.
+    pub id: FileId,
+    /// Filegroup.
+    pub group: i16,
+    /// Logical name.
+    pub name: String,
+    /// Size.
+    pub pages: u32,
+    /// What it grows by.
+    pub growth: Growth,
+    /// What it may grow to; `None` = as far as it goes.
+    pub pages_max: Option<u32>,
+}
+
+/// A data file.
+pub struct DataFile {
+    description: FileDescription,
+    pages: AtomicU32,
+    free: AtomicU32,
+    hint: AtomicU32,
+    intervals: Box<[OnceLock<Box<[AtomicU64]>>]>,
+    /// Mixed extents with free pages: a bit for each page, 1 = free.
+    mixed: Mutex<BTreeMap<u32, u8>>,
+}
+
+impl DataFile {
+    /// A file whose free extents are not known yet.
+    pub fn new(description: FileDescription) -> DataFile {
+        DataFile {
+            pages: AtomicU32::new(description.pages),
+            description,
+            free: AtomicU32::new(0),
+            hint: AtomicU32::new(0),
+            intervals: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
+            mixed: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> FileId {
+        self.description.id
+    }
+
+    /// What it was opened as. The size is that of the opening.
+    pub fn description(&self) -> &FileDescription {
+        &self.description
+    }
+
+    /// Its size.
+    pub fn pages(&self) -> u32 {
+        self.pages.load(Ordering::Acquire)
+    }
+
+    /// Extents that are free.
+    pub fn free_extents(&self) -> u32 {
+        self.free.load(Ordering::Acquire)
+    }
+
+    /// Whole extents of the file.
+    pub fn extents(&self) -> u32 {
+        self.pages() / PAGES_PER_EXTENT
+    }
+
+    /// The file is this long now, and these extents are free.
+    pub(crate) fn grown(&self, pages: u32, free: impl Iterator<Item = u32>) {
+        free.for_each(|extent| self.release(extent));
+        self.pages.store(pages, Ordering::Release);
+    }
+
+    fn words(&self, interval: usize) -> &[AtomicU64] {
+        self.intervals[interval].get_or_init(|| (0..WORDS).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn place(extent: u32) -> (usize, usize, u64) {
+        let bit = extent % EXTENTS_PER_GAM;
+        ((extent / EXTENTS_PER_GAM) as usize, (bit / 64) as usize, 1 << (bit % 64))
+    }
+
+    /// Gives an extent back.
+    pub(crate) fn release(&self, extent: u32) {
+        let (interval, word, mask) = DataFile::place(extent);
+        if self.words(interval)[word].fetch_or(mask, Ordering::AcqRel) & mask == 0 {
+            self.free.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Is the extent free?
+    pub fn is_free(&self, extent: u32) -> bool {
+        let (interval, word, mask) = DataFile::place(extent);
+        self.words(interval)[word].load(Ordering::Acquire) & mask != 0
+    }
+
+    /// Claims a free extent, the next one behind the last claimed; `None` when there is none.
+    pub(crate) fn claim(&self) -> Option<Extent> {
+        if self.free_extents() == 0 {
+            return None;
+        }
+        let (start, end) = (self.hint.load(Ordering::Relaxed), self.extents());
+        let claimed = self.claim_in(start..end).or_else(|| self.claim_in(0..start.min(end)))?;
+        self.hint.store(claimed, Ordering::Relaxed);
+        self.free.fetch_sub(1, Ordering::AcqRel);
+        Some(Extent { file: self.id(), index: claimed })
+    }
+
+    fn claim_in(&self, range: Range<u32>) -> Option<u32> {
+        let mut at = range.start;
+        while at < range.end {
+            let (interval, word, mask) = DataFile::place(at);
+            let words = self.words(interval);
+            // Bits below the first one asked for are left alone.
+            let mut candidates = words[word].load(Ordering::Acquire) & !(mask - 1);
+            while candidates != 0 {
+                let bit = candidates & candidates.wrapping_neg();
+                if words[word].fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
+                    let extent =
+                        (interval as u32) * EXTENTS_PER_GAM + word as u32 * 64 + bit.trailing_zeros();
+                    return Some(extent);
+                }
+                candidates &= !bit;
+            }
+            let next = (word as u32 + 1) * 64;
+            at = interval as u32 * EXTENTS_PER_GAM + next.min(EXTENTS_PER_GAM);
+        }
+        None
+    }
+
+    /// Takes a free page of a mixed extent, and says whether it was the extent's last.
+    pub(crate) fn claim_mixed(&self) -> Option<(PageId, bool)> {
+        let mut mixed = lock(&self.mixed);
+        let (&extent, free) = mixed.iter_mut().next()?;
+        let page = free.trailing_zeros();
+        *free &= !(1 << page);
+        let is_last = *free == 0;
+        if is_last {
+            mixed.remove(&extent);
+        }
+        Some((PageId { file: self.id(), page: extent * PAGES_PER_EXTENT + page }, is_last))
+    }
+
+    /// Enters pages of a mixed extent that are free.
+    pub(crate) fn release_mixed(&self, extent: u32, pages: u8) {
+        if pages != 0 {
+            *lock(&self.mixed).entry(extent).or_default() |= pages;
+        }
+    }
+}
+
+impl std::fmt::Debug for DataFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DataFile({}: {} pages, {} extents free)", self.id(), self.pages(), self.free_extents())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_base::sync::{Arc, thread};
+
+    use super::*;
+
+    fn file(pages: u32) -> DataFile {
+        let growth = Growth::Pages(0);
+        let name = String::new();
+        DataFile::new(FileDescription { id: FileId(1), group: 1, name, pages, growth, pages_max: None })
+    }
+
+    #[test]
+    fn extents_are_claimed_once_in_order_and_again_after_release() {
+        let file = file(200 * PAGES_PER_EXTENT);
+        (5..200).for_each(|extent| file.release(extent));
+        assert_eq!(file.free_extents(), 195);
+        let claimed: Vec<u32> = std::iter::from_fn(|| file.claim()).map(|extent| extent.index).collect();
+        assert_eq!(claimed, (5..200).collect::<Vec<_>>());
+        file.release(7);
+        file.release(7);
+        assert_eq!((file.free_extents(), file.is_free(7)), (1, true));
+        assert_eq!(file.claim().map(|extent| extent.index), Some(7));
+        assert_eq!(file.claim(), None);
+    }
+
+    #[test]
+    fn an_interval_ends_in_half_a_word() {
+        let file = file(2 * EXTENTS_PER_GAM * PAGES_PER_EXTENT);
+        let around = [EXTENTS_PER_GAM - 1, EXTENTS_PER_GAM, EXTENTS_PER_GAM + 1];
+        around.into_iter().for_each(|extent| file.release(extent));
+        let claimed: Vec<u32> = std::iter::from_fn(|| file.claim()).map(|extent| extent.index).collect();
+        assert_eq!(claimed, around);
+    }
+
+    #[test]
+    fn threads_never_get_the_same_extent() {
+        let file = Arc::new(file(4000 * PAGES_PER_EXTENT));
+        (0..4000).for_each(|extent| file.release(extent));
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let file = file.clone();
+                thread::spawn(move || {
+                    std::iter::from_fn(|| file.claim()).map(|e| e.index).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let mut all: Vec<u32> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..4000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn pages_of_mixed_extents_are_given_out_singly() {
+        let file = file(80);
+        file.release_mixed(2, 0b1010_0000);
+        assert_eq!(file.claim_mixed(), Some((PageId::new(1, 21), false)));
+        assert_eq!(file.claim_mixed(), Some((PageId::new(1, 23), true)));
+        assert_eq!(file.claim_mixed(), None);
+    }
+}

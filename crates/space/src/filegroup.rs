@@ -1,0 +1,104 @@
+//! A filegroup: files that fill up together.
+
+use extentdb_base::Extent;
+use extentdb_base::sync::{Arc, Mutex, RwLock, lock, read, write};
+
+use crate::error::Error;
+use crate::file::DataFile;
+use crate::fill::{Recalculation, Schedule};
+use crate::space::{Options, Space};
+
+/// Draws from the schedule before every file is asked.
+const DRAWS_MAX: usize = 64;
+
+/// Who wants to know what becomes of the files.
+pub trait FillEvents: Send + Sync {
+    /// Skip targets were recalculated: the facts of trace flag 1165.
+    fn recalculated(&self, _recalculation: &Recalculation) {}
+    /// A file became longer by so many pages.
+    fn grown(&self, _file: &DataFile, _pages: u32) {}
+}
+
+/// Nobody does.
+impl FillEvents for () {}
+
+/// A filegroup.
+pub(crate) struct Filegroup {
+    id: i16,
+    /// In list order.
+    files: Vec<Arc<DataFile>>,
+    schedule: RwLock<Arc<Schedule>>,
+    /// The file that grows next; held while one grows.
+    next_to_grow: Mutex<usize>,
+}
+
+impl Filegroup {
+    pub(crate) fn new(id: i16, files: Vec<Arc<DataFile>>) -> Filegroup {
+        let schedule = RwLock::new(Arc::new(Schedule::new(&[1], 1)));
+        Filegroup { id, files, schedule, next_to_grow: Mutex::new(0) }
+    }
+
+    pub(crate) fn id(&self) -> i16 {
+        self.id
+    }
+
+    pub(crate) fn files(&self) -> &[Arc<DataFile>] {
+        &self.files
+    }
+
+    /// New skip targets by what is free now, and the schedule that follows from them.
+    pub(crate) fn recalculate(&self, options: &Options, events: &dyn FillEvents) {
+        let facts = self.files.iter().map(|f| (f.id(), f.description().name.clone(), f.free_extents()));
+        let recalculation = Recalculation::new(&options.database, facts);
+        let targets: Vec<u32> = recalculation.files.iter().map(|file| file.target).collect();
+        *write(&self.schedule) = Arc::new(Schedule::new(&targets, options.extents_per_turn));
+        events.recalculated(&recalculation);
+    }
+
+    fn claim(&self, options: &Options, events: &dyn FillEvents) -> Option<Extent> {
+        for _ in 0..DRAWS_MAX {
+            let draw = read(&self.schedule).draw();
+            let claimed = self.files.get(draw.file).and_then(|file| file.claim());
+            if draw.is_last {
+                self.recalculate(options, events);
+            }
+            if claimed.is_some() {
+                return claimed;
+            }
+        }
+        self.files.iter().find_map(|file| file.claim())
+    }
+
+    fn free_extents(&self) -> u32 {
+        self.files.iter().map(|file| file.free_extents()).sum()
+    }
+}
+
+impl Space {
+    /// A free extent of a filegroup, which grows when there is none. Claimed in memory only: the maps are the caller's.
+    pub(crate) fn claim_extent(&self, group: i16) -> Result<Extent, Error> {
+        let group = self.group(group)?;
+        loop {
+            if let Some(extent) = group.claim(self.options(), self.events()) {
+                return Ok(extent);
+            }
+            self.grow_group(&group)?;
+        }
+    }
+
+    /// Makes one file of the group longer, in turn; nothing when somebody else has just done so.
+    fn grow_group(&self, group: &Filegroup) -> Result<(), Error> {
+        let mut next = lock(&group.next_to_grow);
+        if group.free_extents() > 0 {
+            return Ok(());
+        }
+        for step in 0..group.files.len() {
+            let at = (*next + step) % group.files.len();
+            if self.grow(&group.files[at])? {
+                *next = at + 1;
+                return Ok(());
+            }
+        }
+        Err(Error::FilegroupFull { group: group.id })
+    }
+}

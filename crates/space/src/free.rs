@@ -1,0 +1,120 @@
+//! Giving a whole unit back: DROP and TRUNCATE.
+//!
+//! The maps change in the user's transaction, and a rollback changes them back. In memory everything stays taken until the
+//! transaction has committed: nobody can have used what is to come back.
+
+use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
+use extentdb_base::{Extent, PageId};
+use extentdb_format::allocation::bitmap::MapKind;
+use extentdb_format::allocation::iam::IamView;
+use extentdb_format::log::Context;
+use extentdb_txn::{Link, Transaction};
+
+use crate::error::Error;
+use crate::space::Space;
+use crate::unit::Unit;
+
+/// What a transaction gave back; free as soon as it has committed.
+#[derive(Debug, Default)]
+#[must_use = "what is not released after the commit stays taken until the database is opened again"]
+pub struct Freed {
+    extents: Vec<Extent>,
+    singles: Vec<PageId>,
+}
+
+impl Freed {
+    /// Together with what another unit gave back.
+    pub fn extend(&mut self, other: Freed) {
+        self.extents.extend(other.extents);
+        self.singles.extend(other.singles);
+    }
+}
+
+impl Space {
+    /// Takes all pages from a unit. It must not be used any more.
+    pub fn free_unit(&self, tx: &mut Transaction, unit: &Unit) -> Result<Freed, Error> {
+        let mut freed = Freed::default();
+        let mut next = unit.first_iam();
+        while !next.is_none() {
+            let (singles, extents, following) = {
+                let page = self.pool().read(next)?;
+                let view = IamView::new(&page);
+                let singles: Vec<PageId> = view.single_pages().collect();
+                (singles, view.extents().collect::<Vec<_>>(), view.header().next())
+            };
+            for run in runs(&extents) {
+                self.free_run(tx, run)?;
+            }
+            for single in singles.into_iter().chain([next]) {
+                self.set_pfs(Link::Change(tx), single, 1, |_, old| old.with_allocated(false))?;
+                // The bit may say so before the page is free for good: a page too many is looked for, none is lost.
+                self.set_sgam(Link::Alone(self.transactions()), single, true)?;
+                freed.singles.push(single);
+            }
+            freed.extents.extend(extents);
+            next = following;
+        }
+        Ok(freed)
+    }
+
+    /// Frees consecutive extents of one interval and one PFS page.
+    fn free_run(&self, tx: &mut Transaction, (first, count): (Extent, u32)) -> Result<(), Error> {
+        let page = first.first_page();
+        self.set_pfs(Link::Change(tx), page, count * PAGES_PER_EXTENT, |_, old| old.with_allocated(false))?;
+        let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
+        let mut map = self.pool().write(MapKind::Gam.page_of(page))?;
+        self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, count, true)
+    }
+
+    /// The transaction has committed: what it gave back can be had again.
+    pub fn release(&self, freed: Freed) -> Result<(), Error> {
+        for extent in freed.extents {
+            self.file(extent.file)?.release(extent.index);
+        }
+        for page in freed.singles {
+            self.release_single(page)?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs of consecutive extents that lie in one interval and under one PFS page.
+fn runs(extents: &[Extent]) -> Vec<(Extent, u32)> {
+    let mut runs: Vec<(Extent, u32)> = Vec::new();
+    for extent in extents {
+        let same = |a: Extent, b: Extent| {
+            a.file == b.file
+                && a.index / EXTENTS_PER_GAM == b.index / EXTENTS_PER_GAM
+                && a.first_page().page / PAGES_PER_PFS == b.first_page().page / PAGES_PER_PFS
+        };
+        match runs.last_mut() {
+            Some((first, count)) if first.index + *count == extent.index && same(*first, *extent) => {
+                *count += 1
+            }
+            _ => runs.push((*extent, 1)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_base::FileId;
+
+    use super::*;
+
+    #[test]
+    fn runs_end_where_a_map_page_ends() {
+        let extent = |file, index| Extent { file: FileId(file), index };
+        let extents =
+            [extent(1, 5), extent(1, 6), extent(1, 8), extent(3, 9), extent(1, 1010), extent(1, 1011)];
+        let expected = [
+            (extent(1, 5), 2),
+            (extent(1, 8), 1),
+            (extent(3, 9), 1),
+            (extent(1, 1010), 1),
+            (extent(1, 1011), 1),
+        ];
+        assert_eq!(runs(&extents), expected, "page 8088 begins with extent 1011");
+    }
+}

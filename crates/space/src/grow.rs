@@ -1,0 +1,155 @@
+//! Making a file longer.
+//!
+//! ```text
+//! extend on disk → new PFS, GAM, SGAM, DIFF, ML pages written there → synced → FILE_HDR_MODIFY logged → extents free in memory
+//! ```
+//!
+//! The new part is whole and durable before anything says that it exists. A crash before the log record leaves a file longer
+//! than its header says, and the next growth writes the same part again.
+
+use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
+use extentdb_base::{Extent, FileId, PageId};
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::PageStamp;
+use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, write_map};
+use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, Growth};
+use extentdb_format::allocation::pfs::{Fullness, PfsByte, write_pfs};
+use extentdb_format::log::payload::row::FileHeaderModify;
+use extentdb_format::log::{Context, Op, Payload};
+use extentdb_format::page::{PageRef, checksum};
+use extentdb_io::{Durability, Fill};
+use extentdb_txn::{Kind, Link, Transaction};
+
+use crate::change::change;
+use crate::error::Error;
+use crate::file::DataFile;
+use crate::space::Space;
+
+/// Pages of the largest file: 16 TB.
+const PAGES_MAX: u32 = 0x8000_0000;
+
+impl Space {
+    /// Makes a file longer by its own increment. False when it may not grow any more.
+    pub(crate) fn grow(&self, file: &DataFile) -> Result<bool, Error> {
+        let pages = file.pages();
+        let increment = match file.description().growth {
+            Growth::Pages(pages) => u64::from(pages),
+            // A percentage of the size of today, to the nearest extent.
+            Growth::Percent(percent) => u64::from(pages) * u64::from(percent) / 100,
+        };
+        let extent = u64::from(PAGES_PER_EXTENT);
+        let increment = if increment == 0 { 0 } else { ((increment + extent / 2) / extent).max(1) * extent };
+        let most = file.description().pages_max.unwrap_or(PAGES_MAX).min(PAGES_MAX);
+        let target = (u64::from(pages) + increment).min(u64::from(most)) / extent * extent;
+        if target <= u64::from(pages) {
+            return Ok(false);
+        }
+        self.grow_to(file.id(), target as u32)?;
+        Ok(true)
+    }
+
+    /// Makes a file this long, in whole extents. Not to be called for one file by two threads at a time.
+    pub fn grow_to(&self, id: FileId, pages: u32) -> Result<(), Error> {
+        let file = self.file(id)?;
+        let (old, new) = (file.pages(), pages / PAGES_PER_EXTENT * PAGES_PER_EXTENT);
+        if new <= old {
+            return Ok(());
+        }
+        self.write_new_part(id, old, new)?;
+        let added = old.div_ceil(PAGES_PER_EXTENT)..new / PAGES_PER_EXTENT;
+        let (fixed, free): (Vec<u32>, Vec<u32>) = added.partition(|index| is_fixed(*index));
+        let mut system = self.transactions().begin(Kind::System, "GrowFile");
+        let logged = self.set_header_size(&mut system, id, new).and_then(|()| {
+            // Maps that the old part has do not know yet that these extents hold a PFS page.
+            let mut extents = fixed.iter().map(|index| Extent { file: id, index: *index });
+            extents.try_for_each(|extent| self.log_taken(&mut system, extent))
+        });
+        match logged {
+            Ok(()) => system.commit().map(|_| ())?,
+            Err(error) => {
+                self.roll_back_system(system)?;
+                return Err(error);
+            }
+        }
+        file.grown(new, free.into_iter());
+        self.events().grown(&file, new - old);
+        Ok(())
+    }
+
+    fn write_new_part(&self, id: FileId, old: u32, new: u32) -> Result<(), Error> {
+        let disk = self.pool().file(id).ok_or(Error::NoFile { file: id })?;
+        disk.extend(u64::from(new) * PAGE_BYTES as u64, Fill::Hole)?;
+        let mut page = PageBuf::zeroed();
+        for number in fixed_pages(old, new) {
+            let id = PageId { file: id, page: number };
+            write_fixed_page(id, &mut page);
+            checksum::seal(&mut page);
+            disk.write_at(u64::from(number) * PAGE_BYTES as u64, &[&page[..]], Durability::Deferred)?;
+        }
+        disk.sync()?;
+        Ok(())
+    }
+
+    /// Logs the new size of the file in its header.
+    fn set_header_size(&self, tx: &mut Transaction, id: FileId, pages: u32) -> Result<(), Error> {
+        let mut page = self.pool().write(PageId { file: id, page: 0 })?;
+        let before = header_record(&page);
+        let (mut header, _) = FileHeader::parse(&before);
+        header.size = Some(pages);
+        let after = header.to_record();
+        let modify = FileHeaderModify { before: &before, after: &after, ..FileHeaderModify::default() };
+        let payload = Payload::FileHeaderModify(modify);
+        change(Link::Change(tx), &mut page, Op::FILE_HDR_MODIFY, Context::FILE_HEADER, payload)?;
+        Ok(())
+    }
+}
+
+/// The record of a file header page.
+fn header_record(page: &extentdb_format::PageBytes) -> Vec<u8> {
+    let at = FileHeaderView::new(page).record_offset();
+    let bytes = page.get(at..PageRef::new(page).slot_array_start()).unwrap_or_default();
+    let len = extentdb_format::record::Record::parse_data(bytes).len();
+    bytes.get(..len).unwrap_or_default().to_vec()
+}
+
+/// Extents that hold a PFS page or the maps of an interval are never handed out.
+fn is_fixed(extent: u32) -> bool {
+    let first = extent * PAGES_PER_EXTENT;
+    first.is_multiple_of(PAGES_PER_PFS) || first.is_multiple_of(PAGES_PER_GAM)
+}
+
+/// The map pages between two sizes of a file.
+fn fixed_pages(old: u32, new: u32) -> Vec<u32> {
+    let pfs = (0..new).step_by(PAGES_PER_PFS as usize).skip(1);
+    let maps = (0..new).step_by(PAGES_PER_GAM as usize).skip(1).flat_map(|first| {
+        MapKind::ALL.map(|kind| kind.page_of(PageId { file: FileId(1), page: first }).page)
+    });
+    let mut all: Vec<u32> = pfs.chain(maps).filter(|page| *page >= old).collect();
+    all.sort_unstable();
+    all
+}
+
+/// A map page of a part of a file where nothing is allocated but the map pages themselves.
+fn write_fixed_page(id: PageId, page: &mut PageBuf) {
+    page.fill(0);
+    let stamp = PageStamp::default();
+    let Some(kind) = MapKind::ALL.into_iter().find(|kind| kind.page_of(id) == id) else {
+        let mut entries = write_pfs(page, id, &stamp);
+        let state = PfsByte::ALLOCATED.with_fullness(Fullness::UpTo100);
+        let fixed = id.page..id.page.saturating_add(PAGES_PER_PFS);
+        for page in fixed.filter(|page| fixed_page_type(PageId { file: id.file, page: *page }).is_some()) {
+            entries.set(page, state);
+        }
+        return;
+    };
+    let mut bits = write_map(page, id, kind, &stamp);
+    let first = id.gam_interval().extent().index;
+    for bit in 0..extentdb_base::size::EXTENTS_PER_GAM {
+        let fixed = is_fixed(first.saturating_add(bit));
+        match kind {
+            MapKind::Gam => bits.set(bit, !fixed),
+            MapKind::Diff => bits.set(bit, fixed),
+            MapKind::Sgam | MapKind::Ml => {}
+        }
+    }
+}

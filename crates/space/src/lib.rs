@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod change;
+mod error;
+mod extent;
+mod file;
+mod filegroup;
+pub mod fill;
+mod free;
+mod grow;
+mod iam;
+mod page;
+mod pfs;
+mod root;
+mod space;
+mod undo;
+mod unit;
+
+pub use change::change;
+pub use error::Error;
+pub use file::{DataFile, FileDescription};
+pub use filegroup::FillEvents;
+pub use free::Freed;
+pub use iam::Owned;
+pub use page::PageForm;
+pub use root::UnitRows;
+pub use space::{Options, Space};
+pub use undo::{Restored, undo_record};
+pub use unit::{Counts, Unit, UnitDescription};

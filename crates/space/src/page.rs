@@ -1,0 +1,195 @@
+//! Pages come to units and go, one at a time.
+//!
+//! ```text
+//! pages 1 … 8 of a unit   single pages of mixed extents, entered in the first IAM page (with mixed pages on)
+//! the others              pages of the unit's own extents that PFS does not call allocated; then a new extent
+//! ```
+
+use extentdb_base::PageId;
+use extentdb_base::sync::MutexGuard;
+use extentdb_buffer::PageWriteGuard;
+use extentdb_format::allocation::iam::SINGLE_PAGE_SLOTS;
+use extentdb_format::allocation::pfs::PfsByte;
+use extentdb_format::log::payload::page::FormatPage;
+use extentdb_format::log::payload::space::{CreateAllocChain, HobtDelta};
+use extentdb_format::log::{Context, Op, Payload};
+use extentdb_format::page::PageType;
+use extentdb_txn::{Link, Transaction};
+
+use crate::change::change;
+use crate::error::Error;
+use crate::space::Space;
+use crate::unit::{Chain, Unit};
+
+/// What a page begins its life as.
+#[derive(Clone, Copy, Debug)]
+pub struct PageForm {
+    /// Data or index.
+    pub kind: PageType,
+    /// Level in the index; 0 = leaf or heap.
+    pub level: u8,
+    /// End of the fixed part of its records.
+    pub pminlen: u16,
+    /// Of the log record.
+    pub context: Context,
+    /// The page before it.
+    pub prev: PageId,
+    /// The page behind it.
+    pub next: PageId,
+    /// `m_typeFlagBits`.
+    pub type_flag_bits: u8,
+    /// `m_flagBits`.
+    pub flag_bits: u16,
+}
+
+impl Space {
+    /// What the unit owns, read when nobody has done so yet.
+    pub(crate) fn chain_of<'u>(&self, unit: &'u Unit) -> Result<MutexGuard<'u, Option<Chain>>, Error> {
+        let mut chain = unit.chain();
+        if chain.is_none() {
+            *chain = Some(self.read_chain(unit)?);
+        }
+        Ok(chain)
+    }
+
+    /// A page for the unit. Allocated, but not formatted.
+    ///
+    /// # Errors
+    /// There is none to be had; nothing has changed then.
+    pub fn allocate_page(&self, tx: &mut Transaction, unit: &Unit) -> Result<PageId, Error> {
+        let mut chain = self.chain_of(unit)?;
+        let Some(own) = chain.as_mut() else { return Err(Error::NoFilegroup { group: unit.group() }) };
+        let is_first = own.iams.is_empty();
+        let page = match self.page_for(tx, unit, own) {
+            Ok(page) => page,
+            Err(error) => {
+                *chain = None;
+                return Err(error);
+            }
+        };
+        let first_iam = own.iams.first().map(|iam| iam.id).filter(|_| is_first);
+        drop(chain);
+        if let Some(iam) = first_iam {
+            self.set_first_iam(tx, unit, iam)?;
+            self.set_first(tx, unit, page)?;
+        }
+        Ok(page)
+    }
+
+    fn page_for(&self, tx: &mut Transaction, unit: &Unit, chain: &mut Chain) -> Result<PageId, Error> {
+        let is_mixed = self.options().mixed_pages && chain.singles < SINGLE_PAGE_SLOTS && chain.extents == 0;
+        if is_mixed {
+            // In the caller's own system transaction: the page must not stay when its format, or the pointers in the catalogue,
+            // do not.
+            return self.single_for(tx, unit, chain);
+        }
+        if chain.rest.is_empty() {
+            let extent = match chain.iams.is_empty() {
+                true => self.extent_for(tx, unit, chain)?,
+                false => self.in_system(tx, "ExtentAlloc", |system| self.extent_for(system, unit, chain))?,
+            };
+            chain.rest.extend(extent.pages());
+        }
+        let Some(page) = chain.rest.pop_front() else {
+            return Err(Error::FilegroupFull { group: unit.group() });
+        };
+        self.set_pfs(Link::Change(tx), page, 1, |_, old| PfsByte::ALLOCATED.with_mixed(old.is_mixed()))?;
+        self.count_pages(tx, unit, HobtDelta { used_pages: 1, ..HobtDelta::default() })?;
+        Ok(page)
+    }
+
+    /// A single page, in the order of records that a first row in a new heap shows.
+    fn single_for(&self, tx: &mut Transaction, unit: &Unit, chain: &mut Chain) -> Result<PageId, Error> {
+        let page = self.single_page(tx, unit.group(), PfsByte::ALLOCATED)?;
+        let is_first = chain.iams.is_empty();
+        if is_first {
+            let iam = self.single_page(tx, unit.group(), PfsByte::ALLOCATED.with_iam(true))?;
+            self.add_iam(tx, unit, chain, iam, page.gam_interval())?;
+        }
+        self.add_single(tx, chain, page)?;
+        if let Some(first) = chain.iams.first().filter(|_| is_first) {
+            let (object_id, index_id) = (unit.id().header_object_id(), unit.id().header_index_id());
+            let create =
+                CreateAllocChain { first_iam: first.id, object_id, index_id, ..CreateAllocChain::default() };
+            tx.log(Op::CREATE_ALLOCCHAIN, Context::NULL, &Payload::CreateAllocChain(create))?;
+        }
+        self.count_pages(tx, unit, HobtDelta { used_pages: 1, reserved_pages: 1, ..HobtDelta::default() })?;
+        Ok(page)
+    }
+
+    /// A page of a mixed extent, with this byte in PFS.
+    pub(crate) fn single_page(
+        &self,
+        tx: &mut Transaction,
+        group: i16,
+        state: PfsByte,
+    ) -> Result<PageId, Error> {
+        let (page, is_last) = loop {
+            let files = self.group(group)?;
+            if let Some(claimed) = files.files().iter().find_map(|file| file.claim_mixed()) {
+                break claimed;
+            }
+            self.mixed_extent(tx, group)?;
+        };
+        let logged = self.set_pfs(Link::Change(tx), page, 1, |_, _| state.with_mixed(true));
+        let logged = logged.and_then(|_| match is_last {
+            true => self.set_sgam(Link::Change(tx), page, false),
+            false => Ok(()),
+        });
+        if logged.is_err() {
+            self.release_single(page)?;
+        }
+        logged?;
+        self.mark_changed(page)?;
+        Ok(page)
+    }
+
+    pub(crate) fn release_single(&self, page: PageId) -> Result<(), Error> {
+        let extent = page.extent();
+        let bit = 1 << (page.page - extent.first_page().page);
+        self.file(page.file)?.release_mixed(extent.index, bit);
+        Ok(())
+    }
+
+    /// Gives a page of the unit back. Its extent stays the unit's; a single page stays in its slot, to be used again.
+    pub fn free_page(&self, tx: &mut Transaction, unit: &Unit, page: PageId) -> Result<(), Error> {
+        self.set_pfs(Link::Change(tx), page, 1, |_, old| old.with_allocated(false))?;
+        self.count_pages(tx, unit, HobtDelta { used_pages: -1, ..HobtDelta::default() })?;
+        if let Some(chain) = unit.chain().as_mut() {
+            chain.rest.push_back(page);
+        }
+        Ok(())
+    }
+
+    /// Begins a page's life.
+    pub fn format_page(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        page: PageId,
+        form: &PageForm,
+    ) -> Result<PageWriteGuard, Error> {
+        let mut guard = self.pool().create(page)?;
+        let mut format = FormatPage {
+            page_type: form.kind.to_byte(),
+            type_flag_bits: form.type_flag_bits,
+            level: form.level,
+            previous_page: form.prev,
+            pminlen: form.pminlen,
+            next_page: form.next,
+            flag_bits: form.flag_bits,
+            ..FormatPage::default()
+        };
+        format.page.slot = u16::MAX;
+        (format.page.object_id, format.page.index_id) =
+            (unit.id().header_object_id(), unit.id().header_index_id());
+        let data = i64::from(form.level == 0);
+        unit.count_data_pages(data);
+        let done =
+            change(Link::Change(tx), &mut guard, Op::FORMAT_PAGE, form.context, Payload::FormatPage(format));
+        if done.is_err() {
+            unit.count_data_pages(-data);
+        }
+        done.map(|_| guard)
+    }
+}

@@ -1,0 +1,79 @@
+//! PFS pages kept true: bytes change in runs, one log record for each run.
+
+use std::ops::Range;
+
+use extentdb_base::size::PAGES_PER_PFS;
+use extentdb_base::{FileId, Lsn, PageId};
+use extentdb_format::allocation::pfs::{PfsByte, PfsView};
+use extentdb_format::log::payload::page::SetFreeSpace;
+use extentdb_format::log::payload::row::{ModifyRow, RowPart};
+use extentdb_format::log::{Context, Op, Payload};
+use extentdb_txn::Link;
+
+use crate::change::change;
+use crate::error::Error;
+use crate::space::Space;
+
+/// Bytes before the first page's byte in the record of a PFS page.
+const BYTES_AT: u32 = 4;
+
+impl Space {
+    /// The PFS bytes of a run of pages, which lies in one PFS interval.
+    pub fn pfs_bytes(&self, file: FileId, pages: Range<u32>) -> Result<Vec<PfsByte>, Error> {
+        let first = PageId { file, page: pages.start };
+        let map = self.pool().read(first.pfs_page())?;
+        let at = (pages.start % PAGES_PER_PFS) as usize;
+        let bytes = PfsView::new(&map).bytes();
+        let run = bytes.get(at..at + pages.len()).unwrap_or_default();
+        Ok(run.iter().map(|byte| PfsByte(*byte)).collect())
+    }
+
+    /// Gives the run of pages from `first` on, which lies in one PFS interval, new bytes. `new` gets each page's byte.
+    /// Nothing is logged when nothing changes.
+    pub(crate) fn set_pfs(
+        &self,
+        link: Link<'_>,
+        first: PageId,
+        count: u32,
+        mut new: impl FnMut(u32, PfsByte) -> PfsByte,
+    ) -> Result<Option<Lsn>, Error> {
+        let mut map = self.pool().write(first.pfs_page())?;
+        let at = (first.page % PAGES_PER_PFS) as usize;
+        let before = PfsView::new(&map).bytes().get(at..at + count as usize).unwrap_or_default().to_vec();
+        let after: Vec<u8> =
+            (0u32..).zip(&before).map(|(n, byte)| new(first.page + n, PfsByte(*byte)).0).collect();
+        if before == after {
+            return Ok(None);
+        }
+        let fixed = RowPart {
+            offset_in_row: (BYTES_AT + at as u32) as u16,
+            modify_size: before.len() as u16,
+            ..RowPart::default()
+        };
+        let page = first.to_bytes();
+        let key = Some(&page[..]);
+        let modify =
+            ModifyRow { fixed, before: &before, after: &after, key, lock_info: Some(&[]), more: Vec::new() };
+        change(link, &mut map, Op::MODIFY_ROW, Context::PFS, Payload::ModifyRow(modify)).map(Some)
+    }
+
+    /// Gives one page another class of fullness, or another ghost bit: a change that belongs to no transaction.
+    pub fn set_free_space(&self, page: PageId, new: impl FnOnce(PfsByte) -> PfsByte) -> Result<bool, Error> {
+        let mut map = self.pool().write(page.pfs_page())?;
+        let at = page.page % PAGES_PER_PFS;
+        let old = PfsByte(PfsView::new(&map).bytes().get(at as usize).copied().unwrap_or(0));
+        let new = new(old);
+        if old == new {
+            return Ok(false);
+        }
+        let set = SetFreeSpace {
+            byte_offset: Some((BYTES_AT + at) as u16),
+            new_value: Some(new.0),
+            old_value: Some(old.0),
+            ..SetFreeSpace::default()
+        };
+        let link = Link::Alone(self.transactions());
+        change(link, &mut map, Op::SET_FREE_SPACE, Context::PFS, Payload::SetFreeSpace(set))?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,228 @@
+//! The space of a database: its files and filegroups, and what is free in them.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM};
+use extentdb_base::sync::{Arc, OnceLock, RwLock, read, write};
+use extentdb_base::{FileId, PageId};
+use extentdb_buffer::Pool;
+use extentdb_format::allocation::bitmap::{MapKind, MapView};
+use extentdb_txn::{Link, Manager, Transaction};
+
+use crate::error::Error;
+use crate::file::{DataFile, FileDescription};
+use crate::filegroup::{Filegroup, FillEvents};
+use crate::root::UnitRows;
+
+/// How space is handed out.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name of the database, for the lines of trace flag 1165.
+    pub database: String,
+    /// The first eight pages of a unit come from mixed extents.
+    pub mixed_pages: bool,
+    /// Consecutive extents per file and turn: 1, or 64 as with the start-up option `-E`.
+    pub extents_per_turn: u32,
+}
+
+/// The space of a database.
+pub struct Space {
+    pool: Arc<Pool>,
+    transactions: Arc<Manager>,
+    options: Options,
+    files: RwLock<BTreeMap<FileId, Arc<DataFile>>>,
+    groups: RwLock<BTreeMap<i16, Arc<Filegroup>>>,
+    rows: OnceLock<Arc<dyn UnitRows>>,
+    events: Arc<dyn FillEvents>,
+}
+
+impl Space {
+    /// The space of these files, in the order of their filegroups' lists: the primary file first, then from the newest to the
+    /// oldest. What is free is read from their maps.
+    ///
+    /// # Errors
+    /// A map page cannot be read.
+    pub fn open(
+        pool: Arc<Pool>,
+        transactions: Arc<Manager>,
+        options: Options,
+        files: &[FileDescription],
+        events: Arc<dyn FillEvents>,
+    ) -> Result<Space, Error> {
+        let space = Space {
+            pool,
+            transactions,
+            options,
+            files: RwLock::default(),
+            groups: RwLock::default(),
+            rows: OnceLock::new(),
+            events,
+        };
+        for description in files {
+            let file = Arc::new(DataFile::new(description.clone()));
+            space.read_maps(&file)?;
+            write(&space.files).insert(description.id, file);
+        }
+        space.regroup(files.iter().map(|file| file.id));
+        Ok(space)
+    }
+
+    /// Puts the files into their groups, in this order, and recalculates.
+    fn regroup(&self, order: impl Iterator<Item = FileId>) {
+        let mut groups: BTreeMap<i16, Vec<Arc<DataFile>>> = BTreeMap::new();
+        for id in order {
+            if let Some(file) = read(&self.files).get(&id) {
+                groups.entry(file.description().group).or_default().push(file.clone());
+            }
+        }
+        let groups = groups.into_iter().map(|(id, files)| {
+            let group = Filegroup::new(id, files);
+            group.recalculate(&self.options, &*self.events);
+            (id, Arc::new(group))
+        });
+        *write(&self.groups) = groups.collect();
+    }
+
+    /// New skip targets for all filegroups: files have been made larger.
+    pub fn recalculate(&self) {
+        for group in read(&self.groups).values() {
+            group.recalculate(&self.options, &*self.events);
+        }
+    }
+
+    /// A file joins its filegroup; its maps are on disk already.
+    pub fn add_file(&self, description: FileDescription) -> Result<(), Error> {
+        let file = Arc::new(DataFile::new(description.clone()));
+        self.read_maps(&file)?;
+        let mut order: Vec<FileId> = Vec::new();
+        for group in read(&self.groups).values() {
+            let mut ids: Vec<FileId> = group.files().iter().map(|file| file.id()).collect();
+            if group.id() == description.group {
+                // A new file is linked right behind the head of the list.
+                ids.insert(ids.len().min(1), description.id);
+            }
+            order.extend(ids);
+        }
+        if !order.contains(&description.id) {
+            order.push(description.id);
+        }
+        write(&self.files).insert(description.id, file);
+        self.regroup(order.into_iter());
+        Ok(())
+    }
+
+    /// Reads which extents are free, and which pages of mixed extents.
+    fn read_maps(&self, file: &DataFile) -> Result<(), Error> {
+        let extents = file.extents();
+        for first in (0..extents).step_by(EXTENTS_PER_GAM as usize) {
+            let interval = PageId { file: file.id(), page: first * PAGES_PER_EXTENT };
+            let limit = (extents - first).min(EXTENTS_PER_GAM);
+            let free: Vec<u32> = self.map_bits(MapKind::Gam, interval, limit)?;
+            free.iter().for_each(|bit| file.release(first + bit));
+            for bit in self.map_bits(MapKind::Sgam, interval, limit)? {
+                self.read_mixed(file, first + bit)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn map_bits(&self, kind: MapKind, interval: PageId, limit: u32) -> Result<Vec<u32>, Error> {
+        let page = self.pool.read(kind.page_of(interval))?;
+        let bitmap = MapView::new(&page, kind).bitmap();
+        Ok(bitmap.ones().take_while(|bit| *bit < limit).collect())
+    }
+
+    fn read_mixed(&self, file: &DataFile, extent: u32) -> Result<(), Error> {
+        let first = extent * PAGES_PER_EXTENT;
+        let states = self.pfs_bytes(file.id(), first..first + PAGES_PER_EXTENT)?;
+        let free = (0u8..).zip(states).filter(|(_, state)| !state.is_allocated());
+        file.release_mixed(extent, free.fold(0, |mask, (page, _)| mask | 1 << page));
+        Ok(())
+    }
+
+    /// Who knows where the rows of allocation units lie in the catalogue. To be set once, before anything is allocated.
+    pub fn set_unit_rows(&self, rows: Arc<dyn UnitRows>) {
+        // A second call would change nothing; there is one engine above.
+        let _ = self.rows.set(rows);
+    }
+
+    pub(crate) fn unit_rows(&self) -> Option<&Arc<dyn UnitRows>> {
+        self.rows.get()
+    }
+
+    /// The pool that pages come from.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// The transactions that changes belong to.
+    pub fn transactions(&self) -> &Arc<Manager> {
+        &self.transactions
+    }
+
+    /// How space is handed out.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) fn events(&self) -> &dyn FillEvents {
+        &*self.events
+    }
+
+    /// A data file.
+    pub fn file(&self, id: FileId) -> Result<Arc<DataFile>, Error> {
+        read(&self.files).get(&id).cloned().ok_or(Error::NoFile { file: id })
+    }
+
+    /// All data files, by id.
+    pub fn files(&self) -> Vec<Arc<DataFile>> {
+        read(&self.files).values().cloned().collect()
+    }
+
+    pub(crate) fn group(&self, id: i16) -> Result<Arc<Filegroup>, Error> {
+        read(&self.groups).get(&id).cloned().ok_or(Error::NoFilegroup { group: id })
+    }
+
+    /// Runs `work` in a system transaction inside `tx`: what it did stays when it succeeds, and is taken back otherwise.
+    pub fn in_system<T>(
+        &self,
+        tx: &Transaction,
+        name: &str,
+        work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut system = tx.begin_system(name);
+        match work(&mut system) {
+            Ok(done) => {
+                system.commit()?;
+                Ok(done)
+            }
+            Err(error) => {
+                // When even this fails, the transaction stays open in the log and the next restart undoes it.
+                self.roll_back_system(system)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Marks the extent as changed since the last full backup. Belongs to no transaction: a mark too many does no harm.
+    pub(crate) fn mark_changed(&self, page: PageId) -> Result<(), Error> {
+        let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
+        let id = MapKind::Diff.page_of(page);
+        let is_marked = MapView::new(&*self.pool.read(id)?, MapKind::Diff).bitmap().get(bit);
+        if is_marked {
+            return Ok(());
+        }
+        let mut map = self.pool.write(id)?;
+        if !MapView::new(&map, MapKind::Diff).bitmap().get(bit) {
+            let context = extentdb_format::log::Context::DIFF_MAP;
+            self.set_map_bits(Link::Alone(&self.transactions), &mut map, context, bit, 1, true)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Space {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Space({:?})", self.files())
+    }
+}

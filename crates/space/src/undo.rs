@@ -1,0 +1,115 @@
+//! Undo by place: what a record did to its page is taken back there.
+//!
+//! Right for everything but rows of B-trees whose transaction has let go of the page: maps, headers, heaps, and the system
+//! transactions that a crash or an error cut off, whose pages nobody else has touched.
+
+use extentdb_base::size::PAGES_PER_GAM;
+use extentdb_base::{Lsn, PageId};
+use extentdb_format::log::payload::row::{InsertRows, RowPart};
+use extentdb_format::log::undo::{Inverse, inverse};
+use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
+use extentdb_format::page::{PageHeader, PageRef, PageType};
+use extentdb_txn::{Link, Transaction};
+
+use crate::change::change;
+use crate::error::Error;
+use crate::space::Space;
+
+/// What an undo changed that is also kept in memory elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Restored {
+    /// Nothing of the kind.
+    Nothing,
+    /// A pointer of this unit in the catalogue.
+    Pointer(extentdb_base::AllocUnitId),
+}
+
+/// Takes back the record at `lsn`, which is the next one to be undone of `tx`.
+pub fn undo_record(space: &Space, tx: &mut Transaction, record: &RecordRef<'_>) -> Result<Restored, Error> {
+    let (header, payload) = (record.header(), record.payload());
+    let undo_next = header.previous;
+    let part = payload.page_part().copied();
+    let Some(part) = part else {
+        if let Inverse::Change(change) = inverse(header, &payload, PageType::Unformatted)? {
+            tx.compensate(undo_next, change.op, change.context, &change.payload)?;
+        }
+        tx.skip_to(undo_next);
+        return Ok(Restored::Nothing);
+    };
+    let mut page = space.pool().write(part.page)?;
+    match inverse(header, &payload, PageHeader::of(&page).kind())? {
+        Inverse::Nothing => {}
+        Inverse::Change(back) => {
+            change(Link::Compensation(tx, undo_next), &mut page, back.op, back.context, back.payload)?;
+        }
+        Inverse::RowsFrom { page: from, count, slot } => {
+            let rows = rows_of(space, from, count)?;
+            let mut fixed = RowPart::default();
+            fixed.page.slot = slot;
+            let rows = rows.iter().map(Vec::as_slice).collect();
+            let insert = InsertRows { fixed, rows, ..InsertRows::default() };
+            let link = Link::Compensation(tx, undo_next);
+            change(link, &mut page, Op::INSERT_ROWS, Context::NONSYS_SPLIT, Payload::InsertRows(insert))?;
+        }
+    }
+    tx.skip_to(undo_next);
+    drop(page);
+    note(space, header.context, &payload, part.page)
+}
+
+/// The rows of a page's first slots.
+fn rows_of(space: &Space, from: PageId, count: u16) -> Result<Vec<Vec<u8>>, Error> {
+    let page = space.pool().read(from)?;
+    let view = PageRef::new(&page);
+    let stopped = |edit: extentdb_format::page::EditError| Error::Apply {
+        page: from,
+        op: Op::DELETE_SPLIT,
+        source: edit.into(),
+    };
+    (0..count).map(|slot| view.row(slot).map(<[u8]>::to_vec).map_err(stopped)).collect()
+}
+
+/// Keeps what is in memory in step.
+fn note(space: &Space, context: Context, payload: &Payload<'_>, page: PageId) -> Result<Restored, Error> {
+    match payload {
+        // What was taken is free again.
+        Payload::SetBits(bits) if context == Context::GAM && bits.fixed.value == 0 => {
+            let interval = PageId { file: page.file, page: page.page - page.page % PAGES_PER_GAM };
+            let first = interval.extent().index + u32::from(bits.fixed.first_bit).saturating_sub(32);
+            let file = space.file(page.file)?;
+            (first..first + u32::from(bits.fixed.bit_count)).for_each(|extent| file.release(extent));
+            Ok(Restored::Nothing)
+        }
+        Payload::RootChange(root) => Ok(Restored::Pointer(root.alloc_unit)),
+        _ => Ok(Restored::Nothing),
+    }
+}
+
+impl Space {
+    /// Takes back everything a system transaction did, and ends it.
+    pub fn roll_back_system(&self, mut tx: Transaction) -> Result<(), Error> {
+        while tx.undo_next() > tx.begin_lsn() {
+            self.undo_next(&mut tx)?;
+        }
+        tx.abort()?;
+        Ok(())
+    }
+
+    /// Takes back the next record of a transaction.
+    pub fn undo_next(&self, tx: &mut Transaction) -> Result<Restored, Error> {
+        let bytes = self.record_bytes(tx.undo_next())?;
+        match RecordRef::parse(BlockFormat::V4, &bytes) {
+            Some(record) if record.header().flags.is_compensation() => {
+                tx.skip_to(record.header().previous);
+                Ok(Restored::Nothing)
+            }
+            Some(record) => undo_record(self, tx, &record),
+            None => Ok(Restored::Nothing),
+        }
+    }
+
+    /// A copy of a record: what is done because of it may need the log itself.
+    pub fn record_bytes(&self, lsn: Lsn) -> Result<Vec<u8>, Error> {
+        Ok(self.transactions().log().with_record(lsn, |record| record.bytes().to_vec())?)
+    }
+}

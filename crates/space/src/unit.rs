@@ -1,0 +1,200 @@
+//! An allocation unit at run time: where it begins, what it owns, how large it is.
+//!
+//! The pages of a unit are the single pages and the extents of its IAM chain. The chain is read when the first page is asked
+//! for, and kept: a unit that is only read never looks at it.
+//!
+//! Invariants
+//! - What `Chain` says is what the IAM pages say, as soon as the change that is under way is logged. Whoever gives up in between
+//!   forgets the chain; it is read again.
+//! - Counters are those of all changes made, committed or not; they go to the catalogue at checkpoints.
+
+use std::collections::VecDeque;
+
+use extentdb_base::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use extentdb_base::sync::{Mutex, MutexGuard, lock};
+use extentdb_base::{AllocUnitId, HobtId, PageId};
+
+/// What `sysallocunits` says about a unit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnitDescription {
+    /// Its id.
+    pub id: AllocUnitId,
+    /// Its rowset.
+    pub hobt: HobtId,
+    /// Its filegroup.
+    pub group: i16,
+    /// `pgfirst`: the leftmost leaf, or a page of the heap.
+    pub first: PageId,
+    /// `pgroot`.
+    pub root: PageId,
+    /// `pgfirstiam`.
+    pub first_iam: PageId,
+    /// Its size.
+    pub counts: Counts,
+}
+
+/// How large a unit is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Rows of its rowset.
+    pub rows: i64,
+    /// `pcdata`: pages of rows, leaf pages of an index.
+    pub data: i64,
+    /// `pcused`: pages in use, IAM pages included.
+    pub used: i64,
+    /// `pcreserved`: pages of its extents, single pages and IAM pages.
+    pub reserved: i64,
+}
+
+/// An IAM page of a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct IamPage {
+    pub(crate) id: PageId,
+    pub(crate) interval: PageId,
+}
+
+/// What a unit owns.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    pub(crate) iams: Vec<IamPage>,
+    /// Slots for single pages in use on the first IAM page.
+    pub(crate) singles: usize,
+    pub(crate) extents: u64,
+    /// Pages of owned extents that are not allocated.
+    pub(crate) rest: VecDeque<PageId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pointers {
+    first: PageId,
+    root: PageId,
+    first_iam: PageId,
+}
+
+/// An allocation unit.
+#[derive(Debug)]
+pub struct Unit {
+    id: AllocUnitId,
+    hobt: HobtId,
+    group: i16,
+    pointers: Mutex<Pointers>,
+    chain: Mutex<Option<Chain>>,
+    rows: AtomicI64,
+    data: AtomicI64,
+    used: AtomicI64,
+    reserved: AtomicI64,
+    /// Changes of counters so far; equal at two moments = nothing changed between.
+    changes: AtomicU64,
+}
+
+impl Unit {
+    /// A unit as the catalogue describes it.
+    pub fn new(description: &UnitDescription) -> Unit {
+        let UnitDescription { id, hobt, group, first, root, first_iam, counts } = *description;
+        // A unit without pages has a chain, an empty one.
+        let chain = first_iam.is_none().then(Chain::default);
+        Unit {
+            id,
+            hobt,
+            group,
+            pointers: Mutex::new(Pointers { first, root, first_iam }),
+            chain: Mutex::new(chain),
+            rows: AtomicI64::new(counts.rows),
+            data: AtomicI64::new(counts.data),
+            used: AtomicI64::new(counts.used),
+            reserved: AtomicI64::new(counts.reserved),
+            changes: AtomicU64::new(0),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> AllocUnitId {
+        self.id
+    }
+
+    /// Its rowset.
+    pub fn hobt(&self) -> HobtId {
+        self.hobt
+    }
+
+    /// Its filegroup.
+    pub fn group(&self) -> i16 {
+        self.group
+    }
+
+    /// The root of the index; the first page of a heap, or none.
+    pub fn root(&self) -> PageId {
+        lock(&self.pointers).root
+    }
+
+    /// The leftmost leaf, or the first page of a heap.
+    pub fn first(&self) -> PageId {
+        lock(&self.pointers).first
+    }
+
+    /// The first IAM page; none while the unit has no pages.
+    pub fn first_iam(&self) -> PageId {
+        lock(&self.pointers).first_iam
+    }
+
+    pub(crate) fn set_root(&self, page: PageId) {
+        lock(&self.pointers).root = page;
+    }
+
+    pub(crate) fn set_first(&self, page: PageId) {
+        lock(&self.pointers).first = page;
+    }
+
+    pub(crate) fn set_first_iam(&self, page: PageId) {
+        lock(&self.pointers).first_iam = page;
+    }
+
+    pub(crate) fn chain(&self) -> MutexGuard<'_, Option<Chain>> {
+        lock(&self.chain)
+    }
+
+    /// Forgets what it owns: the maps were changed behind its back, by an undo.
+    pub fn forget_chain(&self) {
+        *self.chain() = self.first_iam().is_none().then(Chain::default);
+    }
+
+    /// Rows came or went.
+    pub fn count_rows(&self, delta: i64) {
+        self.rows.fetch_add(delta, Ordering::AcqRel);
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn count_pages(&self, data: i64, used: i64, reserved: i64) {
+        self.data.fetch_add(data, Ordering::AcqRel);
+        self.used.fetch_add(used, Ordering::AcqRel);
+        self.reserved.fetch_add(reserved, Ordering::AcqRel);
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Pages of rows came: B-trees count their leaf pages, heaps all pages that are formatted.
+    pub fn count_data_pages(&self, delta: i64) {
+        self.count_pages(delta, 0, 0);
+    }
+
+    /// Its size, and how often that changed since it was opened.
+    pub fn counts(&self) -> (Counts, u64) {
+        let changes = self.changes.load(Ordering::Acquire);
+        let of = |counter: &AtomicI64| counter.load(Ordering::Acquire);
+        let counts = Counts {
+            rows: of(&self.rows),
+            data: of(&self.data),
+            used: of(&self.used),
+            reserved: of(&self.reserved),
+        };
+        (counts, changes)
+    }
+
+    /// The counters were found out anew.
+    pub fn set_counts(&self, counts: Counts) {
+        self.rows.store(counts.rows, Ordering::Release);
+        self.data.store(counts.data, Ordering::Release);
+        self.used.store(counts.used, Ordering::Release);
+        self.reserved.store(counts.reserved, Ordering::Release);
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+}
