@@ -1,0 +1,114 @@
+//! A row comes.
+//!
+//! ```text
+//! the key lies nowhere     INSERT_ROWS into its slot
+//! a ghost has it           MODIFY_ROW turns the ghost into the row, its status byte first of all
+//! a row has it             refused
+//! ```
+
+use extentdb_base::{PageId, Rid};
+use extentdb_buffer::PageWriteGuard;
+use extentdb_catalog::layout::{Cell, Level};
+use extentdb_format::log::payload::Payload;
+use extentdb_format::log::payload::page::PagePart;
+use extentdb_format::log::payload::row::{InsertRows, RowPart};
+use extentdb_format::log::{Context, Op};
+use extentdb_format::page::PageType;
+use extentdb_space::{PageForm, change};
+use extentdb_txn::{Link, Transaction};
+
+use super::Tree;
+use super::page::Position;
+use super::split::{Need, Place};
+use crate::error::Error;
+
+/// Type flag bits of leaf pages, as real logs format them.
+pub(super) const LEAF_FLAG_BITS: u8 = 4;
+
+impl Tree {
+    /// Inserts a row by its values, one per column of the layout, in its order.
+    ///
+    /// # Errors
+    /// There is a row with this key, or the values are not those of the columns.
+    pub fn insert(&self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
+        let row = self.shape.leaf_record(cells)?;
+        let key = self.shape.key_of_cells(cells)?;
+        let _exclusive = self.exclusive()?;
+        self.ensure_root(tx)?;
+        self.until_done(|| self.try_insert(tx, &key, &row))?;
+        self.unit.count_rows(1);
+        Ok(())
+    }
+
+    /// Inserts the row where there is room for it, or makes room; false in the latter case.
+    fn try_insert(&self, tx: &mut Transaction, key: &[u8], row: &[u8]) -> Result<bool, Error> {
+        let path = self.path(key)?;
+        let mut page = self.space.pool().write(path.leaf)?;
+        let node = self.node(path.leaf, &page)?;
+        let place = match node.position(key)? {
+            Position::Live(slot) => {
+                return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(path.leaf, slot) });
+            }
+            Position::Ghost(slot) if node.fits_instead(slot, row.len())? => {
+                self.modify(Link::Change(tx), &mut page, slot, row)?;
+                return Ok(true);
+            }
+            Position::Free(slot) if node.fits_new(row.len())? => {
+                self.log_insert(Link::Change(tx), &mut page, slot, vec![row], self.leaf_context())?;
+                return Ok(true);
+            }
+            Position::Ghost(slot) => Place::Grown(slot),
+            Position::Free(slot) => Place::New(slot),
+        };
+        drop(page);
+        self.make_room(tx, &path, &Need { place, row })?;
+        Ok(false)
+    }
+
+    /// INSERT_ROWS of neighbouring rows from a slot on.
+    pub(super) fn log_insert(
+        &self,
+        link: Link<'_>,
+        page: &mut PageWriteGuard,
+        slot: u16,
+        rows: Vec<&[u8]>,
+        context: Context,
+    ) -> Result<(), Error> {
+        let insert = InsertRows { fixed: self.row_part(slot), rows, ..InsertRows::default() };
+        change(link, page, Op::INSERT_ROWS, context, Payload::InsertRows(insert))?;
+        Ok(())
+    }
+
+    /// The fixed part of a row operation; space adds what it knows of the page.
+    pub(super) fn row_part(&self, slot: u16) -> RowPart {
+        let page = PagePart { slot, ..PagePart::default() };
+        RowPart { page, partition_id: self.unit.hobt(), ..RowPart::default() }
+    }
+
+    /// Gives a tree without pages its first one, a leaf, in a system transaction.
+    pub(super) fn ensure_root(&self, tx: &Transaction) -> Result<(), Error> {
+        if !self.unit.root().is_none() {
+            return Ok(());
+        }
+        self.in_system(tx, "FirstPage Alloc", |sys, page| {
+            let form = PageForm {
+                kind: self.leaf_kind(),
+                level: 0,
+                pminlen: self.shape.pminlen(Level::Leaf),
+                context: self.leaf_context(),
+                prev: PageId::NONE,
+                next: PageId::NONE,
+                type_flag_bits: LEAF_FLAG_BITS,
+                flag_bits: 0,
+            };
+            drop(self.space.format_page(sys, &self.unit, page, &form)?);
+            self.space.set_first(sys, &self.unit, page)?;
+            Ok(self.space.set_root(sys, &self.unit, page)?)
+        })
+    }
+
+    /// The page type of a level.
+    pub(super) fn kind_of(&self, level: Level) -> PageType {
+        if level == Level::Leaf { self.leaf_kind() } else { PageType::Index }
+    }
+}

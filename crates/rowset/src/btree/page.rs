@@ -1,0 +1,204 @@
+//! One page of a tree: what it says about itself, its keys, and what fits on it.
+
+use extentdb_base::PageId;
+use extentdb_base::size::PAGE_HEADER_BYTES;
+use extentdb_buffer::PageReadGuard;
+use extentdb_catalog::layout::Level;
+use extentdb_format::PageBytes;
+use extentdb_format::page::{PageRef, PageType};
+use extentdb_format::record::{Record, RecordKind};
+
+use super::Tree;
+use crate::error::Error;
+use crate::layout::RowShape;
+
+/// The shortest room a record of a data page takes: that of a forwarding stub.
+const DATA_ROOM_MIN: usize = 9;
+/// Bytes of a slot.
+pub(super) const SLOT_BYTES: usize = 2;
+
+/// A page of a tree that is read.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'p> {
+    pub(super) view: PageRef<'p>,
+    pub(super) level: Level,
+    shape: &'p RowShape,
+}
+
+/// Where a key lies, or would.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Position {
+    /// A row has it.
+    Live(u16),
+    /// Only a ghost has it.
+    Ghost(u16),
+    /// Nothing has it; a row with it would take this slot.
+    Free(u16),
+}
+
+impl Tree {
+    /// Reads a page of the tree.
+    pub(super) fn read(&self, page: PageId) -> Result<PageReadGuard, Error> {
+        Ok(self.space.pool().read(page)?)
+    }
+
+    /// A page as one of this tree.
+    pub(super) fn node<'p>(&'p self, id: PageId, bytes: &'p PageBytes) -> Result<Node<'p>, Error> {
+        let view = PageRef::new(bytes);
+        let header = view.header();
+        let corrupt = |what| Err(Error::Corrupt { page: id, what });
+        if header.page_id() != id || !header.belongs_to(self.unit.id()) {
+            return corrupt("is not a page of the tree");
+        }
+        let level = match (header.kind(), self.shape.is_base()) {
+            (PageType::Data, true) => Level::Leaf,
+            (PageType::Index, false) if header.level == 0 => Level::Leaf,
+            // Roots of clustered trees that were made by SQL Server have level 0 right above data pages.
+            (PageType::Index, _) => Level::Interior,
+            _ => return corrupt("is of a type that the tree does not have"),
+        };
+        if header.kind() == PageType::Index && header.fixed_len.get() != self.shape.pminlen(level) {
+            return corrupt("has records of another length than the catalogue says");
+        }
+        if header.slot_count.get() != view.slot_count() {
+            return corrupt("has more slots than a page can have");
+        }
+        Ok(Node { view, level, shape: &self.shape })
+    }
+}
+
+impl<'p> Node<'p> {
+    pub(super) fn id(self) -> PageId {
+        self.view.header().page_id()
+    }
+
+    pub(super) fn is_leaf(self) -> bool {
+        self.level == Level::Leaf
+    }
+
+    pub(super) fn slot_count(self) -> u16 {
+        self.view.slot_count()
+    }
+
+    pub(super) fn next(self) -> PageId {
+        self.view.header().next()
+    }
+
+    /// The bytes of a record.
+    pub(super) fn row(self, slot: u16) -> Result<&'p [u8], Error> {
+        let corrupt = |_| Error::Corrupt { page: self.id(), what: "has a record that does not add up" };
+        self.view.row(slot).map_err(corrupt)
+    }
+
+    pub(super) fn record(self, slot: u16) -> Result<Record<'p>, Error> {
+        let bytes = self.row(slot)?;
+        Ok(match self.view.header().kind() {
+            PageType::Data => Record::parse_data(bytes),
+            _ => Record::parse_index(bytes, self.view.header().fixed_len.get()),
+        })
+    }
+
+    pub(super) fn is_ghost(self, slot: u16) -> Result<bool, Error> {
+        Ok(is_ghost(self.row(slot)?))
+    }
+
+    /// The key of a slot, in place of what `out` holds.
+    pub(super) fn key_into(self, slot: u16, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.shape.key_into(&self.record(slot)?, self.level, out)
+    }
+
+    /// The first slot from `from` on whose key is not below `key`.
+    pub(super) fn lower_bound(self, from: u16, key: &[u8]) -> Result<u16, Error> {
+        self.bound(from, |own| own < key)
+    }
+
+    /// The first slot from `from` on whose key is above `key`.
+    pub(super) fn upper_bound(self, from: u16, key: &[u8]) -> Result<u16, Error> {
+        self.bound(from, |own| own <= key)
+    }
+
+    fn bound(self, from: u16, is_before: impl Fn(&[u8]) -> bool) -> Result<u16, Error> {
+        let (mut low, mut high) = (from, self.slot_count());
+        let mut own = Vec::new();
+        while low < high {
+            let middle = low.midpoint(high);
+            self.key_into(middle, &mut own)?;
+            if is_before(&own) { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    /// The slot that leads towards a key: the last separator that is not above it. The first one counts as below all.
+    pub(super) fn child_slot(self, key: &[u8]) -> Result<u16, Error> {
+        if self.slot_count() == 0 {
+            return Err(Error::Corrupt { page: self.id(), what: "leads nowhere" });
+        }
+        Ok(self.upper_bound(1, key)? - 1)
+    }
+
+    /// The child page of a slot.
+    pub(super) fn child(self, slot: u16) -> Result<PageId, Error> {
+        let child = self.record(slot)?.child().filter(|child| !child.is_none());
+        child.ok_or(Error::Corrupt { page: self.id(), what: "has a record without a child page" })
+    }
+
+    /// Where a key lies on this leaf. A ghost may stand beside the row of its key.
+    pub(super) fn position(self, key: &[u8]) -> Result<Position, Error> {
+        let first = self.lower_bound(0, key)?;
+        let mut own = Vec::new();
+        let mut position = Position::Free(first);
+        for slot in first..self.slot_count() {
+            self.key_into(slot, &mut own)?;
+            if own != key {
+                break;
+            }
+            if !self.is_ghost(slot)? {
+                return Ok(Position::Live(slot));
+            }
+            position = Position::Ghost(slot);
+        }
+        Ok(position)
+    }
+
+    /// What a record of so many bytes takes on this page, without its slot.
+    pub(super) fn room(self, len: usize) -> usize {
+        if self.view.header().kind() == PageType::Data { len.max(DATA_ROOM_MIN) } else { len }
+    }
+
+    /// What the record of a slot takes, without the slot.
+    pub(super) fn room_of(self, slot: u16) -> Result<usize, Error> {
+        Ok(self.room(self.row(slot)?.len()))
+    }
+
+    /// Does another record fit? Reckoned from the records, not from the header: once it is logged, it must.
+    pub(super) fn fits_new(self, len: usize) -> Result<bool, Error> {
+        self.fits(self.room(len) + SLOT_BYTES, None)
+    }
+
+    /// Does a record fit in the place of the one in `slot`, wherever on the page it comes to lie?
+    pub(super) fn fits_instead(self, slot: u16, len: usize) -> Result<bool, Error> {
+        let room = self.room(len);
+        if room <= self.room_of(slot)? { self.fits(0, None) } else { self.fits(room, Some(slot)) }
+    }
+
+    fn fits(self, needed: usize, without: Option<u16>) -> Result<bool, Error> {
+        let end = self.view.slot_array_start();
+        let records_end = usize::from(self.view.header().free_offset.get());
+        if !(PAGE_HEADER_BYTES..=end).contains(&records_end) {
+            return Err(Error::Corrupt { page: self.id(), what: "has a header that contradicts itself" });
+        }
+        if records_end + needed <= end {
+            return Ok(true);
+        }
+        let mut used = PAGE_HEADER_BYTES;
+        for slot in (0..self.slot_count()).filter(|slot| Some(*slot) != without) {
+            used += self.room_of(slot)?;
+        }
+        Ok(used + needed <= end)
+    }
+}
+
+/// Is this the record of a deleted row?
+pub(super) fn is_ghost(row: &[u8]) -> bool {
+    row.first().is_some_and(|status| RecordKind::of(*status).is_ghost())
+}

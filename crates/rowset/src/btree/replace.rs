@@ -1,0 +1,120 @@
+//! A row changes and keeps its key.
+//!
+//! ```text
+//! before   30 00 │ 08 00 01 00 00 00 │ 03 00 00 ...
+//! after    30 00 │ 08 00 02 00 00 00 │ 03 00 00 ...
+//!                        └┘ MODIFY_ROW: offset, bytes before, bytes after, key of the row
+//! ```
+//!
+//! Both runs have at least one byte: a record that undoes a change by nothing is none. When only bytes come or go, a
+//! neighbouring byte that stays counts as changed.
+
+use extentdb_buffer::PageWriteGuard;
+use extentdb_catalog::layout::Cell;
+use extentdb_format::log::Op;
+use extentdb_format::log::payload::Payload;
+use extentdb_format::log::payload::row::{ModifyRow, RowPart};
+use extentdb_space::change;
+use extentdb_txn::{Link, Transaction};
+
+use super::Tree;
+use super::page::Position;
+use super::split::{Need, Place};
+use crate::error::Error;
+
+impl Tree {
+    /// Puts other values in the place of those of the row with the same key.
+    ///
+    /// # Errors
+    /// There is no row with this key, or the values are not those of the columns.
+    pub fn replace(&self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
+        let row = self.shape.leaf_record(cells)?;
+        let key = self.shape.key_of_cells(cells)?;
+        let _exclusive = self.exclusive()?;
+        self.until_done(|| self.try_replace(tx, &key, &row))
+    }
+
+    /// Replaces the row where there is room for it, or makes room; false in the latter case.
+    fn try_replace(&self, tx: &mut Transaction, key: &[u8], row: &[u8]) -> Result<bool, Error> {
+        let missing = Error::NotFound { unit: self.unit.id() };
+        let Some(path) = self.descend(key)? else { return Err(missing) };
+        let mut page = self.space.pool().write(path.leaf)?;
+        let node = self.node(path.leaf, &page)?;
+        let Position::Live(slot) = node.position(key)? else { return Err(missing) };
+        if node.fits_instead(slot, row.len())? {
+            self.modify(Link::Change(tx), &mut page, slot, row)?;
+            return Ok(true);
+        }
+        drop(page);
+        self.make_room(tx, &path, &Need { place: Place::Grown(slot), row })?;
+        Ok(false)
+    }
+
+    /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when nothing changes.
+    pub(super) fn modify(
+        &self,
+        link: Link<'_>,
+        page: &mut PageWriteGuard,
+        slot: u16,
+        row: &[u8],
+    ) -> Result<(), Error> {
+        let node = self.node(page.id(), page)?;
+        let old = node.row(slot)?.to_vec();
+        let key = self.shape.key_image(&self.shape.leaf(row))?;
+        let Some(run) = changed_run(&old, row) else { return Ok(()) };
+        let fixed = RowPart {
+            offset_in_row: run.offset as u16,
+            modify_size: run.before.len() as u16,
+            ..self.row_part(slot)
+        };
+        let (before, after) = (run.before, run.after);
+        let modify =
+            ModifyRow { fixed, before, after, key: Some(&key), lock_info: Some(&[]), ..ModifyRow::default() };
+        change(link, page, Op::MODIFY_ROW, self.leaf_context(), Payload::ModifyRow(modify))?;
+        Ok(())
+    }
+}
+
+/// The bytes of a record that become others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Run<'r> {
+    pub(super) offset: usize,
+    pub(super) before: &'r [u8],
+    pub(super) after: &'r [u8],
+}
+
+/// The shortest run that turns one record into the other and is empty on neither side; `None` when they are equal.
+pub(super) fn changed_run<'r>(old: &'r [u8], new: &'r [u8]) -> Option<Run<'r>> {
+    if old == new {
+        return None;
+    }
+    let shorter = old.len().min(new.len());
+    let mut start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let tails = old.iter().rev().zip(new.iter().rev());
+    let mut tail = tails.take(shorter - start).take_while(|(a, b)| a == b).count();
+    if start + tail == shorter {
+        // One of the two would be empty.
+        if start > 0 { start -= 1 } else { tail = tail.checked_sub(1)? }
+    }
+    Some(Run {
+        offset: start,
+        before: old.get(start..old.len() - tail)?,
+        after: new.get(start..new.len() - tail)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_short_and_empty_on_neither_side() {
+        let run = |old, new| changed_run(old, new).map(|run| (run.offset, run.before, run.after));
+        assert_eq!(run(b"abcd", b"abcd"), None);
+        assert_eq!(run(b"abcd", b"aXYd"), Some((1, &b"bc"[..], &b"XY"[..])));
+        assert_eq!(run(b"abcd", b"abd"), Some((1, &b"bc"[..], &b"b"[..])), "a byte that goes");
+        assert_eq!(run(b"bcd", b"abcd"), Some((0, &b"b"[..], &b"ab"[..])), "one that comes in front");
+        assert_eq!(run(b"aab", b"aaab"), Some((1, &b"a"[..], &b"aa"[..])), "one of a row of equals");
+        assert_eq!(run(b"ab", b"abc"), Some((1, &b"b"[..], &b"bc"[..])), "one that comes behind");
+    }
+}

@@ -1,0 +1,207 @@
+//! A change is taken back: by its key, wherever the row lies today.
+//!
+//! ```text
+//! record undone               today                           compensation
+//! INSERT_ROWS                 the row                         DELETE_ROWS; its page's only record: MODIFY_ROW into a ghost
+//! DELETE_ROWS (ghost)         the ghost                       INSERT_ROWS, which takes the mark away
+//!                             a ghost with other bytes        MODIFY_ROW
+//!                             nothing                         a ghost is put back in a system transaction, then as above
+//! MODIFY_ROW                  the row                         MODIFY_ROW with before and after exchanged
+//! ```
+//!
+//! Splits that make room for a row that comes back are system transactions, as always. Only the last step is the compensation:
+//! when a crash comes before it, the next restart does all of it again on a tree that has more room.
+
+use extentdb_base::{Lsn, Rid};
+use extentdb_catalog::layout::Level;
+use extentdb_format::log::payload::Payload;
+use extentdb_format::log::payload::row::ModifyRow;
+use extentdb_format::log::{Context, Op, RecordHeader};
+use extentdb_format::record::RecordKind;
+use extentdb_txn::{Link, Transaction};
+
+use super::Tree;
+use super::page::{Position, is_ghost};
+use super::seek::Path;
+use super::split::{Need, Place};
+use crate::error::Error;
+
+/// Bits of the status byte that name the kind.
+const KIND_BITS: u8 = 0x0e;
+
+impl Tree {
+    /// Takes a change of a leaf row back. `undo_next` is the previous record of the transaction, `header` and `payload` are the
+    /// record to be undone. Records of system transactions are none of its business.
+    ///
+    /// # Errors
+    /// The record is no change of a leaf row, or the tree does not hold what it left behind.
+    pub fn undo(
+        &self,
+        tx: &mut Transaction,
+        undo_next: Lsn,
+        header: &RecordHeader,
+        payload: &Payload<'_>,
+    ) -> Result<(), Error> {
+        let _exclusive = self.exclusive()?;
+        let refused = Error::NotUndone { op: header.op, what: "it is no change of a row of a leaf" };
+        let is_leaf = [self.leaf_context(), Context::MARK_AS_GHOST].contains(&header.context);
+        match payload {
+            _ if !is_leaf || header.flags.is_compensation() => Err(refused),
+            Payload::InsertRows(insert) => match insert.rows.as_slice() {
+                [row] => self.undo_insert(tx, undo_next, row),
+                _ => Err(refused),
+            },
+            Payload::DeleteRows(delete) => match delete.rows.as_slice() {
+                [row] => self.undo_delete(tx, undo_next, row),
+                _ => Err(refused),
+            },
+            Payload::ModifyRow(modify) => self.undo_modify(tx, undo_next, modify),
+            _ => Err(refused),
+        }
+    }
+
+    fn undo_insert(&self, tx: &mut Transaction, undo_next: Lsn, row: &[u8]) -> Result<(), Error> {
+        let lost = |what| Error::NotUndone { op: Op::INSERT_ROWS, what };
+        let key = self.shape.key(&self.shape.leaf(row), Level::Leaf)?;
+        let path = self.path(&key)?;
+        let mut page = self.space.pool().write(path.leaf)?;
+        let node = self.node(path.leaf, &page)?;
+        let Position::Live(slot) = node.position(&key)? else { return Err(lost("the row is not there")) };
+        if node.row(slot)? != row {
+            return Err(lost("the row has changed"));
+        }
+        let is_only = node.slot_count() == 1;
+        let link = Link::Compensation(tx, undo_next);
+        if is_only {
+            self.modify(link, &mut page, slot, &self.as_ghost(row))?;
+        } else {
+            self.log_delete(link, &mut page, slot, &[], self.leaf_context())?;
+        }
+        self.unit.count_rows(-1);
+        Ok(())
+    }
+
+    fn undo_delete(&self, tx: &mut Transaction, undo_next: Lsn, row: &[u8]) -> Result<(), Error> {
+        let key = self.shape.key(&self.shape.leaf(row), Level::Leaf)?;
+        self.ensure_root(tx)?;
+        self.until_done(|| self.try_revive(tx, undo_next, &key, row))?;
+        self.unit.count_rows(1);
+        Ok(())
+    }
+
+    /// Gives a ghost its life back; false when there was none, or no room for it, and one step was taken towards that.
+    fn try_revive(
+        &self,
+        tx: &mut Transaction,
+        undo_next: Lsn,
+        key: &[u8],
+        row: &[u8],
+    ) -> Result<bool, Error> {
+        let path = self.path(key)?;
+        let mut page = self.space.pool().write(path.leaf)?;
+        let node = self.node(path.leaf, &page)?;
+        match node.position(key)? {
+            Position::Live(slot) => {
+                let at = Rid::new(path.leaf, slot);
+                return Err(Error::Duplicate { unit: self.unit.id(), at });
+            }
+            Position::Ghost(slot) if node.row(slot)?.get(1..) == row.get(1..) => {
+                let link = Link::Compensation(tx, undo_next);
+                self.log_insert(link, &mut page, slot, vec![row], self.leaf_context())?;
+                return Ok(true);
+            }
+            Position::Ghost(slot) if node.fits_instead(slot, row.len())? => {
+                self.modify(Link::Compensation(tx, undo_next), &mut page, slot, row)?;
+                return Ok(true);
+            }
+            Position::Ghost(slot) => {
+                drop(page);
+                self.make_room(tx, &path, &Need { place: Place::Grown(slot), row })?;
+            }
+            Position::Free(slot) if node.fits_new(row.len())? => {
+                // A compensation record that inserts next to a ghost would be taken for one that revives it.
+                let mut sys = tx.begin_system("GhostForUndo");
+                let ghost = self.as_ghost(row);
+                let link = Link::Change(&mut sys);
+                let done = self.log_insert(link, &mut page, slot, vec![&ghost], self.leaf_context());
+                drop(page);
+                match done {
+                    Ok(()) => sys.commit()?,
+                    Err(error) => {
+                        return self
+                            .space
+                            .roll_back_system(sys)
+                            .map_or_else(|e| Err(e.into()), |()| Err(error));
+                    }
+                };
+            }
+            Position::Free(slot) => {
+                drop(page);
+                self.make_room(tx, &path, &Need { place: Place::New(slot), row })?;
+            }
+        }
+        Ok(false)
+    }
+
+    fn undo_modify(&self, tx: &mut Transaction, undo_next: Lsn, modify: &ModifyRow<'_>) -> Result<(), Error> {
+        let what = "it does not name the key of its row";
+        let image = modify.key.ok_or(Error::NotUndone { op: Op::MODIFY_ROW, what })?;
+        let key = self.shape.key_of_image(image)?;
+        self.until_done(|| self.try_change_back(tx, undo_next, &key, modify))
+    }
+
+    fn try_change_back(
+        &self,
+        tx: &mut Transaction,
+        undo_next: Lsn,
+        key: &[u8],
+        modify: &ModifyRow<'_>,
+    ) -> Result<bool, Error> {
+        let lost = |what| Error::NotUndone { op: Op::MODIFY_ROW, what };
+        let path: Path = self.path(key)?;
+        let mut page = self.space.pool().write(path.leaf)?;
+        let node = self.node(path.leaf, &page)?;
+        let (Position::Live(slot) | Position::Ghost(slot)) = node.position(key)? else {
+            return Err(lost("the row is not there"));
+        };
+        let now = node.row(slot)?;
+        let row = changed_back(now, modify).ok_or(lost("the row has changed"))?;
+        if !node.fits_instead(slot, row.len())? {
+            drop(page);
+            self.make_room(tx, &path, &Need { place: Place::Grown(slot), row: &row })?;
+            return Ok(false);
+        }
+        let delta = i64::from(is_ghost(now)) - i64::from(is_ghost(&row));
+        self.modify(Link::Compensation(tx, undo_next), &mut page, slot, &row)?;
+        self.unit.count_rows(delta);
+        Ok(true)
+    }
+
+    /// The way to a key in a tree that has pages.
+    pub(super) fn path(&self, key: &[u8]) -> Result<Path, Error> {
+        self.descend(key)?.ok_or(Error::NotFound { unit: self.unit.id() })
+    }
+
+    /// The record of a row as a deleted one.
+    fn as_ghost(&self, row: &[u8]) -> Vec<u8> {
+        let kind = if self.shape.is_base() { RecordKind::GhostData } else { RecordKind::GhostIndex };
+        let mut ghost = row.to_vec();
+        if let Some(status) = ghost.first_mut() {
+            *status = *status & !KIND_BITS | kind.bits();
+        }
+        ghost
+    }
+}
+
+/// The record as it was before the change; `None` when it is not as the change left it.
+fn changed_back(now: &[u8], modify: &ModifyRow<'_>) -> Option<Vec<u8>> {
+    let start = usize::from(modify.fixed.offset_in_row);
+    let end = start.checked_add(modify.after.len())?;
+    let mut row = now.get(..start)?.to_vec();
+    row.extend_from_slice(modify.before);
+    if now.get(start..end)? != modify.after {
+        return None;
+    }
+    row.extend_from_slice(now.get(end..)?);
+    Some(row)
+}

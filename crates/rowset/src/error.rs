@@ -1,0 +1,107 @@
+//! What can go wrong with rows.
+
+use extentdb_base::{AllocUnitId, PageId, Rid};
+use extentdb_format::log::Op;
+
+/// Why a row operation was not done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No page, or no record of a change, was to be had.
+    #[error(transparent)]
+    Space(#[from] extentdb_space::Error),
+    /// A page cannot be read.
+    #[error(transparent)]
+    Page(#[from] extentdb_buffer::Error),
+    /// The transaction cannot go on.
+    #[error(transparent)]
+    Transaction(#[from] extentdb_txn::Error),
+    /// There is a row with this key.
+    #[error("allocation unit {unit} has a row with this key already, at {at}")]
+    Duplicate {
+        /// The tree.
+        unit: AllocUnitId,
+        /// The row there is.
+        at: Rid,
+    },
+    /// There is no row with this key.
+    #[error("allocation unit {unit} has no row with this key")]
+    NotFound {
+        /// The tree.
+        unit: AllocUnitId,
+    },
+    /// The row is longer than a row can be.
+    #[error("a row of {bytes} bytes is longer than the {most} that fit in a page")]
+    RowTooLong {
+        /// Its length.
+        bytes: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// The key columns are longer than a key can be.
+    #[error("a key of {bytes} bytes is longer than the {most} that an index takes")]
+    KeyTooLong {
+        /// Bytes of the key's values.
+        bytes: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// A row or key with another number of columns.
+    #[error("{found} values for {expected} columns")]
+    Columns {
+        /// Columns there are.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+    /// A value that is not one of its column: NULL where records have no room for that, or of another length.
+    #[error("column {column_id} takes no value of {bytes:?} bytes")]
+    Value {
+        /// The column.
+        column_id: i32,
+        /// Bytes of the value; `None` for NULL, and for a bit in another column.
+        bytes: Option<usize>,
+    },
+    /// Rows of this rowset are not written here.
+    #[error("column {column_id} of the rowset is stored in a form that is not written: {what}")]
+    Form {
+        /// The column; 0 for the rowset as a whole.
+        column_id: i32,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A page is not what the tree needs there.
+    #[error("page {page}: {what}")]
+    Corrupt {
+        /// The page.
+        page: PageId,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A record does not hold what its layout says.
+    #[error("a record of the rowset does not add up: {what}")]
+    Record {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A log record of a transaction does not fit what the tree holds.
+    #[error("{op} cannot be undone: {what}")]
+    NotUndone {
+        /// The operation.
+        op: Op,
+        /// Why.
+        what: &'static str,
+    },
+    /// A change of several pages was cut off by an error; the next restart takes back what was done of it.
+    #[error("allocation unit {unit} is out of use until restart: a page split was cut off")]
+    CutOff {
+        /// The tree.
+        unit: AllocUnitId,
+    },
+    /// There is no row at this place.
+    #[error("there is no row {0}")]
+    NoRow(Rid),
+    /// The record at this place is no row of its heap.
+    #[error("the record {0} is damaged")]
+    BadRow(Rid),
+}

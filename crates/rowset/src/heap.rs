@@ -1,0 +1,143 @@
+//! Heaps: rows without order, found again by their place.
+//!
+//! ```text
+//! insert   a page known to have room (free_space) → the session's own page (append) → its next page → its next extent
+//! delete   the row goes, its slot stays empty; its bytes are kept back until the transaction has ended
+//! update   in place when the page has room, else the row moves and a stub of nine bytes keeps its address (forward)
+//! scan     pages of the IAM chain in their order; a forwarded row where its stub is
+//! ```
+//!
+//! Each session fills pages of its own, from an extent of its own, until they are physically full: no page is shared while it is
+//! being filled, and PFS hears of eight pages at a time. What deletes leave is kept in memory, exact, page by page; PFS learns
+//! the class of a page when a checkpoint asks ([`Heap::settle`]).
+//!
+//! Lock order: append slot → page → the map of free space. A page of another session is only ever tried, never waited for,
+//! by an insert.
+
+mod append;
+mod forward;
+mod free_space;
+mod insert;
+mod scan;
+mod settle;
+mod update;
+
+use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_base::{PageId, Rid};
+use extentdb_format::page::PageHeader;
+use extentdb_space::{Space, Unit};
+
+use crate::Error;
+use append::Appender;
+use free_space::FreeSpace;
+
+pub use forward::{as_forwarded, as_primary};
+pub use insert::RowLocks;
+
+/// The longest record of a heap.
+pub const RECORD_BYTES_MAX: usize = 8060;
+/// Sessions that append without sharing a page.
+const APPENDERS: usize = 64;
+
+/// What the records of a heap look like, as far as moving them needs it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeapShape {
+    /// End of the fixed part of a record: `pminlen` of its pages.
+    pub pminlen: u16,
+    /// Variable columns of the table: a back pointer comes behind them.
+    pub variable_columns: u16,
+}
+
+/// How rows are placed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Placement {
+    /// Until a page is physically full.
+    #[default]
+    Packed,
+    /// As SQL Server does: a row goes on a page only when the class of fullness in PFS promises the room.
+    ByPfs,
+}
+
+/// Room that a transaction made on a page; others may use it when the transaction has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeptBack {
+    /// The page.
+    pub page: PageId,
+    /// Bytes.
+    pub bytes: u16,
+}
+
+/// A heap.
+pub struct Heap {
+    space: Arc<Space>,
+    unit: Arc<Unit>,
+    shape: HeapShape,
+    placement: Placement,
+    appenders: Vec<Mutex<Appender>>,
+    free: Mutex<FreeSpace>,
+    /// Held while the first page comes, so that nobody else uses a chain that the catalogue does not know yet.
+    first: Mutex<()>,
+}
+
+impl Heap {
+    /// A heap over its allocation unit.
+    pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: HeapShape, placement: Placement) -> Heap {
+        Heap {
+            space,
+            unit,
+            shape,
+            placement,
+            appenders: (0..APPENDERS).map(|_| Mutex::default()).collect(),
+            free: Mutex::default(),
+            first: Mutex::new(()),
+        }
+    }
+
+    /// Its allocation unit.
+    pub fn unit(&self) -> &Arc<Unit> {
+        &self.unit
+    }
+
+    /// What its records look like.
+    pub fn shape(&self) -> HeapShape {
+        self.shape
+    }
+
+    /// The transaction that made this room has ended: others may use it.
+    pub fn give_back(&self, kept: KeptBack) {
+        lock(&self.free).give_back(kept);
+    }
+
+    /// An undo changed this page: it may have room now that nobody knows of.
+    pub fn touched(&self, page: PageId) -> Result<(), Error> {
+        let free_bytes = PageHeader::of(&*self.space.pool().read(page)?).free_bytes.get();
+        let mut free = lock(&self.free);
+        let room = free_bytes.saturating_sub(free.kept(page));
+        free.file(page, room);
+        free.touch(page);
+        Ok(())
+    }
+
+    /// Everything known of free space was changed behind its back.
+    pub fn forget(&self) {
+        *lock(&self.free) = FreeSpace::default();
+        for appender in &self.appenders {
+            *lock(appender) = Appender::default();
+        }
+    }
+}
+
+impl std::fmt::Debug for Heap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Heap({})", self.unit.id())
+    }
+}
+
+/// A place on a page.
+fn rid(page: PageId, slot: u16) -> Rid {
+    Rid::new(page, slot)
+}
+
+fn too_long(bytes: usize) -> Result<(), Error> {
+    if bytes > RECORD_BYTES_MAX { Err(Error::RowTooLong { bytes, most: RECORD_BYTES_MAX }) } else { Ok(()) }
+}

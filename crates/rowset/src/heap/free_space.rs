@@ -1,0 +1,132 @@
+//! Which pages of a heap have room, in memory and exact.
+//!
+//! ```text
+//! classes   room of 32…63 bytes → pages, 64…95 → pages, …      a page is filed under the largest class it fills
+//! kept      page → bytes that open transactions have made free and may need again
+//! touched   pages whose class in PFS may not be true any more
+//! ```
+//!
+//! A page that is filed may have less room by now: whoever takes it looks and files it again. A page without a file is not
+//! known to have room; nothing is lost by that but the room.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use extentdb_base::PageId;
+
+use super::KeptBack;
+
+/// Bytes between two classes. Less room than this is not worth a visit.
+const CLASS_BYTES: u16 = 32;
+
+/// The free space of a heap.
+#[derive(Debug, Default)]
+pub(super) struct FreeSpace {
+    classes: BTreeMap<u16, Vec<PageId>>,
+    filed: HashMap<PageId, u16>,
+    kept: HashMap<PageId, u16>,
+    touched: BTreeSet<PageId>,
+    /// What PFS knows of the pages that were there when the heap was opened has been read.
+    pub(super) is_loaded: bool,
+}
+
+impl FreeSpace {
+    /// Files a page with so much room; what transactions keep back must be taken off already.
+    pub(super) fn file(&mut self, page: PageId, room: u16) {
+        let class = room / CLASS_BYTES;
+        if self.filed.get(&page) == Some(&class) {
+            return;
+        }
+        self.unfile(page);
+        if class > 0 {
+            self.classes.entry(class).or_default().push(page);
+            self.filed.insert(page, class);
+        }
+    }
+
+    fn unfile(&mut self, page: PageId) {
+        let Some(class) = self.filed.remove(&page) else { return };
+        if let Some(pages) = self.classes.get_mut(&class) {
+            pages.retain(|other| *other != page);
+            if pages.is_empty() {
+                self.classes.remove(&class);
+            }
+        }
+    }
+
+    /// Takes a page that should have `room` bytes out of the file: the fullest one that does.
+    pub(super) fn take(&mut self, room: u16) -> Option<PageId> {
+        let class = room.div_ceil(CLASS_BYTES);
+        let (&class, pages) = self.classes.range_mut(class..).next()?;
+        let page = pages.pop();
+        if pages.is_empty() {
+            self.classes.remove(&class);
+        }
+        let page = page?;
+        self.filed.remove(&page);
+        Some(page)
+    }
+
+    /// Bytes of a page that are kept back.
+    pub(super) fn kept(&self, page: PageId) -> u16 {
+        self.kept.get(&page).copied().unwrap_or(0)
+    }
+
+    /// Keeps bytes of a page back for the transaction that made them free.
+    pub(super) fn keep(&mut self, kept: KeptBack) {
+        *self.kept.entry(kept.page).or_default() += kept.bytes;
+        self.touched.insert(kept.page);
+    }
+
+    /// The transaction has ended. The page is filed with what it gave back; whoever comes finds out how much there really is.
+    pub(super) fn give_back(&mut self, kept: KeptBack) {
+        if let Some(bytes) = self.kept.get_mut(&kept.page) {
+            *bytes = bytes.saturating_sub(kept.bytes);
+            if *bytes == 0 {
+                self.kept.remove(&kept.page);
+            }
+        }
+        let known = self.filed.get(&kept.page).map_or(0, |class| class * CLASS_BYTES);
+        self.file(kept.page, known.saturating_add(kept.bytes));
+    }
+
+    /// The class of the page in PFS may not be true any more.
+    pub(super) fn touch(&mut self, page: PageId) {
+        self.touched.insert(page);
+    }
+
+    /// The pages touched since the last call.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<PageId> {
+        std::mem::take(&mut self.touched)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fullest_page_with_room_is_taken() {
+        let mut free = FreeSpace::default();
+        let [a, b, c] = [1, 2, 3].map(|page| PageId::new(1, page));
+        free.file(a, 4000);
+        free.file(b, 500);
+        free.file(c, 20);
+        free.file(b, 700);
+        assert_eq!(free.take(600), Some(b));
+        assert_eq!(free.take(600), Some(a));
+        assert_eq!(free.take(1), None, "too little room is not filed");
+    }
+
+    #[test]
+    fn room_that_is_kept_back_is_filed_when_it_is_given_back() {
+        let mut free = FreeSpace::default();
+        let page = PageId::new(1, 7);
+        let kept = KeptBack { page, bytes: 200 };
+        free.keep(kept);
+        free.keep(kept);
+        assert_eq!((free.kept(page), free.take(100)), (400, None));
+        free.give_back(kept);
+        assert_eq!((free.kept(page), free.take(100)), (200, Some(page)));
+        assert_eq!(free.take_touched().len(), 1);
+    }
+}

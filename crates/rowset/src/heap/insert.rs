@@ -1,0 +1,212 @@
+//! A row comes: onto a page known to have room, or behind the last one.
+
+use extentdb_base::sync::lock;
+use extentdb_base::{PageId, Rid};
+use extentdb_buffer::PageWriteGuard;
+use extentdb_format::allocation::pfs::Fullness;
+use extentdb_format::log::payload::row::{InsertRows, RowPart};
+use extentdb_format::log::{Context, Op, Payload};
+use extentdb_format::page::PageRef;
+use extentdb_format::record::RecordKind;
+use extentdb_space::change;
+use extentdb_txn::{Link, Transaction};
+
+use super::append::free_bytes;
+use super::{Heap, Placement, rid, too_long};
+use crate::Error;
+
+/// Pages tried before a row is appended.
+const PROBES_MAX: usize = 8;
+/// Every record counts at least as much as the stub that may take its place.
+const FOOTPRINT_MIN: usize = 9;
+const SLOT_BYTES: usize = 2;
+
+/// Locks rows for the transaction that changes them.
+pub trait RowLocks {
+    /// Locks the place of a new row at once; false when somebody has it, a transaction that deleted the row before.
+    fn try_new(&mut self, rid: Rid) -> bool;
+}
+
+/// Nobody locks: one session only.
+impl RowLocks for () {
+    fn try_new(&mut self, _rid: Rid) -> bool {
+        true
+    }
+}
+
+impl Heap {
+    /// Inserts a record, which must be a whole one of this heap's table.
+    pub fn insert(
+        &self,
+        tx: &mut Transaction,
+        session: usize,
+        record: &[u8],
+        locks: &mut dyn RowLocks,
+    ) -> Result<Rid, Error> {
+        too_long(record.len())?;
+        let is_row = record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded);
+        // Counted before it is logged: a checkpoint in between counts a row too many, which the log behind it explains, and
+        // never one too few.
+        self.unit.count_rows(i64::from(is_row));
+        let placed = self.place_somewhere(tx, session, record, locks);
+        if placed.is_err() {
+            self.unit.count_rows(-i64::from(is_row));
+        }
+        placed
+    }
+
+    fn place_somewhere(
+        &self,
+        tx: &mut Transaction,
+        session: usize,
+        record: &[u8],
+        locks: &mut dyn RowLocks,
+    ) -> Result<Rid, Error> {
+        match self.insert_where_room_is(tx, record, locks)? {
+            Some(rid) => Ok(rid),
+            None => self.append(tx, session, record, locks),
+        }
+    }
+
+    /// Tries pages that should have room.
+    fn insert_where_room_is(
+        &self,
+        tx: &mut Transaction,
+        record: &[u8],
+        locks: &mut dyn RowLocks,
+    ) -> Result<Option<Rid>, Error> {
+        if self.placement == Placement::ByPfs {
+            return Ok(None);
+        }
+        self.load_free_space()?;
+        let room = footprint(record.len()) + SLOT_BYTES;
+        for _ in 0..PROBES_MAX {
+            let Some(id) = lock(&self.free).take(room as u16) else { return Ok(None) };
+            let Some(mut page) = self.space.pool().try_write(id)? else { continue };
+            let placed = self.place(tx, &mut page, record, locks)?;
+            let mut free = lock(&self.free);
+            let left = free_bytes(&page).saturating_sub(free.kept(id));
+            free.file(id, left);
+            if placed.is_some() {
+                free.touch(id);
+                return Ok(placed);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Appends to the session's own page.
+    fn append(
+        &self,
+        tx: &mut Transaction,
+        session: usize,
+        record: &[u8],
+        locks: &mut dyn RowLocks,
+    ) -> Result<Rid, Error> {
+        let mut appender = self.appender(session);
+        if let Some(id) = appender.page {
+            let mut page = self.space.pool().write(id)?;
+            if let Some(placed) = self.place(tx, &mut page, record, locks)? {
+                drop(page);
+                self.tell_first(placed, appender.told)?;
+                return Ok(placed);
+            }
+            let left = free_bytes(&page);
+            drop(page);
+            self.retire(&mut appender, left);
+        }
+        let mut page = self.next_page(tx, &mut appender)?;
+        let placed = self.place(tx, &mut page, record, locks)?;
+        drop(page);
+        let placed =
+            placed.ok_or(Error::RowTooLong { bytes: record.len(), most: super::RECORD_BYTES_MAX })?;
+        self.tell_first(placed, appender.told)?;
+        Ok(placed)
+    }
+
+    /// PFS is told at once of the first row of a page that it calls empty; in compatible placement, of every class.
+    fn tell_first(&self, placed: Rid, told: Option<Fullness>) -> Result<(), Error> {
+        let is_due =
+            self.placement == Placement::ByPfs || told == Some(Fullness::Empty) && placed.slot.0 == 0;
+        if is_due {
+            let page = self.space.pool().read(placed.page)?;
+            let fullness = Fullness::of_free_bytes(PageRef::new(&page).header().free_bytes.get());
+            drop(page);
+            self.space.set_free_space(placed.page, |old| old.with_fullness(fullness))?;
+        }
+        Ok(())
+    }
+
+    /// Puts a record on this page, when it has room.
+    fn place(
+        &self,
+        tx: &mut Transaction,
+        page: &mut PageWriteGuard,
+        record: &[u8],
+        locks: &mut dyn RowLocks,
+    ) -> Result<Option<Rid>, Error> {
+        let Some(slot) = self.slot_for(page, record.len(), locks) else { return Ok(None) };
+        let id = page.id();
+        let mut fixed = RowPart { partition_id: self.unit.hobt(), ..RowPart::default() };
+        fixed.page.slot = slot;
+        let insert = InsertRows { fixed, rows: vec![record], ..InsertRows::default() };
+        change(Link::Change(tx), page, Op::INSERT_ROWS, Context::HEAP, Payload::InsertRows(insert))?;
+        Ok(Some(rid(id, slot)))
+    }
+
+    /// A slot for a record of so many bytes: an empty one that nobody has locked, or a new one.
+    fn slot_for(&self, page: &PageWriteGuard, len: usize, locks: &mut dyn RowLocks) -> Option<u16> {
+        let view = PageRef::new(page);
+        let kept = usize::from(lock(&self.free).kept(page.id()));
+        let free = usize::from(view.header().free_bytes.get()).saturating_sub(kept);
+        if footprint(len) > free || !self.promises(page, len) {
+            return None;
+        }
+        let used_slots = usize::from(view.header().slot_count.get());
+        // Slots of deleted rows are used again, unless the deletion may still be undone.
+        let empty = (0..used_slots as u16).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0);
+        for (slot, _) in empty {
+            if locks.try_new(rid(page.id(), slot)) {
+                return Some(slot);
+            }
+        }
+        let slot = used_slots as u16;
+        (footprint(len) + SLOT_BYTES <= free && locks.try_new(rid(page.id(), slot))).then_some(slot)
+    }
+
+    /// In compatible placement: does the class of the page promise room for the record? Pages without rows always do.
+    fn promises(&self, page: &PageWriteGuard, len: usize) -> bool {
+        let view = PageRef::new(page);
+        if self.placement == Placement::Packed || view.slot_count() == 0 {
+            return true;
+        }
+        let fullness = Fullness::of_free_bytes(view.header().free_bytes.get());
+        len <= super::RECORD_BYTES_MAX * usize::from(100 - fullness.percent()) / 100
+    }
+
+    /// What PFS knows of the pages that were there before, once: the least room that each class promises.
+    fn load_free_space(&self) -> Result<(), Error> {
+        if lock(&self.free).is_loaded {
+            return Ok(());
+        }
+        // A heap without pages has nothing to be read, and its first insert shall not latch a map for that.
+        let pages = if self.unit.first_iam().is_none() { Vec::new() } else { self.formatted_pages()? };
+        let mut known: Vec<(PageId, u16)> = Vec::new();
+        for id in pages {
+            let state = self.space.pfs_bytes(id.file, id.page..id.page + 1)?;
+            let full = state.first().and_then(|state| state.fullness()).unwrap_or(Fullness::UpTo100);
+            known.push((id, (8096 * u32::from(100 - full.percent()) / 100) as u16));
+        }
+        let mut free = lock(&self.free);
+        if !free.is_loaded {
+            known.into_iter().for_each(|(id, room)| free.file(id, room));
+            free.is_loaded = true;
+        }
+        Ok(())
+    }
+}
+
+/// What a record of so many bytes takes of a page, without its slot.
+pub(super) fn footprint(len: usize) -> usize {
+    len.max(FOOTPRINT_MIN)
+}

@@ -1,0 +1,102 @@
+//! Reading a heap: every row once, at its own address.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use extentdb_base::sync::lock;
+use extentdb_base::{PageId, Rid};
+use extentdb_format::page::PageRef;
+use extentdb_format::record::{Record, RecordKind};
+
+use super::{Heap, rid};
+use crate::Error;
+
+/// What lies at an address.
+pub(super) enum Stored {
+    /// The row itself.
+    Row(Vec<u8>),
+    /// A stub: the row is elsewhere.
+    Stub(Rid),
+    /// A row that another address leads to.
+    Forwarded(Vec<u8>),
+    /// A row that is deleted but still there: other programs leave such rows.
+    Ghost,
+}
+
+impl Heap {
+    /// The pages of the heap that have been formatted, in the order of the IAM chain.
+    pub fn formatted_pages(&self) -> Result<Vec<PageId>, Error> {
+        let pages = self.space.pages_of(&self.unit)?;
+        // A run that is taken in this moment is in the list before its appender knows: its slot is held until then.
+        let rest: HashSet<PageId> =
+            self.appenders.iter().flat_map(|appender| lock(appender).rest.clone()).collect();
+        Ok(pages.into_iter().filter(|page| !rest.contains(page)).collect())
+    }
+
+    /// Calls `each` with the address and record of every row. A forwarded row comes where its stub is.
+    pub fn scan(&self, each: &mut dyn FnMut(Rid, &[u8]) -> ControlFlow<()>) -> Result<(), Error> {
+        for id in self.formatted_pages()? {
+            // Rows are copied out before they are handed on: whoever looks at one may need other pages.
+            let rows = self.rows_on(id)?;
+            for (slot, stored) in rows {
+                let at = rid(id, slot);
+                let row = match stored {
+                    Stored::Row(row) => row,
+                    Stored::Stub(target) => self.forwarded(at, target)?,
+                    Stored::Forwarded(_) | Stored::Ghost => continue,
+                };
+                if each(at, &row).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rows_on(&self, id: PageId) -> Result<Vec<(u16, Stored)>, Error> {
+        let page = self.space.pool().read(id)?;
+        let view = PageRef::new(&page);
+        let used = (0..view.slot_count()).zip(view.slot_offsets()).filter(|(_, offset)| *offset != 0);
+        used.map(|(slot, _)| stored(view, rid(id, slot)).map(|stored| (slot, stored))).collect()
+    }
+
+    /// The record of a row, wherever it lies; `None` when there is none at this address.
+    pub fn get(&self, at: Rid) -> Result<Option<Vec<u8>>, Error> {
+        match self.stored_at(at)? {
+            Some(Stored::Row(row)) => Ok(Some(row)),
+            Some(Stored::Stub(target)) => self.forwarded(at, target).map(Some),
+            Some(Stored::Forwarded(_) | Stored::Ghost) | None => Ok(None),
+        }
+    }
+
+    pub(super) fn stored_at(&self, at: Rid) -> Result<Option<Stored>, Error> {
+        let page = self.space.pool().read(at.page)?;
+        let view = PageRef::new(&page);
+        let is_used = view.slot_offset(at.slot.0).is_some_and(|offset| offset != 0);
+        if !is_used || view.header().alloc_unit() != self.unit.id() {
+            return Ok(None);
+        }
+        stored(view, at).map(Some)
+    }
+
+    /// The row that a stub leads to.
+    pub(super) fn forwarded(&self, home: Rid, target: Rid) -> Result<Vec<u8>, Error> {
+        match self.stored_at(target)? {
+            Some(Stored::Forwarded(row)) if Record::parse_data(&row).back_pointer() == Some(home) => Ok(row),
+            _ => Err(Error::BadRow(home)),
+        }
+    }
+}
+
+/// What lies in a slot that is in use.
+pub(super) fn stored(view: PageRef<'_>, at: Rid) -> Result<Stored, Error> {
+    let bytes = view.row(at.slot.0).map_err(|_| Error::BadRow(at))?;
+    let record = Record::parse_data(bytes);
+    match record.kind() {
+        RecordKind::Primary => Ok(Stored::Row(bytes.to_vec())),
+        RecordKind::Forwarded => Ok(Stored::Forwarded(bytes.to_vec())),
+        RecordKind::ForwardingStub => record.stub_target().map(Stored::Stub).ok_or(Error::BadRow(at)),
+        RecordKind::GhostData | RecordKind::GhostVersion => Ok(Stored::Ghost),
+        _ => Err(Error::BadRow(at)),
+    }
+}

@@ -1,0 +1,89 @@
+//! Telling PFS the truth: at checkpoints, at a clean close and after recovery.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use extentdb_base::sync::lock;
+use extentdb_base::{Extent, PageId};
+use extentdb_format::allocation::pfs::{Fullness, PfsByte};
+use extentdb_format::page::{PageHeader, PageType};
+
+use super::Heap;
+use crate::Error;
+
+impl Heap {
+    /// Gives every page its true class of fullness, and pages that were taken in advance back, one record for each extent.
+    pub fn settle(&self) -> Result<(), Error> {
+        for appender in &self.appenders {
+            let mut appender = lock(appender);
+            let rest: BTreeSet<PageId> = appender.rest.drain(..).collect();
+            appender.told = None;
+            if let Some(page) = appender.page {
+                lock(&self.free).touch(page);
+            }
+            for (extent, pages) in by_extent(rest) {
+                self.settle_extent(extent, &pages, |_, _| Ok(PfsByte::default()))?;
+            }
+        }
+        let touched = lock(&self.free).take_touched();
+        for (extent, pages) in by_extent(touched) {
+            self.settle_extent(extent, &pages, |page, old| {
+                Ok(if old.is_allocated() { old.with_fullness(self.fullness_of(page)?) } else { old })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// After a crash: these pages of the heap were allocated in advance, perhaps, and those that were never formatted are given
+    /// back; the others get their true class.
+    pub fn settle_after_crash(&self, pages: impl IntoIterator<Item = PageId>) -> Result<(), Error> {
+        for (extent, pages) in by_extent(pages.into_iter().collect()) {
+            self.settle_extent(extent, &pages, |page, old| match () {
+                () if !old.is_allocated() || old.is_iam() => Ok(old),
+                () if !self.is_formatted(page) => Ok(PfsByte::default().with_mixed(old.is_mixed())),
+                () => Ok(old.with_fullness(self.fullness_of(page)?)),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn settle_extent(
+        &self,
+        extent: Extent,
+        pages: &[PageId],
+        mut new: impl FnMut(PageId, PfsByte) -> Result<PfsByte, Error>,
+    ) -> Result<(), Error> {
+        let (Some(first), Some(last)) = (pages.first().copied(), pages.last()) else { return Ok(()) };
+        debug_assert!(first.extent() == extent && last.extent() == extent);
+        let count = last.page - first.page + 1;
+        let old = self.space.pfs_bytes(first.file, first.page..first.page + count)?;
+        let mut states = BTreeMap::new();
+        for page in pages {
+            let was = old.get((page.page - first.page) as usize).copied().unwrap_or_default();
+            states.insert(*page, new(*page, was)?);
+        }
+        self.space.settle(&self.unit, first, count, |page, old| states.get(&page).copied().unwrap_or(old))?;
+        Ok(())
+    }
+
+    /// Has the page begun its life as one of this heap's?
+    fn is_formatted(&self, page: PageId) -> bool {
+        // A page that was never written cannot be read either.
+        self.space.pool().read(page).is_ok_and(|page| {
+            let header = PageHeader::of(&page);
+            header.kind() == PageType::Data && header.alloc_unit() == self.unit.id()
+        })
+    }
+
+    fn fullness_of(&self, page: PageId) -> Result<Fullness, Error> {
+        let page = self.space.pool().read(page)?;
+        Ok(Fullness::of_free_bytes(PageHeader::of(&page).free_bytes.get()))
+    }
+}
+
+fn by_extent(pages: BTreeSet<PageId>) -> BTreeMap<Extent, Vec<PageId>> {
+    let mut extents: BTreeMap<Extent, Vec<PageId>> = BTreeMap::new();
+    for page in pages {
+        extents.entry(page.extent()).or_default().push(page);
+    }
+    extents
+}

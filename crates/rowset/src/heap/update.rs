@@ -1,0 +1,200 @@
+//! Rows change and go.
+
+use extentdb_base::Rid;
+use extentdb_base::sync::lock;
+use extentdb_buffer::PageWriteGuard;
+use extentdb_format::log::payload::row::{DeleteRows, ModifyRow, RowPart};
+use extentdb_format::log::{Context, Op, Payload};
+use extentdb_format::page::PageRef;
+use extentdb_format::record::build::forwarding_stub;
+use extentdb_space::change;
+use extentdb_txn::{Link, Transaction};
+
+use super::insert::{RowLocks, footprint};
+use super::scan::Stored;
+use super::{Heap, KeptBack, as_forwarded, too_long};
+use crate::Error;
+
+impl Heap {
+    /// Gives the row at this address another record. What it makes free on its page is kept back until the transaction ends.
+    ///
+    /// # Errors
+    /// [`Error::NoRow`]: there is no row at this address.
+    pub fn update(
+        &self,
+        tx: &mut Transaction,
+        session: usize,
+        at: Rid,
+        record: &[u8],
+        locks: &mut dyn RowLocks,
+    ) -> Result<Vec<KeptBack>, Error> {
+        too_long(record.len())?;
+        let mut kept = Vec::new();
+        match self.stored_at(at)? {
+            Some(Stored::Row(_)) => {
+                if !self.replace(tx, at, record, &mut kept)? {
+                    let moved = as_forwarded(record, self.shape, at);
+                    let target = self.insert(tx, session, &moved, locks)?;
+                    self.replace_or_fail(tx, at, &forwarding_stub(target), &mut kept)?;
+                }
+            }
+            Some(Stored::Stub(target)) => {
+                let moved = as_forwarded(record, self.shape, at);
+                if !self.replace(tx, target, &moved, &mut kept)? {
+                    let next = self.insert(tx, session, &moved, locks)?;
+                    self.replace_or_fail(tx, at, &forwarding_stub(next), &mut kept)?;
+                    self.remove(tx, target, &mut kept)?;
+                }
+            }
+            Some(Stored::Forwarded(_) | Stored::Ghost) | None => return Err(Error::NoRow(at)),
+        }
+        Ok(kept)
+    }
+
+    /// Deletes the row at this address.
+    ///
+    /// # Errors
+    /// [`Error::NoRow`]: there is none.
+    pub fn delete(&self, tx: &mut Transaction, at: Rid) -> Result<Vec<KeptBack>, Error> {
+        let places = match self.stored_at(at)? {
+            Some(Stored::Row(_)) => vec![at],
+            Some(Stored::Stub(target)) => vec![target, at],
+            Some(Stored::Forwarded(_) | Stored::Ghost) | None => return Err(Error::NoRow(at)),
+        };
+        let mut kept = Vec::new();
+        self.unit.count_rows(-1);
+        let removed: Result<(), Error> =
+            places.into_iter().try_for_each(|place| self.remove(tx, place, &mut kept));
+        if removed.is_err() {
+            self.unit.count_rows(1);
+        }
+        removed.map(|()| kept)
+    }
+
+    /// Puts a record in the place of another. False when the page has no room for it.
+    fn replace(
+        &self,
+        tx: &mut Transaction,
+        at: Rid,
+        new: &[u8],
+        kept: &mut Vec<KeptBack>,
+    ) -> Result<bool, Error> {
+        let mut page = self.space.pool().write(at.page)?;
+        let view = PageRef::new(&page);
+        let old = view.row(at.slot.0).map_err(|_| Error::NoRow(at))?.to_vec();
+        let (before, after) = (footprint(old.len()), footprint(new.len()));
+        let free = usize::from(view.header().free_bytes.get());
+        let mine = usize::from(lock(&self.free).kept(at.page));
+        if after > before && after - before > free.saturating_sub(mine) {
+            return Ok(false);
+        }
+        self.modify(tx, &mut page, at, &old, new)?;
+        self.keep_back(at, before.saturating_sub(after), kept);
+        Ok(true)
+    }
+
+    fn replace_or_fail(
+        &self,
+        tx: &mut Transaction,
+        at: Rid,
+        new: &[u8],
+        kept: &mut Vec<KeptBack>,
+    ) -> Result<(), Error> {
+        // A stub is never longer than what any record counts.
+        if self.replace(tx, at, new, kept)? { Ok(()) } else { Err(Error::BadRow(at)) }
+    }
+
+    fn modify(
+        &self,
+        tx: &mut Transaction,
+        page: &mut PageWriteGuard,
+        at: Rid,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<(), Error> {
+        let Some(run) = changed_run(old, new) else { return Ok(()) };
+        let mut fixed = RowPart {
+            partition_id: self.unit.hobt(),
+            offset_in_row: run.start as u16,
+            modify_size: run.before.len() as u16,
+            ..RowPart::default()
+        };
+        fixed.page.slot = at.slot.0;
+        let (before, after) = (run.before, run.after);
+        let key = Some(&[][..]);
+        let modify = ModifyRow { fixed, before, after, key, lock_info: Some(&[]), more: Vec::new() };
+        change(Link::Change(tx), page, Op::MODIFY_ROW, Context::HEAP, Payload::ModifyRow(modify))?;
+        Ok(())
+    }
+
+    /// Takes a record off its page.
+    fn remove(&self, tx: &mut Transaction, at: Rid, kept: &mut Vec<KeptBack>) -> Result<(), Error> {
+        let mut page = self.space.pool().write(at.page)?;
+        let old = PageRef::new(&page).row(at.slot.0).map_err(|_| Error::NoRow(at))?.to_vec();
+        let mut fixed = RowPart { partition_id: self.unit.hobt(), offset_in_row: 1, ..RowPart::default() };
+        fixed.page.slot = at.slot.0;
+        let delete = DeleteRows { fixed, rows: vec![&old], lock_info: &[] };
+        change(Link::Change(tx), &mut page, Op::DELETE_ROWS, Context::HEAP, Payload::DeleteRows(delete))?;
+        self.keep_back(at, footprint(old.len()), kept);
+        Ok(())
+    }
+
+    fn keep_back(&self, at: Rid, bytes: usize, kept: &mut Vec<KeptBack>) {
+        let mut free = lock(&self.free);
+        free.touch(at.page);
+        if bytes > 0 {
+            let room = KeptBack { page: at.page, bytes: bytes as u16 };
+            free.keep(room);
+            kept.push(room);
+        }
+    }
+}
+
+/// The bytes in which two records differ.
+struct Run<'a> {
+    start: usize,
+    before: &'a [u8],
+    after: &'a [u8],
+}
+
+/// The shortest run of bytes that makes one record of the other; `None` when they are equal. Neither side is ever empty, so
+/// that the record says on both ways what it takes away.
+fn changed_run<'a>(old: &'a [u8], new: &'a [u8]) -> Option<Run<'a>> {
+    if old == new {
+        return None;
+    }
+    let shorter = old.len().min(new.len());
+    let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let suffix = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let start = prefix.min(shorter.saturating_sub(1));
+    let suffix = suffix.min(shorter - start - 1);
+    Some(Run { start, before: &old[start..old.len() - suffix], after: &new[start..new.len() - suffix] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_changed_run_is_short_and_never_empty_on_either_side() {
+        let run = |old: &'static [u8], new: &'static [u8]| {
+            changed_run(old, new).map(|r| (r.start, r.before, r.after))
+        };
+        assert_eq!(run(b"abcdef", b"abXdef"), Some((2, &b"c"[..], &b"X"[..])));
+        assert_eq!(run(b"abc", b"abc"), None);
+        for (old, new) in [
+            (&b"abc"[..], &b"abcd"[..]),
+            (b"abcd", b"abc"),
+            (b"aab", b"aaab"),
+            (b"b", b"ab"),
+            (b"aa", b"aaaa"),
+        ] {
+            let found = changed_run(old, new).unwrap();
+            assert!(!found.before.is_empty() && !found.after.is_empty());
+            let mut made = old[..found.start].to_vec();
+            made.extend_from_slice(found.after);
+            made.extend_from_slice(&old[found.start + found.before.len()..]);
+            assert_eq!(made, new);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! From values to records and back: the shape of the rows of one rowset.
+//!
+//! ```text
+//! cells in layout order ──leaf_record──▶ leaf record ──separator──▶ key columns + child page
+//!                       ◀────decode─────      │
+//!                                             └──key──▶ bytes that compare as the keys do (types::key_order)
+//! ```
+//!
+//! The places of the columns come from `sysrscols` as a [`RowLayout`]; how long the fixed parts are, and how many columns the
+//! null bitmaps count, follows from them (`ondisk.md` 5 and 6):
+//!
+//! - leaf records have a null bitmap exactly when the columns have leaf null bits; it counts up to the highest one
+//! - separators have one exactly when some key column has an interior null bit; it counts the key columns
+//! - trailing empty variable columns are left out
+//!
+//! Invariants
+//! - Every record made here is read back as the same cells, and its length is checked before it leaves.
+//! - The key of a row, of its separator and of the cells it was made from are the same bytes.
+
+mod key;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use extentdb_base::PageId;
+use extentdb_catalog::layout::{Compression, Level, PhysicalColumn, Place, RowLayout};
+use extentdb_catalog::model::Rowset;
+use extentdb_catalog::table::RowsetLayout;
+use extentdb_format::record::row::{DATA_HEADER_BYTES, INDEX_HEADER_BYTES};
+use extentdb_types::SqlType;
+
+use crate::error::Error;
+
+/// The longest row, by public documentation.
+pub const ROW_BYTES_MAX: usize = 8060;
+/// The most bytes in the key columns of an index, by public documentation of the versions up to 2014.
+pub const KEY_BYTES_MAX: usize = 900;
+
+/// How the records of a rowset are laid out.
+#[derive(Clone, Debug)]
+pub struct RowShape {
+    layout: RowLayout,
+    is_base: bool,
+    leaf: Form,
+    interior: Form,
+    /// Columns of the physical key, in its order.
+    key: Vec<usize>,
+    /// How many of them count for the limit of a key.
+    declared_keys: usize,
+}
+
+/// The records of one level.
+#[derive(Clone, Debug)]
+struct Form {
+    /// End of the fixed part, child page included: `pminlen`.
+    fixed_end: u16,
+    /// Columns that the null bitmap counts; 0 = there is none.
+    null_bits: u16,
+    /// Columns of the variable part, in its order.
+    variable: Vec<usize>,
+}
+
+impl RowShape {
+    /// The shape of a table that is being made.
+    ///
+    /// # Errors
+    /// Its rows are stored in a form that is not written here.
+    pub fn of_layout(layout: &RowsetLayout, is_base: bool) -> Result<RowShape, Error> {
+        RowShape::new(layout.row.clone(), is_base, layout.min_leaf, layout.min_interior)
+    }
+
+    /// The shape of a rowset that the catalogue describes.
+    ///
+    /// # Errors
+    /// Its rows are stored in a form that is not written here.
+    pub fn of_rowset(rowset: &Rowset) -> Result<RowShape, Error> {
+        let is_base = rowset.index.0 <= 1;
+        RowShape::new(rowset.layout.clone(), is_base, rowset.min_leaf, rowset.min_interior)
+    }
+
+    /// `min_leaf` and `min_interior` are 0 where the catalogue does not keep them; then they follow from the columns.
+    fn new(layout: RowLayout, is_base: bool, min_leaf: u16, min_interior: u16) -> Result<RowShape, Error> {
+        if layout.compression != Compression::None {
+            return Err(Error::Form { column_id: 0, what: "compressed" });
+        }
+        let key = key_of(&layout);
+        let mut leaf =
+            Form::new(&layout, Level::Leaf, if is_base { DATA_HEADER_BYTES } else { INDEX_HEADER_BYTES })?;
+        let mut interior = Form::new(&layout, Level::Interior, INDEX_HEADER_BYTES)?;
+        leaf.fixed_end = leaf.fixed_end.max(min_leaf);
+        // Child page included; the catalogue's number is that of the pages, which may keep the place of a dropped column.
+        interior.fixed_end = (interior.fixed_end + PageId::BYTES as u16).max(min_interior);
+        if interior.null_bits > 0 {
+            interior.null_bits = key.len() as u16;
+        }
+        for column in &layout.columns {
+            verify_form(column)?;
+        }
+        let declared_keys = key.len();
+        Ok(RowShape { layout, is_base, leaf, interior, key, declared_keys })
+    }
+
+    /// Only the first so many key columns count for the limit of a key: those that the index was declared with, without what
+    /// leads to the row.
+    #[must_use]
+    pub fn with_declared_keys(self, declared_keys: usize) -> RowShape {
+        RowShape { declared_keys: declared_keys.min(self.key.len()), ..self }
+    }
+
+    /// The columns.
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// True for a heap or clustered index.
+    pub fn is_base(&self) -> bool {
+        self.is_base
+    }
+
+    /// `pminlen` of the pages of a level.
+    pub fn pminlen(&self, level: Level) -> u16 {
+        self.form(level).fixed_end
+    }
+
+    /// The columns of the physical key, in its order.
+    pub fn key_columns(&self) -> impl ExactSizeIterator<Item = &PhysicalColumn> {
+        self.key.iter().map(|at| self.column(*at))
+    }
+
+    fn form(&self, level: Level) -> &Form {
+        match level {
+            Level::Leaf => &self.leaf,
+            Level::Interior => &self.interior,
+        }
+    }
+
+    /// A column by an index that this shape keeps.
+    fn column(&self, at: usize) -> &PhysicalColumn {
+        &self.layout.columns[at]
+    }
+}
+
+impl Form {
+    fn new(layout: &RowLayout, level: Level, header_bytes: usize) -> Result<Form, Error> {
+        let (mut fixed_end, mut null_bits) = (header_bytes as u16, 0);
+        let mut variable = Vec::new();
+        for (at, column) in layout.columns.iter().enumerate() {
+            let place = place(column, level);
+            null_bits = null_bits.max(place.null_bit);
+            match place.offset {
+                0 => {}
+                offset if offset < 0 => variable.push((offset.unsigned_abs(), at)),
+                offset => {
+                    let end = fixed_bytes(column)
+                        .and_then(|bytes| (offset as usize).checked_add(bytes))
+                        .filter(|end| *end <= ROW_BYTES_MAX)
+                        .ok_or(Error::Form { column_id: column.column_id, what: "no fixed length" })?;
+                    fixed_end = fixed_end.max(end as u16);
+                }
+            }
+        }
+        variable.sort_unstable();
+        // A gap would put every column behind it in a wrong place.
+        let has_gap = (1u16..).zip(&variable).any(|(number, (own, _))| number != *own);
+        if has_gap {
+            return Err(Error::Form { column_id: 0, what: "variable columns with a gap" });
+        }
+        let variable = variable.into_iter().map(|(_, at)| at).collect();
+        Ok(Form { fixed_end, null_bits, variable })
+    }
+}
+
+fn key_of(layout: &RowLayout) -> Vec<usize> {
+    let columns = layout.columns.iter().enumerate();
+    let mut key: Vec<(i16, usize)> = columns
+        .filter(|(_, column)| column.key_ordinal > 0)
+        .map(|(at, column)| (column.key_ordinal, at))
+        .collect();
+    key.sort_unstable();
+    key.into_iter().map(|(_, at)| at).collect()
+}
+
+/// Where a column lies in the records of a level.
+fn place(column: &PhysicalColumn, level: Level) -> Place {
+    match level {
+        Level::Leaf => column.leaf,
+        Level::Interior => column.interior,
+    }
+}
+
+/// Bytes in the fixed part; bit columns share theirs.
+fn fixed_bytes(column: &PhysicalColumn) -> Option<usize> {
+    column.ty.and_then(|ty| if ty.is_bit() { Some(1) } else { ty.fixed_bytes() })
+}
+
+/// Refuses columns whose bytes in a record are not simply their values.
+fn verify_form(column: &PhysicalColumn) -> Result<(), Error> {
+    let is = |what| Err(Error::Form { column_id: column.column_id, what });
+    if column.is_sparse() {
+        return is("sparse");
+    }
+    if column.key_ordinal == 0 {
+        return Ok(());
+    }
+    match column.ty {
+        None => is("a key of unknown type"),
+        Some(SqlType::SqlVariant) => is("a key of type sql_variant"),
+        Some(_) if column.leaf.offset == 0 => is("a key that is not stored"),
+        Some(ty) if column.leaf.offset < 0 && ty.fixed_bytes().is_some() && ty != SqlType::Int => {
+            is("a fixed type among the variable columns")
+        }
+        Some(_) => Ok(()),
+    }
+}

@@ -1,0 +1,133 @@
+//! Values to records.
+
+use extentdb_base::PageId;
+use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, Place};
+use extentdb_format::record::{Record, RecordBuilder, RecordKind};
+
+use super::{ROW_BYTES_MAX, RowShape, place};
+use crate::error::Error;
+
+impl RowShape {
+    /// A leaf record of these values, one per column of the layout, in its order; a dropped column has NULL.
+    ///
+    /// # Errors
+    /// The values are not those of the columns, or too long together.
+    pub fn leaf_record(&self, cells: &[Cell<'_>]) -> Result<Vec<u8>, Error> {
+        let expected = self.layout.columns.len();
+        if cells.len() != expected {
+            return Err(Error::Columns { expected, found: cells.len() });
+        }
+        let fixed_end = usize::from(self.leaf.fixed_end);
+        let builder = match self.is_base {
+            true => RecordBuilder::data(RecordKind::Primary, fixed_end),
+            false => RecordBuilder::index(RecordKind::Index, fixed_end),
+        };
+        let record = self.fill(builder, cells, Level::Leaf, self.leaf.null_bits)?.to_vec();
+        match record.len() {
+            0..=ROW_BYTES_MAX => Ok(record),
+            bytes => Err(Error::RowTooLong { bytes, most: ROW_BYTES_MAX }),
+        }
+    }
+
+    /// The record that leads to `child`, whose first row is the leaf record given.
+    ///
+    /// # Errors
+    /// The record does not add up.
+    pub fn separator(&self, leaf: &Record<'_>, child: PageId) -> Result<Vec<u8>, Error> {
+        let builder = RecordBuilder::index(RecordKind::Index, usize::from(self.interior.fixed_end));
+        let cells = self.cells(leaf, Level::Leaf)?;
+        Ok(self.fill(builder, &cells, Level::Interior, self.interior.null_bits)?.child(child).to_vec())
+    }
+
+    /// The first record of the leftmost page of a level: it has no key, and real ones have neither null bitmap nor variable
+    /// columns, whatever the others have.
+    pub fn first_separator(&self, child: PageId) -> Vec<u8> {
+        RecordBuilder::index(RecordKind::Index, usize::from(self.interior.fixed_end)).child(child).to_vec()
+    }
+
+    /// The key of a leaf record as it is logged with a change of the row: an index record of the key columns with a null
+    /// bitmap and without a child page. It holds the values, not their sort keys, so that a log is read by any later version.
+    ///
+    /// # Errors
+    /// The record does not add up.
+    pub fn key_image(&self, leaf: &Record<'_>) -> Result<Vec<u8>, Error> {
+        let builder = RecordBuilder::index(RecordKind::Index, usize::from(self.key_image_end()));
+        let cells = self.cells(leaf, Level::Leaf)?;
+        Ok(self.fill(builder, &cells, Level::Interior, self.key.len() as u16)?.to_vec())
+    }
+
+    /// End of the fixed part of a key image.
+    pub(super) fn key_image_end(&self) -> u16 {
+        self.interior.fixed_end - PageId::BYTES as u16
+    }
+
+    /// Puts the values into a record; those of columns that the level does not have are passed over.
+    fn fill(
+        &self,
+        mut builder: RecordBuilder,
+        cells: &[Cell<'_>],
+        level: Level,
+        null_bits: u16,
+    ) -> Result<RecordBuilder, Error> {
+        if null_bits > 0 {
+            builder.columns(null_bits);
+        }
+        for (column, cell) in self.layout.columns.iter().zip(cells) {
+            fill_fixed(&mut builder, column, cell, place(column, level))?;
+        }
+        for at in &self.form(level).variable {
+            let cell = cells.get(*at).unwrap_or(&Cell::Null);
+            match cell {
+                Cell::Bytes(bytes) => builder.var(bytes, false),
+                Cell::Complex(bytes) => builder.var(bytes, true),
+                Cell::Null | Cell::Missing | Cell::Bit(_) => builder.var(&[], false),
+            };
+        }
+        Ok(builder)
+    }
+}
+
+/// Writes a fixed column or a null bit, and checks that the value is one of the column.
+fn fill_fixed(
+    builder: &mut RecordBuilder,
+    column: &PhysicalColumn,
+    cell: &Cell<'_>,
+    place: Place,
+) -> Result<(), Error> {
+    let wrong = |bytes| Err(Error::Value { column_id: column.column_id, bytes });
+    if place.offset == 0 {
+        return Ok(());
+    }
+    let is_bit = column.ty.is_some_and(|ty| ty.is_bit());
+    match cell {
+        Cell::Null | Cell::Missing if place.null_bit == 0 => wrong(None),
+        Cell::Null | Cell::Missing => {
+            builder.null(place.null_bit);
+            Ok(())
+        }
+        Cell::Bit(value) if is_bit => {
+            builder.fixed_bit(place.offset.unsigned_abs().into(), place.bit, *value);
+            Ok(())
+        }
+        Cell::Bytes(bytes) if !is_bit && fits(column, place.offset, bytes.len()) => {
+            if place.offset > 0 {
+                builder.fixed(place.offset.unsigned_abs().into(), bytes);
+            }
+            Ok(())
+        }
+        Cell::Complex(_) if place.offset < 0 => Ok(()),
+        Cell::Bit(_) => wrong(None),
+        Cell::Bytes(bytes) | Cell::Complex(bytes) => wrong(Some(bytes.len())),
+    }
+}
+
+/// Can the column hold so many bytes?
+fn fits(column: &PhysicalColumn, offset: i16, bytes: usize) -> bool {
+    let Some(ty) = column.ty else { return false };
+    match ty.fixed_bytes() {
+        Some(fixed) if offset > 0 => bytes == fixed,
+        // A uniquifier of 0 has no bytes.
+        Some(fixed) => bytes == fixed || bytes == 0,
+        None => ty.max_bytes().is_none_or(|most| bytes <= most),
+    }
+}

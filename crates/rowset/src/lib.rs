@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub mod btree;
+mod error;
+pub mod heap;
+pub mod layout;
+
+pub use btree::Tree;
+pub use error::Error;
+pub use heap::Heap;
+pub use layout::RowShape;
