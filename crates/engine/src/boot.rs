@@ -1,0 +1,99 @@
+//! The boot page: where the last checkpoint began, whether the database was closed cleanly, which ids come next.
+//!
+//! The checkpoint and the mark of a clean shutdown are written without a log record, as the real product does: they say how far
+//! the log is needed, and must be true before it is read. The counters of ids change by records of the transaction that takes one.
+
+use extentdb_base::size::PAGE_BYTES;
+use extentdb_base::{Lsn, PageId, XactId};
+use extentdb_buffer::Pool;
+use extentdb_format::PageBuf;
+use extentdb_format::allocation::boot::{BootRecord, BootView, DatabaseStatus};
+use extentdb_format::log::payload::row::{ModifyRow, RowPart};
+use extentdb_format::log::{Context, Op, Payload};
+use extentdb_format::page::checksum;
+use extentdb_io::{DiskFile, Durability};
+use extentdb_space::change;
+use extentdb_txn::{Link, Transaction};
+
+use crate::error::Error;
+
+/// Reads the boot page from its file, past the pool, which does not exist yet.
+pub(crate) fn read_boot(file: &dyn DiskFile) -> Result<BootRecord, Error> {
+    let mut page = PageBuf::zeroed();
+    let offset = u64::from(PageId::BOOT.page) * PAGE_BYTES as u64;
+    file.read_exact_at(offset, &mut page[..])?;
+    let wrong = |what| Error::WrongFile { path: file.path().to_path_buf(), what };
+    if !BootView::new(&page).faults().is_empty() {
+        return Err(wrong("page 9 is no boot page"));
+    }
+    BootView::new(&page).record().ok_or(wrong("the boot page has no record"))
+}
+
+/// What the boot page says beside its counters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    pub(crate) checkpoint: Lsn,
+    pub(crate) is_clean: bool,
+    pub(crate) last_xact: XactId,
+}
+
+/// Writes the mark, durably, to the page in memory and to the file.
+pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
+    let mut page = pool.write(PageId::BOOT)?;
+    let mut record = BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
+    let clean = DatabaseStatus::CLEAN_SHUTDOWN;
+    let DatabaseStatus(status) = record.status;
+    record.status = DatabaseStatus(if mark.is_clean { status | clean } else { status & !clean });
+    record.checkpoint_lsn = mark.checkpoint;
+    record.unknown_384 = u64::from(mark.last_xact.high) << 32 | u64::from(mark.last_xact.low);
+    let at = BootView::new(&page).record_offset();
+    let end = at + usize::from(record.len);
+    record.write(page.bytes_mut().get_mut(at..end).unwrap_or_default());
+    let mut copy = PageBuf::zeroed();
+    copy.copy_from_slice(&page[..]);
+    checksum::seal(&mut copy);
+    let file = pool.file(PageId::BOOT.file).ok_or(Error::MissingFile { file: PageId::BOOT.file })?;
+    let offset = u64::from(PageId::BOOT.page) * PAGE_BYTES as u64;
+    file.write_at(offset, &[&copy[..]], Durability::Through)?;
+    Ok(())
+}
+
+/// A counter of the boot page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Counter {
+    ObjectId,
+    Unit,
+}
+
+impl Counter {
+    fn name(self) -> &'static str {
+        match self {
+            Counter::ObjectId => "next_object_id",
+            Counter::Unit => "alloc_unit_next",
+        }
+    }
+}
+
+/// Takes the value of a counter, and leaves `next(value)` for the one who comes after.
+pub(crate) fn take(
+    pool: &Pool,
+    tx: &mut Transaction,
+    counter: Counter,
+    next: impl FnOnce(u64) -> u64,
+) -> Result<u64, Error> {
+    let missing = || Error::catalogue("the boot page has no counter of ids");
+    let place = BootRecord::FIELDS.iter().find(|field| field.name == counter.name()).ok_or_else(missing)?;
+    let mut page = pool.write(PageId::BOOT)?;
+    let at = BootView::new(&page).record_offset() + place.offset;
+    let before = page.get(at..at + place.bytes).ok_or_else(missing)?.to_vec();
+    let mut bytes = [0; 8];
+    bytes[..place.bytes].copy_from_slice(&before);
+    let value = u64::from_le_bytes(bytes);
+    let after = next(value).to_le_bytes();
+    let fixed =
+        RowPart { offset_in_row: place.offset as u16, modify_size: place.bytes as u16, ..RowPart::default() };
+    let modify = ModifyRow { fixed, before: &before, after: &after[..place.bytes], ..ModifyRow::default() };
+    let payload = Payload::ModifyRow(modify);
+    change(Link::Change(tx), &mut page, Op::MODIFY_ROW, Context::BOOT_PAGE, payload)?;
+    Ok(value)
+}

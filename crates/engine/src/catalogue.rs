@@ -1,0 +1,245 @@
+//! The catalogue of an open database: the system base tables, and the user tables that they describe.
+//!
+//! There is no second one: what is kept in memory here is read from the base tables when the database is opened, and changed
+//! after the transaction that changed them has committed.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::sync::{Arc, RwLock, read, write};
+use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
+use extentdb_buffer::{PageWriteGuard, Pool};
+use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
+use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables};
+use extentdb_catalog::{PageError, PageGetter};
+use extentdb_format::PageBytes;
+use extentdb_format::page::PageRef;
+use extentdb_rowset::Tree;
+use extentdb_rowset::heap::Placement;
+use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
+
+use crate::error::Error;
+use crate::system_table::{SystemTable, bigint};
+use crate::table::Table;
+
+/// Unit of the clustered index of `sysallocunits`.
+const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
+/// Where the id is in a row of `sysallocunits`.
+const UNIT_ID_AT: usize = 4;
+/// Tries to find a row that splits move about.
+const TRIES_MAX: usize = 1000;
+
+/// The allocation units of a database.
+#[derive(Default)]
+pub(crate) struct Units(RwLock<BTreeMap<AllocUnitId, Arc<Unit>>>);
+
+impl Units {
+    pub(crate) fn get(&self, id: AllocUnitId) -> Option<Arc<Unit>> {
+        read(&self.0).get(&id).cloned()
+    }
+
+    /// The unit whose pages have these ids in their headers.
+    pub(crate) fn all(&self) -> Vec<Arc<Unit>> {
+        read(&self.0).values().cloned().collect()
+    }
+
+    pub(crate) fn add(&self, unit: Arc<Unit>) {
+        write(&self.0).insert(unit.id(), unit);
+    }
+
+    pub(crate) fn remove(&self, id: AllocUnitId) {
+        write(&self.0).remove(&id);
+    }
+}
+
+/// The catalogue.
+pub(crate) struct Catalogue {
+    pub(crate) system: BTreeMap<String, SystemTable>,
+    pub(crate) units: Units,
+    pub(crate) tables: RwLock<BTreeMap<ObjectId, Arc<Table>>>,
+    pub(crate) schemas: RwLock<BTreeMap<i32, String>>,
+    pub(crate) filegroups: BTreeMap<String, i16>,
+    /// The highest rowset id there ever was.
+    pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
+    /// The clustered index of `sysallocunits`, for those who look for rows of units.
+    finder: Arc<UnitFinder>,
+}
+
+/// The pool as the catalogue's reader sees it.
+pub(crate) struct PoolPages<'p> {
+    pub(crate) pool: &'p Pool,
+    pub(crate) space: &'p Space,
+}
+
+impl PageGetter for PoolPages<'_> {
+    fn page(&self, id: PageId, page: &mut PageBytes) -> Result<(), PageError> {
+        let guard = self.pool.read(id).map_err(|error| PageError::Io { page: id, source: error.into() })?;
+        page.copy_from_slice(&guard[..]);
+        Ok(())
+    }
+
+    fn page_count(&self, file: FileId) -> u32 {
+        self.space.file(file).map_or(0, |file| file.pages())
+    }
+
+    fn total_pages(&self) -> u64 {
+        self.space.files().iter().map(|file| u64::from(file.pages())).sum()
+    }
+}
+
+impl Catalogue {
+    /// Reads the base tables.
+    ///
+    /// # Errors
+    /// Something of them is missing or contradicts itself: such a database is checked, not written.
+    pub(crate) fn load(pool: &Pool, space: &Arc<Space>, placement: Placement) -> Result<Catalogue, Error> {
+        let catalog = Catalog::load(&PoolPages { pool, space })?;
+        if let Some(fault) = catalog.faults.first() {
+            return Err(Error::catalogue(fault.to_string()));
+        }
+        let units = Units::default();
+        for unit in catalog.units.values() {
+            let rows = catalog.rowsets.get(&unit.owner).map_or(0, |rowset| rowset.rows);
+            units.add(Arc::new(Unit::new(&description(unit, rows))));
+        }
+        let definitions =
+            base_tables(DEFAULT_COLLATION).map_err(|error| Error::catalogue(error.to_string()))?;
+        let mut system = BTreeMap::new();
+        for definition in &definitions {
+            if let Some(table) = SystemTable::open(definition, &catalog, space, &units)? {
+                system.insert(table.name.clone(), table);
+            }
+        }
+        let finder = Arc::new(UnitFinder { pool: space.pool().clone(), tree: RwLock::new(None) });
+        let catalogue = Catalogue {
+            system,
+            units,
+            tables: RwLock::default(),
+            schemas: RwLock::new(catalog.schemas.clone()),
+            filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
+            last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
+            finder,
+        };
+        let tree = catalogue.system("sysallocunits")?.indexes[0].tree.clone();
+        *write(&catalogue.finder.tree) = Some(tree);
+        for table in catalog.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE) {
+            if let Some(table) = Table::open(table, &catalog, space, &catalogue.units, placement)? {
+                write(&catalogue.tables).insert(table.id(), Arc::new(table));
+            }
+        }
+        Ok(catalogue)
+    }
+
+    /// Who finds the rows of units.
+    pub(crate) fn finder(&self) -> Arc<dyn UnitRows> {
+        self.finder.clone()
+    }
+
+    /// Becomes another picture of the same base tables. Those who find rows of units keep the finder they have.
+    pub(crate) fn replace_by(&mut self, fresh: Catalogue) {
+        let tree = read(&fresh.finder.tree).clone();
+        *write(&self.finder.tree) = tree;
+        *self = Catalogue { finder: self.finder.clone(), ..fresh };
+    }
+
+    /// Lets go of the tree that space finds rows of units through: the two hold each other.
+    pub(crate) fn detach(&self) {
+        *write(&self.finder.tree) = None;
+    }
+
+    /// A system table by its name.
+    pub(crate) fn system(&self, name: &str) -> Result<&SystemTable, Error> {
+        self.system.get(name).ok_or_else(|| Error::catalogue(format!("there is no table {name}")))
+    }
+
+    /// The tree of a unit of the system.
+    pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<&Arc<Tree>> {
+        let trees = self.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
+        trees.into_iter().find(|tree| tree.unit().id() == unit)
+    }
+
+    /// The user table whose rows a unit holds.
+    pub(crate) fn table_of(&self, unit: AllocUnitId) -> Option<Arc<Table>> {
+        read(&self.tables).values().find(|table| table.heap().unit().id() == unit).cloned()
+    }
+
+    /// A user table by schema and name. Names compare without regard to case.
+    pub(crate) fn table(&self, name: &str) -> Option<Arc<Table>> {
+        let (schema, name) = name.split_once('.').unwrap_or(("dbo", name));
+        let is_it = |table: &&Arc<Table>| {
+            table.name().eq_ignore_ascii_case(name) && table.schema().eq_ignore_ascii_case(schema)
+        };
+        read(&self.tables).values().find(is_it).cloned()
+    }
+
+    /// All user tables, by id.
+    pub(crate) fn all_tables(&self) -> Vec<Arc<Table>> {
+        read(&self.tables).values().cloned().collect()
+    }
+
+    /// The next rowset id.
+    pub(crate) fn next_rowset(&self) -> HobtId {
+        use extentdb_base::sync::atomic::Ordering;
+        HobtId(self.last_rowset.fetch_add(1 << 16, Ordering::Relaxed) + (1 << 16))
+    }
+}
+
+/// A unit as `sysallocunits` and `sysrowsets` describe it.
+fn description(unit: &AllocUnit, rows: i64) -> UnitDescription {
+    UnitDescription {
+        id: unit.id,
+        hobt: unit.owner,
+        group: unit.filegroup,
+        first: unit.first_page,
+        root: unit.root,
+        first_iam: unit.first_iam,
+        counts: Counts {
+            rows: if unit.kind == AllocUnitKind::InRow { rows } else { 0 },
+            data: unit.pages_data,
+            used: unit.pages_used,
+            reserved: unit.pages_reserved,
+        },
+    }
+}
+
+/// Finds the rows of allocation units through the clustered index of `sysallocunits`.
+pub(crate) struct UnitFinder {
+    pool: Arc<Pool>,
+    tree: RwLock<Option<Arc<Tree>>>,
+}
+
+impl UnitRows for UnitFinder {
+    fn with_row(
+        &self,
+        unit: &Unit,
+        f: &mut dyn FnMut(&mut PageWriteGuard, u16) -> Result<(), extentdb_space::Error>,
+    ) -> Result<(), extentdb_space::Error> {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| extentdb_space::Error::Catalogue {
+            unit: unit.id(),
+            source,
+        };
+        let tree = read(&self.tree).clone().ok_or_else(|| failed("it is not open".into()))?;
+        // Between looking for the row and latching its page a split may have moved it.
+        for _ in 0..TRIES_MAX {
+            let key = [bigint(unit.id().0)];
+            // A change of the tree's own pointers comes from inside one of its operations.
+            let found = match unit.id() == SYSALLOCUNITS {
+                true => tree.find_within(&key),
+                false => tree.find(&key),
+            };
+            let found = found.map_err(|error| failed(error.into()))?;
+            let row = found.ok_or_else(|| failed("there is no such row".into()))?;
+            let mut page = self.pool.write(row.at.page)?;
+            if names(&page, row.at.slot.0, unit.id()) {
+                return f(&mut page, row.at.slot.0);
+            }
+        }
+        Err(failed("its row moves about".into()))
+    }
+}
+
+/// Is the row of this unit in this slot?
+fn names(page: &PageBytes, slot: u16, unit: AllocUnitId) -> bool {
+    let row = PageRef::new(page).record_bytes(slot);
+    let id = row.and_then(|row| row.get(UNIT_ID_AT..)).and_then(|bytes| bytes.first_chunk());
+    id.is_some_and(|bytes| i64::from_le_bytes(*bytes) == unit.0)
+}

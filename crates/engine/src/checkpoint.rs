@@ -1,0 +1,269 @@
+//! Checkpoints: from here on the log is needed, from before not any more.
+//!
+//! ```text
+//! BEGIN_CKPT → heaps tell PFS the truth → COUNT_DELTA → XACT_CKPT → all dirty pages written and synced → END_CKPT, flushed
+//!   → boot page: this checkpoint → the log before its minimum may go
+//! ```
+//!
+//! Real logs have COUNT_DELTA before BEGIN_CKPT. Behind it, every change of a unit that its counters do not hold is in the part of
+//! the log that a restart reads, and a restart counts such units anew (`recount`): a counter may be old, never wrong.
+
+use extentdb_base::Lsn;
+use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_format::log::payload::checkpoint::{ActiveXact, BeginCheckpoint, EndCheckpoint, XactCheckpoint};
+use extentdb_format::log::payload::space::{CountCell, CountDelta, CountPart};
+use extentdb_format::log::record::RecordHeader;
+use extentdb_format::log::{Context, Op, Payload};
+use extentdb_space::{Counts, Unit, change};
+use extentdb_telemetry::Event;
+use extentdb_txn::{Kind, Link, log_time};
+use std::collections::BTreeMap;
+
+use extentdb_base::{AllocUnitId, FileId};
+
+use crate::boot::{Mark, write_mark};
+use crate::database::Database;
+use crate::error::Error;
+use crate::system_table::{bigint, int, number};
+
+/// Version of the databases that are written.
+pub(crate) const VERSION: u16 = 661;
+/// `COUNT_DELTA` kinds and where the counters are in the rows.
+const KIND_UNIT: u32 = 0;
+const KIND_ROWSET: u32 = 1;
+const PCDATA_AT: u32 = 0x35;
+const PCUSED_AT: u32 = 0x2d;
+const PCRESERVED_AT: u32 = 0x3d;
+const RCROWS_AT: u32 = 0x1f;
+
+/// What is known of checkpoints.
+#[derive(Default)]
+pub(crate) struct Checkpoints {
+    /// Held while one is made.
+    running: Mutex<()>,
+    last: Mutex<Last>,
+    /// Counters of units as the catalogue has them, and the number of changes they were read at.
+    counted: Mutex<BTreeMap<AllocUnitId, (Counts, u64)>>,
+    /// Pages of the files as the catalogue has them.
+    sized: Mutex<BTreeMap<FileId, u32>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Last {
+    begin: Lsn,
+    /// Bytes of the log in use right after it.
+    used_bytes: u64,
+}
+
+impl Checkpoints {
+    /// The one that the database was opened at.
+    pub(crate) fn opened_at(begin: Lsn) -> Checkpoints {
+        let checkpoints = Checkpoints::default();
+        lock(&checkpoints.last).begin = begin;
+        checkpoints
+    }
+}
+
+impl Database {
+    /// Writes all pages that have changed, and lets go of the log before the oldest open transaction.
+    ///
+    /// # Errors
+    /// Something could not become durable: the database is offline then.
+    pub fn checkpoint(&self) -> Result<(), Error> {
+        self.verify_online()?;
+        let _running = lock(&self.checkpoints.running);
+        let done = self.write_checkpoint();
+        if done.is_err() {
+            self.go_offline();
+        }
+        done.map(|_| ())
+    }
+
+    /// A checkpoint when one is due, unless somebody else makes one.
+    pub(crate) fn checkpoint_if_due(&self) -> Result<(), Error> {
+        let (used, total) = (self.log.used_bytes(), self.log.total_bytes());
+        let since = used.saturating_sub(lock(&self.checkpoints.last).used_bytes);
+        let is_due = self.options.checkpoint_log_bytes.is_some_and(|most| since >= most);
+        let is_nearly_full = used >= total / 10 * 7 && since >= total / 10;
+        if (is_due || is_nearly_full)
+            && let Ok(_running) = self.checkpoints.running.try_lock()
+            && self.write_checkpoint().is_err()
+        {
+            self.go_offline();
+            return Err(Error::Offline);
+        }
+        Ok(())
+    }
+
+    fn write_checkpoint(&self) -> Result<Lsn, Error> {
+        let started = self.options.clock.monotonic();
+        let previous = lock(&self.checkpoints.last).begin;
+        let begin = self.log_begin(previous)?;
+        self.options.events.event(&Event::CheckpointBegin { lsn: begin });
+        for table in self.catalogue.all_tables() {
+            table.heap().settle()?;
+        }
+        self.write_file_sizes()?;
+        self.write_counts()?;
+        let minimum = self.log_active(begin)?;
+        self.log.flush_all()?;
+        let written = self.pool.write_dirty()?;
+        let end = self.log_end(begin, minimum)?;
+        self.log.flush(end)?;
+        let last_xact = self.transactions.last_id();
+        write_mark(&self.pool, Mark { checkpoint: begin, is_clean: false, last_xact })?;
+        self.log.truncate(minimum)?;
+        *lock(&self.checkpoints.last) = Last { begin, used_bytes: self.log.used_bytes() };
+        let duration = self.options.clock.monotonic().saturating_sub(started);
+        let (pages, writes) = (written.pages, written.writes);
+        self.options.events.event(&Event::CheckpointEnd { lsn: begin, pages, writes, duration });
+        Ok(begin)
+    }
+
+    fn log_begin(&self, previous: Lsn) -> Result<Lsn, Error> {
+        let begin = BeginCheckpoint {
+            begin_time: log_time(&*self.options.clock),
+            db_version: VERSION,
+            max_xact: self.transactions.last_id(),
+            ..BeginCheckpoint::default()
+        };
+        let header =
+            RecordHeader { op: Op::BEGIN_CKPT, fixed_len: 0x60, previous, ..RecordHeader::default() };
+        Ok(self.log.append_reserved(&header, &Payload::BeginCheckpoint(begin))?)
+    }
+
+    /// Logs the open transactions; returns the oldest record that a restart needs.
+    fn log_active(&self, begin: Lsn) -> Result<Lsn, Error> {
+        self.transactions.with_active(|active| {
+            let minimum = active.iter().map(|xact| xact.begin).min().unwrap_or(begin).min(begin);
+            if active.is_empty() {
+                return Ok(minimum);
+            }
+            let active = active.iter().map(|xact| ActiveXact {
+                xact: xact.xact,
+                begin: xact.begin,
+                last: xact.last,
+                ..ActiveXact::default()
+            });
+            let payload = XactCheckpoint { active: active.collect(), ..XactCheckpoint::default() };
+            let header = RecordHeader { op: Op::XACT_CKPT, ..RecordHeader::default() };
+            self.log.append_reserved(&header, &Payload::XactCheckpoint(payload))?;
+            Ok(minimum)
+        })
+    }
+
+    fn log_end(&self, begin: Lsn, minimum: Lsn) -> Result<Lsn, Error> {
+        let end = EndCheckpoint {
+            end_time: log_time(&*self.options.clock),
+            minimum,
+            db_version: VERSION,
+            ..EndCheckpoint::default()
+        };
+        let header =
+            RecordHeader { op: Op::END_CKPT, fixed_len: 0x88, previous: begin, ..RecordHeader::default() };
+        Ok(self.log.append_reserved(&header, &Payload::EndCheckpoint(end))?)
+    }
+
+    /// Brings `sysprufiles.size` up to date: a file that grows says so in its header at once, and here by the next checkpoint.
+    fn write_file_sizes(&self) -> Result<(), Error> {
+        const SIZE: usize = 7 - 1;
+        let _ddl = lock(&self.ddl);
+        let table = self.catalogue.system("sysprufiles")?;
+        for file in self.space.files() {
+            let pages = file.pages();
+            if lock(&self.checkpoints.sized).get(&file.id()) == Some(&pages) {
+                continue;
+            }
+            for mut row in table.rows(&[int(i32::from(file.id().0))])? {
+                if row.get(SIZE).and_then(number) != Some(i64::from(pages)) {
+                    row[SIZE] = int(pages as i32);
+                    let mut system = self.transactions.begin(Kind::System, "FileSize");
+                    table.replace(&mut system, &row)?;
+                    system.commit()?;
+                }
+            }
+            lock(&self.checkpoints.sized).insert(file.id(), pages);
+        }
+        Ok(())
+    }
+
+    /// Brings the counters in the catalogue up to date.
+    fn write_counts(&self) -> Result<(), Error> {
+        // The rows that hold them move when the catalogue changes.
+        let _ddl = lock(&self.ddl);
+        for unit in self.catalogue.units.all() {
+            let (counts, changes) = unit.counts();
+            let known = lock(&self.checkpoints.counted).get(&unit.id()).copied();
+            if known.is_some_and(|(_, at)| at == changes) || known.is_none() && changes == 0 {
+                continue;
+            }
+            if known.is_none_or(|(before, _)| before != counts) {
+                self.write_counts_of(&unit, counts)?;
+            }
+            lock(&self.checkpoints.counted).insert(unit.id(), (counts, changes));
+        }
+        Ok(())
+    }
+
+    fn write_counts_of(&self, unit: &Arc<Unit>, counts: Counts) -> Result<(), Error> {
+        let cell = |value, row_offset| CountCell { value, row_offset, bytes: 8 };
+        let cells = [
+            cell(counts.data, PCDATA_AT),
+            cell(counts.used, PCUSED_AT),
+            cell(counts.reserved, PCRESERVED_AT),
+        ];
+        let id = unit.id().0 as u64;
+        let part = count_part(KIND_UNIT, id, &cells);
+        self.catalogue.finder().with_row(unit, &mut |page, slot| {
+            let mut fixed = part.clone();
+            fixed.page.slot = slot;
+            let payload = Payload::CountDelta(CountDelta { fixed });
+            change(Link::Alone(&self.transactions), page, Op::COUNT_DELTA, Context::CLUSTERED, payload)?;
+            Ok(())
+        })?;
+        self.write_rows_of(unit, counts.rows)
+    }
+
+    /// The number of rows in `sysrowsets`; only units of rows count them.
+    fn write_rows_of(&self, unit: &Unit, rows: i64) -> Result<(), Error> {
+        if !self.catalogue.counts_rows(unit.id()) {
+            return Ok(());
+        }
+        let tree = &self.catalogue.system("sysrowsets")?.indexes[0].tree;
+        let found = tree.find(&[bigint(unit.hobt().0)])?;
+        let Some(row) = found else {
+            return Err(Error::catalogue(format!("rowset {} has no row", unit.hobt())));
+        };
+        let mut page = self.pool.write(row.at.page)?;
+        let cells = [CountCell { value: rows, row_offset: RCROWS_AT, bytes: 8 }];
+        let mut fixed = count_part(KIND_ROWSET, unit.hobt().0 as u64, &cells);
+        fixed.page.slot = row.at.slot.0;
+        let payload = Payload::CountDelta(CountDelta { fixed });
+        change(Link::Alone(&self.transactions), &mut page, Op::COUNT_DELTA, Context::CLUSTERED, payload)?;
+        Ok(())
+    }
+
+    /// Closes the database: nothing of the log is needed to open it again. Its files are let go of as soon as nobody holds a
+    /// [`Table`](crate::Table) of it any more.
+    ///
+    /// # Errors
+    /// As for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the next opening.
+    pub fn close(self) -> Result<(), Error> {
+        // The first one writes what is to be written; behind the second no page is newer than it.
+        self.checkpoint()?;
+        self.checkpoint()?;
+        let is_clean = self.transactions.with_active(|active| active.is_empty());
+        let checkpoint = lock(&self.checkpoints.last).begin;
+        let last_xact = self.transactions.last_id();
+        write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;
+        Ok(())
+    }
+}
+
+fn count_part(kind: u32, id: u64, cells: &[CountCell]) -> CountPart {
+    let mut part = CountPart { kind, id, ..CountPart::default() };
+    for (place, cell) in part.cells.iter_mut().zip(cells) {
+        *place = *cell;
+    }
+    part
+}

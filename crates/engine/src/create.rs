@@ -1,0 +1,113 @@
+//! A new database: its data files from the template, all catalogue rows included, then opened like any other.
+
+use std::path::PathBuf;
+
+use extentdb_base::size::PAGE_BYTES;
+use extentdb_format::allocation::file_header::Growth;
+use extentdb_synth::build::{DatabaseBuilder, FileGrowth};
+
+use crate::database::{Database, Options};
+use crate::error::Error;
+use crate::open::Paths;
+
+/// A data file of a new database.
+#[derive(Clone, Debug)]
+pub struct DataFileSpec {
+    /// Where.
+    pub path: PathBuf,
+    /// Size; at least what the catalogue needs.
+    pub bytes: u64,
+    /// What it grows by.
+    pub growth: Growth,
+    /// What it may grow to; `None` = without a limit.
+    pub bytes_max: Option<u64>,
+}
+
+/// The log file of a new database.
+#[derive(Clone, Debug)]
+pub struct LogFileSpec {
+    /// Where.
+    pub path: PathBuf,
+    /// Size.
+    pub bytes: u64,
+    /// What it grows by.
+    pub growth: extentdb_wal::Growth,
+    /// What it may grow to; `None` = without a limit.
+    pub bytes_max: Option<u64>,
+}
+
+/// A new database.
+#[derive(Clone, Debug)]
+pub struct DatabaseSpec {
+    /// Name.
+    pub name: String,
+    /// Files of filegroup PRIMARY; the first one holds the catalogue.
+    pub files: Vec<DataFileSpec>,
+    /// Further filegroups with their files.
+    pub filegroups: Vec<(String, Vec<DataFileSpec>)>,
+    /// The log.
+    pub log: LogFileSpec,
+    /// Where the random parts of ids come from.
+    pub seed: u64,
+}
+
+impl DataFileSpec {
+    /// A file of this size that grows by 1 MB.
+    pub fn new(path: impl Into<PathBuf>, bytes: u64) -> DataFileSpec {
+        DataFileSpec { path: path.into(), bytes, growth: Growth::Pages(128), bytes_max: None }
+    }
+}
+
+impl DatabaseSpec {
+    /// One data file and a log beside each other: `name.mdf`, `name_log.ldf` in this folder.
+    pub fn new(name: &str, folder: impl Into<PathBuf>, bytes: u64) -> DatabaseSpec {
+        let folder: PathBuf = folder.into();
+        let log = LogFileSpec {
+            path: folder.join(format!("{name}_log.ldf")),
+            bytes: 1 << 20,
+            growth: extentdb_wal::Growth::Percent(10),
+            bytes_max: None,
+        };
+        let files = vec![DataFileSpec::new(folder.join(format!("{name}.mdf")), bytes)];
+        DatabaseSpec { name: name.to_owned(), files, filegroups: Vec::new(), log, seed: 0 }
+    }
+
+    /// All data files, in the order of their ids.
+    fn data_files(&self) -> impl Iterator<Item = &DataFileSpec> {
+        self.files.iter().chain(self.filegroups.iter().flat_map(|(_, files)| files))
+    }
+
+    /// Where the files are.
+    pub fn paths(&self) -> Paths {
+        let data = self.data_files().map(|file| file.path.clone()).collect();
+        Paths { data, log: self.log.path.clone() }
+    }
+}
+
+impl Database {
+    /// Makes the files and opens the database. None of the files may exist.
+    ///
+    /// # Errors
+    /// See [`Error`]; files that were begun stay as they are.
+    pub fn create(spec: &DatabaseSpec, options: Options) -> Result<Database, Error> {
+        let growth = |file: &DataFileSpec| FileGrowth {
+            by: file.growth,
+            pages_max: file.bytes_max.map(|bytes| (bytes / PAGE_BYTES as u64) as u32),
+        };
+        let mut builder =
+            DatabaseBuilder::new(&spec.name).seed(spec.seed).growth(spec.data_files().map(growth).collect());
+        for (name, files) in &spec.filegroups {
+            builder = builder.filegroup(name, files.len());
+        }
+        let paths = spec.paths();
+        let data: Vec<_> = paths.data.iter().map(PathBuf::as_path).collect();
+        builder.build_on(&*options.disk, &data)?;
+        let database = Database::open_with_new_log(&paths, &spec.log, options)?;
+        for (file, own) in database.space().files().iter().zip(spec.data_files()) {
+            database.space().grow_to(file.id(), (own.bytes / PAGE_BYTES as u64) as u32)?;
+        }
+        database.space().recalculate();
+        database.checkpoint()?;
+        Ok(database)
+    }
+}

@@ -1,0 +1,173 @@
+//! A database that is open.
+
+use extentdb_base::env::{Clock, SystemClock};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use extentdb_base::sync::{Arc, Mutex};
+use extentdb_buffer::{Pool, WriteAhead, WriteAheadError};
+use extentdb_io::{Disk, DurabilityMode, RealDisk};
+use extentdb_rowset::heap::Placement;
+use extentdb_space::{FillEvents, Space};
+use extentdb_telemetry::{EventSink, NoEvents, Waits};
+use extentdb_txn::Manager;
+use extentdb_txn::lock::LockManager;
+use extentdb_wal::Log;
+
+use crate::catalogue::Catalogue;
+use crate::checkpoint::Checkpoints;
+use crate::error::Error;
+use crate::recovery::Recovered;
+use crate::session::Session;
+
+/// How a database is run.
+#[derive(Clone)]
+pub struct Options {
+    /// Where its files are.
+    pub disk: Arc<dyn Disk>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Pages in memory.
+    pub frames: usize,
+    /// The first eight pages of a table come from mixed extents.
+    pub mixed_pages: bool,
+    /// Consecutive extents per file and turn: 64 with `-E`.
+    pub extents_per_turn: u32,
+    /// How rows are placed in heaps.
+    pub placement: Placement,
+    /// Log that may be written before a checkpoint is due; `None` = only when asked for, or when the log is nearly full (T3505).
+    pub checkpoint_log_bytes: Option<u64>,
+    /// Where waits are counted.
+    pub waits: Arc<Waits>,
+    /// Who hears of events.
+    pub events: Arc<dyn EventSink>,
+}
+
+impl Options {
+    /// On this disk, with 64 MB of pages in memory.
+    pub fn on(disk: Arc<dyn Disk>) -> Options {
+        Options {
+            disk,
+            clock: Arc::new(SystemClock::new()),
+            frames: 8192,
+            mixed_pages: true,
+            extents_per_turn: 1,
+            placement: Placement::Packed,
+            checkpoint_log_bytes: Some(64 << 20),
+            waits: Arc::new(Waits::new()),
+            events: Arc::new(NoEvents),
+        }
+    }
+}
+
+impl Default for Options {
+    /// In the file system, durable as the machine does it best.
+    fn default() -> Options {
+        Options::on(Arc::new(RealDisk::new(DurabilityMode::Auto)))
+    }
+}
+
+/// A database that is open. All methods may be called from all threads.
+pub struct Database {
+    pub(crate) name: String,
+    pub(crate) options: Options,
+    pub(crate) log: Arc<Log>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) transactions: Arc<Manager>,
+    pub(crate) space: Arc<Space>,
+    pub(crate) locks: Arc<LockManager>,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) checkpoints: Checkpoints,
+    pub(crate) recovered: Recovered,
+    /// One statement changes the catalogue at a time.
+    pub(crate) ddl: Mutex<()>,
+    pub(crate) sessions: AtomicUsize,
+    pub(crate) is_offline: AtomicBool,
+}
+
+impl Database {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its files and filegroups.
+    pub fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
+    /// Its pages in memory.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// Its log.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// Its locks.
+    pub fn locks(&self) -> &Arc<LockManager> {
+        &self.locks
+    }
+
+    /// What opening it had to do.
+    pub fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    /// A session: one after the other, its transactions.
+    pub fn session(&self) -> Session<'_> {
+        Session::new(self, self.sessions.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Nothing more is done after an error that leaves memory and files apart.
+    pub(crate) fn verify_online(&self) -> Result<(), Error> {
+        let is_offline =
+            self.is_offline.load(Ordering::Acquire) || self.log.is_offline() || self.pool.is_offline();
+        if is_offline { Err(Error::Offline) } else { Ok(()) }
+    }
+
+    /// From now on every statement fails.
+    pub(crate) fn go_offline(&self) {
+        self.is_offline.store(true, Ordering::Release);
+        self.options.events.event(&extentdb_telemetry::Event::Offline { file: None });
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.catalogue.detach();
+    }
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Database({})", self.name)
+    }
+}
+
+/// The log as the pool sees it.
+pub(crate) struct Ahead(pub(crate) Arc<Log>);
+
+impl WriteAhead for Ahead {
+    fn flush_to(&self, lsn: extentdb_base::Lsn) -> Result<(), WriteAheadError> {
+        // A page may carry the LSN of a log that this one replaced.
+        if lsn <= self.0.durable() {
+            return Ok(());
+        }
+        self.0.flush(lsn).map_err(WriteAheadError::new)
+    }
+}
+
+/// Events of space management as events of the engine.
+pub(crate) struct Fills(pub(crate) Arc<dyn EventSink>);
+
+impl FillEvents for Fills {
+    fn recalculated(&self, recalculation: &extentdb_space::fill::Recalculation) {
+        self.0.event(&extentdb_telemetry::Event::ProportionalFill { lines: recalculation.lines() });
+    }
+
+    fn grown(&self, file: &extentdb_space::DataFile, pages: u32) {
+        let duration = std::time::Duration::ZERO;
+        self.0.event(&extentdb_telemetry::Event::FileGrowth { file: file.id(), pages, duration });
+    }
+}

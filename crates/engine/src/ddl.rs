@@ -1,0 +1,434 @@
+//! Tables come and go: rows of the system tables, changed in the session's transaction like any other.
+
+use std::borrow::Cow;
+
+use extentdb_base::sync::atomic::Ordering;
+use extentdb_base::sync::{Arc, lock, read, write};
+use extentdb_base::{AllocUnitId, IndexId, ObjectId};
+use extentdb_catalog::layout::{Cell, Compression};
+use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
+use extentdb_catalog::table::definition::rowset_status;
+use extentdb_catalog::table::describe::{
+    Child, ChildKind, SystemRows, UnitPlace, add_child, add_rowsets, add_table, unit_row,
+};
+use extentdb_catalog::table::{
+    ColumnDefinition, ColumnHistory, IndexDefinition, TableDefinition, UnitDefinition,
+};
+use extentdb_format::allocation::field::StoredTime;
+use extentdb_rowset::heap::Heap;
+use extentdb_space::{Counts, Unit, UnitDescription};
+use extentdb_txn::lock::{LockMode, Resource};
+use extentdb_txn::{Kind, log_time};
+use extentdb_types::SqlType;
+
+use crate::boot::{Counter, take};
+use crate::catalogue::Catalogue;
+use crate::error::Error;
+use crate::session::{Ending, Session};
+use crate::system_table::{bigint, int, number};
+use crate::table::Table;
+
+/// Object ids go up by this, modulo 2^31.
+const OBJECT_ID_STEP: u64 = 16_000_057;
+/// `sysschobjs.status` of user tables.
+const TABLE_STATUS: u32 = 0xe_0000;
+/// `sysidxstats.status` of a heap: there is a rowset.
+const HAS_ROWSET: u32 = 0x1;
+const NAME_UNITS_MAX: usize = 128;
+const COLUMNS_MAX: usize = 1024;
+const PRIMARY: i16 = 1;
+
+/// A column of a new table.
+#[derive(Clone, Debug)]
+pub struct ColumnSpec {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// May be NULL.
+    pub nullable: bool,
+    /// IDENTITY: seed and increment.
+    pub identity: Option<(i32, i32)>,
+    /// DEFAULT: name of the constraint, and the expression as the catalogue keeps it, in brackets.
+    pub default: Option<(String, String)>,
+}
+
+impl ColumnSpec {
+    /// A column that takes NULL.
+    pub fn new(name: &str, ty: SqlType) -> ColumnSpec {
+        ColumnSpec { name: name.to_owned(), ty, nullable: true, identity: None, default: None }
+    }
+
+    /// The same, NOT NULL.
+    #[must_use]
+    pub fn not_null(mut self) -> ColumnSpec {
+        self.nullable = false;
+        self
+    }
+}
+
+/// A new table.
+#[derive(Clone, Debug)]
+pub struct TableSpec {
+    /// Schema; `dbo` for none.
+    pub schema: Option<String>,
+    /// Name.
+    pub name: String,
+    /// Columns, in order.
+    pub columns: Vec<ColumnSpec>,
+    /// Filegroup; PRIMARY for none.
+    pub filegroup: Option<String>,
+}
+
+impl TableSpec {
+    /// A heap in schema dbo and filegroup PRIMARY.
+    pub fn heap(name: &str, columns: Vec<ColumnSpec>) -> TableSpec {
+        TableSpec { schema: None, name: name.to_owned(), columns, filegroup: None }
+    }
+
+    fn verify(&self) -> Result<(), Error> {
+        let name_of = |name: &str| (1..=NAME_UNITS_MAX).contains(&name.encode_utf16().count());
+        if !name_of(&self.name) || self.columns.iter().any(|column| !name_of(&column.name)) {
+            return Err(Error::NotSupported {
+                what: "a name without or with more than 128 characters".into(),
+            });
+        }
+        if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
+            return Err(Error::NotSupported { what: format!("a table of {} columns", self.columns.len()) });
+        }
+        for (at, column) in self.columns.iter().enumerate() {
+            if self.columns[..at].iter().any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
+                return Err(Error::Exists { name: column.name.clone() });
+            }
+            if column.ty.is_max() || column.ty.is_lob() {
+                return Err(Error::NotSupported {
+                    what: format!("column {}: values off the row", column.name),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Session<'_> {
+    /// Makes a table.
+    ///
+    /// # Errors
+    /// The name is taken, or the table is of a kind that is not made here: [`Error::NotSupported`].
+    pub fn create_table(&mut self, spec: &TableSpec) -> Result<Arc<Table>, Error> {
+        spec.verify()?;
+        self.statement("CREATE TABLE", |session| {
+            let _ddl = lock(&session.db.ddl);
+            let schema = session.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
+            let qualified = format!("{}.{}", spec.schema.as_deref().unwrap_or("dbo"), spec.name);
+            if session.db.catalogue.table(&qualified).is_some() {
+                return Err(Error::Exists { name: spec.name.clone() });
+            }
+            let (definition, children) = session.define(spec, schema)?;
+            session.lock(Resource::Object(definition.id), LockMode::SchM, None)?;
+            session.insert_rows(&definition, &children)?;
+            session.open_new(spec, &definition)
+        })
+    }
+
+    fn schema_id(&self, name: &str) -> Result<i32, Error> {
+        let schemas = read(&self.db.catalogue.schemas);
+        let found = schemas.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id);
+        found.ok_or_else(|| Error::NotSupported { what: format!("schema {name}, which is not there") })
+    }
+
+    fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
+        let Some(name) = name else { return Ok(PRIMARY) };
+        let found = self.db.catalogue.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let missing = || Error::NotSupported { what: format!("filegroup {name}, which is not there") };
+        found.map(|(_, id)| *id).ok_or_else(missing)
+    }
+
+    /// The next value of a counter of the boot page. What was taken is not given back by a rollback.
+    fn take_id(&mut self, counter: Counter) -> Result<u64, Error> {
+        let db = self.db;
+        let mut system = db.transactions.begin(Kind::System, "NewId");
+        let next = |value: u64| match counter {
+            Counter::ObjectId => (value + OBJECT_ID_STEP) % (1 << 31),
+            Counter::Unit => value + 1,
+        };
+        let taken = take(&db.pool, &mut system, counter, next)?;
+        system.commit()?;
+        Ok(taken)
+    }
+
+    fn object_id(&mut self) -> Result<ObjectId, Error> {
+        loop {
+            let id = ObjectId(self.take_id(Counter::ObjectId)? as i32);
+            let is_free = self.db.catalogue.system("sysschobjs")?.rows(&[int(id.0)])?.is_empty();
+            if is_free && id.0 > 100 {
+                return Ok(id);
+            }
+        }
+    }
+
+    fn define(&mut self, spec: &TableSpec, schema_id: i32) -> Result<(TableDefinition, Vec<Child>), Error> {
+        let id = self.object_id()?;
+        let group = self.filegroup_id(spec.filegroup.as_deref())?;
+        let (mut columns, mut children) = (Vec::new(), Vec::new());
+        for (column_id, column) in (1..).zip(&spec.columns) {
+            let mut default_object = ObjectId(0);
+            if let Some((name, text)) = &column.default {
+                default_object = self.object_id()?;
+                let kind = ChildKind::Default(column_id, text.clone());
+                children.push(Child { id: default_object, name: name.clone(), kind, table: id });
+            }
+            columns.push(column_definition(column, default_object));
+        }
+        let unit = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
+        let index = IndexDefinition {
+            id: IndexId(0),
+            name: None,
+            kind: IndexKind::Heap,
+            keys: Vec::new(),
+            included: Vec::new(),
+            status: HAS_ROWSET,
+            data_space: group.into(),
+            filegroup: group,
+            partition: 1,
+            partition_column: 0,
+            rest: Vec::new(),
+            filter: None,
+            rowset: self.db.catalogue.next_rowset(),
+            rowset_status: rowset_status::USUAL | rowset_status::TABLE,
+            compression: Compression::None,
+            hides_min_interior: false,
+            units: vec![UnitDefinition { kind: AllocUnitKind::InRow, id: unit }],
+        };
+        let definition = TableDefinition {
+            id,
+            name: spec.name.clone(),
+            schema_id,
+            kind: ObjectType::USER_TABLE,
+            status: TABLE_STATUS,
+            parent: ObjectId(0),
+            columns,
+            indexes: vec![index],
+        };
+        let longest = definition.layout(&definition.indexes[0]).max_leaf;
+        if longest as usize > extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER {
+            return Err(Error::NotSupported { what: format!("rows of up to {longest} bytes") });
+        }
+        Ok((definition, children))
+    }
+
+    /// Describes the table in the system tables.
+    fn insert_rows(&mut self, definition: &TableDefinition, children: &[Child]) -> Result<(), Error> {
+        let db = self.db;
+        let now = log_time(&*db.options.clock);
+        let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
+        let mut rows = SystemRows::new();
+        add_table(definition, created, &mut rows);
+        children.iter().for_each(|child| add_child(child, created, &mut rows));
+        add_rowsets(std::slice::from_ref(definition), &Default::default(), &mut rows);
+        let index = &definition.indexes[0];
+        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
+        rows.entry("sysallocunits".to_owned()).or_default().push(unit);
+        for (name, rows) in &rows {
+            let table = db.catalogue.system(name)?;
+            for row in rows {
+                table.insert(self.tx()?, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The table as statements use it.
+    fn open_new(&mut self, spec: &TableSpec, definition: &TableDefinition) -> Result<Arc<Table>, Error> {
+        let db = self.db;
+        let index = &definition.indexes[0];
+        let unit = self.new_unit(index, index.units[0].id);
+        let layout = definition.layout(index);
+        let columns = spec.columns.iter().map(|c| (c.name.clone(), c.ty, c.nullable)).collect();
+        let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
+        let (space, placement) = (db.space.clone(), db.options.placement);
+        let heap = |shape| Heap::new(space, unit, shape, placement);
+        let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), columns, &layout, heap)?);
+        write(&db.catalogue.tables).insert(table.id(), table.clone());
+        self.endings.push(Ending::Created(table.clone()));
+        Ok(table)
+    }
+
+    fn new_unit(&self, index: &IndexDefinition, id: AllocUnitId) -> Arc<Unit> {
+        let none = extentdb_base::PageId::NONE;
+        let unit = Arc::new(Unit::new(&UnitDescription {
+            id,
+            hobt: index.rowset,
+            group: index.filegroup,
+            first: none,
+            root: none,
+            first_iam: none,
+            counts: Counts::default(),
+        }));
+        self.db.catalogue.units.add(unit.clone());
+        unit
+    }
+
+    /// Drops a table: its rows in the system tables go, and its pages are free when the transaction has committed.
+    pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
+        self.statement("DROP TABLE", |session| {
+            session.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
+            session.verify_there(table)?;
+            let _ddl = lock(&session.db.ddl);
+            session.delete_rows(table)?;
+            let (db, heap) = (session.db, table.heap());
+            let freed = db.space.free_unit(session.tx()?, heap.unit())?;
+            session.freed.extend(freed);
+            session.endings.push(Ending::Dropped(table.clone()));
+            Ok(())
+        })
+    }
+
+    fn verify_there(&self, table: &Table) -> Result<(), Error> {
+        if self.db.catalogue.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
+    }
+
+    /// Everything that describes the table.
+    fn delete_rows(&mut self, table: &Table) -> Result<(), Error> {
+        let id = table.id();
+        let heap = table.heap();
+        let (rowset, unit) = (heap.unit().hobt(), heap.unit().id());
+        let defaults = self.defaults_of(id)?;
+        for object in defaults.into_iter().chain([id]) {
+            self.delete_where("sysschobjs", &[int(object.0)])?;
+            self.delete_where("sysobjvalues", &[byte(1), int(object.0)])?;
+        }
+        self.delete_where("syscolpars", &[int(id.0)])?;
+        self.delete_where("sysidxstats", &[int(id.0)])?;
+        self.delete_where("sysiscols", &[int(id.0)])?;
+        self.delete_where("sysrowsets", &[bigint(rowset.0)])?;
+        self.delete_where("sysrscols", &[bigint(rowset.0)])?;
+        self.delete_where("sysallocunits", &[bigint(unit.0)])
+    }
+
+    /// Default constraints of a table: `syscolpars.dflt` of its columns.
+    fn defaults_of(&self, id: ObjectId) -> Result<Vec<ObjectId>, Error> {
+        const DEFAULT_COLUMN: usize = 14 - 1;
+        let rows = self.db.catalogue.system("syscolpars")?.rows(&[int(id.0)])?;
+        let defaults = rows.iter().filter_map(|row| number(row.get(DEFAULT_COLUMN)?));
+        Ok(defaults.filter(|id| *id != 0).map(|id| ObjectId(id as i32)).collect())
+    }
+
+    fn delete_where(&mut self, table: &str, prefix: &[Cell<'_>]) -> Result<(), Error> {
+        let db = self.db;
+        let table = db.catalogue.system(table)?;
+        for row in table.rows(prefix)? {
+            table.delete(self.tx()?, &row)?;
+        }
+        Ok(())
+    }
+
+    /// Takes all rows from a table at once. It gets a new, empty allocation unit.
+    pub fn truncate_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
+        self.statement("TRUNCATE TABLE", |session| {
+            session.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
+            session.verify_there(table)?;
+            let _ddl = lock(&session.db.ddl);
+            let (db, old) = (session.db, table.heap());
+            let freed = db.space.free_unit(session.tx()?, old.unit())?;
+            session.freed.extend(freed);
+            session.delete_where("sysallocunits", &[bigint(old.unit().id().0)])?;
+            let id = AllocUnitId((session.take_id(Counter::Unit)? << 16) as i64);
+            let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
+            let (hobt, group) = (old.unit().hobt(), old.unit().group());
+            let row = unit_row(hobt, group, definition, &UnitPlace::default());
+            db.catalogue.system("sysallocunits")?.insert(session.tx()?, &row)?;
+            let none = extentdb_base::PageId::NONE;
+            let (first, root, first_iam, counts) = (none, none, none, Counts::default());
+            let description = UnitDescription { id, hobt, group, first, root, first_iam, counts };
+            let unit = Arc::new(Unit::new(&description));
+            // Its counters differ from those in the catalogue, which are those of the old unit.
+            unit.count_rows(0);
+            db.catalogue.units.add(unit.clone());
+            let new = Arc::new(Heap::new(db.space.clone(), unit, old.shape(), db.options.placement));
+            table.set_heap(new.clone());
+            session.endings.push(Ending::Truncated { table: table.clone(), old, new });
+            Ok(())
+        })
+    }
+}
+
+/// What the longest record of a heap is said to be leaves room for one; the rows themselves may be that much shorter only.
+const ROOM_FOR_BACK_POINTER: usize = 12;
+
+fn byte(value: u8) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(vec![value]))
+}
+
+fn column_definition(spec: &ColumnSpec, default_object: ObjectId) -> ColumnDefinition {
+    ColumnDefinition {
+        name: spec.name.clone(),
+        ty: spec.ty,
+        user_type: i32::from(spec.ty.xtype()),
+        nullable: spec.nullable,
+        stored_nullable: spec.nullable,
+        identity: spec.identity.map(|(seed, increment)| identity_value(seed, increment)),
+        default_object,
+        computed: None,
+        history: ColumnHistory::default(),
+    }
+}
+
+/// `idtval`: last value, increment, seed, and a flag byte that is 1 as long as there was no row.
+fn identity_value(seed: i32, increment: i32) -> Vec<u8> {
+    let mut value: Vec<u8> = [seed, increment, seed].iter().flat_map(|n| n.to_le_bytes()).collect();
+    value.push(1);
+    value
+}
+
+impl Catalogue {
+    /// Is the table there?
+    pub(crate) fn has(&self, id: ObjectId) -> bool {
+        read(&self.tables).contains_key(&id)
+    }
+
+    /// Does the unit hold rows that `sysrowsets` counts?
+    pub(crate) fn counts_rows(&self, unit: AllocUnitId) -> bool {
+        self.tree_of(unit).is_some() || self.table_of(unit).is_some()
+    }
+
+    /// The transaction that did this has committed.
+    pub(crate) fn commit(&self, ending: Ending) {
+        match ending {
+            Ending::Created(_) => {}
+            Ending::Dropped(table) => self.forget(&table),
+            Ending::Truncated { old, .. } => self.units.remove(old.unit().id()),
+        }
+    }
+
+    /// The transaction that did this was rolled back.
+    pub(crate) fn roll_back(&self, ending: Ending) {
+        match ending {
+            Ending::Created(table) => self.forget(&table),
+            Ending::Dropped(_) => {}
+            Ending::Truncated { table, old, new } => {
+                self.units.remove(new.unit().id());
+                table.set_heap(old);
+            }
+        }
+    }
+
+    fn forget(&self, table: &Table) {
+        write(&self.tables).remove(&table.id());
+        self.units.remove(table.heap().unit().id());
+    }
+
+    /// Reads everything again: an undo of a restart has changed it.
+    pub(crate) fn reload(
+        &mut self,
+        pool: &extentdb_buffer::Pool,
+        space: &Arc<extentdb_space::Space>,
+        placement: extentdb_rowset::heap::Placement,
+    ) -> Result<(), Error> {
+        let fresh = Catalogue::load(pool, space, placement)?;
+        let last = self.last_rowset.load(Ordering::Relaxed).max(fresh.last_rowset.load(Ordering::Relaxed));
+        fresh.last_rowset.store(last, Ordering::Relaxed);
+        self.replace_by(fresh);
+        Ok(())
+    }
+}

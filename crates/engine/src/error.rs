@@ -1,0 +1,145 @@
+//! What can go wrong with a database.
+
+use std::path::PathBuf;
+
+use extentdb_base::{FileId, Lsn, ObjectId, PageId, Rid};
+use extentdb_format::log::apply::Stop;
+use extentdb_txn::lock::LockError;
+
+/// Why a database cannot be opened, or a statement not be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file that a database cannot do without was not given.
+    #[error("file {file} of the database is not among those given")]
+    MissingFile {
+        /// Its number.
+        file: FileId,
+    },
+    /// A file is not what its place asks for.
+    #[error("{}: {what}", path.display())]
+    WrongFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Databases of this version are read, not written.
+    #[error("a database of version {found} is not written; only {expected}")]
+    Version {
+        /// Version of the database.
+        found: u16,
+        /// The version that is.
+        expected: u16,
+    },
+    /// The database was not closed cleanly, and its log is missing or damaged.
+    #[error("the database was not closed cleanly, and its log is not there")]
+    LogMissing,
+    /// The log ends before its last checkpoint does.
+    #[error("the log does not hold the end of the checkpoint {checkpoint}")]
+    NoCheckpoint {
+        /// Where the checkpoint begins, by the boot page.
+        checkpoint: Lsn,
+    },
+    /// A record of the log cannot be replayed.
+    #[error("log record {lsn} cannot be replayed on page {page}")]
+    Redo {
+        /// The record.
+        lsn: Lsn,
+        /// Its page.
+        page: PageId,
+        /// Why.
+        source: Stop,
+    },
+    /// The catalogue contradicts itself, or misses something.
+    #[error("the catalogue: {what}")]
+    Catalogue {
+        /// What is wrong.
+        what: String,
+    },
+    /// A name that is taken.
+    #[error("there is an object named {name} already")]
+    Exists {
+        /// The name.
+        name: String,
+    },
+    /// A name that nothing has. The edge calls it 208.
+    #[error("there is no table {name}")]
+    NoTable {
+        /// The name.
+        name: String,
+    },
+    /// The table was changed or dropped since it was looked up.
+    #[error("table {id} is not there any more")]
+    Gone {
+        /// Its id.
+        id: ObjectId,
+    },
+    /// A value that is not one of its column.
+    #[error("column {column}: {what}")]
+    Value {
+        /// The column's name.
+        column: String,
+        /// Why not.
+        what: String,
+    },
+    /// A row has another number of values than its table has columns.
+    #[error("{found} values for {expected} columns")]
+    Columns {
+        /// Columns of the table.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+    /// A table that cannot be made, or a thing that tables here do not have.
+    #[error("not supported: {what}")]
+    NotSupported {
+        /// What it is.
+        what: String,
+    },
+    /// There is no row at this place.
+    #[error("there is no row {0}")]
+    NoRow(Rid),
+    /// A savepoint that the transaction does not have. The edge calls it 6401.
+    #[error("there is no savepoint {name}")]
+    NoSavepoint {
+        /// The name.
+        name: String,
+    },
+    /// The database is offline: something that had to become durable could not, or a page did not take its own log record.
+    #[error("the database is offline after an error; it must be opened again")]
+    Offline,
+    /// A lock is not to be had.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Rows.
+    #[error(transparent)]
+    Rowset(#[from] extentdb_rowset::Error),
+    /// Space.
+    #[error(transparent)]
+    Space(#[from] extentdb_space::Error),
+    /// The pool.
+    #[error(transparent)]
+    Buffer(#[from] extentdb_buffer::Error),
+    /// Transactions.
+    #[error(transparent)]
+    Transaction(#[from] extentdb_txn::Error),
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] extentdb_wal::Error),
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] extentdb_io::Error),
+    /// The catalogue could not be read.
+    #[error(transparent)]
+    Load(#[from] extentdb_catalog::Error),
+    /// The template of a new database.
+    #[error(transparent)]
+    Build(#[from] extentdb_synth::Error),
+}
+
+impl Error {
+    pub(crate) fn catalogue(what: impl Into<String>) -> Error {
+        Error::Catalogue { what: what.into() }
+    }
+}

@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod boot;
+mod catalogue;
+mod checkpoint;
+mod create;
+mod database;
+mod ddl;
+mod error;
+mod open;
+mod recount;
+mod recovery;
+mod session;
+mod system_table;
+mod table;
+mod undo;
+
+pub use create::{DataFileSpec, DatabaseSpec, LogFileSpec};
+pub use database::{Database, Options};
+pub use ddl::{ColumnSpec, TableSpec};
+pub use error::Error;
+pub use extentdb_rowset::heap::Placement;
+pub use extentdb_txn::lock::{LockMode, Timeout};
+pub use open::Paths;
+pub use recovery::Recovered;
+pub use session::{Row, Session};
+pub use table::Table;

@@ -1,0 +1,209 @@
+//! Restart recovery.
+//!
+//! ```text
+//! redo     from the minimum LSN of the last checkpoint to the end of the log: every change of a page that the page does not
+//!          have yet; on the way: which transactions are open, which units and extents were touched
+//! undo     system transactions first, newest record first, page by page: afterwards every tree is whole
+//!          then the others, newest record first: rows of trees by their key, all else by its place
+//! settle   units that were touched are counted anew; PFS learns the truth about their pages
+//! ```
+//!
+//! Invariants
+//! - Redo is strict: a page that is neither before nor behind a record stops the recovery, with the place.
+//! - Doing all of it again, from any point where the power went, ends in the same state.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_PFS};
+use extentdb_base::sync::Arc;
+use extentdb_base::{AllocUnitId, Extent, Lsn, PageId, XactId};
+use extentdb_buffer::Pool;
+use extentdb_format::allocation::file_header::FileHeaderView;
+use extentdb_format::log::replay::{Applied, page_of, redo};
+use extentdb_format::log::{Context, Op, Payload, RecordRef};
+use extentdb_space::{FileDescription, Space};
+use extentdb_txn::{Manager, Transaction};
+use extentdb_wal::Log;
+
+use crate::error::Error;
+
+/// What a restart had to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Records read.
+    pub records: u64,
+    /// Changes applied to pages again.
+    pub redone: u64,
+    /// Transactions undone.
+    pub undone: u64,
+}
+
+/// An open transaction.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    begin: Lsn,
+    last: Lsn,
+    is_system: bool,
+}
+
+/// What the log touched since the checkpoint.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touched {
+    pub(crate) units: BTreeSet<AllocUnitId>,
+    pub(crate) extents: BTreeSet<Extent>,
+}
+
+/// A restart under way.
+pub(crate) struct Recovery {
+    log: Arc<Log>,
+    pool: Arc<Pool>,
+    open: BTreeMap<XactId, Open>,
+    last_xact: XactId,
+    touched: Touched,
+    facts: Recovered,
+}
+
+impl Recovery {
+    pub(crate) fn new(log: Arc<Log>, pool: Arc<Pool>) -> Recovery {
+        Recovery {
+            log,
+            pool,
+            open: BTreeMap::new(),
+            last_xact: XactId::default(),
+            touched: Touched::default(),
+            facts: Recovered::default(),
+        }
+    }
+
+    /// Reads the log from `minimum` on, and applies what the pages do not have yet.
+    pub(crate) fn redo(&mut self, minimum: Lsn) -> Result<(), Error> {
+        let mut failed = None;
+        let log = self.log.clone();
+        log.scan(minimum, &mut |lsn, record| match self.take(lsn, record) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn take(&mut self, lsn: Lsn, record: &RecordRef<'_>) -> Result<(), Error> {
+        self.facts.records += 1;
+        self.follow(lsn, record);
+        self.note(record);
+        let Some(part) = page_of(record) else { return Ok(()) };
+        let mut page = match record.header().op {
+            Op::FORMAT_PAGE => self.pool.create(part.page)?,
+            _ => self.pool.write(part.page)?,
+        };
+        page.set_dirty(lsn);
+        let stopped = |source| Error::Redo { lsn, page: part.page, source };
+        if redo(lsn, record, page.bytes_mut()).map_err(stopped)? == Applied::Changed {
+            self.facts.redone += 1;
+        }
+        Ok(())
+    }
+
+    /// Keeps the table of open transactions.
+    fn follow(&mut self, lsn: Lsn, record: &RecordRef<'_>) {
+        let header = record.header();
+        if header.xact == XactId::default() {
+            return;
+        }
+        self.last_xact = self.last_xact.max(header.xact);
+        match (header.op, record.payload()) {
+            (Op::BEGIN_XACT, Payload::BeginXact(begin)) => {
+                let is_system = begin.fixed.kind == 3;
+                self.open.insert(header.xact, Open { begin: lsn, last: lsn, is_system });
+            }
+            (Op::COMMIT_XACT | Op::ABORT_XACT, _) => {
+                self.open.remove(&header.xact);
+            }
+            _ => {
+                if let Some(open) = self.open.get_mut(&header.xact) {
+                    open.last = lsn;
+                }
+            }
+        }
+    }
+
+    /// Notes which units and extents a record is about.
+    fn note(&mut self, record: &RecordRef<'_>) {
+        match record.payload() {
+            Payload::HobtDelta(delta) => {
+                self.touched.units.insert(delta.alloc_unit);
+            }
+            Payload::ModifyRow(modify) if record.header().context == Context::PFS => {
+                let map = modify.fixed.page.page;
+                let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS
+                    + u32::from(modify.fixed.offset_in_row).saturating_sub(4);
+                let last = first + (modify.after.len() as u32).saturating_sub(1);
+                for index in first / PAGES_PER_EXTENT..=last / PAGES_PER_EXTENT {
+                    self.touched.extents.insert(Extent { file: map.file, index });
+                }
+            }
+            payload => {
+                let Some(part) = payload.page_part() else { return };
+                let unit = part.alloc_unit();
+                if unit != AllocUnitId::SYSTEM_PAGES {
+                    self.touched.units.insert(unit);
+                    self.touched.extents.insert(part.page.extent());
+                }
+            }
+        }
+    }
+
+    pub(crate) fn last_xact(&self) -> XactId {
+        self.last_xact
+    }
+
+    pub(crate) fn touched(&self) -> Touched {
+        self.touched.clone()
+    }
+
+    /// The files with the sizes that their headers have now.
+    pub(crate) fn sizes(&self, files: Vec<FileDescription>) -> Result<Vec<FileDescription>, Error> {
+        let size = |file: FileDescription| {
+            let page = self.pool.read(PageId { file: file.id, page: 0 })?;
+            let pages = FileHeaderView::new(&page).header().size.unwrap_or(file.pages);
+            Ok(FileDescription { pages, ..file })
+        };
+        files.into_iter().map(size).collect()
+    }
+
+    /// Takes back system transactions that were cut off, newest record first.
+    pub(crate) fn undo_system(&mut self, space: &Space) -> Result<(), Error> {
+        let system: Vec<(XactId, Open)> =
+            self.open.iter().filter(|(_, open)| open.is_system).map(|(id, open)| (*id, *open)).collect();
+        self.open.retain(|_, open| !open.is_system);
+        let mut open: Vec<Transaction> =
+            system.iter().map(|(id, open)| space.transactions().resume(*id, open.begin, open.last)).collect();
+        self.facts.undone += open.len() as u64;
+        while let Some(at) = newest(&open) {
+            space.undo_next(&mut open[at])?;
+            if open[at].undo_next() <= open[at].begin_lsn() {
+                open.swap_remove(at).abort()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The other open transactions, ready to be undone.
+    pub(crate) fn losers(&mut self, transactions: &Arc<Manager>) -> Vec<Transaction> {
+        let open = std::mem::take(&mut self.open);
+        self.facts.undone += open.len() as u64;
+        open.into_iter().map(|(id, open)| transactions.resume(id, open.begin, open.last)).collect()
+    }
+
+    pub(crate) fn into_facts(self) -> Recovered {
+        self.facts
+    }
+}
+
+/// The transaction whose next record to undo is the newest.
+pub(crate) fn newest(open: &[Transaction]) -> Option<usize> {
+    (0..open.len()).max_by_key(|at| open[*at].undo_next())
+}

@@ -1,0 +1,357 @@
+//! Sessions: one after the other their transactions, and in them statements.
+//!
+//! A statement outside of a transaction is one by itself. A statement that fails leaves nothing behind; the transaction goes
+//! on, unless it gave way in a deadlock: then only a rollback is left.
+
+use std::ops::ControlFlow;
+
+use extentdb_base::sync::Arc;
+use extentdb_base::{Lsn, Rid, XactId};
+use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
+use extentdb_space::Freed;
+use extentdb_txn::lock::{LockManager, LockMode, LockRequest, Resource, Timeout};
+use extentdb_txn::{Kind, Transaction};
+use extentdb_types::Datum;
+
+use crate::database::Database;
+use crate::error::Error;
+use crate::table::Table;
+
+/// Values of a row, in column order.
+pub type Row = Vec<Datum<'static>>;
+
+/// What must be done when the transaction ends.
+pub(crate) enum Ending {
+    /// A table was made.
+    Created(Arc<Table>),
+    /// A table was dropped.
+    Dropped(Arc<Table>),
+    /// A table got another heap.
+    Truncated { table: Arc<Table>, old: Arc<Heap>, new: Arc<Heap> },
+}
+
+/// A session.
+pub struct Session<'d> {
+    pub(crate) db: &'d Database,
+    id: usize,
+    timeout: Timeout,
+    tx: Option<Transaction>,
+    /// Was the transaction asked for, or is it that of one statement?
+    is_explicit: bool,
+    kept: Vec<(Arc<Heap>, KeptBack)>,
+    pub(crate) freed: Freed,
+    pub(crate) endings: Vec<Ending>,
+}
+
+impl<'d> Session<'d> {
+    pub(crate) fn new(db: &'d Database, id: usize) -> Session<'d> {
+        Session {
+            db,
+            id,
+            timeout: Timeout::Infinite,
+            tx: None,
+            is_explicit: false,
+            kept: Vec::new(),
+            freed: Freed::default(),
+            endings: Vec::new(),
+        }
+    }
+
+    /// How long statements wait for locks.
+    pub fn set_lock_timeout(&mut self, timeout: Timeout) {
+        self.timeout = timeout;
+    }
+
+    /// Begins a transaction. One that is open goes on.
+    pub fn begin(&mut self) {
+        self.begin_as("user_transaction", true);
+    }
+
+    fn begin_as(&mut self, name: &str, is_explicit: bool) {
+        if self.tx.is_none() {
+            self.tx = Some(self.db.transactions.begin(Kind::User, name));
+        }
+        self.is_explicit |= is_explicit;
+    }
+
+    /// Is a transaction open?
+    pub fn is_in_transaction(&self) -> bool {
+        self.tx.is_some()
+    }
+
+    /// Makes what the transaction did permanent: it is durable when this returns.
+    ///
+    /// # Errors
+    /// It could not become durable. Whether it did is found out when the database is opened again.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        let Some(tx) = self.tx.take() else { return Ok(()) };
+        let id = tx.id();
+        let committed = tx.commit();
+        if committed.is_err() {
+            self.db.go_offline();
+            self.end(id);
+            return committed.map(|_| ()).map_err(Error::from);
+        }
+        self.db.space.release(std::mem::take(&mut self.freed))?;
+        for ending in std::mem::take(&mut self.endings) {
+            self.db.catalogue.commit(ending);
+        }
+        self.end(id);
+        self.db.checkpoint_if_due()
+    }
+
+    /// Takes everything back that the transaction did.
+    ///
+    /// # Errors
+    /// The database is offline; the next opening takes it back.
+    pub fn rollback(&mut self) -> Result<(), Error> {
+        let Some(mut tx) = self.tx.take() else { return Ok(()) };
+        let id = tx.id();
+        let begin = tx.begin_lsn();
+        let undone = self.db.undo_to(&mut tx, begin).and_then(|_| Ok(tx.abort()?));
+        if undone.is_err() {
+            self.db.go_offline();
+        }
+        for ending in std::mem::take(&mut self.endings).into_iter().rev() {
+            self.db.catalogue.roll_back(ending);
+        }
+        // What it had given back, the undo took again.
+        self.freed = Freed::default();
+        self.end(id);
+        undone.map(|_| ())
+    }
+
+    fn end(&mut self, id: XactId) {
+        for (heap, kept) in self.kept.drain(..) {
+            heap.give_back(kept);
+        }
+        self.db.locks.release_all(id);
+        self.is_explicit = false;
+    }
+
+    /// Marks a place in the transaction to roll back to.
+    pub fn save(&mut self, name: &str) -> Result<(), Error> {
+        self.begin();
+        let Some(tx) = &mut self.tx else { return Ok(()) };
+        tx.savepoint(name)?;
+        Ok(())
+    }
+
+    /// Takes everything back that was done since the savepoint. Its locks stay.
+    pub fn rollback_to(&mut self, name: &str) -> Result<(), Error> {
+        self.db.verify_online()?;
+        if !self.endings.is_empty() {
+            return Err(Error::NotSupported {
+                what: "rolling back part of a transaction that changed tables".into(),
+            });
+        }
+        let Some(tx) = &mut self.tx else { return Err(Error::NoSavepoint { name: name.to_owned() }) };
+        let missing = |_| Error::NoSavepoint { name: name.to_owned() };
+        let until = tx.return_to(name).map_err(missing)?;
+        self.undo_statement(until)
+    }
+
+    /// Runs a statement. When it fails, what it did is taken back; outside of a transaction it is one by itself.
+    pub(crate) fn statement<T>(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.db.verify_online()?;
+        self.begin_as(name, false);
+        let before = self.tx.as_ref().map_or(Lsn::ZERO, |tx| tx.undo_next().max(tx.begin_lsn()));
+        match work(self) {
+            Ok(done) if self.is_explicit => Ok(done),
+            Ok(done) => {
+                self.commit()?;
+                Ok(done)
+            }
+            Err(error) if !self.is_explicit => {
+                self.rollback()?;
+                Err(error)
+            }
+            Err(error) => {
+                self.undo_statement(before)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn undo_statement(&mut self, until: Lsn) -> Result<(), Error> {
+        let Some(tx) = &mut self.tx else { return Ok(()) };
+        // A transaction whose first statement failed keeps its begin.
+        let until = until.max(tx.begin_lsn());
+        let undone = self.db.undo_to(tx, until);
+        if undone.is_err() {
+            self.db.go_offline();
+        }
+        undone.map(|_| ())
+    }
+
+    /// The transaction that is open; statements always have one.
+    pub(crate) fn tx(&mut self) -> Result<&mut Transaction, Error> {
+        self.tx.as_mut().ok_or(Error::Offline)
+    }
+
+    fn xact(&self) -> XactId {
+        self.tx.as_ref().map_or_else(XactId::default, Transaction::id)
+    }
+
+    /// Locks something for the transaction.
+    pub(crate) fn lock(
+        &self,
+        resource: Resource,
+        mode: LockMode,
+        table: Option<&Table>,
+    ) -> Result<(), Error> {
+        self.db.locks.acquire(self.request(resource, mode, table))?;
+        Ok(())
+    }
+
+    fn request(&self, resource: Resource, mode: LockMode, table: Option<&Table>) -> LockRequest {
+        let cost = self.tx.as_ref().map_or(0, |tx| u64::from(!tx.begin_lsn().is_zero()));
+        let table = table.map(Table::id);
+        LockRequest { owner: self.xact(), resource, mode, timeout: self.timeout, cost, table }
+    }
+
+    /// Locks a table for what is to be done with it; afterwards it is certain that it is still there.
+    fn lock_table(&self, table: &Table, mode: LockMode) -> Result<(), Error> {
+        self.lock(Resource::Object(table.id()), mode, None)?;
+        if self.db.catalogue.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
+    }
+
+    /// A table by `schema.name`, or by its name in schema dbo.
+    pub fn table(&self, name: &str) -> Result<Arc<Table>, Error> {
+        let is_dropped = |table: &Arc<Table>| {
+            self.endings
+                .iter()
+                .any(|ending| matches!(ending, Ending::Dropped(other) if other.id() == table.id()))
+        };
+        let table = self.db.catalogue.table(name).filter(|table| !is_dropped(table));
+        table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
+    }
+
+    /// Inserts a row; returns its address.
+    pub fn insert(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Rid, Error> {
+        let record = table.record(values)?;
+        self.insert_record(table, &record)
+    }
+
+    /// Inserts a row that is a record already.
+    fn insert_record(&mut self, table: &Table, record: &[u8]) -> Result<Rid, Error> {
+        self.statement("INSERT", |session| {
+            session.lock_table(table, LockMode::Ix)?;
+            let mut locks = session.row_locks(table);
+            let (id, heap) = (session.id, table.heap());
+            Ok(heap.insert(session.tx()?, id, record, &mut locks)?)
+        })
+    }
+
+    /// Gives a row other values.
+    pub fn update(&mut self, table: &Table, at: Rid, values: &[Datum<'_>]) -> Result<(), Error> {
+        let record = table.record(values)?;
+        self.statement("UPDATE", |session| {
+            session.lock_table(table, LockMode::Ix)?;
+            session.lock(Resource::Rid(at), LockMode::X, Some(table))?;
+            let mut locks = session.row_locks(table);
+            let (id, heap) = (session.id, table.heap());
+            let kept = heap.update(session.tx()?, id, at, &record, &mut locks).map_err(no_row)?;
+            session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
+            Ok(())
+        })
+    }
+
+    /// Deletes a row.
+    pub fn delete(&mut self, table: &Table, at: Rid) -> Result<(), Error> {
+        self.statement("DELETE", |session| {
+            session.lock_table(table, LockMode::Ix)?;
+            session.lock(Resource::Rid(at), LockMode::X, Some(table))?;
+            let heap = table.heap();
+            let kept = heap.delete(session.tx()?, at).map_err(no_row)?;
+            session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
+            Ok(())
+        })
+    }
+
+    /// The row at an address, as it was committed last; waits for whoever is changing it.
+    pub fn get(&mut self, table: &Table, at: Rid) -> Result<Option<Row>, Error> {
+        self.statement("SELECT", |session| {
+            session.lock_table(table, LockMode::Is)?;
+            let found = session.read_committed(table, at, || Ok(table.heap().get(at)?))?;
+            found.map(|record| table.values(&record)).transpose()
+        })
+    }
+
+    /// Calls `each` with every row that is committed. Rows that others are changing are waited for.
+    pub fn scan(
+        &mut self,
+        table: &Table,
+        each: &mut dyn FnMut(Rid, Row) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.statement("SELECT", |session| {
+            session.lock_table(table, LockMode::Is)?;
+            let heap = table.heap();
+            let mut places = Vec::new();
+            heap.scan(&mut |at, _| {
+                places.push(at);
+                ControlFlow::Continue(())
+            })?;
+            for at in places {
+                let found = session.read_committed(table, at, || Ok(heap.get(at)?))?;
+                if let Some(record) = found
+                    && each(at, table.values(&record)?).is_break()
+                {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Reads a row under a shared lock, which is let go of again.
+    fn read_committed<T>(
+        &self,
+        table: &Table,
+        at: Rid,
+        read: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let resource = Resource::Rid(at);
+        self.lock(resource, LockMode::S, Some(table))?;
+        let found = read();
+        self.db.locks.release(self.xact(), resource);
+        found
+    }
+
+    fn row_locks(&self, table: &Table) -> SessionLocks {
+        let request = self.request(Resource::Object(table.id()), LockMode::X, Some(table));
+        SessionLocks { locks: self.db.locks.clone(), request }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        // A session that goes away takes its open transaction back; when that fails, the next opening does.
+        let _ = self.rollback();
+    }
+}
+
+/// An address without a row is the caller's mistake, not the heap's.
+fn no_row(error: extentdb_rowset::Error) -> Error {
+    match error {
+        extentdb_rowset::Error::NoRow(at) => Error::NoRow(at),
+        other => other.into(),
+    }
+}
+
+/// Locks new rows for a session.
+struct SessionLocks {
+    locks: Arc<LockManager>,
+    request: LockRequest,
+}
+
+impl RowLocks for SessionLocks {
+    fn try_new(&mut self, rid: Rid) -> bool {
+        let resource = Resource::Rid(rid);
+        self.locks.acquire(LockRequest { resource, timeout: Timeout::NoWait, ..self.request }).is_ok()
+    }
+}

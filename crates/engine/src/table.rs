@@ -1,0 +1,186 @@
+//! A user table: its columns, and the heap that holds its rows.
+
+use std::borrow::Cow;
+
+use extentdb_base::ObjectId;
+use extentdb_base::sync::{Arc, RwLock, read, write};
+use extentdb_catalog::layout::{Cell, RowLayout};
+use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind};
+use extentdb_catalog::table::{RowsetLayout, Source};
+use extentdb_rowset::RowShape;
+use extentdb_rowset::heap::{Heap, HeapShape, Placement};
+use extentdb_space::Space;
+use extentdb_types::{Datum, SqlType};
+
+use crate::catalogue::Units;
+use crate::error::Error;
+
+/// A column of a user table.
+#[derive(Clone, Debug)]
+pub(crate) struct TableColumn {
+    pub(crate) name: String,
+    pub(crate) ty: SqlType,
+    pub(crate) nullable: bool,
+    /// Where it is in a record's columns.
+    at: usize,
+}
+
+/// A user table whose rows lie in a heap.
+#[derive(Debug)]
+pub struct Table {
+    id: ObjectId,
+    schema: String,
+    name: String,
+    columns: Vec<TableColumn>,
+    shape: RowShape,
+    /// Replaced by TRUNCATE.
+    heap: RwLock<Arc<Heap>>,
+}
+
+impl Table {
+    /// The table as the catalogue has it. `None` when its rows are not in one plain heap: such a table is read and checked by
+    /// other means, and not written here.
+    pub(crate) fn open(
+        table: &extentdb_catalog::model::Table,
+        catalog: &Catalog,
+        space: &Arc<Space>,
+        units: &Units,
+        placement: Placement,
+    ) -> Result<Option<Table>, Error> {
+        let is_plain = table.indexes.len() == 1 && table.indexes[0].kind == IndexKind::Heap;
+        let Some(rowset) = table.base().and_then(|base| catalog.rowsets_of(base).next()) else {
+            return Ok(None);
+        };
+        let has_lob = table.columns.iter().any(|column| column.computed.is_some());
+        if !is_plain || has_lob || table.indexes[0].rowsets.len() != 1 {
+            return Ok(None);
+        }
+        let Ok(shape) = RowShape::of_rowset(rowset) else { return Ok(None) };
+        let Some(unit) = rowset.unit(AllocUnitKind::InRow).and_then(|unit| units.get(unit.id)) else {
+            return Ok(None);
+        };
+        let mut columns = Vec::new();
+        for column in &table.columns {
+            let at = rowset.layout.columns.iter().position(|physical| physical.column_id == column.id);
+            let (Some(at), Some(ty)) = (at, column.ty) else { return Ok(None) };
+            columns.push(TableColumn { name: column.name.clone(), ty, nullable: column.nullable, at });
+        }
+        let heap = Heap::new(space.clone(), unit, heap_shape(&rowset.layout, &shape), placement);
+        Ok(Some(Table {
+            id: table.id,
+            schema: table.schema.clone(),
+            name: table.name.clone(),
+            columns,
+            shape,
+            heap: RwLock::new(Arc::new(heap)),
+        }))
+    }
+
+    /// A table that has just been made.
+    pub(crate) fn new(
+        (id, schema, name): (ObjectId, String, String),
+        columns: Vec<(String, SqlType, bool)>,
+        layout: &RowsetLayout,
+        heap: impl FnOnce(HeapShape) -> Heap,
+    ) -> Result<Table, Error> {
+        let shape = RowShape::of_layout(layout, true)?;
+        let columns = (1..).zip(columns).map(|(id, (name, ty, nullable))| {
+            let at = layout.sources.iter().position(|source| *source == Source::Column(id)).unwrap_or(0);
+            TableColumn { name, ty, nullable, at }
+        });
+        let columns = columns.collect();
+        let heap = heap(heap_shape(&layout.row, &shape));
+        Ok(Table { id, schema, name, columns, shape, heap: RwLock::new(Arc::new(heap)) })
+    }
+
+    /// Object id.
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+
+    /// Schema.
+    pub fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Names and types of the columns, in order.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = (&str, SqlType)> {
+        self.columns.iter().map(|column| (column.name.as_str(), column.ty))
+    }
+
+    /// Where its rows are.
+    pub fn heap(&self) -> Arc<Heap> {
+        read(&self.heap).clone()
+    }
+
+    pub(crate) fn set_heap(&self, heap: Arc<Heap>) {
+        *write(&self.heap) = heap;
+    }
+
+    /// Rows, those of open transactions counted as if they were to commit.
+    pub fn row_count(&self) -> i64 {
+        self.heap().unit().counts().0.rows
+    }
+
+    /// A record from values in column order.
+    pub(crate) fn record(&self, values: &[Datum<'_>]) -> Result<Vec<u8>, Error> {
+        if values.len() != self.columns.len() {
+            return Err(Error::Columns { expected: self.columns.len(), found: values.len() });
+        }
+        let mut cells = vec![Cell::Null; self.shape.layout().columns.len()];
+        for (column, value) in self.columns.iter().zip(values) {
+            cells[column.at] = column.cell(value)?;
+        }
+        Ok(self.shape.leaf_record(&cells)?)
+    }
+
+    /// The values of a record, in column order.
+    pub(crate) fn values(&self, record: &[u8]) -> Result<Vec<Datum<'static>>, Error> {
+        let cells = self.shape.decode(record)?;
+        self.columns.iter().map(|column| column.value(cells.get(column.at))).collect()
+    }
+}
+
+impl TableColumn {
+    fn refused(&self, what: impl Into<String>) -> Error {
+        Error::Value { column: self.name.clone(), what: what.into() }
+    }
+
+    fn cell(&self, value: &Datum<'_>) -> Result<Cell<'static>, Error> {
+        match value {
+            Datum::Null if self.nullable => Ok(Cell::Null),
+            Datum::Null => Err(self.refused("it takes no NULL")),
+            Datum::Bit(bit) if self.ty.is_bit() => Ok(Cell::Bit(*bit)),
+            value => {
+                let mut bytes = Vec::new();
+                value.encode(&self.ty, &mut bytes).map_err(|error| self.refused(error.to_string()))?;
+                Ok(Cell::Bytes(Cow::Owned(bytes)))
+            }
+        }
+    }
+
+    fn value(&self, cell: Option<&Cell<'_>>) -> Result<Datum<'static>, Error> {
+        match cell {
+            None | Some(Cell::Null | Cell::Missing) => Ok(Datum::Null),
+            Some(Cell::Bit(bit)) => Ok(Datum::Bit(*bit)),
+            Some(Cell::Bytes(bytes)) => {
+                let value =
+                    Datum::decode(&self.ty, bytes).map_err(|error| self.refused(error.to_string()))?;
+                Ok(value.into_owned())
+            }
+            Some(Cell::Complex(_)) => Err(self.refused("its value lies off the row")),
+        }
+    }
+}
+
+/// What moving a record needs to know about it.
+fn heap_shape(layout: &RowLayout, shape: &RowShape) -> HeapShape {
+    let variable = layout.columns.iter().filter(|column| column.leaf.offset < 0).count();
+    let pminlen = shape.pminlen(extentdb_catalog::layout::Level::Leaf);
+    HeapShape { pminlen, variable_columns: variable as u16 }
+}

@@ -1,0 +1,172 @@
+//! Rolling back: records are taken back one by one, each where its row is now.
+
+use std::collections::BTreeSet;
+
+use extentdb_base::sync::Arc;
+use extentdb_base::{AllocUnitId, Lsn, PageId};
+use extentdb_format::log::payload::page::RootChange;
+use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
+use extentdb_format::record::RecordKind;
+use extentdb_rowset::Tree;
+use extentdb_space::{Restored, change, undo_record};
+use extentdb_txn::{Link, Transaction};
+
+use crate::database::Database;
+use crate::error::Error;
+use crate::recovery::newest;
+
+/// Unit of the clustered index of `sysallocunits`.
+const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
+
+/// What a rollback changed that others keep a picture of.
+#[derive(Debug, Default)]
+pub(crate) struct Undone {
+    /// Units whose rows or pages changed.
+    pub(crate) units: BTreeSet<AllocUnitId>,
+}
+
+impl Database {
+    /// Takes back every record of the transaction behind `until`.
+    pub(crate) fn undo_to(&self, tx: &mut Transaction, until: Lsn) -> Result<Undone, Error> {
+        let mut undone = Undone::default();
+        while tx.undo_next() > until {
+            self.undo_one(tx, &mut undone)?;
+        }
+        Ok(undone)
+    }
+
+    /// Undoes the transactions that a restart found open.
+    pub(crate) fn undo_losers(&mut self, mut losers: Vec<Transaction>) -> Result<(), Error> {
+        let mut undone = Undone::default();
+        let any = !losers.is_empty();
+        while let Some(at) = newest(&losers) {
+            if losers[at].undo_next() > losers[at].begin_lsn() {
+                self.undo_one(&mut losers[at], &mut undone)?;
+            } else {
+                losers.swap_remove(at).abort()?;
+            }
+        }
+        if any {
+            // Tables may have come and gone.
+            self.catalogue.reload(&self.pool, &self.space, self.options.placement)?;
+        }
+        Ok(())
+    }
+
+    fn undo_one(&self, tx: &mut Transaction, undone: &mut Undone) -> Result<(), Error> {
+        let lsn = tx.undo_next();
+        let bytes = self.space.record_bytes(lsn)?;
+        let damaged = || Error::catalogue(format!("log record {lsn} cannot be read"));
+        let record = RecordRef::parse(BlockFormat::V4, &bytes).ok_or_else(damaged)?;
+        let header = *record.header();
+        if header.flags.is_compensation() || header.op == Op::MARK_SAVEPOINT {
+            tx.skip_to(header.previous);
+            return Ok(());
+        }
+        let payload = record.payload();
+        let unit = payload.page_part().map(|part| part.alloc_unit());
+        if let Some(unit) = unit.filter(|unit| *unit != AllocUnitId::SYSTEM_PAGES) {
+            undone.units.insert(unit);
+        }
+        match (unit.and_then(|unit| self.catalogue.tree_of(unit)), &payload) {
+            (Some(tree), Payload::InsertRows(_) | Payload::DeleteRows(_) | Payload::ModifyRow(_))
+                if header.context != Context::IAM =>
+            {
+                let tree = tree.clone();
+                self.undo_tree(tx, &tree, &record)?;
+            }
+            (_, Payload::RootChange(root)) => self.undo_pointer(tx, header.previous, root)?,
+            _ => self.undo_by_place(tx, &record, unit)?,
+        }
+        tx.skip_to(header.previous);
+        Ok(())
+    }
+
+    fn undo_tree(&self, tx: &mut Transaction, tree: &Arc<Tree>, record: &RecordRef<'_>) -> Result<(), Error> {
+        let (header, payload) = (record.header(), record.payload());
+        if let Payload::InsertRows(insert) = &payload
+            && tree.unit().id() == SYSALLOCUNITS
+        {
+            self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?;
+        }
+        Ok(tree.undo(tx, header.previous, header, &payload)?)
+    }
+
+    /// A unit that the transaction made goes with its row. What it owns came by system transactions, which stay; it is given
+    /// back by one that stays, too, and takes the pointers with it: doing this twice does it once.
+    fn free_made_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<(), Error> {
+        let id = row.get(4..).and_then(|bytes| bytes.first_chunk()).map(|bytes| i64::from_le_bytes(*bytes));
+        let unit = id.and_then(|id| self.catalogue.units.get(AllocUnitId(id)));
+        let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else { return Ok(()) };
+        let freed = self.space.in_system(tx, "DeallocUnit", |system| {
+            let freed = self.space.free_unit(system, &unit)?;
+            self.space.clear_pointers(system, &unit)?;
+            Ok(freed)
+        })?;
+        self.space.release(freed)?;
+        Ok(())
+    }
+
+    /// Gives a pointer of a unit its old value, wherever the unit's row is.
+    fn undo_pointer(&self, tx: &mut Transaction, undo_next: Lsn, root: &RootChange) -> Result<(), Error> {
+        let unit = self.catalogue.units.get(root.alloc_unit);
+        let Some(unit) = unit else {
+            return Err(Error::catalogue(format!("there is no allocation unit {}", root.alloc_unit)));
+        };
+        self.catalogue.finder().with_row(&unit, &mut |page, slot| {
+            let mut back = root.clone();
+            (back.new_page, back.old_page) = (root.old_page, root.new_page);
+            back.page.slot = slot;
+            let link = Link::Compensation(tx, undo_next);
+            change(link, page, Op::ROOT_CHANGE, Context::CLUSTERED, Payload::RootChange(back))?;
+            Ok(())
+        })?;
+        unit.forget_chain();
+        Ok(())
+    }
+
+    fn undo_by_place(
+        &self,
+        tx: &mut Transaction,
+        record: &RecordRef<'_>,
+        unit: Option<AllocUnitId>,
+    ) -> Result<(), Error> {
+        let table = unit.and_then(|unit| self.catalogue.table_of(unit));
+        if let Some(table) = &table
+            && let Some(delta) = rows_back(record)
+        {
+            table.heap().unit().count_rows(delta);
+        }
+        match undo_record(&self.space, tx, record)? {
+            Restored::Nothing => {}
+            Restored::Pointer(unit) => {
+                if let Some(unit) = self.catalogue.units.get(unit) {
+                    unit.forget_chain();
+                }
+            }
+        }
+        if let (Some(table), Some(page)) = (table, page_of(record)) {
+            table.heap().touched(page)?;
+        }
+        Ok(())
+    }
+}
+
+/// By how much the number of rows changes when a record of a heap is taken back.
+fn rows_back(record: &RecordRef<'_>) -> Option<i64> {
+    let counts =
+        |row: &&&[u8]| row.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded);
+    match record.payload() {
+        Payload::InsertRows(insert) if record.header().context == Context::HEAP => {
+            insert.rows.first().filter(counts).map(|_| -1)
+        }
+        Payload::DeleteRows(delete) if record.header().context == Context::HEAP => {
+            delete.rows.first().filter(counts).map(|_| 1)
+        }
+        _ => None,
+    }
+}
+
+fn page_of(record: &RecordRef<'_>) -> Option<PageId> {
+    record.payload().page_part().map(|part| part.page)
+}

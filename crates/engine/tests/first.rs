@@ -1,0 +1,95 @@
+//! A database from its creation to its close, and again.
+
+mod support;
+
+use extentdb_engine::Database;
+use extentdb_io::MemDisk;
+use support::*;
+
+#[test]
+fn a_new_database_is_sound_before_anything_is_done() {
+    let disk = MemDisk::new();
+    let spec = spec("empty");
+    Database::create(&spec, on(&disk)).unwrap().close().unwrap();
+    assert_sound_on(&disk, &spec.paths());
+    reopen(&disk, &spec.paths()).close().unwrap();
+    assert_sound_on(&disk, &spec.paths());
+}
+
+#[test]
+fn rows_are_there_again_after_a_clean_close() {
+    let disk = MemDisk::new();
+    let spec = spec("shop");
+    let db = Database::create(&spec, on(&disk)).unwrap();
+    let mut session = db.session();
+    let table = session.create_table(&people("people")).unwrap();
+    session.begin();
+    for id in 0..1000 {
+        session.insert(&table, &person(id, &"x".repeat(id as usize % 300))).unwrap();
+    }
+    session.commit().unwrap();
+    assert_eq!(ids(&mut session, &table), (0..1000).collect::<Vec<_>>());
+    drop((session, table));
+    db.close().unwrap();
+    assert_sound_on(&disk, &spec.paths());
+    let db = reopen(&disk, &spec.paths());
+    let mut session = db.session();
+    let table = session.table("dbo.people").unwrap();
+    assert_eq!(ids(&mut session, &table), (0..1000).collect::<Vec<_>>());
+    assert_eq!(table.row_count(), 1000);
+}
+
+#[test]
+fn what_is_rolled_back_was_never_there() {
+    let disk = MemDisk::new();
+    let spec = spec("undo");
+    let db = Database::create(&spec, on(&disk)).unwrap();
+    let mut session = db.session();
+    let table = session.create_table(&people("people")).unwrap();
+    let kept = session.insert(&table, &person(1, "one")).unwrap();
+    let long = session.insert(&table, &person(2, &"y".repeat(3000))).unwrap();
+    session.begin();
+    for id in 10..300 {
+        session.insert(&table, &person(id, &"z".repeat(100))).unwrap();
+    }
+    session.update(&table, kept, &person(1, &"grown".repeat(700))).unwrap();
+    session.delete(&table, long).unwrap();
+    session.create_table(&people("other")).unwrap();
+    session.rollback().unwrap();
+    assert_eq!(ids(&mut session, &table), [1, 2]);
+    assert_eq!(session.get(&table, kept).unwrap(), Some(person(1, "one")));
+    assert!(session.table("other").is_err());
+    drop(session);
+    db.close().unwrap();
+    assert_sound_on(&disk, &spec.paths());
+}
+
+#[test]
+fn tables_come_and_go() {
+    let disk = MemDisk::new();
+    let spec = spec("ddl");
+    let db = Database::create(&spec, on(&disk)).unwrap();
+    let mut session = db.session();
+    for round in 0..30 {
+        let name = format!("table_{round}");
+        let table = session.create_table(&people(&name)).unwrap();
+        for id in 0..20 {
+            session.insert(&table, &person(id, &"w".repeat(2000))).unwrap();
+        }
+        match round % 3 {
+            0 => session.drop_table(&table).unwrap(),
+            1 => session.truncate_table(&table).unwrap(),
+            _ => {}
+        }
+    }
+    let table = session.table("table_1").unwrap();
+    assert_eq!(ids(&mut session, &table), Vec::<i32>::new());
+    session.insert(&table, &person(7, "again")).unwrap();
+    assert_eq!(ids(&mut session, &table), [7]);
+    drop((session, table));
+    db.close().unwrap();
+    assert_sound_on(&disk, &spec.paths());
+    let db = reopen(&disk, &spec.paths());
+    assert!(db.session().table("table_0").is_err());
+    assert_eq!(db.session().table("table_2").unwrap().row_count(), 20);
+}

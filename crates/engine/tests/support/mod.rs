@@ -1,0 +1,105 @@
+//! What the tests of the engine share: databases in a folder or in memory, and the full check over their files.
+#![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use extentdb_base::Rid;
+use extentdb_base::env::SystemClock;
+use extentdb_base::sync::Arc;
+use extentdb_base::sync::atomic::AtomicBool;
+use extentdb_check::{Control, Options as CheckOptions, Report, Verdict};
+use extentdb_engine::{ColumnSpec, Database, DatabaseSpec, Options, Paths, Row, Session, Table, TableSpec};
+use extentdb_io::{Disk, MemDisk};
+use extentdb_reader::{OpenOptions, Opened};
+use extentdb_types::{Collation, Datum, SqlType};
+
+/// Runs the full check over data files.
+pub fn check(files: &[PathBuf]) -> Report {
+    let opened = Opened::open(files, &OpenOptions::default()).unwrap();
+    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    extentdb_check::run(opened.source(), &CheckOptions::default(), &Control::new(&clock, &cancel))
+}
+
+/// Every byte of the files is accepted.
+pub fn assert_sound(files: &[PathBuf]) {
+    let report = check(files);
+    let findings: Vec<String> = report.findings.iter().take(20).map(|f| format!("{f:?}")).collect();
+    assert!(
+        report.findings.is_empty() && report.verdict == Verdict::Clean,
+        "{:?} {findings:#?}",
+        report.verdict
+    );
+}
+
+/// The same for files on a disk in memory: they are put into a folder first.
+pub fn assert_sound_on(disk: &MemDisk, paths: &Paths) {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<PathBuf> = paths
+        .data
+        .iter()
+        .map(|path| {
+            let to = folder.path().join(path.file_name().unwrap());
+            std::fs::write(&to, disk.contents(path).unwrap()).unwrap();
+            to
+        })
+        .collect();
+    assert_sound(&files);
+}
+
+pub fn on(disk: &MemDisk) -> Options {
+    Options { frames: 256, ..Options::on(Arc::new(disk.clone())) }
+}
+
+pub fn spec(name: &str) -> DatabaseSpec {
+    DatabaseSpec::new(name, "", 4 << 20)
+}
+
+pub fn varchar(len: u16) -> SqlType {
+    SqlType::VarChar { len: Some(len), collation: Collation(0x3400_d008) }
+}
+
+/// `id int not null, name varchar(4000)`.
+pub fn people(name: &str) -> TableSpec {
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", varchar(4000))];
+    TableSpec::heap(name, columns)
+}
+
+pub fn text(text: &str) -> Datum<'static> {
+    Datum::decode(&varchar(8000), text.as_bytes()).unwrap().into_owned()
+}
+
+pub fn person(id: i32, name: &str) -> Row {
+    vec![Datum::Int(id), text(name)]
+}
+
+/// All rows with their addresses.
+pub fn rows(session: &mut Session<'_>, table: &Table) -> Vec<(Rid, Row)> {
+    let mut rows = Vec::new();
+    session
+        .scan(table, &mut |at, row| {
+            rows.push((at, row));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    rows
+}
+
+pub fn ids(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
+    let id = |row: &Row| match row[0] {
+        Datum::Int(id) => id,
+        _ => panic!("no id"),
+    };
+    let mut ids: Vec<i32> = rows(session, table).iter().map(|(_, row)| id(row)).collect();
+    ids.sort_unstable();
+    ids
+}
+
+pub fn exists(disk: &dyn Disk, path: &Path) -> bool {
+    disk.exists(path)
+}
+
+pub fn reopen(disk: &MemDisk, paths: &Paths) -> Database {
+    Database::open(paths, on(disk)).unwrap()
+}
