@@ -9,7 +9,7 @@
 //! - Every crate has a row and every row has a crate.
 //! - A crate depends on no other house crate than its row names; "any" names all.
 //! - Edges point down: on numbered floors, to a lower number.
-//! - Tests may also use `synth`, which builds their databases.
+//! - Tests may also use `synth`, `io`, `reader` and `check`, which make and judge their databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// What a test may use beyond its crate's row.
-const FOR_TESTS: [&str; 1] = ["synth"];
+const FOR_TESTS: [&str; 4] = ["synth", "io", "reader", "check"];
 
 /// A row of the floor table.
 #[derive(Clone, PartialEq, Eq, Debug)]
