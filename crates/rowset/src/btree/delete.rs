@@ -37,8 +37,8 @@ impl Tree {
         let Position::Live(slot) = node.position(&key)? else { return Ok(None) };
         let bytes = node.row(slot)?.to_vec();
         let is_first = node.view.header().ghost_count.get() == 0;
-        self.log_delete(Link::Change(tx), &mut page, slot, &bytes, Context::MARK_AS_GHOST)?;
-        self.unit.count_rows(-1);
+        let link = Link::Change(tx);
+        self.counted(-1, || self.log_delete(link, &mut page, slot, &bytes, Context::MARK_AS_GHOST))?;
         drop(page);
         if is_first {
             self.space.set_free_space(path.leaf, |state| state.with_ghosts(true))?;

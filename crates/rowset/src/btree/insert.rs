@@ -35,9 +35,7 @@ impl Tree {
         let key = self.shape.key_of_cells(cells)?;
         let _exclusive = self.exclusive()?;
         self.ensure_root(tx)?;
-        self.until_done(|| self.try_insert(tx, &key, &row))?;
-        self.unit.count_rows(1);
-        Ok(())
+        self.counted(1, || self.until_done(|| self.try_insert(tx, &key, &row)))
     }
 
     /// Inserts the row where there is room for it, or makes room; false in the latter case.

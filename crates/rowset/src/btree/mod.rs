@@ -108,6 +108,13 @@ impl Tree {
         self.is_cut_off.store(true, Ordering::Release);
     }
 
+    /// Counts rows that come or go, and does what makes them. Counted before it is logged: a checkpoint in between counts what the
+    /// log behind it explains.
+    fn counted<T>(&self, delta: i64, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.unit.count_rows(delta);
+        work().inspect_err(|_| self.unit.count_rows(-delta))
+    }
+
     /// The context of log records about its leaf rows.
     fn leaf_context(&self) -> Context {
         if self.shape.is_base() { Context::CLUSTERED } else { Context::INDEX_LEAF }

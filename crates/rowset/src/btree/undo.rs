@@ -72,21 +72,16 @@ impl Tree {
         }
         let is_only = node.slot_count() == 1;
         let link = Link::Compensation(tx, undo_next);
-        if is_only {
-            self.modify(link, &mut page, slot, &self.as_ghost(row))?;
-        } else {
-            self.log_delete(link, &mut page, slot, &[], self.leaf_context())?;
-        }
-        self.unit.count_rows(-1);
-        Ok(())
+        self.counted(-1, || match is_only {
+            true => self.modify(link, &mut page, slot, &self.as_ghost(row)),
+            false => self.log_delete(link, &mut page, slot, &[], self.leaf_context()),
+        })
     }
 
     fn undo_delete(&self, tx: &mut Transaction, undo_next: Lsn, row: &[u8]) -> Result<(), Error> {
         let key = self.shape.key(&self.shape.leaf(row), Level::Leaf)?;
         self.ensure_root(tx)?;
-        self.until_done(|| self.try_revive(tx, undo_next, &key, row))?;
-        self.unit.count_rows(1);
-        Ok(())
+        self.counted(1, || self.until_done(|| self.try_revive(tx, undo_next, &key, row)))
     }
 
     /// Gives a ghost its life back; false when there was none, or no room for it, and one step was taken towards that.
@@ -172,8 +167,8 @@ impl Tree {
             return Ok(false);
         }
         let delta = i64::from(is_ghost(now)) - i64::from(is_ghost(&row));
-        self.modify(Link::Compensation(tx, undo_next), &mut page, slot, &row)?;
-        self.unit.count_rows(delta);
+        let link = Link::Compensation(tx, undo_next);
+        self.counted(delta, || self.modify(link, &mut page, slot, &row))?;
         Ok(true)
     }
 
