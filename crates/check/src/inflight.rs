@@ -59,6 +59,8 @@ const ACROSS_PAGES: [u32; 65] = [
     // Indexes and views against their tables, tables of the catalogue against each other.
     8951, 8952, 8955, 8956, 8907, 8908, 8992, 3851, 3852, 3853,
 ];
+/// Counters and classes of fullness, which no record takes back.
+const COUNTERS: [u32; 2] = [2508, 8914];
 /// Findings that compare keys, of one page or of two.
 const KEYS: [u32; 2] = [2511, 2512];
 /// What an allocated page without content is reported as.
@@ -94,6 +96,8 @@ struct Doubt<'d> {
     source: &'d dyn PageSource,
     objects: BTreeSet<ObjectId>,
     has_system_objects: bool,
+    /// Objects whose counters are in doubt.
+    counted: BTreeSet<ObjectId>,
     pages: BTreeSet<PageId>,
     /// Pages newer than this are in doubt as well.
     checkpoint: Option<Lsn>,
@@ -125,6 +129,7 @@ impl<'d> Doubt<'d> {
             source,
             objects: BTreeSet::new(),
             has_system_objects: false,
+            counted: BTreeSet::new(),
             pages: BTreeSet::new(),
             checkpoint,
             ages: BTreeMap::new(),
@@ -140,7 +145,12 @@ impl<'d> Doubt<'d> {
     }
 
     fn add_summary(&mut self, plan: &Plan, summary: &RecoverySummary) {
-        for open in &summary.unfinished {
+        for open in summary.unfinished.iter().filter(|open| open.not_undone.is_none()) {
+            // What was undone is judged, but for the counters: a restart counts anew.
+            let objects = open.units.iter().filter_map(|unit| unit_of(plan, *unit)).map(|(object, _)| object);
+            self.counted.extend(objects);
+        }
+        for open in summary.unfinished.iter().filter(|open| open.not_undone.is_some()) {
             open.units.iter().for_each(|unit| self.add_unit(plan, *unit));
             self.pages.extend(&open.pages);
         }
@@ -173,6 +183,11 @@ impl<'d> Doubt<'d> {
         let Place { owner, page, .. } = finding.place;
         if UNFORMATTED.contains(&finding.error) {
             return page.is_some_and(|page| self.is_unwritten(page));
+        }
+        if COUNTERS.contains(&finding.error)
+            && owner.is_some_and(|owner| self.counted.contains(&owner.object))
+        {
+            return true;
         }
         let other = finding.related.into_iter().find(|related| !related.is_none() && Some(*related) != page);
         let is_across =
@@ -303,6 +318,12 @@ fn tell_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
         begun.into(),
         int(open.records),
         names.join(", ").into(),
+        match &open.not_undone {
+            None => "They were undone in memory".into(),
+            Some(why) => {
+                format!("A restart would undo them; here something of them is still there: {why}").into()
+            }
+        },
     ];
     Finding::new(59027, Place::default(), &args)
 }

@@ -490,6 +490,7 @@ fn group_6_chains_of_several_iam_pages() {
         let second = add_iam_page(memory, first, next);
         memory.edit(second, |page| page[100] = 7);
     });
+    cases.case(118, &[2577], &[], |memory| memory.edit(first, |page| page[100] = 1));
     cases.case(119, &[8947], &[], |memory| {
         add_iam_page(memory, first, own);
     });

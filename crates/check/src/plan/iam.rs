@@ -193,9 +193,10 @@ impl Prelude<'_> {
                 self.report_back_link(link, back);
             }
         }
-        if let Some(before) = link.sequence
-            && before.checked_add(1) != Some(sequence)
-        {
+        // The number is the place in the chain; the head is 0 in every file seen.
+        let expected = link.sequence.map_or(Some(0), |before| before.checked_add(1));
+        if expected != Some(sequence) {
+            let before = link.sequence.unwrap_or(0);
             let args = [page_arg(previous), before.into(), page_arg(id), sequence.into()];
             self.report_unit(2577, id, unit, &args);
         }

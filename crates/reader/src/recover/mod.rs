@@ -4,23 +4,25 @@
 //! boot page or backup header ── checkpoint LSN ──┐
 //! .ldf, or log part of the backup ── records ────┤
 //!                                                ▼
-//!              analysis: transactions that were open        redo: pages as of the end of the log
+//!              analysis: transactions that were open        redo: pages as of the end of the log, undo
 //!                                                                   │
 //!              RecoverySummary ◀────────────────────────────────────┴──▶ OverlaySource
 //! ```
 //!
-//! Nothing is undone: what open transactions changed is named instead. Nothing is written.
+//! Then what open transactions did is taken back, as a restart would; what cannot be is named. Nothing is written.
 //!
 //! Invariants
 //! - A log is used only when it holds the begin record of the very checkpoint that the database names.
 //! - A page is never guessed: one that a record does not follow on stays as it was before that record, and is named.
 //! - Replay ends at the first block that is damaged or missing.
 
+mod ahead;
 mod redo;
 #[cfg(test)]
 mod tests;
+mod undo;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
 use extentdb_format::PageBuf;
@@ -33,7 +35,9 @@ use crate::checked::check;
 use crate::open::{Opened, Origin};
 use crate::overlay::OverlaySource;
 use crate::source::PageSource;
+use ahead::AllocatedAhead;
 use redo::Redo;
+use undo::OpenRecords;
 
 /// Memory for changed pages unless told otherwise.
 pub const OVERLAY_BYTES: u64 = 1 << 30;
@@ -116,6 +120,8 @@ pub struct UnfinishedTransaction {
     pub units: BTreeSet<AllocUnitId>,
     /// Pages that it changed, and those that maps it changed are about.
     pub pages: BTreeSet<PageId>,
+    /// Why what it did is still there, from some point on; `None` = all of it has been taken back.
+    pub not_undone: Option<String>,
 }
 
 /// A page that a record could not be replayed on.
@@ -218,10 +224,12 @@ where
 {
     let mut pass = Pass {
         analysis: Analysis::new(),
+        ahead: AllocatedAhead::default(),
         redo: Redo::new(source, boot, options),
         checkpoint,
         has_begun: false,
         end: checkpoint,
+        last: checkpoint,
         records: 0,
     };
     let outcome = pass.run(reader).map_err(|error| match error {
@@ -230,18 +238,25 @@ where
     })?;
     Ok(match outcome {
         Outcome::Foreign(why) => Recovery::WithoutLog { why: Some(why) },
-        Outcome::Done(ends_early) => Recovery::Redone(Box::new(pass.into_recovered(source, ends_early))),
+        Outcome::Done(ends_early) => {
+            let left = pass.undo(reader, options, ends_early.as_deref());
+            pass.ahead.settle(&mut pass.redo);
+            Recovery::Redone(Box::new(pass.into_recovered(source, ends_early, &left)))
+        }
     })
 }
 
 /// One way through the log.
 struct Pass<'s> {
     analysis: Analysis,
+    ahead: AllocatedAhead,
     redo: Redo<'s>,
     checkpoint: Lsn,
     /// The checkpoint's record has been seen.
     has_begun: bool,
     end: Lsn,
+    /// The last record used.
+    last: Lsn,
     records: u64,
 }
 
@@ -315,15 +330,55 @@ impl<'s> Pass<'s> {
             }
             self.has_begun = true;
             self.records += 1;
-            self.end = lsn;
+            (self.end, self.last) = (lsn, lsn);
+            self.ahead.add(&record);
             self.redo.apply(lsn, &record)?;
         }
         Ok(None)
     }
 
-    fn into_recovered(self, source: &'s dyn PageSource, ends_early: Option<String>) -> Recovered<'s> {
+    /// Takes back what open transactions did. Those of which something is still there, and why.
+    fn undo<L: LogBytes>(
+        &mut self,
+        reader: &LogReader<L>,
+        options: &RecoverOptions,
+        ends_early: Option<&str>,
+    ) -> BTreeMap<XactId, String> {
+        let open: BTreeSet<XactId> = self.analysis.unfinished().keys().copied().collect();
+        let all = |why: &str| open.iter().map(|xact| (*xact, why.to_owned())).collect();
+        if open.is_empty() {
+            return BTreeMap::new();
+        }
+        if ends_early.is_some() {
+            return all("the log was not read to its end");
+        }
+        let mut records = OpenRecords::default();
+        let begins = self.analysis.unfinished().values().map(|open| open.begin.unwrap_or(Lsn::ZERO)).min();
+        for item in reader.chain() {
+            let Ok(ChainItem::Block(block)) = item else { continue };
+            for (lsn, record) in block.buf.view().records() {
+                let is_open = Some(lsn) >= begins && lsn <= self.last && open.contains(&record.header().xact);
+                if is_open && !records.add(lsn, &record, options.overlay_bytes) {
+                    return all("it made more changes than are kept in memory");
+                }
+            }
+        }
+        let prepared = self.analysis.unfinished().iter().filter(|(_, open)| open.is_prepared);
+        let mut left: BTreeMap<XactId, String> = prepared
+            .map(|(xact, _)| (*xact, "a coordinator elsewhere decides how it ends".to_owned()))
+            .collect();
+        left.extend(records.undo(&mut self.redo, &left.keys().copied().collect()));
+        left
+    }
+
+    fn into_recovered(
+        self,
+        source: &'s dyn PageSource,
+        ends_early: Option<String>,
+        left: &BTreeMap<XactId, String>,
+    ) -> Recovered<'s> {
         let left_out = self.analysis.left_out().iter().map(|(op, count)| (*op, *count)).collect();
-        let unfinished = self.analysis.into_unfinished().into_iter().map(named).collect();
+        let unfinished = self.analysis.into_unfinished().into_iter().map(|open| named(open, left)).collect();
         let changes = self.redo.changes;
         let (pages, stopped) = self.redo.finish();
         let has_more_stopped = stopped.len() > STOPPED_MAX;
@@ -343,7 +398,7 @@ impl<'s> Pass<'s> {
     }
 }
 
-fn named((id, open): (XactId, Unfinished)) -> UnfinishedTransaction {
+fn named((id, open): (XactId, Unfinished), left: &BTreeMap<XactId, String>) -> UnfinishedTransaction {
     UnfinishedTransaction {
         id,
         name: open.name,
@@ -352,5 +407,6 @@ fn named((id, open): (XactId, Unfinished)) -> UnfinishedTransaction {
         records: open.records,
         units: open.units,
         pages: open.pages,
+        not_undone: left.get(&id).cloned(),
     }
 }

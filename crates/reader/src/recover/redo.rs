@@ -118,6 +118,34 @@ impl<'s> Redo<'s> {
         Ok(())
     }
 
+    /// A page as of the end of the log, to be changed further.
+    ///
+    /// # Errors
+    /// It cannot be read, was not brought up to date, or there is no memory for it.
+    pub(super) fn page(&mut self, id: PageId) -> Result<&mut PageBuf, String> {
+        if let Some(stopped) = self.stopped.get(&id) {
+            return Err(format!("page {id} is not up to date: {}", stopped.why));
+        }
+        if !self.changed.contains_key(&id) {
+            let mut page = PageBuf::zeroed();
+            self.load(id, &mut page)?;
+            if self.changed.len() >= self.pages_max {
+                return Err("there is no memory for one more page".to_owned());
+            }
+            self.changed.insert(id, page);
+        }
+        self.changed.get_mut(&id).ok_or_else(|| "there is no such page".to_owned())
+    }
+
+    /// A page as of the end of the log, if it can be read.
+    pub(super) fn look(&self, id: PageId) -> Option<PageBuf> {
+        if let Some(page) = self.changed.get(&id) {
+            return Some(page.clone());
+        }
+        let mut page = PageBuf::zeroed();
+        self.load(id, &mut page).ok().map(|()| page)
+    }
+
     /// The page as it is on disk. One that cannot be read can still begin a new life, if its place exists.
     fn load(&self, id: PageId, page: &mut PageBuf) -> Result<(), String> {
         let outcome = self.source.read(id, page).map_err(|error| error.to_string());

@@ -1,0 +1,252 @@
+//! Taking back what open transactions did, in memory, newest record first.
+//!
+//! ```text
+//! record ── inverse ──▶ change of its page     the row lies where the record found it
+//!                └────▶ the same on a page      a split has taken the row to a page further right
+//!                       further right
+//! ```
+//!
+//! Nothing is logged and no page gets another LSN: this is a picture of what a restart would leave. Counters are not taken back: a
+//! restart counts in memory. A transaction of which one record cannot be taken back stays as it is from there on, and says why.
+//!
+//! Invariants
+//! - A row is taken back only where it is found, byte for byte; nothing is guessed.
+//! - Work is bounded by the records of open transactions, and by [`CHAIN_MAX`] pages for each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
+use extentdb_format::allocation::bitmap::{AllocationBitmapMut, MapKind};
+use extentdb_format::allocation::iam::IamView;
+use extentdb_format::allocation::pfs::{PfsMut, PfsView};
+use extentdb_format::log::apply::apply;
+use extentdb_format::log::payload::Payload;
+use extentdb_format::log::payload::row::{InsertRows, RowPart};
+use extentdb_format::log::record::{RecordFlags, RecordHeader};
+use extentdb_format::log::undo::{Change, Inverse, inverse};
+use extentdb_format::log::{BlockFormat, Context, Op, RecordRef};
+use extentdb_format::page::{PageHeader, PageRef, PageType};
+
+use super::redo::Redo;
+
+/// Pages looked at to the right of the one where a row was.
+const CHAIN_MAX: usize = 256;
+/// Units whose rows change behind the back of the transaction that made them.
+const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
+const SYSROWSETS: AllocUnitId = AllocUnitId(5 << 16);
+/// Where the id of the unit or rowset is in their rows, and the first IAM page in one of `sysallocunits`.
+const ID_AT: Range<usize> = 4..12;
+const FIRST_IAM_AT: usize = 0x27;
+/// Bit of a status byte that tells a ghost from a row, in either kind of record (kinds 0 and 6, 3 and 5).
+const KIND_BITS: u8 = 0x0e;
+
+/// Records of open transactions.
+#[derive(Default)]
+pub(super) struct OpenRecords {
+    records: BTreeMap<Lsn, (BlockFormat, Vec<u8>)>,
+    last: BTreeMap<XactId, Lsn>,
+    bytes: u64,
+}
+
+impl OpenRecords {
+    /// Keeps a record; false when there are more bytes of them than may be kept.
+    pub(super) fn add(&mut self, lsn: Lsn, record: &RecordRef<'_>, bytes_max: u64) -> bool {
+        self.bytes += record.bytes().len() as u64;
+        if self.bytes > bytes_max {
+            return false;
+        }
+        self.last.insert(record.header().xact, lsn);
+        self.records.insert(lsn, (record.format(), record.bytes().to_vec()));
+        true
+    }
+
+    /// Takes everything back but what those in `stay` did. The transactions that are still there, and why.
+    pub(super) fn undo(&self, redo: &mut Redo<'_>, stay: &BTreeSet<XactId>) -> BTreeMap<XactId, String> {
+        let goes = self.last.iter().filter(|(xact, _)| !stay.contains(xact));
+        let mut next: BTreeSet<(Lsn, XactId)> = goes.map(|(xact, lsn)| (*lsn, *xact)).collect();
+        let mut left = BTreeMap::new();
+        while let Some((lsn, xact)) = next.pop_last() {
+            match self.undo_one(lsn, redo) {
+                Ok(Some(before)) if before < lsn => {
+                    next.insert((before, xact));
+                }
+                Ok(Some(_)) => {
+                    left.insert(xact, format!("log record {lsn} does not lead back"));
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    left.insert(xact, format!("log record {lsn}: {why}"));
+                }
+            }
+        }
+        left
+    }
+
+    /// Takes a record back; the one before it in its transaction, `None` at its beginning.
+    fn undo_one(&self, lsn: Lsn, redo: &mut Redo<'_>) -> Result<Option<Lsn>, String> {
+        let (format, bytes) = self.records.get(&lsn).ok_or("it is not in the log")?;
+        let record = RecordRef::parse(*format, bytes).ok_or("it cannot be read")?;
+        let header = *record.header();
+        match header.op {
+            Op::BEGIN_XACT => return Ok(None),
+            // Those that others count on, and those that need nothing.
+            Op::MARK_SAVEPOINT | Op::LOCK_XACT | Op::HOBT_DDL | Op::IDENT_NEWVAL | Op::IDENT_SENTVAL => {}
+            _ if header.flags.is_compensation() => {}
+            _ => take_back(&header, &record.payload(), redo)?,
+        }
+        Ok(Some(header.previous))
+    }
+}
+
+/// Takes one change back.
+fn take_back(header: &RecordHeader, payload: &Payload<'_>, redo: &mut Redo<'_>) -> Result<(), String> {
+    let Some(part) = payload.page_part().copied() else {
+        return inverse(header, payload, PageType::Unformatted)
+            .map(|_| ())
+            .map_err(|error| error.to_string());
+    };
+    let kind = PageHeader::of(redo.page(part.page)?).kind();
+    match inverse(header, payload, kind).map_err(|error| error.to_string())? {
+        Inverse::Nothing => Ok(()),
+        Inverse::Change(change) => {
+            let (page, slot) = place_of(header, payload, redo)?;
+            if change.op == Op::DELETE_ROWS && part.alloc_unit() == SYSALLOCUNITS {
+                free_unit(redo, page, slot)?;
+            }
+            put(redo, page, slot, &change)
+        }
+        Inverse::RowsFrom { page, count, slot } => {
+            let rows = rows_of(redo, page, count)?;
+            let mut fixed = RowPart::default();
+            fixed.page.slot = slot;
+            let rows = rows.iter().map(Vec::as_slice).collect();
+            let payload = Payload::InsertRows(InsertRows { fixed, rows, ..InsertRows::default() });
+            let change = Change { op: Op::INSERT_ROWS, context: Context::NONSYS_SPLIT, payload };
+            put(redo, part.page, slot, &change)
+        }
+    }
+}
+
+/// Makes a change of a page that keeps its LSN.
+fn put(redo: &mut Redo<'_>, id: PageId, slot: u16, change: &Change<'_>) -> Result<(), String> {
+    let page = redo.page(id)?;
+    let lsn = PageHeader::of(page).lsn();
+    let mut payload = change.payload.clone();
+    if let Some(part) = payload.page_part_mut() {
+        part.slot = slot;
+    }
+    let header = RecordHeader {
+        op: change.op,
+        context: change.context,
+        flags: RecordFlags::COMPENSATION,
+        ..RecordHeader::default()
+    };
+    let mut image = page.clone();
+    apply(lsn, &header, &payload, &mut image).map_err(|stop| stop.to_string())?;
+    *page = image;
+    Ok(())
+}
+
+/// Where the row of a record lies now: on its page, or on one that splits have put to the right of it.
+fn place_of(
+    header: &RecordHeader,
+    payload: &Payload<'_>,
+    redo: &mut Redo<'_>,
+) -> Result<(PageId, u16), String> {
+    let Some(part) = payload.page_part().copied() else { return Err("it is about no page".to_owned()) };
+    let here = (part.page, part.slot);
+    let (row, is_ghost) = match payload {
+        Payload::InsertRows(insert) => (insert.rows.first().copied(), false),
+        Payload::DeleteRows(delete) if header.context == Context::MARK_AS_GHOST => {
+            (delete.rows.first().copied(), true)
+        }
+        // Rows of heaps stay where they are, and so do maps and headers; other changes say what must be there themselves.
+        _ => (None, false),
+    };
+    let Some(row) = row else { return Ok(here) };
+    if header.context == Context::HEAP {
+        return Ok(here);
+    }
+    let is_same: fn(&[u8], &[u8], bool) -> bool = match part.alloc_unit() {
+        SYSALLOCUNITS | SYSROWSETS => has_same_id,
+        _ => is_same,
+    };
+    let mut id = part.page;
+    for _ in 0..CHAIN_MAX {
+        let page = redo.page(id)?;
+        let view = PageRef::new(page);
+        let found = (0..view.slot_count())
+            .find(|slot| view.row(*slot).is_ok_and(|found| is_same(found, row, is_ghost)));
+        if let Some(slot) = found {
+            return Ok((id, slot));
+        }
+        id = view.header().next();
+        if id.is_none() {
+            break;
+        }
+    }
+    Err("its row is not where it was, nor to the right of it".to_owned())
+}
+
+/// The row itself, or its ghost.
+fn is_same(found: &[u8], row: &[u8], is_ghost: bool) -> bool {
+    let same_kind = |a: &u8, b: &u8| is_ghost || a & KIND_BITS == b & KIND_BITS;
+    match (found.split_first(), row.split_first()) {
+        (Some((a, found)), Some((b, row))) => found == row && same_kind(a, b),
+        _ => false,
+    }
+}
+
+/// Rows of `sysallocunits` and `sysrowsets` change by records of others: pointers by system transactions, counters by none. Their
+/// id is in front, and never comes twice.
+fn has_same_id(found: &[u8], row: &[u8], _is_ghost: bool) -> bool {
+    let id = |row: &[u8]| row.get(ID_AT).map(<[u8]>::to_vec);
+    id(found).is_some() && id(found) == id(row)
+}
+
+/// The allocation unit whose row is about to go owns pages, by system transactions that stay: they go with it.
+fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String> {
+    let view = PageRef::new(redo.page(page)?);
+    let row = view.row(slot).map_err(|error| error.to_string())?;
+    let first = row.get(FIRST_IAM_AT..).and_then(|bytes| bytes.first_chunk()).map(|b| PageId::from_bytes(*b));
+    let mut next = first.unwrap_or(PageId::NONE);
+    for _ in 0..CHAIN_MAX {
+        if next.is_none() {
+            return Ok(());
+        }
+        let iam = redo.page(next)?.clone();
+        let view = IamView::new(&iam);
+        for extent in view.extents() {
+            let interval = extent.first_page().gam_interval();
+            let bit = extent.index - interval.extent().index;
+            let map = redo.page(MapKind::Gam.page_of(interval))?;
+            AllocationBitmapMut::of(map).set(bit, true);
+            for page in extent.pages() {
+                give_back(redo, page)?;
+            }
+        }
+        for single in view.single_pages().chain([next]) {
+            let interval = single.gam_interval();
+            let bit = single.extent().index - interval.extent().index;
+            AllocationBitmapMut::of(redo.page(MapKind::Sgam.page_of(interval))?).set(bit, true);
+            give_back(redo, single)?;
+        }
+        next = view.header().next();
+    }
+    Err("its IAM chain does not end".to_owned())
+}
+
+/// The page is no longer allocated.
+fn give_back(redo: &mut Redo<'_>, page: PageId) -> Result<(), String> {
+    let map = redo.page(page.pfs_page())?;
+    let state = PfsView::new(map).entry(page.page);
+    PfsMut::of(map).set(page.page, state.with_allocated(false));
+    Ok(())
+}
+
+fn rows_of(redo: &mut Redo<'_>, id: PageId, count: u16) -> Result<Vec<Vec<u8>>, String> {
+    let view = PageRef::new(redo.page(id)?);
+    let row = |slot| view.row(slot).map(<[u8]>::to_vec).map_err(|error| error.to_string());
+    (0..count).map(row).collect()
+}
