@@ -4,8 +4,8 @@
 //! SET_BITS IAM (the unit takes an extent) → MODIFY_ROW PFS (a run of its pages is allocated) → FORMAT_PAGE, page by page, later
 //! ```
 //!
-//! The engine allocates the pages of an extent at once when a session begins to fill it, and corrects PFS when the session stops. In
-//! a copy that was not closed the correction is missing. A page counts as never formatted when it does not name the unit.
+//! The engine allocates the pages of an extent at once when a session begins to fill it, and corrects PFS when the session stops.
+//! In a copy that was not closed the correction is missing. A page counts as never formatted when it does not name the unit.
 
 use std::collections::HashMap;
 
