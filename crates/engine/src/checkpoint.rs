@@ -250,6 +250,8 @@ impl Database {
     /// As for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the next opening.
     pub fn close(self) -> Result<(), Error> {
         // The first one writes what is to be written; behind the second no page is newer than it.
+        self.verify_online()?;
+        self.store_identities()?;
         self.checkpoint()?;
         self.checkpoint()?;
         let is_clean = self.transactions.with_active(|active| active.is_empty());

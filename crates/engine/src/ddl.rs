@@ -24,6 +24,7 @@ use extentdb_types::SqlType;
 use crate::boot::{Counter, take};
 use crate::catalogue::Catalogue;
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::session::{Ending, Session};
 use crate::system_table::{bigint, int, number};
 use crate::table::Table;
@@ -248,7 +249,11 @@ impl Session<'_> {
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
         let (space, placement) = (db.space.clone(), db.options.placement);
         let heap = |shape| Heap::new(space, unit, shape, placement);
-        let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), columns, &layout, heap)?);
+        let identity = (1..)
+            .zip(&definition.columns)
+            .find_map(|(id, column)| Identity::parse(id, column.identity.as_deref()?));
+        let table = Table::new((definition.id, schema, spec.name.clone()), columns, &layout, heap)?;
+        let table = Arc::new(table.with_identity(identity));
         write(&db.catalogue.tables).insert(table.id(), table.clone());
         self.endings.push(Ending::Created(table.clone()));
         Ok(table)
@@ -395,7 +400,7 @@ impl Catalogue {
     /// The transaction that did this has committed.
     pub(crate) fn commit(&self, ending: Ending) {
         match ending {
-            Ending::Created(_) => {}
+            Ending::Created(_) | Ending::Schema(_) => {}
             Ending::Dropped(table) => self.forget(&table),
             Ending::Truncated { old, .. } => self.units.remove(old.unit().id()),
         }
@@ -405,6 +410,9 @@ impl Catalogue {
     pub(crate) fn roll_back(&self, ending: Ending) {
         match ending {
             Ending::Created(table) => self.forget(&table),
+            Ending::Schema(id) => {
+                write(&self.schemas).remove(&id);
+            }
             Ending::Dropped(_) => {}
             Ending::Truncated { table, old, new } => {
                 self.units.remove(new.unit().id());

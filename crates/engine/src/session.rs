@@ -24,6 +24,8 @@ pub type Row = Vec<Datum<'static>>;
 pub(crate) enum Ending {
     /// A table was made.
     Created(Arc<Table>),
+    /// A schema was made.
+    Schema(i32),
     /// A table was dropped.
     Dropped(Arc<Table>),
     /// A table got another heap.

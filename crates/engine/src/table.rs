@@ -14,6 +14,7 @@ use extentdb_types::{Datum, SqlType};
 
 use crate::catalogue::Units;
 use crate::error::Error;
+use crate::identity::Identity;
 
 /// A column of a user table.
 #[derive(Clone, Debug)]
@@ -35,6 +36,7 @@ pub struct Table {
     shape: RowShape,
     /// Replaced by TRUNCATE.
     heap: RwLock<Arc<Heap>>,
+    identity: Option<Identity>,
 }
 
 impl Table {
@@ -65,6 +67,7 @@ impl Table {
             let (Some(at), Some(ty)) = (at, column.ty) else { return Ok(None) };
             columns.push(TableColumn { name: column.name.clone(), ty, nullable: column.nullable, at });
         }
+        let identity = table.columns.iter().find_map(|column| Identity::of(column));
         let heap = Heap::new(space.clone(), unit, heap_shape(&rowset.layout, &shape), placement);
         Ok(Some(Table {
             id: table.id,
@@ -73,6 +76,7 @@ impl Table {
             columns,
             shape,
             heap: RwLock::new(Arc::new(heap)),
+            identity,
         }))
     }
 
@@ -90,7 +94,16 @@ impl Table {
         });
         let columns = columns.collect();
         let heap = heap(heap_shape(&layout.row, &shape));
-        Ok(Table { id, schema, name, columns, shape, heap: RwLock::new(Arc::new(heap)) })
+        Ok(Table { id, schema, name, columns, shape, heap: RwLock::new(Arc::new(heap)), identity: None })
+    }
+
+    /// The same with an identity column.
+    pub(crate) fn with_identity(self, identity: Option<Identity>) -> Table {
+        Table { identity, ..self }
+    }
+
+    pub(crate) fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
     }
 
     /// Object id.

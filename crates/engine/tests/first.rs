@@ -93,3 +93,49 @@ fn tables_come_and_go() {
     assert!(db.session().table("table_0").is_err());
     assert_eq!(db.session().table("table_2").unwrap().row_count(), 20);
 }
+
+#[test]
+fn schemas_defaults_and_identity_values_are_in_the_catalogue() {
+    let disk = MemDisk::new();
+    let spec = spec("more");
+    let db = Database::create(&spec, on(&disk)).unwrap();
+    let mut session = db.session();
+    session.create_schema("sales").unwrap();
+    assert!(session.create_schema("SALES").is_err());
+    let mut table = people("orders");
+    table.schema = Some("sales".to_owned());
+    table.columns[0].identity = Some((100, 5));
+    table.columns[1].default = Some(("DF_orders_name".to_owned(), "('nobody')".to_owned()));
+    let table = session.create_table(&table).unwrap();
+    let mut given = Vec::new();
+    for _ in 0..250 {
+        let id = session.next_identity(&table).unwrap();
+        given.push(id);
+        session.insert(&table, &person(id, "somebody")).unwrap();
+    }
+    assert_eq!((given[0], given[249]), (100, 100 + 249 * 5));
+    session.begin();
+    session.create_schema("gone").unwrap();
+    session.rollback().unwrap();
+    session.create_schema("gone").unwrap();
+    drop((session, table));
+    db.close().unwrap();
+    assert_sound_on(&disk, &spec.paths());
+    let db = reopen(&disk, &spec.paths());
+    let mut session = db.session();
+    let table = session.table("sales.orders").unwrap();
+    let next = session.next_identity(&table).unwrap();
+    assert_eq!(next, 100 + 250 * 5);
+    session.insert(&table, &person(next, "committed")).unwrap();
+    drop((session, table));
+    drop(db);
+    let disk = disk.crash(&mut extentdb_base::env::SplitMix64::new(1));
+    let db = reopen(&disk, &spec.paths());
+    let mut session = db.session();
+    let table = session.table("sales.orders").unwrap();
+    assert!(session.next_identity(&table).unwrap() > 100 + 250 * 5);
+    session.drop_table(&table).unwrap();
+    drop((session, table));
+    db.close().unwrap();
+    assert_sound_on(&disk, &spec.paths());
+}

@@ -1,0 +1,57 @@
+//! Schemas come: a row that names one, and one that says whose it is.
+
+use extentdb_base::sync::{lock, read, write};
+use extentdb_catalog::table::values::RowValues;
+use extentdb_txn::log_time;
+
+use crate::error::Error;
+use crate::session::{Ending, Session};
+
+/// `sysclsobjs.class` of a schema, and `syssingleobjrefs.class` of its owner.
+const CLASS_SCHEMA: u8 = 50;
+/// From here on ids are those of roles.
+const FIRST_ROLE: i32 = 16_384;
+const DBO: i32 = 1;
+
+impl Session<'_> {
+    /// Makes a schema that belongs to dbo; returns its id.
+    ///
+    /// # Errors
+    /// There is one of this name.
+    pub fn create_schema(&mut self, name: &str) -> Result<i32, Error> {
+        self.statement("CREATE SCHEMA", |session| {
+            let db = session.db;
+            let _ddl = lock(&db.ddl);
+            let id = session.free_schema_id(name)?;
+            let now = log_time(&*db.options.clock);
+            let (days, ticks) = (now.days as i32, now.ticks);
+            let mut row = RowValues::new();
+            row.tinyint(CLASS_SCHEMA).int(id).ntext(name).int(0).raw(&[0, 0]).int(0);
+            row.datetime(days, ticks).datetime(days, ticks);
+            db.catalogue.system("sysclsobjs")?.insert(session.tx()?, &row)?;
+            let mut owner = RowValues::new();
+            owner.tinyint(CLASS_SCHEMA).int(id).int(0).int(DBO).int(0).int(0);
+            db.catalogue.system("syssingleobjrefs")?.insert(session.tx()?, &owner)?;
+            write(&db.catalogue.schemas).insert(id, name.to_owned());
+            session.endings.push(Ending::Schema(id));
+            Ok(id)
+        })
+    }
+
+    fn free_schema_id(&self, name: &str) -> Result<i32, Error> {
+        if !(1..=128).contains(&name.encode_utf16().count()) {
+            return Err(Error::NotSupported {
+                what: "a name without or with more than 128 characters".into(),
+            });
+        }
+        let schemas = read(&self.db.catalogue.schemas);
+        if schemas.values().any(|own| own.eq_ignore_ascii_case(name)) {
+            return Err(Error::Exists { name: name.to_owned() });
+        }
+        let last = schemas.keys().filter(|id| **id < FIRST_ROLE).max().copied().unwrap_or(0);
+        match last + 1 {
+            id if id < FIRST_ROLE => Ok(id),
+            _ => Err(Error::NotSupported { what: format!("more than {} schemas", FIRST_ROLE - 1) }),
+        }
+    }
+}
