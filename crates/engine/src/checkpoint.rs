@@ -105,6 +105,7 @@ impl Database {
         }
         self.write_file_sizes()?;
         self.write_counts()?;
+        self.space.mark_changed()?;
         let minimum = self.log_active(begin)?;
         self.log.flush_all()?;
         let written = self.pool.write_dirty()?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex};
-use extentdb_base::{FileId, Lsn, XactId};
+use extentdb_base::{FileId, Lsn, PageId, XactId};
 use extentdb_buffer::{Pool, PoolOptions};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus};
@@ -246,6 +246,8 @@ impl Database {
         }
         database.undo_losers(losers)?;
         database.settle_after_crash(&touched)?;
+        // The boot page changes without a record.
+        database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
         database.checkpoint()?;
         Ok(database)
     }

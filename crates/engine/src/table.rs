@@ -67,7 +67,7 @@ impl Table {
             let (Some(at), Some(ty)) = (at, column.ty) else { return Ok(None) };
             columns.push(TableColumn { name: column.name.clone(), ty, nullable: column.nullable, at });
         }
-        let identity = table.columns.iter().find_map(|column| Identity::of(column));
+        let identity = table.columns.iter().find_map(Identity::of);
         let heap = Heap::new(space.clone(), unit, heap_shape(&rowset.layout, &shape), placement);
         Ok(Some(Table {
             id: table.id,

@@ -36,6 +36,7 @@ pub fn change(
             part.previous_page_lsn = header.lsn();
         }
     }
+    link.manager().note_change(page.id());
     page.set_dirty(link.manager().log().last());
     let lsn = link.log(op, context, &payload)?;
     page.set_dirty(lsn);

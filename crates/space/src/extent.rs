@@ -44,8 +44,8 @@ impl Space {
         if MapView::new(&map, MapKind::Gam).bitmap().get(bit) {
             self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, 1, false)?;
         }
-        drop(map);
-        self.mark_changed(first)
+        self.note_changed([extent]);
+        Ok(())
     }
 
     /// A mixed extent for a filegroup, its pages free.

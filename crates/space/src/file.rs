@@ -53,6 +53,8 @@ pub struct DataFile {
     intervals: Box<[OnceLock<Box<[AtomicU64]>>]>,
     /// Mixed extents with free pages: a bit for each page, 1 = free.
     mixed: Mutex<BTreeMap<u32, u8>>,
+    /// Extents that are marked in DIFF, or about to be.
+    marked: Box<[OnceLock<Box<[AtomicU64]>>]>,
 }
 
 impl DataFile {
@@ -65,6 +67,7 @@ impl DataFile {
             hint: AtomicU32::new(0),
             intervals: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
             mixed: Mutex::new(BTreeMap::new()),
+            marked: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -100,7 +103,15 @@ impl DataFile {
     }
 
     fn words(&self, interval: usize) -> &[AtomicU64] {
-        self.intervals[interval].get_or_init(|| (0..WORDS).map(|_| AtomicU64::new(0)).collect())
+        words_of(&self.intervals[interval])
+    }
+
+    /// Marks an extent as changed since the last full backup; true when it was not.
+    pub(crate) fn mark(&self, extent: u32) -> bool {
+        let (interval, word, mask) = DataFile::place(extent);
+        let word = &words_of(&self.marked[interval])[word];
+        // Nearly every change is of an extent that is marked: that shall cost a read.
+        word.load(Ordering::Relaxed) & mask == 0 && word.fetch_or(mask, Ordering::AcqRel) & mask == 0
     }
 
     fn place(extent: u32) -> (usize, usize, u64) {
@@ -175,6 +186,10 @@ impl DataFile {
             *lock(&self.mixed).entry(extent).or_default() |= pages;
         }
     }
+}
+
+fn words_of(interval: &OnceLock<Box<[AtomicU64]>>) -> &[AtomicU64] {
+    interval.get_or_init(|| (0..WORDS).map(|_| AtomicU64::new(0)).collect())
 }
 
 impl std::fmt::Debug for DataFile {

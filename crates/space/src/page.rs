@@ -140,7 +140,7 @@ impl Space {
             self.release_single(page)?;
         }
         logged?;
-        self.mark_changed(page)?;
+        self.note_changed([page.extent()]);
         Ok(page)
     }
 

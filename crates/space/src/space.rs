@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM};
-use extentdb_base::sync::{Arc, OnceLock, RwLock, read, write};
-use extentdb_base::{FileId, PageId};
+use extentdb_base::sync::{Arc, Mutex, OnceLock, RwLock, lock, read, write};
+use extentdb_base::{Extent, FileId, PageId};
 use extentdb_buffer::Pool;
 use extentdb_format::allocation::bitmap::{MapKind, MapView};
-use extentdb_txn::{Link, Manager, Transaction};
+use extentdb_txn::{Link, Manager, PageChanges, Transaction};
 
 use crate::error::Error;
 use crate::file::{DataFile, FileDescription};
@@ -30,8 +30,8 @@ pub struct Space {
     pool: Arc<Pool>,
     transactions: Arc<Manager>,
     options: Options,
-    files: RwLock<BTreeMap<FileId, Arc<DataFile>>>,
     groups: RwLock<BTreeMap<i16, Arc<Filegroup>>>,
+    changed: Arc<Changed>,
     rows: OnceLock<Arc<dyn UnitRows>>,
     events: Arc<dyn FillEvents>,
 }
@@ -53,17 +53,18 @@ impl Space {
             pool,
             transactions,
             options,
-            files: RwLock::default(),
             groups: RwLock::default(),
+            changed: Arc::default(),
             rows: OnceLock::new(),
             events,
         };
         for description in files {
             let file = Arc::new(DataFile::new(description.clone()));
             space.read_maps(&file)?;
-            write(&space.files).insert(description.id, file);
+            write(&space.changed.files).insert(description.id, file);
         }
         space.regroup(files.iter().map(|file| file.id));
+        space.transactions.set_page_changes(space.changed.clone());
         Ok(space)
     }
 
@@ -71,7 +72,7 @@ impl Space {
     fn regroup(&self, order: impl Iterator<Item = FileId>) {
         let mut groups: BTreeMap<i16, Vec<Arc<DataFile>>> = BTreeMap::new();
         for id in order {
-            if let Some(file) = read(&self.files).get(&id) {
+            if let Some(file) = read(&self.changed.files).get(&id) {
                 groups.entry(file.description().group).or_default().push(file.clone());
             }
         }
@@ -106,7 +107,7 @@ impl Space {
         if !order.contains(&description.id) {
             order.push(description.id);
         }
-        write(&self.files).insert(description.id, file);
+        write(&self.changed.files).insert(description.id, file);
         self.regroup(order.into_iter());
         Ok(())
     }
@@ -121,6 +122,9 @@ impl Space {
             free.iter().for_each(|bit| file.release(first + bit));
             for bit in self.map_bits(MapKind::Sgam, interval, limit)? {
                 self.read_mixed(file, first + bit)?;
+            }
+            for bit in self.map_bits(MapKind::Diff, interval, limit)? {
+                file.mark(first + bit);
             }
         }
         Ok(())
@@ -171,12 +175,12 @@ impl Space {
 
     /// A data file.
     pub fn file(&self, id: FileId) -> Result<Arc<DataFile>, Error> {
-        read(&self.files).get(&id).cloned().ok_or(Error::NoFile { file: id })
+        read(&self.changed.files).get(&id).cloned().ok_or(Error::NoFile { file: id })
     }
 
     /// All data files, by id.
     pub fn files(&self) -> Vec<Arc<DataFile>> {
-        read(&self.files).values().cloned().collect()
+        read(&self.changed.files).values().cloned().collect()
     }
 
     pub(crate) fn group(&self, id: i16) -> Result<Arc<Filegroup>, Error> {
@@ -204,20 +208,41 @@ impl Space {
         }
     }
 
-    /// Marks the extent as changed since the last full backup. Belongs to no transaction: a mark too many does no harm.
-    pub(crate) fn mark_changed(&self, page: PageId) -> Result<(), Error> {
-        let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
-        let id = MapKind::Diff.page_of(page);
-        let is_marked = MapView::new(&*self.pool.read(id)?, MapKind::Diff).bitmap().get(bit);
-        if is_marked {
-            return Ok(());
-        }
-        let mut map = self.pool.write(id)?;
-        if !MapView::new(&map, MapKind::Diff).bitmap().get(bit) {
-            let context = extentdb_format::log::Context::DIFF_MAP;
-            self.set_map_bits(Link::Alone(&self.transactions), &mut map, context, bit, 1, true)?;
+    /// Extents that were changed and are not marked in DIFF yet: logged, so that a backup of differences has them. Belongs to no
+    /// transaction: a mark too many does no harm.
+    pub fn mark_changed(&self) -> Result<(), Error> {
+        let pending = std::mem::take(&mut *lock(&self.changed.pending));
+        for page in pending {
+            let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
+            let mut map = self.pool.write(MapKind::Diff.page_of(page))?;
+            if !MapView::new(&map, MapKind::Diff).bitmap().get(bit) {
+                let context = extentdb_format::log::Context::DIFF_MAP;
+                self.set_map_bits(Link::Alone(&self.transactions), &mut map, context, bit, 1, true)?;
+            }
         }
         Ok(())
+    }
+
+    /// The same for extents that a restart found changed in the log.
+    pub fn note_changed(&self, extents: impl IntoIterator<Item = Extent>) {
+        extents.into_iter().for_each(|extent| self.changed.changes(extent.first_page()));
+    }
+}
+
+/// Which extents have changed since the last full backup.
+#[derive(Default)]
+struct Changed {
+    files: RwLock<BTreeMap<FileId, Arc<DataFile>>>,
+    /// A page of each extent that has been marked in memory and not in DIFF.
+    pending: Mutex<Vec<PageId>>,
+}
+
+impl PageChanges for Changed {
+    fn changes(&self, page: PageId) {
+        let is_new = read(&self.files).get(&page.file).is_some_and(|file| file.mark(page.extent().index));
+        if is_new {
+            lock(&self.pending).push(page);
+        }
     }
 }
 

@@ -8,6 +8,6 @@ mod time;
 mod transaction;
 
 pub use error::Error;
-pub use manager::{Active, Manager};
+pub use manager::{Active, Manager, PageChanges};
 pub use time::log_time;
 pub use transaction::{Kind, Link, Transaction};

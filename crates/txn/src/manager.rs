@@ -15,8 +15,8 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::env::Clock;
-use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_base::{Lsn, XactId};
+use extentdb_base::sync::{Arc, Mutex, OnceLock, lock};
+use extentdb_base::{Lsn, PageId, XactId};
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::xact::EndXact;
 use extentdb_format::log::record::RecordFlags;
@@ -32,6 +32,13 @@ pub struct Manager {
     pub(crate) log: Arc<Log>,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
+    changes: OnceLock<Arc<dyn PageChanges>>,
+}
+
+/// Who wants to know which pages change.
+pub trait PageChanges: Send + Sync {
+    /// A page is about to change. It is latched: nothing may be waited for.
+    fn changes(&self, page: PageId);
 }
 
 struct State {
@@ -71,7 +78,7 @@ impl Manager {
     /// No transaction is active; the next one gets the id behind `last_id`.
     pub fn new(log: Arc<Log>, clock: Arc<dyn Clock>, last_id: XactId) -> Manager {
         let state = State { next: number(last_id) + 1, active: BTreeMap::new() };
-        Manager { log, clock, state: Mutex::new(state) }
+        Manager { log, clock, state: Mutex::new(state), changes: OnceLock::new() }
     }
 
     /// The log.
@@ -82,6 +89,19 @@ impl Manager {
     /// The clock that log records are stamped from.
     pub fn clock(&self) -> &dyn Clock {
         &*self.clock
+    }
+
+    /// Tells who wants to know which pages change; the first one to ask is told.
+    pub fn set_page_changes(&self, changes: Arc<dyn PageChanges>) {
+        // One engine, one space: a second one would hear nothing.
+        let _ = self.changes.set(changes);
+    }
+
+    /// A page is about to change.
+    pub fn note_change(&self, page: PageId) {
+        if let Some(changes) = self.changes.get() {
+            changes.changes(page);
+        }
     }
 
     /// A new transaction. Nothing is logged before its first change.
