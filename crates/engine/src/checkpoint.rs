@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use extentdb_base::{AllocUnitId, FileId};
 
 use crate::boot::{Mark, write_mark};
-use crate::database::Database;
+use crate::database::{Database, RecoveryModel};
 use crate::error::Error;
 use crate::system_table::{bigint, int, number};
 
@@ -44,6 +44,8 @@ pub(crate) struct Checkpoints {
     last: Mutex<Last>,
     /// Counters of units as the catalogue has them, and the number of changes they were read at.
     counted: Mutex<BTreeMap<AllocUnitId, (Counts, u64)>>,
+    /// The newest record that a backup of the log has; zero = none.
+    backed_up: Mutex<Lsn>,
     /// Pages of the files as the catalogue has them.
     sized: Mutex<BTreeMap<FileId, u32>>,
 }
@@ -61,6 +63,11 @@ impl Checkpoints {
         let checkpoints = Checkpoints::default();
         lock(&checkpoints.last).begin = begin;
         checkpoints
+    }
+
+    pub(crate) fn set_backed_up(&self, lsn: Lsn) {
+        let mut backed_up = lock(&self.backed_up);
+        *backed_up = lsn.max(*backed_up);
     }
 }
 
@@ -113,12 +120,20 @@ impl Database {
         self.log.flush(end)?;
         let last_xact = self.transactions.last_id();
         write_mark(&self.pool, Mark { checkpoint: begin, is_clean: false, last_xact })?;
-        self.log.truncate(minimum)?;
+        self.log.truncate(self.kept_from(minimum))?;
         *lock(&self.checkpoints.last) = Last { begin, used_bytes: self.log.used_bytes() };
         let duration = self.options.clock.monotonic().saturating_sub(started);
         let (pages, writes) = (written.pages, written.writes);
         self.options.events.event(&Event::CheckpointEnd { lsn: begin, pages, writes, duration });
         Ok(begin)
+    }
+
+    /// The oldest record that is kept, when a restart needs those from `minimum` on.
+    fn kept_from(&self, minimum: Lsn) -> Lsn {
+        match self.options.recovery_model {
+            RecoveryModel::Simple => minimum,
+            RecoveryModel::Full => minimum.min((*lock(&self.checkpoints.backed_up)).max(self.log.minimum())),
+        }
     }
 
     fn log_begin(&self, previous: Lsn) -> Result<Lsn, Error> {

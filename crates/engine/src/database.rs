@@ -1,5 +1,6 @@
 //! A database that is open.
 
+use extentdb_base::Lsn;
 use extentdb_base::env::{Clock, SystemClock};
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
@@ -18,6 +19,16 @@ use crate::error::Error;
 use crate::recovery::Recovered;
 use crate::session::Session;
 
+/// Which log is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RecoveryModel {
+    /// What a restart needs.
+    #[default]
+    Simple,
+    /// Also what has not been backed up yet: see [`Database::log_backed_up`].
+    Full,
+}
+
 /// How a database is run.
 #[derive(Clone)]
 pub struct Options {
@@ -33,6 +44,8 @@ pub struct Options {
     pub extents_per_turn: u32,
     /// How rows are placed in heaps.
     pub placement: Placement,
+    /// Which log is kept.
+    pub recovery_model: RecoveryModel,
     /// Log that may be written before a checkpoint is due; `None` = only when asked for, or when the log is nearly full (T3505).
     pub checkpoint_log_bytes: Option<u64>,
     /// Where waits are counted.
@@ -51,6 +64,7 @@ impl Options {
             mixed_pages: true,
             extents_per_turn: 1,
             placement: Placement::Packed,
+            recovery_model: RecoveryModel::Simple,
             checkpoint_log_bytes: Some(64 << 20),
             waits: Arc::new(Waits::new()),
             events: Arc::new(NoEvents),
@@ -107,6 +121,11 @@ impl Database {
     /// Its locks.
     pub fn locks(&self) -> &Arc<LockManager> {
         &self.locks
+    }
+
+    /// In the full recovery model: the log up to this record has been copied elsewhere, and need not be kept for that.
+    pub fn log_backed_up(&self, lsn: Lsn) {
+        self.checkpoints.set_backed_up(lsn);
     }
 
     /// What opening it had to do.

@@ -19,7 +19,7 @@ mod table;
 mod undo;
 
 pub use create::{DataFileSpec, DatabaseSpec, LogFileSpec};
-pub use database::{Database, Options};
+pub use database::{Database, Options, RecoveryModel};
 pub use ddl::{ColumnSpec, TableSpec};
 pub use error::Error;
 pub use extentdb_rowset::heap::Placement;
