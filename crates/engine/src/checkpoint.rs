@@ -268,6 +268,7 @@ impl Database {
         // The first one writes what is to be written; behind the second no page is newer than it.
         self.verify_online()?;
         self.store_identities()?;
+        self.clean_ghosts()?;
         self.checkpoint()?;
         self.checkpoint()?;
         let is_clean = self.transactions.with_active(|active| active.is_empty());

@@ -8,6 +8,7 @@ mod create;
 mod database;
 mod ddl;
 mod error;
+mod ghost;
 mod identity;
 mod open;
 mod recount;

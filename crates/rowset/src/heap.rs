@@ -11,7 +11,7 @@
 //! being filled, and PFS hears of eight pages at a time. What deletes leave is kept in memory, exact, page by page; PFS learns
 //! the class of a page when a checkpoint asks ([`Heap::settle`]).
 //!
-//! Lock order: append slot → page → the map of free space. A page of another session is only ever tried, never waited for,
+//! Lock order: append slot → pages that come → page → the map of free space. A page of another session is only ever tried, never waited for,
 //! by an insert.
 
 mod append;
@@ -75,8 +75,9 @@ pub struct Heap {
     placement: Placement,
     appenders: Vec<Mutex<Appender>>,
     free: Mutex<FreeSpace>,
-    /// Held while the first page comes, so that nobody else uses a chain that the catalogue does not know yet.
-    first: Mutex<()>,
+    /// Held while pages come: nobody uses a chain that the catalogue does not know yet, and nobody who lists the pages sees one
+    /// that is allocated, formatted nowhere, and in nobody's hands.
+    coming: Mutex<()>,
 }
 
 impl Heap {
@@ -89,7 +90,7 @@ impl Heap {
             placement,
             appenders: (0..APPENDERS).map(|_| Mutex::default()).collect(),
             free: Mutex::default(),
-            first: Mutex::new(()),
+            coming: Mutex::new(()),
         }
     }
 

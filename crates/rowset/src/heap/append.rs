@@ -79,7 +79,7 @@ impl Heap {
         tx: &mut Transaction,
         appender: &mut Appender,
     ) -> Result<Option<PageWriteGuard>, Error> {
-        let _first = self.unit.first_iam().is_none().then(|| lock(&self.first));
+        let _coming = lock(&self.coming);
         if self.placement == Placement::ByPfs || self.space.wants_single(&self.unit)? {
             return self.single_page(tx, appender).map(Some);
         }

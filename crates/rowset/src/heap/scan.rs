@@ -26,7 +26,10 @@ pub(super) enum Stored {
 impl Heap {
     /// The pages of the heap that have been formatted, in the order of the IAM chain.
     pub fn formatted_pages(&self) -> Result<Vec<PageId>, Error> {
-        let pages = self.space.pages_of(&self.unit)?;
+        let pages = {
+            let _coming = lock(&self.coming);
+            self.space.pages_of(&self.unit)?
+        };
         // A run that is taken in this moment is in the list before its appender knows: its slot is held until then.
         let rest: HashSet<PageId> =
             self.appenders.iter().flat_map(|appender| lock(appender).rest.clone()).collect();
