@@ -144,7 +144,8 @@ fn schemas_defaults_and_identity_values_are_in_the_catalogue() {
 fn the_full_recovery_model_keeps_the_log_until_it_is_backed_up() {
     let disk = MemDisk::new();
     let spec = spec("full");
-    let options = extentdb_engine::Options { recovery_model: extentdb_engine::RecoveryModel::Full, ..on(&disk) };
+    let options =
+        extentdb_engine::Options { recovery_model: extentdb_engine::RecoveryModel::Full, ..on(&disk) };
     let db = Database::create(&spec, options).unwrap();
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();

@@ -25,24 +25,25 @@ impl Space {
         chain: &mut Chain,
     ) -> Result<Extent, Error> {
         let extent = self.claim_extent(unit.group())?;
-        let logged = self.log_taken(tx, extent).and_then(|()| self.own(tx, unit, chain, extent));
-        if let Err(error) = logged {
-            // Undoing the GAM bit gives the extent back in memory, too; without a record there is nothing to undo.
-            self.file(extent.file)?.release(extent.index);
-            return Err(error);
-        }
+        self.log_taken(tx, extent)?;
+        self.own(tx, unit, chain, extent)?;
         let reserved_pages = i64::from(PAGES_PER_EXTENT);
         self.count_pages(tx, unit, HobtDelta { reserved_pages, ..HobtDelta::default() })?;
         Ok(extent)
     }
 
-    /// Logs that an extent is not free any more, if its map does not say so already.
+    /// Logs that a claimed extent is not free any more, if its map does not say so already. Without a record the claim is given
+    /// up; once there is one, undoing it gives the extent back in memory, too, and nothing else may.
     pub(crate) fn log_taken(&self, tx: &mut Transaction, extent: Extent) -> Result<(), Error> {
         let first = extent.first_page();
         let bit = first.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
         let mut map = self.pool().write(MapKind::Gam.page_of(first))?;
         if MapView::new(&map, MapKind::Gam).bitmap().get(bit) {
-            self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, 1, false)?;
+            let logged = self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, 1, false);
+            if logged.is_err() {
+                self.file(extent.file)?.release(extent.index);
+            }
+            logged?;
         }
         self.note_changed([extent]);
         Ok(())
@@ -52,15 +53,12 @@ impl Space {
     pub(crate) fn mixed_extent(&self, tx: &mut Transaction, group: i16) -> Result<(), Error> {
         let extent = self.claim_extent(group)?;
         let file = self.file(extent.file)?;
-        let made = self.in_system(tx, "AllocMixedExtent", |system| {
+        self.in_system(tx, "AllocMixedExtent", |system| {
             self.log_taken(system, extent)?;
             self.set_sgam(Link::Change(system), extent.first_page(), true)
-        });
-        match made {
-            Ok(()) => file.release_mixed(extent.index, u8::MAX),
-            Err(_) => file.release(extent.index),
-        }
-        made
+        })?;
+        file.release_mixed(extent.index, u8::MAX);
+        Ok(())
     }
 
     /// Says whether the mixed extent of a page has free pages.

@@ -113,7 +113,7 @@ fn header_record(page: &extentdb_format::PageBytes) -> Vec<u8> {
 }
 
 /// Extents that hold a PFS page or the maps of an interval are never handed out.
-fn is_fixed(extent: u32) -> bool {
+pub(crate) fn is_fixed(extent: u32) -> bool {
     let first = extent * PAGES_PER_EXTENT;
     first.is_multiple_of(PAGES_PER_PFS) || first.is_multiple_of(PAGES_PER_GAM)
 }

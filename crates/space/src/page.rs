@@ -132,14 +132,15 @@ impl Space {
             self.mixed_extent(tx, group)?;
         };
         let logged = self.set_pfs(Link::Change(tx), page, 1, |_, _| state.with_mixed(true));
-        let logged = logged.and_then(|_| match is_last {
-            true => self.set_sgam(Link::Change(tx), page, false),
-            false => Ok(()),
-        });
         if logged.is_err() {
             self.release_single(page)?;
         }
         logged?;
+        // Should this fail, the page is free again only when the database is opened again: better one page too few than one that
+        // two have, while the record before is being undone.
+        if is_last {
+            self.set_sgam(Link::Change(tx), page, false)?;
+        }
         self.note_changed([page.extent()]);
         Ok(page)
     }
