@@ -11,8 +11,8 @@
 //! being filled, and PFS hears of eight pages at a time. What deletes leave is kept in memory, exact, page by page; PFS learns
 //! the class of a page when a checkpoint asks ([`Heap::settle`]).
 //!
-//! Lock order: append slot → pages that come → page → the map of free space. A page of another session is only ever tried, never waited for,
-//! by an insert.
+//! Lock order: append slot → pages that come → page → the map of free space. A page of another session is only ever tried, never
+//! waited for, by an insert.
 
 mod append;
 mod forward;

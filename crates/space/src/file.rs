@@ -205,7 +205,7 @@ impl std::fmt::Debug for DataFile {
 
 #[cfg(test)]
 mod tests {
-    use extentdb_base::sync::{Arc, thread};
+    use extentdb_base::sync::thread;
 
     use super::*;
 
@@ -241,17 +241,14 @@ mod tests {
 
     #[test]
     fn threads_never_get_the_same_extent() {
-        let file = Arc::new(file(4000 * PAGES_PER_EXTENT));
+        let file = file(4000 * PAGES_PER_EXTENT);
         (1..1001).for_each(|extent| file.release(extent));
-        let threads: Vec<_> = (0..4)
-            .map(|_| {
-                let file = file.clone();
-                thread::spawn(move || {
-                    std::iter::from_fn(|| file.claim()).map(|e| e.index).collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        let mut all: Vec<u32> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        let claims =
+            |file: &DataFile| std::iter::from_fn(|| file.claim()).map(|e| e.index).collect::<Vec<_>>();
+        let mut all: Vec<u32> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| claims(&file))).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
         all.sort_unstable();
         assert_eq!(all, (1..1001).collect::<Vec<_>>());
     }
