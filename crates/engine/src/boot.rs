@@ -10,10 +10,11 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, BootView, DatabaseStatus};
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_format::page::checksum;
+use extentdb_format::page::{PageHeader, checksum};
 use extentdb_io::{DiskFile, Durability};
 use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
+use extentdb_wal::Log;
 
 use crate::error::Error;
 
@@ -38,8 +39,13 @@ pub(crate) struct Mark {
 }
 
 /// Writes the mark, durably, to the page in memory and to the file.
-pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
+pub(crate) fn write_mark(pool: &Pool, log: &Log, mark: Mark) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
+    // The page goes to disk with all that is on it, which somebody may have logged a moment ago.
+    let lsn = PageHeader::of(&page).lsn();
+    if lsn > log.durable() {
+        log.flush(lsn)?;
+    }
     let mut record = BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
     let clean = DatabaseStatus::CLEAN_SHUTDOWN;
     let DatabaseStatus(status) = record.status;

@@ -119,7 +119,7 @@ impl Database {
         let end = self.log_end(begin, minimum)?;
         self.log.flush(end)?;
         let last_xact = self.transactions.last_id();
-        write_mark(&self.pool, Mark { checkpoint: begin, is_clean: false, last_xact })?;
+        write_mark(&self.pool, &self.log, Mark { checkpoint: begin, is_clean: false, last_xact })?;
         self.log.truncate(self.kept_from(minimum))?;
         *lock(&self.checkpoints.last) = Last { begin, used_bytes: self.log.used_bytes() };
         let duration = self.options.clock.monotonic().saturating_sub(started);
@@ -274,7 +274,7 @@ impl Database {
         let is_clean = self.transactions.with_active(|active| active.is_empty());
         let checkpoint = lock(&self.checkpoints.last).begin;
         let last_xact = self.transactions.last_id();
-        write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;
+        write_mark(&self.pool, &self.log, Mark { checkpoint, is_clean, last_xact })?;
         Ok(())
     }
 }

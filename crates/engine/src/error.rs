@@ -35,6 +35,14 @@ pub enum Error {
     /// The database was not closed cleanly, and its log is missing or damaged.
     #[error("the database was not closed cleanly, and its log is not there")]
     LogMissing,
+    /// The database was closed cleanly, and the file in the place of its log is none that it could go on with.
+    #[error("{} is no log of this database. It was closed cleanly and needs none: without that file it gets a new one", path.display())]
+    LogUnusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it; `None` when it is older than the database.
+        source: Option<extentdb_wal::Error>,
+    },
     /// The log ends before its last checkpoint does.
     #[error("the log does not hold the end of the checkpoint {checkpoint}")]
     NoCheckpoint {

@@ -143,13 +143,42 @@ impl Database {
         }
         let log = options.disk.open(&paths.log)?;
         let checkpoint = files.boot.checkpoint_lsn;
-        let opened = Log::open(log.clone(), checkpoint, options.clock.clone())?;
-        let minimum = minimum_of(&opened, checkpoint)?;
-        let opened = match minimum < checkpoint {
-            true => Log::open(log, minimum, options.clock.clone())?,
-            false => opened,
-        };
-        Database::recover(files, opened, options, checkpoint, minimum)
+        if checkpoint.is_zero() {
+            // The power went before the first checkpoint with this log: all of it is needed.
+            let opened = Log::open(log, Lsn::ZERO, options.clock.clone())?;
+            let minimum = opened.minimum();
+            return Database::recover(files, opened, options, checkpoint, minimum);
+        }
+        match Log::open(log.clone(), checkpoint, options.clock.clone()) {
+            Ok(opened) => {
+                let minimum = minimum_of(&opened, checkpoint)?;
+                let opened = match minimum < checkpoint {
+                    true => Log::open(log, minimum, options.clock.clone())?,
+                    false => opened,
+                };
+                Database::recover(files, opened, options, checkpoint, minimum)
+            }
+            Err(extentdb_wal::Error::Corrupt { .. }) if files.is_clean() => {
+                Database::go_on_with(files, log, &paths.log, options)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens a database that was closed cleanly with a log that does not hold its last checkpoint: one that was made for it, when
+    /// the power went before it was used.
+    fn go_on_with(
+        files: DataFiles,
+        log: Arc<dyn DiskFile>,
+        path: &Path,
+        options: Options,
+    ) -> Result<Database, Error> {
+        let unusable = |source| Error::LogUnusable { path: path.to_path_buf(), source };
+        let opened = Log::open(log, Lsn::ZERO, options.clock.clone()).map_err(|error| unusable(Some(error)))?;
+        if opened.next().vlf <= files.boot.checkpoint_lsn.vlf {
+            return Err(unusable(None));
+        }
+        Database::recover(files, opened, options, Lsn::ZERO, Lsn::ZERO)
     }
 
     /// Opens a database that was closed cleanly, with a log that it has not got yet.
@@ -242,7 +271,7 @@ impl Database {
         // From now on the files are not those of a clean shutdown.
         let mark = Mark { checkpoint, is_clean: false, last_xact: database.transactions.last_id() };
         if files.is_clean() {
-            write_mark(&database.pool, mark)?;
+            write_mark(&database.pool, &database.log, mark)?;
         }
         database.undo_losers(losers)?;
         database.settle_after_crash(&touched)?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use extentdb_base::Rid;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{Database, Error, Paths, Row, Session};
-use extentdb_io::MemDisk;
+use extentdb_io::{Disk, MemDisk};
 use extentdb_types::Datum;
 use support::*;
 
@@ -215,4 +215,35 @@ fn a_torn_page_is_reported_or_made_whole_but_never_believed() {
 /// How many lives: more with EXTENTDB_LIVES.
 fn lives() -> u64 {
     std::env::var("EXTENTDB_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(25)
+}
+
+#[test]
+fn the_power_may_go_while_a_database_gets_a_new_log() {
+    let (disk, mut unusable) = (MemDisk::new(), 0);
+    let paths = new_database(&disk);
+    let mut life = Life::new(9);
+    let db = reopen(&disk, &paths);
+    life.run(&db, 30).unwrap();
+    db.close().unwrap();
+    let primary = disk.contents(&paths.data[0]).unwrap();
+    for calls in 0..160 {
+        let disk = MemDisk::new();
+        disk.put(&paths.data[0], primary.clone());
+        disk.fail_after(calls);
+        drop(Database::open(&paths, on(&disk)));
+        let unit_of = |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
+        let disk = disk.crash_by(&mut SplitMix64::new(calls), &unit_of);
+        let db = match Database::open(&paths, on(&disk)) {
+            Err(Error::LogUnusable { .. }) => {
+                unusable += 1;
+                disk.remove(&paths.log).unwrap();
+                Database::open(&paths, on(&disk)).unwrap()
+            }
+            opened => opened.unwrap_or_else(|error| panic!("{calls}: {error:?}")),
+        };
+        life.assert_kept(&db);
+        db.close().unwrap();
+        assert_sound_on(&disk, &paths);
+    }
+    eprintln!("{unusable} logs could not be used");
 }
