@@ -174,7 +174,8 @@ impl Database {
         options: Options,
     ) -> Result<Database, Error> {
         let unusable = |source| Error::LogUnusable { path: path.to_path_buf(), source };
-        let opened = Log::open(log, Lsn::ZERO, options.clock.clone()).map_err(|error| unusable(Some(error)))?;
+        let opened =
+            Log::open(log, Lsn::ZERO, options.clock.clone()).map_err(|error| unusable(Some(error)))?;
         if opened.next().vlf <= files.boot.checkpoint_lsn.vlf {
             return Err(unusable(None));
         }

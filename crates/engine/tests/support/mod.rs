@@ -11,7 +11,8 @@ use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options as CheckOptions, Report, Verdict};
 use extentdb_engine::{ColumnSpec, Database, DatabaseSpec, Options, Paths, Row, Session, Table, TableSpec};
 use extentdb_io::{Disk, MemDisk};
-use extentdb_reader::{OpenOptions, Opened};
+use extentdb_reader::rows::{TableScan, Value};
+use extentdb_reader::{Database as Reader, OpenOptions, Opened};
 use extentdb_types::{Collation, Datum, SqlType};
 
 /// Runs the full check over data files.
@@ -32,18 +33,38 @@ pub fn assert_sound(files: &[PathBuf]) {
     );
 }
 
+/// The rows of a table as the offline reader sees them, which shares nothing with the engine's own way to them but the bytes.
+pub fn rows_by_reader(files: &[PathBuf], name: &str) -> Vec<Row> {
+    let reader = Reader::open(files, &OpenOptions::default()).unwrap();
+    let table = reader.catalog().user_tables().into_iter().find(|table| table.name == name).unwrap();
+    let pages = reader.pages();
+    let mut scan = TableScan::new(&pages, reader.catalog(), table).unwrap();
+    let mut rows = Vec::new();
+    while let Some(row) = scan.next_row() {
+        let row = row.unwrap();
+        let value = |at| match row.value(at).unwrap() {
+            Value::Datum(datum) => datum.into_owned(),
+            Value::Lob(_) => panic!("no value of these tables is that long"),
+        };
+        rows.push((0..row.len()).map(value).collect());
+    }
+    rows
+}
+
+/// The data files of a disk in memory, in a folder.
+pub fn files_of(disk: &MemDisk, paths: &Paths, folder: &Path) -> Vec<PathBuf> {
+    let copy = |path: &PathBuf| {
+        let to = folder.join(path.file_name().unwrap());
+        std::fs::write(&to, disk.contents(path).unwrap()).unwrap();
+        to
+    };
+    paths.data.iter().map(copy).collect()
+}
+
 /// The same for files on a disk in memory: they are put into a folder first.
 pub fn assert_sound_on(disk: &MemDisk, paths: &Paths) {
     let folder = tempfile::tempdir().unwrap();
-    let files: Vec<PathBuf> = paths
-        .data
-        .iter()
-        .map(|path| {
-            let to = folder.path().join(path.file_name().unwrap());
-            std::fs::write(&to, disk.contents(path).unwrap()).unwrap();
-            to
-        })
-        .collect();
+    let files = files_of(disk, paths, folder.path());
     assert_sound(&files);
 }
 
