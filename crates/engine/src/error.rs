@@ -36,7 +36,7 @@ pub enum Error {
     #[error("the database was not closed cleanly, and its log is not there")]
     LogMissing,
     /// The database was closed cleanly, and the file in the place of its log is none that it could go on with.
-    #[error("{} is no log of this database. It was closed cleanly and needs none: without that file it gets a new one", path.display())]
+    #[error("{} is no log of this database, which was closed cleanly: without the file it gets a new one", path.display())]
     LogUnusable {
         /// The file.
         path: PathBuf,
