@@ -106,7 +106,10 @@ impl Database {
     /// The id that all files of the database share.
     fn binding(&self) -> Result<Guid, Error> {
         let page = self.pool.read(PageId::new(1, 0))?;
-        FileHeaderView::new(&page).header().binding_id.ok_or_else(|| Error::catalogue("page 0 has no binding id"))
+        FileHeaderView::new(&page)
+            .header()
+            .binding_id
+            .ok_or_else(|| Error::catalogue("page 0 has no binding id"))
     }
 
     /// The data files that the catalogue knows.
@@ -130,7 +133,9 @@ impl Session<'_> {
         let id = id.ok_or_else(|| Error::NotSupported { what: "more than 32,766 files".into() })?;
         let name = spec.name.clone().unwrap_or_else(|| format!("{}_{}", self.db.name, id - 1));
         if name.is_empty() || name.encode_utf16().count() > NAME_UNITS_MAX {
-            return Err(Error::NotSupported { what: "a name without or with more than 128 characters".into() });
+            return Err(Error::NotSupported {
+                what: "a name without or with more than 128 characters".into(),
+            });
         }
         let is_taken = |row: &Cells| text_of(row.get(NAME)).eq_ignore_ascii_case(&name);
         if rows.iter().any(is_taken) {

@@ -122,8 +122,7 @@ impl Database {
         }
         names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)?) });
         let growth = spec.data_files().map(DataFileSpec::file_growth).collect();
-        let mut builder =
-            DatabaseBuilder::new(&spec.name).seed(spec.seed).growth(growth).file_names(names);
+        let mut builder = DatabaseBuilder::new(&spec.name).seed(spec.seed).growth(growth).file_names(names);
         for (name, files) in &spec.filegroups {
             builder = builder.filegroup(name, files.len());
         }

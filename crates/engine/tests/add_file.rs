@@ -77,7 +77,8 @@ fn a_name_or_a_path_that_is_taken_is_refused_and_nothing_changes() {
     let disk = MemDisk::new();
     let spec = spec("taken");
     let db = Database::create(&spec, on(&disk)).unwrap();
-    let named = |path: &str, name: &str| DataFileSpec { name: Some(name.to_owned()), ..DataFileSpec::new(path, MB) };
+    let named =
+        |path: &str, name: &str| DataFileSpec { name: Some(name.to_owned()), ..DataFileSpec::new(path, MB) };
     let taken = db.add_file(&named("other.ndf", "TAKEN"), None);
     assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
     let taken = db.add_file(&named("taken.mdf", "other"), None);
@@ -108,7 +109,8 @@ fn a_file_is_there_or_it_is_not_wherever_the_power_goes() {
             (0..200).all(|id| session.insert(&table, &person(id, &"f".repeat(3900))).is_ok());
         }
         drop(db);
-        let unit_of = |path: &std::path::Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
+        let unit_of =
+            |path: &std::path::Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
         let disk = disk.crash_by(&mut SplitMix64::new(calls), &unit_of);
         let whole = with(&spec.paths(), &["more.ndf"]);
         let paths = match Database::open(&whole, on(&disk)) {

@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use extentdb_base::env::SplitMix64;
-use extentdb_engine::{ColumnSpec, DataFileSpec, Database, DatabaseSpec, Error, Paths, Row, Session, TableSpec};
+use extentdb_engine::{
+    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Error, Paths, Row, Session, TableSpec,
+};
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
 use support::*;
@@ -144,7 +146,8 @@ fn a_pack_gives_back_what_was_put_in() {
     let mut noise = SplitMix64::new(1);
     let random = |rng: &mut SplitMix64| extentdb_base::env::Rng::next_u64(rng).to_le_bytes();
     let bytes: Vec<u8> = (0..1000).flat_map(|_| random(&mut noise)).collect();
-    let contents = [bytes.clone(), vec![0; 100_000], [&bytes[..], &[7; 300], &bytes[..]].concat(), Vec::new()];
+    let contents =
+        [bytes.clone(), vec![0; 100_000], [&bytes[..], &[7; 300], &bytes[..]].concat(), Vec::new()];
     for (at, contents) in contents.iter().enumerate() {
         disk.put(Path::new(&at.to_string()), contents.clone());
     }
@@ -178,7 +181,9 @@ fn write_fixtures() {
     db.checkpoint().unwrap();
     committing.update(&table, places[&26], &renamed(26)).unwrap();
     committing.delete(&table, places[&5]).unwrap();
-    (1001..=1020).for_each(|id| drop(committing.insert(&table, &named(id)).unwrap()));
+    for id in 1001..=1020 {
+        committing.insert(&table, &named(id)).unwrap();
+    }
     unfinished.insert(&table, &named(2000)).unwrap();
     db.log().flush_all().unwrap();
     // The files as they are on disk when the process is gone: not its memory.
@@ -196,7 +201,9 @@ fn make_rows(session: &mut Session<'_>) {
         }
     }
     let table = session.create_table(&archive()).unwrap();
-    (0..40).for_each(|id| drop(session.insert(&table, &archived(id)).unwrap()));
+    for id in 0..40 {
+        session.insert(&table, &archived(id)).unwrap();
+    }
 }
 
 fn write_new(path: &Path, bytes: &[u8]) {

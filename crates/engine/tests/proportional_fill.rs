@@ -82,7 +82,8 @@ fn what_is_kept_back_is_never_handed_out_and_the_maps_stay_true() {
     let disk = MemDisk::new();
     let mut spec = company();
     spec.files[0].bytes_max = Some(5 * MB);
-    let db = Database::create(&spec, Options { compatible_space: true, mixed_pages: false, ..on(&disk) }).unwrap();
+    let db =
+        Database::create(&spec, Options { compatible_space: true, mixed_pages: false, ..on(&disk) }).unwrap();
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();
     let free = db.space().files()[0].free_extents();

@@ -9,7 +9,6 @@
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, FileId, PageId};
-use extentdb_format::{PageBuf, PageBytes};
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, write_map};
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, Growth};
@@ -17,6 +16,7 @@ use extentdb_format::allocation::pfs::{Fullness, PfsByte, write_pfs};
 use extentdb_format::log::payload::row::FileHeaderModify;
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageRef, checksum};
+use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::{DiskFile, Durability, Fill};
 use extentdb_txn::{Kind, Link, Transaction};
 

@@ -162,7 +162,10 @@ impl Story<'_> {
         ))?;
         for file in shop::fill(self.folder, rows)? {
             let percent = f64::from(file.taken) * 100.0 / f64::from(file.free.max(1));
-            self.say(&format!("   {:8}{:4} of {:3} free extents, {percent:3.0} %\n", file.name, file.taken, file.free))?;
+            self.say(&format!(
+                "   {:8}{:4} of {:3} free extents, {percent:3.0} %\n",
+                file.name, file.taken, file.free
+            ))?;
         }
         Ok(())
     }
@@ -405,7 +408,10 @@ mod tests {
 
     #[test]
     fn numbers_are_read_by_thousands() {
-        assert_eq!([0, 999, 1000, 100_000, 1_234_005].map(grouped), ["0", "999", "1,000", "100,000", "1,234,005"]);
+        assert_eq!(
+            [0, 999, 1000, 100_000, 1_234_005].map(grouped),
+            ["0", "999", "1,000", "100,000", "1,234,005"]
+        );
     }
 
     #[test]

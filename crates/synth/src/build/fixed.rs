@@ -3,7 +3,6 @@
 use extentdb_base::env::Rng;
 use extentdb_base::size::PAGES_PER_GAM;
 use extentdb_base::{FileId, Lsn, PageId};
-use extentdb_format::{PageBuf, PageBytes};
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, write_map};
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus, EngineBuild, write_boot};
@@ -13,6 +12,7 @@ use extentdb_format::allocation::file_header::{
     write_file_header,
 };
 use extentdb_format::allocation::pfs::write_pfs;
+use extentdb_format::{PageBuf, PageBytes};
 use extentdb_types::Guid;
 
 use super::sink::PageSink;

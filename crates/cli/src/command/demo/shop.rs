@@ -13,7 +13,7 @@ use extentdb_engine::{
     ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Recovered, Session, Table, TableSpec,
 };
 use extentdb_telemetry::{Event, Recorder};
-use extentdb_types::{Collation, Datum, Date, Money, SqlType};
+use extentdb_types::{Collation, Date, Datum, Money, SqlType};
 
 /// The files of the database, and how large they begin.
 pub(super) const FILES: [(&str, u64); 3] =
@@ -220,7 +220,11 @@ fn first_rows(session: &mut Session<'_>, table: &Table, count: usize) -> anyhow:
     let mut places = Vec::new();
     session.scan(table, &mut |at, _| {
         places.push(at);
-        if places.len() < count { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
+        if places.len() < count {
+            std::ops::ControlFlow::Continue(())
+        } else {
+            std::ops::ControlFlow::Break(())
+        }
     })?;
     Ok(places)
 }
