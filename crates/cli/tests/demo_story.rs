@@ -31,23 +31,30 @@ fn the_demo_tells_its_whole_story_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let output = command(["demo"]).env("TMPDIR", folder.path()).output().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
     let milestones = [
-        "$ extentdb make shop.mdf",
-        "$ extentdb tables shop.mdf",
-        "$ extentdb export shop.mdf --table dbo.customers",
+        "Proportional Fill Recalculation Starting for DB shop",
+        "File [shop] (1) has ",
+        "File [shop_3] (4) has ",
+        "File [shop_2] (3) has ",
+        "90,000 orders in one heap",
+        "kill -9. The last order that was acknowledged: 100,000",
+        "transactions undone: 1\n   rows: 100000\n",
+        "$ extentdb tables shop.mdf shop_2.ndf shop_3.ndf",
+        "$ extentdb export shop.mdf shop_2.ndf shop_3.ndf --table dbo.orders",
+        "100000 rows: every order from 1 to 100000, once.",
         "$ extentdb check shop.mdf",
         "clean: ",
-        "$ extentdb damage shop.mdf --kind flipped-byte",
+        "$ extentdb damage shop.mdf",
         "$ extentdb check broken.mdf",
         "Msg ",
         "Found: ",
-        "$ extentdb page broken.mdf 1:",
+        "$ extentdb page broken.mdf",
         "INVALID",
         "$ extentdb explain ",
-        "All seven steps did what they promised",
+        "All ten steps did what they promised",
         "extentdb check  Sales.bak",
     ];
     let mut rest = text.as_str();
@@ -63,12 +70,37 @@ fn the_demo_tells_its_whole_story_and_leaves_nothing_behind() {
 fn a_demo_that_is_kept_leaves_its_files_and_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("first");
-    let demo = || extentdb([OsStr::new("demo"), OsStr::new("--keep"), place.as_os_str()]);
-    demo().expect(0);
-    assert_eq!(names(&place), ["broken.mdf", "shop.mdf", "truth.json"]);
+    let words = ["demo", "--rows", "5000", "--keep"].map(OsStr::new);
+    let demo = || extentdb(words.into_iter().chain([place.as_os_str()]));
+    let told = demo().expect(0);
+    assert!(told.contains("rows: 5000\n"), "{told}");
+    let files = [
+        "broken.mdf",
+        "broken_2.ndf",
+        "broken_3.ndf",
+        "shop.mdf",
+        "shop_2.ndf",
+        "shop_3.ndf",
+        "shop_log.ldf",
+        "truth.json",
+    ];
+    assert_eq!(names(&place), files);
     let before = fs::read(place.join("shop.mdf")).unwrap();
     assert!(demo().complaint(1).contains("it will not be overwritten"));
     assert_eq!(fs::read(place.join("shop.mdf")).unwrap(), before);
+}
+
+#[test]
+fn the_story_is_the_same_whenever_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let tell = || {
+        let output = command(["demo", "--rows", "5000"]).env("TMPDIR", folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let has_time = |line: &&str| line.contains("clean:") || line.starts_with("All ten");
+        text.lines().filter(|line| !has_time(line)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(tell(), tell());
 }
 
 #[test]

@@ -23,6 +23,8 @@ use crate::table::Table;
 
 /// Unit of the clustered index of `sysallocunits`.
 const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
+/// `sysfiles1`: the only system table that is a heap.
+const SYSFILES1: ObjectId = ObjectId(8);
 /// Where the id is in a row of `sysallocunits`.
 const UNIT_ID_AT: usize = 4;
 /// Tries to find a row that splits move about.
@@ -55,6 +57,7 @@ impl Units {
 pub(crate) struct Catalogue {
     pub(crate) system: BTreeMap<String, SystemTable>,
     pub(crate) units: Units,
+    /// User tables, and `sysfiles1`.
     pub(crate) tables: RwLock<BTreeMap<ObjectId, Arc<Table>>>,
     pub(crate) schemas: RwLock<BTreeMap<i32, String>>,
     pub(crate) filegroups: BTreeMap<String, i16>,
@@ -121,7 +124,10 @@ impl Catalogue {
         };
         let tree = catalogue.system("sysallocunits")?.indexes[0].tree.clone();
         *write(&catalogue.finder.tree) = Some(tree);
-        for table in catalog.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE) {
+        let is_ours = |table: &&extentdb_catalog::model::Table| {
+            table.kind == ObjectType::USER_TABLE || table.id == SYSFILES1
+        };
+        for table in catalog.tables.values().filter(is_ours) {
             if let Some(table) = Table::open(table, &catalog, space, &catalogue.units, placement)? {
                 write(&catalogue.tables).insert(table.id(), Arc::new(table));
             }
@@ -166,12 +172,20 @@ impl Catalogue {
     pub(crate) fn table(&self, name: &str) -> Option<Arc<Table>> {
         let (schema, name) = name.split_once('.').unwrap_or(("dbo", name));
         let is_it = |table: &&Arc<Table>| {
-            table.name().eq_ignore_ascii_case(name) && table.schema().eq_ignore_ascii_case(schema)
+            table.name().eq_ignore_ascii_case(name)
+                && table.schema().eq_ignore_ascii_case(schema)
+                && table.id() != SYSFILES1
         };
         read(&self.tables).values().find(is_it).cloned()
     }
 
-    /// All user tables, by id.
+    /// `sysfiles1`, which lists the files a second time.
+    pub(crate) fn sysfiles1(&self) -> Result<Arc<Table>, Error> {
+        let found = read(&self.tables).get(&SYSFILES1).cloned();
+        found.ok_or_else(|| Error::catalogue("there is no table sysfiles1"))
+    }
+
+    /// All heaps, by id.
     pub(crate) fn all_tables(&self) -> Vec<Arc<Table>> {
         read(&self.tables).values().cloned().collect()
     }

@@ -1,10 +1,10 @@
 //! A new database: its data files from the template, all catalogue rows included, then opened like any other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::allocation::file_header::Growth;
-use extentdb_synth::build::{DatabaseBuilder, FileGrowth};
+use extentdb_synth::build::{DatabaseBuilder, FileGrowth, FileName};
 
 use crate::database::{Database, Options};
 use crate::error::Error;
@@ -15,6 +15,8 @@ use crate::open::Paths;
 pub struct DataFileSpec {
     /// Where.
     pub path: PathBuf,
+    /// Logical name; `None` = after the database.
+    pub name: Option<String>,
     /// Size; at least what the catalogue needs.
     pub bytes: u64,
     /// What it grows by.
@@ -54,7 +56,31 @@ pub struct DatabaseSpec {
 impl DataFileSpec {
     /// A file of this size that grows by 1 MB.
     pub fn new(path: impl Into<PathBuf>, bytes: u64) -> DataFileSpec {
-        DataFileSpec { path: path.into(), bytes, growth: Growth::Pages(128), bytes_max: None }
+        DataFileSpec { path: path.into(), name: None, bytes, growth: Growth::Pages(128), bytes_max: None }
+    }
+}
+
+impl DataFileSpec {
+    pub(crate) fn file_growth(&self) -> FileGrowth {
+        FileGrowth {
+            by: self.growth,
+            pages_max: self.bytes_max.map(|bytes| pages_of(bytes).unwrap_or(u32::MAX - 1)),
+        }
+    }
+}
+
+/// Pages of a file of so many bytes.
+pub(crate) fn pages_of(bytes: u64) -> Result<u32, Error> {
+    u32::try_from(bytes / PAGE_BYTES as u64)
+        .map_err(|_| Error::NotSupported { what: format!("a file of {bytes} bytes") })
+}
+
+/// A path as the catalogue keeps it.
+pub(crate) fn physical_name(path: &Path) -> Result<String, Error> {
+    let name = path.display().to_string();
+    match name.encode_utf16().count() {
+        0..=260 => Ok(name),
+        _ => Err(Error::NotSupported { what: format!("a path of more than 260 characters: {name}") }),
     }
 }
 
@@ -90,12 +116,13 @@ impl Database {
     /// # Errors
     /// See [`Error`]; files that were begun stay as they are.
     pub fn create(spec: &DatabaseSpec, options: Options) -> Result<Database, Error> {
-        let growth = |file: &DataFileSpec| FileGrowth {
-            by: file.growth,
-            pages_max: file.bytes_max.map(|bytes| (bytes / PAGE_BYTES as u64) as u32),
-        };
-        let mut builder =
-            DatabaseBuilder::new(&spec.name).seed(spec.seed).growth(spec.data_files().map(growth).collect());
+        let mut names = Vec::new();
+        for file in spec.data_files() {
+            names.push(FileName { name: file.name.clone(), path: Some(physical_name(&file.path)?) });
+        }
+        names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)?) });
+        let growth = spec.data_files().map(DataFileSpec::file_growth).collect();
+        let mut builder = DatabaseBuilder::new(&spec.name).seed(spec.seed).growth(growth).file_names(names);
         for (name, files) in &spec.filegroups {
             builder = builder.filegroup(name, files.len());
         }
@@ -104,7 +131,7 @@ impl Database {
         builder.build_on(&*options.disk, &data)?;
         let database = Database::open_with_new_log(&paths, &spec.log, options)?;
         for (file, own) in database.space().files().iter().zip(spec.data_files()) {
-            database.space().grow_to(file.id(), (own.bytes / PAGE_BYTES as u64) as u32)?;
+            database.space().grow_to(file.id(), pages_of(own.bytes)?)?;
         }
         database.space().recalculate();
         database.checkpoint()?;

@@ -42,6 +42,8 @@ pub struct Options {
     pub mixed_pages: bool,
     /// Consecutive extents per file and turn: 64 with `-E`.
     pub extents_per_turn: u32,
+    /// New files count as full as SQL Server's are, in memory only, so that skip targets are the same; off by default.
+    pub compatible_space: bool,
     /// How rows are placed in heaps.
     pub placement: Placement,
     /// Which log is kept.
@@ -63,6 +65,7 @@ impl Options {
             frames: 8192,
             mixed_pages: true,
             extents_per_turn: 1,
+            compatible_space: false,
             placement: Placement::Packed,
             recovery_model: RecoveryModel::Simple,
             checkpoint_log_bytes: Some(64 << 20),

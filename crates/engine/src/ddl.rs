@@ -138,7 +138,7 @@ impl Session<'_> {
         found.ok_or_else(|| Error::NotSupported { what: format!("schema {name}, which is not there") })
     }
 
-    fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
+    pub(crate) fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
         let Some(name) = name else { return Ok(PRIMARY) };
         let found = self.db.catalogue.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
         let missing = || Error::NotSupported { what: format!("filegroup {name}, which is not there") };

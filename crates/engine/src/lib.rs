@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod add_file;
 mod boot;
 mod catalogue;
 mod checkpoint;

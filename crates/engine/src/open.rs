@@ -128,6 +128,12 @@ impl Database {
     /// # Errors
     /// See [`Error`].
     pub fn open(paths: &Paths, options: Options) -> Result<Database, Error> {
+        let database = Database::open_files(paths, options)?;
+        database.space.recalculate();
+        Ok(database)
+    }
+
+    fn open_files(paths: &Paths, options: Options) -> Result<Database, Error> {
         let files = DataFiles::open(paths, &options)?;
         if !options.disk.exists(&paths.log) {
             if !files.is_clean() {
@@ -234,7 +240,7 @@ impl Database {
         let last_xact = XactId { high: (known >> 32) as u16, low: known as u32 };
         let mut recovery = Recovery::new(log.clone(), pool.clone());
         if !minimum.is_zero() {
-            recovery.redo(minimum)?;
+            recovery.redo(minimum).map_err(missing_file)?;
         }
         let last_xact = recovery.last_xact().max(last_xact);
         let transactions = Arc::new(Manager::new(log.clone(), options.clock.clone(), last_xact));
@@ -243,6 +249,7 @@ impl Database {
             database: files.boot.name.to_string(),
             mixed_pages: options.mixed_pages,
             extents_per_turn: options.extents_per_turn,
+            compatible: options.compatible_space,
         };
         let descriptions = recovery.sizes(files.descriptions()?)?;
         let fills = Arc::new(Fills(options.events.clone()));
@@ -275,11 +282,37 @@ impl Database {
             write_mark(&database.pool, &database.log, mark)?;
         }
         database.undo_losers(losers)?;
+        database.verify_files(&files.files)?;
         database.settle_after_crash(&touched)?;
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
         database.checkpoint()?;
         Ok(database)
+    }
+}
+
+impl Database {
+    /// The files that were given are those of the catalogue.
+    fn verify_files(&self, given: &[DataFile]) -> Result<(), Error> {
+        let known = self.data_file_ids()?;
+        if let Some(missing) = known.iter().find(|id| given.iter().all(|file| file.id() != **id)) {
+            return Err(Error::MissingFile { file: *missing });
+        }
+        match given.iter().find(|file| !known.contains(&file.id())) {
+            None => Ok(()),
+            Some(stray) => {
+                let path = stray.disk.path().to_path_buf();
+                Err(Error::WrongFile { path, what: "the catalogue does not know it" })
+            }
+        }
+    }
+}
+
+/// A record about a file that was not given.
+fn missing_file(error: Error) -> Error {
+    match error {
+        Error::Buffer(extentdb_buffer::Error::NoFile { file }) => Error::MissingFile { file },
+        other => other,
     }
 }
 

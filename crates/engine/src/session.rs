@@ -241,12 +241,15 @@ impl<'d> Session<'d> {
 
     /// Inserts a row that is a record already.
     fn insert_record(&mut self, table: &Table, record: &[u8]) -> Result<Rid, Error> {
-        self.statement("INSERT", |session| {
-            session.lock_table(table, LockMode::Ix)?;
-            let mut locks = session.row_locks(table);
-            let (id, heap) = (session.id, table.heap());
-            Ok(heap.insert(session.tx()?, id, record, &mut locks)?)
-        })
+        self.statement("INSERT", |session| session.place_record(table, record))
+    }
+
+    /// Inserts a record as part of a statement.
+    pub(crate) fn place_record(&mut self, table: &Table, record: &[u8]) -> Result<Rid, Error> {
+        self.lock_table(table, LockMode::Ix)?;
+        let mut locks = self.row_locks(table);
+        let (id, heap) = (self.id, table.heap());
+        Ok(heap.insert(self.tx()?, id, record, &mut locks)?)
     }
 
     /// Gives a row other values.

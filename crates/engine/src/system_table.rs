@@ -162,7 +162,7 @@ pub(crate) fn owned(cell: Cell<'_>) -> Cell<'static> {
     }
 }
 
-fn cells_of(row: &RowValues, columns: usize) -> Cells {
+pub(crate) fn cells_of(row: &RowValues, columns: usize) -> Cells {
     let cell = |at: usize| match row.cell(at) {
         Value::Null | Value::Stream(_) => Cell::Null,
         Value::Bit(bit) => Cell::Bit(bit),

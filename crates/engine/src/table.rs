@@ -6,6 +6,7 @@ use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, RwLock, read, write};
 use extentdb_catalog::layout::{Cell, RowLayout};
 use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind};
+use extentdb_catalog::table::values::RowValues;
 use extentdb_catalog::table::{RowsetLayout, Source};
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::{Heap, HeapShape, Placement};
@@ -15,6 +16,7 @@ use extentdb_types::{Datum, SqlType};
 use crate::catalogue::Units;
 use crate::error::Error;
 use crate::identity::Identity;
+use crate::system_table::cells_of;
 
 /// A column of a user table.
 #[derive(Clone, Debug)]
@@ -148,6 +150,15 @@ impl Table {
         let mut cells = vec![Cell::Null; self.shape.layout().columns.len()];
         for (column, value) in self.columns.iter().zip(values) {
             cells[column.at] = column.cell(value)?;
+        }
+        Ok(self.shape.leaf_record(&cells)?)
+    }
+
+    /// A record from the row of a system table.
+    pub(crate) fn record_of(&self, row: &RowValues) -> Result<Vec<u8>, Error> {
+        let mut cells = vec![Cell::Null; self.shape.layout().columns.len()];
+        for (column, cell) in self.columns.iter().zip(cells_of(row, self.columns.len())) {
+            cells[column.at] = cell;
         }
         Ok(self.shape.leaf_record(&cells)?)
     }

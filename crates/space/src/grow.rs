@@ -9,7 +9,6 @@
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, FileId, PageId};
-use extentdb_format::PageBuf;
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, write_map};
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, Growth};
@@ -17,7 +16,8 @@ use extentdb_format::allocation::pfs::{Fullness, PfsByte, write_pfs};
 use extentdb_format::log::payload::row::FileHeaderModify;
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageRef, checksum};
-use extentdb_io::{Durability, Fill};
+use extentdb_format::{PageBuf, PageBytes};
+use extentdb_io::{DiskFile, Durability, Fill};
 use extentdb_txn::{Kind, Link, Transaction};
 
 use crate::change::change;
@@ -78,14 +78,7 @@ impl Space {
 
     fn write_new_part(&self, id: FileId, old: u32, new: u32) -> Result<(), Error> {
         let disk = self.pool().file(id).ok_or(Error::NoFile { file: id })?;
-        disk.extend(u64::from(new) * PAGE_BYTES as u64, Fill::Hole)?;
-        let mut page = PageBuf::zeroed();
-        for number in fixed_pages(old, new) {
-            let id = PageId { file: id, page: number };
-            write_fixed_page(id, &mut page);
-            checksum::seal(&mut page);
-            disk.write_at(u64::from(number) * PAGE_BYTES as u64, &[&page[..]], Durability::Deferred)?;
-        }
+        write_part(&*disk, id, old, new)?;
         disk.sync()?;
         Ok(())
     }
@@ -104,8 +97,36 @@ impl Space {
     }
 }
 
+/// Makes an empty file the data file `id` of so many pages: its header page, which is given, and its maps. Durable when
+/// this returns; nothing knows of the file yet.
+pub fn write_new_file(
+    disk: &dyn DiskFile,
+    id: FileId,
+    pages: u32,
+    header: &PageBytes,
+) -> Result<(), extentdb_io::Error> {
+    write_part(disk, id, 0, pages)?;
+    let mut page = PageBuf::zeroed();
+    page.copy_from_slice(header);
+    checksum::seal(&mut page);
+    disk.write_at(0, &[&page[..]], Durability::Deferred)?;
+    disk.sync()
+}
+
+/// The maps between two sizes of a file, not synced.
+fn write_part(disk: &dyn DiskFile, id: FileId, old: u32, new: u32) -> Result<(), extentdb_io::Error> {
+    disk.extend(u64::from(new) * PAGE_BYTES as u64, Fill::Hole)?;
+    let mut page = PageBuf::zeroed();
+    for number in fixed_pages(old, new) {
+        write_fixed_page(PageId { file: id, page: number }, &mut page);
+        checksum::seal(&mut page);
+        disk.write_at(u64::from(number) * PAGE_BYTES as u64, &[&page[..]], Durability::Deferred)?;
+    }
+    Ok(())
+}
+
 /// The record of a file header page.
-fn header_record(page: &extentdb_format::PageBytes) -> Vec<u8> {
+fn header_record(page: &PageBytes) -> Vec<u8> {
     let at = FileHeaderView::new(page).record_offset();
     let bytes = page.get(at..PageRef::new(page).slot_array_start()).unwrap_or_default();
     let len = extentdb_format::record::Record::parse_data(bytes).len();
@@ -120,10 +141,11 @@ pub(crate) fn is_fixed(extent: u32) -> bool {
 
 /// The map pages between two sizes of a file.
 fn fixed_pages(old: u32, new: u32) -> Vec<u32> {
-    let pfs = (0..new).step_by(PAGES_PER_PFS as usize).skip(1);
-    let maps = (0..new).step_by(PAGES_PER_GAM as usize).skip(1).flat_map(|first| {
-        MapKind::ALL.map(|kind| kind.page_of(PageId { file: FileId(1), page: first }).page)
-    });
+    let of = |page| PageId { file: FileId(1), page };
+    let pfs = (0..new).step_by(PAGES_PER_PFS as usize).map(|first| of(first).pfs_page().page);
+    let maps = (0..new)
+        .step_by(PAGES_PER_GAM as usize)
+        .flat_map(|first| MapKind::ALL.map(|kind| kind.page_of(of(first)).page));
     let mut all: Vec<u32> = pfs.chain(maps).filter(|page| *page >= old).collect();
     all.sort_unstable();
     all
@@ -136,7 +158,9 @@ fn write_fixed_page(id: PageId, page: &mut PageBuf) {
     let Some(kind) = MapKind::ALL.into_iter().find(|kind| kind.page_of(id) == id) else {
         let mut entries = write_pfs(page, id, &stamp);
         let state = PfsByte::ALLOCATED.with_fullness(Fullness::UpTo100);
-        let fixed = id.page..id.page.saturating_add(PAGES_PER_PFS);
+        // The first PFS page lies behind the page that it begins with.
+        let first = id.page / PAGES_PER_PFS * PAGES_PER_PFS;
+        let fixed = first..first.saturating_add(PAGES_PER_PFS);
         for page in fixed.filter(|page| fixed_page_type(PageId { file: id.file, page: *page }).is_some()) {
             entries.set(page, state);
         }

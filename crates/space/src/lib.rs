@@ -22,6 +22,7 @@ pub use error::Error;
 pub use file::{DataFile, FileDescription};
 pub use filegroup::FillEvents;
 pub use free::Freed;
+pub use grow::write_new_file;
 pub use iam::Owned;
 pub use page::PageForm;
 pub use root::UnitRows;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM};
+use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::{Arc, Mutex, OnceLock, RwLock, lock, read, write};
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_buffer::Pool;
@@ -14,6 +14,8 @@ use crate::file::{DataFile, FileDescription};
 use crate::filegroup::{Filegroup, FillEvents};
 use crate::root::UnitRows;
 
+const PRIMARY_FILE: FileId = FileId(1);
+
 /// How space is handed out.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -23,7 +25,13 @@ pub struct Options {
     pub mixed_pages: bool,
     /// Consecutive extents per file and turn: 1, or 64 as with the start-up option `-E`.
     pub extents_per_turn: u32,
+    /// Each file keeps as many extents back, in memory, as SQL Server has taken of a new one: skip targets are those of SQL Server
+    /// then. Its system objects fill 36 extents of the primary file; ours are smaller.
+    pub compatible: bool,
 }
+
+/// Extents of a new primary file that SQL Server's system objects take.
+const SYSTEM_EXTENTS: u32 = 36;
 
 /// The space of a database.
 pub struct Space {
@@ -38,7 +46,8 @@ pub struct Space {
 
 impl Space {
     /// The space of these files, in the order of their filegroups' lists: the primary file first, then from the newest to the
-    /// oldest. What is free is read from their maps.
+    /// oldest. What is free is read from their maps. The event of the first skip targets is the caller's to ask for, by
+    /// [`recalculate`](Self::recalculate), when the files are as large as they are to be.
     ///
     /// # Errors
     /// A map page cannot be read.
@@ -63,13 +72,13 @@ impl Space {
             space.read_maps(&file)?;
             write(&space.changed.files).insert(description.id, file);
         }
-        space.regroup(files.iter().map(|file| file.id));
+        space.regroup(files.iter().map(|file| file.id), &|_| false);
         space.transactions.set_page_changes(space.changed.clone());
         Ok(space)
     }
 
-    /// Puts the files into their groups, in this order, and recalculates.
-    fn regroup(&self, order: impl Iterator<Item = FileId>) {
+    /// Puts the files into their groups, in this order, with new skip targets; the groups that are named hear of it.
+    fn regroup(&self, order: impl Iterator<Item = FileId>, hears: &dyn Fn(i16) -> bool) {
         let mut groups: BTreeMap<i16, Vec<Arc<DataFile>>> = BTreeMap::new();
         for id in order {
             if let Some(file) = read(&self.changed.files).get(&id) {
@@ -78,23 +87,45 @@ impl Space {
         }
         let groups = groups.into_iter().map(|(id, files)| {
             let group = Filegroup::new(id, files);
-            group.recalculate(&self.options, &*self.events);
+            let events: &dyn FillEvents = if hears(id) { &*self.events } else { &() };
+            group.recalculate(&self.options, events);
             (id, Arc::new(group))
         });
         *write(&self.groups) = groups.collect();
     }
 
-    /// New skip targets for all filegroups: files have been made larger.
+    /// New skip targets for all filegroups: files have been opened, or made larger.
     pub fn recalculate(&self) {
+        read(&self.changed.files).values().for_each(|file| self.keep_back(file));
         for group in read(&self.groups).values() {
             group.recalculate(&self.options, &*self.events);
         }
     }
 
-    /// A file joins its filegroup; its maps are on disk already.
+    /// With compatible space: takes extents, in memory only, until as many are gone as SQL Server would have taken.
+    fn keep_back(&self, file: &DataFile) {
+        if !self.options.compatible {
+            return;
+        }
+        let later_pfs = file.pages().saturating_sub(1) / PAGES_PER_PFS;
+        let taken = match file.id() {
+            // The files of today begin with the catalogue, whatever was added since.
+            PRIMARY_FILE => SYSTEM_EXTENTS + later_pfs,
+            // One more when there are several PFS pages: observed, not explained.
+            _ => 1 + later_pfs + u32::from(later_pfs > 0),
+        };
+        while file.extents() - file.free_extents().min(file.extents()) < taken {
+            if file.claim().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// A file joins its filegroup; its maps are on disk already, and its pages in the pool.
     pub fn add_file(&self, description: FileDescription) -> Result<(), Error> {
         let file = Arc::new(DataFile::new(description.clone()));
         self.read_maps(&file)?;
+        self.keep_back(&file);
         let mut order: Vec<FileId> = Vec::new();
         for group in read(&self.groups).values() {
             let mut ids: Vec<FileId> = group.files().iter().map(|file| file.id()).collect();
@@ -108,7 +139,7 @@ impl Space {
             order.push(description.id);
         }
         write(&self.changed.files).insert(description.id, file);
-        self.regroup(order.into_iter());
+        self.regroup(order.into_iter(), &|group| group == description.group);
         Ok(())
     }
 

@@ -1,7 +1,9 @@
 //! `demo`: the first five minutes, on a database of its own.
 //!
-//! Every step runs this very program with the command line that is shown, in a temporary folder, and is held to its promise:
-//! the story only reaches its end when each command did what the text says.
+//! The first steps write, with the engine (`shop`); the others run this very program with the command line that is shown. Every
+//! step is held to its promise: the story only reaches its end when each did what the text says.
+
+mod shop;
 
 use std::fs;
 use std::io::Write;
@@ -18,12 +20,13 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::Output;
 
-/// The database, its damaged copy, and what was done to it.
-const SHOP: &str = "shop.mdf";
-const BROKEN: &str = "broken.mdf";
+/// The files of the shop.
+const FILES: [&str; 3] = [shop::FILES[0].0, shop::FILES[1].0, shop::FILES[2].0];
+/// The damaged copy, file by file, and what was done to it.
+const BROKEN: [&str; 3] = ["broken.mdf", "broken_2.ndf", "broken_3.ndf"];
 const TRUTH: &str = "truth.json";
 /// The table whose rows are shown.
-const TABLE: &str = "dbo.customers";
+const TABLE: &str = "dbo.orders";
 /// Rows that are shown of it.
 const ROWS: usize = 3;
 /// The fault: nothing but the checksum of the page gives it away.
@@ -39,16 +42,30 @@ pub(crate) struct DemoArgs {
     /// Make the files in this folder and keep them
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Orders that the shop gets
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(3000..=1_000_000))]
+    rows: u32,
+    /// The process of step 3 that is killed: writes orders in this folder.
+    #[arg(long, hide = true, requires_all = ["first", "last"])]
+    writer: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    first: Option<u32>,
+    #[arg(long, hide = true)]
+    last: Option<u32>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<Exit> {
+    if let (Some(folder), Some(first), Some(last)) = (&args.writer, args.first, args.last) {
+        shop::write_until_killed(folder, first, last)?;
+        return Ok(Exit::Done);
+    }
     let start = context.clock.monotonic();
     let mut output = context.output(&[])?;
     let folder = Folder::create(args.keep.as_deref())?;
-    let mut story = Story { folder: &folder.path, out: &mut output };
+    let mut story = Story { folder: &folder.path, rows: args.rows, out: &mut output };
     story.tell()?;
     let seconds = context.clock.monotonic().saturating_sub(start).as_secs_f64();
     story.end(args.keep.as_deref(), seconds)?;
@@ -97,13 +114,18 @@ impl Printed {
 
 struct Story<'a> {
     folder: &'a Path,
+    /// Orders that there are at last.
+    rows: u32,
     out: &'a mut Output,
 }
 
 impl Story<'_> {
     fn tell(&mut self) -> anyhow::Result<()> {
         self.say("The first five minutes with ExtentDB. No SQL Server is needed, here or later.\n")?;
-        self.make()?;
+        self.create()?;
+        self.fill()?;
+        self.kill()?;
+        self.recover()?;
         self.look()?;
         self.export()?;
         self.check_sound()?;
@@ -112,43 +134,103 @@ impl Story<'_> {
         self.show(&page, &error)
     }
 
-    fn make(&mut self) -> anyhow::Result<()> {
+    fn create(&mut self) -> anyhow::Result<()> {
         self.say(
-            "\n1. A database to try things on, made from a seed: customers, their sales, and a heap.\n",
+            "\n1. A new database in SQL Server's own format: three data files of 4, 8 and 32 MB, and a log.\n   \
+             They shall be full at the same time, so a larger file gets more: it is skipped less often.\n   \
+             These are the lines that SQL Server prints with trace flag 1165:\n",
         )?;
-        let made = self.step(&["make", SHOP, "--shape", "demo", "--size", "4MB", "--seed", "42"], 0)?;
-        self.quote(&made.text, 5)
+        for (name, _) in shop::FILES {
+            let path = self.folder.join(name);
+            ensure!(!path.exists(), "{} exists: it will not be overwritten", path.display());
+        }
+        let lines = shop::create(self.folder)?;
+        ensure!(lines.iter().filter(|line| line.contains("skip target")).count() == 3, "{lines:?}");
+        lines.iter().try_for_each(|line| self.say(&format!("   {}\n", line.trim_end().replace('\t', "   "))))
+    }
+
+    /// Orders before the last tenth, which comes in the next step.
+    fn rows_first(&self) -> u32 {
+        self.rows - self.rows / 10
+    }
+
+    fn fill(&mut self) -> anyhow::Result<()> {
+        let rows = self.rows_first();
+        self.say(&format!(
+            "\n2. {} orders in one heap, a transaction for each thousand. Where did their extents come from?\n",
+            grouped(rows)
+        ))?;
+        for file in shop::fill(self.folder, rows)? {
+            let percent = f64::from(file.taken) * 100.0 / f64::from(file.free.max(1));
+            self.say(&format!(
+                "   {:8}{:4} of {:3} free extents, {percent:3.0} %\n",
+                file.name, file.taken, file.free
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self) -> anyhow::Result<()> {
+        let (first, last) = (self.rows_first(), self.rows);
+        self.say(&format!(
+            "\n3. A second process brings the last {} orders. Another transaction of it has deleted 500 others,\n   \
+             and inserts new ones: then it is killed. Half of this is in the data files, the rest in the log.\n",
+            grouped(last - first)
+        ))?;
+        let acknowledged = shop::write_and_die(self.folder, first, last)?;
+        ensure!(acknowledged == last, "order {acknowledged} was the last to be acknowledged, not {last}");
+        self.say(&format!("   kill -9. The last order that was acknowledged: {}\n", grouped(acknowledged)))
+    }
+
+    fn recover(&mut self) -> anyhow::Result<()> {
+        self.say("\n4. Opening the database recovers it: what was committed is there, and nothing else.\n")?;
+        let (recovered, rows) = shop::recover(self.folder)?;
+        ensure!(recovered.undone == 1, "{recovered:?}");
+        ensure!(rows == i64::from(self.rows), "{rows} rows, not {}", self.rows);
+        self.say(&format!(
+            "   log records read: {}, changes made again: {}, transactions undone: {}\n   rows: {}\n",
+            recovered.records, recovered.redone, recovered.undone, rows
+        ))
     }
 
     fn look(&mut self) -> anyhow::Result<()> {
-        self.say("\n2. What is in it? The catalogue inside the file knows.\n")?;
-        let tables = self.step(&["tables", SHOP], 0)?;
-        let customers = from_line(&tables.text, TABLE);
-        ensure!(!customers.is_empty(), "the catalogue does not list {TABLE}");
-        self.quote(customers, 6)
+        self.say("\n5. What is in it? The catalogue inside the files knows.\n")?;
+        let tables = self.step_on("tables", &FILES, &[], 0)?;
+        let orders = from_line(&tables.text, TABLE);
+        ensure!(!orders.is_empty(), "the catalogue does not list {TABLE}");
+        self.quote(orders, 7)
     }
 
     fn export(&mut self) -> anyhow::Result<()> {
-        self.say("\n3. Its rows, exactly as they are stored, as JSON lines (or CSV, or SQL).\n")?;
-        let rows = self.step(&["export", SHOP, "--table", TABLE], 0)?;
-        let first = rows.text.lines().next().unwrap_or_default();
-        let is_row = serde_json::from_str::<Value>(first).is_ok_and(|row| row.is_object());
-        ensure!(is_row, "the first row of {TABLE} is not a JSON object");
-        self.quote(&rows.text, ROWS)
+        self.say("\n6. Its rows, exactly as they are stored, as JSON lines (or CSV, or SQL).\n")?;
+        let rows = self.step_on("export", &FILES, &["--table", TABLE], 0)?;
+        let (mut count, mut sum) = (0, 0);
+        for line in rows.text.lines() {
+            let row: Value = serde_json::from_str(line).context("a row is not JSON")?;
+            count += 1;
+            sum += row["id"].as_u64().context("a row has no id")?;
+        }
+        self.quote(&rows.text, ROWS)?;
+        let all = u64::from(self.rows);
+        ensure!((count, sum) == (all, all * (all + 1) / 2), "{count} orders with a sum of {sum}");
+        self.say(&format!("   {} rows: every order from 1 to {}, once.\n", count, count))
     }
 
     fn check_sound(&mut self) -> anyhow::Result<()> {
-        self.say("\n4. Is it healthy? Every allocated page is read: the physical part of DBCC CHECKDB.\n")?;
-        let check = self.step(&["check", SHOP, "--no-infomsgs"], 0)?;
+        self.say("\n7. Is it healthy? Every allocated page is read, as DBCC CHECKDB does.\n")?;
+        let check = self.step_on("check", &FILES, &["--no-infomsgs"], 0)?;
         ensure!(check.text.starts_with("clean:"), "the check of a sound database is not clean");
-        self.quote(&check.text, 1)
+        // The time it took differs from run to run.
+        let line = check.text.lines().next().unwrap_or_default();
+        self.quote(line, 1)
     }
 
     /// Damages a copy; gives the page.
     fn damage(&mut self) -> anyhow::Result<String> {
-        self.say("\n5. Now a bit rots: one byte of a row changes, in a copy.\n")?;
-        let arguments = ["damage", SHOP, "--kind", KIND, "--seed", "7", "--to", BROKEN, "--truth", TRUTH];
-        let damage = self.step(&arguments, 0)?;
+        self.say("\n8. Now a bit rots: one byte of a row changes, in a copy.\n")?;
+        let mut arguments = vec!["--kind", KIND, "--seed", "7", "--truth", TRUTH, "--to"];
+        arguments.extend(BROKEN);
+        let damage = self.step_on("damage", &FILES, &arguments, 0)?;
         self.quote(&damage.text, 3)?;
         let truth: Value = serde_json::from_slice(&fs::read(self.folder.join(TRUTH))?)?;
         match (truth["file"].as_u64(), truth["page"].as_u64()) {
@@ -160,11 +242,11 @@ impl Story<'_> {
     /// Checks the copy; gives the number of the first finding about the page.
     fn find(&mut self, page: &str) -> anyhow::Result<String> {
         self.say(
-            "\n6. Does a check see it? It must name this page, and nothing that does not follow from it.\n",
+            "\n9. Does a check see it? It must name this page, and nothing that does not follow from it.\n",
         )?;
-        let check = self.step(&["check", BROKEN, "--no-infomsgs"], 2)?;
+        let check = self.step_on("check", &BROKEN, &["--no-infomsgs"], 2)?;
         self.quote(&wrapped(&check.text, 2), LINES_OF_FINDINGS)?;
-        let report = self.run(&["check", BROKEN, "--json"])?.json()?;
+        let report = self.run(&line("check", &BROKEN, &["--json"]))?.json()?;
         let findings = report["findings"].as_array().cloned().unwrap_or_default();
         let is_on_page = |finding: &&Value| format!("{}:{}", finding["file"], finding["page"]) == page;
         let cause = format!("({page})");
@@ -184,8 +266,8 @@ impl Story<'_> {
     }
 
     fn show(&mut self, page: &str, error: &str) -> anyhow::Result<()> {
-        self.say("\n7. What does the page look like, and what does the message mean?\n")?;
-        let shown = self.step(&["page", BROKEN, page], 2)?;
+        self.say("\n10. What does the page look like, and what does the message mean?\n")?;
+        let shown = self.step_on("page", &BROKEN, &[page], 2)?;
         let protection = from_line(&shown.text, "Protection:");
         ensure!(protection.contains("INVALID"), "page {page} is shown without its fault");
         self.quote(protection, 1)?;
@@ -194,7 +276,7 @@ impl Story<'_> {
     }
 
     fn end(&mut self, keep: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
-        self.say(&format!("\nAll seven steps did what they promised, in {seconds:.1} s.\n"))?;
+        self.say(&format!("\nAll ten steps did what they promised, in {seconds:.1} s.\n"))?;
         if let Some(folder) = keep {
             self.say(&format!("The files are in {}.\n", folder.display()))?;
         }
@@ -214,11 +296,16 @@ impl Story<'_> {
 
     /// Shows a command line, runs it, and holds it to its exit code.
     fn step(&mut self, arguments: &[&str], code: i32) -> anyhow::Result<Printed> {
-        self.say(&format!("   $ extentdb {}\n", arguments.join(" ")))?;
+        self.say(&format!("   $ {}\n", command_line(arguments)))?;
         let printed = self.run(arguments)?;
         let line = || format!("`extentdb {}`", arguments.join(" "));
         ensure!(printed.code == code, "{} ended with {}, not {code}: {}", line(), printed.code, printed.text);
         Ok(printed)
+    }
+
+    /// A step that is about the files of a database.
+    fn step_on(&mut self, verb: &str, files: &[&str], rest: &[&str], code: i32) -> anyhow::Result<Printed> {
+        self.step(&line(verb, files, rest), code)
     }
 
     fn run(&self, arguments: &[&str]) -> anyhow::Result<Printed> {
@@ -243,6 +330,35 @@ impl Story<'_> {
         }
         let is_more = text.lines().nth(lines).is_some();
         self.say(if is_more { "   …\n" } else { "" })
+    }
+}
+
+/// A command line.
+fn line<'t>(verb: &'t str, files: &[&'t str], rest: &[&'t str]) -> Vec<&'t str> {
+    std::iter::once(verb).chain(files.iter().copied()).chain(rest.iter().copied()).collect()
+}
+
+/// A command line as a shell takes it, on as many lines as it needs.
+fn command_line(arguments: &[&str]) -> String {
+    let (mut out, mut width) = (String::from("extentdb"), 8);
+    for word in arguments {
+        if width + word.len() > LINE - 8 {
+            out.push_str(" \\\n       ");
+            width = 4;
+        } else {
+            out.push(' ');
+        }
+        out.push_str(word);
+        width += word.len() + 1;
+    }
+    out
+}
+
+/// A number with a comma for each thousand.
+fn grouped(number: u32) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
     }
 }
 
@@ -288,6 +404,22 @@ mod tests {
     fn a_text_is_taken_from_the_line_that_begins_with_a_word() {
         assert_eq!(from_line("a\nbc\nd\n", "b"), "bc\nd\n");
         assert_eq!(from_line("a\nbc", "x"), "");
+    }
+
+    #[test]
+    fn numbers_are_read_by_thousands() {
+        assert_eq!(
+            [0, 999, 1000, 100_000, 1_234_005].map(grouped),
+            ["0", "999", "1,000", "100,000", "1,234,005"]
+        );
+    }
+
+    #[test]
+    fn a_long_command_line_goes_on_in_the_next() {
+        let words = vec!["0123456789"; 12];
+        let line = command_line(&words);
+        assert!(line.contains(" \\\n") && line.lines().all(|line| line.len() <= LINE), "{line}");
+        assert_eq!(line.replace("\\\n", "").split_whitespace().count(), 13);
     }
 
     #[test]

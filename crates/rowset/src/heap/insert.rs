@@ -163,8 +163,10 @@ impl Heap {
             return None;
         }
         let used_slots = usize::from(view.header().slot_count.get());
-        // Slots of deleted rows are used again, unless the deletion may still be undone.
-        let empty = (0..used_slots as u16).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0);
+        // Slots of deleted rows are used again, unless the deletion may still be undone. The place that a moved row had away from
+        // home has no lock of its own: as long as anything of the page is kept back, none of its empty slots is used.
+        let empty =
+            (0..used_slots as u16).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0 && kept == 0);
         for (slot, _) in empty {
             if locks.try_new(rid(page.id(), slot)) {
                 return Some(slot);

@@ -43,8 +43,8 @@ pub(super) fn add_files(identity: &Identity, sizes: &BTreeMap<u16, u32>, rows: &
     files.sort_by_key(|(file, _)| file.id);
     for (file, is_log) in files {
         let size = if is_log { LOG_PAGES } else { sizes.get(&file.id.0).copied().unwrap_or(0) as i32 };
-        rows_of(rows, "sysfiles1").push(file_row(file, if is_log { FILES_LOG } else { FILES_DATA }));
-        rows_of(rows, "sysprufiles").push(pru_file_row(file, size, is_log));
+        rows_of(rows, "sysfiles1").push(sysfiles1_row(file, is_log));
+        rows_of(rows, "sysprufiles").push(sysprufiles_row(file, size, is_log));
     }
 }
 
@@ -53,7 +53,9 @@ pub(super) fn file_sizes(space: &Space) -> BTreeMap<u16, u32> {
     space.files.iter().map(|file| (file.id.0, file.pages())).collect()
 }
 
-fn file_row(file: &FileIdentity, status: i32) -> RowValues {
+/// The row of a file in `sysfiles1`.
+pub fn sysfiles1_row(file: &FileIdentity, is_log: bool) -> RowValues {
+    let status = if is_log { FILES_LOG } else { FILES_DATA };
     let padded = |text: &str, units: usize| {
         let mut text = text.to_owned();
         text.extend(std::iter::repeat_n(' ', units.saturating_sub(text.encode_utf16().count())));
@@ -67,7 +69,8 @@ fn file_row(file: &FileIdentity, status: i32) -> RowValues {
     row
 }
 
-fn pru_file_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
+/// The row of a file of so many pages in `sysprufiles`.
+pub fn sysprufiles_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
     let (group, status, max_size, growth) = match is_log {
         true => (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10),
         false => {

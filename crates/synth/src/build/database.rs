@@ -64,6 +64,15 @@ pub struct BuiltTable {
     pub pages: u64,
 }
 
+/// What the catalogue calls a file.
+#[derive(Clone, Debug, Default)]
+pub struct FileName {
+    /// Logical name, up to 128 characters.
+    pub name: Option<String>,
+    /// Where it is, up to 260 characters.
+    pub path: Option<String>,
+}
+
 /// Collects what a database is made of.
 ///
 /// ```no_run
@@ -82,6 +91,7 @@ pub struct DatabaseBuilder {
     name: String,
     seed: u64,
     growth: Vec<FileGrowth>,
+    names: Vec<FileName>,
     collation: u32,
     spread: Spread,
     bytes: u64,
@@ -98,6 +108,7 @@ impl DatabaseBuilder {
             name: name.to_owned(),
             seed: 0,
             growth: Vec::new(),
+            names: Vec::new(),
             collation: DEFAULT_COLLATION,
             spread: Spread { stride: 1, intervals: 1 },
             bytes: 0,
@@ -119,6 +130,14 @@ impl DatabaseBuilder {
     #[must_use]
     pub fn growth(mut self, growth: Vec<FileGrowth>) -> Self {
         self.growth = growth;
+        self
+    }
+
+    /// What the catalogue calls the data files, in the order of the paths, and the log file behind them. Those that nothing is said
+    /// about are called after the database.
+    #[must_use]
+    pub fn file_names(mut self, names: Vec<FileName>) -> Self {
+        self.names = names;
         self
     }
 
@@ -257,7 +276,8 @@ impl DatabaseBuilder {
                 0 => file(1, PRIMARY, "", "mdf", rng),
                 _ => file(at as u16 + LOG_FILE.0, *group, &format!("_{}", at + 1), "ndf", rng),
             };
-            FileIdentity { growth: self.growth.get(at).copied().unwrap_or_default(), ..own }
+            let own = FileIdentity { growth: self.growth.get(at).copied().unwrap_or_default(), ..own };
+            self.named(at, own)
         };
         Ok(Identity {
             collation: self.collation,
@@ -265,9 +285,14 @@ impl DatabaseBuilder {
             family: guid(rng),
             broker: guid(rng),
             files: groups.iter().enumerate().map(|file| data(file, rng)).collect(),
-            log: file(LOG_FILE.0, 0, "_log", "ldf", rng),
+            log: self.named(groups.len(), file(LOG_FILE.0, 0, "_log", "ldf", rng)),
             name: name.clone(),
         })
+    }
+
+    fn named(&self, at: usize, own: FileIdentity) -> FileIdentity {
+        let Some(given) = self.names.get(at).cloned() else { return own };
+        FileIdentity { name: given.name.unwrap_or(own.name), path: given.path.unwrap_or(own.path), ..own }
     }
 }
 

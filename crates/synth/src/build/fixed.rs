@@ -3,7 +3,6 @@
 use extentdb_base::env::Rng;
 use extentdb_base::size::PAGES_PER_GAM;
 use extentdb_base::{FileId, Lsn, PageId};
-use extentdb_format::PageBuf;
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, write_map};
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus, EngineBuild, write_boot};
@@ -13,6 +12,7 @@ use extentdb_format::allocation::file_header::{
     write_file_header,
 };
 use extentdb_format::allocation::pfs::write_pfs;
+use extentdb_format::{PageBuf, PageBytes};
 use extentdb_types::Guid;
 
 use super::sink::PageSink;
@@ -78,19 +78,24 @@ impl FileGrowth {
 }
 
 /// A file as catalogue and header know it.
-#[derive(Clone)]
-pub(super) struct FileIdentity {
-    pub(super) id: FileId,
+#[derive(Clone, Debug)]
+pub struct FileIdentity {
+    /// File id.
+    pub id: FileId,
     /// Its filegroup.
-    pub(super) group: i16,
-    pub(super) name: String,
-    pub(super) path: String,
-    pub(super) guid: Guid,
-    pub(super) growth: FileGrowth,
+    pub group: i16,
+    /// Logical name.
+    pub name: String,
+    /// Where it is.
+    pub path: String,
+    /// Its own id.
+    pub guid: Guid,
+    /// How it grows.
+    pub growth: FileGrowth,
 }
 
 /// A random GUID of version 4.
-pub(super) fn guid(rng: &mut impl Rng) -> Guid {
+pub fn guid(rng: &mut impl Rng) -> Guid {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
     bytes[8..].copy_from_slice(&rng.next_u64().to_le_bytes());
@@ -113,8 +118,10 @@ pub(super) fn write_fixed(
     space: &Space,
     sink: &mut dyn PageSink,
 ) -> Result<(), Error> {
+    let mut header = PageBuf::zeroed();
     for (file, own) in space.files.iter().zip(&identity.files) {
-        write_header(identity, own, file, sink)?;
+        write_header(identity.binding, own, file.pages(), &mut header);
+        sink.put(&header)?;
         write_maps(file, sink)?;
     }
     let mut page = PageBuf::zeroed();
@@ -122,25 +129,21 @@ pub(super) fn write_fixed(
     sink.put(&page)
 }
 
-fn write_header(
-    identity: &Identity,
-    own: &FileIdentity,
-    file: &FileSpace,
-    sink: &mut dyn PageSink,
-) -> Result<(), Error> {
+/// The header page of a data file: of this database, and so many pages long. Not sealed.
+pub fn write_header(binding: Guid, own: &FileIdentity, pages: u32, page: &mut PageBytes) {
     let header = FileHeader {
         column_count: 47,
-        binding_id: Some(identity.binding),
+        binding_id: Some(binding),
         file_id: Some(own.id.0),
         filegroup_id: Some(own.group as u16),
-        size: Some(file.pages()),
+        size: Some(pages),
         max_size: Some(own.growth.pages_max.unwrap_or(MAX_SIZE_UNLIMITED)),
         growth: Some(own.growth.number().0),
         perf: Some(0),
         backup_lsn: Some(Lsn::ZERO),
         first_update_lsn: Some(Lsn::ZERO),
         oldest_restored_lsn: Some(Lsn::ZERO),
-        min_size: Some(file.pages()),
+        min_size: Some(pages),
         status: Some(if own.growth.number().1 { STATUS_GROWTH_PERCENT } else { 0 }),
         user_shrink_size: Some(u32::MAX),
         sector_size: Some(512),
@@ -169,9 +172,8 @@ fn write_header(
     };
     let content =
         FileHeaderPage { id: PageId { file: own.id, page: 0 }, header: &header, offset: 96, boot: None };
-    let mut page = PageBuf::zeroed();
-    write_file_header(&mut page, &content, &STAMP);
-    sink.put(&page)
+    page.fill(0);
+    write_file_header(page, &content, &STAMP);
 }
 
 fn boot_record(identity: &Identity, counters: &Counters) -> BootRecord {

@@ -44,10 +44,11 @@ mod tree;
 mod unit;
 pub mod values;
 
+pub use catalogue::{sysfiles1_row, sysprufiles_row};
 pub use data_space::{FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec, Placement};
-pub use database::{Built, BuiltTable, DatabaseBuilder, Progress};
+pub use database::{Built, BuiltTable, DatabaseBuilder, FileName, Progress};
 pub use fate::{AddedColumn, Fates};
-pub use fixed::FileGrowth;
+pub use fixed::{FileGrowth, FileIdentity, guid, write_header};
 pub use spec::{
     CheckSpec, ColumnSpec, Constraint, Filter, FnRows, ForeignKeySpec, IndexSpec, Rows, TableSpec,
 };

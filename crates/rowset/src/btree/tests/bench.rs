@@ -230,7 +230,8 @@ impl Bench {
             growth: file_header::Growth::Pages(256),
             pages_max: setup.pages_max,
         };
-        let options = Options { database: "lab".into(), mixed_pages: true, extents_per_turn: 1 };
+        let options =
+            Options { database: "lab".into(), mixed_pages: true, extents_per_turn: 1, compatible: false };
         let space = Space::open(pool.clone(), manager.clone(), options, &[description], Arc::new(()));
         let space = Arc::new(space.expect("sound maps"));
         let rowset = rowset(catalog(), setup.is_base);
