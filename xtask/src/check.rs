@@ -56,6 +56,6 @@ fn cargo(root: &Path, args: &[&str]) -> Result<()> {
 }
 
 /// The cargo that started this program, so that the toolchain stays the same.
-fn cargo_path() -> OsString {
+pub(crate) fn cargo_path() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

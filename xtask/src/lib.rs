@@ -5,4 +5,5 @@ pub mod check;
 pub mod deps;
 pub mod hooks;
 pub mod house;
+pub mod sim;
 pub mod tidy;

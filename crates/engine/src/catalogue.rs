@@ -3,7 +3,7 @@
 //! There is no second one: what is kept in memory here is read from the base tables when the database is opened, and changed
 //! after the transaction that changed them has committed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::sync::{Arc, RwLock, read, write};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
@@ -14,7 +14,7 @@ use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
 use extentdb_format::page::PageRef;
 use extentdb_rowset::Tree;
-use extentdb_rowset::heap::Placement;
+use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
 
 use crate::error::Error;
@@ -22,11 +22,11 @@ use crate::system_table::{SystemTable, bigint};
 use crate::table::Table;
 
 /// Unit of the clustered index of `sysallocunits`.
-const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
+pub(crate) const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 /// `sysfiles1`: the only system table that is a heap.
 const SYSFILES1: ObjectId = ObjectId(8);
 /// Where the id is in a row of `sysallocunits`.
-const UNIT_ID_AT: usize = 4;
+pub(crate) const UNIT_ID_AT: usize = 4;
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
 
@@ -59,6 +59,10 @@ pub(crate) struct Catalogue {
     pub(crate) units: Units,
     /// User tables, and `sysfiles1`.
     pub(crate) tables: RwLock<BTreeMap<ObjectId, Arc<Table>>>,
+    /// Heaps that open transactions have dropped or replaced: their catalogue rows are gone, and may come back.
+    pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Arc<Heap>>>,
+    /// Units that open transactions have made: their catalogue rows may go again, and are left as they are until then.
+    pub(crate) coming: RwLock<BTreeSet<AllocUnitId>>,
     pub(crate) schemas: RwLock<BTreeMap<i32, String>>,
     pub(crate) filegroups: BTreeMap<String, i16>,
     /// The highest rowset id there ever was.
@@ -117,6 +121,8 @@ impl Catalogue {
             system,
             units,
             tables: RwLock::default(),
+            leaving: RwLock::default(),
+            coming: RwLock::default(),
             schemas: RwLock::new(catalog.schemas.clone()),
             filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
@@ -166,6 +172,22 @@ impl Catalogue {
     /// The user table whose rows a unit holds.
     pub(crate) fn table_of(&self, unit: AllocUnitId) -> Option<Arc<Table>> {
         read(&self.tables).values().find(|table| table.heap().unit().id() == unit).cloned()
+    }
+
+    /// The heap whose rows a unit holds, that of a table or one that is about to go.
+    pub(crate) fn heap_of(&self, unit: AllocUnitId) -> Option<Arc<Heap>> {
+        let leaving = || read(&self.leaving).get(&unit).cloned();
+        self.table_of(unit).map(|table| table.heap()).or_else(leaving)
+    }
+
+    /// Is the unit one that an open transaction has dropped?
+    pub(crate) fn is_leaving(&self, unit: AllocUnitId) -> bool {
+        read(&self.leaving).contains_key(&unit)
+    }
+
+    /// Does the catalogue row of the unit belong to an open transaction?
+    pub(crate) fn is_pending(&self, unit: AllocUnitId) -> bool {
+        self.is_leaving(unit) || read(&self.coming).contains(&unit)
     }
 
     /// A user table by schema and name. Names compare without regard to case.

@@ -107,9 +107,7 @@ impl Database {
         let previous = lock(&self.checkpoints.last).begin;
         let begin = self.log_begin(previous)?;
         self.options.events.event(&Event::CheckpointBegin { lsn: begin });
-        for table in self.catalogue.all_tables() {
-            table.heap().settle()?;
-        }
+        self.settle_heaps()?;
         self.write_file_sizes()?;
         self.write_counts()?;
         self.space.mark_changed()?;
@@ -134,6 +132,17 @@ impl Database {
             RecoveryModel::Simple => minimum,
             RecoveryModel::Full => minimum.min((*lock(&self.checkpoints.backed_up)).max(self.log.minimum())),
         }
+    }
+
+    /// Tells PFS the truth about the pages of all tables.
+    fn settle_heaps(&self) -> Result<(), Error> {
+        // A table that is dropped meanwhile would get pages back.
+        let _ddl = lock(&self.ddl);
+        let tables = self.catalogue.all_tables().into_iter().map(|table| table.heap());
+        for heap in tables.filter(|heap| !self.catalogue.is_leaving(heap.unit().id())) {
+            heap.settle()?;
+        }
+        Ok(())
     }
 
     fn log_begin(&self, previous: Lsn) -> Result<Lsn, Error> {
@@ -207,7 +216,10 @@ impl Database {
     fn write_counts(&self) -> Result<(), Error> {
         // The rows that hold them move when the catalogue changes.
         let _ddl = lock(&self.ddl);
-        for unit in self.catalogue.units.all() {
+        // What an open transaction made or dropped is counted when it has ended: its rows must be found again by an undo as they
+        // were left, and a rowset that gets another unit has the counter of the old one until then.
+        let units = self.catalogue.units.all();
+        for unit in units.into_iter().filter(|unit| !self.catalogue.is_pending(unit.id())) {
             let (counts, changes) = unit.counts();
             let known = lock(&self.checkpoints.counted).get(&unit.id()).copied();
             if known.is_some_and(|(_, at)| at == changes) || known.is_none() && changes == 0 {

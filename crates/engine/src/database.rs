@@ -121,6 +121,11 @@ impl Database {
         &self.log
     }
 
+    /// Its user tables, by id. Those of transactions that are still open are among them.
+    pub fn tables(&self) -> Vec<Arc<crate::Table>> {
+        self.catalogue.all_tables()
+    }
+
     /// Its locks.
     pub fn locks(&self) -> &Arc<LockManager> {
         &self.locks

@@ -270,6 +270,7 @@ impl Session<'_> {
             first_iam: none,
             counts: Counts::default(),
         }));
+        write(&self.db.catalogue.coming).insert(unit.id());
         self.db.catalogue.units.add(unit.clone());
         unit
     }
@@ -280,10 +281,13 @@ impl Session<'_> {
             session.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
             session.verify_there(table)?;
             let _ddl = lock(&session.db.ddl);
-            session.delete_rows(table)?;
             let (db, heap) = (session.db, table.heap());
+            // From here on PFS is not told of its pages any more; a rollback brings back what it knows now.
+            heap.settle()?;
+            session.delete_rows(table)?;
             let freed = db.space.free_unit(session.tx()?, heap.unit())?;
             session.freed.extend(freed);
+            db.catalogue.leave(heap);
             session.endings.push(Ending::Dropped(table.clone()));
             Ok(())
         })
@@ -335,8 +339,8 @@ impl Session<'_> {
             session.verify_there(table)?;
             let _ddl = lock(&session.db.ddl);
             let (db, old) = (session.db, table.heap());
+            old.settle()?;
             let freed = db.space.free_unit(session.tx()?, old.unit())?;
-            session.freed.extend(freed);
             session.delete_where("sysallocunits", &[bigint(old.unit().id().0)])?;
             let id = AllocUnitId((session.take_id(Counter::Unit)? << 16) as i64);
             let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
@@ -349,8 +353,12 @@ impl Session<'_> {
             let unit = Arc::new(Unit::new(&description));
             // Its counters differ from those in the catalogue, which are those of the old unit.
             unit.count_rows(0);
+            write(&db.catalogue.coming).insert(unit.id());
             db.catalogue.units.add(unit.clone());
             let new = Arc::new(Heap::new(db.space.clone(), unit, old.shape(), db.options.placement));
+            // Only now: a statement that fails has given nothing back.
+            session.freed.extend(freed);
+            db.catalogue.leave(old.clone());
             table.set_heap(new.clone());
             session.endings.push(Ending::Truncated { table: table.clone(), old, new });
             Ok(())
@@ -400,10 +408,22 @@ impl Catalogue {
     /// The transaction that did this has committed.
     pub(crate) fn commit(&self, ending: Ending) {
         match ending {
-            Ending::Created(_) | Ending::Schema(_) => {}
+            Ending::Schema(_) => {}
+            Ending::Created(table) => {
+                write(&self.coming).remove(&table.heap().unit().id());
+            }
             Ending::Dropped(table) => self.forget(&table),
-            Ending::Truncated { old, .. } => self.units.remove(old.unit().id()),
+            Ending::Truncated { old, new, .. } => {
+                write(&self.coming).remove(&new.unit().id());
+                write(&self.leaving).remove(&old.unit().id());
+                self.units.remove(old.unit().id());
+            }
         }
+    }
+
+    /// A heap is about to go.
+    fn leave(&self, heap: Arc<Heap>) {
+        write(&self.leaving).insert(heap.unit().id(), heap);
     }
 
     /// The transaction that did this was rolled back.
@@ -413,8 +433,12 @@ impl Catalogue {
             Ending::Schema(id) => {
                 write(&self.schemas).remove(&id);
             }
-            Ending::Dropped(_) => {}
+            Ending::Dropped(table) => {
+                write(&self.leaving).remove(&table.heap().unit().id());
+            }
             Ending::Truncated { table, old, new } => {
+                write(&self.leaving).remove(&old.unit().id());
+                write(&self.coming).remove(&new.unit().id());
                 self.units.remove(new.unit().id());
                 table.set_heap(old);
             }
@@ -423,6 +447,8 @@ impl Catalogue {
 
     fn forget(&self, table: &Table) {
         write(&self.tables).remove(&table.id());
+        write(&self.leaving).remove(&table.heap().unit().id());
+        write(&self.coming).remove(&table.heap().unit().id());
         self.units.remove(table.heap().unit().id());
     }
 

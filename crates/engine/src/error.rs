@@ -151,3 +151,88 @@ impl Error {
         Error::Catalogue { what: what.into() }
     }
 }
+
+/// What is behind an error, whichever floor it comes from: what a caller decides by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The log is full. The edge calls it 9002.
+    LogFull,
+    /// The filegroup is full. The edge calls it 1105.
+    FilegroupFull,
+    /// A lock is not to be had: 1205 or 1222.
+    Lock,
+    /// The disk refused. The edge calls it 823.
+    Disk,
+    /// A page is not what it should be. The edge calls it 824.
+    BadPage,
+    /// The database, its log or its pool is offline.
+    Offline,
+    /// Something else.
+    Other,
+}
+
+impl Error {
+    /// What is behind the error.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Error::Offline => Cause::Offline,
+            Error::Lock(_) => Cause::Lock,
+            Error::Disk(_) => Cause::Disk,
+            Error::Log(error) => of_log(error),
+            Error::Transaction(error) => of_transaction(error),
+            Error::Buffer(error) => of_buffer(error),
+            Error::Space(error) => of_space(error),
+            Error::Rowset(error) => of_rowset(error),
+            _ => Cause::Other,
+        }
+    }
+}
+
+fn of_log(error: &extentdb_wal::Error) -> Cause {
+    match error {
+        extentdb_wal::Error::Full { .. } => Cause::LogFull,
+        extentdb_wal::Error::Offline => Cause::Offline,
+        extentdb_wal::Error::Disk(_) => Cause::Disk,
+        _ => Cause::Other,
+    }
+}
+
+fn of_transaction(error: &extentdb_txn::Error) -> Cause {
+    match error {
+        extentdb_txn::Error::Log(error) => of_log(error),
+        _ => Cause::Other,
+    }
+}
+
+fn of_buffer(error: &extentdb_buffer::Error) -> Cause {
+    match error {
+        extentdb_buffer::Error::BadPage { .. } => Cause::BadPage,
+        extentdb_buffer::Error::Disk { .. } => Cause::Disk,
+        extentdb_buffer::Error::Log(_) | extentdb_buffer::Error::Offline => Cause::Offline,
+        _ => Cause::Other,
+    }
+}
+
+fn of_space(error: &extentdb_space::Error) -> Cause {
+    use extentdb_space::Error as Space;
+    match error {
+        Space::FilegroupFull { .. } => Cause::FilegroupFull,
+        Space::Disk(_) => Cause::Disk,
+        Space::Buffer(error) => of_buffer(error),
+        Space::Transaction(error) => of_transaction(error),
+        Space::Log(error) => of_log(error),
+        Space::Catalogue { source, .. } => source.downcast_ref().map_or(Cause::Other, of_rowset),
+        _ => Cause::Other,
+    }
+}
+
+fn of_rowset(error: &extentdb_rowset::Error) -> Cause {
+    match error {
+        extentdb_rowset::Error::Space(error) => of_space(error),
+        extentdb_rowset::Error::Page(error) => of_buffer(error),
+        extentdb_rowset::Error::Transaction(error) => of_transaction(error),
+        extentdb_rowset::Error::Locked(_) => Cause::Lock,
+        _ => Cause::Other,
+    }
+}

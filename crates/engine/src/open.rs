@@ -255,6 +255,7 @@ impl Database {
         let fills = Arc::new(Fills(options.events.clone()));
         let space = Space::open(pool.clone(), transactions.clone(), space_options, &descriptions, fills)?;
         let space = Arc::new(space);
+        recovery.take_back_freed(&space)?;
         recovery.undo_system(&space)?;
         let catalogue = Catalogue::load(&pool, &space, options.placement)?;
         space.set_unit_rows(catalogue.finder());

@@ -15,18 +15,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_PFS};
+use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Extent, Lsn, PageId, XactId};
 use extentdb_buffer::Pool;
 use extentdb_format::allocation::file_header::FileHeaderView;
+use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::replay::{Applied, page_of, redo};
 use extentdb_format::log::{Context, Op, Payload, RecordRef};
-use extentdb_space::{FileDescription, Space};
+use extentdb_space::{FileDescription, Freed, Space};
 use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
+use crate::catalogue::{SYSALLOCUNITS, UNIT_ID_AT};
 use crate::error::Error;
+
+/// Bits of a map's record before its first extent.
+const BITS_BEFORE_MAP: u32 = 32;
 
 /// What a restart had to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +66,8 @@ pub(crate) struct Recovery {
     open: BTreeMap<XactId, Open>,
     last_xact: XactId,
     touched: Touched,
+    /// What open transactions gave back.
+    freed: BTreeMap<XactId, Freed>,
     facts: Recovered,
 }
 
@@ -72,6 +79,7 @@ impl Recovery {
             open: BTreeMap::new(),
             last_xact: XactId::default(),
             touched: Touched::default(),
+            freed: BTreeMap::new(),
             facts: Recovered::default(),
         }
     }
@@ -94,6 +102,7 @@ impl Recovery {
         self.facts.records += 1;
         self.follow(lsn, record);
         self.note(record);
+        self.note_freed(record);
         let Some(part) = page_of(record) else { return Ok(()) };
         let mut page = match record.header().op {
             Op::FORMAT_PAGE => self.pool.create(part.page)?,
@@ -121,6 +130,7 @@ impl Recovery {
             }
             (Op::COMMIT_XACT | Op::ABORT_XACT, _) => {
                 self.open.remove(&header.xact);
+                self.freed.remove(&header.xact);
             }
             _ => {
                 if let Some(open) = self.open.get_mut(&header.xact) {
@@ -152,8 +162,63 @@ impl Recovery {
                     self.touched.units.insert(unit);
                     self.touched.extents.insert(part.page.extent());
                 }
+                if unit == SYSALLOCUNITS {
+                    self.note_unit(&payload);
+                }
             }
         }
+    }
+
+    /// Units come and go with their rows in `sysallocunits`: the rowset's counter may be that of another one.
+    fn note_unit(&mut self, payload: &Payload<'_>) {
+        let row = match payload {
+            Payload::InsertRows(insert) => insert.rows.first(),
+            Payload::DeleteRows(delete) => delete.rows.first(),
+            _ => None,
+        };
+        let id = row.and_then(|row| row.get(UNIT_ID_AT..)).and_then(|bytes| bytes.first_chunk());
+        self.touched.units.extend(id.map(|bytes| AllocUnitId(i64::from_le_bytes(*bytes))));
+    }
+
+    /// Notes what a transaction gave back: as long as that may be undone, it is not free.
+    fn note_freed(&mut self, record: &RecordRef<'_>) {
+        let (xact, context) = (record.header().xact, record.header().context);
+        // What a compensation gives back is never taken again.
+        if xact == XactId::default() || record.header().flags.is_compensation() {
+            return;
+        }
+        match record.payload() {
+            Payload::SetBits(bits) if context == Context::GAM && bits.fixed.value != 0 => {
+                let map = bits.fixed.page.page;
+                let interval = PageId { page: map.page - map.page % PAGES_PER_GAM, ..map };
+                let first =
+                    interval.extent().index + u32::from(bits.fixed.first_bit).saturating_sub(BITS_BEFORE_MAP);
+                let freed = self.freed.entry(xact).or_default();
+                for index in first..first + u32::from(bits.fixed.bit_count) {
+                    freed.push_extent(Extent { file: map.file, index });
+                }
+            }
+            Payload::ModifyRow(modify) if context == Context::PFS => {
+                let map = modify.fixed.page.page;
+                let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS
+                    + u32::from(modify.fixed.offset_in_row).saturating_sub(4);
+                let is_allocated = |byte: &u8| PfsByte(*byte).is_allocated();
+                for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
+                    if is_allocated(before) && !is_allocated(after) {
+                        self.freed.entry(xact).or_default().push_single(PageId { file: map.file, page });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What open transactions gave back is taken again before anybody can have it.
+    pub(crate) fn take_back_freed(&mut self, space: &Space) -> Result<(), Error> {
+        for freed in std::mem::take(&mut self.freed).values() {
+            space.take_back(freed)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn last_xact(&self) -> XactId {

@@ -260,9 +260,10 @@ impl<'d> Session<'d> {
             session.lock(Resource::Rid(at), LockMode::X, Some(table))?;
             let mut locks = session.row_locks(table);
             let (id, heap) = (session.id, table.heap());
-            let kept = heap.update(session.tx()?, id, at, &record, &mut locks).map_err(no_row)?;
+            let mut kept = Vec::new();
+            let done = heap.update(session.tx()?, id, at, &record, &mut locks, &mut kept);
             session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
-            Ok(())
+            done.map_err(no_row)
         })
     }
 
@@ -272,9 +273,11 @@ impl<'d> Session<'d> {
             session.lock_table(table, LockMode::Ix)?;
             session.lock(Resource::Rid(at), LockMode::X, Some(table))?;
             let heap = table.heap();
-            let kept = heap.delete(session.tx()?, at).map_err(no_row)?;
+            let mut kept = Vec::new();
+            let mut locks = session.row_locks(table);
+            let done = heap.delete(session.tx()?, at, &mut locks, &mut kept);
             session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
-            Ok(())
+            done.map_err(no_row)
         })
     }
 
@@ -358,5 +361,10 @@ impl RowLocks for SessionLocks {
     fn try_new(&mut self, rid: Rid) -> bool {
         let resource = Resource::Rid(rid);
         self.locks.acquire(LockRequest { resource, timeout: Timeout::NoWait, ..self.request }).is_ok()
+    }
+
+    fn vacate(&mut self, rid: Rid) -> bool {
+        let resource = Resource::Rid(rid);
+        self.locks.acquire(LockRequest { resource, timeout: Timeout::Infinite, ..self.request }).is_ok()
     }
 }

@@ -131,11 +131,11 @@ impl Database {
         record: &RecordRef<'_>,
         unit: Option<AllocUnitId>,
     ) -> Result<(), Error> {
-        let table = unit.and_then(|unit| self.catalogue.table_of(unit));
-        if let Some(table) = &table
+        let heap = unit.and_then(|unit| self.catalogue.heap_of(unit));
+        if let Some(heap) = &heap
             && let Some(delta) = rows_back(record)
         {
-            table.heap().unit().count_rows(delta);
+            heap.unit().count_rows(delta);
         }
         match undo_record(&self.space, tx, record)? {
             Restored::Nothing => {}
@@ -145,8 +145,8 @@ impl Database {
                 }
             }
         }
-        if let (Some(table), Some(page)) = (table, page_of(record)) {
-            table.heap().touched(page)?;
+        if let (Some(heap), Some(page)) = (heap, page_of(record)) {
+            heap.touched(page)?;
         }
         Ok(())
     }

@@ -98,6 +98,9 @@ pub enum Error {
         /// The tree.
         unit: AllocUnitId,
     },
+    /// The place of a forwarded record is locked by somebody else.
+    #[error("the place {0} of a forwarded record is locked")]
+    Locked(Rid),
     /// There is no row at this place.
     #[error("there is no row {0}")]
     NoRow(Rid),

@@ -132,6 +132,14 @@ impl DataFile {
         }
     }
 
+    /// An extent is not free, whatever its map said: what gave it back may still be undone.
+    pub(crate) fn take(&self, extent: u32) {
+        let (interval, word, mask) = DataFile::place(extent);
+        if self.words(interval)[word].fetch_and(!mask, Ordering::AcqRel) & mask != 0 {
+            self.free.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
     /// Is the extent free?
     pub fn is_free(&self, extent: u32) -> bool {
         let (interval, word, mask) = DataFile::place(extent);
@@ -183,6 +191,17 @@ impl DataFile {
             mixed.remove(&extent);
         }
         Some((PageId { file: self.id(), page: extent * PAGES_PER_EXTENT + page }, is_last))
+    }
+
+    /// A page of a mixed extent is not free, whatever its map said.
+    pub(crate) fn take_mixed(&self, extent: u32, pages: u8) {
+        let mut mixed = lock(&self.mixed);
+        if let Some(free) = mixed.get_mut(&extent) {
+            *free &= !pages;
+            if *free == 0 {
+                mixed.remove(&extent);
+            }
+        }
     }
 
     /// Enters pages of a mixed extent that are free.

@@ -15,7 +15,7 @@ use crate::space::Space;
 use crate::unit::Unit;
 
 /// What a transaction gave back; free as soon as it has committed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[must_use = "what is not released after the commit stays taken until the database is opened again"]
 pub struct Freed {
     extents: Vec<Extent>,
@@ -23,6 +23,16 @@ pub struct Freed {
 }
 
 impl Freed {
+    /// An extent more.
+    pub fn push_extent(&mut self, extent: Extent) {
+        self.extents.push(extent);
+    }
+
+    /// A page of a mixed extent more.
+    pub fn push_single(&mut self, page: PageId) {
+        self.singles.push(page);
+    }
+
     /// Together with what another unit gave back.
     pub fn extend(&mut self, other: Freed) {
         self.extents.extend(other.extents);
@@ -64,6 +74,21 @@ impl Space {
         let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
         let mut map = self.pool().write(MapKind::Gam.page_of(page))?;
         self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, count, true)
+    }
+
+    /// A restart found transactions open that had given this back: it is not free, and their undo brings it back.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn take_back(&self, freed: &Freed) -> Result<(), Error> {
+        for extent in &freed.extents {
+            self.file(extent.file)?.take(extent.index);
+        }
+        for page in &freed.singles {
+            let extent = page.extent();
+            self.file(page.file)?.take_mixed(extent.index, 1 << (page.page - extent.first_page().page));
+        }
+        Ok(())
     }
 
     /// The transaction has committed: what it gave back can be had again.

@@ -16,7 +16,8 @@ use super::{Heap, KeptBack, as_forwarded, too_long};
 use crate::Error;
 
 impl Heap {
-    /// Gives the row at this address another record. What it makes free on its page is kept back until the transaction ends.
+    /// Gives the row at this address another record. What it makes free on its page is kept back until the transaction ends: it is
+    /// added to `kept`, also when the update then fails and has to be undone.
     ///
     /// # Errors
     /// [`Error::NoRow`]: there is no row at this address.
@@ -27,48 +28,61 @@ impl Heap {
         at: Rid,
         record: &[u8],
         locks: &mut dyn RowLocks,
-    ) -> Result<Vec<KeptBack>, Error> {
+        kept: &mut Vec<KeptBack>,
+    ) -> Result<(), Error> {
         too_long(record.len())?;
-        let mut kept = Vec::new();
         match self.stored_at(at)? {
             Some(Stored::Row(_)) => {
-                if !self.replace(tx, at, record, &mut kept)? {
+                if !self.replace(tx, at, record, kept)? {
                     let moved = as_forwarded(record, self.shape, at);
                     let target = self.insert(tx, session, &moved, locks)?;
-                    self.replace_or_fail(tx, at, &forwarding_stub(target), &mut kept)?;
+                    self.replace_or_fail(tx, at, &forwarding_stub(target), kept)?;
                 }
             }
             Some(Stored::Stub(target)) => {
                 let moved = as_forwarded(record, self.shape, at);
-                if !self.replace(tx, target, &moved, &mut kept)? {
+                if !self.replace(tx, target, &moved, kept)? {
+                    locked(locks, target)?;
                     let next = self.insert(tx, session, &moved, locks)?;
-                    self.replace_or_fail(tx, at, &forwarding_stub(next), &mut kept)?;
-                    self.remove(tx, target, &mut kept)?;
+                    self.replace_or_fail(tx, at, &forwarding_stub(next), kept)?;
+                    self.remove(tx, target, kept)?;
                 }
             }
             Some(Stored::Forwarded(_) | Stored::Ghost) | None => return Err(Error::NoRow(at)),
         }
-        Ok(kept)
+        Ok(())
     }
 
-    /// Deletes the row at this address.
+    /// Deletes the row at this address. What is kept back is added to `kept`, as by an update.
     ///
     /// # Errors
     /// [`Error::NoRow`]: there is none.
-    pub fn delete(&self, tx: &mut Transaction, at: Rid) -> Result<Vec<KeptBack>, Error> {
+    pub fn delete(
+        &self,
+        tx: &mut Transaction,
+        at: Rid,
+        locks: &mut dyn RowLocks,
+        kept: &mut Vec<KeptBack>,
+    ) -> Result<(), Error> {
         let places = match self.stored_at(at)? {
             Some(Stored::Row(_)) => vec![at],
-            Some(Stored::Stub(target)) => vec![target, at],
+            Some(Stored::Stub(target)) => {
+                locked(locks, target)?;
+                vec![target, at]
+            }
             Some(Stored::Forwarded(_) | Stored::Ghost) | None => return Err(Error::NoRow(at)),
         };
-        let mut kept = Vec::new();
-        self.unit.count_rows(-1);
-        let removed: Result<(), Error> =
-            places.into_iter().try_for_each(|place| self.remove(tx, place, &mut kept));
-        if removed.is_err() {
-            self.unit.count_rows(1);
+        for place in places {
+            // The place at home is the last one, and the one that counts.
+            let is_home = place == at;
+            self.unit.count_rows(-i64::from(is_home));
+            let done = self.remove(tx, place, kept);
+            if done.is_err() {
+                self.unit.count_rows(i64::from(is_home));
+            }
+            done?;
         }
-        removed.map(|()| kept)
+        Ok(())
     }
 
     /// Puts a record in the place of another. False when the page has no room for it.
@@ -148,6 +162,11 @@ impl Heap {
             kept.push(room);
         }
     }
+}
+
+/// The place that a record moves away from stays its transaction's until that has ended: an undo needs it.
+fn locked(locks: &mut dyn RowLocks, at: Rid) -> Result<(), Error> {
+    if locks.vacate(at) { Ok(()) } else { Err(Error::Locked(at)) }
 }
 
 /// The bytes in which two records differ.

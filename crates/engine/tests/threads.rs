@@ -1,0 +1,389 @@
+//! Sessions in threads of their own: they wait for each other, give way in deadlocks, and lose the power together.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use extentdb_base::Rid;
+use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_engine::{
+    Cause, ColumnSpec, Database, Error, Options, Paths, Placement, Row, Session, TableSpec,
+};
+use extentdb_io::MemDisk;
+use extentdb_types::{Datum, SqlType};
+use support::*;
+
+const ACCOUNTS: usize = 12;
+const HEAPS: usize = 3;
+const PER_THREAD: i32 = 10_000_000;
+
+/// Rows of one thread, by heap and id.
+type Own = BTreeMap<(usize, i32), (Rid, Row)>;
+
+/// What a transaction is about to make permanent.
+#[derive(Clone, Default)]
+struct Doubt {
+    own: Own,
+    /// From, to, amount.
+    transfers: Vec<(usize, usize, i64)>,
+}
+
+/// A thread's part of the model.
+struct Owner {
+    number: i32,
+    next: i32,
+    rng: SplitMix64,
+    committed: Own,
+    in_doubt: Option<Doubt>,
+    /// Of commits since the last comparison.
+    transfers: Vec<(usize, usize, i64)>,
+    deadlocks: u64,
+    commits: u64,
+}
+
+/// The accounts: a value is changed by whoever holds the lock of its row, right before the commit.
+struct Accounts {
+    places: Vec<Rid>,
+    balances: Vec<Mutex<i64>>,
+}
+
+fn accounts_table() -> TableSpec {
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int).not_null(),
+        ColumnSpec::new("balance", SqlType::BigInt).not_null(),
+        ColumnSpec::new("note", varchar(2000)),
+    ];
+    TableSpec::heap("accounts", columns)
+}
+
+fn account(id: usize, balance: i64, note: usize) -> Row {
+    vec![Datum::Int(id as i32), Datum::BigInt(balance), text(&"n".repeat(note))]
+}
+
+impl Owner {
+    fn new(number: i32, seed: u64) -> Owner {
+        Owner {
+            number,
+            next: 0,
+            rng: SplitMix64::new(seed ^ (number as u64) << 32),
+            committed: Own::new(),
+            in_doubt: None,
+            transfers: Vec::new(),
+            deadlocks: 0,
+            commits: 0,
+        }
+    }
+
+    fn row(&mut self, id: i32) -> Row {
+        let most = if self.rng.below(8) == 0 { 3900 } else { 150 };
+        person(id, &"r".repeat(self.rng.below(most) as usize))
+    }
+
+    /// Transactions until one of them meets the end of the power.
+    fn run(&mut self, db: &Database, accounts: &Accounts, transactions: usize) -> Result<(), Error> {
+        let mut session = db.session();
+        for _ in 0..transactions {
+            while let Err(error) = self.transaction(&mut session, accounts) {
+                match error.cause() {
+                    Cause::Lock => {
+                        self.deadlocks += 1;
+                        session.rollback()?;
+                    }
+                    _ => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn transaction(&mut self, session: &mut Session<'_>, accounts: &Accounts) -> Result<(), Error> {
+        session.begin();
+        let mut doubt = Doubt { own: self.committed.clone(), transfers: Vec::new() };
+        // One row at least, so that what was in doubt can be told by the rows of this thread.
+        for _ in 0..1 + self.rng.below(6) {
+            self.insert(session, &mut doubt)?;
+        }
+        for _ in 0..self.rng.below(4) {
+            self.change(session, &mut doubt)?;
+        }
+        for _ in 0..self.rng.below(3) {
+            self.lock_two(session, accounts, &mut doubt)?;
+        }
+        if self.rng.below(8) == 0 {
+            return session.rollback();
+        }
+        let before = self.transfer(session, accounts, &doubt)?;
+        self.in_doubt = Some(doubt.clone());
+        for (account, balance) in before {
+            *accounts.balances[account].lock().unwrap() = balance;
+        }
+        session.commit()?;
+        self.in_doubt = None;
+        self.committed = doubt.own;
+        self.transfers.extend(doubt.transfers);
+        self.commits += 1;
+        Ok(())
+    }
+
+    fn insert(&mut self, session: &mut Session<'_>, doubt: &mut Doubt) -> Result<(), Error> {
+        let heap = self.rng.below(HEAPS as u64) as usize;
+        let table = session.table(&format!("heap{heap}"))?;
+        let id = self.number * PER_THREAD + self.next;
+        self.next += 1;
+        let row = self.row(id);
+        let at = session.insert(&table, &row)?;
+        doubt.own.insert((heap, id), (at, row));
+        Ok(())
+    }
+
+    fn change(&mut self, session: &mut Session<'_>, doubt: &mut Doubt) -> Result<(), Error> {
+        let chosen = self.rng.below(doubt.own.len() as u64) as usize;
+        let Some((&(heap, id), &(at, _))) = doubt.own.iter().nth(chosen) else { return Ok(()) };
+        let table = session.table(&format!("heap{heap}"))?;
+        if self.rng.below(3) == 0 {
+            session.delete(&table, at)?;
+            doubt.own.remove(&(heap, id));
+        } else {
+            let row = self.row(id);
+            session.update(&table, at, &row)?;
+            doubt.own.insert((heap, id), (at, row));
+        }
+        Ok(())
+    }
+
+    /// Locks two accounts by changing them, in any order: two threads can meet crosswise.
+    fn lock_two(
+        &mut self,
+        session: &mut Session<'_>,
+        accounts: &Accounts,
+        doubt: &mut Doubt,
+    ) -> Result<(), Error> {
+        let [from, to] = [(); 2].map(|()| self.rng.below(ACCOUNTS as u64) as usize);
+        let table = session.table("accounts")?;
+        for account_id in [from, to] {
+            let note = self.rng.below(1500) as usize;
+            session.update(&table, accounts.places[account_id], &account(account_id, 0, note))?;
+        }
+        doubt.transfers.push((from, to, 1 + self.rng.below(100) as i64));
+        Ok(())
+    }
+
+    /// Writes the new balances of the accounts that are locked; returns them.
+    fn transfer(
+        &mut self,
+        session: &mut Session<'_>,
+        accounts: &Accounts,
+        doubt: &Doubt,
+    ) -> Result<BTreeMap<usize, i64>, Error> {
+        let mut balances = BTreeMap::new();
+        for (from, to, amount) in &doubt.transfers {
+            for (account, delta) in [(*from, -amount), (*to, *amount)] {
+                let old = || *accounts.balances[account].lock().unwrap();
+                *balances.entry(account).or_insert_with(old) += delta;
+            }
+        }
+        let table = session.table("accounts")?;
+        for (id, balance) in &balances {
+            let note = self.rng.below(1500) as usize;
+            session.update(&table, accounts.places[*id], &account(*id, *balance, note))?;
+        }
+        Ok(balances)
+    }
+}
+
+/// A database with its tables and accounts, and what must be in it.
+struct Bank {
+    disk: MemDisk,
+    paths: Paths,
+    options: fn(&MemDisk) -> Options,
+    accounts: Accounts,
+    /// What the accounts hold for certain.
+    certain: Vec<i64>,
+    owners: Vec<Owner>,
+}
+
+impl Bank {
+    fn new(threads: i32, seed: u64, options: fn(&MemDisk) -> Options) -> Bank {
+        let disk = MemDisk::new();
+        let spec = spec("bank");
+        let db = Database::create(&spec, options(&disk)).unwrap();
+        let mut session = db.session();
+        for heap in 0..HEAPS {
+            session.create_table(&people(&format!("heap{heap}"))).unwrap();
+        }
+        let table = session.create_table(&accounts_table()).unwrap();
+        let places =
+            (0..ACCOUNTS).map(|id| session.insert(&table, &account(id, 1000, 10)).unwrap()).collect();
+        drop((session, table));
+        db.close().unwrap();
+        let balances = (0..ACCOUNTS).map(|_| Mutex::new(1000)).collect();
+        Bank {
+            disk,
+            paths: spec.paths(),
+            options,
+            accounts: Accounts { places, balances },
+            certain: vec![1000; ACCOUNTS],
+            owners: (0..threads).map(|number| Owner::new(number, seed)).collect(),
+        }
+    }
+
+    fn open(&self) -> Database {
+        Database::open(&self.paths, (self.options)(&self.disk)).unwrap()
+    }
+
+    /// All owners at work, checkpoints meanwhile. True when everybody could finish.
+    fn work(&mut self, db: &Database, transactions: usize) -> bool {
+        let (done, accounts) = (AtomicBool::new(false), &self.accounts);
+        let finished = thread::scope(|scope| {
+            let workers: Vec<_> = self
+                .owners
+                .iter_mut()
+                .map(|owner| scope.spawn(move || owner.run(db, accounts, transactions)))
+                .collect();
+            let checkpoints = scope.spawn(|| {
+                while !done.load(Ordering::Acquire) {
+                    db.checkpoint()?;
+                    thread::yield_now();
+                }
+                Ok(())
+            });
+            let results: Vec<_> = workers.into_iter().map(|worker| worker.join().unwrap()).collect();
+            done.store(true, Ordering::Release);
+            std::iter::once(checkpoints.join().unwrap()).chain(results).collect::<Vec<_>>()
+        });
+        for result in &finished {
+            if let Err(error) = result {
+                assert!(self.disk.is_dark(), "{error:?}, one of {finished:?}");
+            }
+        }
+        finished.iter().all(Result::is_ok)
+    }
+
+    fn crash(&mut self, rng: &mut SplitMix64) {
+        let unit_of = |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
+        self.disk = self.disk.crash_by(rng, &unit_of);
+    }
+
+    /// Decides what was in doubt, and compares everything.
+    fn assert_kept(&mut self, db: &Database) {
+        let mut session = db.session();
+        let mut found: Own = Own::new();
+        for heap in 0..HEAPS {
+            let table = session.table(&format!("heap{heap}")).unwrap();
+            let all = rows(&mut session, &table);
+            assert_eq!(table.row_count(), all.len() as i64, "heap{heap}");
+            found.extend(all.into_iter().map(|(at, row)| ((heap, id_of(&row)), (at, row))));
+        }
+        for owner in &mut self.owners {
+            let range = owner.number * PER_THREAD..(owner.number + 1) * PER_THREAD;
+            let theirs: Own = found
+                .iter()
+                .filter(|((_, id), _)| range.contains(id))
+                .map(|(key, stored)| (*key, stored.clone()))
+                .collect();
+            if let Some(doubt) = owner.in_doubt.take().filter(|doubt| doubt.own == theirs) {
+                owner.transfers.extend(doubt.transfers);
+                owner.committed = doubt.own;
+            }
+            for (from, to, amount) in owner.transfers.drain(..) {
+                self.certain[from] -= amount;
+                self.certain[to] += amount;
+            }
+            let (expected, got): (Vec<_>, Vec<_>) =
+                (owner.committed.keys().collect(), theirs.keys().collect());
+            assert_eq!(expected, got, "owner {}", owner.number);
+            assert!(owner.committed == theirs, "owner {}: a row has other values", owner.number);
+        }
+        let table = session.table("accounts").unwrap();
+        let balances: BTreeMap<i32, Datum<'_>> =
+            rows(&mut session, &table).into_iter().map(|(_, row)| (id_of(&row), row[1].clone())).collect();
+        assert_eq!(balances.len(), ACCOUNTS);
+        assert_eq!(self.certain.iter().sum::<i64>(), 1000 * ACCOUNTS as i64);
+        for (id, certain) in self.certain.iter().enumerate() {
+            assert_eq!(balances[&(id as i32)], Datum::BigInt(*certain), "account {id}");
+            *self.accounts.balances[id].lock().unwrap() = *certain;
+        }
+    }
+}
+
+fn id_of(row: &Row) -> i32 {
+    match row[0] {
+        Datum::Int(id) => id,
+        _ => panic!("no id"),
+    }
+}
+
+#[test]
+fn sessions_of_many_threads_leave_what_they_committed() {
+    for (seed, threads) in [(1, 2), (2, 4), (3, 8)] {
+        let mut bank = Bank::new(threads, seed, on);
+        let db = bank.open();
+        assert!(bank.work(&db, 60));
+        bank.assert_kept(&db);
+        assert!(bank.owners.iter().all(|owner| owner.commits > 20));
+        db.close().unwrap();
+        assert_sound_on(&bank.disk, &bank.paths);
+    }
+}
+
+#[test]
+fn crosswise_locks_are_resolved_and_nothing_is_lost_by_it() {
+    let mut deadlocks = 0;
+    for seed in 10..14 {
+        let mut bank = Bank::new(8, seed, on);
+        let db = bank.open();
+        assert!(bank.work(&db, 40));
+        bank.assert_kept(&db);
+        deadlocks += bank.owners.iter().map(|owner| owner.deadlocks).sum::<u64>();
+        drop(db);
+    }
+    assert!(deadlocks > 0, "the test must meet deadlocks");
+}
+
+/// The power goes while all threads are at work, several times in one life.
+fn lose_power_together(seed: u64, options: fn(&MemDisk) -> Options) {
+    let mut rng = SplitMix64::new(seed);
+    let mut bank = Bank::new(2 + rng.below(7) as i32, seed, options);
+    for _ in 0..3 {
+        let db = bank.open();
+        bank.assert_kept(&db);
+        bank.disk.fail_after(20 + rng.below(600));
+        if bank.work(&db, 1000) {}
+        drop(db);
+        bank.crash(&mut rng);
+    }
+    let db = bank.open();
+    bank.assert_kept(&db);
+    db.close().unwrap();
+    assert_sound_on(&bank.disk, &bank.paths);
+}
+
+#[test]
+fn the_power_goes_while_threads_run() {
+    for seed in 0..lives() {
+        lose_power_together(seed, on);
+    }
+}
+
+#[test]
+fn the_power_goes_while_threads_fill_pages_as_the_real_product_does() {
+    let by_pfs = |disk: &MemDisk| Options {
+        placement: Placement::ByPfs,
+        mixed_pages: false,
+        frames: 128,
+        checkpoint_log_bytes: Some(64 << 10),
+        ..on(disk)
+    };
+    for seed in 100..100 + lives() {
+        lose_power_together(seed, by_pfs);
+    }
+}
+
+/// How many lives: more with EXTENTDB_LIVES.
+fn lives() -> u64 {
+    std::env::var("EXTENTDB_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(4)
+}

@@ -1,0 +1,219 @@
+//! A disk in memory that also refuses: reads that fail, syncs that fail, no room to grow.
+//!
+//! ```text
+//! engine ─▶ FaultDisk: is this the call that the plan lets fail? ─▶ MemDisk: live and durable bytes, power cuts
+//! ```
+//!
+//! Invariants
+//! - A call that fails by plan fails with the error that the file system would give, and is counted.
+//! - A file whose durable write failed keeps what it had in memory, unsynced, and promises nothing more: poisoned, as `io` says.
+
+use std::path::Path;
+
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
+use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_io::{Disk, DiskFile, Durability, Error, Fill, MemDisk, Op};
+
+/// What will fail, and what has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plan {
+    /// Reads that still work before one fails.
+    reads: Option<u64>,
+    /// Syncs and durable writes that still work before one fails.
+    syncs: Option<u64>,
+    /// Bytes that files may still grow by, all together.
+    room: Option<u64>,
+    /// Calls that failed by plan.
+    fired: u64,
+    /// A durable write of the log was among them.
+    has_lost_log: bool,
+}
+
+/// See the module. Clones are the same disk.
+#[derive(Clone, Debug, Default)]
+pub struct FaultDisk {
+    memory: MemDisk,
+    plan: Arc<Mutex<Plan>>,
+}
+
+impl FaultDisk {
+    /// A disk over these bytes, without faults.
+    pub fn over(memory: MemDisk) -> FaultDisk {
+        FaultDisk { memory, plan: Arc::default() }
+    }
+
+    /// The bytes.
+    pub fn memory(&self) -> &MemDisk {
+        &self.memory
+    }
+
+    /// After so many reads one fails.
+    pub fn fail_read_after(&self, reads: u64) {
+        lock(&self.plan).reads = Some(reads);
+    }
+
+    /// After so many syncs and durable writes one fails.
+    pub fn fail_sync_after(&self, syncs: u64) {
+        lock(&self.plan).syncs = Some(syncs);
+    }
+
+    /// Files may grow by so many bytes; then the disk is full.
+    pub fn limit_growth(&self, bytes: u64) {
+        lock(&self.plan).room = Some(bytes);
+    }
+
+    /// Nothing more fails by plan.
+    pub fn calm(&self) {
+        let mut plan = lock(&self.plan);
+        *plan = Plan { fired: plan.fired, has_lost_log: plan.has_lost_log, ..Plan::default() };
+    }
+
+    /// How many calls have failed by plan.
+    pub fn fired(&self) -> u64 {
+        lock(&self.plan).fired
+    }
+
+    /// Did a durable write of a log fail? From then on nothing may be acknowledged.
+    pub fn has_lost_log(&self) -> bool {
+        lock(&self.plan).has_lost_log
+    }
+
+    fn file(&self, file: Arc<dyn DiskFile>) -> Arc<dyn DiskFile> {
+        Arc::new(FaultFile { file, plan: self.plan.clone(), is_poisoned: AtomicBool::new(false) })
+    }
+}
+
+impl Plan {
+    fn read_fails(&mut self) -> bool {
+        let fails = count_down(&mut self.reads);
+        self.fired += u64::from(fails);
+        fails
+    }
+
+    fn sync_fails(&mut self) -> bool {
+        let fails = count_down(&mut self.syncs);
+        self.fired += u64::from(fails);
+        fails
+    }
+
+    fn growth_fails(&mut self, bytes: u64) -> bool {
+        let Some(room) = &mut self.room else { return false };
+        let fails = bytes > *room;
+        match fails {
+            true => self.fired += 1,
+            false => *room -= bytes,
+        }
+        fails
+    }
+}
+
+/// True once, when nothing is left; afterwards nothing is planned any more.
+fn count_down(left: &mut Option<u64>) -> bool {
+    match left {
+        Some(0) => {
+            *left = None;
+            true
+        }
+        Some(calls) => {
+            *calls -= 1;
+            false
+        }
+        None => false,
+    }
+}
+
+impl Disk for FaultDisk {
+    fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
+        self.memory.create(path).map(|file| self.file(file))
+    }
+
+    fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
+        self.memory.open(path).map(|file| self.file(file))
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.memory.exists(path)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), Error> {
+        self.memory.remove(path)
+    }
+}
+
+#[derive(Debug)]
+struct FaultFile {
+    file: Arc<dyn DiskFile>,
+    plan: Arc<Mutex<Plan>>,
+    is_poisoned: AtomicBool,
+}
+
+impl FaultFile {
+    fn transfer(&self, op: Op, offset: u64, bytes: usize, kind: std::io::ErrorKind) -> Error {
+        Error::Transfer { op, path: self.path().to_path_buf(), offset, bytes, source: kind.into() }
+    }
+
+    fn verify_promises(&self) -> Result<(), Error> {
+        match self.is_poisoned.load(Ordering::Acquire) {
+            true => Err(Error::Poisoned { path: self.path().to_path_buf() }),
+            false => Ok(()),
+        }
+    }
+
+    fn grow(&self, op: Op, end: u64) -> Result<(), Error> {
+        let bytes = end.saturating_sub(self.len());
+        match bytes > 0 && lock(&self.plan).growth_fails(bytes) {
+            true => Err(self.transfer(op, end, bytes as usize, std::io::ErrorKind::StorageFull)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl DiskFile for FaultFile {
+    fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Error> {
+        if lock(&self.plan).read_fails() {
+            return Err(self.transfer(Op::Read, offset, buf.len(), std::io::ErrorKind::Other));
+        }
+        self.file.read_at(offset, buf)
+    }
+
+    fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error> {
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        self.grow(Op::Write, offset + bytes as u64)?;
+        if durability == Durability::Deferred {
+            return self.file.write_at(offset, parts, durability);
+        }
+        self.verify_promises()?;
+        if lock(&self.plan).sync_fails() {
+            self.is_poisoned.store(true, Ordering::Release);
+            lock(&self.plan).has_lost_log |=
+                self.path().extension().is_some_and(|extension| extension == "ldf");
+            // The bytes are on their way; nobody knows whether they arrive.
+            self.file.write_at(offset, parts, Durability::Deferred)?;
+            return Err(self.transfer(Op::Write, offset, bytes, std::io::ErrorKind::Other));
+        }
+        self.file.write_at(offset, parts, durability)
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.verify_promises()?;
+        if lock(&self.plan).sync_fails() {
+            self.is_poisoned.store(true, Ordering::Release);
+            let source = std::io::ErrorKind::Other.into();
+            return Err(Error::File { op: Op::Sync, path: self.path().to_path_buf(), source });
+        }
+        self.file.sync()
+    }
+
+    fn extend(&self, bytes: u64, fill: Fill) -> Result<(), Error> {
+        self.grow(Op::Resize, bytes)?;
+        self.file.extend(bytes, fill)
+    }
+}

@@ -1,0 +1,71 @@
+//! The catalogue of faults: one file each, with what it looks like outside and what we promise.
+//!
+//! ```text
+//! survive   no acknowledged change is lost, no other one is seen       power cut, read error, failed sync, disk full
+//! detect    an error or a finding names the place; never wrong rows    bit rot, misdirected write, lost write
+//! ```
+
+pub mod bit_rot;
+pub mod disk_full;
+pub mod failed_sync;
+pub mod lost_write;
+pub mod misdirected_write;
+pub mod power_cut;
+pub mod read_error;
+
+use extentdb_base::env::Rng;
+
+use crate::disk::FaultDisk;
+
+/// What happens to a database while it is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Nothing; it is closed in the end.
+    None,
+    /// Nothing, but it is never closed: the power goes between two statements.
+    Abandoned,
+    /// The power goes during a call.
+    PowerCut,
+    /// A read fails.
+    ReadError,
+    /// A sync or a durable write fails.
+    FailedSync,
+    /// Files cannot grow any more.
+    DiskFull,
+}
+
+impl Fault {
+    /// One of them.
+    pub fn any(rng: &mut dyn Rng) -> Fault {
+        match rng.below(12) {
+            0..=2 => Fault::None,
+            3 => Fault::Abandoned,
+            4..=7 => Fault::PowerCut,
+            8 => Fault::ReadError,
+            9..=10 => Fault::FailedSync,
+            _ => Fault::DiskFull,
+        }
+    }
+
+    /// Lets it happen sooner or later.
+    pub fn arm(self, disk: &FaultDisk, rng: &mut dyn Rng) {
+        match self {
+            Fault::None | Fault::Abandoned => {}
+            Fault::PowerCut => power_cut::arm(disk, rng),
+            Fault::ReadError => read_error::arm(disk, rng),
+            Fault::FailedSync => failed_sync::arm(disk, rng),
+            Fault::DiskFull => disk_full::arm(disk, rng),
+        }
+    }
+}
+
+/// Where a file of a closed database was damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// The file.
+    pub path: std::path::PathBuf,
+    /// The page.
+    pub page: u32,
+    /// What was done to it.
+    pub what: String,
+}

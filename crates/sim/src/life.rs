@@ -1,0 +1,319 @@
+//! A life: a database is made, used, hurt, recovered and checked, again and again.
+//!
+//! ```text
+//! create ─▶ ┌ a copy is recovered in peace: rows, counters, full check   (also the judge of what was in doubt)
+//!           │ the power goes during recovery, up to three times
+//!           │ open, compare; a fault is armed; work                       (work.rs)
+//!           │ closed: full check; a copy is damaged and must not lie      (fault/)
+//!           └ or dead: what a power cut leaves                            ─▶ again
+//! ```
+
+use std::path::PathBuf;
+
+use extentdb_base::PageId;
+use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_engine::Database;
+use extentdb_io::MemDisk;
+
+use crate::disk::FaultDisk;
+use crate::fault::{Fault, bit_rot, lost_write, misdirected_write, power_cut};
+use crate::model::{Model, with};
+use crate::property::detected::{Witness, witness};
+use crate::property::{counters, rows, sound};
+use crate::trace::Trace;
+use crate::work::{State, Stop, Work};
+use crate::world::World;
+
+/// How a life is to be lived.
+#[derive(Clone, Copy, Debug)]
+pub struct Life {
+    /// Everything follows from it.
+    pub seed: u64,
+    /// How often the database is opened.
+    pub openings: u64,
+    /// Print each step when it is done.
+    pub is_loud: bool,
+}
+
+impl Life {
+    /// Of usual length.
+    pub fn of(seed: u64) -> Life {
+        Life { seed, openings: 5, is_loud: false }
+    }
+}
+
+/// What a life was like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Story {
+    /// Steps done.
+    pub steps: u64,
+    /// Commits acknowledged.
+    pub commits: u64,
+    /// Transactions rolled back.
+    pub rollbacks: u64,
+    /// Statements refused because the log was full.
+    pub full_logs: u64,
+    /// Statements refused because a filegroup was full.
+    pub full_filegroups: u64,
+    /// Statements refused because of a lock.
+    pub lock_conflicts: u64,
+    /// Times the power went.
+    pub cuts: u64,
+    /// Calls that failed by plan.
+    pub faults: u64,
+    /// Full checks without finding.
+    pub checks: u64,
+    /// Damage done to closed files.
+    pub damages: u64,
+    /// Lost writes that the files themselves cannot tell.
+    pub silent_losses: u64,
+    /// Every step, line by line.
+    pub trace: Vec<String>,
+}
+
+/// A life in which something was as it must not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Its seed.
+    pub seed: u64,
+    /// What was wrong.
+    pub what: String,
+    /// Every step until then.
+    pub trace: Vec<String>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "seed {}: {}", self.seed, self.what)?;
+        let from = self.trace.len().saturating_sub(12);
+        self.trace[from..].iter().try_for_each(|line| writeln!(f, "    {line}"))?;
+        write!(f, "  again: cargo x sim --seed {} --trace", self.seed)
+    }
+}
+
+/// Lives a life.
+///
+/// # Errors
+/// A property does not hold.
+pub fn live(life: &Life) -> Result<Story, Box<Failure>> {
+    let mut rng = SplitMix64::new(life.seed);
+    let world = World::new(&mut rng, life.seed);
+    let state = State {
+        rng,
+        world,
+        disk: FaultDisk::default(),
+        committed: Model::new(),
+        in_doubt: None,
+        trace: Trace::new(life.is_loud),
+        story: Story::default(),
+        next_id: 1,
+        next_table: 1,
+    };
+    let mut living = Living { state };
+    match living.live(life.openings) {
+        Ok(()) => {
+            living.state.story.faults += living.state.disk.fired();
+            Ok(Story { trace: living.state.trace.into_lines(), ..living.state.story })
+        }
+        Err(what) => {
+            let trace = living.state.trace.into_lines();
+            Err(Box::new(Failure { seed: life.seed, what, trace }))
+        }
+    }
+}
+
+struct Living {
+    state: State,
+}
+
+/// A property that does not hold, in words.
+type Held<T = ()> = Result<T, String>;
+
+impl Living {
+    fn live(&mut self, openings: u64) -> Held {
+        let world = &self.state.world;
+        self.state.trace.note(format!("{world:?}"));
+        let made = Database::create(&world.spec, world.options(&self.state.disk));
+        made.and_then(Database::close).map_err(|error| format!("create: {error:?}"))?;
+        self.sound(&self.state.disk.memory().clone(), "after creation")?;
+        for _ in 0..openings {
+            let older = copy(self.state.disk.memory(), &self.state.world);
+            let fault = Fault::any(&mut self.state.rng);
+            self.state.trace.note(format!("opened: {fault:?}"));
+            match self.opening(fault)? {
+                true => self.damage_copies(&older)?,
+                false => self.lose_power()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// From an opening to a clean close, or not: false.
+    fn opening(&mut self, fault: Fault) -> Held<bool> {
+        let db = self.open()?;
+        self.compare(&db, true)?;
+        fault.arm(&self.state.disk.clone(), &mut self.state.rng);
+        let steps = 20 + self.state.rng.below(400);
+        let mut work = Work::new(&db, &mut self.state);
+        let lived = work.run(steps).and_then(|()| match fault {
+            Fault::Abandoned => Err(Stop::Dead),
+            _ => work.finish(),
+        });
+        drop(work);
+        match lived {
+            Ok(()) => self.close(db),
+            Err(Stop::Dead) => Ok(false),
+            Err(Stop::Wrong(what)) => Err(what),
+        }
+    }
+
+    fn open(&mut self) -> Held<Database> {
+        let world = &self.state.world;
+        let opened = Database::open(&world.paths(), world.options(&self.state.disk));
+        opened.map_err(|error| format!("open: {error:?}"))
+    }
+
+    fn close(&mut self, db: Database) -> Held<bool> {
+        let fired = self.state.disk.fired();
+        let closed = db.close();
+        self.state.trace.note(format!("close: {}", closed.is_ok()));
+        let is_faulty = fired > self.state.story.faults || self.state.disk.fired() > fired;
+        match closed {
+            Ok(()) => {
+                self.renew(self.state.disk.memory().clone());
+                self.sound(&self.state.disk.memory().clone(), "after a close")?;
+                Ok(true)
+            }
+            Err(_) if is_faulty || self.state.disk.memory().is_dark() => Ok(false),
+            Err(error) => Err(format!("close: {error:?}")),
+        }
+    }
+
+    /// The same bytes, and nothing fails any more.
+    fn renew(&mut self, memory: MemDisk) {
+        self.state.story.faults += self.state.disk.fired();
+        memory.fail_after(u64::MAX);
+        self.state.disk = FaultDisk::over(memory);
+    }
+
+    /// The power goes now, and up to three times while the database recovers.
+    fn lose_power(&mut self) -> Held {
+        let mut memory = power_cut::crash(&self.state.disk, &mut self.state.rng);
+        self.state.story.cuts += 1;
+        self.renew(memory);
+        self.recover_copy()?;
+        for _ in 0..self.state.rng.below(4) {
+            let calls = self.state.rng.below(250);
+            self.state.trace.note(format!("the power goes after {calls} calls of the recovery"));
+            self.state.disk.memory().fail_after(calls);
+            match Database::open(&self.state.world.paths(), self.state.world.options(&self.state.disk)) {
+                Ok(db) => drop(db),
+                Err(_) if self.state.disk.memory().is_dark() => {}
+                Err(error) => return Err(format!("open, cut after {calls} calls: {error:?}")),
+            }
+            memory = power_cut::crash(&self.state.disk, &mut self.state.rng);
+            self.state.story.cuts += 1;
+            self.renew(memory);
+        }
+        Ok(())
+    }
+
+    /// Recovers a copy of the disk, compares, closes and checks it.
+    fn recover_copy(&mut self) -> Held {
+        let memory = copy(self.state.disk.memory(), &self.state.world);
+        let disk = FaultDisk::over(memory.clone());
+        let opened = Database::open(&self.state.world.paths(), self.state.world.options(&disk));
+        let db = opened.map_err(|error| format!("recovery: {error:?}"))?;
+        self.state.trace.note(format!("recovered: {:?}", db.recovered()));
+        self.compare(&db, false)?;
+        db.close().map_err(|error| format!("close after recovery: {error:?}"))?;
+        self.sound(&memory, "after recovery")
+    }
+
+    /// Rows and counters against the model. What was in doubt is decided here.
+    fn compare(&mut self, db: &Database, is_second: bool) -> Held {
+        let found = rows::read(db).map_err(|error| format!("scan: {error:?}"))?;
+        let state = &mut self.state;
+        if let Some(changes) = state.in_doubt.take() {
+            let doubtful = with(&state.committed, &changes);
+            if rows::difference(&doubtful, &found, false).is_none() {
+                state.committed = doubtful;
+                for (name, table) in &mut state.committed {
+                    for (id, stored) in &mut table.rows {
+                        stored.at = found[name][id].0;
+                    }
+                }
+            }
+        }
+        let when = if is_second { "after opening" } else { "after recovery" };
+        match rows::difference(&state.committed, &found, true).or_else(|| counters::difference(db, &found)) {
+            Some(what) => Err(format!("{what}, {when}")),
+            None => Ok(()),
+        }
+    }
+
+    fn sound(&mut self, memory: &MemDisk, when: &str) -> Held {
+        self.state.story.checks += 1;
+        match sound::complaint(memory, &self.state.world.paths()) {
+            Some(complaint) => Err(format!("{when}: {complaint}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Damages copies of the closed database: whoever reads them gets errors or the right rows.
+    fn damage_copies(&mut self, older: &MemDisk) -> Held {
+        let targets = self.targets()?;
+        if targets.is_empty() {
+            return Ok(());
+        }
+        for kind in 0..3 {
+            let memory = copy(self.state.disk.memory(), &self.state.world);
+            let rng = &mut self.state.rng;
+            let (path, page) = targets[rng.below(targets.len() as u64) as usize].clone();
+            let other = targets.iter().find(|(file, other)| *file == path && *other != page);
+            let damaged = match kind {
+                0 => bit_rot::damage(&memory, &path, page, rng),
+                1 => other.and_then(|(_, from)| misdirected_write::damage(&memory, &path, *from, page)),
+                _ => lost_write::damage(&memory, older, &path, page),
+            };
+            let Some(damaged) = damaged else { continue };
+            self.state.trace.note(format!("damaged: {damaged:?}"));
+            self.state.story.damages += 1;
+            match (witness(&self.state.world, memory, &self.state.committed), kind) {
+                (Witness::Check, _) | (Witness::Harmless, 2) => {}
+                // See the fault: a stale page that contradicts nothing.
+                (Witness::Nobody, 2) => self.state.story.silent_losses += 1,
+                (witness, _) => return Err(format!("{damaged:?}: {witness:?}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Pages that hold rows.
+    fn targets(&mut self) -> Held<Vec<(PathBuf, u32)>> {
+        let memory = copy(self.state.disk.memory(), &self.state.world);
+        let paths = self.state.world.paths();
+        let opened = Database::open(&paths, self.state.world.options(&FaultDisk::over(memory)));
+        let db = opened.map_err(|error| format!("open: {error:?}"))?;
+        let mut targets = Vec::new();
+        for table in db.tables() {
+            let pages = table.heap().formatted_pages().map_err(|error| format!("pages: {error:?}"))?;
+            targets.extend(pages.into_iter().filter_map(|page: PageId| {
+                let number = usize::from(page.file.0).saturating_sub(if page.file.0 > 1 { 2 } else { 1 });
+                Some((paths.data.get(number)?.clone(), page.page))
+            }));
+        }
+        Ok(targets)
+    }
+}
+
+/// Another disk with the same bytes, all of them durable.
+fn copy(memory: &MemDisk, world: &World) -> MemDisk {
+    let (copy, paths) = (MemDisk::new(), world.paths());
+    for path in paths.data.iter().chain([&paths.log]) {
+        if let Some(bytes) = memory.contents(path) {
+            copy.put(path, bytes);
+        }
+    }
+    copy
+}

@@ -1,0 +1,69 @@
+//! What the database must hold: tables, and in them rows by id.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::Rid;
+use extentdb_base::sync::Arc;
+use extentdb_engine::{Row, TableSpec};
+
+/// Tables by name.
+pub(crate) type Model = BTreeMap<String, TableModel>;
+
+/// A table.
+#[derive(Clone, Debug)]
+pub(crate) struct TableModel {
+    pub(crate) spec: Arc<TableSpec>,
+    pub(crate) rows: BTreeMap<i32, Stored>,
+}
+
+/// A row and where it is: its address never changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) at: Rid,
+    pub(crate) row: Arc<Row>,
+}
+
+/// A change of the model, made by a statement that succeeded.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Put { table: String, id: i32, stored: Stored },
+    Remove { table: String, id: i32 },
+    Create { name: String, spec: Arc<TableSpec> },
+    Drop { name: String },
+    Truncate { name: String },
+}
+
+impl Change {
+    pub(crate) fn apply(&self, model: &mut Model) {
+        match self {
+            Change::Put { table, id, stored } => {
+                if let Some(table) = model.get_mut(table) {
+                    table.rows.insert(*id, stored.clone());
+                }
+            }
+            Change::Remove { table, id } => {
+                if let Some(table) = model.get_mut(table) {
+                    table.rows.remove(id);
+                }
+            }
+            Change::Create { name, spec } => {
+                model.insert(name.clone(), TableModel { spec: spec.clone(), rows: BTreeMap::new() });
+            }
+            Change::Drop { name } => {
+                model.remove(name);
+            }
+            Change::Truncate { name } => {
+                if let Some(table) = model.get_mut(name) {
+                    table.rows.clear();
+                }
+            }
+        }
+    }
+}
+
+/// The model with these changes.
+pub(crate) fn with(model: &Model, changes: &[Change]) -> Model {
+    let mut changed = model.clone();
+    changes.iter().for_each(|change| change.apply(&mut changed));
+    changed
+}

@@ -1,0 +1,6 @@
+//! What must be true whatever happened.
+
+pub(crate) mod counters;
+pub(crate) mod detected;
+pub(crate) mod rows;
+pub(crate) mod sound;

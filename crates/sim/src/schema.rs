@@ -1,0 +1,106 @@
+//! Tables and rows from the seed: every fixed and variable type, rows of up to 8,060 bytes.
+
+use extentdb_base::env::Rng;
+use extentdb_engine::{ColumnSpec, Row, TableSpec};
+use extentdb_types::{Collation, Datum, Guid, Money, SmallMoney, SqlType};
+
+const COLLATION: Collation = Collation(0x3400_d008);
+
+/// A table of one of four characters. The first column is its id.
+pub(crate) fn any_table(rng: &mut dyn Rng, name: &str, filegroup: Option<String>) -> TableSpec {
+    let mut columns = vec![ColumnSpec::new("id", SqlType::Int).not_null()];
+    let types = match rng.below(4) {
+        0 => vec![varchar(60)],
+        1 => vec![varchar(4000), SqlType::BigInt, varchar(2000)],
+        // The longest row there is: 8,060 bytes.
+        2 => vec![varchar(4000), SqlType::Char { len: 43, collation: COLLATION }, varchar(4000)],
+        _ => (0..1 + rng.below(10)).map(|_| any_type(rng)).collect(),
+    };
+    for (number, ty) in types.into_iter().enumerate() {
+        let column = ColumnSpec::new(&format!("c{number}"), ty);
+        columns.push(if rng.below(3) == 0 { column.not_null() } else { column });
+    }
+    TableSpec { filegroup, ..TableSpec::heap(name, columns) }
+}
+
+fn varchar(len: u16) -> SqlType {
+    SqlType::VarChar { len: Some(len), collation: COLLATION }
+}
+
+fn any_type(rng: &mut dyn Rng) -> SqlType {
+    match rng.below(16) {
+        0 => SqlType::Bit,
+        1 => SqlType::TinyInt,
+        2 => SqlType::SmallInt,
+        3 => SqlType::Int,
+        4 => SqlType::BigInt,
+        5 => SqlType::Float,
+        6 => SqlType::Real,
+        7 => SqlType::Money,
+        8 => SqlType::SmallMoney,
+        9 => SqlType::UniqueIdentifier,
+        10 => SqlType::Char { len: 1 + rng.below(300) as u16, collation: COLLATION },
+        11 => SqlType::Binary { len: 1 + rng.below(300) as u16 },
+        12 => SqlType::VarBinary { len: Some(1 + rng.below(500) as u16) },
+        13 => SqlType::NVarChar { len: Some(2 + 2 * rng.below(250) as u16), collation: COLLATION },
+        _ => varchar(1 + rng.below(600) as u16),
+    }
+}
+
+/// A row of the table.
+pub(crate) fn any_row(rng: &mut dyn Rng, table: &TableSpec, id: i32) -> Row {
+    let size = rng.below(12);
+    let rest = table.columns.iter().skip(1).map(|column| match column.nullable && rng.below(8) == 0 {
+        true => Datum::Null,
+        false => any_value(rng, &column.ty, size),
+    });
+    std::iter::once(Datum::Int(id)).chain(rest).collect()
+}
+
+/// A value; `size` says how long those of variable length are.
+fn any_value(rng: &mut dyn Rng, ty: &SqlType, size: u64) -> Datum<'static> {
+    let bits = rng.next_u64();
+    match ty {
+        SqlType::Bit => Datum::Bit(bits & 1 == 1),
+        SqlType::TinyInt => Datum::TinyInt(bits as u8),
+        SqlType::SmallInt => Datum::SmallInt(bits as i16),
+        SqlType::Int => Datum::Int(bits as i32),
+        SqlType::BigInt => Datum::BigInt(bits as i64),
+        SqlType::Float => Datum::Float(f64::from(bits as i32)),
+        SqlType::Real => Datum::Real(f32::from(bits as i16)),
+        SqlType::Money => Datum::Money(Money(bits as i64)),
+        SqlType::SmallMoney => Datum::SmallMoney(SmallMoney(bits as i32)),
+        SqlType::UniqueIdentifier => Datum::Guid(Guid(std::array::from_fn(|at| (bits >> (at % 8)) as u8))),
+        SqlType::Char { len, .. } => decoded(ty, &letters(bits, usize::from(*len))),
+        SqlType::Binary { len } => decoded(ty, &letters(bits, usize::from(*len))),
+        SqlType::VarBinary { len: Some(len) } | SqlType::VarChar { len: Some(len), .. } => {
+            let len = any_length(rng, usize::from(*len), size);
+            decoded(ty, &letters(bits, len))
+        }
+        SqlType::NVarChar { len: Some(len), .. } => {
+            let len = any_length(rng, usize::from(*len) / 2, size);
+            let text: Vec<u8> = letters(bits, len).into_iter().flat_map(|letter| [letter, 0]).collect();
+            decoded(ty, &text)
+        }
+        _ => Datum::Null,
+    }
+}
+
+/// Short for the most part, now and then of full length.
+fn any_length(rng: &mut dyn Rng, most: usize, size: u64) -> usize {
+    match size {
+        0 => most,
+        1 => rng.below(most as u64 + 1) as usize,
+        2..=4 => rng.below(most.min(800) as u64 + 1) as usize,
+        _ => rng.below(most.min(60) as u64 + 1) as usize,
+    }
+}
+
+fn letters(bits: u64, len: usize) -> Vec<u8> {
+    (0..len).map(|at| b'a' + ((bits >> (at % 50)) % 26) as u8).collect()
+}
+
+fn decoded(ty: &SqlType, bytes: &[u8]) -> Datum<'static> {
+    // The lengths are those of the type, and letters are letters in every code page.
+    Datum::decode(ty, bytes).map_or(Datum::Null, Datum::into_owned)
+}

@@ -1,0 +1,377 @@
+//! Statements of several sessions, one after the other as the seed has it.
+//!
+//! Sessions do not wait: a lock that another one holds is an error of the statement, which then has done nothing. So every
+//! interleaving of transactions comes about in one thread, and again when the seed comes again.
+
+use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_base::sync::Arc;
+use extentdb_base::{PageId, Rid};
+use extentdb_engine::{Cause, Database, Error, Row, Session, Table, Timeout};
+
+use crate::disk::FaultDisk;
+use crate::life::Story;
+use crate::model::{Change, Model, Stored, TableModel, with};
+use crate::property::rows;
+use crate::schema::{any_row, any_table};
+use crate::trace::Trace;
+use crate::world::World;
+
+/// Tables at one time.
+const TABLES_MAX: usize = 6;
+
+/// What goes on from one opening of the database to the next.
+pub(crate) struct State {
+    pub(crate) rng: SplitMix64,
+    pub(crate) world: World,
+    pub(crate) disk: FaultDisk,
+    /// What has been acknowledged.
+    pub(crate) committed: Model,
+    /// What was being acknowledged when everything stopped.
+    pub(crate) in_doubt: Option<Vec<Change>>,
+    pub(crate) trace: Trace,
+    pub(crate) story: Story,
+    pub(crate) next_id: i32,
+    pub(crate) next_table: u32,
+}
+
+/// Why work stops.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The power is gone, or the database went offline because of a fault.
+    Dead,
+    /// Something is as it must not be.
+    Wrong(String),
+}
+
+/// A session and what it did since its transaction began.
+struct Worker<'d> {
+    session: Session<'d>,
+    changes: Vec<Change>,
+    savepoints: Vec<usize>,
+}
+
+/// Sessions at work.
+pub(crate) struct Work<'d, 's> {
+    db: &'d Database,
+    state: &'s mut State,
+    workers: Vec<Worker<'d>>,
+    /// Faults that had happened before.
+    fired: u64,
+}
+
+impl<'d, 's> Work<'d, 's> {
+    pub(crate) fn new(db: &'d Database, state: &'s mut State) -> Work<'d, 's> {
+        let workers = (0..state.world.sessions).map(|_| {
+            let mut session = db.session();
+            session.set_lock_timeout(Timeout::NoWait);
+            Worker { session, changes: Vec::new(), savepoints: Vec::new() }
+        });
+        let (workers, fired) = (workers.collect(), state.disk.fired());
+        Work { db, state, workers, fired }
+    }
+
+    /// So many steps.
+    pub(crate) fn run(&mut self, steps: u64) -> Result<(), Stop> {
+        for _ in 0..steps {
+            let at = self.below(self.workers.len() as u64) as usize;
+            self.state.story.steps += 1;
+            self.step(at)?;
+        }
+        Ok(())
+    }
+
+    /// Ends all transactions.
+    pub(crate) fn finish(&mut self) -> Result<(), Stop> {
+        for at in 0..self.workers.len() {
+            match self.below(2) {
+                0 => self.rollback(at)?,
+                _ => self.commit(at)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.state.rng.below(bound)
+    }
+
+    fn step(&mut self, at: usize) -> Result<(), Stop> {
+        let is_open = self.workers[at].session.is_in_transaction();
+        match self.below(200) {
+            0..=1 => self.checkpoint(),
+            2..=4 => self.create_table(at),
+            5 => self.drop_table(at),
+            6..=7 => self.truncate_table(at),
+            8..=20 if !is_open => self.begin(at),
+            8..=20 => self.commit(at),
+            21..=25 if is_open => self.rollback(at),
+            26..=30 if is_open => self.save(at),
+            31..=35 if is_open => self.rollback_to(at),
+            36..=50 => self.get(at),
+            51..=110 => self.update(at),
+            111..=135 => self.delete(at),
+            136..=138 => self.burst(at),
+            _ => self.insert(at),
+        }
+    }
+
+    /// Many rows of one session.
+    fn burst(&mut self, at: usize) -> Result<(), Stop> {
+        for _ in 0..10 + self.below(60) {
+            self.insert(at)?;
+        }
+        Ok(())
+    }
+
+    /// The tables as this session sees them.
+    fn view(&self, at: usize) -> Model {
+        with(&self.state.committed, &self.workers[at].changes)
+    }
+
+    fn any_table(&mut self, at: usize) -> Option<(String, TableModel)> {
+        let view = self.view(at);
+        let chosen = self.below(view.len() as u64) as usize;
+        view.into_iter().nth(chosen)
+    }
+
+    fn any_row(&mut self, at: usize) -> Option<(String, TableModel, i32, Stored)> {
+        let (name, table) = self.any_table(at)?;
+        let chosen = self.below(table.rows.len() as u64) as usize;
+        let (id, stored) = table.rows.iter().nth(chosen)?;
+        let (id, stored) = (*id, stored.clone());
+        Some((name, table, id, stored))
+    }
+
+    fn open_table(&mut self, at: usize, name: &str) -> Result<Arc<Table>, Stop> {
+        let found = self.workers[at].session.table(name);
+        found.map_err(|error| Stop::Wrong(format!("table {name}: {error}")))
+    }
+
+    fn others_are_open(&self, at: usize) -> bool {
+        let mut others = self.workers.iter().enumerate().filter(|(other, _)| *other != at);
+        others.any(|(_, worker)| worker.session.is_in_transaction())
+    }
+
+    /// Has a fault happened since the database was opened?
+    fn is_faulty(&self) -> bool {
+        self.state.disk.memory().is_dark() || self.state.disk.fired() > self.fired
+    }
+
+    /// A statement has ended: what it changed, when it succeeded, or why it may fail.
+    fn judge<T>(
+        &mut self,
+        at: usize,
+        what: &str,
+        result: Result<T, Error>,
+        change: impl FnOnce(Option<&T>) -> Option<Change>,
+    ) -> Result<Option<T>, Stop> {
+        let is_explicit = self.workers[at].session.is_in_transaction();
+        match result {
+            Ok(done) => {
+                self.state.trace.note(format!("{at}: {what}"));
+                let change = change(Some(&done));
+                match is_explicit {
+                    true => self.workers[at].changes.extend(change),
+                    false => self.acknowledged(change.into_iter().collect())?,
+                }
+                Ok(Some(done))
+            }
+            Err(error) => {
+                self.state.trace.note(format!("{at}: {what}: {error}"));
+                if !is_explicit && self.is_faulty() {
+                    self.state.in_doubt = Some(change(None).into_iter().collect());
+                    return Err(Stop::Dead);
+                }
+                self.may_fail(at, what, &error).map(|()| None)
+            }
+        }
+    }
+
+    fn may_fail(&mut self, at: usize, what: &str, error: &Error) -> Result<(), Stop> {
+        let is_faulty = self.is_faulty();
+        if self.state.disk.memory().is_dark() || is_faulty && error.cause() == Cause::Offline {
+            return Err(Stop::Dead);
+        }
+        let story = &mut self.state.story;
+        match error.cause() {
+            Cause::LogFull => story.full_logs += 1,
+            Cause::FilegroupFull => story.full_filegroups += 1,
+            Cause::Lock => story.lock_conflicts += 1,
+            _ => {}
+        }
+        match error.cause() {
+            Cause::LogFull | Cause::FilegroupFull => Ok(()),
+            Cause::Lock if self.others_are_open(at) => Ok(()),
+            _ if is_faulty => Ok(()),
+            _ => Err(Stop::Wrong(format!("{what}: {error:?}"))),
+        }
+    }
+
+    /// Changes are permanent now.
+    fn acknowledged(&mut self, changes: Vec<Change>) -> Result<(), Stop> {
+        if !changes.is_empty() && self.state.disk.has_lost_log() {
+            return Err(Stop::Wrong("a commit was acknowledged after the log had lost a write".to_owned()));
+        }
+        self.state.story.commits += u64::from(!changes.is_empty());
+        changes.iter().for_each(|change| change.apply(&mut self.state.committed));
+        Ok(())
+    }
+
+    fn begin(&mut self, at: usize) -> Result<(), Stop> {
+        self.workers[at].session.begin();
+        self.state.trace.note(format!("{at}: begin"));
+        Ok(())
+    }
+
+    fn commit(&mut self, at: usize) -> Result<(), Stop> {
+        let worker = &mut self.workers[at];
+        let changes = std::mem::take(&mut worker.changes);
+        worker.savepoints.clear();
+        let committed = worker.session.commit();
+        self.state.trace.note(format!("{at}: commit of {} changes: {}", changes.len(), committed.is_ok()));
+        match committed {
+            Ok(()) => self.acknowledged(changes),
+            Err(_) if self.is_faulty() => {
+                self.state.in_doubt = Some(changes);
+                Err(Stop::Dead)
+            }
+            Err(error) => Err(Stop::Wrong(format!("commit: {error:?}"))),
+        }
+    }
+
+    fn rollback(&mut self, at: usize) -> Result<(), Stop> {
+        let worker = &mut self.workers[at];
+        let taken_back = std::mem::take(&mut worker.changes).len();
+        worker.savepoints.clear();
+        let done = worker.session.rollback();
+        self.state.story.rollbacks += 1;
+        self.state.trace.note(format!("{at}: rollback of {taken_back} changes: {}", done.is_ok()));
+        match done {
+            Ok(()) => Ok(()),
+            Err(_) if self.is_faulty() => Err(Stop::Dead),
+            Err(error) => Err(Stop::Wrong(format!("rollback: {error:?}"))),
+        }
+    }
+
+    fn save(&mut self, at: usize) -> Result<(), Stop> {
+        let name = format!("s{}", self.workers[at].savepoints.len());
+        let saved = self.workers[at].session.save(&name);
+        if self.judge(at, &format!("save {name}"), saved, |_| None)?.is_some() {
+            let changes = self.workers[at].changes.len();
+            self.workers[at].savepoints.push(changes);
+        }
+        Ok(())
+    }
+
+    fn rollback_to(&mut self, at: usize) -> Result<(), Stop> {
+        let worker = &self.workers[at];
+        let row_changes = |change: &Change| matches!(change, Change::Put { .. } | Change::Remove { .. });
+        if worker.savepoints.is_empty() || !worker.changes.iter().all(row_changes) {
+            return Ok(());
+        }
+        let chosen = self.below(self.workers[at].savepoints.len() as u64) as usize;
+        let worker = &mut self.workers[at];
+        let done = worker.session.rollback_to(&format!("s{chosen}"));
+        worker.changes.truncate(worker.savepoints[chosen]);
+        worker.savepoints.truncate(chosen + 1);
+        self.state.trace.note(format!("{at}: rollback to s{chosen}: {}", done.is_ok()));
+        match done {
+            Ok(()) => Ok(()),
+            Err(_) if self.is_faulty() => Err(Stop::Dead),
+            Err(error) => Err(Stop::Wrong(format!("rollback to a savepoint: {error:?}"))),
+        }
+    }
+
+    fn checkpoint(&mut self) -> Result<(), Stop> {
+        let done = self.db.checkpoint();
+        self.state.trace.note(format!("checkpoint: {}", done.is_ok()));
+        match done {
+            Ok(()) => Ok(()),
+            Err(_) if self.is_faulty() => Err(Stop::Dead),
+            Err(error) => Err(Stop::Wrong(format!("checkpoint: {error:?}"))),
+        }
+    }
+
+    fn insert(&mut self, at: usize) -> Result<(), Stop> {
+        let Some((name, model)) = self.any_table(at) else { return self.create_table(at) };
+        let table = self.open_table(at, &name)?;
+        let id = self.state.next_id;
+        self.state.next_id += 1;
+        let row = any_row(&mut self.state.rng, &model.spec, id);
+        let inserted = self.workers[at].session.insert(&table, &row);
+        let what = format!("insert {id} into {name}{}", place(&inserted));
+        let put = |rid: Option<&Rid>| put(&name, id, rid.copied(), row);
+        self.judge(at, &what, inserted, put).map(|_| ())
+    }
+
+    fn update(&mut self, at: usize) -> Result<(), Stop> {
+        let Some((name, model, id, stored)) = self.any_row(at) else { return Ok(()) };
+        let table = self.open_table(at, &name)?;
+        let row = any_row(&mut self.state.rng, &model.spec, id);
+        let updated = self.workers[at].session.update(&table, stored.at, &row);
+        let what = format!("update {id} of {name} at {}", stored.at);
+        self.judge(at, &what, updated, |_| put(&name, id, Some(stored.at), row)).map(|_| ())
+    }
+
+    fn delete(&mut self, at: usize) -> Result<(), Stop> {
+        let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(()) };
+        let table = self.open_table(at, &name)?;
+        let deleted = self.workers[at].session.delete(&table, stored.at);
+        let what = format!("delete {id} of {name} at {}", stored.at);
+        self.judge(at, &what, deleted, |_| Some(Change::Remove { table: name.clone(), id })).map(|_| ())
+    }
+
+    fn get(&mut self, at: usize) -> Result<(), Stop> {
+        let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(()) };
+        let table = self.open_table(at, &name)?;
+        let found = self.workers[at].session.get(&table, stored.at);
+        let found = self.judge(at, &format!("get {id} of {name} at {}", stored.at), found, |_| None)?;
+        match found {
+            Some(found) if found.as_ref() != Some(&*stored.row) => {
+                let found = found.as_ref().map(rows::id_of);
+                Err(Stop::Wrong(format!("row {id} of {name} at {} reads as {found:?}", stored.at)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn create_table(&mut self, at: usize) -> Result<(), Stop> {
+        if self.view(at).len() >= TABLES_MAX {
+            return Ok(());
+        }
+        let name = format!("t{}", self.state.next_table);
+        self.state.next_table += 1;
+        let chosen = self.below(3) as usize;
+        let group = self.state.world.filegroups.get(chosen).cloned();
+        let spec = Arc::new(any_table(&mut self.state.rng, &name, group));
+        let created = self.workers[at].session.create_table(&spec);
+        let change = Change::Create { name: name.clone(), spec };
+        self.judge(at, &format!("create {name}"), created, |_| Some(change)).map(|_| ())
+    }
+
+    fn drop_table(&mut self, at: usize) -> Result<(), Stop> {
+        let Some((name, _)) = self.any_table(at) else { return Ok(()) };
+        let table = self.open_table(at, &name)?;
+        let dropped = self.workers[at].session.drop_table(&table);
+        let change = Change::Drop { name: name.clone() };
+        self.judge(at, &format!("drop {name}"), dropped, |_| Some(change)).map(|_| ())
+    }
+
+    fn truncate_table(&mut self, at: usize) -> Result<(), Stop> {
+        let Some((name, _)) = self.any_table(at) else { return Ok(()) };
+        let table = self.open_table(at, &name)?;
+        let truncated = self.workers[at].session.truncate_table(&table);
+        let change = Change::Truncate { name: name.clone() };
+        self.judge(at, &format!("truncate {name}"), truncated, |_| Some(change)).map(|_| ())
+    }
+}
+
+fn put(table: &str, id: i32, at: Option<Rid>, row: Row) -> Option<Change> {
+    // In doubt nobody knows where it went.
+    let stored = Stored { at: at.unwrap_or(Rid::new(PageId::NONE, 0)), row: Arc::new(row) };
+    Some(Change::Put { table: table.to_owned(), id, stored })
+}
+
+fn place(inserted: &Result<Rid, Error>) -> String {
+    inserted.as_ref().map(|at| format!(" at {at}")).unwrap_or_default()
+}

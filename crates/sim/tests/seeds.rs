@@ -1,0 +1,51 @@
+//! A fixed set of lives, and those that once failed, by name.
+
+use extentdb_sim::{Failure, Life, Story, live};
+
+/// Seeds to live: `EXTENTDB_SEEDS=100..200` for others than the fixed ones.
+fn seeds() -> std::ops::Range<u64> {
+    let asked = std::env::var("EXTENTDB_SEEDS").ok();
+    let asked = asked.as_deref().and_then(|asked| asked.split_once(".."));
+    let asked = asked.and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    asked.unwrap_or(0..12)
+}
+
+fn survive(seed: u64) -> Story {
+    live(&Life::of(seed)).unwrap_or_else(|failure: Box<Failure>| panic!("{failure}"))
+}
+
+#[test]
+fn the_fixed_seeds_are_survived() {
+    let stories: Vec<Story> = seeds().map(survive).collect();
+    let sum = |count: fn(&Story) -> u64| stories.iter().map(count).sum::<u64>();
+    // A simulation in which nothing happens proves nothing.
+    assert!(sum(|story| story.commits) > 100, "commits");
+    assert!(sum(|story| story.cuts) > 0, "power cuts");
+    assert!(sum(|story| story.damages) > 0, "damages");
+    assert!(sum(|story| story.full_filegroups) > 0, "full filegroups");
+    assert!(sum(|story| story.full_logs) > 0, "full logs");
+    assert!(sum(|story| story.lock_conflicts) > 0, "lock conflicts");
+}
+
+#[test]
+fn equal_seeds_live_equal_lives() {
+    assert_eq!(survive(3), survive(3));
+}
+
+// Lives that once failed. Each name says what was wrong.
+
+#[test]
+fn a_restart_finds_the_rows_of_a_table_that_was_being_made_as_they_were_inserted() {
+    survive(4);
+}
+
+#[test]
+fn a_checkpoint_inside_of_a_truncation_leaves_the_counter_of_rows_alone() {
+    survive(5);
+}
+
+#[test]
+fn the_place_of_a_forwarded_record_that_moves_on_is_free_after_the_commit_only() {
+    survive(11);
+    survive(14);
+}
