@@ -17,7 +17,7 @@ use extentdb_base::env::Clock;
 use extentdb_base::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
 use extentdb_format::log::vlf::{FIRST_VLF_OFFSET, VLF_HEADER_AREA};
 use extentdb_format::log::{BlockBuilder, Payload, RecordHeader, Vlf};
-use extentdb_io::{DiskFile, Durability, Fill};
+use extentdb_io::{DiskCounters, DiskFile, Durability, Fill};
 
 use crate::error::Error;
 use crate::reader::ReadCache;
@@ -182,6 +182,11 @@ impl Log {
     /// What the log has done since it was opened.
     pub fn stats(&self) -> LogStats {
         lock(&self.state).stats
+    }
+
+    /// What was done to its file.
+    pub fn disk_counters(&self) -> DiskCounters {
+        self.file.counters()
     }
 
     /// Did a durable write fail?
