@@ -33,10 +33,8 @@ pub fn run_all(commands: Vec<Command>) -> Result<Vec<String>> {
         let child = command.spawn().with_context(|| format!("{command:?}"));
         started.push((command, child));
     }
-    let done: Vec<Result<String>> = started
-        .into_iter()
-        .map(|(command, child)| text_of(&command, &child?.wait_with_output()?))
-        .collect();
+    let done: Vec<Result<String>> =
+        started.into_iter().map(|(command, child)| text_of(&command, &child?.wait_with_output()?)).collect();
     done.into_iter().collect()
 }
 

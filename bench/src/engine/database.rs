@@ -5,7 +5,9 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use extentdb_engine::{ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Placement, Table, TableSpec};
+use extentdb_engine::{
+    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Placement, Table, TableSpec,
+};
 use extentdb_io::{DiskCounters, DurabilityMode, RealDisk};
 use extentdb_telemetry::WaitType;
 use extentdb_types::{Collation, Datum, SqlType};

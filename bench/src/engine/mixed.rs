@@ -37,8 +37,7 @@ pub fn mixed_work(lab: &Lab, rows: usize, seed: u64) -> Result<Mixed> {
             session.commit()?;
             session.begin();
         }
-        let row =
-            [Datum::Int(step as i32), any_length(rng.below(TEXT_BYTES_MAX) as usize)?];
+        let row = [Datum::Int(step as i32), any_length(rng.below(TEXT_BYTES_MAX) as usize)?];
         let kind = if step < rows || places.is_empty() { 0 } else { rng.below(3) };
         let at = rng.below(places.len() as u64) as usize;
         match kind {

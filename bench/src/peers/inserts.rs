@@ -81,7 +81,9 @@ pub fn measure(folder: &Path, works: &[Work], runs: u32) -> Vec<Inserts> {
         }
         match measure(&places, folder, works, runs) {
             Ok(Outcome::Measured(inserts)) => measured.push(inserts),
-            Ok(Outcome::Missing(program)) => println!("SKIPPED: {name} is not installed: {program} not found"),
+            Ok(Outcome::Missing(program)) => {
+                println!("SKIPPED: {name} is not installed: {program} not found")
+            }
             Err(error) => println!("FAILED: {name}: {error:#}"),
         }
     }

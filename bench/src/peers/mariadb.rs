@@ -162,7 +162,8 @@ impl<'p> Server<'p> {
     fn insert(&self, work: Work) -> Result<Inserted> {
         self.sql(DATABASE, "drop table if exists t")?;
         // CHAR has at most 255 characters here.
-        let columns = format!("c1 int not null, c2 varchar({}) character set latin1 not null", work.text_bytes());
+        let columns =
+            format!("c1 int not null, c2 varchar({}) character set latin1 not null", work.text_bytes());
         self.sql(DATABASE, &format!("create table t ({columns})"))?;
         let begin = self.sql("", &format!("select unix_timestamp(sysdate(6)) + {GATHERING_SECONDS}"))?;
         let begin = begin.trim();
@@ -182,7 +183,10 @@ impl<'p> Server<'p> {
         let count = self.sql(DATABASE, "select count(*) from t")?;
         ensure!(count.trim() == work.all_rows().to_string(), "MariaDB took {} rows", count.trim());
         let file = self.folder.path().join("data").join(DATABASE).join("t.ibd");
-        Ok(Inserted { time: times.into_iter().max().unwrap_or_default(), bytes: std::fs::metadata(file)?.len() })
+        Ok(Inserted {
+            time: times.into_iter().max().unwrap_or_default(),
+            bytes: std::fs::metadata(file)?.len(),
+        })
     }
 
     fn check(&self, rows: &Rows<'_>) -> Result<()> {

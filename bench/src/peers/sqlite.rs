@@ -64,7 +64,8 @@ fn insert(program: &Path, folder: &Path, work: Work) -> Result<Inserted> {
         Ok(writeln!(out, "{now}\nselect count(*) from t;\npragma wal_checkpoint(truncate);")?)
     })?;
     let lines: Vec<&str> = said.lines().collect();
-    let ([begin, end, count], true) = ([2, 3, 4].map(|at| lines.get(at).copied().unwrap_or_default()), lines.len() > 4)
+    let ([begin, end, count], true) =
+        ([2, 3, 4].map(|at| lines.get(at).copied().unwrap_or_default()), lines.len() > 4)
     else {
         anyhow::bail!("SQLite said {said}");
     };

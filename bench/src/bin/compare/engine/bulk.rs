@@ -14,7 +14,18 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     let lab = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
     head(
         "One transaction of 10,001 rows of 2,000 bytes, then a checkpoint",
-        &["run", "insert and commit, ms", "log blocks", "MB of log", "log writes", "flushes", "checkpoint, ms", "pages written", "write calls", "flushes of data files"],
+        &[
+            "run",
+            "insert and commit, ms",
+            "log blocks",
+            "MB of log",
+            "log writes",
+            "flushes",
+            "checkpoint, ms",
+            "pages written",
+            "write calls",
+            "flushes of data files",
+        ],
     );
     let mut worst = (0, 0);
     for run in 0..setting.runs {
@@ -27,7 +38,8 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
         let (time, done) = timed(|| lab.db.checkpoint());
         done?;
         let (pool, data) = (lab.db.pool().stats(), lab.data_counters());
-        let (pages, writes) = (pool.page_writes - before.1.page_writes, pool.write_calls - before.1.write_calls);
+        let (pages, writes) =
+            (pool.page_writes - before.1.page_writes, pool.write_calls - before.1.write_calls);
         println!(
             "| {} | {:.1} | {} | {:.1} | {} | {} | {:.1} | {pages} | {writes} | {} |",
             run + 1,
@@ -45,7 +57,11 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     Ok(vec![
         Target::new("checkpoint of 10,001 rows: pages written (G5.3)", "", Ok(worst.0 as f64))
             .must(Limit::AtMost((ideal + ideal / 100) as f64)),
-        Target::new("checkpoint of 10,001 rows: write calls (G5.3: 26 of 1 MiB and the rest)", "", Ok(worst.1 as f64))
-            .goal(Limit::AtMost(40.0)),
+        Target::new(
+            "checkpoint of 10,001 rows: write calls (G5.3: 26 of 1 MiB and the rest)",
+            "",
+            Ok(worst.1 as f64),
+        )
+        .goal(Limit::AtMost(40.0)),
     ])
 }

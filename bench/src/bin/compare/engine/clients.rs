@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::engine::{Form, Lab, Load, Work};
+use bench::engine::{Form, Lab, Work};
 use bench::target::{Limit, Target};
 
 use super::{Setting, head};
@@ -35,23 +35,21 @@ fn rate(work: Work, time: Duration) -> f64 {
     work.all_rows() as f64 / time.as_secs_f64()
 }
 
-/// The best of several runs, and the waits of all of them.
-fn measure(setting: &Setting, lab: &Lab, work: Work) -> Result<(f64, Load)> {
-    let mut best: Option<Load> = None;
-    let mut waits = 0;
+/// The best rates of several runs over one database and the other in turns, and the waits of all runs over the first.
+fn measure(setting: &Setting, labs: [&Lab; 2], work: Work) -> Result<([f64; 2], (u64, Duration))> {
+    let (mut best, mut waits) = ([0.0; 2], (0, Duration::ZERO));
     for run in 0..setting.runs {
-        let name = format!("t{}_{}_{run}", work.clients, work.per_commit);
-        let table = lab.table(&name, work.row_bytes)?;
-        let load = lab.insert(&table, work)?;
-        lab.db.checkpoint()?;
-        waits += load.latch_waits.0;
-        if best.is_none_or(|best| load.time < best.time) {
-            best = Some(load);
+        for (at, lab) in labs.into_iter().enumerate() {
+            let table = lab.table(&format!("t{}_{}_{run}", work.clients, work.per_commit), work.row_bytes)?;
+            let load = lab.insert(&table, work)?;
+            lab.db.checkpoint()?;
+            best[at] = rate(work, load.time).max(best[at]);
+            if at == 0 {
+                waits = (waits.0 + load.latch_waits.0, load.latch_waits.1);
+            }
         }
     }
-    let mut best = best.ok_or_else(|| anyhow::anyhow!("no runs"))?;
-    best.latch_waits.0 = waits;
-    Ok((rate(work, best.time), best))
+    Ok((best, waits))
 }
 
 /// What one number of clients came to.
@@ -66,7 +64,15 @@ struct Point {
 pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     let one = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
     let four = Lab::create(&setting.folder, &Form::of([FILE_BYTES / 4; 4]))?;
-    let columns = ["clients", "1 file", "4 files", "latch waits, 1 file", "longest, µs", "PostgreSQL", "ours : PostgreSQL"];
+    let columns = [
+        "clients",
+        "1 file",
+        "4 files",
+        "latch waits, 1 file",
+        "longest, µs",
+        "PostgreSQL",
+        "ours : PostgreSQL",
+    ];
     let mut tables = Vec::new();
     for (title, work) in [
         ("Rows per second into one heap, transactions of 1000 rows of 50 bytes", work as fn(u32) -> Work),
@@ -76,10 +82,10 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
         let mut points = Vec::new();
         for clients in CLIENTS {
             let work = work(clients);
-            let ((rate_one, load), (rate_four, _)) = (measure(setting, &one, work)?, measure(setting, &four, work)?);
+            let (rates, waits) = measure(setting, [&one, &four], work)?;
             let postgres = setting.of_peers(work).find(|(name, _)| name.starts_with("PostgreSQL"));
             let postgres = postgres.map(|(_, done)| rate(work, done.time));
-            let point = Point { clients, one: rate_one, four: rate_four, waits: load.latch_waits, postgres };
+            let point = Point { clients, one: rates[0], four: rates[1], waits, postgres };
             println!("{}", line(&point));
             points.push(point);
         }
@@ -89,6 +95,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     for (points, what) in tables.iter().zip(["transactions of 1000", "autocommit"]) {
         targets.extend(targets_of(points, what));
     }
+    targets.extend(tables.first().map(|points| files_and_time(points)).into_iter().flatten());
     Ok(targets)
 }
 
@@ -103,7 +110,9 @@ fn line(point: &Point) -> String {
 }
 
 fn targets_of(points: &[Point], what: &str) -> Vec<Target> {
-    let least = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min).ok_or_else(|| "nothing to compare".to_owned());
+    let least = |values: &mut dyn Iterator<Item = f64>| {
+        values.reduce(f64::min).ok_or_else(|| "nothing to compare".to_owned())
+    };
     let beside = least(&mut points.iter().filter_map(|p| Some(p.one / p.postgres?)));
     // Every point beside the best one with fewer clients.
     let fall = points.iter().enumerate().map(|(at, point)| {
@@ -112,14 +121,22 @@ fn targets_of(points: &[Point], what: &str) -> Vec<Target> {
     });
     let fall = fall.fold(0.0, f64::max);
     let waits: u64 = points.iter().map(|p| p.waits.0).sum();
-    let files = points.iter().map(|p| 100.0 * (p.four / p.one - 1.0).abs()).fold(0.0, f64::max);
-    let at_64 = points.last().map_or(f64::NAN, |p| 1e6 / p.one);
     let line = |name: &str, unit, value| Target::new(format!("{what}: {name}"), unit, value);
     vec![
         line("rows/s : PostgreSQL, the worst point", "x", beside).must(Limit::AtLeast(1.0)),
-        line("page latch waits of all points, PFS among them (G2.4)", "", Ok(waits as f64)).must(Limit::AtMost(0.0)),
+        line("page latch waits of all points, PFS among them (G2.4)", "", Ok(waits as f64))
+            .must(Limit::AtMost(0.0)),
         line("deepest fall with more clients (G2.5)", "%", Ok(fall)).goal(Limit::AtMost(10.0)),
-        line("µs per row at 64 clients (G2.5)", "µs", Ok(at_64)).must(Limit::AtMost(148.9)),
-        line("largest difference of 4 files to 1 (G2.6)", "%", Ok(files)).must(Limit::AtMost(5.0)),
+    ]
+}
+
+/// What depends on the device when every row waits for it is judged by long transactions only.
+fn files_and_time(points: &[Point]) -> [Target; 2] {
+    let files = points.iter().map(|p| 100.0 * (p.four / p.one - 1.0).abs()).fold(0.0, f64::max);
+    let at_64 = points.last().map_or(f64::NAN, |p| 1e6 / p.one);
+    [
+        Target::new("µs per row at 64 clients (G2.5)", "µs", Ok(at_64)).must(Limit::AtMost(148.9)),
+        Target::new("rows/s of 4 files beside 1, the largest difference (G2.6)", "%", Ok(files))
+            .must(Limit::AtMost(5.0)),
     ]
 }

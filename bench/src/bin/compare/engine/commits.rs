@@ -45,7 +45,12 @@ struct Committers {
     fua: u64,
 }
 
-fn measure(setting: &Setting, durability: DurabilityMode, clients: u32, device: &mut Device) -> Result<Committers> {
+fn measure(
+    setting: &Setting,
+    durability: DurabilityMode,
+    clients: u32,
+    device: &mut Device,
+) -> Result<Committers> {
     let lab = Lab::create(&setting.folder, &Form { durability, ..Form::of([FILE_BYTES]) })?;
     let work = work(clients);
     let table = lab.table("t", ROW_BYTES)?;
@@ -79,7 +84,18 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     let mut device = Device::create(&setting.folder)?;
     head(
         "Commits of one row each, beside one 4 KiB direct write and flush of the device",
-        &["committers", "mode", "commits/s", "µs each", ": device", "commits per flush", "flush : device", "log writes", "flushes of the device", "with FUA"],
+        &[
+            "committers",
+            "mode",
+            "commits/s",
+            "µs each",
+            ": device",
+            "commits per flush",
+            "flush : device",
+            "log writes",
+            "flushes of the device",
+            "with FUA",
+        ],
     );
     let mut targets = Vec::new();
     for (name, mode) in [("auto", DurabilityMode::Auto), ("fua", DurabilityMode::Fua)] {
@@ -115,7 +131,8 @@ fn targets_of(clients: u32, mode: &str, done: &Committers) -> Vec<Target> {
         let what = format!("{clients} committer(s), mode FUA: flushes (G5.1)");
         targets.push(Target::new(what, "", Ok(done.syncs as f64)).must(Limit::AtMost(0.0)));
     } else if clients == 1 {
-        let target = Target::new("1 committer: commit : 4 KiB direct write + flush", "x", Ok(done.beside_device));
+        let target =
+            Target::new("1 committer: commit : 4 KiB direct write + flush", "x", Ok(done.beside_device));
         targets.push(target.must(Limit::AtMost(1.3)).goal(Limit::AtMost(1.1)));
     } else {
         let target = Target::new("64 committers: commits per flush (G5.5)", "", Ok(done.per_flush));
@@ -140,7 +157,9 @@ fn traced(setting: &Setting) -> Result<Vec<Target>> {
         log.syncs,
         data.writes - before.writes
     );
-    let line = |what: &str, value: u64| Target::new(format!("{TRACED} inserts: {what} (G5.4)"), "", Ok(value as f64));
+    let line = |what: &str, value: u64| {
+        Target::new(format!("{TRACED} inserts: {what} (G5.4)"), "", Ok(value as f64))
+    };
     Ok(vec![
         line("log writes", log.writes).must(Limit::AtMost(67.0)),
         line("calls of the system on files", calls).must(Limit::AtMost(499.0)),

@@ -14,7 +14,10 @@ const BYTES: u64 = 3 * EXTENTS as u64 * EXTENT_BYTES;
 /// Sizes of `count` files with room for all extents together.
 fn files(count: u64, is_equal: bool) -> Vec<u64> {
     let sum = count * (count + 1) / 2;
-    (1..=count).map(|at| if is_equal { BYTES / count } else { BYTES * at / sum }).map(|bytes| bytes.max(8 << 20)).collect()
+    (1..=count)
+        .map(|at| if is_equal { BYTES / count } else { BYTES * at / sum })
+        .map(|bytes| bytes.max(8 << 20))
+        .collect()
 }
 
 fn measure(setting: &Setting, count: u64, is_equal: bool, threads: usize) -> Result<f64> {
@@ -35,7 +38,8 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     for count in [1, 4, 8] {
         let mut rates = Vec::new();
         for threads in [1, 2] {
-            let [equal, unequal] = [measure(setting, count, true, threads)?, measure(setting, count, false, threads)?];
+            let [equal, unequal] =
+                [measure(setting, count, true, threads)?, measure(setting, count, false, threads)?];
             if count > 1 {
                 worst = worst.max(100.0 * (1.0 - unequal / equal));
             }

@@ -22,6 +22,8 @@ const SEED: [(u16, f64, u64, u64); 7] = [
 ];
 /// Rows of the customers of the seed, by bytes.
 const SHORT_ROW: u16 = 50;
+/// Rows where each waits for the device.
+const FEW: u32 = 500;
 /// Data files never grow meanwhile.
 const FILE_BYTES: u64 = 256 << 20;
 /// Rows of the work of mixed kinds.
@@ -66,7 +68,17 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     head(
         "10,000 heap rows in one transaction, one client",
-        &["bytes", "pages", "ideal", "fill, %", "PFS records", "log records", "ms", "SQL Server: pages, PFS, ms", "by PFS: pages, PFS, ms"],
+        &[
+            "bytes",
+            "pages",
+            "ideal",
+            "fill, %",
+            "PFS records",
+            "log records",
+            "ms",
+            "SQL Server: pages, PFS, ms",
+            "by PFS: pages, PFS, ms",
+        ],
     );
     for (bytes, seed_ms, seed_pfs, seed_pages) in SEED {
         let packed = measure(setting, Placement::Packed, work(bytes, ROWS))?;
@@ -118,13 +130,19 @@ fn of_peers(setting: &Setting) {
 
 /// A transaction for each row; rows as short as customers; rows of all kinds.
 fn autocommit(setting: &Setting) -> Result<Vec<Target>> {
-    head("10,000 rows, each its own transaction, one client", &["bytes", "pages", "PFS records", "log records", "ms"]);
-    for bytes in [100, 1000, 4000] {
-        let done = measure(setting, Placement::Packed, work(bytes, 1))?;
-        println!("| {bytes} | {} | {} | {} | {:.0} |", done.facts.pages, done.pfs, done.records, ms(done.time));
+    let mut short = None;
+    head(
+        "Rows that are each their own transaction, one client",
+        &["bytes", "rows", "pages", "PFS records", "log records", "ms"],
+    );
+    for (bytes, rows) in [(SHORT_ROW, ROWS), (100, FEW), (1000, FEW), (4000, FEW)] {
+        let done = measure(setting, Placement::Packed, Work { rows, ..work(bytes, 1) })?;
+        let Measured { facts, pfs, records, time } = done;
+        println!("| {bytes} | {rows} | {} | {pfs} | {records} | {:.0} |", facts.pages, ms(time));
+        if bytes == SHORT_ROW {
+            short = Some(pfs as f64);
+        }
     }
-    let short = measure(setting, Placement::Packed, work(SHORT_ROW, 1))?;
-    println!("| {SHORT_ROW} | {} | {} | {} | {:.0} |", short.facts.pages, short.pfs, short.records, ms(short.time));
     let lab = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
     let mixed = mixed_work(&lab, MIXED_ROWS, 1)?;
     println!(
@@ -133,7 +151,12 @@ fn autocommit(setting: &Setting) -> Result<Vec<Target>> {
     );
     let over = 100.0 * (mixed.pages as f64 / mixed.ideal as f64 - 1.0);
     Ok(vec![
-        Target::new("10,000 short rows: PFS records (G2.7)", "", Ok(short.pfs as f64)).must(Limit::AtMost(14.0)),
+        Target::new(
+            "10,000 short rows: PFS records (G2.7)",
+            "",
+            short.ok_or_else(|| "not measured".to_owned()),
+        )
+        .must(Limit::AtMost(14.0)),
         Target::new("rows of all lengths that come and go: pages above packed (G2.8)", "%", Ok(over))
             .must(Limit::AtMost(5.0)),
     ])
