@@ -22,6 +22,22 @@ pub fn run(command: &mut Command) -> Result<String> {
     text_of(command, &output)
 }
 
+/// Runs programs at the same time and returns what each wrote to stdout.
+///
+/// # Errors
+/// One cannot be started, or failed; the others are awaited.
+pub fn run_all(commands: Vec<Command>) -> Result<Vec<String>> {
+    let mut started = Vec::new();
+    for mut command in commands {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().with_context(|| format!("{command:?}"));
+        started.push((command, child));
+    }
+    let done: Vec<Result<String>> =
+        started.into_iter().map(|(command, child)| text_of(&command, &child?.wait_with_output()?)).collect();
+    done.into_iter().collect()
+}
+
 /// Runs a program that reads from stdin what `write` writes.
 ///
 /// # Errors
@@ -120,6 +136,14 @@ mod tests {
     fn a_failure_tells_what_the_program_said() {
         let error = run(&mut shell("echo half; echo no room >&2; exit 3")).unwrap_err().to_string();
         assert!(error.contains("half") && error.contains("no room") && error.contains('3'), "{error}");
+    }
+
+    #[test]
+    fn programs_run_together_and_one_failure_is_told() {
+        let said = run_all(vec![shell("echo one"), shell("echo two")]).unwrap();
+        assert_eq!(said, ["one\n", "two\n"]);
+        let error = run_all(vec![shell("echo one"), shell("echo why >&2; exit 4")]).unwrap_err();
+        assert!(error.to_string().contains("why"), "{error}");
     }
 
     #[test]

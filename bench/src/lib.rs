@@ -4,11 +4,13 @@
 //! report    timing, and one line per measurement     target   what is measured against what, and what must come out
 //! cached    reading what the page cache holds        child    programs: output, input, memory
 //! ours      runs of `extentdb check`                 peers    PostgreSQL, SQLite, MariaDB, fio
+//! engine    our storage engine from the inside
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod cached;
 pub mod child;
+pub mod engine;
 pub mod ours;
 pub mod peers;
 pub mod report;

@@ -9,10 +9,12 @@ use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
 use super::account::Account;
+use super::inserts::{self, Inserted, Inserts, seconds};
 use super::rows::Rows;
 use super::schema::{Dialect, create_indexes, create_table};
 use super::{Depth, Outcome, PeerCheck, Places, Setting, folder_bytes, new_folder};
 use crate::child;
+use crate::engine::Work;
 use crate::report::{Measured, best_of};
 
 const DATABASE: &str = "bench";
@@ -43,7 +45,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };
-    let server = Server::start(&programs, setting.folder, rows.buffer_bytes())?;
+    let server = Server::start(&programs, setting.folder, rows.buffer_bytes(), "0")?;
     server.load(rows)?;
     let bytes = folder_bytes(&server.folder.path().join("data").join(DATABASE))?;
     let (time, result) = best_of(setting.runs, || server.check(rows));
@@ -55,6 +57,30 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
     Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured }]))
 }
 
+/// Buffers for everything that is inserted.
+const INSERT_MEMORY: u64 = 256 << 20;
+/// Time for all clients to connect, before they begin together.
+const GATHERING_SECONDS: u32 = 1;
+
+/// Inserts rows, each with a statement of its own in a procedure.
+pub(super) fn inserts(places: &Places, folder: &Path, works: &[Work], runs: u32) -> Result<inserts::Outcome> {
+    let programs = match Programs::find(places) {
+        Ok(programs) => programs,
+        Err(missing) => return Ok(inserts::Outcome::Missing(missing)),
+    };
+    let server = Server::start(&programs, folder, INSERT_MEMORY, "1")?;
+    server.sql("", &format!("create database {DATABASE}"))?;
+    let procedure = "create procedure fill(n int, per int, len int) begin declare i int default 0; \
+         declare v varchar(8000) character set latin1 default repeat('x', len); set autocommit = 0; \
+         while i < n do set i = i + 1; insert into t values (i, v); if i % per = 0 then commit; end if; end while; \
+         commit; end";
+    child::run(server.client(DATABASE).args(["--delimiter=//", "--execute", procedure]))?;
+    let version = server.sql("", "select version()")?;
+    let name = format!("MariaDB {}", version.split('-').next().unwrap_or_default().trim());
+    let done = Inserts::collect(name, works.iter().copied(), runs, |work| server.insert(work))?;
+    Ok(inserts::Outcome::Measured(done))
+}
+
 /// A server over an empty folder of its own; both go when it is dropped.
 struct Server<'p> {
     programs: &'p Programs,
@@ -63,8 +89,9 @@ struct Server<'p> {
 }
 
 impl<'p> Server<'p> {
-    /// Starts a server that is reached through a socket in its folder, with `memory` for its buffers.
-    fn start(programs: &'p Programs, parent: &Path, memory: u64) -> Result<Server<'p>> {
+    /// Starts a server that is reached through a socket in its folder, with `memory` for its buffers. `flush` says when the log is
+    /// flushed: `0` now and then, `1` with every commit.
+    fn start(programs: &'p Programs, parent: &Path, memory: u64, flush: &str) -> Result<Server<'p>> {
         let account = Account::for_server("mysql");
         let folder = new_folder(parent, "mariadb")?;
         account.give(folder.path())?;
@@ -75,7 +102,8 @@ impl<'p> Server<'p> {
         command.arg(format!("--socket={}", folder.path().join("socket").display()));
         command.arg(format!("--pid-file={}", folder.path().join("pid").display()));
         command.arg(format!("--innodb-buffer-pool-size={memory}"));
-        command.args(["--skip-networking", "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF"]);
+        command.arg(format!("--innodb-flush-log-at-trx-commit={flush}"));
+        command.args(["--skip-networking", "--innodb-doublewrite=OFF"]);
         command.args(["--skip-log-bin", "--innodb-log-file-size=1G", "--character-set-server=utf8mb4"]);
         command.args(["--collation-server=utf8mb4_bin", "--local-infile=ON"]);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
@@ -128,6 +156,37 @@ impl<'p> Server<'p> {
             self.sql(DATABASE, &create_indexes(Dialect::MariaDb, table)?)?;
         }
         Ok(())
+    }
+
+    /// All clients wait for a moment that the server named; the last one ends the time.
+    fn insert(&self, work: Work) -> Result<Inserted> {
+        self.sql(DATABASE, "drop table if exists t")?;
+        // CHAR has at most 255 characters here.
+        let columns =
+            format!("c1 int not null, c2 varchar({}) character set latin1 not null", work.text_bytes());
+        self.sql(DATABASE, &format!("create table t ({columns})"))?;
+        let begin = self.sql("", &format!("select unix_timestamp(sysdate(6)) + {GATHERING_SECONDS}"))?;
+        let begin = begin.trim();
+        let now = "unix_timestamp(sysdate(6))";
+        let clients = (0..work.clients).map(|_| {
+            let Work { rows, per_commit, .. } = work;
+            let text = format!(
+                "do sleep({begin} - {now}); call fill({rows}, {per_commit}, {}); select {now} - {begin}",
+                work.text_bytes()
+            );
+            let mut client = self.client(DATABASE);
+            client.args(["--execute", &text]);
+            client
+        });
+        let said = child::run_all(clients.collect())?;
+        let times = said.iter().map(|said| seconds(said)).collect::<Result<Vec<_>>>()?;
+        let count = self.sql(DATABASE, "select count(*) from t")?;
+        ensure!(count.trim() == work.all_rows().to_string(), "MariaDB took {} rows", count.trim());
+        let file = self.folder.path().join("data").join(DATABASE).join("t.ibd");
+        Ok(Inserted {
+            time: times.into_iter().max().unwrap_or_default(),
+            bytes: std::fs::metadata(file)?.len(),
+        })
     }
 
     fn check(&self, rows: &Rows<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 //! ```text
 //! rows      the rows of a data file, as the loader of a peer takes them     schema    its tables and indexes in a peer's SQL
 //! postgres  pg_amcheck and pg_checksums      sqlite  integrity_check        mariadb   CHECK TABLE … EXTENDED
-//! account   the user that a server runs as   fio     reads of the device
+//! account   the user that a server runs as   fio     reads of the device    inserts   rows that come, by many clients
 //! ```
 //!
 //! Rules
@@ -15,6 +15,7 @@
 
 mod account;
 mod fio;
+pub mod inserts;
 mod mariadb;
 pub mod postgres;
 pub mod rows;

@@ -17,10 +17,12 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use super::account::Account;
+use super::inserts::{self, Inserted, Inserts, seconds};
 use super::rows::Rows;
 use super::schema::{Dialect, create_indexes, create_table};
 use super::{Depth, Outcome, PeerCheck, Places, Setting, folder_bytes, new_folder};
 use crate::child;
+use crate::engine::Work;
 use crate::report::{Measured, best_of};
 
 const PROGRAMS: [&str; 6] = ["initdb", "postgres", "psql", "pg_isready", "pg_amcheck", "pg_checksums"];
@@ -41,7 +43,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
     let Some(bin) = programs(setting.places) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, setting.folder)?;
     let version = cluster.version()?;
-    let server = cluster.start(rows.buffer_bytes())?;
+    let server = cluster.start(rows.buffer_bytes(), Safety::None)?;
     server.load(rows)?;
     let bytes = server.database_bytes()?;
     let mut checks = Vec::new();
@@ -63,7 +65,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
 /// A step failed; its output is in the error.
 pub fn checksums_of_size(bin: &Path, parent: &Path, bytes: u64, runs: u32) -> Result<Measured> {
     let cluster = Cluster::create(bin, parent)?;
-    let server = cluster.start(128 << 20)?;
+    let server = cluster.start(128 << 20, Safety::None)?;
     // A row of 170 bytes with its header and pointer: 45 on a page of 8 KiB.
     let rows = bytes / 8192 * 44;
     server.sql(&format!(
@@ -72,6 +74,33 @@ pub fn checksums_of_size(bin: &Path, parent: &Path, bytes: u64, runs: u32) -> Re
     ))?;
     server.stop()?;
     cluster.checksums(runs)
+}
+
+/// What must outlive a power cut.
+#[derive(Clone, Copy)]
+enum Safety {
+    None,
+    DurableCommits,
+}
+
+/// Buffers for everything that is inserted.
+const INSERT_MEMORY: u64 = 256 << 20;
+/// Time for all clients to connect, before they begin together.
+const GATHERING: &str = "1 second";
+
+/// Inserts rows, each with a statement of its own in a procedure.
+pub(super) fn inserts(places: &Places, folder: &Path, works: &[Work], runs: u32) -> Result<inserts::Outcome> {
+    let Some(bin) = programs(places) else { return Ok(inserts::Outcome::Missing(MISSING)) };
+    let cluster = Cluster::create(bin, folder)?;
+    let name = format!("PostgreSQL {}", cluster.version()?);
+    let server = cluster.start(INSERT_MEMORY, Safety::DurableCommits)?;
+    server.sql(
+        "create procedure fill(count int, per int) language plpgsql as $$ begin \
+         for i in 1..count loop insert into t values (i, 'x'); if i % per = 0 then commit; end if; end loop; end $$",
+    )?;
+    let done = Inserts::collect(name, works.iter().copied(), runs, |work| server.insert(work))?;
+    server.stop()?;
+    Ok(inserts::Outcome::Measured(done))
 }
 
 /// A cluster in a folder of its own; both go when it is dropped.
@@ -112,7 +141,7 @@ impl<'b> Cluster<'b> {
     }
 
     /// Starts the server, with `memory` for its buffers. It is no safer than a bench needs.
-    fn start(&self, memory: u64) -> Result<Server<'_>> {
+    fn start(&self, memory: u64, safety: Safety) -> Result<Server<'_>> {
         let log = File::create(self.log())?;
         let mut command = self.account.server("INT", &self.bin.join("postgres"));
         command.current_dir(self.folder.path()).arg("-D").arg(self.data()).arg("-k").arg(self.folder.path());
@@ -124,7 +153,10 @@ impl<'b> Cluster<'b> {
             "max_wal_size=16GB",
             "wal_level=minimal",
             "max_wal_senders=0",
-            "fsync=off",
+            match safety {
+                Safety::None => "fsync=off",
+                Safety::DurableCommits => "fsync=on",
+            },
             "full_page_writes=off",
             "autovacuum=off",
         ];
@@ -210,6 +242,33 @@ impl Server<'_> {
             sql(text)?;
         }
         Ok(())
+    }
+
+    /// All clients wait for a moment that the server named, so that connecting is not measured; the last one ends the time.
+    fn insert(&self, work: Work) -> Result<Inserted> {
+        self.sql("drop table if exists t")?;
+        self.sql(&format!("create table t (c1 int not null, c2 char({}) not null)", work.text_bytes()))?;
+        // Long rows would be compressed, which is not what is compared.
+        self.sql("alter table t alter c2 set storage plain")?;
+        self.sql("checkpoint")?;
+        let epoch = "extract(epoch from clock_timestamp())";
+        let begin = self.sql(&format!("select {epoch} + extract(epoch from interval '{GATHERING}')"))?;
+        let begin: f64 = begin.trim().parse()?;
+        let clients: Vec<_> = (0..work.clients)
+            .map(|_| {
+                let mut client = self.psql("postgres");
+                client.args(["-c", &format!("do $$ begin perform pg_sleep({begin} - {epoch}); end $$")]);
+                client.args(["-c", &format!("call fill({}, {})", work.rows, work.per_commit)]);
+                client.args(["-c", &format!("select {epoch} - {begin}")]);
+                client
+            })
+            .collect();
+        let said = child::run_all(clients)?;
+        let times = said.iter().map(|said| seconds(said)).collect::<Result<Vec<_>>>()?;
+        let bytes = self.sql("select pg_relation_size('t')")?.trim().parse()?;
+        let rows = self.sql("select count(*) from t")?;
+        anyhow::ensure!(rows.trim() == work.all_rows().to_string(), "PostgreSQL took {} rows", rows.trim());
+        Ok(Inserted { time: times.into_iter().max().unwrap_or_default(), bytes })
     }
 
     fn database_bytes(&self) -> Result<u64> {

@@ -5,10 +5,12 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
+use super::inserts::{self, Inserted, Inserts, seconds};
 use super::rows::Rows;
 use super::schema::{Dialect, create_indexes, create_table};
-use super::{Depth, Outcome, PeerCheck, Setting, new_folder};
+use super::{Depth, Outcome, PeerCheck, Places, Setting, new_folder};
 use crate::child;
+use crate::engine::Work;
 use crate::report::{Measured, best_of};
 
 /// Loads the rows and measures the check.
@@ -29,6 +31,47 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
         peak: None,
     };
     Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured }]))
+}
+
+/// Inserts rows: one statement for all rows of a transaction. SQLite has one writer, so only work of one client is done.
+pub(super) fn inserts(places: &Places, folder: &Path, works: &[Work], runs: u32) -> Result<inserts::Outcome> {
+    let Some(program) = places.find("sqlite3") else { return Ok(inserts::Outcome::Missing("sqlite3")) };
+    let version = child::run(Command::new(&program).arg("--version"))?;
+    let name = format!("SQLite {}", version.split(' ').next().unwrap_or_default());
+    let works = works.iter().copied().filter(|work| work.clients == 1);
+    let done = Inserts::collect(name, works, runs, |work| insert(&program, folder, work))?;
+    Ok(inserts::Outcome::Measured(done))
+}
+
+fn insert(program: &Path, folder: &Path, work: Work) -> Result<Inserted> {
+    let folder = new_folder(folder, "sqlite")?;
+    let file = folder.path().join("rows.db");
+    let mut command = Command::new(program);
+    command.args(["-batch", "-bail"]).arg(&file);
+    let now = "select (julianday('now') - 2440587.5) * 86400.0;";
+    let said = child::feed(&mut command, |out| {
+        writeln!(out, "pragma journal_mode=wal; pragma synchronous=full; pragma wal_autocheckpoint=0;")?;
+        writeln!(out, "create table t (c1 int not null, c2 text not null);\n{now}")?;
+        for first in (0..work.rows).step_by(work.per_commit as usize) {
+            let last = work.rows.min(first + work.per_commit) - 1;
+            let text = work.text_bytes();
+            writeln!(
+                out,
+                "with recursive g(i) as (select {first} union all select i + 1 from g where i < {last}) \
+                 insert into t select i, printf('%.*c', {text}, 'x') from g;"
+            )?;
+        }
+        Ok(writeln!(out, "{now}\nselect count(*) from t;\npragma wal_checkpoint(truncate);")?)
+    })?;
+    let lines: Vec<&str> = said.lines().collect();
+    let ([begin, end, count], true) =
+        ([2, 3, 4].map(|at| lines.get(at).copied().unwrap_or_default()), lines.len() > 4)
+    else {
+        anyhow::bail!("SQLite said {said}");
+    };
+    ensure!(count == work.all_rows().to_string(), "SQLite took {count} rows");
+    let time = seconds(end)?.saturating_sub(seconds(begin)?);
+    Ok(Inserted { time, bytes: std::fs::metadata(&file)?.len() })
 }
 
 /// Rows first, then indexes; without a journal, for nobody needs the file after a crash.

@@ -198,6 +198,11 @@ impl Frame {
         self.dirty.load(Ordering::Acquire)
     }
 
+    /// Has it changes that no copy holds? Final while EX is held.
+    pub(crate) fn is_changed(&self) -> bool {
+        lock(&self.changes).changed
+    }
+
     /// Announces a change, logged at `lsn` or, with zero, not logged. EX is held.
     pub(crate) fn set_dirty(&self, lsn: Lsn) {
         let mut changes = lock(&self.changes);

@@ -160,6 +160,11 @@ impl PageWriteGuard {
         self.fixed.frame.set_dirty(lsn);
     }
 
+    /// Was a change announced that no write of the page has taken along yet? The log from there on is kept.
+    pub fn is_changed(&self) -> bool {
+        self.fixed.frame.is_changed()
+    }
+
     /// Keeps the page, to read only.
     pub fn downgrade(self) -> PageReadGuard {
         PageReadGuard::new(self.fixed.downgrade(), self.id)

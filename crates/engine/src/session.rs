@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{Lsn, Rid, XactId};
+use extentdb_base::{Lsn, ObjectId, Rid, XactId};
 use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
 use extentdb_space::Freed;
 use extentdb_txn::lock::{LockManager, LockMode, LockRequest, Resource, Timeout};
@@ -41,6 +41,8 @@ pub struct Session<'d> {
     /// Was the transaction asked for, or is it that of one statement?
     is_explicit: bool,
     kept: Vec<(Arc<Heap>, KeptBack)>,
+    /// The table that the open transaction locked last, and how: locks of tables stay until it ends.
+    last_table: Option<(ObjectId, LockMode)>,
     pub(crate) freed: Freed,
     pub(crate) endings: Vec<Ending>,
 }
@@ -54,6 +56,7 @@ impl<'d> Session<'d> {
             tx: None,
             is_explicit: false,
             kept: Vec::new(),
+            last_table: None,
             freed: Freed::default(),
             endings: Vec::new(),
         }
@@ -129,6 +132,7 @@ impl<'d> Session<'d> {
         }
         self.db.locks.release_all(id);
         self.is_explicit = false;
+        self.last_table = None;
     }
 
     /// Marks a place in the transaction to roll back to.
@@ -217,8 +221,12 @@ impl<'d> Session<'d> {
     }
 
     /// Locks a table for what is to be done with it; afterwards it is certain that it is still there.
-    fn lock_table(&self, table: &Table, mode: LockMode) -> Result<(), Error> {
-        self.lock(Resource::Object(table.id()), mode, None)?;
+    fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
+        let wanted = Some((table.id(), mode));
+        if self.last_table != wanted {
+            self.lock(Resource::Object(table.id()), mode, None)?;
+            self.last_table = wanted;
+        }
         if self.db.catalogue.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
     }
 

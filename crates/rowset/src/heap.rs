@@ -29,7 +29,7 @@ use extentdb_space::{Space, Unit};
 
 use crate::Error;
 use append::Appender;
-use free_space::FreeSpace;
+use free_space::{FreeSpace, SharedFreeSpace};
 
 pub use forward::{as_forwarded, as_primary};
 pub use insert::RowLocks;
@@ -74,7 +74,7 @@ pub struct Heap {
     shape: HeapShape,
     placement: Placement,
     appenders: Vec<Mutex<Appender>>,
-    free: Mutex<FreeSpace>,
+    free: SharedFreeSpace,
     /// Held while pages come: nobody uses a chain that the catalogue does not know yet, and nobody who lists the pages sees one
     /// that is allocated, formatted nowhere, and in nobody's hands.
     coming: Mutex<()>,
@@ -89,7 +89,7 @@ impl Heap {
             shape,
             placement,
             appenders: (0..APPENDERS).map(|_| Mutex::default()).collect(),
-            free: Mutex::default(),
+            free: SharedFreeSpace::default(),
             coming: Mutex::new(()),
         }
     }
@@ -106,13 +106,13 @@ impl Heap {
 
     /// The transaction that made this room has ended: others may use it.
     pub fn give_back(&self, kept: KeptBack) {
-        lock(&self.free).give_back(kept);
+        self.free.lock().give_back(kept);
     }
 
     /// An undo changed this page: it may have room now that nobody knows of.
     pub fn touched(&self, page: PageId) -> Result<(), Error> {
         let free_bytes = PageHeader::of(&*self.space.pool().read(page)?).free_bytes.get();
-        let mut free = lock(&self.free);
+        let mut free = self.free.lock();
         let room = free_bytes.saturating_sub(free.kept(page));
         free.file(page, room);
         free.touch(page);
@@ -121,7 +121,7 @@ impl Heap {
 
     /// Everything known of free space was changed behind its back.
     pub fn forget(&self) {
-        *lock(&self.free) = FreeSpace::default();
+        *self.free.lock() = FreeSpace::default();
         for appender in &self.appenders {
             *lock(appender) = Appender::default();
         }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The mark comes before the record: a checkpoint that begins between the two must know that the page is about to change, or it
-//! would let go of the record.
+//! would let go of the record. A page that has changed since it was written last is marked already, as of an earlier record.
 
 use extentdb_base::Lsn;
 use extentdb_buffer::PageWriteGuard;
@@ -37,7 +37,9 @@ pub fn change(
         }
     }
     link.manager().note_change(page.id());
-    page.set_dirty(link.manager().log().last());
+    if !page.is_changed() {
+        page.set_dirty(link.manager().log().last());
+    }
     let lsn = link.log(op, context, &payload)?;
     page.set_dirty(lsn);
     let header = RecordHeader { op, context, flags: link.flags(), ..RecordHeader::default() };

@@ -57,7 +57,7 @@ impl Log {
 
     fn wait_or_lead<'a>(&'a self, mut state: MutexGuard<'a, State>, target: Lsn) -> Result<(), Error> {
         while state.durable < target {
-            if state.is_offline {
+            if state.is_offline() {
                 return Err(Error::Offline);
             }
             state = if state.is_writing { wait(&self.changed, state) } else { self.lead(state)? };
@@ -128,7 +128,7 @@ impl Log {
             state.stats.writes += 1;
             state.stats.write_us += took.as_micros() as u64;
             if let Err(error) = result {
-                state.is_offline = true;
+                state.go_offline();
                 self.changed.notify_all();
                 return (state, Err(error));
             }

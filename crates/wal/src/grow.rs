@@ -60,7 +60,7 @@ impl Log {
             }
             Err(Refusal::NoSpace(error)) => Err(state.full(wanted, Some(error))),
             Err(Refusal::NotDurable(error)) => {
-                state.is_offline = true;
+                state.go_offline();
                 Err(error.into())
             }
         }

@@ -14,10 +14,11 @@
 
 use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
 use extentdb_format::log::vlf::{FIRST_VLF_OFFSET, VLF_HEADER_AREA};
 use extentdb_format::log::{BlockBuilder, Payload, RecordHeader, Vlf};
-use extentdb_io::{DiskFile, Durability, Fill};
+use extentdb_io::{DiskCounters, DiskFile, Durability, Fill};
 
 use crate::error::Error;
 use crate::reader::ReadCache;
@@ -32,6 +33,8 @@ pub struct Log {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) growth: GrowthRule,
     pub(crate) state: Mutex<State>,
+    /// The state's own: every statement asks.
+    offline: Arc<AtomicBool>,
     /// Something was written, the log grew, or it went offline.
     pub(crate) changed: Condvar,
     pub(crate) cache: Mutex<ReadCache>,
@@ -81,8 +84,8 @@ impl Log {
         growth: GrowthRule,
         state: State,
     ) -> Log {
-        let state = Mutex::new(state);
-        Log { file, clock, growth, state, changed: Condvar::new(), cache: Mutex::default() }
+        let (offline, state) = (state.offline.clone(), Mutex::new(state));
+        Log { file, clock, growth, state, offline, changed: Condvar::new(), cache: Mutex::default() }
     }
 
     /// Adds a record to the block in memory and says where it will lie. Waits for the device only when all log buffers are full
@@ -131,7 +134,7 @@ impl Log {
         let mut state = lock(&self.state);
         state.note_size(bytes, reserve.unwrap_or(0));
         loop {
-            if state.is_offline {
+            if state.is_offline() {
                 return Err(Error::Offline);
             }
             let fits = reserve.is_none_or(|reserve| state.has_room_beside_reserved(bytes, reserve));
@@ -184,9 +187,14 @@ impl Log {
         lock(&self.state).stats
     }
 
+    /// What was done to its file.
+    pub fn disk_counters(&self) -> DiskCounters {
+        self.file.counters()
+    }
+
     /// Did a durable write fail?
     pub fn is_offline(&self) -> bool {
-        lock(&self.state).is_offline
+        self.offline.load(Ordering::Acquire)
     }
 }
 

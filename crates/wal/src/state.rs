@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use extentdb_base::Lsn;
 use extentdb_base::size::SECTOR_BYTES;
 use extentdb_base::sync::Arc;
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_format::log::block::{BlockHeader, MAX_BLOCK_BYTES};
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
 use extentdb_format::log::{BlockBuilder, BlockFormat, Parity, Payload, RecordHeader, Vlf, VlfHeader};
@@ -107,7 +108,8 @@ pub(crate) struct State {
     /// Somebody writes from the front of the queue.
     pub(crate) is_writing: bool,
     pub(crate) is_growing: bool,
-    pub(crate) is_offline: bool,
+    /// Changed under the log's lock only; read without it by those who ask for nothing else.
+    pub(crate) offline: Arc<AtomicBool>,
     /// Callers of flush whose records no write has taken along yet; how many are to be expected for the next one.
     pub(crate) waiting: u64,
     pub(crate) expected: u64,
@@ -130,11 +132,19 @@ impl State {
             largest: SECTOR_BYTES as u64,
             is_writing: false,
             is_growing: false,
-            is_offline: false,
+            offline: Arc::default(),
             waiting: 0,
             expected: 0,
             stats: LogStats::default(),
         }
+    }
+
+    pub(crate) fn is_offline(&self) -> bool {
+        self.offline.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn go_offline(&self) {
+        self.offline.store(true, Ordering::Release);
     }
 
     fn current(&self) -> &Vlf {
@@ -222,7 +232,9 @@ impl State {
         let (first, count) = (self.tail_lsn(), block.record_count());
         let finished = block.finish(&self.block_header(size), self.parity());
         // A block that cannot be written takes its records with it: nothing may follow.
-        self.is_offline |= finished.is_err();
+        if finished.is_err() {
+            self.go_offline();
+        }
         let bytes = finished?;
         let last = if count == 0 { Lsn::ZERO } else { Lsn { slot: count, ..first } };
         let offset = self.current().offset + self.tail.at;

@@ -1,5 +1,6 @@
 //! Whole runs beside the device and peers; see the README of this folder.
 
+mod engine;
 mod full;
 
 use std::num::NonZeroUsize;
@@ -34,6 +35,8 @@ enum Run {
     },
     /// Full check of a cached file beside PostgreSQL, SQLite and MariaDB with the same rows; indexes; memory.
     Peers(full::PeersArgs),
+    /// Storage engine: rows, clients, commits and extents beside the device, PostgreSQL, SQLite and MariaDB.
+    Engine(engine::EngineArgs),
     /// Physical check with direct reads beside fio.
     Device {
         /// A data file.
@@ -50,6 +53,7 @@ fn main() -> Result<()> {
     match Args::parse().run {
         Run::Physical { file, pg_dir } => physical(&file, pg_dir.as_deref()),
         Run::Peers(args) => full::run(&args),
+        Run::Engine(args) => engine::run(&args),
         Run::Device { file } => device(&file),
         Run::Backup { file } => backup(&file),
     }

@@ -67,6 +67,13 @@ impl<'a> PageRef<'a> {
         array.as_chunks::<2>().0.iter().rev().map(|b| u16::from_le_bytes(*b))
     }
 
+    /// Is the slot of some record that is gone still there? Looks at all slots at once, for nearly always none is.
+    #[inline]
+    pub fn has_empty_slot(self) -> bool {
+        let array = self.bytes.get(self.slot_array_start()..).unwrap_or_default();
+        array.as_chunks::<2>().0.iter().fold(false, |found, slot| found | (u16::from_le_bytes(*slot) == 0))
+    }
+
     /// The bytes from a slot's record up to the slot array: the record and what follows it. `None` for an empty slot
     /// and for an offset outside the body of the page.
     #[inline]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! mode          Deferred write    Through write               sync
-//! ForcedFlush   page cache        page cache, fdatasync       fdatasync
+//! ForcedFlush   page cache        direct, fdatasync           fdatasync
 //! Fua           direct            direct with RWF_DSYNC       fdatasync
 //! DirectOnly    direct            direct                      nothing, unless a write could not go direct
 //! ```
@@ -35,7 +35,8 @@ use crate::platform;
 /// How durable writes are done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DurabilityMode {
-    /// Writes through the page cache, then a flush. Right everywhere; what SQL Server does on Linux by default.
+    /// Writes and flushes; only those that are flushed at once go past the page cache, where they can. Right everywhere; what SQL
+    /// Server does on Linux by default.
     ForcedFlush,
     /// Direct writes, the durable ones with `RWF_DSYNC`: no flush where the device supports forced unit access.
     Fua,

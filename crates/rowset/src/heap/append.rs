@@ -45,7 +45,7 @@ impl Heap {
     pub(super) fn retire(&self, appender: &mut Appender, free_bytes: u16) {
         let Some(page) = appender.page.take() else { return };
         let ends = Fullness::of_free_bytes(free_bytes);
-        let mut free = lock(&self.free);
+        let mut free = self.free.lock();
         let room = free_bytes.saturating_sub(free.kept(page));
         free.file(page, room);
         if appender.told != Some(ends) {

@@ -6,17 +6,81 @@
 //! touched   pages whose class in PFS may not be true any more
 //! ```
 //!
+//! Every insert asks, and most of them in vain: what sends them away at once is kept beside the lock.
+//!
 //! A page that is filed may have less room by now: whoever takes it looks and files it again. A page without a file is not
 //! known to have room; nothing is lost by that but the room.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::{Deref, DerefMut};
 
 use extentdb_base::PageId;
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use extentdb_base::sync::{Mutex, MutexGuard, lock};
 
 use super::KeptBack;
 
 /// Bytes between two classes. Less room than this is not worth a visit.
 const CLASS_BYTES: u16 = 32;
+
+/// The free space of a heap, shared by its sessions.
+#[derive(Debug, Default)]
+pub(super) struct SharedFreeSpace {
+    state: Mutex<FreeSpace>,
+    /// The largest class with a page.
+    largest: AtomicU16,
+    has_kept: AtomicBool,
+    is_loaded: AtomicBool,
+}
+
+/// The free space, locked. What is known without the lock is brought up to date when it goes, before others can lock.
+pub(super) struct Locked<'a> {
+    shared: &'a SharedFreeSpace,
+    state: MutexGuard<'a, FreeSpace>,
+}
+
+impl SharedFreeSpace {
+    pub(super) fn lock(&self) -> Locked<'_> {
+        Locked { shared: self, state: lock(&self.state) }
+    }
+
+    /// May there be a page with so much room? Who is told no, a moment too early, appends.
+    pub(super) fn may_have(&self, room: u16) -> bool {
+        room.div_ceil(CLASS_BYTES) <= self.largest.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that are kept back on a page whose latch the caller holds: whoever keeps some back holds it, too.
+    pub(super) fn kept(&self, page: PageId) -> u16 {
+        if self.has_kept.load(Ordering::Acquire) { self.lock().kept(page) } else { 0 }
+    }
+
+    pub(super) fn is_loaded(&self) -> bool {
+        self.is_loaded.load(Ordering::Acquire)
+    }
+}
+
+impl Deref for Locked<'_> {
+    type Target = FreeSpace;
+
+    fn deref(&self) -> &FreeSpace {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut FreeSpace {
+        &mut self.state
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let largest = self.state.classes.last_key_value().map_or(0, |(class, _)| *class);
+        self.shared.largest.store(largest, Ordering::Relaxed);
+        self.shared.has_kept.store(!self.state.kept.is_empty(), Ordering::Release);
+        self.shared.is_loaded.store(self.state.is_loaded, Ordering::Release);
+    }
+}
 
 /// The free space of a heap.
 #[derive(Debug, Default)]
@@ -115,6 +179,22 @@ mod tests {
         assert_eq!(free.take(600), Some(b));
         assert_eq!(free.take(600), Some(a));
         assert_eq!(free.take(1), None, "too little room is not filed");
+    }
+
+    #[test]
+    fn what_is_known_without_the_lock_is_what_was_true_when_it_went() {
+        let shared = SharedFreeSpace::default();
+        let page = PageId::new(1, 7);
+        assert!(!shared.may_have(1) && !shared.is_loaded());
+        shared.lock().file(page, 500);
+        assert!(shared.may_have(480) && !shared.may_have(500));
+        shared.lock().keep(KeptBack { page, bytes: 200 });
+        assert_eq!(shared.kept(page), 200);
+        shared.lock().give_back(KeptBack { page, bytes: 200 });
+        assert_eq!(shared.kept(page), 0);
+        while shared.lock().take(1).is_some() {}
+        shared.lock().is_loaded = true;
+        assert!(!shared.may_have(1) && shared.is_loaded());
     }
 
     #[test]

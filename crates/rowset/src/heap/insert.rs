@@ -1,6 +1,5 @@
 //! A row comes: onto a page known to have room, or behind the last one.
 
-use extentdb_base::sync::lock;
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_format::allocation::pfs::Fullness;
@@ -92,10 +91,13 @@ impl Heap {
         self.load_free_space()?;
         let room = footprint(record.len()) + SLOT_BYTES;
         for _ in 0..PROBES_MAX {
-            let Some(id) = lock(&self.free).take(room as u16) else { return Ok(None) };
+            if !self.free.may_have(room as u16) {
+                return Ok(None);
+            }
+            let Some(id) = self.free.lock().take(room as u16) else { return Ok(None) };
             let Some(mut page) = self.space.pool().try_write(id)? else { continue };
             let placed = self.place(tx, &mut page, record, locks)?;
-            let mut free = lock(&self.free);
+            let mut free = self.free.lock();
             let left = free_bytes(&page).saturating_sub(free.kept(id));
             free.file(id, left);
             if placed.is_some() {
@@ -168,7 +170,7 @@ impl Heap {
     /// A slot for a record of so many bytes: an empty one that nobody has locked, or a new one.
     fn slot_for(&self, page: &PageWriteGuard, len: usize, locks: &mut dyn RowLocks) -> Option<u16> {
         let view = PageRef::new(page);
-        let kept = usize::from(lock(&self.free).kept(page.id()));
+        let kept = usize::from(self.free.kept(page.id()));
         let free = usize::from(view.header().free_bytes.get()).saturating_sub(kept);
         if footprint(len) > free || !self.promises(page, len) {
             return None;
@@ -176,8 +178,8 @@ impl Heap {
         let used_slots = usize::from(view.header().slot_count.get());
         // Slots of deleted rows are used again, unless the deletion may still be undone. The place that a moved row had away from
         // home has no lock of its own: as long as anything of the page is kept back, none of its empty slots is used.
-        let empty =
-            (0..used_slots as u16).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0 && kept == 0);
+        let slots = if kept == 0 && view.has_empty_slot() { used_slots as u16 } else { 0 };
+        let empty = (0..slots).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0);
         for (slot, _) in empty {
             if locks.try_new(rid(page.id(), slot)) {
                 return Some(slot);
@@ -199,7 +201,7 @@ impl Heap {
 
     /// What PFS knows of the pages that were there before, once: the least room that each class promises.
     fn load_free_space(&self) -> Result<(), Error> {
-        if lock(&self.free).is_loaded {
+        if self.free.is_loaded() {
             return Ok(());
         }
         // A heap without pages has nothing to be read, and its first insert shall not latch a map for that.
@@ -210,7 +212,7 @@ impl Heap {
             let full = state.first().and_then(|state| state.fullness()).unwrap_or(Fullness::UpTo100);
             known.push((id, (8096 * u32::from(100 - full.percent()) / 100) as u16));
         }
-        let mut free = lock(&self.free);
+        let mut free = self.free.lock();
         if !free.is_loaded {
             known.into_iter().for_each(|(id, room)| free.file(id, room));
             free.is_loaded = true;

@@ -18,13 +18,13 @@ impl Heap {
             let rest: BTreeSet<PageId> = appender.rest.drain(..).collect();
             appender.told = None;
             if let Some(page) = appender.page {
-                lock(&self.free).touch(page);
+                self.free.lock().touch(page);
             }
             for (extent, pages) in by_extent(rest) {
                 self.settle_extent(extent, &pages, |_, _| Ok(PfsByte::default()))?;
             }
         }
-        let touched = lock(&self.free).take_touched();
+        let touched = self.free.lock().take_touched();
         for (extent, pages) in by_extent(touched) {
             self.settle_extent(extent, &pages, |page, old| {
                 Ok(if old.is_allocated() { old.with_fullness(self.fullness_of(page)?) } else { old })

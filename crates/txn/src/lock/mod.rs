@@ -188,7 +188,8 @@ impl LockManager {
     /// Takes a lock, or makes the one held stronger. Returns the mode that is held afterwards.
     pub fn acquire(&self, request: LockRequest) -> Result<LockMode, LockError> {
         let LockRequest { owner, resource, mode, table, .. } = request;
-        if self.held_by(owner).get(&owner).is_some_and(|held| held.is_covered(table, &resource, mode)) {
+        let is_covered = |held: &Held| held.is_covered(table, &resource, mode);
+        if resource.is_fine() && self.held_by(owner).get(&owner).is_some_and(is_covered) {
             return Ok(mode);
         }
         let (mode, is_new) = match self.start(request)? {
@@ -217,8 +218,8 @@ impl LockManager {
     /// Gives everything back that an owner holds: the end of its transaction.
     pub fn release_all(&self, owner: XactId) {
         let held = self.held_by(owner).remove(&owner).unwrap_or_default();
+        let now = self.clock.monotonic();
         for resource in held.resources.keys() {
-            let now = self.clock.monotonic();
             self.shard(resource).release(owner, *resource, true, now);
         }
     }

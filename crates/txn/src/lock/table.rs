@@ -13,11 +13,13 @@
 //!
 //! What keeps a request waiting is exactly what breaks its rule: those are the edges of the wait-for graph.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use extentdb_base::XactId;
 use extentdb_base::sync::Arc;
+use smallvec::SmallVec;
 
 use super::wait::{Fate, WaitSlot};
 use super::{LockMode, Resource};
@@ -34,7 +36,8 @@ pub(crate) struct Shard {
 /// One resource that is held or waited for.
 #[derive(Default, Debug)]
 pub(crate) struct LockHead {
-    pub(crate) granted: Vec<Grant>,
+    /// Nearly always one.
+    pub(crate) granted: SmallVec<[Grant; 1]>,
     pub(crate) queue: VecDeque<Request>,
 }
 
@@ -98,14 +101,19 @@ impl Shard {
 
     /// Gives back one count of a lock, or all of them. Returns true when the owner holds nothing there any more.
     pub(crate) fn release(&mut self, owner: XactId, resource: Resource, all: bool, now: Duration) -> bool {
-        let Some(head) = self.heads.get_mut(&resource) else { return true };
+        let Entry::Occupied(mut entry) = self.heads.entry(resource) else { return true };
+        let head = entry.get_mut();
         let Some(at) = head.granted.iter().position(|grant| grant.owner == owner) else { return true };
         if !all && head.granted[at].count > 1 {
             head.granted[at].count -= 1;
             return false;
         }
         head.granted.swap_remove(at);
-        self.settle(resource, now);
+        if head.granted.is_empty() && head.queue.is_empty() {
+            entry.remove();
+        } else {
+            self.settle(resource, now);
+        }
         true
     }
 

@@ -21,7 +21,7 @@ const FILL_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct RealFile {
     handle: fs::File,
-    /// The same file past the page cache, and what offsets and lengths must be multiples of; only in modes that use it.
+    /// The same file past the page cache, and what offsets and lengths must be multiples of; only where that is possible.
     direct: Option<(fs::File, usize)>,
     path: PathBuf,
     report: DurabilityReport,
@@ -53,6 +53,17 @@ enum Way {
     Direct,
 }
 
+/// How soon a write must be durable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Haste {
+    /// Some time later.
+    None,
+    /// A flush comes at once: what went into the page cache would have to be written out first.
+    BeforeFlush,
+    /// When the call returns.
+    Through,
+}
+
 impl RealFile {
     pub(super) fn new(handle: fs::File, path: &Path, mode: DurabilityMode) -> Result<RealFile, Error> {
         let failed = |source| Error::File { op: Op::Inspect, path: path.to_path_buf(), source };
@@ -63,11 +74,10 @@ impl RealFile {
             own.is_some() && own == platform::identity(twin, path).ok()
         });
         let report = probe::choose(mode, &handle, path, twin.is_some());
-        let direct = twin.filter(|_| report.chosen != DurabilityMode::ForcedFlush);
         let has_holes = len > 0 && platform::next_data(&handle, 0, len) != Some(0..len);
         Ok(RealFile {
             handle,
-            direct,
+            direct: twin,
             path: path.to_path_buf(),
             report,
             len: AtomicU64::new(len),
@@ -88,13 +98,15 @@ impl RealFile {
         Ok(())
     }
 
-    /// Writes everything, past the page cache where alignment allows; `through` asks the device to keep it.
-    fn put(&self, offset: u64, parts: &[&[u8]], through: bool) -> Result<Way, Error> {
+    /// Writes everything, past the page cache where mode and alignment allow.
+    fn put(&self, offset: u64, parts: &[&[u8]], haste: Haste) -> Result<Way, Error> {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let failed =
             |source| Error::Transfer { op: Op::Write, path: self.path.clone(), offset, bytes, source };
+        let through = haste == Haste::Through;
+        let goes_direct = haste != Haste::None || self.report.chosen != DurabilityMode::ForcedFlush;
         let way = match &self.direct {
-            Some((twin, align)) if is_aligned(offset, bytes, *align) => {
+            Some((twin, align)) if goes_direct && is_aligned(offset, bytes, *align) => {
                 put_direct(twin, offset, parts, bytes, through).map_err(failed)?;
                 Way::Direct
             }
@@ -114,11 +126,11 @@ impl RealFile {
     fn put_durable(&self, offset: u64, parts: &[&[u8]]) -> Result<(), Error> {
         self.refuse_poisoned()?;
         if self.report.chosen == DurabilityMode::Fua && platform::HAS_WRITE_THROUGH {
-            self.put(offset, parts, true)?;
+            self.put(offset, parts, Haste::Through)?;
             self.counters.fua_writes.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
-        let way = self.put(offset, parts, false)?;
+        let way = self.put(offset, parts, Haste::BeforeFlush)?;
         if way == Way::Direct && self.report.chosen == DurabilityMode::DirectOnly {
             return Ok(());
         }
@@ -150,7 +162,7 @@ impl RealFile {
         while at < to {
             // The first piece ends on a boundary, so that all others are aligned.
             let piece = (FILL_BYTES as u64 - at % FILL_BYTES as u64).min(to - at);
-            self.put(at, &[&zeros[..piece as usize]], false)?;
+            self.put(at, &[&zeros[..piece as usize]], Haste::None)?;
             at += piece;
         }
         Ok(())
@@ -198,7 +210,7 @@ impl DiskFile for RealFile {
             }
             return result;
         }
-        let way = self.put(offset, parts, false);
+        let way = self.put(offset, parts, Haste::None);
         // Even a write that failed may have left something to flush.
         if !matches!(way, Ok(Way::Direct)) || self.report.chosen != DurabilityMode::DirectOnly {
             self.written.fetch_add(1, Ordering::AcqRel);

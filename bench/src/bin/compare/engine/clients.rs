@@ -1,0 +1,142 @@
+//! 1 … 64 threads insert short rows into one heap: in one file and in four, beside PostgreSQL with as many clients.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use bench::engine::{Form, Lab, Work};
+use bench::target::{Limit, Target};
+
+use super::{Setting, head};
+
+const CLIENTS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+const ROW_BYTES: u16 = 50;
+const PER_COMMIT: u32 = 1000;
+/// Rows of all clients together, in whole transactions of each.
+const ROWS: u32 = 128_000;
+const AUTOCOMMIT_ROWS: u32 = 1024;
+const FILE_BYTES: u64 = 256 << 20;
+
+fn work(clients: u32) -> Work {
+    let rows = (ROWS / clients).next_multiple_of(PER_COMMIT);
+    Work { clients, rows, per_commit: PER_COMMIT, row_bytes: ROW_BYTES }
+}
+
+fn autocommit(clients: u32) -> Work {
+    let rows = (AUTOCOMMIT_ROWS / clients).max(32);
+    Work { clients, rows, per_commit: 1, row_bytes: ROW_BYTES }
+}
+
+/// What peers are asked to do, too.
+pub(super) fn works() -> Vec<Work> {
+    CLIENTS.iter().flat_map(|clients| [work(*clients), autocommit(*clients)]).collect()
+}
+
+fn rate(work: Work, time: Duration) -> f64 {
+    work.all_rows() as f64 / time.as_secs_f64()
+}
+
+/// The best rates of several runs over one database and the other in turns, and the waits of all runs over the first.
+fn measure(setting: &Setting, labs: [&Lab; 2], work: Work) -> Result<([f64; 2], (u64, Duration))> {
+    let (mut best, mut waits) = ([0.0; 2], (0, Duration::ZERO));
+    for run in 0..setting.runs {
+        for (at, lab) in labs.into_iter().enumerate() {
+            let table = lab.table(&format!("t{}_{}_{run}", work.clients, work.per_commit), work.row_bytes)?;
+            let load = lab.insert(&table, work)?;
+            lab.db.checkpoint()?;
+            best[at] = rate(work, load.time).max(best[at]);
+            if at == 0 {
+                waits = (waits.0 + load.latch_waits.0, load.latch_waits.1);
+            }
+        }
+    }
+    Ok((best, waits))
+}
+
+/// What one number of clients came to.
+struct Point {
+    clients: u32,
+    one: f64,
+    four: f64,
+    waits: (u64, Duration),
+    postgres: Option<f64>,
+}
+
+pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
+    let one = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
+    let four = Lab::create(&setting.folder, &Form::of([FILE_BYTES / 4; 4]))?;
+    let columns = [
+        "clients",
+        "1 file",
+        "4 files",
+        "latch waits, 1 file",
+        "longest, µs",
+        "PostgreSQL",
+        "ours : PostgreSQL",
+    ];
+    let mut tables = Vec::new();
+    for (title, work) in [
+        ("Rows per second into one heap, transactions of 1000 rows of 50 bytes", work as fn(u32) -> Work),
+        ("Rows per second into one heap, each row its own transaction", autocommit),
+    ] {
+        head(title, &columns);
+        let mut points = Vec::new();
+        for clients in CLIENTS {
+            let work = work(clients);
+            let (rates, waits) = measure(setting, [&one, &four], work)?;
+            let postgres = setting.of_peers(work).find(|(name, _)| name.starts_with("PostgreSQL"));
+            let postgres = postgres.map(|(_, done)| rate(work, done.time));
+            let point = Point { clients, one: rates[0], four: rates[1], waits, postgres };
+            println!("{}", line(&point));
+            points.push(point);
+        }
+        tables.push(points);
+    }
+    let mut targets = Vec::new();
+    for (points, what) in tables.iter().zip(["transactions of 1000", "autocommit"]) {
+        targets.extend(targets_of(points, what));
+    }
+    targets.extend(tables.first().map(|points| files_and_time(points)).into_iter().flatten());
+    Ok(targets)
+}
+
+fn line(point: &Point) -> String {
+    let Point { clients, one, four, waits: (waits, longest), postgres } = point;
+    let (theirs, ratio) = match postgres {
+        Some(theirs) => (format!("{theirs:.0}"), format!("{:.2}", one / theirs)),
+        None => ("–".to_owned(), "–".to_owned()),
+    };
+    let longest = longest.as_micros();
+    format!("| {clients} | {one:.0} | {four:.0} | {waits} | {longest} | {theirs} | {ratio} |")
+}
+
+fn targets_of(points: &[Point], what: &str) -> Vec<Target> {
+    let least = |values: &mut dyn Iterator<Item = f64>| {
+        values.reduce(f64::min).ok_or_else(|| "nothing to compare".to_owned())
+    };
+    let beside = least(&mut points.iter().filter_map(|p| Some(p.one / p.postgres?)));
+    // Every point beside the best one with fewer clients.
+    let fall = points.iter().enumerate().map(|(at, point)| {
+        let best = points[..at].iter().map(|p| p.one).fold(point.one, f64::max);
+        100.0 * (1.0 - point.one / best)
+    });
+    let fall = fall.fold(0.0, f64::max);
+    let waits: u64 = points.iter().map(|p| p.waits.0).sum();
+    let line = |name: &str, unit, value| Target::new(format!("{what}: {name}"), unit, value);
+    vec![
+        line("rows/s : PostgreSQL, the worst point", "x", beside).must(Limit::AtLeast(1.0)),
+        line("page latch waits of all points, PFS among them (G2.4)", "", Ok(waits as f64))
+            .must(Limit::AtMost(0.0)),
+        line("deepest fall with more clients (G2.5)", "%", Ok(fall)).goal(Limit::AtMost(10.0)),
+    ]
+}
+
+/// What depends on the device when every row waits for it is judged by long transactions only.
+fn files_and_time(points: &[Point]) -> [Target; 2] {
+    let files = points.iter().map(|p| 100.0 * (p.four / p.one - 1.0).abs()).fold(0.0, f64::max);
+    let at_64 = points.last().map_or(f64::NAN, |p| 1e6 / p.one);
+    [
+        Target::new("µs per row at 64 clients (G2.5)", "µs", Ok(at_64)).must(Limit::AtMost(148.9)),
+        Target::new("rows/s of 4 files beside 1, the largest difference (G2.6)", "%", Ok(files))
+            .must(Limit::AtMost(5.0)),
+    ]
+}

@@ -1,0 +1,105 @@
+//! The storage engine: every part makes databases of its own and prints its table and its targets.
+//!
+//! ```text
+//! lengths   10,000 rows of seven lengths: pages, PFS records, time       clients   1 … 64 threads into one heap
+//! commits   1 and 64 committers beside the device; one client's writes   bulk      one long transaction and its checkpoint
+//! extents   extents per second, equal and unequal files
+//! ```
+
+mod bulk;
+mod clients;
+mod commits;
+mod extents;
+mod lengths;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use bench::engine::Work;
+use bench::peers::inserts::{Inserts, measure};
+use bench::target::Target;
+use clap::{Args, ValueEnum};
+
+/// Options of `engine`.
+#[derive(Args)]
+pub(crate) struct EngineArgs {
+    /// Only these parts
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Leave the peers out
+    #[arg(long)]
+    alone: bool,
+    /// Where databases are made: on the device that is to be measured
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Runs of what is timed; the shortest counts
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    runs: u32,
+}
+
+/// A part of the run.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Lengths,
+    Clients,
+    Commits,
+    Bulk,
+    Extents,
+}
+
+/// What all parts know.
+struct Setting {
+    folder: PathBuf,
+    runs: u32,
+    peers: Vec<Inserts>,
+}
+
+impl Setting {
+    /// What each peer did with this work, by name.
+    fn of_peers(&self, work: Work) -> impl Iterator<Item = (&str, bench::peers::inserts::Inserted)> {
+        self.peers.iter().filter_map(move |peer| Some((peer.name.as_str(), peer.of(work)?)))
+    }
+}
+
+pub(crate) fn run(args: &EngineArgs) -> Result<()> {
+    let folder = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let is_wanted = |part: Part| args.only.is_empty() || args.only.contains(&part);
+    let mut works = Vec::new();
+    if is_wanted(Part::Lengths) {
+        works.extend(lengths::works());
+    }
+    if is_wanted(Part::Clients) {
+        works.extend(clients::works());
+    }
+    if is_wanted(Part::Commits) {
+        works.extend(commits::works());
+    }
+    let peers = if args.alone { Vec::new() } else { measure(&folder, &works, args.runs) };
+    let setting = Setting { folder, runs: args.runs, peers };
+    let parts: [(Part, fn(&Setting) -> Result<Vec<Target>>); 5] = [
+        (Part::Lengths, lengths::run),
+        (Part::Clients, clients::run),
+        (Part::Commits, commits::run),
+        (Part::Bulk, bulk::run),
+        (Part::Extents, extents::run),
+    ];
+    let mut targets = Vec::new();
+    for (_, run) in parts.iter().filter(|(part, _)| is_wanted(*part)) {
+        targets.extend(run(&setting)?);
+    }
+    println!("\n{}", Target::HEAD);
+    targets.iter().for_each(|target| println!("{}", target.to_line()));
+    let missed = targets.iter().filter(|target| target.is_missed()).count();
+    println!("\n{missed} of what must be reached not met");
+    Ok(())
+}
+
+/// Milliseconds.
+fn ms(time: std::time::Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Prints the head of a Markdown table.
+fn head(title: &str, columns: &[&str]) {
+    println!("\n{title}\n\n| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
+}

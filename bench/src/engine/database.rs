@@ -1,0 +1,212 @@
+//! A database in a folder of its own, and threads that insert into it.
+
+use std::path::Path;
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use extentdb_engine::{
+    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Placement, Table, TableSpec,
+};
+use extentdb_io::{DiskCounters, DurabilityMode, RealDisk};
+use extentdb_telemetry::WaitType;
+use extentdb_types::{Collation, Datum, SqlType};
+use tempfile::TempDir;
+
+use super::{Work, timed};
+
+/// A log that never grows and is never full while something is measured.
+const LOG_BYTES: u64 = 256 << 20;
+/// Pages in memory: everything that is measured fits.
+const FRAMES: usize = 24_576;
+const LATIN1: Collation = Collation(0x3400_d008);
+
+/// What a database is like.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// Bytes of each data file.
+    pub files: Vec<u64>,
+    /// How rows are placed.
+    pub placement: Placement,
+    /// How writes become durable.
+    pub durability: DurabilityMode,
+}
+
+/// A database that goes with its folder when it is dropped.
+pub struct Lab {
+    /// The database.
+    pub db: Database,
+    options: Options,
+    folder: TempDir,
+}
+
+/// What a load did.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// From the moment that all clients may begin to the end of the last one.
+    pub time: Duration,
+    /// Waits for page latches meanwhile, and the longest since the database was opened.
+    pub latch_waits: (u64, Duration),
+    /// Times that somebody wrote the log, for itself and all who waited.
+    pub flushes: u64,
+    /// What was done to the log file.
+    pub log: DiskCounters,
+}
+
+impl Form {
+    /// Files of this many bytes.
+    pub fn of(files: impl Into<Vec<u64>>) -> Form {
+        Form { files: files.into(), placement: Placement::Packed, durability: DurabilityMode::Auto }
+    }
+}
+
+impl Lab {
+    /// Makes a database. Pages come from uniform extents; there are no checkpoints but those asked for.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(parent: &Path, form: &Form) -> Result<Lab> {
+        let made = tempfile::Builder::new().prefix("extentdb-engine-").tempdir_in(parent);
+        let folder = made.with_context(|| parent.display().to_string())?;
+        let mut spec = DatabaseSpec::new("lab", folder.path(), 8 << 20);
+        let file = |(at, bytes): (usize, &u64)| {
+            DataFileSpec::new(folder.path().join(format!("lab{at}.mdf")), *bytes)
+        };
+        spec.files = form.files.iter().enumerate().map(file).collect();
+        spec.log.bytes = LOG_BYTES;
+        let options = Options {
+            frames: FRAMES,
+            mixed_pages: false,
+            placement: form.placement,
+            checkpoint_log_bytes: None,
+            ..Options::on(Arc::new(RealDisk::new(form.durability)))
+        };
+        let db = Database::create(&spec, options.clone())?;
+        Ok(Lab { db, options, folder })
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// An empty heap: `c1 int not null, c2 char(n) not null`.
+    ///
+    /// # Errors
+    /// The name is taken.
+    pub fn table(&self, name: &str, row_bytes: u16) -> Result<Arc<Table>> {
+        let columns = vec![
+            ColumnSpec::new("c1", SqlType::Int).not_null(),
+            ColumnSpec::new("c2", char_of(row_bytes - 4)).not_null(),
+        ];
+        Ok(self.db.session().create_table(&TableSpec::heap(name, columns))?)
+    }
+
+    /// A heap whose rows are of any length: `c1 int not null, c2 varchar(4000)`.
+    ///
+    /// # Errors
+    /// The name is taken.
+    pub fn table_of_any_length(&self, name: &str) -> Result<Arc<Table>> {
+        let text = SqlType::VarChar { len: Some(4000), collation: LATIN1 };
+        let columns = vec![ColumnSpec::new("c1", SqlType::Int).not_null(), ColumnSpec::new("c2", text)];
+        Ok(self.db.session().create_table(&TableSpec::heap(name, columns))?)
+    }
+
+    /// Every client a thread and a session, all beginning at the same moment.
+    ///
+    /// # Errors
+    /// An insert failed.
+    pub fn insert(&self, table: &Table, work: Work) -> Result<Load> {
+        let before = self.reading();
+        let gate = Barrier::new(work.clients as usize + 1);
+        let (time, done) = std::thread::scope(|scope| {
+            let client = || self.insert_as_one_client(table, work, &gate);
+            let clients: Vec<_> = (0..work.clients).map(|_| scope.spawn(client)).collect();
+            gate.wait();
+            timed(|| clients.into_iter().map(|client| client.join()).collect::<Vec<_>>())
+        });
+        for client in done {
+            client.map_err(|_| anyhow!("a client panicked"))??;
+        }
+        let after = self.reading();
+        Ok(Load {
+            time,
+            latch_waits: (after.latch_waits.0 - before.latch_waits.0, after.latch_waits.1),
+            flushes: after.flushes - before.flushes,
+            log: less(after.log, before.log),
+        })
+    }
+
+    fn insert_as_one_client(&self, table: &Table, work: Work, gate: &Barrier) -> Result<()> {
+        let mut session = self.db.session();
+        let text = text_of(char_of(work.text_bytes()), &vec![b'x'; work.text_bytes().into()])?;
+        let mut row = vec![Datum::Int(0), text];
+        gate.wait();
+        for first in (0..work.rows).step_by(work.per_commit as usize) {
+            if !work.is_autocommit() {
+                session.begin();
+            }
+            for id in first..work.rows.min(first + work.per_commit) {
+                row[0] = Datum::Int(id as i32);
+                session.insert(table, &row)?;
+            }
+            session.commit()?;
+        }
+        Ok(())
+    }
+
+    /// What has been counted so far, as a load without time.
+    pub fn reading(&self) -> Load {
+        let latches = [WaitType::PageLatchSh, WaitType::PageLatchUp, WaitType::PageLatchEx];
+        let totals = latches.map(|wait| self.options.waits.totals(wait));
+        Load {
+            time: Duration::ZERO,
+            latch_waits: (
+                totals.iter().map(|total| total.waiting_tasks_count).sum(),
+                totals.iter().map(|total| total.max_wait_time).max().unwrap_or_default(),
+            ),
+            flushes: self.db.log().stats().flushes,
+            log: self.db.log().disk_counters(),
+        }
+    }
+
+    /// What was done to the data files so far, together.
+    pub fn data_counters(&self) -> DiskCounters {
+        let files = self.db.space().files();
+        let files = files.iter().filter_map(|file| self.db.pool().file(file.id()));
+        files.map(|file| file.counters()).fold(DiskCounters::default(), |sum, file| DiskCounters {
+            writes: sum.writes + file.writes,
+            bytes_written: sum.bytes_written + file.bytes_written,
+            fua_writes: sum.fua_writes + file.fua_writes,
+            syncs: sum.syncs + file.syncs,
+            ..sum
+        })
+    }
+}
+
+/// What came after `before`.
+pub(super) fn less(after: DiskCounters, before: DiskCounters) -> DiskCounters {
+    DiskCounters {
+        reads: after.reads - before.reads,
+        bytes_read: after.bytes_read - before.bytes_read,
+        writes: after.writes - before.writes,
+        bytes_written: after.bytes_written - before.bytes_written,
+        fua_writes: after.fua_writes - before.fua_writes,
+        syncs: after.syncs - before.syncs,
+    }
+}
+
+fn char_of(len: u16) -> SqlType {
+    SqlType::Char { len, collation: LATIN1 }
+}
+
+/// A text as a value of this type.
+pub(super) fn text_of(ty: SqlType, bytes: &[u8]) -> Result<Datum<'static>> {
+    let value = Datum::decode(&ty, bytes).map_err(|error| anyhow!("{error}"))?;
+    Ok(value.into_owned())
+}
+
+/// A value of the second column of a table of rows of any length.
+pub(super) fn any_length(len: usize) -> Result<Datum<'static>> {
+    text_of(SqlType::VarChar { len: Some(4000), collation: LATIN1 }, &vec![b'x'; len])
+}

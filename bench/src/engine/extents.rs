@@ -1,0 +1,38 @@
+//! Extents that come to units: claimed, and logged in GAM, IAM and PFS.
+
+use anyhow::{Result, anyhow};
+use extentdb_format::allocation::pfs::Fullness;
+use extentdb_space::Unit;
+use extentdb_txn::Kind;
+
+use super::{Lab, timed};
+
+/// Extents per second: each thread takes `count` for a unit of its own.
+///
+/// # Errors
+/// There is no room.
+pub fn extents_per_second(lab: &Lab, threads: usize, count: usize) -> Result<f64> {
+    let tables: Vec<_> =
+        (0..threads).map(|at| lab.table(&format!("unit{at}"), 100)).collect::<Result<_>>()?;
+    let heaps: Vec<_> = tables.iter().map(|table| table.heap()).collect();
+    let (time, done) = timed(|| {
+        std::thread::scope(|scope| {
+            let take = |unit| scope.spawn(move || take_extents(lab, unit, count));
+            let threads: Vec<_> = heaps.iter().map(|heap| take(heap.unit())).collect();
+            threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
+        })
+    });
+    for thread in done {
+        thread.map_err(|_| anyhow!("a thread panicked"))??;
+    }
+    Ok((threads * count) as f64 / time.as_secs_f64())
+}
+
+fn take_extents(lab: &Lab, unit: &Unit, count: usize) -> Result<()> {
+    let space = lab.db.space();
+    let tx = space.transactions().begin(Kind::User, "extents");
+    for _ in 0..count {
+        space.append_pages(&tx, unit, Fullness::UpTo100)?;
+    }
+    Ok(())
+}

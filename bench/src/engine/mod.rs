@@ -1,0 +1,31 @@
+//! Our storage engine under load, from the inside: sessions of the library, no protocol and no parser between.
+//!
+//! ```text
+//! database   a database in a folder of its own, and its threads      heap      pages, fill and log records of a heap
+//! device     one small durable write after the other                 extents   extents that come to a unit
+//! work       what is inserted, by us and by peers
+//! ```
+
+mod database;
+mod device;
+mod extents;
+mod heap;
+mod mixed;
+mod work;
+
+pub use database::{Form, Lab, Load};
+pub use device::Device;
+pub use extents::extents_per_second;
+pub use heap::{HeapFacts, ideal_pages};
+pub use mixed::{Mixed, mixed_work};
+pub use work::Work;
+
+use std::time::{Duration, Instant};
+
+/// Runs `work` and tells how long it took.
+#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
+pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let start = Instant::now();
+    let done = work();
+    (start.elapsed(), done)
+}

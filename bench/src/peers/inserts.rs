@@ -1,0 +1,120 @@
+//! Peers insert what our engine inserts: the same rows, as often committed, by as many clients, each row a statement of its own
+//! in a procedure of the server, so that no protocol lies between. SQLite has no procedures: one statement makes all rows of a
+//! transaction.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{Places, mariadb, postgres, sqlite};
+use crate::engine::Work;
+
+/// What a peer did with some work.
+#[derive(Clone, Copy, Debug)]
+pub struct Inserted {
+    /// From the moment that all clients may begin to the end of the last one.
+    pub time: Duration,
+    /// Bytes of the table.
+    pub bytes: u64,
+}
+
+/// A peer, and what it did.
+#[derive(Clone, Debug)]
+pub struct Inserts {
+    /// Its name and version.
+    pub name: String,
+    /// The shortest of its runs.
+    pub done: Vec<(Work, Inserted)>,
+}
+
+/// What came of a peer.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It inserted what it could.
+    Measured(Inserts),
+    /// It is not installed: this was looked for.
+    Missing(&'static str),
+}
+
+impl Inserts {
+    /// What it did with this work.
+    pub fn of(&self, work: Work) -> Option<Inserted> {
+        self.done.iter().find(|(own, _)| *own == work).map(|(_, done)| *done)
+    }
+
+    /// Runs each piece of work and keeps the best.
+    pub(super) fn collect(
+        name: String,
+        works: impl IntoIterator<Item = Work>,
+        runs: u32,
+        mut run: impl FnMut(Work) -> Result<Inserted>,
+    ) -> Result<Inserts> {
+        let mut done: Vec<(Work, Inserted)> = Vec::new();
+        for work in works {
+            if done.iter().any(|(own, _)| *own == work) {
+                continue;
+            }
+            let mut best = run(work)?;
+            for _ in 1..runs {
+                let now = run(work)?;
+                best = if now.time < best.time { now } else { best };
+            }
+            done.push((work, best));
+        }
+        Ok(Inserts { name, done })
+    }
+}
+
+/// A peer's way to do its work: folder, pieces of work, runs.
+type Measure = fn(&Places, &Path, &[Work], u32) -> Result<Outcome>;
+
+/// Every peer that is there. One that is not, or fails, is told.
+pub fn measure(folder: &Path, works: &[Work], runs: u32) -> Vec<Inserts> {
+    let places = Places::of_machine();
+    let peers: [(&str, Measure); 3] =
+        [("PostgreSQL", postgres::inserts), ("SQLite", sqlite::inserts), ("MariaDB", mariadb::inserts)];
+    let mut measured = Vec::new();
+    for (name, measure) in peers {
+        if works.is_empty() {
+            continue;
+        }
+        match measure(&places, folder, works, runs) {
+            Ok(Outcome::Measured(inserts)) => measured.push(inserts),
+            Ok(Outcome::Missing(program)) => {
+                println!("SKIPPED: {name} is not installed: {program} not found")
+            }
+            Err(error) => println!("FAILED: {name}: {error:#}"),
+        }
+    }
+    measured
+}
+
+/// A number that a peer says, in seconds.
+pub(super) fn seconds(said: &str) -> Result<Duration> {
+    Ok(Duration::try_from_secs_f64(said.trim().parse::<f64>()?.max(0.0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_run_of_each_piece_of_work_is_kept() {
+        let work = |clients| Work { clients, rows: 10, per_commit: 1, row_bytes: 100 };
+        let mut times = [30, 10, 20, 5, 6, 7].into_iter();
+        let inserts = Inserts::collect("peer".to_owned(), [work(1), work(1), work(2)], 3, |_| {
+            Ok(Inserted { time: Duration::from_millis(times.next().unwrap()), bytes: 1 })
+        });
+        let inserts = inserts.unwrap();
+        assert_eq!(inserts.of(work(1)).unwrap().time, Duration::from_millis(10));
+        assert_eq!(inserts.of(work(2)).unwrap().time, Duration::from_millis(5));
+        assert!(inserts.of(work(3)).is_none());
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        assert_eq!(seconds(" 1.5\n").unwrap(), Duration::from_millis(1500));
+        assert!(seconds("soon").is_err());
+    }
+}
