@@ -132,7 +132,7 @@ impl State {
             largest: SECTOR_BYTES as u64,
             is_writing: false,
             is_growing: false,
-            offline: Arc::default(),
+            offline: Arc::new(AtomicBool::new(false)),
             waiting: 0,
             expected: 0,
             stats: LogStats::default(),
