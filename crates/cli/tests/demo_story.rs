@@ -5,7 +5,6 @@ mod program;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use program::{Run, command, extentdb, on};
 use serde_json::Value;
@@ -26,12 +25,9 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the time a newcomer waits is the machine's")]
 fn the_demo_tells_its_whole_story_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let start = Instant::now();
     let output = command(["demo"]).env("TMPDIR", folder.path()).output().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
     let milestones = [

@@ -106,10 +106,7 @@ fn the_longest_row_moves_and_comes_back() {
     let mut session = db.session();
     let mut wide = people("wide");
     wide.columns[1].ty = varchar(8000);
-    wide.columns.push(extentdb_engine::ColumnSpec::new(
-        "fixed",
-        extentdb_types::SqlType::Binary { len: 45 },
-    ));
+    wide.columns.push(extentdb_engine::ColumnSpec::new("fixed", extentdb_types::SqlType::Binary { len: 45 }));
     let table = session.create_table(&wide).unwrap();
     let row = |id, len| {
         let mut row = person(id, &"w".repeat(len));

@@ -27,8 +27,8 @@ pub trait RowLocks {
     /// Locks the place of a new row at once; false when somebody has it, a transaction that deleted the row before.
     fn try_new(&mut self, rid: Rid) -> bool;
 
-    /// Locks the place of a forwarded record that goes away, which is not the address of its row. Only readers can be there; they are
-    /// waited for. No page is latched.
+    /// Locks the place of a forwarded record that goes away, which is not the address of its row. Only readers can be there; they
+    /// are waited for. No page is latched.
     fn vacate(&mut self, rid: Rid) -> bool;
 }
 

@@ -1,7 +1,7 @@
 //! A bit of a page turns over while the database is closed.
 //!
-//! Seen in the wild as: error 824, a checksum that does not match. We promise to detect: the check names the page, and whoever reads
-//! the page gets an error instead of rows.
+//! Seen in the wild as: error 824, a checksum that does not match. We promise to detect: the check names the page, and whoever
+//! reads the page gets an error instead of rows.
 
 use extentdb_base::env::Rng;
 use extentdb_base::size::PAGE_BYTES;

@@ -1,7 +1,7 @@
 //! A write was acknowledged and never done: the place still holds what was there before.
 //!
-//! Seen in the wild as: a stale page with a matching checksum, by far the hardest to see. While the log is needed, a restart sees it:
-//! the next record for the page names another LSN than the page has. In a database that was closed only what is said twice can
+//! Seen in the wild as: a stale page with a matching checksum, by far the hardest to see. While the log is needed, a restart sees
+//! it: the next record for the page names another LSN than the page has. In a database that was closed only what is said twice can
 //! tell: counters, classes of fullness, links. We promise to detect it where there is such a witness; a page of the file format of
 //! this version has none when its rows are as many and as long as before. Never a panic, and never a changed page that no finding
 //! or error names while a counter or map contradicts it.

@@ -152,7 +152,8 @@ fn traced(setting: &Setting) -> Result<Vec<Target>> {
     let data = lab.data_counters();
     let calls = log.writes + log.syncs + log.reads + data.writes - before.writes + data.syncs - before.syncs;
     println!(
-        "\n{TRACED} inserts of one client: {} log writes, {} flushes, {} writes to data files; SQL Server: 69 log writes, 59,137 system calls",
+        "\n{TRACED} inserts of one client: {} log writes, {} flushes, {} writes to data files; \
+         SQL Server: 69 log writes, 59,137 system calls",
         log.writes,
         log.syncs,
         data.writes - before.writes

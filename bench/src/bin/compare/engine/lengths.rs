@@ -146,7 +146,8 @@ fn autocommit(setting: &Setting) -> Result<Vec<Target>> {
     let lab = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
     let mixed = mixed_work(&lab, MIXED_ROWS, 1)?;
     println!(
-        "\n{MIXED_ROWS} rows of 15 to 1,015 bytes, then as many random inserts, updates and deletes: {} rows on {} pages; packed: {}",
+        "\n{MIXED_ROWS} rows of 15 to 1,015 bytes, then as many random inserts, updates and deletes: \
+         {} rows on {} pages; packed: {}",
         mixed.rows, mixed.pages, mixed.ideal
     );
     let over = 100.0 * (mixed.pages as f64 / mixed.ideal as f64 - 1.0);

@@ -61,6 +61,9 @@ impl Setting {
     }
 }
 
+/// Runs a part and judges it.
+type Run = fn(&Setting) -> Result<Vec<Target>>;
+
 pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     let folder = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let is_wanted = |part: Part| args.only.is_empty() || args.only.contains(&part);
@@ -76,7 +79,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     }
     let peers = if args.alone { Vec::new() } else { measure(&folder, &works, args.runs) };
     let setting = Setting { folder, runs: args.runs, peers };
-    let parts: [(Part, fn(&Setting) -> Result<Vec<Target>>); 5] = [
+    let parts: [(Part, Run); 5] = [
         (Part::Lengths, lengths::run),
         (Part::Clients, clients::run),
         (Part::Commits, commits::run),
