@@ -103,16 +103,19 @@ fn start(folder: &Path, first: i32) -> Child {
 /// Lets it run for a while, kills it, and returns what it had acknowledged.
 fn kill_after(time: Duration, mut child: Child) -> BTreeSet<(i32, i32)> {
     let output = child.stdout.take().unwrap();
-    let reader = thread::spawn(move || {
-        let lines = BufReader::new(output).lines().map_while(Result::ok);
-        lines.filter_map(|line| acknowledged(&line)).collect::<BTreeSet<_>>()
-    });
-    thread::sleep(time);
-    assert_eq!(child.try_wait().unwrap(), None, "it must still be at work");
-    // SIGKILL.
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap()
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            lines.filter_map(|line| acknowledged(&line)).collect::<BTreeSet<_>>()
+        });
+        thread::sleep(time);
+        let is_at_work = child.try_wait().unwrap().is_none();
+        // SIGKILL.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_at_work, "it must still be at work");
+        reader.join().unwrap()
+    })
 }
 
 fn acknowledged(line: &str) -> Option<(i32, i32)> {
