@@ -352,7 +352,7 @@ fn lose_power_together(seed: u64, options: fn(&MemDisk) -> Options) {
         let db = bank.open();
         bank.assert_kept(&db);
         bank.disk.fail_after(20 + rng.below(600));
-        if bank.work(&db, 1000) {}
+        let _finished = bank.work(&db, 1000);
         drop(db);
         bank.crash(&mut rng);
     }
