@@ -212,6 +212,11 @@ impl Catalogue {
         read(&self.tables).values().cloned().collect()
     }
 
+    /// All heaps but the system's own, by id.
+    pub(crate) fn user_tables(&self) -> Vec<Arc<Table>> {
+        read(&self.tables).values().filter(|table| table.id() != SYSFILES1).cloned().collect()
+    }
+
     /// The next rowset id.
     pub(crate) fn next_rowset(&self) -> HobtId {
         use extentdb_base::sync::atomic::Ordering;

@@ -123,7 +123,7 @@ impl Database {
 
     /// Its user tables, by id. Those of transactions that are still open are among them.
     pub fn tables(&self) -> Vec<Arc<crate::Table>> {
-        self.catalogue.all_tables()
+        self.catalogue.user_tables()
     }
 
     /// Its locks.

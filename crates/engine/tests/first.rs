@@ -12,7 +12,9 @@ fn a_new_database_is_sound_before_anything_is_done() {
     let spec = spec("empty");
     Database::create(&spec, on(&disk)).unwrap().close().unwrap();
     assert_sound_on(&disk, &spec.paths());
-    reopen(&disk, &spec.paths()).close().unwrap();
+    let db = reopen(&disk, &spec.paths());
+    assert!(db.tables().is_empty(), "tables of the system are not the user's");
+    db.close().unwrap();
     assert_sound_on(&disk, &spec.paths());
 }
 
