@@ -79,7 +79,7 @@ impl Bootstrap {
                 });
             }
             for row in rows(view, id, &mut self.faults) {
-                let Some(unit) = read_unit(&row) else { continue };
+                let Some(unit) = AllocUnit::of_row(&row) else { continue };
                 self.units.insert(unit.id, unit);
             }
             (from, id) = (id, view.header().next());
@@ -209,20 +209,27 @@ impl FixedRow<'_> {
     }
 }
 
-fn read_unit(row: &FixedRow<'_>) -> Option<AllocUnit> {
-    Some(AllocUnit {
-        id: AllocUnitId(row.i64(4)?),
-        kind: AllocUnitKind::from_type(row.u8(12)?),
-        owner: HobtId(row.i64(13)?),
-        status: row.u32(21)?,
-        filegroup: row.i16(25)?,
-        first_page: row.page(27)?,
-        root: row.page(33)?,
-        first_iam: row.page(39)?,
-        pages_used: row.i64(45)?,
-        pages_data: row.i64(53)?,
-        pages_reserved: row.i64(61)?,
-    })
+impl AllocUnit {
+    /// What a record of `sysallocunits` says; `None` when it is too short.
+    pub fn of_record(bytes: &[u8]) -> Option<AllocUnit> {
+        AllocUnit::of_row(&FixedRow(Record::parse_data(bytes)))
+    }
+
+    fn of_row(row: &FixedRow<'_>) -> Option<AllocUnit> {
+        Some(AllocUnit {
+            id: AllocUnitId(row.i64(4)?),
+            kind: AllocUnitKind::from_type(row.u8(12)?),
+            owner: HobtId(row.i64(13)?),
+            status: row.u32(21)?,
+            filegroup: row.i16(25)?,
+            first_page: row.page(27)?,
+            root: row.page(33)?,
+            first_iam: row.page(39)?,
+            pages_used: row.i64(45)?,
+            pages_data: row.i64(53)?,
+            pages_reserved: row.i64(61)?,
+        })
+    }
 }
 
 fn read_rowset(row: &FixedRow<'_>, modern: bool) -> Option<Rowset> {

@@ -163,6 +163,13 @@ impl Catalogue {
         self.system.get(name).ok_or_else(|| Error::catalogue(format!("there is no table {name}")))
     }
 
+    /// The unit as its row has it now: one that a rollback has brought back is in no picture of the catalogue.
+    pub(crate) fn unit_of_row(&self, id: AllocUnitId) -> Result<Option<Arc<Unit>>, Error> {
+        let row = self.system("sysallocunits")?.indexes[0].tree.find(&[bigint(id.0)])?;
+        let unit = row.and_then(|row| AllocUnit::of_record(&row.bytes));
+        Ok(unit.map(|unit| Arc::new(Unit::new(&description(&unit, 0)))))
+    }
+
     /// The tree of a unit of the system.
     pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<&Arc<Tree>> {
         let trees = self.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);

@@ -96,7 +96,11 @@ impl Database {
     /// back by one that stays, too, and takes the pointers with it: doing this twice does it once.
     fn free_made_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<(), Error> {
         let id = row.get(4..).and_then(|bytes| bytes.first_chunk()).map(|bytes| i64::from_le_bytes(*bytes));
-        let unit = id.and_then(|id| self.catalogue.units.get(AllocUnitId(id)));
+        let Some(id) = id.map(AllocUnitId) else { return Ok(()) };
+        let unit = match self.catalogue.units.get(id) {
+            Some(unit) => Some(unit),
+            None => self.catalogue.unit_of_row(id)?,
+        };
         let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else { return Ok(()) };
         let freed = self.space.in_system(tx, "DeallocUnit", |system| {
             let freed = self.space.free_unit(system, &unit)?;

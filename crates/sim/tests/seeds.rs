@@ -51,3 +51,8 @@ fn the_place_of_a_forwarded_record_that_moves_on_is_free_after_the_commit_only()
 fn a_page_that_could_not_be_formatted_for_want_of_log_goes_back_with_the_rest_of_its_run() {
     survive(120);
 }
+
+#[test]
+fn a_unit_that_its_transaction_made_and_dropped_goes_with_all_its_pages_after_a_crash() {
+    survive(122);
+}
