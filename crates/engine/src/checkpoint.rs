@@ -79,11 +79,32 @@ impl Database {
     pub fn checkpoint(&self) -> Result<(), Error> {
         self.verify_online()?;
         let _running = lock(&self.checkpoints.running);
+        self.ensure_log_for_checkpoint()?;
         let done = self.write_checkpoint();
         if done.is_err() {
             self.go_offline();
         }
         done.map(|_| ())
+    }
+
+    /// Checkpoints do not touch what is reserved for rollbacks: without room beside it there is none, and nothing has happened.
+    fn ensure_log_for_checkpoint(&self) -> Result<(), Error> {
+        /// A record of a map, and of PFS for the same extent.
+        const EXTENT_BYTES: usize = 2 * 120;
+        /// Counters of a unit and of its rows.
+        const UNIT_BYTES: usize = 2 * 140;
+        const ACTIVE_BYTES: usize = 64;
+        let counted = lock(&self.checkpoints.counted);
+        let has_changed = |unit: &&Arc<Unit>| counted.get(&unit.id()).map_or(0, |(_, at)| *at) != unit.counts().1;
+        let units = self.catalogue.units.all().iter().filter(has_changed).count();
+        let extents = self.space.unmarked_extents() + self.unsettled_pages();
+        let active = self.transactions.with_active(<[_]>::len);
+        let bytes = 1024 + EXTENT_BYTES * extents + UNIT_BYTES * units + ACTIVE_BYTES * active;
+        Ok(self.log.ensure(bytes as u64)?)
+    }
+
+    fn unsettled_pages(&self) -> usize {
+        self.catalogue.all_tables().iter().map(|table| table.heap().unsettled_pages()).sum()
     }
 
     /// A checkpoint when one is due, unless somebody else makes one.
@@ -94,6 +115,7 @@ impl Database {
         let is_nearly_full = used >= total / 10 * 7 && since >= total / 10;
         if (is_due || is_nearly_full)
             && let Ok(_running) = self.checkpoints.running.try_lock()
+            && self.ensure_log_for_checkpoint().is_ok()
             && self.write_checkpoint().is_err()
         {
             self.go_offline();

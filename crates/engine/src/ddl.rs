@@ -243,6 +243,7 @@ impl Session<'_> {
     fn open_new(&mut self, spec: &TableSpec, definition: &TableDefinition) -> Result<Arc<Table>, Error> {
         let db = self.db;
         let index = &definition.indexes[0];
+        self.tx()?.keep_reserves();
         let unit = self.new_unit(index, index.units[0].id);
         let layout = definition.layout(index);
         let columns = spec.columns.iter().map(|c| (c.name.clone(), c.ty, c.nullable)).collect();
@@ -342,6 +343,7 @@ impl Session<'_> {
             old.settle()?;
             let freed = db.space.free_unit(session.tx()?, old.unit())?;
             session.delete_where("sysallocunits", &[bigint(old.unit().id().0)])?;
+            session.tx()?.keep_reserves();
             let id = AllocUnitId((session.take_id(Counter::Unit)? << 16) as i64);
             let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
             let (hobt, group) = (old.unit().hobt(), old.unit().group());

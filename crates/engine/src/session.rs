@@ -113,7 +113,7 @@ impl<'d> Session<'d> {
         let Some(mut tx) = self.tx.take() else { return Ok(()) };
         let id = tx.id();
         let begin = tx.begin_lsn();
-        let undone = self.db.undo_to(&mut tx, begin).and_then(|_| Ok(tx.abort()?));
+        let undone = self.db.undo_to(&mut tx, begin).and_then(|()| Ok(tx.abort()?));
         if undone.is_err() {
             self.db.go_offline();
         }
@@ -191,7 +191,7 @@ impl<'d> Session<'d> {
         if undone.is_err() {
             self.db.go_offline();
         }
-        undone.map(|_| ())
+        undone
     }
 
     /// The transaction that is open; statements always have one.

@@ -1,7 +1,5 @@
 //! Rolling back: records are taken back one by one, each where its row is now.
 
-use std::collections::BTreeSet;
-
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Lsn, PageId};
 use extentdb_format::log::payload::page::RootChange;
@@ -18,30 +16,24 @@ use crate::recovery::newest;
 /// Unit of the clustered index of `sysallocunits`.
 const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 
-/// What a rollback changed that others keep a picture of.
-#[derive(Debug, Default)]
-pub(crate) struct Undone {
-    /// Units whose rows or pages changed.
-    pub(crate) units: BTreeSet<AllocUnitId>,
-}
-
 impl Database {
     /// Takes back every record of the transaction behind `until`.
-    pub(crate) fn undo_to(&self, tx: &mut Transaction, until: Lsn) -> Result<Undone, Error> {
-        let mut undone = Undone::default();
+    pub(crate) fn undo_to(&self, tx: &mut Transaction, until: Lsn) -> Result<(), Error> {
+        tx.begin_undo();
         while tx.undo_next() > until {
-            self.undo_one(tx, &mut undone)?;
+            self.undo_one(tx)?;
         }
-        Ok(undone)
+        tx.end_undo();
+        Ok(())
     }
 
     /// Undoes the transactions that a restart found open.
     pub(crate) fn undo_losers(&mut self, mut losers: Vec<Transaction>) -> Result<(), Error> {
-        let mut undone = Undone::default();
         let any = !losers.is_empty();
+        losers.iter_mut().for_each(Transaction::begin_undo);
         while let Some(at) = newest(&losers) {
             if losers[at].undo_next() > losers[at].begin_lsn() {
-                self.undo_one(&mut losers[at], &mut undone)?;
+                self.undo_one(&mut losers[at])?;
             } else {
                 losers.swap_remove(at).abort()?;
             }
@@ -53,7 +45,7 @@ impl Database {
         Ok(())
     }
 
-    fn undo_one(&self, tx: &mut Transaction, undone: &mut Undone) -> Result<(), Error> {
+    fn undo_one(&self, tx: &mut Transaction) -> Result<(), Error> {
         let lsn = tx.undo_next();
         let bytes = self.space.record_bytes(lsn)?;
         let damaged = || Error::catalogue(format!("log record {lsn} cannot be read"));
@@ -65,9 +57,6 @@ impl Database {
         }
         let payload = record.payload();
         let unit = payload.page_part().map(|part| part.alloc_unit());
-        if let Some(unit) = unit.filter(|unit| *unit != AllocUnitId::SYSTEM_PAGES) {
-            undone.units.insert(unit);
-        }
         match (unit.and_then(|unit| self.catalogue.tree_of(unit)), &payload) {
             (Some(tree), Payload::InsertRows(_) | Payload::DeleteRows(_) | Payload::ModifyRow(_))
                 if header.context != Context::IAM =>

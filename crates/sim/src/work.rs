@@ -288,6 +288,10 @@ impl<'d, 's> Work<'d, 's> {
         match done {
             Ok(()) => Ok(()),
             Err(_) if self.is_faulty() => Err(Stop::Dead),
+            Err(error) if error.cause() == Cause::LogFull => {
+                self.state.story.full_logs += 1;
+                Ok(())
+            }
             Err(error) => Err(Stop::Wrong(format!("checkpoint: {error:?}"))),
         }
     }

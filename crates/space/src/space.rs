@@ -7,6 +7,7 @@ use extentdb_base::sync::{Arc, Mutex, OnceLock, RwLock, lock, read, write};
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_buffer::Pool;
 use extentdb_format::allocation::bitmap::{MapKind, MapView};
+use extentdb_format::log::Context;
 use extentdb_txn::{Link, Manager, PageChanges, Transaction};
 
 use crate::error::Error;
@@ -221,14 +222,14 @@ impl Space {
     /// Runs `work` in a system transaction inside `tx`: what it did stays when it succeeds, and is taken back otherwise.
     pub fn in_system<T>(
         &self,
-        tx: &Transaction,
+        tx: &mut Transaction,
         name: &str,
         work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut system = tx.begin_system(name);
         match work(&mut system) {
             Ok(done) => {
-                system.commit()?;
+                system.commit_into(tx)?;
                 Ok(done)
             }
             Err(error) => {
@@ -242,14 +243,34 @@ impl Space {
     /// Extents that were changed and are not marked in DIFF yet: logged, so that a backup of differences has them. Belongs to no
     /// transaction: a mark too many does no harm.
     pub fn mark_changed(&self) -> Result<(), Error> {
-        let pending = std::mem::take(&mut *lock(&self.changed.pending));
-        for page in pending {
-            let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
-            let mut map = self.pool.write(MapKind::Diff.page_of(page))?;
-            if !MapView::new(&map, MapKind::Diff).bitmap().get(bit) {
-                let context = extentdb_format::log::Context::DIFF_MAP;
-                self.set_map_bits(Link::Alone(&self.transactions), &mut map, context, bit, 1, true)?;
-            }
+        let mut pending = std::mem::take(&mut *lock(&self.changed.pending));
+        pending.sort_unstable();
+        let marked = pending
+            .chunk_by(|page, next| MapKind::Diff.page_of(*page) == MapKind::Diff.page_of(*next))
+            .try_for_each(|pages| self.mark_on_map(pages));
+        if marked.is_err() {
+            // Those that are marked already will be passed over.
+            lock(&self.changed.pending).extend(pending);
+        }
+        marked
+    }
+
+    /// How many extents [`mark_changed`](Self::mark_changed) has to mark.
+    pub fn unmarked_extents(&self) -> usize {
+        lock(&self.changed.pending).len()
+    }
+
+    /// Marks the extents of these pages, in their order, on the one map that they share: neighbours with one record.
+    fn mark_on_map(&self, pages: &[PageId]) -> Result<(), Error> {
+        let Some(first) = pages.first() else { return Ok(()) };
+        let mut map = self.pool.write(MapKind::Diff.page_of(*first))?;
+        let bits = pages.iter().map(|page| page.page % PAGES_PER_GAM / PAGES_PER_EXTENT);
+        let bitmap = MapView::new(&map, MapKind::Diff).bitmap();
+        let mut unmarked: Vec<u32> = bits.filter(|bit| !bitmap.get(*bit)).collect();
+        unmarked.dedup();
+        for run in unmarked.chunk_by(|bit, next| bit + 1 == *next) {
+            let (link, count) = (Link::Alone(&self.transactions), run.len() as u32);
+            self.set_map_bits(link, &mut map, Context::DIFF_MAP, run[0], count, true)?;
         }
         Ok(())
     }

@@ -93,6 +93,10 @@ pub struct Transaction {
     last: Lsn,
     undo_next: Lsn,
     reserved: u64,
+    /// It is being taken back: what that needs besides, system transactions, comes out of what is reserved.
+    is_undoing: bool,
+    /// What its system transactions would need to be undone stays reserved: a rollback gives back what they took.
+    keeps_reserves: bool,
     savepoints: Vec<(String, Lsn)>,
 }
 
@@ -108,6 +112,8 @@ impl Transaction {
             last: Lsn::ZERO,
             undo_next: Lsn::ZERO,
             reserved: 0,
+            is_undoing: false,
+            keeps_reserves: false,
             savepoints: Vec::new(),
         }
     }
@@ -145,18 +151,54 @@ impl Transaction {
 
     /// A system transaction inside this one.
     pub fn begin_system(&self, name: &str) -> Transaction {
-        self.manager.begin(Kind::System, name)
+        let Transaction { is_undoing, keeps_reserves, .. } = *self;
+        Transaction { is_undoing, keeps_reserves, ..self.manager.begin(Kind::System, name) }
+    }
+
+    /// From here on it is taken back, until [`end_undo`](Self::end_undo). What the log has reserved for it is there to be used, by
+    /// its system transactions, too.
+    pub fn begin_undo(&mut self) {
+        self.is_undoing = true;
+    }
+
+    /// It goes on: from a savepoint, or behind a statement that failed.
+    pub fn end_undo(&mut self) {
+        self.is_undoing = false;
+    }
+
+    /// From here on room is kept for undoing what its system transactions do: it has made something that a rollback takes away with
+    /// all that it got.
+    pub fn keep_reserves(&mut self) {
+        self.keeps_reserves = true;
+    }
+
+    /// Keeps room in the log for what an undo may need beside the compensation of the record that comes next.
+    ///
+    /// # Errors
+    /// The log is full.
+    pub fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
+        self.manager.log.reserve(bytes)?;
+        self.reserved += bytes;
+        Ok(())
     }
 
     /// Logs a change, and room to undo it is kept back.
     pub fn log(&mut self, op: Op, context: Context, payload: &Payload<'_>) -> Result<Lsn, Error> {
         self.ensure_begun()?;
         let header = self.header(op, context);
-        let reserve = COMPENSATION_BYTES + payload.element_bytes() as u64;
-        let lsn = self.manager.log.append(&header, payload, reserve)?;
-        self.reserved += reserve;
+        let lsn = self.append(&header, payload, COMPENSATION_BYTES + payload.element_bytes() as u64)?;
         self.advance(lsn);
         self.undo_next = lsn;
+        Ok(lsn)
+    }
+
+    fn append(&mut self, header: &RecordHeader, payload: &Payload<'_>, reserve: u64) -> Result<Lsn, Error> {
+        let log = &self.manager.log;
+        if self.is_undoing {
+            return Ok(log.append_reserved(header, payload)?);
+        }
+        let lsn = log.append(header, payload, reserve)?;
+        self.reserved += reserve;
         Ok(lsn)
     }
 
@@ -218,6 +260,15 @@ impl Transaction {
         Ok(lsn)
     }
 
+    /// Ends a system transaction. Its changes stay; what they would need to be undone stays reserved for the one around it when that
+    /// keeps it.
+    pub fn commit_into(mut self, outer: &mut Transaction) -> Result<Lsn, Error> {
+        if outer.keeps_reserves {
+            outer.reserved += std::mem::take(&mut self.reserved);
+        }
+        self.end(Op::COMMIT_XACT)
+    }
+
     /// Ends the transaction without waiting until that is durable: the next flush makes it so (delayed durability).
     pub fn commit_delayed(mut self) -> Result<Lsn, Error> {
         self.end(Op::COMMIT_XACT)
@@ -265,10 +316,8 @@ impl Transaction {
         };
         let payload = Payload::BeginXact(BeginXact { fixed, name: LogText(&name), sid: &[] });
         let header = self.header(Op::BEGIN_XACT, Context::NULL);
-        let log = &self.manager.log;
-        let enter = || Ok(log.append(&header, &payload, COMPENSATION_BYTES)?);
-        let progress = self.manager.enter(self.id, enter)?;
-        self.reserved += COMPENSATION_BYTES;
+        let manager = self.manager.clone();
+        let progress = manager.enter(self.id, || self.append(&header, &payload, COMPENSATION_BYTES))?;
         self.begin = progress.begin();
         (self.last, self.undo_next, self.progress) = (self.begin, self.begin, Some(progress));
         Ok(())

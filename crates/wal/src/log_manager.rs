@@ -108,6 +108,42 @@ impl Log {
         self.add(header, payload, None)
     }
 
+    /// Sees to it that records of so many bytes can be added beside what is reserved: the log grows when it must. Those who add
+    /// them do so with [`append_reserved`](Self::append_reserved).
+    ///
+    /// # Errors
+    /// [`Error::Full`] when there is no room, and the log cannot grow.
+    pub fn ensure(&self, bytes: u64) -> Result<(), Error> {
+        self.grow_until(bytes, |state| state.has_room_for_checkpoint(bytes)).map(|_| ())
+    }
+
+    /// Keeps so many bytes back for undo, until [`release`](Self::release) gives them back.
+    ///
+    /// # Errors
+    /// [`Error::Full`] when there is no room, and the log cannot grow.
+    pub fn reserve(&self, bytes: u64) -> Result<(), Error> {
+        let mut state = self.grow_until(bytes, |state| state.has_room_beside_reserved(0, bytes))?;
+        state.reserved = state.reserved.saturating_add(bytes);
+        Ok(())
+    }
+
+    fn grow_until(
+        &self,
+        wanted: u64,
+        has_room: impl Fn(&State) -> bool,
+    ) -> Result<MutexGuard<'_, State>, Error> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.is_offline() {
+                return Err(Error::Offline);
+            }
+            if has_room(&state) {
+                return Ok(state);
+            }
+            state = self.grow(state, wanted)?;
+        }
+    }
+
     /// Gives back what was reserved: the record was undone, or its transaction has ended.
     pub fn release(&self, bytes: u64) {
         let mut state = lock(&self.state);

@@ -31,6 +31,8 @@ use crate::vlf::VlfTable;
 pub(crate) const FORMAT: BlockFormat = BlockFormat::V4;
 /// The largest record, slot included.
 pub(crate) const MAX_RECORD_BYTES: usize = records_room(MAX_BLOCK_BYTES);
+/// What is left to checkpoints, and to what a rollback does beside taking records back.
+const CHECKPOINT_SECTORS: u64 = 64;
 /// Closed blocks that may wait in memory: 3.75 MiB.
 const MAX_QUEUED_BLOCKS: usize = 64;
 
@@ -300,13 +302,22 @@ impl State {
         self.largest = self.largest.max(bytes as u64).max(reserve.min(MAX_RECORD_BYTES as u64));
     }
 
-    /// Would a record of `bytes` leave room for what is reserved, and for `reserve` more?
+    /// Would a record of `bytes` leave room for what is reserved, for `reserve` more, and for a checkpoint?
     pub(crate) fn has_room_beside_reserved(&self, bytes: usize, reserve: u64) -> bool {
-        let kept = self.reserved.saturating_add(reserve);
-        // Blocks have headers and stamps, and a flush may close one early; the last bytes are for checkpoints.
-        let with_overhead = kept.saturating_add(kept / 32).saturating_add(32 * self.sector);
         let own = bytes as u64 + self.sector + FORMAT.header_bytes() as u64;
-        own.saturating_add(with_overhead) <= self.sure_bytes()
+        self.has_room(own, self.reserved.saturating_add(reserve), CHECKPOINT_SECTORS * self.sector)
+    }
+
+    /// Would the records of a checkpoint, all together of `bytes`, leave room for what is reserved?
+    pub(crate) fn has_room_for_checkpoint(&self, bytes: u64) -> bool {
+        self.has_room(bytes, self.reserved, 0)
+    }
+
+    fn has_room(&self, bytes: u64, reserved: u64, for_others: u64) -> bool {
+        // Blocks have headers and stamps, and a flush may close one early.
+        let overhead = reserved / 32 + bytes / 32;
+        let all = [bytes, reserved, overhead, for_others].iter().fold(0u64, |sum, part| sum.saturating_add(*part));
+        all <= self.sure_bytes()
     }
 
     /// Bytes that records can have for certain: at the end of each VLF a record may not fit.

@@ -19,6 +19,7 @@ use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::page::Position;
+use super::replace::keep_room_to_grow_back;
 use super::split::{Need, Place};
 use crate::error::Error;
 
@@ -48,6 +49,7 @@ impl Tree {
                 return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(path.leaf, slot) });
             }
             Position::Ghost(slot) if node.fits_instead(slot, row.len())? => {
+                keep_room_to_grow_back(tx, node.row(slot)?, row)?;
                 self.modify(Link::Change(tx), &mut page, slot, row)?;
                 return Ok(true);
             }

@@ -42,6 +42,7 @@ impl Tree {
         let node = self.node(path.leaf, &page)?;
         let Position::Live(slot) = node.position(key)? else { return Err(missing) };
         if node.fits_instead(slot, row.len())? {
+            keep_room_to_grow_back(tx, node.row(slot)?, row)?;
             self.modify(Link::Change(tx), &mut page, slot, row)?;
             return Ok(true);
         }
@@ -73,6 +74,16 @@ impl Tree {
         change(link, page, Op::MODIFY_ROW, self.leaf_context(), Payload::ModifyRow(modify))?;
         Ok(())
     }
+}
+
+/// A row that becomes shorter grows when that is undone, and others may have its room by then: log for a split is kept back.
+pub(super) fn keep_room_to_grow_back(tx: &mut Transaction, old: &[u8], new: &[u8]) -> Result<(), Error> {
+    // The rows of half a page go and come, each with their records' heads; a page is taken, formatted and linked.
+    const SPLIT_LOG_BYTES: u64 = 2 * 8192 + 4096;
+    if new.len() < old.len() {
+        tx.reserve(SPLIT_LOG_BYTES)?;
+    }
+    Ok(())
 }
 
 /// The bytes of a record that become others.

@@ -158,6 +158,11 @@ impl FreeSpace {
         self.touched.insert(page);
     }
 
+    /// How many pages were touched since they were taken.
+    pub(super) fn touched_count(&self) -> usize {
+        self.touched.len()
+    }
+
     /// The pages touched since the last call.
     pub(super) fn take_touched(&mut self) -> BTreeSet<PageId> {
         std::mem::take(&mut self.touched)

@@ -8,6 +8,7 @@ use extentdb_format::allocation::pfs::{Fullness, PfsByte};
 use extentdb_format::page::{PageHeader, PageType};
 
 use super::Heap;
+use super::append::Appender;
 use crate::Error;
 
 impl Heap {
@@ -31,6 +32,13 @@ impl Heap {
             })?;
         }
         Ok(())
+    }
+
+    /// Of how many pages PFS may be told by [`settle`](Self::settle).
+    pub fn unsettled_pages(&self) -> usize {
+        // Each appender has a run of one extent at most.
+        let appends = |appender: &&_| lock::<Appender>(appender).page.is_some();
+        self.appenders.iter().filter(appends).count() + self.free.lock().touched_count()
     }
 
     /// After a crash: these pages of the heap were allocated in advance, perhaps, and those that were never formatted are given
