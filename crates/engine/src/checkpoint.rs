@@ -16,7 +16,7 @@ use extentdb_format::log::record::RecordHeader;
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_space::{Counts, Unit, change};
 use extentdb_telemetry::Event;
-use extentdb_txn::{Kind, Link, log_time};
+use extentdb_txn::{Link, log_time};
 use std::collections::BTreeMap;
 
 use extentdb_base::{AllocUnitId, FileId};
@@ -224,9 +224,7 @@ impl Database {
             for mut row in table.rows(&[int(i32::from(file.id().0))])? {
                 if row.get(SIZE).and_then(number) != Some(i64::from(pages)) {
                     row[SIZE] = int(pages as i32);
-                    let mut system = self.transactions.begin(Kind::System, "FileSize");
-                    table.replace(&mut system, &row)?;
-                    system.commit()?;
+                    self.space.in_own_system("FileSize", |system| table.replace(system, &row))?;
                 }
             }
             lock(&self.checkpoints.sized).insert(file.id(), pages);

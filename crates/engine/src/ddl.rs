@@ -18,7 +18,7 @@ use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::heap::Heap;
 use extentdb_space::{Counts, Unit, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
-use extentdb_txn::{Kind, log_time};
+use extentdb_txn::log_time;
 use extentdb_types::SqlType;
 
 use crate::boot::{Counter, take};
@@ -148,14 +148,11 @@ impl Session<'_> {
     /// The next value of a counter of the boot page. What was taken is not given back by a rollback.
     fn take_id(&mut self, counter: Counter) -> Result<u64, Error> {
         let db = self.db;
-        let mut system = db.transactions.begin(Kind::System, "NewId");
         let next = |value: u64| match counter {
             Counter::ObjectId => (value + OBJECT_ID_STEP) % (1 << 31),
             Counter::Unit => value + 1,
         };
-        let taken = take(&db.pool, &mut system, counter, next)?;
-        system.commit()?;
-        Ok(taken)
+        db.space.in_own_system("NewId", |system| take(&db.pool, system, counter, next))
     }
 
     fn object_id(&mut self) -> Result<ObjectId, Error> {
@@ -218,7 +215,8 @@ impl Session<'_> {
         Ok((definition, children))
     }
 
-    /// Describes the table in the system tables.
+    /// Describes the table in the system tables: its unit behind the rowset it belongs to, its name last. A restart reads them as
+    /// they are before it undoes what was cut off, and a part of a description must be one that it can read.
     fn insert_rows(&mut self, definition: &TableDefinition, children: &[Child]) -> Result<(), Error> {
         let db = self.db;
         let now = log_time(&*db.options.clock);
@@ -229,10 +227,11 @@ impl Session<'_> {
         add_rowsets(std::slice::from_ref(definition), &Default::default(), &mut rows);
         let index = &definition.indexes[0];
         let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
-        rows.entry("sysallocunits".to_owned()).or_default().push(unit);
-        for (name, rows) in &rows {
-            let table = db.catalogue.system(name)?;
-            for row in rows {
+        let names = rows.remove_entry("sysschobjs");
+        let last = [("sysallocunits".to_owned(), vec![unit])].into_iter().chain(names);
+        for (name, rows) in rows.into_iter().chain(last) {
+            let table = db.catalogue.system(&name)?;
+            for row in &rows {
                 table.insert(self.tx()?, row)?;
             }
         }
@@ -298,7 +297,7 @@ impl Session<'_> {
         if self.db.catalogue.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
     }
 
-    /// Everything that describes the table.
+    /// Everything that describes the table, in the opposite order.
     fn delete_rows(&mut self, table: &Table) -> Result<(), Error> {
         let id = table.id();
         let heap = table.heap();
@@ -308,12 +307,12 @@ impl Session<'_> {
             self.delete_where("sysschobjs", &[int(object.0)])?;
             self.delete_where("sysobjvalues", &[byte(1), int(object.0)])?;
         }
+        self.delete_where("sysallocunits", &[bigint(unit.0)])?;
         self.delete_where("syscolpars", &[int(id.0)])?;
         self.delete_where("sysidxstats", &[int(id.0)])?;
         self.delete_where("sysiscols", &[int(id.0)])?;
         self.delete_where("sysrowsets", &[bigint(rowset.0)])?;
-        self.delete_where("sysrscols", &[bigint(rowset.0)])?;
-        self.delete_where("sysallocunits", &[bigint(unit.0)])
+        self.delete_where("sysrscols", &[bigint(rowset.0)])
     }
 
     /// Default constraints of a table: `syscolpars.dflt` of its columns.

@@ -10,7 +10,6 @@
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Mutex, lock};
 use extentdb_catalog::layout::Cell;
-use extentdb_txn::Kind;
 use extentdb_types::SqlType;
 use std::borrow::Cow;
 
@@ -120,9 +119,7 @@ impl Database {
         for mut row in columns.rows(&[int(table.0)])? {
             if row.get(COLUMN_ID).and_then(number) == Some(column.into()) {
                 row[IDENTITY] = Cell::Bytes(Cow::Owned(state.bytes()));
-                let mut system = self.transactions.begin(Kind::System, "Identity");
-                columns.replace(&mut system, &row)?;
-                system.commit()?;
+                self.space.in_own_system("Identity", |system| columns.replace(system, &row))?;
             }
         }
         Ok(())

@@ -248,8 +248,9 @@ impl Recovery {
             system.iter().map(|(id, open)| space.transactions().resume(*id, open.begin, open.last)).collect();
         self.facts.undone += open.len() as u64;
         while let Some(at) = newest(&open) {
-            space.undo_next(&mut open[at])?;
-            if open[at].undo_next() <= open[at].begin_lsn() {
+            if open[at].undo_next() > open[at].begin_lsn() {
+                space.undo_next(&mut open[at])?;
+            } else {
                 open.swap_remove(at).abort()?;
             }
         }

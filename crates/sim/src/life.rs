@@ -25,12 +25,14 @@ use crate::work::{State, Stop, Work};
 use crate::world::World;
 
 /// How a life is to be lived.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
     /// Everything follows from it.
     pub seed: u64,
     /// How often the database is opened.
     pub openings: u64,
+    /// In the smallest files there can be, which do not grow.
+    pub is_tight: bool,
     /// Print each step when it is done.
     pub is_loud: bool,
 }
@@ -38,7 +40,12 @@ pub struct Life {
 impl Life {
     /// Of usual length.
     pub fn of(seed: u64) -> Life {
-        Life { seed, openings: 5, is_loud: false }
+        Life { seed, openings: 5, is_tight: false, is_loud: false }
+    }
+
+    /// Of usual length, and always short of space.
+    pub fn tight(seed: u64) -> Life {
+        Life { is_tight: true, ..Life::of(seed) }
     }
 }
 
@@ -74,8 +81,8 @@ pub struct Story {
 /// A life in which something was as it must not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Its seed.
-    pub seed: u64,
+    /// Which one.
+    pub life: Life,
     /// What was wrong.
     pub what: String,
     /// Every step until then.
@@ -84,10 +91,12 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "seed {}: {}", self.seed, self.what)?;
+        let Life { seed, openings, is_tight, .. } = self.life;
+        writeln!(f, "seed {seed}: {}", self.what)?;
         let from = self.trace.len().saturating_sub(12);
         self.trace[from..].iter().try_for_each(|line| writeln!(f, "    {line}"))?;
-        write!(f, "  again: cargo x sim --seed {} --trace", self.seed)
+        let tight = if is_tight { " --tight" } else { "" };
+        write!(f, "  again: cargo x sim --seed {seed} --openings {openings}{tight} --trace")
     }
 }
 
@@ -97,7 +106,10 @@ impl std::fmt::Display for Failure {
 /// A property does not hold.
 pub fn live(life: &Life) -> Result<Story, Box<Failure>> {
     let mut rng = SplitMix64::new(life.seed);
-    let world = World::new(&mut rng, life.seed);
+    let world = match life.is_tight {
+        true => World::tight(&mut rng, life.seed),
+        false => World::new(&mut rng, life.seed),
+    };
     let state = State {
         rng,
         world,
@@ -117,7 +129,7 @@ pub fn live(life: &Life) -> Result<Story, Box<Failure>> {
         }
         Err(what) => {
             let trace = living.state.trace.into_lines();
-            Err(Box::new(Failure { seed: life.seed, what, trace }))
+            Err(Box::new(Failure { life: *life, what, trace }))
         }
     }
 }
@@ -136,11 +148,13 @@ impl Living {
         let made = Database::create(&world.spec, world.options(&self.state.disk));
         made.and_then(Database::close).map_err(|error| format!("create: {error:?}"))?;
         self.sound(&self.state.disk.memory().clone(), "after creation")?;
+        let mut was_closed = true;
         for _ in 0..openings {
             let older = copy(self.state.disk.memory(), &self.state.world);
             let fault = Fault::any(&mut self.state.rng);
             self.state.trace.note(format!("opened: {fault:?}"));
-            match self.opening(fault)? {
+            was_closed = self.opening(fault, was_closed)?;
+            match was_closed {
                 true => self.damage_copies(&older)?,
                 false => self.lose_power()?,
             }
@@ -149,8 +163,11 @@ impl Living {
     }
 
     /// From an opening to a clean close, or not: false.
-    fn opening(&mut self, fault: Fault) -> Held<bool> {
+    fn opening(&mut self, fault: Fault, was_closed: bool) -> Held<bool> {
         let db = self.open()?;
+        if was_closed && !db.recovered().was_clean() {
+            return Err(format!("closed, and not clean: {:?}", db.recovered()));
+        }
         self.compare(&db, true)?;
         fault.arm(&self.state.disk.clone(), &mut self.state.rng);
         let steps = 20 + self.state.rng.below(400);

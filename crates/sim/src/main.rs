@@ -9,12 +9,13 @@ use extentdb_base::env::{Clock, SystemClock};
 use extentdb_sim::{Failure, Life, Story, live};
 
 const USAGE: &str = "\
-cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--trace]
+cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--trace]
 
   --seed N       lives seed N; with --minutes, N and those behind it
   --seeds A..B   lives seeds A to B, B not included
   --minutes M    stops after so many minutes
   --openings K   how often each database is opened (default 5)
+  --tight        in the smallest files there can be, which do not grow
   --trace        prints every step";
 
 /// What the command line asks for.
@@ -23,6 +24,7 @@ struct Asked {
     seeds: Range<u64>,
     minutes: Option<u64>,
     openings: u64,
+    is_tight: bool,
     is_loud: bool,
 }
 
@@ -45,11 +47,12 @@ fn main() -> ExitCode {
 }
 
 fn parse(arguments: &[String]) -> Option<Asked> {
-    let mut asked = Asked { seeds: 0..20, minutes: None, openings: 5, is_loud: false };
+    let mut asked = Asked { seeds: 0..20, minutes: None, openings: 5, is_tight: false, is_loud: false };
     let mut one = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
+            "--tight" => asked.is_tight = true,
             "--trace" => asked.is_loud = true,
             "--seed" => one = Some(rest.next()?.parse::<u64>().ok()?),
             "--seeds" => {
@@ -78,7 +81,8 @@ fn run(asked: &Asked) -> Result<(u64, Story), Box<Failure>> {
         if limit.is_some_and(|limit| clock.monotonic() >= limit) {
             break;
         }
-        let story = live(&Life { openings: asked.openings, is_loud: asked.is_loud, ..Life::of(seed) })?;
+        let Asked { openings, is_tight, is_loud, .. } = *asked;
+        let story = live(&Life { seed, openings, is_tight, is_loud })?;
         println!("seed {seed}: {}", told(&story));
         lives += 1;
         add(&mut sum, &story);

@@ -47,9 +47,9 @@ fn any_type(rng: &mut dyn Rng) -> SqlType {
     }
 }
 
-/// A row of the table.
-pub(crate) fn any_row(rng: &mut dyn Rng, table: &TableSpec, id: i32) -> Row {
-    let size = rng.below(12);
+/// A row of the table, of one of so many sizes.
+pub(crate) fn any_row(rng: &mut dyn Rng, table: &TableSpec, id: i32, sizes: u64) -> Row {
+    let size = rng.below(sizes);
     let rest = table.columns.iter().skip(1).map(|column| match column.nullable && rng.below(8) == 0 {
         true => Datum::Null,
         false => any_value(rng, &column.ty, size),

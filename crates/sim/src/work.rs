@@ -301,7 +301,7 @@ impl<'d, 's> Work<'d, 's> {
         let table = self.open_table(at, &name)?;
         let id = self.state.next_id;
         self.state.next_id += 1;
-        let row = any_row(&mut self.state.rng, &model.spec, id);
+        let row = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
         let inserted = self.workers[at].session.insert(&table, &row);
         let what = format!("insert {id} into {name}{}", place(&inserted));
         let put = |rid: Option<&Rid>| put(&name, id, rid.copied(), row);
@@ -311,7 +311,7 @@ impl<'d, 's> Work<'d, 's> {
     fn update(&mut self, at: usize) -> Result<(), Stop> {
         let Some((name, model, id, stored)) = self.any_row(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
-        let row = any_row(&mut self.state.rng, &model.spec, id);
+        let row = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
         let updated = self.workers[at].session.update(&table, stored.at, &row);
         let what = format!("update {id} of {name} at {}", stored.at);
         self.judge(at, &what, updated, |_| put(&name, id, Some(stored.at), row)).map(|_| ())

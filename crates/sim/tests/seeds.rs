@@ -11,7 +11,11 @@ fn seeds() -> std::ops::Range<u64> {
 }
 
 fn survive(seed: u64) -> Story {
-    live(&Life::of(seed)).unwrap_or_else(|failure: Box<Failure>| panic!("{failure}"))
+    survive_life(&Life::of(seed))
+}
+
+fn survive_life(life: &Life) -> Story {
+    live(life).unwrap_or_else(|failure: Box<Failure>| panic!("{failure}"))
 }
 
 #[test]
@@ -22,6 +26,15 @@ fn the_fixed_seeds_are_survived() {
     assert!(sum(|story| story.commits) > 100, "commits");
     assert!(sum(|story| story.cuts) > 0, "power cuts");
     assert!(sum(|story| story.damages) > 0, "damages");
+}
+
+#[test]
+fn lives_in_files_and_logs_that_fill_up_are_survived() {
+    let stories: Vec<Story> = seeds().map(|seed| survive_life(&Life::tight(seed))).collect();
+    let sum = |count: fn(&Story) -> u64| stories.iter().map(count).sum::<u64>();
+    assert!(sum(|story| story.full_logs) > 10, "full logs");
+    assert!(sum(|story| story.full_filegroups) > 10, "full filegroups");
+    assert!(sum(|story| story.rollbacks) > 10, "rollbacks");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageRef, checksum};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::{DiskFile, Durability, Fill};
-use extentdb_txn::{Kind, Link, Transaction};
+use extentdb_txn::{Link, Transaction};
 
 use crate::change::change;
 use crate::error::Error;
@@ -58,19 +58,12 @@ impl Space {
         self.write_new_part(id, old, new)?;
         let added = old.div_ceil(PAGES_PER_EXTENT)..new / PAGES_PER_EXTENT;
         let (fixed, free): (Vec<u32>, Vec<u32>) = added.partition(|index| is_fixed(*index));
-        let mut system = self.transactions().begin(Kind::System, "GrowFile");
-        let logged = self.set_header_size(&mut system, id, new).and_then(|()| {
+        self.in_own_system("GrowFile", |system| {
+            self.set_header_size(system, id, new)?;
             // Maps that the old part has do not know yet that these extents hold a PFS page.
             let mut extents = fixed.iter().map(|index| Extent { file: id, index: *index });
-            extents.try_for_each(|extent| self.log_taken(&mut system, extent))
-        });
-        match logged {
-            Ok(()) => system.commit().map(|_| ())?,
-            Err(error) => {
-                self.roll_back_system(system)?;
-                return Err(error);
-            }
-        }
+            extents.try_for_each(|extent| self.log_taken(system, extent))
+        })?;
         file.grown(new, free.into_iter());
         self.events().grown(&file, new - old);
         Ok(())

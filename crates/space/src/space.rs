@@ -8,7 +8,7 @@ use extentdb_base::{Extent, FileId, PageId};
 use extentdb_buffer::Pool;
 use extentdb_format::allocation::bitmap::{MapKind, MapView};
 use extentdb_format::log::Context;
-use extentdb_txn::{Link, Manager, PageChanges, Transaction};
+use extentdb_txn::{Kind, Link, Manager, PageChanges, Transaction};
 
 use crate::error::Error;
 use crate::file::{DataFile, FileDescription};
@@ -234,6 +234,28 @@ impl Space {
             }
             Err(error) => {
                 // When even this fails, the transaction stays open in the log and the next restart undoes it.
+                self.roll_back_system(system)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The same outside of any transaction.
+    ///
+    /// # Errors
+    /// Those of `work`, and those of the log.
+    pub fn in_own_system<T, E: From<Error>>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&mut Transaction) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut system = self.transactions.begin(Kind::System, name);
+        match work(&mut system) {
+            Ok(done) => {
+                system.commit().map_err(Error::from)?;
+                Ok(done)
+            }
+            Err(error) => {
                 self.roll_back_system(system)?;
                 Err(error)
             }
