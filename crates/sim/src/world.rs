@@ -45,7 +45,11 @@ impl World {
         for file in spec.filegroups.iter_mut().flat_map(|(_, files)| files).chain(&mut spec.files) {
             (file.growth, file.bytes_max) = (FileGrowth::Pages(0), None);
         }
-        (spec.log.bytes, spec.log.growth) = (520 * KB, LogGrowth::None);
+        // Either is met first: half of them have log enough to fill their files.
+        (spec.log.bytes, spec.log.growth, spec.log.bytes_max) = match seed % 2 {
+            0 => (2 * MB, LogGrowth::Pages(128), None),
+            _ => (520 * KB, LogGrowth::None, None),
+        };
         world
     }
 

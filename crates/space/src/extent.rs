@@ -75,7 +75,7 @@ impl Space {
     /// record in PFS instead of two for each page; whoever gives up in between corrects it with [`settle`](Self::settle).
     pub fn append_pages(&self, tx: &mut Transaction, unit: &Unit, ends: Fullness) -> Result<Vec<PageId>, Error> {
         let is_first = unit.first_iam().is_none();
-        let taken = self.in_system(tx, "BulkExtentAlloc", |system| {
+        let taken = self.in_system_of(tx, unit, "BulkExtentAlloc", |system| {
             let (run, iam) = self.append_run(system, unit)?;
             let Some(first) = run.first().copied() else { return Ok(run) };
             let state = PfsByte::ALLOCATED.with_fullness(ends);

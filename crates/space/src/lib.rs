@@ -28,4 +28,4 @@ pub use page::PageForm;
 pub use root::UnitRows;
 pub use space::{Options, Space};
 pub use undo::{Restored, undo_record};
-pub use unit::{Counts, Unit, UnitDescription};
+pub use unit::{Counts, Pointers, Unit, UnitDescription};

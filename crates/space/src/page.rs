@@ -86,7 +86,9 @@ impl Space {
         if chain.rest.is_empty() {
             let extent = match chain.iams.is_empty() {
                 true => self.extent_for(tx, unit, chain)?,
-                false => self.in_system(tx, "ExtentAlloc", |system| self.extent_for(system, unit, chain))?,
+                false => {
+                    self.in_system_of(tx, unit, "ExtentAlloc", |system| self.extent_for(system, unit, chain))?
+                }
             };
             chain.rest.extend(extent.pages());
         }

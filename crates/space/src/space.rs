@@ -11,6 +11,7 @@ use extentdb_format::log::Context;
 use extentdb_txn::{Kind, Link, Manager, PageChanges, Transaction};
 
 use crate::error::Error;
+use crate::unit::Unit;
 use crate::file::{DataFile, FileDescription};
 use crate::filegroup::{Filegroup, FillEvents};
 use crate::root::UnitRows;
@@ -235,6 +236,29 @@ impl Space {
             Err(error) => {
                 // When even this fails, the transaction stays open in the log and the next restart undoes it.
                 self.roll_back_system(system)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The same for a change of what a unit owns: should it fail, the unit is what it was in memory, too, but for its chain, which
+    /// is to be forgotten.
+    pub fn in_system_of<T>(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        name: &str,
+        work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let pointers = unit.pointers();
+        let mut system = tx.begin_system(name);
+        match work(&mut system) {
+            Ok(done) => {
+                system.commit_into(tx)?;
+                Ok(done)
+            }
+            Err(error) => {
+                self.roll_back_system_of(system, unit, pointers)?;
                 Err(error)
             }
         }

@@ -14,6 +14,7 @@ use extentdb_txn::{Link, Transaction};
 use crate::change::change;
 use crate::error::Error;
 use crate::space::Space;
+use crate::unit::{Pointers, Unit};
 
 /// What an undo changed that is also kept in memory elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,6 +70,21 @@ fn rows_of(space: &Space, from: PageId, count: u16) -> Result<Vec<Vec<u8>>, Erro
     (0..count).map(|slot| view.row(slot).map(<[u8]>::to_vec).map_err(stopped)).collect()
 }
 
+/// Counts what a record counted the other way round.
+fn count_back(unit: &Unit, payload: &Payload<'_>) {
+    match payload {
+        Payload::HobtDelta(delta) => {
+            unit.count_pages(-delta.data_pages, -delta.used_pages, -delta.reserved_pages);
+        }
+        Payload::FormatPage(format) => {
+            let kind = PageType::from_byte(format.page_type);
+            let is_leaf = format.level == 0 && matches!(kind, PageType::Data | PageType::Index);
+            unit.count_data_pages(-i64::from(is_leaf));
+        }
+        _ => {}
+    }
+}
+
 /// Keeps what is in memory in step.
 fn note(space: &Space, context: Context, payload: &Payload<'_>, page: PageId) -> Result<Restored, Error> {
     match payload {
@@ -89,6 +105,27 @@ impl Space {
     /// Takes back everything a system transaction did, and ends it.
     pub fn roll_back_system(&self, mut tx: Transaction) -> Result<(), Error> {
         while tx.undo_next() > tx.begin_lsn() {
+            self.undo_next(&mut tx)?;
+        }
+        tx.abort()?;
+        Ok(())
+    }
+
+    /// The same for one that changed what a unit owns: afterwards its counters and pointers in memory are what they were, too.
+    pub fn roll_back_system_of(
+        &self,
+        mut tx: Transaction,
+        unit: &Unit,
+        pointers: Pointers,
+    ) -> Result<(), Error> {
+        unit.put_back(pointers);
+        while tx.undo_next() > tx.begin_lsn() {
+            let bytes = self.record_bytes(tx.undo_next())?;
+            if let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes)
+                && !record.header().flags.is_compensation()
+            {
+                count_back(unit, &record.payload());
+            }
             self.undo_next(&mut tx)?;
         }
         tx.abort()?;

@@ -64,8 +64,9 @@ pub(crate) struct Chain {
     pub(crate) rest: VecDeque<PageId>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Pointers {
+/// The three pointers of a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pointers {
     first: PageId,
     root: PageId,
     first_iam: PageId,
@@ -135,6 +136,15 @@ impl Unit {
     /// The first IAM page; none while the unit has no pages.
     pub fn first_iam(&self) -> PageId {
         lock(&self.pointers).first_iam
+    }
+
+    /// All three, to be put back should a change of them be undone.
+    pub fn pointers(&self) -> Pointers {
+        *lock(&self.pointers)
+    }
+
+    pub(crate) fn put_back(&self, pointers: Pointers) {
+        *lock(&self.pointers) = pointers;
     }
 
     pub(crate) fn set_root(&self, page: PageId) {

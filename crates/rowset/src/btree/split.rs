@@ -246,17 +246,17 @@ impl Tree {
         name: &str,
         work: impl FnOnce(&mut Transaction, PageId) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let root = self.unit.root();
+        let pointers = self.unit.pointers();
         let mut sys = tx.begin_system(name);
         let page = self.space.allocate_page(&mut sys, &self.unit).map_err(Error::from);
         let Err(error) = page.and_then(|page| work(&mut sys, page)) else {
             sys.commit().inspect_err(|_| self.cut_off())?;
             return Ok(());
         };
-        let is_back = self.space.roll_back_system(sys).is_ok();
+        let is_back = self.space.roll_back_system_of(sys, &self.unit, pointers).is_ok();
         // The maps have changed behind the back of what is known of them.
         self.unit.forget_chain();
-        if !is_back || self.unit.root() != root {
+        if !is_back {
             self.cut_off();
         }
         Err(error)

@@ -95,14 +95,18 @@ impl Heap {
     /// One page, with the records that a first row in a new heap shows: maps, catalogue, format, first page again.
     fn single_page(&self, tx: &mut Transaction, appender: &mut Appender) -> Result<PageWriteGuard, Error> {
         let is_first = self.unit.first_iam().is_none();
-        let next = self.space.in_system(tx, "AllocHeapPageSimpleXactDML", |system| {
+        let next = self.space.in_system_of(tx, &self.unit, "AllocHeapPageSimpleXactDML", |system| {
             let next = self.space.allocate_page(system, &self.unit)?;
             drop(self.space.format_page(system, &self.unit, next, &self.form())?);
             if is_first {
                 self.space.set_first(system, &self.unit, next)?;
             }
             Ok(next)
-        })?;
+        });
+        if next.is_err() {
+            self.unit.forget_chain();
+        }
+        let next = next?;
         appender.page = Some(next);
         appender.told = Some(Fullness::Empty);
         Ok(self.space.pool().write(next)?)
