@@ -18,6 +18,7 @@ use extentdb_space::{Counts, Unit, change};
 use extentdb_telemetry::Event;
 use extentdb_txn::{Link, log_time};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use extentdb_base::{AllocUnitId, FileId};
 
@@ -35,6 +36,20 @@ const PCDATA_AT: u32 = 0x35;
 const PCUSED_AT: u32 = 0x2d;
 const PCRESERVED_AT: u32 = 0x3d;
 const RCROWS_AT: u32 = 0x1f;
+
+/// What a restart needs for a MiB of log, and to read a page that it changes: assumed, of a slow device.
+const REDO_TIME_PER_MIB: Duration = Duration::from_millis(20);
+const REDO_TIME_PER_PAGE: Duration = Duration::from_micros(500);
+
+/// How much a checkpoint is needed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Urgency {
+    None,
+    /// Soon.
+    Due,
+    /// At once: the log is nearly full.
+    Now,
+}
 
 /// What is known of checkpoints.
 #[derive(Default)]
@@ -95,7 +110,8 @@ impl Database {
         const UNIT_BYTES: usize = 2 * 140;
         const ACTIVE_BYTES: usize = 64;
         let counted = lock(&self.checkpoints.counted);
-        let has_changed = |unit: &&Arc<Unit>| counted.get(&unit.id()).map_or(0, |(_, at)| *at) != unit.counts().1;
+        let has_changed =
+            |unit: &&Arc<Unit>| counted.get(&unit.id()).map_or(0, |(_, at)| *at) != unit.counts().1;
         let units = self.catalogue.units.all().iter().filter(has_changed).count();
         let extents = self.space.unmarked_extents() + self.unsettled_pages();
         let active = self.transactions.with_active(<[_]>::len);
@@ -107,13 +123,26 @@ impl Database {
         self.catalogue.all_tables().iter().map(|table| table.heap().unsettled_pages()).sum()
     }
 
-    /// A checkpoint when one is due, unless somebody else makes one.
+    /// After a commit: a checkpoint when one is due, by the thread for it when there is one.
     pub(crate) fn checkpoint_if_due(&self) -> Result<(), Error> {
-        let (used, total) = (self.log.used_bytes(), self.log.total_bytes());
-        let since = used.saturating_sub(lock(&self.checkpoints.last).used_bytes);
-        let is_due = self.options.checkpoint_log_bytes.is_some_and(|most| since >= most);
-        let is_nearly_full = used >= total / 10 * 7 && since >= total / 10;
-        if (is_due || is_nearly_full)
+        match (self.urgency(), &self.bells) {
+            (Urgency::None, _) => Ok(()),
+            (Urgency::Due, Some(bells)) => {
+                bells.checkpoint.ring();
+                Ok(())
+            }
+            (Urgency::Due | Urgency::Now, None) => self.make_due_checkpoint(),
+            (Urgency::Now, Some(_)) => {
+                // Behind the thread's own one, which may be all that is needed.
+                drop(lock(&self.checkpoints.running));
+                self.make_due_checkpoint()
+            }
+        }
+    }
+
+    /// A checkpoint when one is due, unless somebody else makes one.
+    pub(crate) fn make_due_checkpoint(&self) -> Result<(), Error> {
+        if self.urgency() != Urgency::None
             && let Ok(_running) = self.checkpoints.running.try_lock()
             && self.ensure_log_for_checkpoint().is_ok()
             && self.write_checkpoint().is_err()
@@ -122,6 +151,26 @@ impl Database {
             return Err(Error::Offline);
         }
         Ok(())
+    }
+
+    fn urgency(&self) -> Urgency {
+        let (used, total) = (self.log.used_bytes(), self.log.total_bytes());
+        let since = used.saturating_sub(lock(&self.checkpoints.last).used_bytes);
+        let is_much = self.options.checkpoint_log_bytes.is_some_and(|most| since >= most);
+        // Half of the target: what comes while the checkpoint is made is to be redone, too.
+        let is_long = self.options.target_recovery.is_some_and(|most| self.redo_estimate(since) >= most / 2);
+        match () {
+            () if since < total / 10 && !is_much && !is_long => Urgency::None,
+            () if used >= total / 10 * 9 => Urgency::Now,
+            () if is_much || is_long || used >= total / 10 * 7 => Urgency::Due,
+            () => Urgency::None,
+        }
+    }
+
+    /// How long a restart would take now, by what restarts have taken.
+    fn redo_estimate(&self, log_bytes: u64) -> Duration {
+        let pages = u32::try_from(self.pool.dirty_count()).unwrap_or(u32::MAX);
+        REDO_TIME_PER_MIB * u32::try_from(log_bytes >> 20).unwrap_or(u32::MAX) + REDO_TIME_PER_PAGE * pages
     }
 
     fn write_checkpoint(&self) -> Result<Lsn, Error> {

@@ -1,5 +1,7 @@
 //! A database that is open.
 
+use std::time::Duration;
+
 use extentdb_base::Lsn;
 use extentdb_base::env::{Clock, SystemClock};
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,6 +19,7 @@ use crate::catalogue::Catalogue;
 use crate::checkpoint::Checkpoints;
 use crate::error::Error;
 use crate::recovery::Recovered;
+use crate::running::Bells;
 use crate::session::Session;
 
 /// Which log is kept.
@@ -50,6 +53,8 @@ pub struct Options {
     pub recovery_model: RecoveryModel,
     /// Log that may be written before a checkpoint is due; `None` = only when asked for, or when the log is nearly full (T3505).
     pub checkpoint_log_bytes: Option<u64>,
+    /// How long a restart may take to redo what is not in the files: checkpoints come often enough for that. `None` = however long.
+    pub target_recovery: Option<Duration>,
     /// Where waits are counted.
     pub waits: Arc<Waits>,
     /// Who hears of events.
@@ -69,6 +74,7 @@ impl Options {
             placement: Placement::Packed,
             recovery_model: RecoveryModel::Simple,
             checkpoint_log_bytes: Some(64 << 20),
+            target_recovery: Some(Duration::from_secs(60)),
             waits: Arc::new(Waits::new()),
             events: Arc::new(NoEvents),
         }
@@ -98,6 +104,8 @@ pub struct Database {
     pub(crate) ddl: Mutex<()>,
     pub(crate) sessions: AtomicUsize,
     pub(crate) is_offline: AtomicBool,
+    /// Those of its threads, when it has some.
+    pub(crate) bells: Option<Bells>,
 }
 
 impl Database {

@@ -276,6 +276,7 @@ impl Database {
             ddl: Mutex::new(()),
             sessions: AtomicUsize::new(0),
             is_offline: AtomicBool::new(false),
+            bells: None,
         };
         // From now on the files are not those of a clean shutdown.
         let mark = Mark { checkpoint, is_clean: false, last_xact: database.transactions.last_id() };

@@ -346,14 +346,19 @@ fn crosswise_locks_are_resolved_and_nothing_is_lost_by_it() {
 
 /// The power goes while all threads are at work, several times in one life.
 fn lose_power_together(seed: u64, options: fn(&MemDisk) -> Options) {
+    lose_power_of(seed, options, |bank, db| {
+        let _finished = bank.work(&db, 1000);
+    });
+}
+
+fn lose_power_of(seed: u64, options: fn(&MemDisk) -> Options, work: fn(&mut Bank, Database)) {
     let mut rng = SplitMix64::new(seed);
     let mut bank = Bank::new(2 + rng.below(7) as i32, seed, options);
     for _ in 0..3 {
         let db = bank.open();
         bank.assert_kept(&db);
         bank.disk.fail_after(20 + rng.below(600));
-        let _finished = bank.work(&db, 1000);
-        drop(db);
+        work(&mut bank, db);
         bank.crash(&mut rng);
     }
     let db = bank.open();
@@ -380,6 +385,17 @@ fn the_power_goes_while_threads_fill_pages_as_the_real_product_does() {
     };
     for seed in 100..100 + lives() {
         lose_power_together(seed, by_pfs);
+    }
+}
+
+#[test]
+fn the_power_goes_while_the_threads_of_the_database_run_too() {
+    let eager = |disk: &MemDisk| Options { frames: 64, checkpoint_log_bytes: Some(32 << 10), ..on(disk) };
+    for seed in 200..200 + lives() {
+        lose_power_of(seed, eager, |bank, db| {
+            let running = db.run();
+            let _finished = bank.work(&running, 1000);
+        });
     }
 }
 

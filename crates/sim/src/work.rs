@@ -283,6 +283,9 @@ impl<'d, 's> Work<'d, 's> {
     }
 
     fn checkpoint(&mut self) -> Result<(), Stop> {
+        if self.state.world.is_tight {
+            self.write_lazily()?;
+        }
         let done = self.db.checkpoint();
         self.state.trace.note(format!("checkpoint: {}", done.is_ok()));
         match done {
@@ -293,6 +296,16 @@ impl<'d, 's> Work<'d, 's> {
                 Ok(())
             }
             Err(error) => Err(Stop::Wrong(format!("checkpoint: {error:?}"))),
+        }
+    }
+
+    fn write_lazily(&mut self) -> Result<(), Stop> {
+        let done = self.db.write_lazily();
+        self.state.trace.note(format!("lazy writer: {}", done.is_ok()));
+        match done {
+            Ok(()) => Ok(()),
+            Err(_) if self.is_faulty() => Err(Stop::Dead),
+            Err(error) => Err(Stop::Wrong(format!("lazy writer: {error:?}"))),
         }
     }
 

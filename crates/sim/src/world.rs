@@ -27,18 +27,22 @@ pub(crate) struct World {
     checkpoint_log_bytes: Option<u64>,
     /// Of how many sizes rows are; the first ones are the long ones.
     pub(crate) row_sizes: u64,
+    /// See [`World::tight`].
+    pub(crate) is_tight: bool,
 }
 
 impl World {
     /// The least there can be of everything: files and the log fill up, and do not grow.
     pub(crate) fn tight(rng: &mut dyn Rng, seed: u64) -> World {
-        let mut world = World { row_sizes: 4, frames: 32, ..World::new(rng, seed) };
+        let mut world = World { row_sizes: 4, frames: 32, is_tight: true, ..World::new(rng, seed) };
         if world.spec.filegroups.is_empty() {
             world.spec.filegroups.push(("SMALL".to_owned(), vec![any_file(rng, "small.ndf")]));
             world.filegroups.push("SMALL".to_owned());
         }
         let spec = &mut world.spec;
-        for file in spec.filegroups.iter_mut().flat_map(|(_, files)| files).chain(spec.files.iter_mut().skip(1)) {
+        for file in
+            spec.filegroups.iter_mut().flat_map(|(_, files)| files).chain(spec.files.iter_mut().skip(1))
+        {
             file.bytes = 512 * KB;
         }
         spec.files[0].bytes = 3 * MB;
@@ -79,6 +83,7 @@ impl World {
             placement: if rng.below(3) == 0 { Placement::ByPfs } else { Placement::Packed },
             checkpoint_log_bytes: (rng.below(3) != 0).then(|| (32 * KB) << rng.below(5)),
             row_sizes: 12,
+            is_tight: false,
         }
     }
 

@@ -73,7 +73,12 @@ impl Space {
 
     /// A run of pages of one extent that are all called allocated and this full at once: for one who is about to fill them. One
     /// record in PFS instead of two for each page; whoever gives up in between corrects it with [`settle`](Self::settle).
-    pub fn append_pages(&self, tx: &mut Transaction, unit: &Unit, ends: Fullness) -> Result<Vec<PageId>, Error> {
+    pub fn append_pages(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        ends: Fullness,
+    ) -> Result<Vec<PageId>, Error> {
         let is_first = unit.first_iam().is_none();
         let taken = self.in_system_of(tx, unit, "BulkExtentAlloc", |system| {
             let (run, iam) = self.append_run(system, unit)?;

@@ -11,10 +11,10 @@ use extentdb_format::log::Context;
 use extentdb_txn::{Kind, Link, Manager, PageChanges, Transaction};
 
 use crate::error::Error;
-use crate::unit::Unit;
 use crate::file::{DataFile, FileDescription};
 use crate::filegroup::{Filegroup, FillEvents};
 use crate::root::UnitRows;
+use crate::unit::Unit;
 
 const PRIMARY_FILE: FileId = FileId(1);
 

@@ -316,7 +316,8 @@ impl State {
     fn has_room(&self, bytes: u64, reserved: u64, for_others: u64) -> bool {
         // Blocks have headers and stamps, and a flush may close one early.
         let overhead = reserved / 32 + bytes / 32;
-        let all = [bytes, reserved, overhead, for_others].iter().fold(0u64, |sum, part| sum.saturating_add(*part));
+        let all =
+            [bytes, reserved, overhead, for_others].iter().fold(0u64, |sum, part| sum.saturating_add(*part));
         all <= self.sure_bytes()
     }
 

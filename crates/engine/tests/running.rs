@@ -1,0 +1,109 @@
+//! What a database does beside its statements: checkpoints that are due, frames that are freed in time.
+
+mod support;
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use extentdb_engine::{Database, Options};
+use extentdb_io::MemDisk;
+use extentdb_telemetry::{Event, Recorder, WaitType, Waits};
+use support::*;
+
+/// Rows of about a kilobyte, one transaction each.
+fn insert(db: &Database, name: &str, ids: std::ops::Range<i32>) {
+    let mut session = db.session();
+    let table = session.table(name).unwrap();
+    for id in ids {
+        session.insert(&table, &person(id, &"r".repeat(900))).unwrap();
+    }
+}
+
+fn made(options: Options) -> Database {
+    let db = Database::create(&spec("running"), options).unwrap();
+    db.session().create_table(&people("people")).unwrap();
+    db
+}
+
+fn checkpoints(events: &Recorder) -> usize {
+    events.take().iter().filter(|event| matches!(event, Event::CheckpointEnd { .. })).count()
+}
+
+#[test]
+fn the_thread_for_it_makes_the_checkpoints_that_are_due() {
+    let (disk, events, waits) = (MemDisk::new(), Arc::new(Recorder::default()), Arc::new(Waits::new()));
+    let options = Options {
+        checkpoint_log_bytes: Some(64 << 10),
+        events: events.clone(),
+        waits: waits.clone(),
+        ..on(&disk)
+    };
+    let db = made(options).run();
+    checkpoints(&events);
+    let (mut seen, mut id) = (0, 0);
+    while seen < 5 {
+        assert!(id < 1_000_000, "{seen} checkpoints after {id} rows");
+        insert(&db, "people", id..id + 100);
+        id += 100;
+        seen += checkpoints(&events);
+    }
+    assert!(waits.totals(WaitType::CheckpointQueue).waiting_tasks_count > 0);
+    assert!(waits.totals(WaitType::LazyWriterSleep).waiting_tasks_count > 0);
+    db.close().unwrap();
+    assert_sound_on(&disk, &spec("running").paths());
+}
+
+#[test]
+fn frames_are_freed_before_somebody_needs_them() {
+    let disk = MemDisk::new();
+    let db = made(Options { frames: 64, checkpoint_log_bytes: None, ..on(&disk) });
+    insert(&db, "people", 0..1000);
+    assert_eq!(db.pool().stats().free_frames, 0, "a pool of 64 pages is full of more than a hundred");
+    db.write_lazily().unwrap();
+    assert!(db.pool().stats().free_frames >= 8);
+    drop(db);
+    let db = Database::open(&spec("running").paths(), on(&disk)).unwrap();
+    let mut session = db.session();
+    let table = session.table("people").unwrap();
+    assert_eq!(rows(&mut session, &table).len(), 1000);
+}
+
+/// Changes redone by a restart after a crash, when restarts shall take so long.
+fn redone(target: Option<Duration>) -> u64 {
+    let disk = MemDisk::new();
+    let options = || Options { checkpoint_log_bytes: None, target_recovery: target, ..on(&disk) };
+    let db = made(options());
+    db.checkpoint().unwrap();
+    insert(&db, "people", 0..400);
+    drop(db);
+    let db = Database::open(&spec("running").paths(), options()).unwrap();
+    db.recovered().redone
+}
+
+#[test]
+fn a_restart_has_no_more_to_redo_than_its_target_allows() {
+    let all = redone(None);
+    assert!(all > 400, "{all} changes redone");
+    // Half of 20 ms are 20 pages of half a millisecond each, and seven of these rows fill one.
+    let few = redone(Some(Duration::from_millis(20)));
+    assert!(few < all / 2, "{few} of {all} changes redone");
+}
+
+#[test]
+fn a_running_database_that_is_dropped_is_recovered_like_after_a_crash() {
+    let disk = MemDisk::new();
+    let db = made(on(&disk)).run();
+    thread::scope(|scope| {
+        for number in 0..3 {
+            let db = &db;
+            scope.spawn(move || insert(db, "people", number * 1000..number * 1000 + 50));
+        }
+    });
+    drop(db);
+    let db = Database::open(&spec("running").paths(), on(&disk)).unwrap();
+    assert!(!db.recovered().was_clean());
+    let mut session = db.session();
+    let table = session.table("people").unwrap();
+    assert_eq!(rows(&mut session, &table).len(), 150);
+}
