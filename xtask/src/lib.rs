@@ -5,5 +5,6 @@ pub mod check;
 pub mod deps;
 pub mod hooks;
 pub mod house;
+pub mod shuttle;
 pub mod sim;
 pub mod tidy;

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{check, deps, hooks, house, sim, tidy};
+use xtask::{check, deps, hooks, house, shuttle, sim, tidy};
 
 const USAGE: &str = "\
 cargo x <task>
@@ -11,7 +11,8 @@ cargo x <task>
   check   everything a commit must pass: fmt, clippy, tidy, deps, quick tests
   tidy    the rules of the house that no compiler knows
   deps    the manifests against the floor table in ARCHITECTURE.md
-  sim     simulated lives of databases: [--seed N | --seeds A..B] [--minutes M] [--openings K] [--trace]
+  sim     simulated lives of databases: [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--trace]
+  shuttle concurrent sessions and latches under schedules that follow from a seed: EXTENTDB_SCHEDULES=N
   hooks   installs a git hook that runs `cargo x check` before each commit";
 
 fn main() -> ExitCode {
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root),
         Some("deps") => deps::run(&root),
         Some("sim") => sim::run(&root, std::env::args_os().skip(2)),
+        Some("shuttle") => shuttle::run(&root),
         Some("hooks") => hooks::install(&root),
         _ => {
             eprintln!("{USAGE}");

@@ -15,3 +15,4 @@ mod world;
 pub use disk::FaultDisk;
 pub use fault::Fault;
 pub use life::{Failure, Life, Story, live};
+pub use property::sound::assert_sound;

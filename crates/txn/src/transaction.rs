@@ -260,7 +260,7 @@ impl Transaction {
         Ok(lsn)
     }
 
-    /// Ends a system transaction. Its changes stay; what they would need to be undone stays reserved for the one around it when that
+    /// Ends a system transaction. Its changes stay; what they would need to be undone stays reserved for the one around it if that
     /// keeps it.
     pub fn commit_into(mut self, outer: &mut Transaction) -> Result<Lsn, Error> {
         if outer.keeps_reserves {

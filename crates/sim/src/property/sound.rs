@@ -68,3 +68,13 @@ pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
         report.findings.iter().take(8).map(|finding| format!("{finding:?}")).collect();
     Some(format!("{:?}, {} findings: {}", report.verdict, report.findings.len(), findings.join("\n  ")))
 }
+
+/// For tests that live lives of their own.
+///
+/// # Panics
+/// The full check found something.
+pub fn assert_sound(memory: &MemDisk, paths: &Paths) {
+    if let Some(complaint) = complaint(memory, paths) {
+        panic!("{complaint}");
+    }
+}

@@ -1,0 +1,30 @@
+//! `cargo x shuttle`: the tests whose schedule of threads follows from a seed.
+//!
+//! They are built with `--cfg shuttle`, in which all locks, waits and atomics are those of the scheduler: in a target folder of
+//! their own, so that the usual build is not thrown away.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::check::cargo_path;
+
+/// Tests by package.
+const TESTS: [(&str, &str); 2] = [("extentdb-buffer", "shuttle_latch"), ("extentdb-sim", "shuttle_sessions")];
+
+/// Builds and runs them; fails with the first that does.
+pub fn run(root: &Path) -> Result<()> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
+    for (package, test) in TESTS {
+        let mut cargo = Command::new(cargo_path());
+        cargo.args(["test", "--package", package, "--test", test]);
+        cargo.env("RUSTFLAGS", "--cfg shuttle").env("CARGO_TARGET_DIR", Path::new(&target).join("shuttle"));
+        let status = cargo.current_dir(root).status().context("cannot start cargo")?;
+        if !status.success() {
+            bail!("{test} of {package} failed");
+        }
+    }
+    Ok(())
+}
