@@ -4,6 +4,7 @@
 mod clock;
 mod disk;
 pub mod fault;
+mod keep;
 mod life;
 mod model;
 mod property;
@@ -14,5 +15,6 @@ mod world;
 
 pub use disk::FaultDisk;
 pub use fault::Fault;
-pub use life::{Failure, Life, Story, live};
+pub use keep::Kept;
+pub use life::{Failure, Life, Story, live, live_and_keep};
 pub use property::sound::assert_sound;

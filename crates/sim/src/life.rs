@@ -17,6 +17,7 @@ use extentdb_io::MemDisk;
 
 use crate::disk::FaultDisk;
 use crate::fault::{Fault, bit_rot, lost_write, misdirected_write, power_cut};
+use crate::keep::Kept;
 use crate::model::{Model, with};
 use crate::property::detected::{Witness, witness};
 use crate::property::{counters, rows, sound};
@@ -105,6 +106,11 @@ impl std::fmt::Display for Failure {
 /// # Errors
 /// A property does not hold.
 pub fn live(life: &Life) -> Result<Story, Box<Failure>> {
+    live_and_keep(life).0
+}
+
+/// Lives a life; returns what it leaves behind, too.
+pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
     let mut rng = SplitMix64::new(life.seed);
     let world = match life.is_tight {
         true => World::tight(&mut rng, life.seed),
@@ -122,16 +128,16 @@ pub fn live(life: &Life) -> Result<Story, Box<Failure>> {
         next_table: 1,
     };
     let mut living = Living { state };
-    match living.live(life.openings) {
-        Ok(()) => {
-            living.state.story.faults += living.state.disk.fired();
-            Ok(Story { trace: living.state.trace.into_lines(), ..living.state.story })
-        }
-        Err(what) => {
-            let trace = living.state.trace.into_lines();
-            Err(Box::new(Failure { life: *life, what, trace }))
-        }
-    }
+    let lived = living.live(life.openings).and_then(|()| living.end());
+    let State { disk, world, committed, mut story, trace, .. } = living.state;
+    let kept = Kept::of(disk.memory(), &world, &committed);
+    story.faults += disk.fired();
+    let trace = trace.into_lines();
+    let lived = match lived {
+        Ok(()) => Ok(Story { trace, ..story }),
+        Err(what) => Err(Box::new(Failure { life: *life, what, trace })),
+    };
+    (lived, kept)
 }
 
 struct Living {
@@ -160,6 +166,14 @@ impl Living {
             }
         }
         Ok(())
+    }
+
+    /// Whatever came last, the files are those of a database that was closed.
+    fn end(&mut self) -> Held {
+        let db = self.open()?;
+        self.compare(&db, true)?;
+        db.close().map_err(|error| format!("the last close: {error:?}"))?;
+        self.sound(&self.state.disk.memory().clone(), "at the end")
     }
 
     /// From an opening to a clean close, or not: false.

@@ -2,21 +2,23 @@
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_sim::{Failure, Life, Story, live};
+use extentdb_sim::{Failure, Life, Story, live_and_keep};
 
 const USAGE: &str = "\
-cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--trace]
+cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--trace] [--keep DIR]
 
   --seed N       lives seed N; with --minutes, N and those behind it
   --seeds A..B   lives seeds A to B, B not included
   --minutes M    stops after so many minutes
   --openings K   how often each database is opened (default 5)
   --tight        in the smallest files there can be, which do not grow
-  --trace        prints every step";
+  --trace        prints every step
+  --keep DIR     leaves the files of each life there, and the rows that must be in them";
 
 /// What the command line asks for.
 #[derive(Clone, Debug)]
@@ -26,6 +28,7 @@ struct Asked {
     openings: u64,
     is_tight: bool,
     is_loud: bool,
+    keep: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -47,11 +50,13 @@ fn main() -> ExitCode {
 }
 
 fn parse(arguments: &[String]) -> Option<Asked> {
-    let mut asked = Asked { seeds: 0..20, minutes: None, openings: 5, is_tight: false, is_loud: false };
+    let mut asked =
+        Asked { seeds: 0..20, minutes: None, openings: 5, is_tight: false, is_loud: false, keep: None };
     let mut one = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
+            "--keep" => asked.keep = Some(PathBuf::from(rest.next()?)),
             "--tight" => asked.is_tight = true,
             "--trace" => asked.is_loud = true,
             "--seed" => one = Some(rest.next()?.parse::<u64>().ok()?),
@@ -82,7 +87,13 @@ fn run(asked: &Asked) -> Result<(u64, Story), Box<Failure>> {
             break;
         }
         let Asked { openings, is_tight, is_loud, .. } = *asked;
-        let story = live(&Life { seed, openings, is_tight, is_loud })?;
+        let (lived, kept) = live_and_keep(&Life { seed, openings, is_tight, is_loud });
+        if let Some(folder) = &asked.keep
+            && let Err(error) = kept.write(&folder.join(format!("seed-{seed}")))
+        {
+            eprintln!("cannot keep the files of seed {seed}: {error}");
+        }
+        let story = lived?;
         println!("seed {seed}: {}", told(&story));
         lives += 1;
         add(&mut sum, &story);

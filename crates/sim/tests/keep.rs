@@ -1,0 +1,35 @@
+//! What a life leaves behind can be looked at by others.
+
+use std::path::PathBuf;
+
+use extentdb_base::sync::Arc;
+use extentdb_engine::{Database, Options, Paths};
+use extentdb_io::MemDisk;
+use extentdb_sim::{Life, live_and_keep};
+
+#[test]
+fn the_files_of_a_life_open_and_hold_the_rows_that_are_listed_beside_them() {
+    let (lived, kept) = live_and_keep(&Life::tight(3));
+    lived.unwrap();
+    let disk = MemDisk::new();
+    let (mut data, mut tables) = (Vec::new(), Vec::new());
+    for (path, bytes) in &kept.files {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("jsonl") => {
+                let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+                tables.push((name, bytes.iter().filter(|byte| **byte == b'\n').count()));
+            }
+            extension => {
+                disk.put(path, bytes.clone());
+                data.extend((extension != Some("ldf")).then(|| path.clone()));
+            }
+        }
+    }
+    let paths = Paths { data, log: PathBuf::from("life_log.ldf") };
+    let db = Database::open(&paths, Options::on(Arc::new(disk))).unwrap();
+    assert!(db.recovered().was_clean());
+    assert!(tables.iter().any(|(_, rows)| *rows > 0), "{tables:?}");
+    for (name, rows) in tables {
+        assert_eq!(db.session().table(&name).unwrap().row_count(), rows as i64, "{name}");
+    }
+}
