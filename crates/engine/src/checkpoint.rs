@@ -125,14 +125,14 @@ impl Database {
 
     /// After a commit: a checkpoint when one is due, by the thread for it when there is one.
     pub(crate) fn checkpoint_if_due(&self) -> Result<(), Error> {
-        match (self.urgency(), &self.bells) {
+        match (self.urgency(), self.bells.are_heard()) {
             (Urgency::None, _) => Ok(()),
-            (Urgency::Due, Some(bells)) => {
-                bells.checkpoint.ring();
+            (Urgency::Due, true) => {
+                self.bells.checkpoint.ring();
                 Ok(())
             }
-            (Urgency::Due | Urgency::Now, None) => self.make_due_checkpoint(),
-            (Urgency::Now, Some(_)) => {
+            (Urgency::Due | Urgency::Now, false) => self.make_due_checkpoint(),
+            (Urgency::Now, true) => {
                 // Behind the thread's own one, which may be all that is needed.
                 drop(lock(&self.checkpoints.running));
                 self.make_due_checkpoint()

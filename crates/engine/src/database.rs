@@ -104,8 +104,8 @@ pub struct Database {
     pub(crate) ddl: Mutex<()>,
     pub(crate) sessions: AtomicUsize,
     pub(crate) is_offline: AtomicBool,
-    /// Those of its threads, when it has some.
-    pub(crate) bells: Option<Bells>,
+    /// Those of its threads, when it has some: see [`run`](Self::run).
+    pub(crate) bells: Bells,
 }
 
 impl Database {

@@ -31,6 +31,5 @@ pub use extentdb_txn::lock::{LockMode, Timeout};
 pub use extentdb_wal::Growth as LogGrowth;
 pub use open::Paths;
 pub use recovery::Recovered;
-pub use running::Running;
 pub use session::{Row, Session};
 pub use table::Table;

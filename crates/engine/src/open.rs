@@ -25,6 +25,7 @@ use crate::create::LogFileSpec;
 use crate::database::{Ahead, Database, Fills, Options};
 use crate::error::Error;
 use crate::recovery::{Recovered, Recovery};
+use crate::running::Bells;
 
 /// Where the files of a database are.
 #[derive(Clone, Debug)]
@@ -276,7 +277,7 @@ impl Database {
             ddl: Mutex::new(()),
             sessions: AtomicUsize::new(0),
             is_offline: AtomicBool::new(false),
-            bells: None,
+            bells: Bells::default(),
         };
         // From now on the files are not those of a clean shutdown.
         let mark = Mark { checkpoint, is_clean: false, last_xact: database.transactions.last_id() };

@@ -1,8 +1,8 @@
-//! A database with threads of its own.
+//! A database with threads of its own, as long as somebody works with it.
 //!
 //! ```text
-//! checkpointer   every 100 ms, or when a commit rings: is a checkpoint due?       CHECKPOINT_QUEUE while it waits
-//! lazy writer    every 100 ms: frees frames when few are free                    LAZYWRITER_SLEEP
+//! db.run(|| …)   checkpointer   every 100 ms, or when a commit rings: is a checkpoint due?   CHECKPOINT_QUEUE while it waits
+//!                lazy writer    every 100 ms: frees frames when few are free                 LAZYWRITER_SLEEP
 //! ```
 //!
 //! A database without them does the same work in its sessions: deterministic, and enough for tools and simulations. With them a
@@ -10,13 +10,12 @@
 //!
 //! Invariants
 //! - What the threads do, sessions do or can ask for, too: nothing happens here only.
-//! - They have ended before the database is closed.
+//! - They have ended when `run` returns, or unwinds.
 
-use std::ops::Deref;
 use std::time::Duration;
 
-use extentdb_base::sync::thread::{self, JoinHandle};
-use extentdb_base::sync::{Arc, Condvar, Mutex, lock, wait_at_most};
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
+use extentdb_base::sync::{Condvar, Mutex, lock, thread, wait_at_most};
 use extentdb_telemetry::WaitType;
 
 use crate::database::Database;
@@ -62,19 +61,48 @@ impl Bell {
 }
 
 /// The bells of a database's threads.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Bells {
-    pub(crate) checkpoint: Arc<Bell>,
-    pub(crate) lazy: Arc<Bell>,
+    pub(crate) checkpoint: Bell,
+    lazy: Bell,
+    is_running: AtomicBool,
 }
 
-/// A database whose checkpoints and lazy writes are made by threads. See the module.
-#[derive(Debug)]
-pub struct Running {
-    // Taken apart by `close` only.
-    database: Option<Arc<Database>>,
-    bells: Bells,
-    threads: Vec<JoinHandle<()>>,
+impl Bells {
+    /// Is there a thread that would hear them?
+    pub(crate) fn are_heard(&self) -> bool {
+        self.is_running.load(Ordering::Acquire)
+    }
+
+    /// False when there are threads already.
+    fn begin(&self) -> bool {
+        if self.is_running.swap(true, Ordering::AcqRel) {
+            return false;
+        }
+        for bell in [&self.checkpoint, &self.lazy] {
+            *lock(&bell.state) = Rung::default();
+        }
+        true
+    }
+}
+
+/// The threads are there until this goes.
+struct Running<'b>(&'b Bells);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.is_running.store(false, Ordering::Release);
+    }
+}
+
+/// Ends the threads, whatever ends the work.
+struct Over<'b>(&'b Bells);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.checkpoint.end();
+        self.0.lazy.end();
+    }
 }
 
 impl Database {
@@ -90,23 +118,23 @@ impl Database {
         Ok(())
     }
 
-    /// Starts its threads. They end with [`Running::close`], or when the value is dropped.
-    pub fn run(mut self) -> Running {
-        let bells = Bells::default();
-        self.bells = Some(bells.clone());
-        let database = Arc::new(self);
-        let threads = vec![
-            thread::spawn({
-                let (database, bell) = (database.clone(), bells.checkpoint.clone());
-                // An error has taken the database offline; there is nobody else to tell.
-                move || database.work(&bell, WaitType::CheckpointQueue, Database::make_due_checkpoint)
-            }),
-            thread::spawn({
-                let (database, bell) = (database.clone(), bells.lazy.clone());
-                move || database.work(&bell, WaitType::LazyWriterSleep, Database::write_lazily)
-            }),
-        ];
-        Running { database: Some(database), bells, threads }
+    /// Runs `work`, and meanwhile the threads that make checkpoints and free frames. One call at a time: inside of another one it
+    /// is `work` and nothing else.
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        if !self.bells.begin() {
+            return work();
+        }
+        let _running = Running(&self.bells);
+        thread::scope(|scope| {
+            let _over = Over(&self.bells);
+            // An error has taken the database offline; there is nobody else to tell.
+            scope.spawn(|| {
+                let (bell, idle) = (&self.bells.checkpoint, WaitType::CheckpointQueue);
+                self.work(bell, idle, Database::make_due_checkpoint);
+            });
+            scope.spawn(|| self.work(&self.bells.lazy, WaitType::LazyWriterSleep, Database::write_lazily));
+            work()
+        })
     }
 
     /// Does `task` again and again, until it is over or fails.
@@ -119,47 +147,6 @@ impl Database {
             if !goes_on || task(self).is_err() {
                 break;
             }
-        }
-    }
-}
-
-impl Running {
-    /// Ends the threads and closes the database.
-    ///
-    /// # Errors
-    /// As for [`Database::close`].
-    pub fn close(mut self) -> Result<(), Error> {
-        self.stop();
-        match self.database.take().and_then(Arc::into_inner) {
-            Some(database) => database.close(),
-            // Nobody else can hold it: it is lent by reference only, and the threads have ended.
-            None => Err(Error::Offline),
-        }
-    }
-
-    fn stop(&mut self) {
-        self.bells.checkpoint.end();
-        self.bells.lazy.end();
-        for thread in self.threads.drain(..) {
-            // A panic has been reported by the thread; what it was about to do is done by the close or by the next restart.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-impl Deref for Running {
-    type Target = Database;
-
-    fn deref(&self) -> &Database {
-        match &self.database {
-            Some(database) => database,
-            None => unreachable!("it is taken by close, which takes the value"),
         }
     }
 }

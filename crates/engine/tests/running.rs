@@ -39,15 +39,17 @@ fn the_thread_for_it_makes_the_checkpoints_that_are_due() {
         waits: waits.clone(),
         ..on(&disk)
     };
-    let db = made(options).run();
+    let db = made(options);
     checkpoints(&events);
     let (mut seen, mut id) = (0, 0);
-    while seen < 5 {
-        assert!(id < 1_000_000, "{seen} checkpoints after {id} rows");
-        insert(&db, "people", id..id + 100);
-        id += 100;
-        seen += checkpoints(&events);
-    }
+    db.run(|| {
+        while seen < 5 {
+            assert!(id < 1_000_000, "{seen} checkpoints after {id} rows");
+            insert(&db, "people", id..id + 100);
+            id += 100;
+            seen += checkpoints(&events);
+        }
+    });
     assert!(waits.totals(WaitType::CheckpointQueue).waiting_tasks_count > 0);
     assert!(waits.totals(WaitType::LazyWriterSleep).waiting_tasks_count > 0);
     db.close().unwrap();
@@ -91,14 +93,18 @@ fn a_restart_has_no_more_to_redo_than_its_target_allows() {
 }
 
 #[test]
-fn a_running_database_that_is_dropped_is_recovered_like_after_a_crash() {
+fn its_threads_end_with_the_work_whatever_ends_that() {
     let disk = MemDisk::new();
-    let db = made(on(&disk)).run();
-    thread::scope(|scope| {
-        for number in 0..3 {
-            let db = &db;
-            scope.spawn(move || insert(db, "people", number * 1000..number * 1000 + 50));
-        }
+    let db = made(on(&disk));
+    let work = || db.run(|| panic!("the work is over"));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+    db.run(|| {
+        thread::scope(|scope| {
+            for number in 0..3 {
+                let db = &db;
+                scope.spawn(move || insert(db, "people", number * 1000..number * 1000 + 50));
+            }
+        });
     });
     drop(db);
     let db = Database::open(&spec("running").paths(), on(&disk)).unwrap();

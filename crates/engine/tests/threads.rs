@@ -393,8 +393,7 @@ fn the_power_goes_while_the_threads_of_the_database_run_too() {
     let eager = |disk: &MemDisk| Options { frames: 64, checkpoint_log_bytes: Some(32 << 10), ..on(disk) };
     for seed in 200..200 + lives() {
         lose_power_of(seed, eager, |bank, db| {
-            let running = db.run();
-            let _finished = bank.work(&running, 1000);
+            let _finished = db.run(|| bank.work(&db, 1000));
         });
     }
 }
