@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod deps;
+pub mod generate;
 pub mod hooks;
 pub mod house;
 pub mod shuttle;

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{check, deps, hooks, house, shuttle, sim, tidy};
+use xtask::{check, deps, generate, hooks, house, shuttle, sim, tidy};
 
 const USAGE: &str = "\
 cargo x <task>
@@ -13,6 +13,7 @@ cargo x <task>
   deps    the manifests against the floor table in ARCHITECTURE.md
   sim     simulated lives of databases: [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--trace] [--keep DIR]
   shuttle concurrent sessions and latches under schedules that follow from a seed: EXTENTDB_SCHEDULES=N
+  gen     writes the rows of a new database anew, out of the sample of version 661 (EXTENTDB_SAMPLES)
   hooks   installs a git hook that runs `cargo x check` before each commit";
 
 fn main() -> ExitCode {
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root),
         Some("deps") => deps::run(&root),
         Some("sim") => sim::run(&root, std::env::args_os().skip(2)),
+        Some("gen") => generate::run(&root),
         Some("shuttle") => shuttle::run(&root),
         Some("hooks") => hooks::install(&root),
         _ => {

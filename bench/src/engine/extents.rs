@@ -30,9 +30,9 @@ pub fn extents_per_second(lab: &Lab, threads: usize, count: usize) -> Result<f64
 
 fn take_extents(lab: &Lab, unit: &Unit, count: usize) -> Result<()> {
     let space = lab.db.space();
-    let tx = space.transactions().begin(Kind::User, "extents");
+    let mut tx = space.transactions().begin(Kind::User, "extents");
     for _ in 0..count {
-        space.append_pages(&tx, unit, Fullness::UpTo100)?;
+        space.append_pages(&mut tx, unit, Fullness::UpTo100)?;
     }
     Ok(())
 }

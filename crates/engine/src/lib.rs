@@ -19,6 +19,8 @@ mod schema;
 mod session;
 mod system_table;
 mod table;
+#[cfg(test)]
+mod tests;
 mod undo;
 
 pub use create::{DataFileSpec, DatabaseSpec, LogFileSpec};

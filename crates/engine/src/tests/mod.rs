@@ -1,0 +1,3 @@
+//! Tests that look into the catalogue of an open database.
+
+mod template;
