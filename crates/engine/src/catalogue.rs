@@ -63,6 +63,8 @@ pub(crate) struct Catalogue {
     pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Arc<Heap>>>,
     /// Units that open transactions have made: their catalogue rows may go again, and are left as they are until then.
     pub(crate) coming: RwLock<BTreeSet<AllocUnitId>>,
+    /// Tables that open transactions make.
+    pub(crate) making: RwLock<BTreeSet<ObjectId>>,
     pub(crate) schemas: RwLock<BTreeMap<i32, String>>,
     pub(crate) filegroups: BTreeMap<String, i16>,
     /// The highest rowset id there ever was.
@@ -123,6 +125,7 @@ impl Catalogue {
             tables: RwLock::default(),
             leaving: RwLock::default(),
             coming: RwLock::default(),
+            making: RwLock::default(),
             schemas: RwLock::new(catalog.schemas.clone()),
             filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
@@ -187,6 +190,11 @@ impl Catalogue {
         self.table_of(unit).map(|table| table.heap()).or_else(leaving)
     }
 
+    /// Does an open transaction make the table?
+    pub(crate) fn is_made(&self, table: ObjectId) -> bool {
+        read(&self.making).contains(&table)
+    }
+
     /// Is the unit one that an open transaction has dropped?
     pub(crate) fn is_leaving(&self, unit: AllocUnitId) -> bool {
         read(&self.leaving).contains_key(&unit)
@@ -197,15 +205,18 @@ impl Catalogue {
         self.is_leaving(unit) || read(&self.coming).contains(&unit)
     }
 
-    /// A user table by schema and name. Names compare without regard to case.
-    pub(crate) fn table(&self, name: &str) -> Option<Arc<Table>> {
+    /// A user table by schema and name: of several the one that `rank` puts first, none that it has no rank for. Names compare
+    /// without regard to case.
+    pub(crate) fn table(&self, name: &str, rank: impl Fn(&Table) -> Option<u8>) -> Option<Arc<Table>> {
         let (schema, name) = name.split_once('.').unwrap_or(("dbo", name));
         let is_it = |table: &&Arc<Table>| {
             table.name().eq_ignore_ascii_case(name)
                 && table.schema().eq_ignore_ascii_case(schema)
                 && table.id() != SYSFILES1
         };
-        read(&self.tables).values().find(is_it).cloned()
+        let tables = read(&self.tables);
+        let ranked = tables.values().filter(is_it).filter_map(|table| Some((rank(table)?, table)));
+        ranked.min_by_key(|(rank, _)| *rank).map(|(_, table)| table.clone())
     }
 
     /// `sysfiles1`, which lists the files a second time.

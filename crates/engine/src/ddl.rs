@@ -122,7 +122,7 @@ impl Session<'_> {
             let _ddl = lock(&session.db.ddl);
             let schema = session.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
             let qualified = format!("{}.{}", spec.schema.as_deref().unwrap_or("dbo"), spec.name);
-            if session.db.catalogue.table(&qualified).is_some() {
+            if session.table(&qualified).is_ok() {
                 return Err(Error::Exists { name: spec.name.clone() });
             }
             let (definition, children) = session.define(spec, schema)?;
@@ -254,6 +254,7 @@ impl Session<'_> {
             .find_map(|(id, column)| Identity::parse(id, column.identity.as_deref()?));
         let table = Table::new((definition.id, schema, spec.name.clone()), columns, &layout, heap)?;
         let table = Arc::new(table.with_identity(identity));
+        write(&db.catalogue.making).insert(table.id());
         write(&db.catalogue.tables).insert(table.id(), table.clone());
         self.endings.push(Ending::Created(table.clone()));
         Ok(table)
@@ -411,6 +412,7 @@ impl Catalogue {
         match ending {
             Ending::Schema(_) => {}
             Ending::Created(table) => {
+                write(&self.making).remove(&table.id());
                 write(&self.coming).remove(&table.heap().unit().id());
             }
             Ending::Dropped(table) => self.forget(&table),
@@ -447,6 +449,7 @@ impl Catalogue {
     }
 
     fn forget(&self, table: &Table) {
+        write(&self.making).remove(&table.id());
         write(&self.tables).remove(&table.id());
         write(&self.leaving).remove(&table.heap().unit().id());
         write(&self.coming).remove(&table.heap().unit().id());

@@ -3,12 +3,13 @@
 //! A statement outside of a transaction is one by itself. A statement that fails leaves nothing behind; the transaction goes
 //! on, unless it gave way in a deadlock: then only a rollback is left.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{Lsn, ObjectId, Rid, XactId};
 use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
-use extentdb_space::Freed;
+use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::lock::{LockManager, LockMode, LockRequest, Resource, Timeout};
 use extentdb_txn::{Kind, Transaction};
 use extentdb_types::Datum;
@@ -32,6 +33,16 @@ pub(crate) enum Ending {
     Truncated { table: Arc<Table>, old: Arc<Heap>, new: Arc<Heap> },
 }
 
+impl Ending {
+    fn created(&self) -> Option<&Arc<Table>> {
+        if let Ending::Created(table) = self { Some(table) } else { None }
+    }
+
+    fn dropped(&self) -> Option<&Arc<Table>> {
+        if let Ending::Dropped(table) = self { Some(table) } else { None }
+    }
+}
+
 /// A session.
 pub struct Session<'d> {
     pub(crate) db: &'d Database,
@@ -43,8 +54,13 @@ pub struct Session<'d> {
     kept: Vec<(Arc<Heap>, KeptBack)>,
     /// The table that the open transaction locked last, and how: locks of tables stay until it ends.
     last_table: Option<(ObjectId, LockMode)>,
+    /// What the transaction gave back, free when it has committed.
     pub(crate) freed: Freed,
+    /// What an undo gave back. The transaction may have locks of rows there: it is free when they have gone.
+    undone: Freed,
     pub(crate) endings: Vec<Ending>,
+    /// What there was of the two at each savepoint.
+    marks: BTreeMap<Lsn, (FreedMark, usize)>,
 }
 
 impl<'d> Session<'d> {
@@ -58,7 +74,9 @@ impl<'d> Session<'d> {
             kept: Vec::new(),
             last_table: None,
             freed: Freed::default(),
+            undone: Freed::default(),
             endings: Vec::new(),
+            marks: BTreeMap::new(),
         }
     }
 
@@ -97,11 +115,12 @@ impl<'d> Session<'d> {
             self.end(id);
             return committed.map(|_| ()).map_err(Error::from);
         }
-        self.db.space.release(std::mem::take(&mut self.freed))?;
         for ending in std::mem::take(&mut self.endings) {
             self.db.catalogue.commit(ending);
         }
         self.end(id);
+        self.db.space.release(std::mem::take(&mut self.freed))?;
+        self.db.space.release(std::mem::take(&mut self.undone))?;
         self.db.checkpoint_if_due()
     }
 
@@ -113,7 +132,7 @@ impl<'d> Session<'d> {
         let Some(mut tx) = self.tx.take() else { return Ok(()) };
         let id = tx.id();
         let begin = tx.begin_lsn();
-        let undone = self.db.undo_to(&mut tx, begin).and_then(|()| Ok(tx.abort()?));
+        let undone = self.db.undo_to(&mut tx, begin, &mut self.undone).and_then(|()| Ok(tx.abort()?));
         if undone.is_err() {
             self.db.go_offline();
         }
@@ -123,6 +142,7 @@ impl<'d> Session<'d> {
         // What it had given back, the undo took again.
         self.freed = Freed::default();
         self.end(id);
+        self.db.space.release(std::mem::take(&mut self.undone))?;
         undone.map(|_| ())
     }
 
@@ -133,28 +153,33 @@ impl<'d> Session<'d> {
         self.db.locks.release_all(id);
         self.is_explicit = false;
         self.last_table = None;
+        self.marks.clear();
     }
 
     /// Marks a place in the transaction to roll back to.
     pub fn save(&mut self, name: &str) -> Result<(), Error> {
         self.begin();
         let Some(tx) = &mut self.tx else { return Ok(()) };
-        tx.savepoint(name)?;
+        let lsn = tx.savepoint(name)?;
+        self.marks.insert(lsn, (self.freed.mark(), self.endings.len()));
         Ok(())
     }
 
     /// Takes everything back that was done since the savepoint. Its locks stay.
     pub fn rollback_to(&mut self, name: &str) -> Result<(), Error> {
         self.db.verify_online()?;
-        if !self.endings.is_empty() {
-            return Err(Error::NotSupported {
-                what: "rolling back part of a transaction that changed tables".into(),
-            });
+        let missing = || Error::NoSavepoint { name: name.to_owned() };
+        let tx = self.tx.as_mut().ok_or_else(missing)?;
+        let until = tx.return_to(name).map_err(|_| missing())?;
+        self.undo_statement(until)?;
+        self.marks.retain(|lsn, _| *lsn <= until);
+        if let Some((freed, endings)) = self.marks.get(&until) {
+            self.freed.return_to(*freed);
+            for ending in self.endings.split_off(*endings).into_iter().rev() {
+                self.db.catalogue.roll_back(ending);
+            }
         }
-        let Some(tx) = &mut self.tx else { return Err(Error::NoSavepoint { name: name.to_owned() }) };
-        let missing = |_| Error::NoSavepoint { name: name.to_owned() };
-        let until = tx.return_to(name).map_err(missing)?;
-        self.undo_statement(until)
+        Ok(())
     }
 
     /// Runs a statement. When it fails, what it did is taken back; outside of a transaction it is one by itself.
@@ -187,7 +212,7 @@ impl<'d> Session<'d> {
         let Some(tx) = &mut self.tx else { return Ok(()) };
         // A transaction whose first statement failed keeps its begin.
         let until = until.max(tx.begin_lsn());
-        let undone = self.db.undo_to(tx, until);
+        let undone = self.db.undo_to(tx, until, &mut self.undone);
         if undone.is_err() {
             self.db.go_offline();
         }
@@ -232,12 +257,17 @@ impl<'d> Session<'d> {
 
     /// A table by `schema.name`, or by its name in schema dbo.
     pub fn table(&self, name: &str) -> Result<Arc<Table>, Error> {
-        let is_dropped = |table: &Arc<Table>| {
-            self.endings
-                .iter()
-                .any(|ending| matches!(ending, Ending::Dropped(other) if other.id() == table.id()))
+        // A table that this transaction has dropped is still there for all others, and its name may be had again. What others make
+        // is waited for, but only when there is nothing else of that name.
+        let has = |is_it: fn(&Ending) -> Option<&Arc<Table>>, table: &Table| {
+            self.endings.iter().filter_map(is_it).any(|other| other.id() == table.id())
         };
-        let table = self.db.catalogue.table(name).filter(|table| !is_dropped(table));
+        let rank = |table: &Table| match () {
+            () if has(Ending::dropped, table) => None,
+            () if self.db.catalogue.is_made(table.id()) && !has(Ending::created, table) => Some(1),
+            () => Some(0),
+        };
+        let table = self.db.catalogue.table(name, rank);
         table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
     }
 

@@ -6,7 +6,7 @@ use extentdb_format::log::payload::page::RootChange;
 use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
 use extentdb_format::record::RecordKind;
 use extentdb_rowset::Tree;
-use extentdb_space::{Restored, change, undo_record};
+use extentdb_space::{Freed, Restored, change, undo_record};
 use extentdb_txn::{Link, Transaction};
 
 use crate::database::Database;
@@ -17,11 +17,11 @@ use crate::recovery::newest;
 const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 
 impl Database {
-    /// Takes back every record of the transaction behind `until`.
-    pub(crate) fn undo_to(&self, tx: &mut Transaction, until: Lsn) -> Result<(), Error> {
+    /// Takes back every record of the transaction behind `until`. What becomes free by that is added to `freed`.
+    pub(crate) fn undo_to(&self, tx: &mut Transaction, until: Lsn, freed: &mut Freed) -> Result<(), Error> {
         tx.begin_undo();
         while tx.undo_next() > until {
-            self.undo_one(tx)?;
+            self.undo_one(tx, freed)?;
         }
         tx.end_undo();
         Ok(())
@@ -31,13 +31,15 @@ impl Database {
     pub(crate) fn undo_losers(&mut self, mut losers: Vec<Transaction>) -> Result<(), Error> {
         let any = !losers.is_empty();
         losers.iter_mut().for_each(Transaction::begin_undo);
+        let mut freed = Freed::default();
         while let Some(at) = newest(&losers) {
             if losers[at].undo_next() > losers[at].begin_lsn() {
-                self.undo_one(&mut losers[at])?;
+                self.undo_one(&mut losers[at], &mut freed)?;
             } else {
                 losers.swap_remove(at).abort()?;
             }
         }
+        self.space.release(freed)?;
         if any {
             // Tables may have come and gone.
             self.catalogue.reload(&self.pool, &self.space, self.options.placement)?;
@@ -45,7 +47,7 @@ impl Database {
         Ok(())
     }
 
-    fn undo_one(&self, tx: &mut Transaction) -> Result<(), Error> {
+    fn undo_one(&self, tx: &mut Transaction, freed: &mut Freed) -> Result<(), Error> {
         let lsn = tx.undo_next();
         let bytes = self.space.record_bytes(lsn)?;
         let damaged = || Error::catalogue(format!("log record {lsn} cannot be read"));
@@ -62,7 +64,7 @@ impl Database {
                 if header.context != Context::IAM =>
             {
                 let tree = tree.clone();
-                self.undo_tree(tx, &tree, &record)?;
+                self.undo_tree(tx, &tree, &record, freed)?;
             }
             (_, Payload::RootChange(root)) => self.undo_pointer(tx, header.previous, root)?,
             _ => self.undo_by_place(tx, &record, unit)?,
@@ -71,33 +73,37 @@ impl Database {
         Ok(())
     }
 
-    fn undo_tree(&self, tx: &mut Transaction, tree: &Arc<Tree>, record: &RecordRef<'_>) -> Result<(), Error> {
+    fn undo_tree(
+        &self,
+        tx: &mut Transaction,
+        tree: &Arc<Tree>,
+        record: &RecordRef<'_>,
+        freed: &mut Freed,
+    ) -> Result<(), Error> {
         let (header, payload) = (record.header(), record.payload());
         if let Payload::InsertRows(insert) = &payload
             && tree.unit().id() == SYSALLOCUNITS
         {
-            self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?;
+            freed.extend(self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?);
         }
         Ok(tree.undo(tx, header.previous, header, &payload)?)
     }
 
     /// A unit that the transaction made goes with its row. What it owns came by system transactions, which stay; it is given
     /// back by one that stays, too, and takes the pointers with it: doing this twice does it once.
-    fn free_made_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<(), Error> {
+    fn free_made_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<Freed, Error> {
         let id = row.get(4..).and_then(|bytes| bytes.first_chunk()).map(|bytes| i64::from_le_bytes(*bytes));
-        let Some(id) = id.map(AllocUnitId) else { return Ok(()) };
+        let Some(id) = id.map(AllocUnitId) else { return Ok(Freed::default()) };
         let unit = match self.catalogue.units.get(id) {
             Some(unit) => Some(unit),
             None => self.catalogue.unit_of_row(id)?,
         };
-        let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else { return Ok(()) };
-        let freed = self.space.in_system(tx, "DeallocUnit", |system| {
+        let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else { return Ok(Freed::default()) };
+        Ok(self.space.in_system(tx, "DeallocUnit", |system| {
             let freed = self.space.free_unit(system, &unit)?;
             self.space.clear_pointers(system, &unit)?;
             Ok(freed)
-        })?;
-        self.space.release(freed)?;
-        Ok(())
+        })?)
     }
 
     /// Gives a pointer of a unit its old value, wherever the unit's row is.

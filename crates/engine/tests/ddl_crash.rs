@@ -125,3 +125,53 @@ fn the_longest_row_moves_and_comes_back() {
     db.close().unwrap();
     assert_sound_on(&disk, &spec.paths());
 }
+
+/// Changes all tables behind a savepoint, and goes back to it.
+fn change_tables_and_return(session: &mut Session<'_>) -> Result<(), Error> {
+    let (old, new) = (session.table("old")?, session.table("new")?);
+    session.insert(&new, &person(2000, "before"))?;
+    session.save("tables")?;
+    session.truncate_table(&old)?;
+    session.insert(&old, &person(2001, &"t".repeat(3000)))?;
+    session.drop_table(&new)?;
+    let third = session.create_table(&people("third"))?;
+    for id in 0..40 {
+        session.insert(&third, &person(id, &"t".repeat(3000)))?;
+    }
+    session.drop_table(&third)?;
+    session.create_table(&people("third"))?;
+    session.rollback_to("tables")?;
+    assert!(session.table("third").is_err(), "it was made behind the savepoint");
+    session.insert(&old, &person(2002, "behind"))?;
+    session.insert(&new, &person(2003, "behind")).map(|_| ())
+}
+
+#[test]
+fn a_savepoint_brings_tables_back_and_so_does_a_crash_behind_it() {
+    let (disk, paths) = two_tables();
+    assert_whole(&cut_inside(&disk, &paths, change_tables_and_return), &paths);
+    assert_whole(&disk, &paths);
+}
+
+#[test]
+fn what_follows_a_return_to_a_savepoint_before_other_tables_is_committed() {
+    let (disk, paths) = two_tables();
+    let db = reopen(&disk, &paths);
+    let mut session = db.session();
+    session.begin();
+    change_tables_and_return(&mut session).unwrap();
+    session.create_table(&people("third")).unwrap();
+    session.commit().unwrap();
+    drop(session);
+    db.close().unwrap();
+    assert_sound_on(&disk, &paths);
+    let db = reopen(&disk, &paths);
+    let mut session = db.session();
+    let mut ids_of = |name: &str| {
+        let table = session.table(name).unwrap();
+        ids(&mut session, &table)
+    };
+    assert_eq!(ids_of("old"), (0..400).chain([2002]).collect::<Vec<_>>());
+    assert_eq!(ids_of("new"), [2000, 2003]);
+    assert_eq!(ids_of("third"), Vec::<i32>::new());
+}

@@ -2,8 +2,11 @@
 
 mod support;
 
-use extentdb_engine::{Database, Session, Table};
+use std::sync::Arc;
+
+use extentdb_engine::{Cause, ColumnSpec, Database, Session, Table, TableSpec, Timeout};
 use extentdb_io::MemDisk;
+use extentdb_types::SqlType;
 use support::*;
 
 /// A row that has moved away from its home, and its home.
@@ -17,19 +20,28 @@ fn moved_row(session: &mut Session<'_>, table: &Table) -> extentdb_base::Rid {
     at
 }
 
+/// A moved row whose deletion has not committed, and a hundred rows that came meanwhile.
+fn delete_while_others_insert(
+    deleting: &mut Session<'_>,
+    inserting: &mut Session<'_>,
+) -> (Arc<Table>, extentdb_base::Rid) {
+    let table = deleting.create_table(&people("people")).unwrap();
+    let at = moved_row(deleting, &table);
+    deleting.begin();
+    deleting.delete(&table, at).unwrap();
+    for id in 100..200 {
+        inserting.insert(&table, &person(id, "in between")).unwrap();
+    }
+    (table, at)
+}
+
 #[test]
 fn the_place_of_a_moved_row_is_kept_until_its_deletion_has_committed() {
     let disk = MemDisk::new();
     let spec = spec("moved");
     let db = Database::create(&spec, on(&disk)).unwrap();
     let (mut deleting, mut inserting) = (db.session(), db.session());
-    let table = deleting.create_table(&people("people")).unwrap();
-    let at = moved_row(&mut deleting, &table);
-    deleting.begin();
-    deleting.delete(&table, at).unwrap();
-    for id in 100..200 {
-        inserting.insert(&table, &person(id, "in between")).unwrap();
-    }
+    let (table, at) = delete_while_others_insert(&mut deleting, &mut inserting);
     deleting.rollback().unwrap();
     assert_eq!(deleting.get(&table, at).unwrap(), Some(person(0, &"grown ".repeat(100))));
     let expected: Vec<i32> = (0..40).chain(100..200).collect();
@@ -48,13 +60,7 @@ fn a_restart_puts_a_moved_row_back_among_rows_that_came_in_between() {
     let spec = spec("restart");
     let db = Database::create(&spec, on(&disk)).unwrap();
     let (mut deleting, mut inserting) = (db.session(), db.session());
-    let table = deleting.create_table(&people("people")).unwrap();
-    let at = moved_row(&mut deleting, &table);
-    deleting.begin();
-    deleting.delete(&table, at).unwrap();
-    for id in 100..200 {
-        inserting.insert(&table, &person(id, "in between")).unwrap();
-    }
+    let (table, at) = delete_while_others_insert(&mut deleting, &mut inserting);
     // A process that is killed: its files are as they were written.
     let killed = MemDisk::new();
     for path in spec.paths().data.iter().chain([&spec.paths().log]) {
@@ -68,4 +74,23 @@ fn a_restart_puts_a_moved_row_back_among_rows_that_came_in_between() {
     drop((session, table));
     db.close().unwrap();
     assert_sound_on(&killed, &spec.paths());
+}
+
+#[test]
+fn a_name_that_a_transaction_gives_to_another_table_is_the_old_ones_for_all_others() {
+    let disk = MemDisk::new();
+    let db = Database::create(&spec("names"), on(&disk)).unwrap();
+    let (mut one, mut other) = (db.session(), db.session());
+    let old = one.create_table(&people("t")).unwrap();
+    one.begin();
+    one.drop_table(&old).unwrap();
+    let new = one.create_table(&TableSpec::heap("t", vec![ColumnSpec::new("n", SqlType::Int)])).unwrap();
+    assert_eq!(one.table("t").unwrap().id(), new.id());
+    assert_eq!(other.table("t").unwrap().id(), old.id());
+    other.set_lock_timeout(Timeout::NoWait);
+    let found = other.table("t").unwrap();
+    assert_eq!(other.insert(&found, &person(1, "waits")).unwrap_err().cause(), Cause::Lock);
+    one.commit().unwrap();
+    assert_eq!(other.table("t").unwrap().id(), new.id());
+    assert_eq!(other.insert(&found, &person(1, "too late")).unwrap_err().cause(), Cause::Other);
 }

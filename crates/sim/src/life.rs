@@ -34,6 +34,8 @@ pub struct Life {
     pub openings: u64,
     /// In the smallest files there can be, which do not grow.
     pub is_tight: bool,
+    /// With statements that the first lives did not have: those of old seeds shall stay what they were.
+    pub is_rich: bool,
     /// Print each step when it is done.
     pub is_loud: bool,
 }
@@ -41,7 +43,12 @@ pub struct Life {
 impl Life {
     /// Of usual length.
     pub fn of(seed: u64) -> Life {
-        Life { seed, openings: 5, is_tight: false, is_loud: false }
+        Life { seed, openings: 5, is_tight: false, is_rich: false, is_loud: false }
+    }
+
+    /// Of usual length, and with every kind of statement; half of them are short of space.
+    pub fn rich(seed: u64) -> Life {
+        Life { is_rich: true, is_tight: seed % 2 == 1, ..Life::of(seed) }
     }
 
     /// Of usual length, and always short of space.
@@ -92,12 +99,13 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Life { seed, openings, is_tight, .. } = self.life;
+        let Life { seed, openings, is_tight, is_rich, .. } = self.life;
         writeln!(f, "seed {seed}: {}", self.what)?;
         let from = self.trace.len().saturating_sub(12);
         self.trace[from..].iter().try_for_each(|line| writeln!(f, "    {line}"))?;
         let tight = if is_tight { " --tight" } else { "" };
-        write!(f, "  again: cargo x sim --seed {seed} --openings {openings}{tight} --trace")
+        let rich = if is_rich { " --rich" } else { "" };
+        write!(f, "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich} --trace")
     }
 }
 
@@ -126,6 +134,7 @@ pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
         story: Story::default(),
         next_id: 1,
         next_table: 1,
+        is_rich: life.is_rich,
     };
     let mut living = Living { state };
     let lived = living.live(life.openings).and_then(|()| living.end());

@@ -10,13 +10,14 @@ use extentdb_base::env::{Clock, SystemClock};
 use extentdb_sim::{Failure, Life, Story, live_and_keep};
 
 const USAGE: &str = "\
-cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--trace] [--keep DIR]
+cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--trace] [--keep DIR]
 
   --seed N       lives seed N; with --minutes, N and those behind it
   --seeds A..B   lives seeds A to B, B not included
   --minutes M    stops after so many minutes
   --openings K   how often each database is opened (default 5)
   --tight        in the smallest files there can be, which do not grow
+  --rich         with statements that the first lives did not have
   --trace        prints every step
   --keep DIR     leaves the files of each life there, and the rows that must be in them";
 
@@ -27,6 +28,7 @@ struct Asked {
     minutes: Option<u64>,
     openings: u64,
     is_tight: bool,
+    is_rich: bool,
     is_loud: bool,
     keep: Option<PathBuf>,
 }
@@ -50,14 +52,22 @@ fn main() -> ExitCode {
 }
 
 fn parse(arguments: &[String]) -> Option<Asked> {
-    let mut asked =
-        Asked { seeds: 0..20, minutes: None, openings: 5, is_tight: false, is_loud: false, keep: None };
+    let mut asked = Asked {
+        seeds: 0..20,
+        minutes: None,
+        openings: 5,
+        is_tight: false,
+        is_rich: false,
+        is_loud: false,
+        keep: None,
+    };
     let mut one = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--keep" => asked.keep = Some(PathBuf::from(rest.next()?)),
             "--tight" => asked.is_tight = true,
+            "--rich" => asked.is_rich = true,
             "--trace" => asked.is_loud = true,
             "--seed" => one = Some(rest.next()?.parse::<u64>().ok()?),
             "--seeds" => {
@@ -86,8 +96,8 @@ fn run(asked: &Asked) -> Result<(u64, Story), Box<Failure>> {
         if limit.is_some_and(|limit| clock.monotonic() >= limit) {
             break;
         }
-        let Asked { openings, is_tight, is_loud, .. } = *asked;
-        let (lived, kept) = live_and_keep(&Life { seed, openings, is_tight, is_loud });
+        let Asked { openings, is_tight, is_rich, is_loud, .. } = *asked;
+        let (lived, kept) = live_and_keep(&Life { seed, openings, is_tight, is_rich, is_loud });
         if let Some(folder) = &asked.keep
             && let Err(error) = kept.write(&folder.join(format!("seed-{seed}")))
         {

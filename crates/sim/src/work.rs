@@ -32,6 +32,7 @@ pub(crate) struct State {
     pub(crate) story: Story,
     pub(crate) next_id: i32,
     pub(crate) next_table: u32,
+    pub(crate) is_rich: bool,
 }
 
 /// Why work stops.
@@ -266,7 +267,8 @@ impl<'d, 's> Work<'d, 's> {
     fn rollback_to(&mut self, at: usize) -> Result<(), Stop> {
         let worker = &self.workers[at];
         let row_changes = |change: &Change| matches!(change, Change::Put { .. } | Change::Remove { .. });
-        if worker.savepoints.is_empty() || !worker.changes.iter().all(row_changes) {
+        let is_poor = !self.state.is_rich && !worker.changes.iter().all(row_changes);
+        if worker.savepoints.is_empty() || is_poor {
             return Ok(());
         }
         let chosen = self.below(self.workers[at].savepoints.len() as u64) as usize;
@@ -356,7 +358,7 @@ impl<'d, 's> Work<'d, 's> {
         if self.view(at).len() >= TABLES_MAX {
             return Ok(());
         }
-        let name = format!("t{}", self.state.next_table);
+        let name = self.dropped_name(at).unwrap_or_else(|| format!("t{}", self.state.next_table));
         self.state.next_table += 1;
         let chosen = self.below(3) as usize;
         let group = self.state.world.filegroups.get(chosen).cloned();
@@ -364,6 +366,19 @@ impl<'d, 's> Work<'d, 's> {
         let created = self.workers[at].session.create_table(&spec);
         let change = Change::Create { name: name.clone(), spec };
         self.judge(at, &format!("create {name}"), created, |_| Some(change)).map(|_| ())
+    }
+
+    /// The name of a table that the open transaction has dropped, now and then: it may be had again.
+    fn dropped_name(&mut self, at: usize) -> Option<String> {
+        if !self.state.is_rich || self.below(2) == 0 {
+            return None;
+        }
+        let view = self.view(at);
+        let dropped = self.workers[at].changes.iter().rev().find_map(|change| match change {
+            Change::Drop { name } => Some(name),
+            _ => None,
+        });
+        dropped.filter(|name| !view.contains_key(*name)).cloned()
     }
 
     fn drop_table(&mut self, at: usize) -> Result<(), Stop> {

@@ -38,6 +38,11 @@ fn lives_in_files_and_logs_that_fill_up_are_survived() {
 }
 
 #[test]
+fn lives_with_every_kind_of_statement_are_survived() {
+    seeds().for_each(|seed| drop(survive_life(&Life::rich(seed))));
+}
+
+#[test]
 fn equal_seeds_live_equal_lives() {
     assert_eq!(survive(3), survive(3));
 }

@@ -22,6 +22,13 @@ pub struct Freed {
     singles: Vec<PageId>,
 }
 
+/// See [`Freed::mark`].
+#[derive(Clone, Copy, Debug)]
+pub struct FreedMark {
+    extents: usize,
+    singles: usize,
+}
+
 impl Freed {
     /// An extent more.
     pub fn push_extent(&mut self, extent: Extent) {
@@ -31,6 +38,17 @@ impl Freed {
     /// A page of a mixed extent more.
     pub fn push_single(&mut self, page: PageId) {
         self.singles.push(page);
+    }
+
+    /// How much it is, for [`return_to`](Self::return_to).
+    pub fn mark(&self) -> FreedMark {
+        FreedMark { extents: self.extents.len(), singles: self.singles.len() }
+    }
+
+    /// What was added since the mark has been taken again, by an undo.
+    pub fn return_to(&mut self, mark: FreedMark) {
+        self.extents.truncate(mark.extents);
+        self.singles.truncate(mark.singles);
     }
 
     /// Together with what another unit gave back.

@@ -21,7 +21,7 @@ pub use change::change;
 pub use error::Error;
 pub use file::{DataFile, FileDescription};
 pub use filegroup::FillEvents;
-pub use free::Freed;
+pub use free::{Freed, FreedMark};
 pub use grow::write_new_file;
 pub use iam::Owned;
 pub use page::PageForm;
