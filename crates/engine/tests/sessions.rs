@@ -60,7 +60,7 @@ fn a_restart_puts_a_moved_row_back_among_rows_that_came_in_between() {
     let spec = spec("restart");
     let db = Database::create(&spec, on(&disk)).unwrap();
     let (mut deleting, mut inserting) = (db.session(), db.session());
-    let (table, at) = delete_while_others_insert(&mut deleting, &mut inserting);
+    let _moved = delete_while_others_insert(&mut deleting, &mut inserting);
     // A process that is killed: its files are as they were written.
     let killed = MemDisk::new();
     for path in spec.paths().data.iter().chain([&spec.paths().log]) {
