@@ -79,6 +79,7 @@ impl Lab {
             mixed_pages: false,
             placement: form.placement,
             checkpoint_log_bytes: None,
+            target_recovery: None,
             ..Options::on(Arc::new(RealDisk::new(form.durability)))
         };
         let db = Database::create(&spec, options.clone())?;
