@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{Lsn, ObjectId, Rid, XactId};
-use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
+use extentdb_base::{Lsn, ObjectId, PageId, Rid, XactId};
+use extentdb_rowset::heap::{Heap, KeptBack, PageRows, RowLocks};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::lock::{LockManager, LockMode, LockRequest, Resource, Timeout};
 use extentdb_txn::{Kind, Transaction};
@@ -17,6 +17,9 @@ use extentdb_types::Datum;
 use crate::database::Database;
 use crate::error::Error;
 use crate::table::Table;
+
+/// Pages that a scan asks for at once.
+const READ_AHEAD_PAGES: usize = 64;
 
 /// Values of a row, in column order.
 pub type Row = Vec<Datum<'static>>;
@@ -336,22 +339,52 @@ impl<'d> Session<'d> {
     ) -> Result<(), Error> {
         self.statement("SELECT", |session| {
             session.lock_table(table, LockMode::Is)?;
-            let heap = table.heap();
-            let mut places = Vec::new();
-            heap.scan(&mut |at, _| {
-                places.push(at);
-                ControlFlow::Continue(())
-            })?;
-            for at in places {
-                let found = session.read_committed(table, at, || Ok(heap.get(at)?))?;
-                if let Some(record) = found
-                    && each(at, table.values(&record)?).is_break()
-                {
+            let pages = table.heap().formatted_pages()?;
+            for (number, page) in pages.iter().enumerate() {
+                if number % READ_AHEAD_PAGES == 0 {
+                    session.read_ahead(&pages[number..]);
+                }
+                if session.scan_page(table, *page, each)?.is_break() {
                     break;
                 }
             }
             Ok(())
         })
+    }
+
+    /// Brings the next pages of a scan into memory, neighbours with one read.
+    fn read_ahead(&self, pages: &[PageId]) {
+        let next = &pages[..pages.len().min(READ_AHEAD_PAGES)];
+        let are_neighbours =
+            |page: &PageId, next: &PageId| page.file == next.file && page.page + 1 == next.page;
+        next.chunk_by(are_neighbours).for_each(|run| self.db.pool.read_ahead(run[0], run.len() as u32));
+    }
+
+    fn scan_page(
+        &self,
+        table: &Table,
+        page: PageId,
+        each: &mut dyn FnMut(Rid, Row) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let heap = table.heap();
+        let (rows, places) = match heap.page_rows(page, || self.db.transactions.oldest_begin())? {
+            PageRows::Committed(rows) => (rows, Vec::new()),
+            PageRows::Unsure(places) => (Vec::new(), places),
+        };
+        for (at, record) in rows {
+            if each(at, table.values(&record)?).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        for at in places {
+            let found = self.read_committed(table, at, || Ok(heap.get(at)?))?;
+            if let Some(record) = found
+                && each(at, table.values(&record)?).is_break()
+            {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Reads a row under a shared lock, which is let go of again.

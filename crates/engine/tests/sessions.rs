@@ -94,3 +94,32 @@ fn a_name_that_a_transaction_gives_to_another_table_is_the_old_ones_for_all_othe
     assert_eq!(other.table("t").unwrap().id(), new.id());
     assert_eq!(other.insert(&found, &person(1, "too late")).unwrap_err().cause(), Cause::Other);
 }
+
+#[test]
+fn a_scan_sees_what_is_committed_and_waits_for_what_is_not() {
+    let disk = MemDisk::new();
+    let db = Database::create(&spec("scans"), on(&disk)).unwrap();
+    let (mut writing, mut reading) = (db.session(), db.session());
+    let table = writing.create_table(&people("people")).unwrap();
+    for id in 0..200 {
+        writing.insert(&table, &person(id, &"c".repeat(300))).unwrap();
+    }
+    reading.set_lock_timeout(Timeout::NoWait);
+    assert_eq!(ids(&mut reading, &table).len(), 200);
+    writing.begin();
+    let at = writing.insert(&table, &person(1000, "not yet")).unwrap();
+    let refused = reading.scan(&table, &mut |_, _| std::ops::ControlFlow::Continue(()));
+    assert_eq!(refused.unwrap_err().cause(), Cause::Lock);
+    // Who changed the row sees it, and the pages before the changed one are open to all.
+    assert_eq!(ids(&mut writing, &table).len(), 201);
+    let mut seen = 0;
+    let before = |found: extentdb_base::Rid| found.page < at.page;
+    let stopped = reading.scan(&table, &mut |found, _| {
+        seen += 1;
+        if before(found) { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
+    });
+    assert!(stopped.is_ok() || stopped.unwrap_err().cause() == Cause::Lock);
+    assert!(seen > 0, "a transaction on the last page shuts no other");
+    writing.rollback().unwrap();
+    assert_eq!(ids(&mut reading, &table).len(), 200);
+}

@@ -33,6 +33,7 @@ use free_space::{FreeSpace, SharedFreeSpace};
 
 pub use forward::{as_forwarded, as_primary};
 pub use insert::RowLocks;
+pub use scan::PageRows;
 
 /// The longest record of a heap.
 pub const RECORD_BYTES_MAX: usize = 8060;

@@ -140,6 +140,11 @@ impl Manager {
         f(&active)
     }
 
+    /// Where the oldest active transaction began; `None` when there is none.
+    pub fn oldest_begin(&self) -> Option<Lsn> {
+        lock(&self.state).active.values().map(|progress| progress.begin).min()
+    }
+
     /// Logs a change that belongs to no transaction and is never undone.
     pub fn log_alone(&self, op: Op, context: Context, payload: &Payload<'_>) -> Result<Lsn, Error> {
         let header = RecordHeader { op, context, ..RecordHeader::default() };

@@ -1,10 +1,9 @@
 //! Reading a heap: every row once, at its own address.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
 use extentdb_base::sync::lock;
-use extentdb_base::{PageId, Rid};
+use extentdb_base::{Lsn, PageId, Rid};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::{Record, RecordKind};
 
@@ -23,6 +22,15 @@ pub(super) enum Stored {
     Ghost,
 }
 
+/// What a page holds for a reader of committed rows.
+#[derive(Debug)]
+pub enum PageRows {
+    /// No open transaction has changed the page: addresses and records of its rows.
+    Committed(Vec<(Rid, Vec<u8>)>),
+    /// One may have: addresses where rows are, or were. Each is to be locked before it is read.
+    Unsure(Vec<Rid>),
+}
+
 impl Heap {
     /// The pages of the heap that have been formatted, in the order of the IAM chain.
     pub fn formatted_pages(&self) -> Result<Vec<PageId>, Error> {
@@ -36,31 +44,27 @@ impl Heap {
         Ok(pages.into_iter().filter(|page| !rest.contains(page)).collect())
     }
 
-    /// Calls `each` with the address and record of every row. A forwarded row comes where its stub is.
-    pub fn scan(&self, each: &mut dyn FnMut(Rid, &[u8]) -> ControlFlow<()>) -> Result<(), Error> {
-        for id in self.formatted_pages()? {
-            // Rows are copied out before they are handed on: whoever looks at one may need other pages.
-            let rows = self.rows_on(id)?;
-            for (slot, stored) in rows {
-                let at = rid(id, slot);
-                let row = match stored {
-                    Stored::Row(row) => row,
-                    Stored::Stub(target) => self.forwarded(at, target)?,
-                    Stored::Forwarded(_) | Stored::Ghost => continue,
-                };
-                if each(at, &row).is_break() {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn rows_on(&self, id: PageId) -> Result<Vec<(u16, Stored)>, Error> {
+    /// The rows whose home is on this page. `oldest_open` says where the oldest open transaction began; it is asked while the page
+    /// is latched. A page that nobody has changed since then has only rows that are committed: none of those who changed it can
+    /// have ended meanwhile by a rollback, which would have to change it, too.
+    pub fn page_rows(&self, id: PageId, oldest_open: impl Fn() -> Option<Lsn>) -> Result<PageRows, Error> {
         let page = self.space.pool().read(id)?;
         let view = PageRef::new(&page);
         let used = (0..view.slot_count()).zip(view.slot_offsets()).filter(|(_, offset)| *offset != 0);
-        used.map(|(slot, _)| stored(view, rid(id, slot)).map(|stored| (slot, stored))).collect()
+        let places: Vec<Rid> = used.map(|(slot, _)| rid(id, slot)).collect();
+        if oldest_open().is_some_and(|open| view.header().lsn() >= open) {
+            return Ok(PageRows::Unsure(places));
+        }
+        let mut rows = Vec::with_capacity(places.len());
+        for at in &places {
+            match stored(view, *at)? {
+                Stored::Row(row) => rows.push((*at, row)),
+                Stored::Forwarded(_) | Stored::Ghost => {}
+                // The row is on another page, which others may be changing.
+                Stored::Stub(_) => return Ok(PageRows::Unsure(places)),
+            }
+        }
+        Ok(PageRows::Committed(rows))
     }
 
     /// The record of a row, wherever it lies; `None` when there is none at this address.
