@@ -90,3 +90,19 @@ fn a_restart_reads_the_catalogue_in_the_middle_of_a_description() {
     survive_life(&Life::tight(129));
     survive(680);
 }
+
+#[test]
+fn a_rollback_in_a_full_log_has_room_to_give_back_the_pages_of_a_table() {
+    survive(140);
+    survive(210);
+}
+
+#[test]
+fn other_sessions_find_the_old_table_while_its_name_is_given_to_another() {
+    survive_life(&Life::rich(226));
+}
+
+#[test]
+fn pages_that_an_undo_gave_back_are_taken_by_others_when_the_locks_on_their_rows_are_gone() {
+    survive_life(&Life::rich(106));
+}

@@ -92,3 +92,33 @@ fn a_full_log_still_takes_a_checkpoint_and_truncation_frees_it() {
     log.truncate(log.last()).unwrap();
     assert_sound(&contents(&disk));
 }
+
+#[test]
+fn checkpoints_leave_alone_what_is_reserved_and_use_what_records_leave_to_them() {
+    let disk = MemDisk::new();
+    let log = create(&disk, &spec(SMALL, Growth::None));
+    log.reserve(100_000).unwrap();
+    assert_eq!(log.reserved_bytes(), 100_000);
+    let mut serial = 0;
+    while append(&log, serial, 5000).is_ok() {
+        serial += 1;
+    }
+    // No more records, no more reservations; but a checkpoint.
+    assert!(matches!(log.reserve(5000), Err(Error::Full { reserved: 100_000, .. })));
+    log.ensure(8000).unwrap();
+    assert!(matches!(log.ensure(100_000), Err(Error::Full { .. })), "that is the room of an undo");
+    log.release(100_000);
+    log.ensure(100_000).unwrap();
+}
+
+#[test]
+fn a_log_that_may_grow_does_so_for_reservations_and_checkpoints() {
+    let disk = MemDisk::new();
+    let log = create(&disk, &spec(SMALL, Growth::Pages(64)));
+    let before = log.total_bytes();
+    log.ensure(before).unwrap();
+    let grown = log.total_bytes();
+    assert!(grown > before);
+    log.reserve(grown).unwrap();
+    assert!(log.total_bytes() > grown);
+}
