@@ -142,7 +142,7 @@ impl Database {
         let now = || self.options.clock.monotonic();
         loop {
             let wait = self.options.waits.begin(idle, now());
-            let goes_on = bell.wait(POLL);
+            let goes_on = bell.wait(POLL) && self.verify_online().is_ok();
             wait.end(now(), None);
             if !goes_on || task(self).is_err() {
                 break;
