@@ -180,6 +180,7 @@ impl Lab {
             bytes_written: sum.bytes_written + file.bytes_written,
             fua_writes: sum.fua_writes + file.fua_writes,
             syncs: sum.syncs + file.syncs,
+            calls: sum.calls + file.calls,
             ..sum
         })
     }
@@ -194,6 +195,7 @@ pub(super) fn less(after: DiskCounters, before: DiskCounters) -> DiskCounters {
         bytes_written: after.bytes_written - before.bytes_written,
         fua_writes: after.fua_writes - before.fua_writes,
         syncs: after.syncs - before.syncs,
+        calls: after.calls - before.calls,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Plain `std`, or, in a build with `--cfg shuttle`, shuttle's versions: then every access to them is a point where another
 //! thread may go on, and a seed decides which. Nobody below `sql` may take them from anywhere else.
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
 #[cfg(not(shuttle))]
@@ -46,6 +46,15 @@ mod replayed {
 /// leaves the data valid between statements.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks a mutex that is free, and does not wait for one that is not.
+pub fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// Waits until `condvar` is notified, or for no reason at all: the caller looks again at what it waits for.

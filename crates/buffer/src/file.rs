@@ -46,10 +46,10 @@ impl PoolFile {
         self.disk.len() / PAGE_BYTES as u64
     }
 
-    /// A write of pages has ended whose first logged change is `first`. To be called before the frames are told.
-    pub(crate) fn note_write(&self, first: Lsn) {
+    /// Writes of pages have ended whose first logged change is `first`. To be called before the frames are told.
+    pub(crate) fn note_writes(&self, writes: u64, first: Lsn) {
         let mut unsynced = lock(&self.unsynced);
-        unsynced.writes += 1;
+        unsynced.writes += writes;
         unsynced.oldest = earlier(unsynced.oldest, first);
     }
 
@@ -101,12 +101,12 @@ mod tests {
         let disk = MemDisk::new();
         let file = PoolFile::new(FileId(1), disk.create(Path::new("a")).unwrap());
         assert_eq!((file.sync().unwrap(), file.oldest_unsynced()), (0, Lsn::ZERO));
-        file.note_write(lsn(7));
-        file.note_write(lsn(5));
-        file.note_write(Lsn::ZERO);
+        file.note_writes(1, lsn(7));
+        file.note_writes(1, lsn(5));
+        file.note_writes(1, Lsn::ZERO);
         assert_eq!(file.oldest_unsynced(), lsn(5));
         assert_eq!((file.sync().unwrap(), file.oldest_unsynced()), (3, Lsn::ZERO));
-        file.note_write(lsn(9));
+        file.note_writes(1, lsn(9));
         disk.fail_after(0);
         assert!(file.sync().is_err());
         assert_eq!(file.oldest_unsynced(), lsn(9), "a failed sync makes nothing durable");
@@ -136,7 +136,7 @@ mod tests {
         fn sync(&self) -> Result<(), Error> {
             let file = self.0.get().unwrap();
             assert_eq!(file.oldest_unsynced(), lsn(3), "what is being synced is not durable yet");
-            file.note_write(lsn(8));
+            file.note_writes(1, lsn(8));
             Ok(())
         }
 
@@ -150,7 +150,7 @@ mod tests {
         let disk = Arc::new(Busy::default());
         let file = Arc::new(PoolFile::new(FileId(1), Arc::clone(&disk) as _));
         disk.0.set(Arc::clone(&file)).unwrap();
-        file.note_write(lsn(3));
+        file.note_writes(1, lsn(3));
         assert_eq!(file.sync().unwrap(), 1);
         assert_eq!(file.oldest_unsynced(), lsn(8));
     }

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! dirty pages, sorted by file and page
-//!   ▼ runs of neighbours, up to 128 pages
-//! per page:  UP ─ copy ─ release          readers go on; a writer waits for one copy, never for the device
-//! per run:   seal the copies ─ flush the log to the newest change in them ─ one write ─ file's account ─ frames clean
-//! per file:  one sync
+//!   ▼ runs of neighbours, up to 128 pages; as many runs of a file in a batch as 128 pages hold
+//! per page:   UP ─ copy ─ release          readers go on; a writer waits for one copy, never for the device
+//! per batch:  seal the copies ─ flush the log to the newest change in them ─ a write for each run, all handed over at once ─ file's
+//!             account ─ frames clean
+//! per file:   one sync
 //! ```
 //!
 //! Invariants
@@ -19,7 +20,7 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{Lsn, PageId};
 use extentdb_format::page::{PageBytes, PageHeader, checksum};
-use extentdb_io::{AlignedBuf, Durability};
+use extentdb_io::AlignedBuf;
 use extentdb_telemetry::Event;
 
 use crate::file::PoolFile;
@@ -29,16 +30,17 @@ use crate::pool::Pool;
 use crate::stats::{Counters, WriteStats, count};
 use crate::{Error, PageFault};
 
-/// Pages of one write: 1 MiB.
+/// Pages of one write, and of all writes of a batch: 1 MiB.
 pub(crate) const GATHER_PAGES: usize = 128;
 /// Buffers kept for the next write.
 const SPARE_BUFFERS: usize = 4;
 
-/// Copies of neighbouring pages on their way to the file.
+/// Copies of pages on their way to their file.
 struct Batch<'a> {
     pool: &'a Pool,
     file: Arc<PoolFile>,
-    first_page: u32,
+    /// The pages, in the order of their copies in the buffer.
+    pages: Vec<u32>,
     frames: Vec<Arc<Frame>>,
     buffer: AlignedBuf,
     /// The log must be durable up to here.
@@ -65,9 +67,11 @@ impl Pool {
         dirty.sort_unstable();
         let mut written = Written::default();
         let mut rest = dirty.as_slice();
-        while let Some(run) = next_run(rest) {
-            written.add(self.write_run(run, Patience::Wait)?);
-            rest = &rest[run.len()..];
+        // The frames of a batch are fixed until it is written; a small pool needs most of its frames for others.
+        let room = GATHER_PAGES.min(self.frames.len() / 4);
+        while let Some(batch) = next_batch(rest, room) {
+            written.add(self.write_batch(batch, Patience::Wait)?);
+            rest = &rest[batch.len()..];
         }
         count(&self.counters.checkpoint_pages, written.pages);
         let syncs = self.sync_files()?;
@@ -95,7 +99,7 @@ impl Pool {
         let run: Vec<PageId> = (first..=page.page + above as u32)
             .map(|number| PageId { file: page.file, page: number })
             .collect();
-        self.write_run(&run, Patience::AtOnce)
+        self.write_batch(&run, Patience::AtOnce)
     }
 
     /// Makes all pages that were written durable. Returns the number of files that needed it.
@@ -118,20 +122,14 @@ impl Pool {
         Ok(syncs)
     }
 
-    /// Writes those of the neighbouring pages that are still dirty.
-    fn write_run(&self, run: &[PageId], patience: Patience) -> Result<Written, Error> {
-        let mut written = Written::default();
-        let Some(start) = run.first() else { return Ok(written) };
-        let file = self.pool_file(start.file)?;
-        let mut batch = Batch::new(self, file);
-        for page in run {
-            if !batch.add(*page, patience)? {
-                // A page that is clean again, or busy: the write goes up to here.
-                written.add(batch.write()?);
-            }
+    /// Writes those of the pages of one file that are still dirty; without patience, only those that are not busy.
+    fn write_batch(&self, pages: &[PageId], patience: Patience) -> Result<Written, Error> {
+        let Some(first) = pages.first() else { return Ok(Written::default()) };
+        let mut batch = Batch::new(self, self.pool_file(first.file)?);
+        for page in pages {
+            batch.add(*page, patience)?;
         }
-        written.add(batch.write()?);
-        Ok(written)
+        batch.write()
     }
 
     fn take_buffer(&self) -> AlignedBuf {
@@ -160,7 +158,7 @@ impl<'a> Batch<'a> {
         Batch {
             pool,
             file,
-            first_page: 0,
+            pages: Vec::new(),
             frames: Vec::new(),
             buffer: pool.take_buffer(),
             newest: Lsn::ZERO,
@@ -168,57 +166,52 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Adds a copy of `page`, the neighbour of the last one added; false when there is nothing to write or, without patience, it is
-    /// busy.
-    fn add(&mut self, page: PageId, patience: Patience) -> Result<bool, Error> {
-        let Some(frame) = self.pool.cached(page).filter(|frame| frame.is_dirty()) else { return Ok(false) };
+    /// Adds a copy of `page` unless there is nothing to write or, without patience, it is busy.
+    fn add(&mut self, page: PageId, patience: Patience) -> Result<(), Error> {
+        let Some(frame) = self.pool.cached(page).filter(|frame| frame.is_dirty()) else { return Ok(()) };
         let (images, _) = self.buffer.as_chunks_mut::<PAGE_BYTES>();
         let copy = &mut images[self.frames.len()];
         let image = match Frame::begin_write(&frame, copy, patience) {
             Ok(Some(image)) => image,
-            Ok(None) => return Ok(false),
+            Ok(None) => return Ok(()),
             Err(fault) => return Err(self.pool.unsound(page, fault)),
         };
-        if self.frames.is_empty() {
-            self.first_page = page.page;
-        }
+        self.pages.push(page.page);
         self.frames.push(frame);
         self.newest = self.newest.max(image.newest);
         self.first = earlier(self.first, image.first);
-        seal(page, copy).map_err(|fault| self.pool.unsound(page, fault))?;
-        Ok(true)
+        seal(page, copy).map_err(|fault| self.pool.unsound(page, fault))
     }
 
-    /// Writes what was added and starts again with nothing.
+    /// Writes what was added.
     fn write(&mut self) -> Result<Written, Error> {
         if self.frames.is_empty() {
             return Ok(Written::default());
         }
-        if let Err(error) = self.transfer() {
+        let runs = runs_of(&self.pages, &self.buffer);
+        if let Err(error) = self.transfer(&runs) {
             let file = matches!(error, Error::Disk { .. }).then_some(self.file.id);
             self.pool.shared.go_offline(file);
             return Err(error);
         }
+        let written = Written { pages: self.frames.len() as u64, writes: runs.len() as u64 };
         // The file's account first: a change is in one of the two at every moment.
-        self.file.note_write(self.first);
-        let pages = self.frames.len() as u64;
+        self.file.note_writes(written.writes, self.first);
         self.frames.drain(..).for_each(|frame| frame.end_write());
-        (self.newest, self.first) = (Lsn::ZERO, Lsn::ZERO);
         let Counters { page_writes, write_calls, .. } = &self.pool.counters;
-        count(page_writes, pages);
-        count(write_calls, 1);
-        Ok(Written { pages, writes: 1 })
+        count(page_writes, written.pages);
+        count(write_calls, written.writes);
+        Ok(written)
     }
 
-    fn transfer(&self) -> Result<(), Error> {
+    fn transfer(&self, runs: &[(u64, &[u8])]) -> Result<(), Error> {
         self.pool.refuse_offline()?;
         if !self.newest.is_zero() {
             self.pool.log.flush_to(self.newest)?;
         }
-        let offset = u64::from(self.first_page) * PAGE_BYTES as u64;
-        let bytes = &self.buffer[..self.frames.len() * PAGE_BYTES];
+        let offset = runs.first().map_or(0, |(offset, _)| *offset);
         let begun = self.pool.shared.accounts.clock.monotonic();
-        let outcome = self.file.disk.write_at(offset, &[bytes], Durability::Deferred);
+        let outcome = self.file.disk.write_many(runs);
         self.pool.note_io(self.file.id, offset, begun);
         outcome.map_err(|source| Error::Disk { file: self.file.id, source })
     }
@@ -264,10 +257,87 @@ fn seal(page: PageId, copy: &mut PageBytes) -> Result<(), PageFault> {
     fault_of(page, copy).map_or(Ok(()), Err)
 }
 
+/// The first pages of a sorted list that make a batch: a run of neighbours, and more of the same file as far as there is `room`. A run
+/// that does not fit any more begins the next batch, so that it stays one write.
+fn next_batch(pages: &[PageId], room: usize) -> Option<&[PageId]> {
+    let file = pages.first()?.file;
+    let mut end = next_run(pages)?.len();
+    while let Some(run) = pages.get(end..).and_then(next_run) {
+        if end + run.len() > room || run.iter().any(|page| page.file != file) {
+            break;
+        }
+        end += run.len();
+    }
+    pages.get(..end)
+}
+
 /// The first pages of a sorted list, as far as they are neighbours and fit one write.
 fn next_run(pages: &[PageId]) -> Option<&[PageId]> {
     let first = pages.first()?;
     let neighbours = pages.iter().zip(first.page..).take(GATHER_PAGES);
     let len = neighbours.take_while(|(page, number)| page.file == first.file && page.page == *number).count();
     pages.get(..len)
+}
+
+/// Copies that lie one behind the other in a buffer, as writes: one for each run of neighbours, with its place in the file.
+fn runs_of<'a>(pages: &[u32], buffer: &'a [u8]) -> Vec<(u64, &'a [u8])> {
+    let mut left = &buffer[..pages.len() * PAGE_BYTES];
+    let runs = pages.chunk_by(|page, next| page + 1 == *next);
+    runs.map(|run| {
+        let (bytes, rest) = left.split_at(run.len() * PAGE_BYTES);
+        left = rest;
+        (u64::from(run[0]) * PAGE_BYTES as u64, bytes)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_base::FileId;
+
+    use super::*;
+
+    fn pages(file: u16, runs: &[(u32, u32)]) -> Vec<PageId> {
+        let numbers = runs.iter().flat_map(|(first, count)| *first..first + count);
+        numbers.map(|page| PageId { file: FileId(file), page }).collect()
+    }
+
+    /// Lengths of the batches that a sorted list falls into.
+    fn batches(mut pages: &[PageId], room: usize) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        while let Some(batch) = next_batch(pages, room) {
+            lengths.push(batch.len());
+            pages = &pages[batch.len()..];
+        }
+        lengths
+    }
+
+    #[test]
+    fn a_batch_is_whole_runs_of_one_file() {
+        let of_128 = |pages: &[PageId]| batches(pages, 128);
+        assert_eq!(of_128(&[]), []);
+        assert_eq!(of_128(&pages(1, &[(10, 1)])), [1]);
+        assert_eq!(of_128(&pages(1, &[(10, 3), (20, 5), (30, 120)])), [128]);
+        assert_eq!(of_128(&pages(1, &[(10, 3), (20, 5), (30, 121)])), [8, 121], "no run is cut in two");
+        assert_eq!(of_128(&pages(1, &[(0, 300)])), [128, 128, 44]);
+        assert_eq!(of_128(&pages(1, &[(5, 1), (10, 300), (400, 84)])), [1, 128, 128, 128]);
+        let files = [pages(1, &[(8, 2)]), pages(3, &[(10, 2), (14, 1)])].concat();
+        assert_eq!(of_128(&files), [2, 3]);
+        let scattered: Vec<(u32, u32)> = (0..300).map(|number| (number * 2, 1)).collect();
+        assert_eq!(of_128(&pages(1, &scattered)), [128, 128, 44]);
+        // Little room is for single pages, too: a run of neighbours is never less than one write.
+        assert_eq!(batches(&pages(1, &[(10, 3), (20, 5), (30, 1), (40, 2)]), 4), [3, 5, 3]);
+        assert_eq!(batches(&pages(1, &[(10, 1), (12, 1)]), 0), [1, 1]);
+    }
+
+    #[test]
+    fn copies_are_written_run_by_run_each_at_its_place() {
+        let mut buffer = vec![0; 6 * PAGE_BYTES];
+        buffer.chunks_mut(PAGE_BYTES).zip(1_u8..).for_each(|(copy, number)| copy.fill(number));
+        let runs = runs_of(&[7, 8, 3, 20, 21], &buffer);
+        let seen: Vec<(u64, usize, u8)> =
+            runs.iter().map(|(offset, bytes)| (*offset, bytes.len() / PAGE_BYTES, bytes[0])).collect();
+        assert_eq!(seen, [(7 * 8192, 2, 1), (3 * 8192, 1, 3), (20 * 8192, 2, 4)]);
+        assert!(runs_of(&[], &buffer).is_empty());
+    }
 }

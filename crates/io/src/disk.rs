@@ -31,7 +31,7 @@ use extentdb_base::sync::Arc;
 use crate::error::Error;
 
 pub use mem::MemDisk;
-pub use real::{DurabilityMode, DurabilityReport, RealDisk};
+pub use real::{Backend, DurabilityMode, DurabilityReport, RealDisk};
 
 /// Where files live: the real file system, or a simulator's. Paths are opaque names to it.
 pub trait Disk: Send + Sync + Debug {
@@ -63,6 +63,12 @@ pub trait DiskFile: Send + Sync + Debug {
 
     /// Writes all parts at `offset`, one behind the other. A write past the end makes the file longer.
     fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error>;
+
+    /// Writes at several places that do not overlap, each as [`write_at`](Self::write_at) with [`Durability::Deferred`] does. They may
+    /// be under way at once and end in any order. After an error each of them may have been made, in part, or not.
+    fn write_many(&self, writes: &[(u64, &[u8])]) -> Result<(), Error> {
+        writes.iter().try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred))
+    }
 
     /// Returns when every write that ended before the call is durable, and the length with it.
     fn sync(&self) -> Result<(), Error>;
@@ -119,4 +125,7 @@ pub struct DiskCounters {
     pub fua_writes: u64,
     /// Flushes of the device's cache (`fdatasync` on unix), those of durable writes included.
     pub syncs: u64,
+    /// Calls of the system for all these. One that hands over a write and its flush, or many writes, is one. What the system split
+    /// is counted once.
+    pub calls: u64,
 }

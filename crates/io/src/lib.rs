@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod buf;
 mod cache;
@@ -15,7 +15,7 @@ pub use buf::{AlignedBuf, BLOCK_BYTES};
 pub use cache::cached_fraction;
 pub use direct::DirectFile;
 pub use disk::{
-    Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport, Fill, MemDisk, RealDisk,
+    Backend, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport, Fill, MemDisk, RealDisk,
 };
 pub use error::{Error, Op};
 pub use file::{File, FileIdentity};

@@ -155,18 +155,20 @@ pub(crate) fn is_cached(_handle: &fs::File, _offset: u64) -> Option<bool> {
 /// Can a single write be durable without a flush?
 pub(crate) const HAS_WRITE_THROUGH: bool = cfg!(target_os = "linux");
 
-/// Writes all parts at `offset`, one behind the other. `through` asks for each byte to be durable; see [`HAS_WRITE_THROUGH`].
+/// Writes all parts at `offset`, one behind the other; the first `done` bytes are there already. `through` asks for each byte to
+/// be durable; see [`HAS_WRITE_THROUGH`].
 pub(crate) fn write_all_vectored(
     handle: &fs::File,
     parts: &[&[u8]],
+    done: usize,
     offset: u64,
     through: bool,
 ) -> io::Result<()> {
     let mut slices: Vec<io::IoSlice<'_>> = parts.iter().map(|part| io::IoSlice::new(part)).collect();
     let mut left = slices.as_mut_slice();
-    // Empty parts in front would make a write of nothing look like a full disk.
-    io::IoSlice::advance_slices(&mut left, 0);
-    let mut at = offset;
+    // By 0, too: empty parts in front would make a write of nothing look like a full disk.
+    io::IoSlice::advance_slices(&mut left, done);
+    let mut at = offset.saturating_add(done as u64);
     while !left.is_empty() {
         match write_vectored_at(handle, left, at, through) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

@@ -334,6 +334,7 @@ impl DiskFile for MemFile {
         buf[..read].copy_from_slice(&stored[..read]);
         let mut counters = lock(&self.counters);
         counters.reads += 1;
+        counters.calls += 1;
         counters.bytes_read += read as u64;
         Ok(read)
     }
@@ -352,6 +353,7 @@ impl DiskFile for MemFile {
         }
         let mut counters = lock(&self.counters);
         counters.writes += 1;
+        counters.calls += 1;
         counters.bytes_written += len as u64;
         if durability == Durability::Through {
             bytes.harden(start, len);
@@ -366,7 +368,9 @@ impl DiskFile for MemFile {
             return Err(self.dark(Op::Sync));
         }
         lock(&self.node.bytes).sync();
-        lock(&self.counters).syncs += 1;
+        let mut counters = lock(&self.counters);
+        counters.syncs += 1;
+        counters.calls += 1;
         Ok(())
     }
 

@@ -15,12 +15,29 @@
 //! `DirectOnly` is for media that are declared stable. A file with holes is still flushed in that mode: a write into
 //! a hole changes the file system's own records, and those are in its journal first.
 //!
+//! A [`Backend`] decides how writes are handed to the system. Single writes and reads are system calls; batches of writes
+//! ([`DiskFile::write_many`]) go through io_uring, past the page cache, in every mode, where the system lets us have one:
+//!
+//! ```text
+//! backend       Through, ForcedFlush        Through, Fua        write_many
+//! Plain         write; fdatasync            RWF_DSYNC           one after the other, as Deferred
+//! Auto          as Plain                    as Plain            ring: up to 128 at once, direct
+//! Uring         ring: write linked to       ring: RWF_DSYNC     as Auto
+//!               flush, one call
+//! ```
+//!
 //! Invariants
+//! - What a ring cannot do, or leaves unfinished, is done as `Plain` does it. Failures are the same whatever the backend.
 //! - A file opened here is locked (advisory, whole file) for as long as it is open.
 //! - A sync with nothing written since the last one costs no system call.
 
 mod file;
+mod lane;
 mod probe;
+mod ring;
+mod ring_writes;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,6 +64,19 @@ pub enum DurabilityMode {
     Auto,
 }
 
+/// How writes are handed to the system. What is durable when, and what fails how, does not depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Backend {
+    /// io_uring for batches of writes, system calls for single ones: each where it was measured to be faster. Without io_uring
+    /// as [`Plain`](Self::Plain).
+    #[default]
+    Auto,
+    /// io_uring for batches and for single durable writes. Without io_uring as [`Plain`](Self::Plain).
+    Uring,
+    /// System calls only.
+    Plain,
+}
+
 /// What was chosen for a file, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DurabilityReport {
@@ -64,18 +94,28 @@ pub struct DurabilityReport {
     pub direct: bool,
     /// The choice in a sentence.
     pub reason: &'static str,
+    /// How writes are handed to the system: what was asked for, or [`Backend::Plain`] where there is no io_uring.
+    pub backend: Backend,
+    /// Why there is no io_uring though it was asked for.
+    pub refusal: Option<String>,
 }
 
 /// The file system.
 #[derive(Debug, Clone)]
 pub struct RealDisk {
     mode: DurabilityMode,
+    backend: Backend,
 }
 
 impl RealDisk {
-    /// Files opened through it become durable in this mode.
+    /// Files opened through it become durable in this mode. The backend is [`Backend::Auto`].
     pub fn new(mode: DurabilityMode) -> Self {
-        RealDisk { mode }
+        RealDisk { mode, backend: Backend::Auto }
+    }
+
+    /// The same with another backend.
+    pub fn with_backend(self, backend: Backend) -> Self {
+        RealDisk { backend, ..self }
     }
 
     /// What would be done for an existing file, and why.
@@ -83,13 +123,14 @@ impl RealDisk {
         let failed = |source| Error::File { op: Op::Inspect, path: path.to_path_buf(), source };
         let handle = fs::File::open(path).map_err(failed)?;
         let direct = platform::open_direct_for_writes(path).is_some();
-        Ok(probe::choose(self.mode, &handle, path, direct))
+        let (backend, refusal) = lane::describe(self.backend);
+        Ok(DurabilityReport { backend, refusal, ..probe::choose(self.mode, &handle, path, direct) })
     }
 
     fn take(&self, handle: fs::File, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
         let failed = |source| Error::File { op: Op::Lock, path: path.to_path_buf(), source };
         match handle.try_lock() {
-            Ok(()) => Ok(Arc::new(RealFile::new(handle, path, self.mode)?)),
+            Ok(()) => Ok(Arc::new(RealFile::new(handle, path, self.mode, self.backend)?)),
             Err(fs::TryLockError::WouldBlock) => Err(Error::InUse { path: path.to_path_buf() }),
             Err(fs::TryLockError::Error(source)) => Err(failed(source)),
         }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use extentdb_base::sync::{Mutex, lock};
 
+use super::lane::Lane;
 use super::probe;
-use super::{DurabilityMode, DurabilityReport};
+use super::{Backend, DurabilityMode};
 use crate::buf::AlignedBuf;
 use crate::disk::{DiskCounters, DiskFile, Durability, Fill};
 use crate::error::{Error, Op};
@@ -20,42 +21,46 @@ const FILL_BYTES: usize = 1 << 20;
 /// An open file of a [`RealDisk`](super::RealDisk).
 #[derive(Debug)]
 pub(super) struct RealFile {
-    handle: fs::File,
+    pub(super) handle: fs::File,
     /// The same file past the page cache, and what offsets and lengths must be multiples of; only where that is possible.
-    direct: Option<(fs::File, usize)>,
-    path: PathBuf,
-    report: DurabilityReport,
+    pub(super) direct: Option<(fs::File, usize)>,
+    pub(super) path: PathBuf,
+    /// Never [`DurabilityMode::Auto`].
+    pub(super) mode: DurabilityMode,
+    pub(super) lane: Lane,
     len: AtomicU64,
     /// A write may still meet a place that the file system has not given room yet.
     has_holes: AtomicBool,
-    poisoned: AtomicBool,
+    pub(super) poisoned: AtomicBool,
     /// Counts writes that ended and need a flush; what it was when the last successful flush began.
-    written: AtomicU64,
-    synced: Mutex<u64>,
+    pub(super) written: AtomicU64,
+    pub(super) synced: Mutex<u64>,
     growing: Mutex<()>,
-    counters: Counters,
+    pub(super) counters: Counters,
 }
 
+/// See [`DiskCounters`].
 #[derive(Debug, Default)]
-struct Counters {
+pub(super) struct Counters {
     reads: AtomicU64,
     bytes_read: AtomicU64,
     writes: AtomicU64,
     bytes_written: AtomicU64,
     fua_writes: AtomicU64,
-    syncs: AtomicU64,
+    pub(super) syncs: AtomicU64,
+    pub(super) calls: AtomicU64,
 }
 
 /// How a write went out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     PageCache,
     Direct,
 }
 
 /// How soon a write must be durable.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Haste {
+pub(super) enum Haste {
     /// Some time later.
     None,
     /// A flush comes at once: what went into the page cache would have to be written out first.
@@ -65,7 +70,12 @@ enum Haste {
 }
 
 impl RealFile {
-    pub(super) fn new(handle: fs::File, path: &Path, mode: DurabilityMode) -> Result<RealFile, Error> {
+    pub(super) fn new(
+        handle: fs::File,
+        path: &Path,
+        mode: DurabilityMode,
+        backend: Backend,
+    ) -> Result<RealFile, Error> {
         let failed = |source| Error::File { op: Op::Inspect, path: path.to_path_buf(), source };
         let len = platform::len(&handle).map_err(failed)?;
         let twin = platform::open_direct_for_writes(path).filter(|(twin, _)| {
@@ -73,13 +83,14 @@ impl RealFile {
             let own = platform::identity(&handle, path).ok();
             own.is_some() && own == platform::identity(twin, path).ok()
         });
-        let report = probe::choose(mode, &handle, path, twin.is_some());
+        let mode = probe::choose(mode, &handle, path, twin.is_some()).chosen;
         let has_holes = len > 0 && platform::next_data(&handle, 0, len) != Some(0..len);
         Ok(RealFile {
             handle,
             direct: twin,
             path: path.to_path_buf(),
-            report,
+            mode,
+            lane: Lane::new(backend),
             len: AtomicU64::new(len),
             has_holes: AtomicBool::new(has_holes),
             poisoned: AtomicBool::new(false),
@@ -91,55 +102,92 @@ impl RealFile {
         })
     }
 
-    fn refuse_poisoned(&self) -> Result<(), Error> {
+    pub(super) fn refuse_poisoned(&self) -> Result<(), Error> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned { path: self.path.clone() });
         }
         Ok(())
     }
 
-    /// Writes everything, past the page cache where mode and alignment allow.
+    /// Where a write goes, and whether that is past the page cache: where mode and alignment allow.
+    pub(super) fn door(&self, offset: u64, bytes: usize, haste: Haste) -> (&fs::File, Way) {
+        let goes_direct = haste != Haste::None || self.mode != DurabilityMode::ForcedFlush;
+        match &self.direct {
+            Some((twin, align)) if goes_direct && is_aligned(offset, bytes, *align) => (twin, Way::Direct),
+            _ => (&self.handle, Way::PageCache),
+        }
+    }
+
+    /// Writes everything. Returns how, for those who must flush.
     fn put(&self, offset: u64, parts: &[&[u8]], haste: Haste) -> Result<Way, Error> {
-        let bytes: usize = parts.iter().map(|part| part.len()).sum();
-        let failed =
-            |source| Error::Transfer { op: Op::Write, path: self.path.clone(), offset, bytes, source };
+        let bytes = total(parts);
+        let (handle, way) = self.door(offset, bytes, haste);
         let through = haste == Haste::Through;
-        let goes_direct = haste != Haste::None || self.report.chosen != DurabilityMode::ForcedFlush;
-        let way = match &self.direct {
-            Some((twin, align)) if goes_direct && is_aligned(offset, bytes, *align) => {
-                put_direct(twin, offset, parts, bytes, through).map_err(failed)?;
-                Way::Direct
+        let written = with_aligned(parts, way, |parts| {
+            let done = if through { self.write_through_ring(handle, offset, parts, bytes)? } else { 0 };
+            if done < bytes {
+                self.count_call();
+                platform::write_all_vectored(handle, parts, done, offset, through)?;
             }
-            _ => {
-                platform::write_all_vectored(&self.handle, parts, offset, through).map_err(failed)?;
-                Way::PageCache
-            }
-        };
+            Ok(())
+        });
+        written.map_err(|source| self.write_failed(offset, bytes, source))?;
+        Ok(self.note_write(offset, bytes, way))
+    }
+
+    /// A write has ended. Returns how it must be thought of by those who ask whether to flush.
+    pub(super) fn note_write(&self, offset: u64, bytes: usize, way: Way) -> Way {
         let end = offset + bytes as u64;
         let old_end = self.len.fetch_max(end, Ordering::AcqRel);
         self.counters.writes.fetch_add(1, Ordering::Relaxed);
         self.counters.bytes_written.fetch_add(bytes as u64, Ordering::Relaxed);
         // A write that makes the file longer or fills a hole is in the file system's journal first.
-        Ok(if end > old_end || self.has_holes.load(Ordering::Acquire) { Way::PageCache } else { way })
+        if end > old_end || self.has_holes.load(Ordering::Acquire) { Way::PageCache } else { way }
+    }
+
+    pub(super) fn count_call(&self) {
+        self.counters.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn write_failed(&self, offset: u64, bytes: usize, source: io::Error) -> Error {
+        Error::Transfer { op: Op::Write, path: self.path.clone(), offset, bytes, source }
+    }
+
+    /// A flush has failed: nothing is promised any more.
+    pub(super) fn flush_failed(&self, source: io::Error) -> Error {
+        self.poisoned.store(true, Ordering::Release);
+        Error::File { op: Op::Sync, path: self.path.clone(), source }
     }
 
     fn put_durable(&self, offset: u64, parts: &[&[u8]]) -> Result<(), Error> {
         self.refuse_poisoned()?;
-        if self.report.chosen == DurabilityMode::Fua && platform::HAS_WRITE_THROUGH {
+        if self.mode == DurabilityMode::Fua && platform::HAS_WRITE_THROUGH {
             self.put(offset, parts, Haste::Through)?;
             self.counters.fua_writes.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
+        if self.mode == DurabilityMode::ForcedFlush
+            && let Some(result) = self.put_chained(offset, parts)
+        {
+            return result;
+        }
         let way = self.put(offset, parts, Haste::BeforeFlush)?;
-        if way == Way::Direct && self.report.chosen == DurabilityMode::DirectOnly {
+        if way == Way::Direct && self.mode == DurabilityMode::DirectOnly {
             return Ok(());
         }
         self.written.fetch_add(1, Ordering::AcqRel);
         self.flush()
     }
 
+    /// Deferred writes have ended, well or not: even one that failed may have left something to flush.
+    pub(super) fn note_deferred(&self, way: Option<Way>) {
+        if way != Some(Way::Direct) || self.mode != DurabilityMode::DirectOnly {
+            self.written.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
     /// Flushes what was written before the call; who comes while another flushes shares the next flush.
-    fn flush(&self) -> Result<(), Error> {
+    pub(super) fn flush(&self) -> Result<(), Error> {
         let needed = self.written.load(Ordering::Acquire);
         let mut synced = lock(&self.synced);
         self.refuse_poisoned()?;
@@ -148,10 +196,8 @@ impl RealFile {
         }
         let covered = self.written.load(Ordering::Acquire);
         self.counters.syncs.fetch_add(1, Ordering::Relaxed);
-        self.handle.sync_data().map_err(|source| {
-            self.poisoned.store(true, Ordering::Release);
-            Error::File { op: Op::Sync, path: self.path.clone(), source }
-        })?;
+        self.count_call();
+        self.handle.sync_data().map_err(|source| self.flush_failed(source))?;
         *synced = covered;
         Ok(())
     }
@@ -199,6 +245,7 @@ impl DiskFile for RealFile {
         }
         self.counters.reads.fetch_add(1, Ordering::Relaxed);
         self.counters.bytes_read.fetch_add(done as u64, Ordering::Relaxed);
+        self.count_call();
         Ok(done)
     }
 
@@ -211,11 +258,18 @@ impl DiskFile for RealFile {
             return result;
         }
         let way = self.put(offset, parts, Haste::None);
-        // Even a write that failed may have left something to flush.
-        if !matches!(way, Ok(Way::Direct)) || self.report.chosen != DurabilityMode::DirectOnly {
-            self.written.fetch_add(1, Ordering::AcqRel);
-        }
+        self.note_deferred(way.as_ref().ok().copied());
         way.map(drop)
+    }
+
+    fn write_many(&self, writes: &[(u64, &[u8])]) -> Result<(), Error> {
+        match self.put_batch(writes) {
+            Some(result) => result,
+            None => {
+                let mut writes = writes.iter();
+                writes.try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred))
+            }
+        }
     }
 
     fn sync(&self) -> Result<(), Error> {
@@ -261,50 +315,36 @@ impl DiskFile for RealFile {
             bytes_written: now(&self.counters.bytes_written),
             fua_writes: now(&self.counters.fua_writes),
             syncs: now(&self.counters.syncs),
+            calls: now(&self.counters.calls),
         }
     }
+}
+
+pub(super) fn total(parts: &[&[u8]]) -> usize {
+    parts.iter().map(|part| part.len()).sum()
 }
 
 fn is_aligned(offset: u64, bytes: usize, align: usize) -> bool {
     bytes > 0 && offset.is_multiple_of(align as u64) && bytes.is_multiple_of(align)
 }
 
-/// Writes past the page cache. Memory that is not aligned is copied first: a few microseconds beside a device's hundreds.
-fn put_direct(twin: &fs::File, offset: u64, parts: &[&[u8]], bytes: usize, through: bool) -> io::Result<()> {
-    let lies_well = |part: &&[u8]| {
-        part.as_ptr().addr().is_multiple_of(crate::BLOCK_BYTES)
-            && part.len().is_multiple_of(crate::BLOCK_BYTES)
-    };
-    if parts.iter().all(lies_well) {
-        return platform::write_all_vectored(twin, parts, offset, through);
+/// May this memory be written past the page cache?
+pub(super) fn lies_well(part: &[u8]) -> bool {
+    part.as_ptr().addr().is_multiple_of(crate::BLOCK_BYTES) && part.len().is_multiple_of(crate::BLOCK_BYTES)
+}
+
+/// Runs `write` with the parts, or with a copy of them where they are to go past the page cache and their memory is not aligned:
+/// a few microseconds beside a device's hundreds.
+pub(super) fn with_aligned<T>(parts: &[&[u8]], way: Way, write: impl FnOnce(&[&[u8]]) -> T) -> T {
+    if way == Way::PageCache || parts.iter().all(|part| lies_well(part)) {
+        return write(parts);
     }
+    let bytes = total(parts);
     let mut copy = AlignedBuf::zeroed(bytes);
     let mut at = 0;
     for part in parts {
         copy[at..at + part.len()].copy_from_slice(part);
         at += part.len();
     }
-    platform::write_all_vectored(twin, &[&copy[..bytes]], offset, through)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn after_a_failed_durable_write_nothing_is_promised_any_more() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
-        fs::write(&path, [0; 4096]).unwrap();
-        // A handle that cannot write stands for a device that does not.
-        let handle = fs::File::open(&path).unwrap();
-        let file = RealFile::new(handle, &path, DurabilityMode::ForcedFlush).unwrap();
-        file.sync().unwrap();
-        assert!(matches!(file.write_at(0, &[b"x"], Durability::Deferred), Err(Error::Transfer { .. })));
-        file.sync().unwrap();
-        assert!(matches!(file.write_at(0, &[b"x"], Durability::Through), Err(Error::Transfer { .. })));
-        assert!(matches!(file.sync(), Err(Error::Poisoned { .. })));
-        assert!(matches!(file.write_at(0, &[b"x"], Durability::Through), Err(Error::Poisoned { .. })));
-        assert_eq!(file.read_at(0, &mut [0; 10]).unwrap(), 10);
-    }
+    write(&[&copy[..bytes]])
 }

@@ -6,10 +6,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::{DurabilityMode, DurabilityReport};
+use super::{Backend, DurabilityMode, DurabilityReport};
 use crate::platform;
 
-/// Chooses the mode of a file.
+/// Chooses the mode of a file. Says nothing about rings.
 pub(super) fn choose(
     asked: DurabilityMode,
     handle: &fs::File,
@@ -23,7 +23,8 @@ pub(super) fn choose(
         DurabilityMode::Auto => decide(write_cache.as_deref(), fua, direct),
         asked => (asked, "asked for"),
     };
-    DurabilityReport { path: path.to_path_buf(), asked, chosen, write_cache, fua, direct, reason }
+    let (path, backend, refusal) = (path.to_path_buf(), Backend::Plain, None);
+    DurabilityReport { path, asked, chosen, write_cache, fua, direct, reason, backend, refusal }
 }
 
 /// The choice of `Auto`.

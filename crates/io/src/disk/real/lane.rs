@@ -1,0 +1,87 @@
+//! The ring of a file: one, opened when a write first wants it, used by one thread at a time.
+//!
+//! Nobody waits for it. Who finds it in use goes the plain way, which serves any number of threads: so two who make writes
+//! durable still share a flush. A ring that cannot be had, or that the system stops serving, leaves the plain way for good.
+
+use std::io;
+
+use extentdb_base::sync::{Mutex, MutexGuard, try_lock};
+
+use super::Backend;
+use super::ring::{self, Completion, Request, Ring};
+
+/// How a file gets at a ring.
+#[derive(Debug)]
+pub(super) struct Lane {
+    backend: Backend,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Untried,
+    Ready(Box<dyn Ring>),
+    Absent,
+}
+
+/// The right to use the ring.
+pub(super) struct Turn<'a>(MutexGuard<'a, State>);
+
+impl Lane {
+    pub(super) fn new(backend: Backend) -> Lane {
+        Lane { backend, state: Mutex::new(State::Untried) }
+    }
+
+    /// A lane with this ring.
+    #[cfg(test)]
+    pub(super) fn with_ring(backend: Backend, ring: Box<dyn Ring>) -> Lane {
+        Lane { backend, state: Mutex::new(State::Ready(ring)) }
+    }
+
+    /// The ring for a batch of writes, when there is one and it is free.
+    pub(super) fn for_batch(&self) -> Option<Turn<'_>> {
+        if self.backend == Backend::Plain { None } else { self.take() }
+    }
+
+    /// The ring for a single durable write, when it is to be used for such, there is one and it is free.
+    pub(super) fn for_one(&self) -> Option<Turn<'_>> {
+        if self.backend == Backend::Uring { self.take() } else { None }
+    }
+
+    fn take(&self) -> Option<Turn<'_>> {
+        let mut state = try_lock(&self.state)?;
+        if matches!(*state, State::Untried) {
+            *state = ring::open().map_or(State::Absent, State::Ready);
+        }
+        matches!(*state, State::Ready(_)).then_some(Turn(state))
+    }
+}
+
+impl Turn<'_> {
+    /// As [`Ring::run`]; a ring that is gone runs nothing.
+    pub(super) fn run(&mut self, requests: &[Request<'_>]) -> Vec<Completion> {
+        let State::Ready(ring) = &mut *self.0 else {
+            return requests.iter().map(|_| Completion::NotRun).collect();
+        };
+        let completions = ring.run(requests);
+        if ring.is_dead() {
+            *self.0 = State::Absent;
+        }
+        completions
+    }
+}
+
+/// What a file would be written with, and why it is not what was asked for.
+pub(super) fn describe(asked: Backend) -> (Backend, Option<String>) {
+    if asked == Backend::Plain {
+        return (Backend::Plain, None);
+    }
+    match ring::open() {
+        Ok(_) => (asked, None),
+        Err(error) => (Backend::Plain, Some(refusal(&error))),
+    }
+}
+
+fn refusal(error: &io::Error) -> String {
+    format!("no io_uring: {error}")
+}

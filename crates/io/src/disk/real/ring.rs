@@ -1,0 +1,155 @@
+//! Many requests to the system in one call, and what became of each.
+//!
+//! ```text
+//! run [write ─linked─▶ flush]         one call: the flush begins when the write has ended in full, and is cancelled otherwise
+//! run [write, write, write …]         one call: all are under way at once and end in any order
+//! ```
+//!
+//! What a ring says is judged here by pure functions. Whatever a ring did not finish, the plain way finishes: a short write goes on
+//! where it stopped, a flush that was cancelled has not begun. Only what the device itself refused is an error.
+//!
+//! Invariants
+//! - [`Ring::run`] returns when no request is under way any more: memory and files are borrowed for the call only.
+//! - A request that is told as [`Completion::NotRun`] changed nothing, or nothing that may not be done again.
+
+#[cfg(target_os = "linux")]
+mod kernel;
+
+use std::fmt::Debug;
+use std::fs;
+use std::io;
+
+/// Requests of one call, at most.
+pub(super) const DEPTH: usize = 128;
+/// Parts of one write, at most: what the system takes in one transfer.
+pub(super) const MAX_PARTS: usize = 1024;
+
+/// One thing to be done.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Request<'a> {
+    /// All parts at `offset`, one behind the other.
+    Write {
+        handle: &'a fs::File,
+        parts: &'a [io::IoSlice<'a>],
+        offset: u64,
+        /// Each byte is durable when the write ends.
+        through: bool,
+        /// The next request begins when this one has ended in full, and is cancelled otherwise.
+        linked: bool,
+    },
+    /// Makes durable what was written before.
+    Flush { handle: &'a fs::File },
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(super) enum Completion {
+    /// Ended; bytes that were written.
+    Done(usize),
+    /// The system refused.
+    Failed(io::Error),
+    /// Cancelled, interrupted, or never handed over.
+    NotRun,
+}
+
+/// Hands requests to the system.
+pub(super) trait Ring: Send + Debug {
+    /// Runs at most [`DEPTH`] requests and waits for all. The completions are in the order of the requests.
+    fn run(&mut self, requests: &[Request<'_>]) -> Vec<Completion>;
+
+    /// Is it of no use any more?
+    fn is_dead(&self) -> bool;
+}
+
+/// The kernel's ring, or why there is none.
+#[cfg(target_os = "linux")]
+pub(super) fn open() -> io::Result<Box<dyn Ring>> {
+    kernel::KernelRing::open().map(|ring| Box::new(ring) as Box<dyn Ring>)
+}
+
+/// The kernel's ring: not here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn open() -> io::Result<Box<dyn Ring>> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "only Linux has io_uring"))
+}
+
+/// What a write in a ring came to.
+#[derive(Debug)]
+pub(super) enum Written {
+    All,
+    /// So many bytes; the rest is to be written the plain way.
+    Part(usize),
+    Failed(io::Error),
+}
+
+/// Judges a write of `wanted` bytes.
+pub(super) fn judge_write(wanted: usize, write: Completion) -> Written {
+    match write {
+        Completion::Done(bytes) if bytes >= wanted => Written::All,
+        Completion::Done(0) => Written::Failed(io::ErrorKind::WriteZero.into()),
+        Completion::Done(bytes) => Written::Part(bytes),
+        Completion::Failed(error) => Written::Failed(error),
+        Completion::NotRun => Written::Part(0),
+    }
+}
+
+/// What a write and the flush linked to it came to.
+#[derive(Debug)]
+pub(super) enum Chained {
+    Durable,
+    /// So many bytes were written; the rest, and the flush, are to be done the plain way.
+    Unfinished(usize),
+    WriteFailed(io::Error),
+    /// What was written before the flush may be lost.
+    FlushFailed(io::Error),
+}
+
+/// Judges a write of `wanted` bytes and its flush. A flush that ended well counts only behind a whole write.
+pub(super) fn judge_chain(wanted: usize, write: Completion, flush: Completion) -> Chained {
+    match (judge_write(wanted, write), flush) {
+        (Written::Failed(error), _) => Chained::WriteFailed(error),
+        (_, Completion::Failed(error)) => Chained::FlushFailed(error),
+        (Written::All, Completion::Done(_)) => Chained::Durable,
+        (Written::All, Completion::NotRun) => Chained::Unfinished(wanted),
+        (Written::Part(bytes), _) => Chained::Unfinished(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused() -> Completion {
+        Completion::Failed(io::Error::other("refused"))
+    }
+
+    #[test]
+    fn a_write_is_done_in_part_in_full_or_not_at_all() {
+        let judged = |write| format!("{:?}", judge_write(512, write));
+        assert_eq!(judged(Completion::Done(512)), "All");
+        assert_eq!(judged(Completion::Done(100)), "Part(100)");
+        assert_eq!(judged(Completion::NotRun), "Part(0)");
+        assert!(judged(Completion::Done(0)).contains("WriteZero"));
+        assert!(judged(refused()).contains("refused"));
+    }
+
+    #[test]
+    fn a_chain_is_durable_only_when_both_have_ended_in_full() {
+        use Completion::{Done, NotRun};
+        let judged = |write, flush| format!("{:?}", judge_chain(512, write, flush));
+        assert_eq!(judged(Done(512), Done(0)), "Durable");
+        // A short write cancels its flush. A flush that ran all the same was too early for the rest.
+        assert_eq!(judged(Done(100), NotRun), "Unfinished(100)");
+        assert_eq!(judged(Done(100), Done(0)), "Unfinished(100)");
+        assert_eq!(judged(NotRun, NotRun), "Unfinished(0)");
+        assert_eq!(judged(NotRun, Done(0)), "Unfinished(0)");
+        assert_eq!(judged(Done(512), NotRun), "Unfinished(512)");
+        assert!(judged(refused(), NotRun).starts_with("WriteFailed"));
+        assert!(judged(refused(), refused()).starts_with("WriteFailed"));
+        assert!(judged(Done(0), NotRun).starts_with("WriteFailed"));
+        // The system tells once that it lost something: never a success, whatever became of the write.
+        for write in [Done(512), Done(100), NotRun] {
+            assert!(judged(write, refused()).starts_with("FlushFailed"));
+        }
+    }
+}
