@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use extentdb_engine::{
     ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Placement, Table, TableSpec,
 };
-use extentdb_io::{DiskCounters, DurabilityMode, RealDisk};
+use extentdb_io::{Backend, DiskCounters, DurabilityMode, RealDisk};
 use extentdb_telemetry::WaitType;
 use extentdb_types::{Collation, Datum, SqlType};
 use tempfile::TempDir;
@@ -30,6 +30,8 @@ pub struct Form {
     pub placement: Placement,
     /// How writes become durable.
     pub durability: DurabilityMode,
+    /// How writes are handed to the system.
+    pub backend: Backend,
 }
 
 /// A database that goes with its folder when it is dropped.
@@ -56,7 +58,8 @@ pub struct Load {
 impl Form {
     /// Files of this many bytes.
     pub fn of(files: impl Into<Vec<u64>>) -> Form {
-        Form { files: files.into(), placement: Placement::Packed, durability: DurabilityMode::Auto }
+        let (durability, backend) = (DurabilityMode::Auto, Backend::Auto);
+        Form { files: files.into(), placement: Placement::Packed, durability, backend }
     }
 }
 
@@ -80,7 +83,7 @@ impl Lab {
             placement: form.placement,
             checkpoint_log_bytes: None,
             target_recovery: None,
-            ..Options::on(Arc::new(RealDisk::new(form.durability)))
+            ..Options::on(Arc::new(RealDisk::new(form.durability).with_backend(form.backend)))
         };
         let db = Database::create(&spec, options.clone())?;
         Ok(Lab { db, options, folder })

@@ -3,9 +3,10 @@
 //! ```text
 //! database   a database in a folder of its own, and its threads      heap      pages, fill and log records of a heap
 //! device     one small durable write after the other                 extents   extents that come to a unit
-//! work       what is inserted, by us and by peers
+//! work       what is inserted, by us and by peers                   backends  durable writes and checkpoints by each backend
 //! ```
 
+mod backends;
 mod database;
 mod device;
 mod extents;
@@ -13,6 +14,7 @@ mod heap;
 mod mixed;
 mod work;
 
+pub use backends::BackendFile;
 pub use database::{Form, Lab, Load};
 pub use device::Device;
 pub use extents::extents_per_second;

@@ -26,7 +26,7 @@ pub(super) fn works() -> Vec<Work> {
 }
 
 /// The middle one.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
@@ -150,7 +150,7 @@ fn traced(setting: &Setting) -> Result<Vec<Target>> {
     let before = lab.data_counters();
     let log = lab.insert(&table, work)?.log;
     let data = lab.data_counters();
-    let calls = log.writes + log.syncs + log.reads + data.writes - before.writes + data.syncs - before.syncs;
+    let calls = log.calls + data.calls - before.calls;
     println!(
         "\n{TRACED} inserts of one client: {} log writes, {} flushes, {} writes to data files; \
          SQL Server: 69 log writes, 59,137 system calls",

@@ -3,9 +3,10 @@
 //! ```text
 //! lengths   10,000 rows of seven lengths: pages, PFS records, time       clients   1 … 64 threads into one heap
 //! commits   1 and 64 committers beside the device; one client's writes   bulk      one long transaction and its checkpoint
-//! extents   extents per second, equal and unequal files
+//! extents   extents per second, equal and unequal files           backends  commits and checkpoints by plain calls and by io_uring
 //! ```
 
+mod backends;
 mod bulk;
 mod clients;
 mod commits;
@@ -45,6 +46,7 @@ enum Part {
     Commits,
     Bulk,
     Extents,
+    Backends,
 }
 
 /// What all parts know.
@@ -79,12 +81,13 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     }
     let peers = if args.alone { Vec::new() } else { measure(&folder, &works, args.runs) };
     let setting = Setting { folder, runs: args.runs, peers };
-    let parts: [(Part, Run); 5] = [
+    let parts: [(Part, Run); 6] = [
         (Part::Lengths, lengths::run),
         (Part::Clients, clients::run),
         (Part::Commits, commits::run),
         (Part::Bulk, bulk::run),
         (Part::Extents, extents::run),
+        (Part::Backends, backends::run),
     ];
     let mut targets = Vec::new();
     for (_, run) in parts.iter().filter(|(part, _)| is_wanted(*part)) {
