@@ -108,21 +108,27 @@ impl RealFile {
         written.map_err(|source| self.write_failed(offset, bytes, source))
     }
 
-    /// Many deferred writes, under way at once; none when the plain way is to be taken: through the page cache a ring gains nothing.
+    /// Many deferred writes, under way at once; none when the plain way is to be taken: through the page cache, and for a single
+    /// write, a ring gains nothing.
     pub(super) fn put_batch(&self, writes: &[(u64, &[u8])]) -> Option<Result<(), Error>> {
         let goes_direct = |(offset, bytes): &(u64, &[u8])| {
             let (_, way) = self.door(*offset, bytes.len(), Haste::BeforeFlush);
             way == Way::Direct && lies_well(bytes) && fits(*offset, &[bytes])
         };
         let (twin, _) = self.direct.as_ref()?;
-        if !writes.iter().all(goes_direct) {
+        if writes.len() < 2 || !writes.iter().all(goes_direct) {
             return None;
         }
         let mut turn = self.lane.for_batch()?;
         Some(writes.chunks(DEPTH).try_for_each(|writes| self.put_at_once(&mut turn, twin, writes)))
     }
 
-    fn put_at_once(&self, turn: &mut Turn<'_>, twin: &fs::File, writes: &[(u64, &[u8])]) -> Result<(), Error> {
+    fn put_at_once(
+        &self,
+        turn: &mut Turn<'_>,
+        twin: &fs::File,
+        writes: &[(u64, &[u8])],
+    ) -> Result<(), Error> {
         let parts: Vec<[io::IoSlice<'_>; 1]> =
             writes.iter().map(|(_, bytes)| [io::IoSlice::new(bytes)]).collect();
         let requests: Vec<Request<'_>> = writes
@@ -148,7 +154,13 @@ impl RealFile {
     }
 
     /// What one write of a batch came to.
-    fn settle(&self, twin: &fs::File, offset: u64, bytes: &[u8], completion: Completion) -> Result<Way, Error> {
+    fn settle(
+        &self,
+        twin: &fs::File,
+        offset: u64,
+        bytes: &[u8],
+        completion: Completion,
+    ) -> Result<Way, Error> {
         match judge_write(bytes.len(), completion) {
             Written::All => {}
             Written::Part(done) => self.finish(twin, offset, &[bytes], done)?,

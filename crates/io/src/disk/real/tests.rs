@@ -172,7 +172,8 @@ fn a_refused_durable_write_in_a_ring_poisons_the_file() {
         for fate in [Fate::Refused, Fate::Short(0)] {
             let scene = Scene::new(mode, &[fate]);
             let error = scene.write_through(&[7; 4096]).unwrap_err();
-            let is_that_write = matches!(error, Error::Transfer { op: Op::Write, offset: 4096, bytes: 4096, .. });
+            let is_that_write =
+                matches!(error, Error::Transfer { op: Op::Write, offset: 4096, bytes: 4096, .. });
             assert!(is_that_write, "{error:?}");
             assert!(scene.is_poisoned());
             assert_eq!(scene.calls().len(), 1, "nothing is tried again");
@@ -223,11 +224,17 @@ fn a_ring_that_dies_or_is_in_use_leaves_the_plain_way() {
     let scene = Scene::new(DurabilityMode::ForcedFlush, &[]);
     let turn = scene.file.lane.for_one().unwrap();
     scene.write_through(&[7; 4096]).unwrap();
-    scene.file.write_many(&[(0, &AlignedBuf::zeroed(4096))]).unwrap();
+    let page = AlignedBuf::zeroed(8192);
+    let batch: [(u64, &[u8]); 2] = [(16_384, &page[..]), (32_768, &page[..])];
+    scene.file.write_many(&batch).unwrap();
     assert!(scene.calls().is_empty());
     drop(turn);
     scene.write_through(&[7; 4096]).unwrap();
     assert_eq!(scene.calls(), [2]);
+    scene.file.write_many(&batch).unwrap();
+    scene.file.write_many(&batch[..1]).unwrap();
+    let batches = scene.calls().len() - 1;
+    assert_eq!(batches, usize::from(scene.file.direct.is_some()), "a batch of one is a plain write");
 }
 
 #[test]
@@ -241,7 +248,7 @@ fn writes_that_no_ring_can_take_are_judged_by_the_system() {
         let error = scene.file.write_at(offset, &[b"x"], Durability::Deferred).unwrap_err();
         assert!(matches!(error, Error::Transfer { .. }));
         let page = AlignedBuf::zeroed(4096);
-        assert!(scene.file.write_many(&[(offset & !4095, &page[..])]).is_err());
+        assert!(scene.file.write_many(&[(offset & !4095, &page[..]), (0, &page[..])]).is_err());
     }
     assert!(scene.calls().is_empty());
 }
@@ -275,7 +282,8 @@ fn a_full_device_is_the_same_error_with_every_backend() {
     };
     for backend in backends() {
         let handle = handle.try_clone().unwrap();
-        let Ok(file) = RealFile::new(handle, Path::new("/dev/full"), DurabilityMode::ForcedFlush, backend) else {
+        let Ok(file) = RealFile::new(handle, Path::new("/dev/full"), DurabilityMode::ForcedFlush, backend)
+        else {
             eprintln!("SKIPPED: /dev/full has no length");
             return;
         };

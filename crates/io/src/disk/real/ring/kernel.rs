@@ -99,7 +99,8 @@ impl Ring for KernelRing {
     fn run(&mut self, requests: &[Request<'_>]) -> Vec<Completion> {
         assert!(requests.len() <= DEPTH, "more requests than the ring has room for");
         let mut outcome = Outcome::of(requests.len());
-        let entries: Vec<squeue::Entry> = requests.iter().zip(0..).map(|(request, number)| entry(request, number)).collect();
+        let entries: Vec<squeue::Entry> =
+            requests.iter().zip(0..).map(|(request, number)| entry(request, number)).collect();
         if self.death.is_none() {
             // SAFETY: the requests borrow files and memory for longer than this call.
             unsafe { self.hand_over(&entries, &mut outcome) };
@@ -206,7 +207,12 @@ mod tests {
         tempfile::tempfile().unwrap()
     }
 
-    fn write<'a>(handle: &'a fs::File, parts: &'a [io::IoSlice<'a>], offset: u64, linked: bool) -> Request<'a> {
+    fn write<'a>(
+        handle: &'a fs::File,
+        parts: &'a [io::IoSlice<'a>],
+        offset: u64,
+        linked: bool,
+    ) -> Request<'a> {
         Request::Write { handle, parts, offset, through: false, linked }
     }
 
@@ -229,7 +235,9 @@ mod tests {
         }
         assert_eq!(said(&flush, minus(Errno::CANCELED), false), "NotRun");
         for (request, errno) in [(&flush, Errno::AGAIN), (&flush, Errno::IO), (&write, Errno::NOSPC)] {
-            let Completion::Failed(error) = completion(request, minus(errno), true) else { panic!("{errno:?}") };
+            let Completion::Failed(error) = completion(request, minus(errno), true) else {
+                panic!("{errno:?}")
+            };
             assert_eq!(error.raw_os_error(), Some(errno.raw_os_error()));
         }
     }
@@ -256,10 +264,16 @@ mod tests {
         let file = scratch();
         for round in 0..3_u8 {
             let bytes: Vec<Vec<u8>> = (0..DEPTH).map(|number| vec![number as u8 ^ round; 100]).collect();
-            let parts: Vec<[io::IoSlice<'_>; 2]> =
-                bytes.iter().map(|bytes| bytes.split_at(30)).map(|(a, b)| [a, b].map(io::IoSlice::new)).collect();
-            let requests: Vec<Request<'_>> =
-                parts.iter().zip(0..).map(|(parts, number)| write(&file, parts, number * 100, false)).collect();
+            let parts: Vec<[io::IoSlice<'_>; 2]> = bytes
+                .iter()
+                .map(|bytes| bytes.split_at(30))
+                .map(|(a, b)| [a, b].map(io::IoSlice::new))
+                .collect();
+            let requests: Vec<Request<'_>> = parts
+                .iter()
+                .zip(0..)
+                .map(|(parts, number)| write(&file, parts, number * 100, false))
+                .collect();
             let ended = ring.run(&requests);
             assert!(ended.iter().all(|ended| matches!(ended, Completion::Done(100))), "{ended:?}");
             let mut found = vec![0; DEPTH * 100];
@@ -275,7 +289,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, [0; 512]).unwrap();
-        let (reader, file) = (fs::File::open(&path).unwrap(), fs::OpenOptions::new().write(true).open(&path).unwrap());
+        let (reader, file) =
+            (fs::File::open(&path).unwrap(), fs::OpenOptions::new().write(true).open(&path).unwrap());
         let parts = [io::IoSlice::new(&[7; 512])];
         let ended = ring.run(&[write(&reader, &parts, 0, true), Request::Flush { handle: &reader }]);
         assert!(matches!(&ended[..], [Completion::Failed(_), Completion::NotRun]), "{ended:?}");
