@@ -4,8 +4,8 @@
 //! dirty pages, sorted by file and page
 //!   ▼ runs of neighbours, up to 128 pages; as many runs of a file in a batch as 128 pages hold
 //! per page:   UP ─ copy ─ release          readers go on; a writer waits for one copy, never for the device
-//! per batch:  seal the copies ─ flush the log to the newest change in them ─ a write for each run, all handed over at once ─ file's
-//!             account ─ frames clean
+//! per batch:  seal the copies ─ flush the log to the newest change in them ─ a write for each run, all handed over at once ─
+//!             file's account ─ frames clean
 //! per file:   one sync
 //! ```
 //!
@@ -257,8 +257,8 @@ fn seal(page: PageId, copy: &mut PageBytes) -> Result<(), PageFault> {
     fault_of(page, copy).map_or(Ok(()), Err)
 }
 
-/// The first pages of a sorted list that make a batch: a run of neighbours, and more of the same file as far as there is `room`. A run
-/// that does not fit any more begins the next batch, so that it stays one write.
+/// The first pages of a sorted list that make a batch: a run of neighbours, and more of the same file as far as there is `room`. A
+/// run that does not fit any more begins the next batch, so that it stays one write.
 fn next_batch(pages: &[PageId], room: usize) -> Option<&[PageId]> {
     let file = pages.first()?.file;
     let mut end = next_run(pages)?.len();

@@ -64,8 +64,8 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Writes all parts at `offset`, one behind the other. A write past the end makes the file longer.
     fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error>;
 
-    /// Writes at several places that do not overlap, each as [`write_at`](Self::write_at) with [`Durability::Deferred`] does. They may
-    /// be under way at once and end in any order. After an error each of them may have been made, in part, or not.
+    /// Writes at several places that do not overlap, each as [`write_at`](Self::write_at) with [`Durability::Deferred`] does. They
+    /// may be under way at once and end in any order. After an error each of them may have been made, in part, or not.
     fn write_many(&self, writes: &[(u64, &[u8])]) -> Result<(), Error> {
         writes.iter().try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred))
     }

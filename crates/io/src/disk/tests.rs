@@ -147,7 +147,7 @@ fn contents_after(seed: u64, disk: &RealDisk, path: &Path) -> Vec<u8> {
     let mut rng = SplitMix64::new(seed);
     let file = disk.create(path).unwrap();
     let mut memory = crate::AlignedBuf::zeroed(1 << 20);
-    for step in 0..60_u8 {
+    for step in 0..40_u8 {
         memory.iter_mut().zip(0_usize..).for_each(|(byte, at)| *byte = step.wrapping_add((at / 100) as u8));
         let grain = [1, 512, 4096, 8192][rng.below(4) as usize];
         let (offset, bytes) = (rng.below(64) * grain, (1 + rng.below(20)) * grain);
@@ -175,7 +175,7 @@ fn contents_after(seed: u64, disk: &RealDisk, path: &Path) -> Vec<u8> {
 fn whatever_is_done_the_file_is_the_same_with_every_backend() {
     let folder = tempfile::tempdir().unwrap();
     let backends = backends();
-    for seed in 0..24 {
+    for seed in 0..16 {
         let mode = MODES[seed as usize % MODES.len()];
         let contents: Vec<Vec<u8>> = backends
             .iter()
@@ -299,7 +299,7 @@ fn a_batch_is_one_call_per_hundred_and_twenty_eight_writes() {
 #[test]
 fn durable_writes_of_many_threads_are_all_there_and_share_flushes() {
     const THREADS: u64 = 8;
-    const WRITES: u64 = 25;
+    const WRITES: u64 = 10;
     for mode in [DurabilityMode::ForcedFlush, DurabilityMode::Fua] {
         on_each_backend(mode, |disk, path| {
             let file = disk.create(path).unwrap();

@@ -28,8 +28,8 @@ enum Fate {
     Dies,
 }
 
-/// A ring that writes by system calls and lets each request meet its fate, in order; good ones when none is left. As in the kernel's,
-/// what is linked to a request that did not end in full is cancelled.
+/// A ring that writes by system calls and lets each request meet its fate, in order; good ones when none is left. As in the
+/// kernel's, what is linked to a request that did not end in full is cancelled.
 #[derive(Debug, Default)]
 struct Troubled {
     fates: VecDeque<Fate>,
