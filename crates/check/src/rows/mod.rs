@@ -39,6 +39,7 @@ mod recheck;
 mod report;
 mod shape;
 mod value;
+mod variant;
 mod verify;
 
 pub use boundary::Standings;

@@ -393,6 +393,9 @@ kinds! {
     OffsetRange "offset-range" rows [148] Nothing needs "a datetimeoffset column outside all keys" by value::offset_range,
     /// A sql_variant has a type that there is not.
     VariantType "variant-type" rows [149] Nothing needs "a sql_variant column outside all keys" by value::variant_type,
+    /// A sql_variant has a version that there is not.
+    VariantVersion "variant-version" rows [149] Nothing
+        needs "a sql_variant column outside all keys" by value::variant_version,
     /// A datetime in the key of an index has a time of day of 24 hours; the row has not.
     IndexDatetime "index-datetime" rows [150] Rebuild needs "a nonclustered index on a datetime column" by value::index_datetime,
 

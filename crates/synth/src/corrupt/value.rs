@@ -172,6 +172,12 @@ pub(super) fn variant_type(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
     set(target, rng, wrong, &[]).map(|fault| fault.any_of(&[2537, 2570]))
 }
 
+/// Row 149, the version behind the type: there is 1 only.
+pub(super) fn variant_version(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let wrong = |ty: &SqlType, old: &[u8]| matches!(ty, SqlType::SqlVariant).then(|| with(old, 1, &[9]))?;
+    set(target, rng, wrong, &[]).map(|fault| fault.any_of(&[2537, 2570]))
+}
+
 /// Row 147: half a character.
 pub(super) fn unicode_odd(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, slot, record) = target.pick_row(rng, &target.base_pages(), |found, slot, record| {
