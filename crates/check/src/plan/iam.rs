@@ -9,6 +9,10 @@
 //! only the link to them is broken.
 //!
 //! A chain with a page that cannot be used (8946) takes its unit out of all further checks (7965).
+//!
+//! What healthy files may contain
+//! - IAM pages of intervals behind the end of their file, after it shrank: that nothing of them is left there is certain, that the
+//!   pages go is not. So a head is reported when it is the only one of its file (8968), and later pages of a chain are not.
 
 use std::collections::HashMap;
 
@@ -35,7 +39,17 @@ struct Walk<'w> {
     owners: &'w mut OwnerMap,
     /// Filegroup of each data file.
     filegroups: HashMap<FileId, i32>,
+    /// Heads of chains whose interval begins behind the end of its file.
+    heads_behind_end: Vec<Behind>,
     page: PageBuf,
+}
+
+/// An IAM page whose interval begins behind the end of its file.
+#[derive(Clone, Copy, Debug)]
+struct Behind {
+    id: PageId,
+    interval: PageId,
+    unit: UnitIndex,
 }
 
 /// A place in the chain of a unit.
@@ -59,10 +73,12 @@ impl Prelude<'_> {
     ) {
         let files = catalog.map_or(&[][..], |catalog| &catalog.files);
         let filegroups = files.iter().map(|file| (file.id, file.filegroup)).collect();
-        let mut walk = Walk { units, maps, owners, filegroups, page: PageBuf::zeroed() };
+        let heads_behind_end = Vec::new();
+        let mut walk = Walk { units, maps, owners, filegroups, heads_behind_end, page: PageBuf::zeroed() };
         for (index, unit) in units.iter() {
             self.walk_iam_chain(&mut walk, index, unit);
         }
+        self.report_heads_behind_end(&walk);
         if self.has_cut_chains {
             // Any IAM page may belong to a chain that comes back from a missing file.
             return;
@@ -83,6 +99,11 @@ impl Prelude<'_> {
             let view = IamView::new(&walk.page);
             let (head, sequence) = (view.head(), view.sequence());
             self.verify_links(&link, head.prev, sequence);
+            let interval = head.interval;
+            let pages = self.source.page_count(interval.file);
+            if link.previous.is_none() && pages > 0 && interval.page >= pages {
+                walk.heads_behind_end.push(Behind { id: link.id, interval, unit: index });
+            }
             if let Some(other) = intervals.insert(head.interval, link.id) {
                 self.report_unit(8947, link.id, unit, &[page_arg(other), page_arg(link.id)]);
                 self.cut_units.insert(index);
@@ -90,6 +111,18 @@ impl Prelude<'_> {
                 self.claim_listed(walk, index, unit, link.id);
             }
             link = Link { previous: link.id, sequence: Some(sequence), id: head.next, ..link };
+        }
+    }
+
+    /// 8968: the only head of its file that describes what is no part of it.
+    fn report_heads_behind_end(&mut self, walk: &Walk<'_>) {
+        for behind in only_of_their_files(&walk.heads_behind_end) {
+            if let Some(unit) = walk.units.get(behind.unit) {
+                let args = ["IAM".into(), page_arg(behind.interval)].into_iter().chain(unit.args());
+                let args: Vec<Arg<'_>> = args.collect();
+                let place = Place::page(behind.id).owned_by(unit.owner);
+                self.findings.push(Finding::new(8968, place, &args).related([behind.interval, PageId::NONE]));
+            }
         }
     }
 
@@ -358,4 +391,29 @@ impl Prelude<'_> {
 
 fn maps_of(maps: &[FileMaps], file: FileId) -> Option<&FileMaps> {
     maps.iter().find(|maps| maps.file == file)
+}
+
+/// Those that no other one shares its file with: several are what a file leaves behind that shrank.
+fn only_of_their_files(behind: &[Behind]) -> impl Iterator<Item = &Behind> {
+    let is_only =
+        |one: &Behind| behind.iter().filter(|other| other.interval.file == one.interval.file).count() == 1;
+    behind.iter().filter(move |one| is_only(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(page: u32, file: u16) -> Behind {
+        Behind { id: PageId::new(1, page), interval: PageId::new(file, PAGES_PER_GAM), unit: 0 }
+    }
+
+    #[test]
+    fn one_head_behind_the_end_of_a_file_is_damage_and_several_are_a_file_that_shrank() {
+        let told = |heads: &[Behind]| only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>();
+        assert_eq!(told(&[]), [0u32; 0]);
+        assert_eq!(told(&[head(10, 1)]), [10]);
+        assert_eq!(told(&[head(10, 1), head(11, 1)]), [0u32; 0]);
+        assert_eq!(told(&[head(10, 1), head(11, 1), head(12, 3)]), [12]);
+    }
 }
