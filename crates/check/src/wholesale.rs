@@ -3,6 +3,7 @@
 //! ```text
 //! compressed unit    one page in five cannot be cracked, or as many in the database   the form is not what is published
 //! any unit           one page in four violates one rule, or most of many rows         the rule is not understood
+//! system tables      a few rows lack what they must have                              other versions may write them so
 //! ```
 //!
 //! Damage hits single pages and rows. A column that is stored in another way than this program thinks, or keys in another order, is
@@ -14,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::PageId;
+use extentdb_base::{PageId, Slot};
 use extentdb_catalog::layout::Compression;
 
 use crate::finding::{Finding, UMBRELLA};
@@ -33,6 +34,10 @@ const RULES: [u32; 9] = [2511, 2512, 2537, 2570, 7961, 8914, 8927, 8960, 8970];
 const PAGES_MIN: u64 = 4;
 /// … or so many rows.
 const ROWS_MIN: u64 = 32;
+/// NULL in a column that must not be.
+const NULL: u32 = 8970;
+/// Rows of a table of the server with such a column.
+const SYSTEM_NULLS_MIN: u64 = 4;
 
 /// Takes back what cannot be believed after a scan, and says what is not checked for it.
 pub(crate) fn take_back(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
@@ -108,6 +113,8 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
 struct Violations {
     pages: BTreeSet<PageId>,
     rows: u64,
+    /// The row of the last one: its columns are told one after the other.
+    last: Option<(PageId, Option<Slot>)>,
 }
 
 fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
@@ -116,10 +123,16 @@ fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         if let Some(unit) = unit_of(plan, finding) {
             let violations = found.entry((unit, finding.error)).or_default();
             violations.pages.extend(finding.place.page);
-            violations.rows += 1;
+            let row = finding.place.page.map(|page| (page, finding.place.slot));
+            violations.rows += u64::from(row.is_none() || row != violations.last);
+            violations.last = row;
         }
     }
-    found.retain(|(unit, _), violations| {
+    found.retain(|(unit, error), violations| {
+        let is_user = plan.units.get(*unit).is_some_and(|unit| unit.owner.is_user);
+        if *error == NULL && !is_user {
+            return violations.rows >= SYSTEM_NULLS_MIN;
+        }
         let counts = sum.counts.get(*unit as usize).copied().unwrap_or_default();
         let pages = violations.pages.len() as u64;
         let are_most_pages = pages >= PAGES_MIN && pages * 4 >= counts.pages;
@@ -130,7 +143,7 @@ fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     });
     let tell = |((unit, error), violations): ((UnitIndex, u32), Violations)| NotChecked {
         what: format!("rule {error} on {} pages of {}", violations.pages.len(), name(plan, unit)),
-        why: "most of its pages or rows violate it: more likely their form is not understood".to_owned(),
+        why: "too many of its pages or rows violate it: more likely their form is not understood".to_owned(),
         was_asked_for: true,
     };
     found.into_iter().map(tell).collect()

@@ -445,6 +445,58 @@ fn group_6_allocation() {
     );
 }
 
+/// Whichever unit has an extent, and wherever it lies: SGAM cannot call it mixed.
+#[test]
+fn row_109_no_dedicated_extent_is_mixed() {
+    let demo = Demo::small();
+    let mut dedicated = Vec::new();
+    for unit in demo.catalog.units.values().filter(|unit| !unit.first_iam.is_none()) {
+        let extents = IamView::new(&demo.memory.stored(unit.first_iam.page)).extents().collect::<Vec<_>>();
+        dedicated.extend(extents.into_iter().map(|extent| extent.index));
+    }
+    assert!(dedicated.len() > 5, "{dedicated:?}");
+    for extent in dedicated {
+        let mut memory = demo.memory.clone();
+        set_bit(&mut memory, 3, extent, true);
+        let report = memory.check_with(&Options { physical_only: true, ..Options::default() });
+        assert_eq!(numbers(&report), BTreeSet::from([8904, 8913]), "extent {extent}\n{}", report.to_text());
+    }
+}
+
+/// The last rows of the leaf pages of a system table, at most so many: page and slot.
+fn system_rows(demo: &Demo, object: u32, count: usize) -> Vec<(u32, u16)> {
+    let pages = (8..demo.memory.pages()).filter(|page| {
+        let header = demo.header(*page);
+        header.object_id.get() == object && header.page_type == 1
+    });
+    let rows =
+        pages.flat_map(|page| (0..demo.header(page).slot_count.get()).rev().map(move |slot| (page, slot)));
+    rows.take(count).collect()
+}
+
+/// Columns of fixed length are never NULL in real system tables when they must not be; several rows that say otherwise are
+/// those of a version that is not known.
+#[test]
+fn row_60_a_row_of_the_catalogue_lacks_a_column() {
+    const SYSCOLPARS: u32 = 41;
+    /// The null bit of `length`, which no index holds.
+    const LENGTH: usize = 7;
+    let demo = Demo::small();
+    let cases = Cases { demo: &demo };
+    let set_null = |memory: &mut Memory, (page, slot): (u32, u16)| {
+        memory.edit(page, |bytes| {
+            let at = offset(bytes, slot);
+            let bitmap = at + usize::from(u16::from_le_bytes([bytes[at + 2], bytes[at + 3]])) + 2;
+            bytes[bitmap + (LENGTH - 1) / 8] |= 1 << ((LENGTH - 1) % 8);
+        });
+    };
+    let rows = system_rows(&demo, SYSCOLPARS, 8);
+    let report = cases.case(60, &[8970], &[], |memory| set_null(memory, rows[0]));
+    assert_eq!(report.findings[0].place.page, Some(PageId::new(1, rows[0].0)));
+    assert!(report.findings[0].message.contains("'length'"), "{}", report.findings[0].message);
+    cases.case(60, &[], &[], |memory| rows.iter().for_each(|row| set_null(memory, *row)));
+}
+
 /// A second IAM page for a unit, on a page of its own: the chain of two that no small database has.
 fn add_iam_page(memory: &mut Memory, first: u32, interval: PageId) -> u32 {
     let extent = memory.pages() / 8 - 1;
@@ -478,6 +530,20 @@ fn group_6_chains_of_several_iam_pages() {
     cases.case(0, &[], &[], |memory| {
         add_iam_page(memory, first, next);
     });
+    let at_interval = |memory: &mut Memory, iam: u32, interval: PageId| {
+        memory.edit(iam, |page| page[136..142].copy_from_slice(&interval.to_bytes()));
+    };
+    let small = demo.unit("customers", 1).first_iam.page;
+    // What the page listed belongs to nobody any more.
+    let lost = [2579, 8905, 8906, 8976, 8977, 8978, 8979, 8980, 8981];
+    cases.case(0, &[8968], &lost, |memory| at_interval(memory, small, next));
+    cases.case(0, &[8946, 7965], &lost, |memory| at_interval(memory, small, PageId::new(1, 8)));
+    let report =
+        cases.case(0, &[], &[&lost[..], &[8993, 8994, 8951, 8952, 8964, 8965, 8929]].concat(), |memory| {
+            at_interval(memory, small, next);
+            at_interval(memory, heap_iam, next);
+        });
+    assert!(report.findings.iter().all(|it| it.error != 8968), "{}", report.to_text());
     cases.case(116, &[2575, 2576], &[], |memory| {
         add_iam_page(memory, first, next);
         memory.header(first, |header| header.next_bytes = bytes(leaf));

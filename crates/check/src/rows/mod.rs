@@ -11,7 +11,7 @@
 //! What healthy files contain
 //! - Rows that were written before a column was added are shorter: the column is NULL, or the default it was added with.
 //! - Dropped columns keep their bytes and their null bits, whatever they say.
-//! - System base tables hold NULLs in columns that they call NOT NULL.
+//! - System base tables hold NULLs in variable columns that they call NOT NULL: sysrowsets does so in every row.
 //! - Ghosts are on neither side. A forwarded row counts once, at its stub's place.
 //! - Ciphertexts of Always Encrypted are longer than their columns, and no values of their types.
 //! - Indexes without pages: hypothetical ones, and those that were disabled.

@@ -33,6 +33,12 @@ impl NullMask {
         }
     }
 
+    /// True for a bit that is set.
+    pub(super) fn has(&self, null_bit: u16) -> bool {
+        let bit = usize::from(null_bit.wrapping_sub(1));
+        self.0.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0)
+    }
+
     /// The first 64 of them.
     pub(super) fn first_bits(&self) -> u64 {
         let bytes = self.0.iter().take(8).enumerate();
@@ -242,16 +248,21 @@ fn columns(
         persisted: Vec::new(),
         shape: Shape::default(),
     };
-    // Real base tables hold NULLs in columns that they call NOT NULL; internal tables are written by the same hands.
-    let judges_nulls =
-        is_base && !matches!(table.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE);
-    let judges_filled = is_base && table.id != SYSFILES1;
+    let is_of_server = matches!(table.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE);
+    let follows_catalogue = is_base && table.id != SYSFILES1;
     let judges_values = rowset.compression == Compression::None;
     for column in layout.columns.iter().filter(|column| !column.is_dropped()) {
         let name = name_of(table, column, is_base);
         let Some(column) = ColumnPlan::new(column, name, catalog, rowset.id) else { continue };
         let is_file = is_base && table.column(column.id).is_some_and(|column| column.filestream);
-        let judges = Judged { nulls: judges_nulls, filled: judges_filled && !is_file, values: judges_values };
+        // Real base tables hold NULLs in variable columns that they call NOT NULL, never in fixed ones; internal tables are
+        // written by the same hands.
+        let may_be_null = is_of_server && matches!(column.place, Place::Variable { .. });
+        let judges = Judged {
+            nulls: follows_catalogue && !may_be_null,
+            filled: follows_catalogue && !is_file,
+            values: judges_values,
+        };
         plan.add(column, judges);
     }
     Some(plan)

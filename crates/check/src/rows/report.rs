@@ -39,7 +39,7 @@ pub(super) fn nulls(
     record: &Record<'_>,
     partial: &mut Partial,
 ) {
-    for column in rows.columns.iter().filter(|column| column.is_not_null && !column.is_uniquifier()) {
+    for column in rows.columns.iter().filter(|column| rows.not_null.has(column.null_bit)) {
         if record.is_null(column.null_bit) == Some(true) {
             let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
             push(page, entry, 8970, 1, args, partial);
