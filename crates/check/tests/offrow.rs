@@ -306,6 +306,23 @@ fn group_5_values_below_a_root_in_the_row() {
     let report =
         subject.case("95", &[8962, 8929], &[8961], |memory| edit(memory, node, |bytes| bytes[12] = 9));
     assert!(of(&report, 8962)[0].message.ends_with("has incorrect node type 9."));
+    // Kinds of roots that are not followed; what a link leads to, which says how large it is, is no root.
+    for kind in [1, 6, 7] {
+        let report =
+            subject.case("95", &[8962, 8929], &[], |memory| edit(memory, node, |bytes| bytes[12] = kind));
+        assert!(of(&report, 8962)[0].message.ends_with(&format!("has incorrect node type {kind}.")));
+        assert_eq!(of(&report, 8929).len(), 1);
+    }
+    // Bytes of a value read as links: their parts do not end one behind the other.
+    subject.case("95", &[8961, 8929], &[8962, 8974], |memory| {
+        edit(memory, node, |bytes| {
+            bytes[12] = 2;
+            bytes[14..60].fill(0x41);
+            bytes[16..20].copy_from_slice(&[3, 0, 0, 0]);
+            bytes[20..28].copy_from_slice(&900u64.to_le_bytes());
+            bytes[36..44].copy_from_slice(&100u64.to_le_bytes());
+        });
+    });
     subject.case("95", &[8961, 8929], &[8962, 8965, 8964, 8974], |memory| {
         edit(memory, node, |bytes| bytes[12] = 5)
     });
@@ -519,6 +536,8 @@ fn text_pointers_in_copies_of_real_files() {
             });
             assert_eq!(of(&report, 8961)[0].state, if at == 12 { 4 } else { 2 });
         }
+        // A root of a kind that is not followed.
+        subject.case("95", &[], &[], |memory| edit(memory, node, |bytes| bytes[12] = 6));
         // A node of another table.
         let foreign = first_target(&subject.memory, subject.pointers("Categories")[0]);
         let report = subject.case("8925", &[8925, 8964, 8929], &[], |memory| {

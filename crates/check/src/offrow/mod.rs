@@ -4,6 +4,7 @@
 //! scan      read.rs      what a page says: stubs, forwarded records, references, nodes
 //!           facts.rs     what of it goes into the sums          8960 on the spot
 //! finish    look.rs      units whose sums do not balance are looked at again
+//!           roots.rs     nodes of an older kind: roots of a form that is not known, or no roots
 //!           forward.rs   8971, 8972, 8993, 8994
 //!           value.rs     8925, 8929, 8961 - 8965, 8974
 //! ```
@@ -42,6 +43,7 @@ mod pass;
 mod pointer;
 mod read;
 mod report;
+mod roots;
 mod rowset;
 mod value;
 
@@ -75,7 +77,8 @@ impl Outcome {
 
 /// Looks again at what does not balance.
 pub(crate) fn verify_off_row(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Outcome {
-    let rowsets = Rowsets::new(dive.plan, sum);
+    let mut rowsets = Rowsets::new(dive.plan, sum);
+    rowsets.close_gaps(|rowset| roots::has_none(dive, rowset).unwrap_or(false));
     let mut outcome = Outcome::default();
     list_left_out(dive.plan, &rowsets, &mut outcome);
     let open = open_units(dive.plan, sum, &rowsets);

@@ -16,7 +16,8 @@
 //! The samples are few and descriptions differ, so that a node is called misplaced only when something else says so, too: for
 //! inner nodes, PFS calls their page full although it is not; for others, their page holds several values.
 //!
-//! Kinds 1, 6 and 7 are older or larger roots without a known form: what hangs on them cannot be told.
+//! Kinds 1, 6 and 7 are older or larger roots without a known form: what hangs on them cannot be told. Roots they are all the same:
+//! one that a link leads to, which says how large its part is, has lost its kind (8962).
 
 use extentdb_base::Rid;
 use extentdb_base::size::PAGE_BODY_BYTES;
@@ -47,7 +48,7 @@ pub(super) enum Role {
     Inner,
     /// A part of the value.
     Data,
-    /// The content contradicts the record's length: nothing can be said of what hangs on it.
+    /// The content contradicts the record's length or itself: nothing can be said of what hangs on it.
     Broken,
     /// There is no such kind: 8962.
     NoKind,
@@ -101,7 +102,7 @@ pub(super) fn nodes<'a>(
             is_misplaced: is_wrong_type && is_inner == is_on_mix && role != Role::Older,
         };
         let links = match record.content() {
-            LobContent::Links(links) => Some(links),
+            LobContent::Links(links) if role != Role::Broken => Some(links),
             _ => None,
         };
         (node, links)
@@ -116,6 +117,7 @@ fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role,
         (_, _, kind::OLD_ROOT | kind::SUPER_ROOT | kind::UNUSED) => (Role::Older, 0, 0),
         (Some(LobFault::Kind(_)), _, _) => (Role::NoKind, 0, 0),
         (Some(_), _, _) => (Role::Broken, 0, 0),
+        (None, LobContent::Links(links), _) if !rises(&links) => (Role::Broken, links.level, 0),
         (None, LobContent::Data(data), _) => (Role::Data, 0, (data.len() as u64).saturating_sub(tag_bytes)),
         (None, LobContent::SmallRoot(data), _) => (Role::Root, 0, data.len() as u64),
         (None, LobContent::Links(links), number) => {
@@ -127,6 +129,11 @@ fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role,
         (None, LobContent::Null, _) => (Role::Root, 0, 0),
         (None, LobContent::Unknown, _) => (Role::Broken, 0, 0),
     }
+}
+
+/// True when the parts of a value end one behind the other: every link says where its part does.
+fn rises(links: &LobNode<'_>) -> bool {
+    links.links().map(|link| link.end).is_sorted()
 }
 
 /// True when the length of tagged fragments counts the tag: then the records fill the page to the byte without it.

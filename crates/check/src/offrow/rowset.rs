@@ -61,6 +61,11 @@ impl Rowset {
         self.obstacle.is_none() && self.gap.is_none()
     }
 
+    /// All that keeps nodes from being matched are nodes of an older kind.
+    pub(super) fn has_older_nodes(&self) -> bool {
+        self.obstacle.is_none() && self.gap == Some(Gap::Node)
+    }
+
     pub(super) fn is_compressed(&self) -> bool {
         self.obstacle == Some(Obstacle::Compressed)
     }
@@ -115,7 +120,7 @@ impl Rowsets {
         let mut rowsets = Rowsets { all, of_unit };
         for (unit, gap) in &sum.gaps {
             if let Some(rowset) = rowsets.of_mut(*unit) {
-                rowset.gap = rowset.gap.or(Some(*gap));
+                rowset.gap = rowset.gap.max(Some(*gap));
             }
         }
         for unit in &sum.strayed {
@@ -133,6 +138,15 @@ impl Rowsets {
     /// The rowset of a unit.
     pub(super) fn of(&self, unit: UnitIndex) -> Option<&Rowset> {
         self.all.get(self.of_unit.get(unit as usize)?)
+    }
+
+    /// Those whose nodes of an older kind are all no roots have no gap.
+    pub(super) fn close_gaps(&mut self, is_closed: impl Fn(&Rowset) -> bool) {
+        for rowset in self.all.values_mut() {
+            if rowset.has_older_nodes() && is_closed(rowset) {
+                rowset.gap = None;
+            }
+        }
     }
 
     /// True for units of one rowset.

@@ -124,7 +124,8 @@ impl<'v, 'r> Values<'v, 'r> {
     /// 8962, 8963.
     fn kind(&mut self, node: &Node, own: &[Reference]) {
         let error = match node.role {
-            Role::NoKind => 8962,
+            // Units with roots of an older kind are not judged; see `Roots`.
+            Role::NoKind | Role::Older => 8962,
             _ if node.is_misplaced => 8963,
             _ => return,
         };
