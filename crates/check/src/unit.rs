@@ -166,7 +166,7 @@ impl Units {
 }
 
 /// Ids of units that SQL Server 2005 or later made for user tables. Lower ones are put together from object and index.
-const FIRST_OWN_ID: i64 = 1 << 56;
+pub(crate) const FIRST_OWN_ID: i64 = 1 << 56;
 
 fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Unit {
     let owner = Owner {

@@ -210,11 +210,33 @@ fn types_and_places_of_columns_are_possible() {
     report("leaf_offset=9000", &|row| row[44..46].copy_from_slice(&9000i16.to_le_bytes()));
     report("leaf_offset=-1", &|row| row[44..46].copy_from_slice(&(-1i16).to_le_bytes()));
     report("leaf_offset=2", &|row| row[44..46].copy_from_slice(&2i16.to_le_bytes()));
+    // Nobody dropped a column that could have left a gap before the last one of an index.
+    let index = cases.rowset("sales", 2);
+    let last = |bytes: &[u8]| long(bytes, 4) == index && int(bytes, 12) == 3;
+    let text = format!("(leaf_offset=14) of row (partition_id={index},partition_column_id=3)");
+    cases.case(SYSRSCOLS, last, |row| row[44..46].copy_from_slice(&14i16.to_le_bytes()), &[&text]);
     let column = |bytes: &[u8]| int(bytes, 4) == sales && int(bytes, 10) == 1;
     let text = format!("(system_type_id=3) of row (object_id={sales},column_id=1) in sys.columns");
     cases.case(SYSCOLPARS, column, |row| row[14] = 3, &[&text]);
     let text = "does not have a matching row (user_type_id=56) in sys.types.";
     cases.case(SYSSCALARTYPES, |bytes| int(bytes, 4) == 56, |row| row[4] = 53, &[text]);
+}
+
+#[test]
+fn columns_of_system_tables_have_no_gaps_either() {
+    /// The rowset of sysobjvalues, whose last variable column is `imageval`.
+    const ROWSET: i64 = 1 << 48 | 60 << 16;
+    let demo = Demo::small();
+    let imageval = |bytes: &[u8]| long(bytes, 4) == ROWSET && int(bytes, 12) == 6;
+    let text = format!(
+        "The attribute (leaf_offset=-3) of row (partition_id={ROWSET},partition_column_id=6) in sys.system_internals_partition_columns"
+    );
+    Case { demo: &demo }.case(
+        SYSRSCOLS,
+        imageval,
+        |row| row[44..46].copy_from_slice(&(-3i16).to_le_bytes()),
+        &[&text],
+    );
 }
 
 #[test]

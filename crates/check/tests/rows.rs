@@ -4,9 +4,15 @@ mod support;
 
 use std::num::NonZeroUsize;
 
+use extentdb_base::PageId;
+use extentdb_catalog::Catalog;
+use extentdb_catalog::model::AllocUnitKind;
 use extentdb_check::{Options, Report, Verdict};
 use extentdb_format::page::PageRef;
-use support::Demo;
+use extentdb_reader::CheckedPages;
+use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
+use extentdb_types::SqlType;
+use support::{Demo, Memory};
 
 fn errors(report: &Report) -> Vec<u32> {
     report.findings.iter().map(|finding| finding.error).collect()
@@ -67,4 +73,40 @@ fn a_hash_cut_to_six_bits_misses_one_difference_in_64() {
     // Two lanes of three bits are six bits: eight of 512.
     let missed = (0..512).filter(|seed| is_missed(*seed)).count();
     assert!((2..=18).contains(&missed), "{missed} of 512");
+}
+
+/// A heap with an index on a column that may be NULL: its entries have null bitmaps.
+fn with_nullable_key() -> (Memory, u32) {
+    let rows = FnRows::new(300, |number, row: &mut RowValues| {
+        row.raw(&(number as i32).to_le_bytes());
+        row.raw(&(number as i32 / 3).to_le_bytes());
+    });
+    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("k", SqlType::Int)];
+    let table = TableSpec::heap("t", columns, rows).index(IndexSpec::new("IX_t", &["k"]));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("built.mdf");
+    DatabaseBuilder::new("nullable").table(table).build(&[&path], &mut |_| {}).unwrap();
+    let memory = Memory::new(std::fs::read(path).unwrap());
+    let catalog = Catalog::load(&CheckedPages::new(&memory)).unwrap();
+    let table = catalog.tables.values().find(|it| it.name == "t").unwrap();
+    let index = table.indexes.iter().find(|it| it.id.0 == 2).unwrap();
+    let root = catalog.rowsets[&index.rowsets[0]].unit(AllocUnitKind::InRow).unwrap().root.page;
+    (memory, root)
+}
+
+/// No column is ever added to an index: an entry has all of them.
+#[test]
+fn an_entry_of_an_index_that_lacks_a_column_is_named() {
+    let (mut memory, leaf) = with_nullable_key();
+    assert_eq!(errors(&memory.check()), [0u32; 0]);
+    let stored = memory.stored(leaf);
+    let pminlen = usize::from(PageRef::new(&stored).header().fixed_len.get());
+    let at = support::offset(&stored, 3);
+    assert_ne!(stored[at] & 0x10, 0, "the entry has a null bitmap");
+    memory.edit(leaf, |page| page[at + pminlen] -= 1);
+    let report = memory.check();
+    assert_eq!(errors(&report), [2537], "{}", report.to_text());
+    let place = report.findings[0].place;
+    assert_eq!((place.page, place.slot.map(|slot| slot.0)), (Some(PageId::new(1, leaf)), Some(3)));
+    assert_eq!(place.owner.unwrap().index.0, 2);
 }

@@ -8,7 +8,8 @@
 //! - computed and sparse columns, column sets and the pseudo columns of graph tables need no place in the rows;
 //! - text and (max) types, decimal and numeric, binary and rowversion stand for each other; encrypted columns are varbinary;
 //! - char and binary columns made without ANSI padding, decimals of vardecimal tables and uniquifiers are of variable length;
-//! - dropped columns keep their place, whoever came behind them; rows that are compressed have no places.
+//! - dropped columns keep their place, whoever came behind them; rows that are compressed have no places. Where none was dropped,
+//!   there is no gap between columns.
 
 use std::collections::BTreeSet;
 
@@ -22,6 +23,8 @@ use super::storage::{Storage, has_pages, is_row_store};
 use super::types::is_same_storage;
 use super::{describe, report_missing_row, report_value};
 use crate::finding::Findings;
+use crate::rows::SYSFILES1;
+use crate::unit::{FIRST_OWN_ID, fixed_column_end};
 
 /// Records begin with four bytes, entries of nonclustered indexes with one.
 const FIRST_BYTE: i32 = 4;
@@ -46,6 +49,23 @@ pub(super) fn verify_columns(storage: &Storage<'_>, findings: &mut Findings) {
                 }
             }
         }
+    }
+    verify_places_of_system(storage, findings);
+}
+
+/// The same for the tables of the system. An upgrade may leave gaps in their rows, in more of them than one.
+fn verify_places_of_system(storage: &Storage<'_>, findings: &mut Findings) {
+    let rowsets = storage.base_tables().flat_map(|table| {
+        let indexes = table.indexes.iter().filter(|index| is_row_store(index));
+        indexes
+            .flat_map(move |index| storage.rowsets(table, index).iter().map(move |rowset| (index, *rowset)))
+    });
+    let is_plain = |(_, rowset): &(&Index, &Rowset)| {
+        rowset.compression == Compression::None && rowset.object != SYSFILES1
+    };
+    let mut broken = rowsets.filter(is_plain).filter(|(index, rowset)| first_gap(index, rowset).is_some());
+    if let (Some((index, rowset)), None) = (broken.next(), broken.next()) {
+        report_gap(index, rowset, findings);
     }
 }
 
@@ -95,8 +115,10 @@ fn verify_places(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     let first = if index.id.0 <= 1 { FIRST_BYTE } else { FIRST_BYTE_OF_ENTRY };
     let mut by_place: Vec<&PhysicalColumn> = live.collect();
     by_place.sort_by_key(|column| (column.leaf.offset, column.leaf.bit));
+    let mut is_possible_everywhere = true;
     for column in by_place {
         let is_possible = has_possible_length(index, column) && taken.take(column, first);
+        is_possible_everywhere &= is_possible;
         if !is_possible {
             let attribute = format!("leaf_offset={}", column.leaf.offset);
             report_value(&attribute, physical_row(rowset, column), findings);
@@ -105,6 +127,48 @@ fn verify_places(index: &Index, rowset: &Rowset, findings: &mut Findings) {
             report_value(&attribute, physical_row(rowset, column), findings);
         }
     }
+    // SQL Server 2000 dropped columns, and left no trace but their gaps.
+    if is_possible_everywhere && rowset.id.0 >= FIRST_OWN_ID {
+        report_gap(index, rowset, findings);
+    }
+}
+
+/// A column behind a gap that no column was dropped from.
+fn report_gap(index: &Index, rowset: &Rowset, findings: &mut Findings) {
+    if let Some(column) = first_gap(index, rowset) {
+        let attribute = format!("leaf_offset={}", column.leaf.offset);
+        report_value(&attribute, physical_row(rowset, column), findings);
+    }
+}
+
+/// The first column with a gap before it, where nobody ever dropped one and all types are understood.
+fn first_gap<'r>(index: &Index, rowset: &'r Rowset) -> Option<&'r PhysicalColumn> {
+    let columns = &rowset.layout.columns;
+    let is_plain = |column: &PhysicalColumn| {
+        column.ty.is_some() && is_live(column) && !column.is_dropped() && !column.is_sparse()
+    };
+    let first = if index.id.0 <= 1 { FIRST_BYTE } else { FIRST_BYTE_OF_ENTRY };
+    columns.iter().all(is_plain).then(|| gap_among(columns, first))?
+}
+
+/// The first column that does not lie behind the one before: fixed columns by their bytes, variable ones by their numbers.
+fn gap_among(columns: &[PhysicalColumn], first: i32) -> Option<&PhysicalColumn> {
+    let mut fixed: Vec<&PhysicalColumn> = columns.iter().filter(|column| column.leaf.offset > 0).collect();
+    fixed.sort_by_key(|column| column.leaf.offset);
+    let mut end = first;
+    for column in fixed {
+        let start = i32::from(column.leaf.offset);
+        if start > end {
+            return Some(column);
+        }
+        end = end.max(i32::from(fixed_column_end(column)?));
+    }
+    let mut variable: Vec<&PhysicalColumn> = columns.iter().filter(|column| column.leaf.offset < 0).collect();
+    variable.sort_by_key(|column| std::cmp::Reverse(column.leaf.offset));
+    (1..)
+        .zip(variable)
+        .find(|(number, column)| i32::from(column.leaf.offset) < -number)
+        .map(|(_, column)| column)
 }
 
 /// Columns of fixed length lie in the fixed part, the others behind it.
@@ -194,6 +258,23 @@ mod tests {
         assert_eq!(takes(&[(SqlType::Int, 4, 0), (SqlType::BigInt, 8, 0), (SqlType::Int, 30, 0)]), [true; 3]);
         assert_eq!(takes(&[(SqlType::Int, 4, 0), (SqlType::Int, 7, 0)]), [true, false]);
         assert_eq!(takes(&[(SqlType::Int, 3, 0), (SqlType::Int, 9000, 0)]), [false, false]);
+    }
+
+    #[test]
+    fn without_dropped_columns_there_are_no_gaps() {
+        let text = SqlType::VarBinary { len: Some(9) };
+        let gap = |places: &[(SqlType, i16, u8)]| {
+            let columns: Vec<_> = places.iter().map(|(ty, at, bit)| column(*ty, *at, *bit)).collect();
+            gap_among(&columns, FIRST_BYTE).map(|column| column.leaf.offset)
+        };
+        let (int, bit) = (SqlType::Int, SqlType::Bit);
+        assert_eq!(gap(&[(int, 8, 0), (text, -2, 0), (int, 4, 0), (text, -1, 0)]), None);
+        assert_eq!(gap(&[(int, 4, 0), (bit, 8, 0), (bit, 8, 1), (int, 9, 0)]), None);
+        assert_eq!(gap(&[(int, 4, 0), (int, 9, 0)]), Some(9));
+        assert_eq!(gap(&[(int, 5, 0)]), Some(5));
+        assert_eq!(gap(&[(text, -1, 0), (text, -3, 0)]), Some(-3));
+        assert_eq!(gap(&[(text, -2, 0)]), Some(-2));
+        assert_eq!(gap(&[(text, -1, 0), (text, -1, 0)]), None, "what two columns share is told by itself");
     }
 
     #[test]

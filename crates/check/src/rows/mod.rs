@@ -51,6 +51,7 @@ use page::{PageRows, Row};
 use plan::RowPlan;
 pub(crate) use plan::RowPlans;
 pub(crate) use recheck::{Compared, verify_crosses};
+pub(crate) use shape::SYSFILES1;
 pub(crate) use value::resembles_ciphertext;
 
 /// Sums of the two sides of each index, by its number.
@@ -125,9 +126,16 @@ impl<'p> RowFacts<'p> {
             verify::verify_rows(page, &of_page, (rows, self.plan.rows.has_purity), batches, partial);
         }
         let (crosses, unread) = (&mut partial.crosses, &mut partial.unread_crosses);
+        let mut is_whole = true;
         self.hasher.sums(page, &of_page, rows, |cross, sum| match sum {
             Some(sum) => crosses.add(cross, sum),
-            None => _ = unread.insert(cross),
+            None => {
+                unread.insert(cross);
+                is_whole = false;
+            }
         });
+        if !is_whole && !rows.is_base {
+            shape::report_short_entries(page, &of_page, &rows.columns, partial);
+        }
     }
 }

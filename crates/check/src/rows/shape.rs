@@ -15,7 +15,7 @@
 
 use extentdb_base::ObjectId;
 use extentdb_catalog::Catalog;
-use extentdb_catalog::layout::{PhysicalColumn, RowLayout};
+use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 
 use super::column::ColumnPlan;
 use super::page::{PageRows, Row};
@@ -25,9 +25,12 @@ use crate::sound::Sound;
 use crate::unit::{Structure, Unit};
 
 /// The only base table whose rows are written by another hand than its catalogue.
-pub(super) const SYSFILES1: ObjectId = ObjectId(8);
+pub(crate) const SYSFILES1: ObjectId = ObjectId(8);
 /// SQL Server 2012 was the first to add a NOT NULL column without writing all rows anew.
 const ADDS_NOT_NULL_SINCE: u16 = 706;
+
+/// The test of the number of columns.
+const TEXT_OF_COLUMNS: &str = "columns of the record are those that it stores";
 
 /// What a row shows of a column that its bitmap should know.
 #[derive(Clone, Copy, Debug)]
@@ -130,8 +133,30 @@ impl Shape {
         let lacks = |trace: &Trace| matches!(trace, Trace::FixedEnd(end) if fixed_end < *end);
         let wrong =
             self.traces.iter().find(|(bit, trace)| if *bit > known { shows(trace) } else { lacks(trace) });
-        let text = "columns of the record are those that it stores";
-        wrong.map(|(bit, _)| Misfit { text, values: (known, *bit) })
+        wrong.map(|(bit, _)| Misfit { text: TEXT_OF_COLUMNS, values: (known, *bit) })
+    }
+}
+
+/// Entries of an index that do not know a column which is never NULL. No column is ever added to an index.
+#[cold]
+pub(super) fn report_short_entries(
+    page: &Sound<'_>,
+    of_page: &PageRows<'_>,
+    columns: &[ColumnPlan],
+    partial: &mut Partial,
+) {
+    if page.unit.compression != Compression::None {
+        return;
+    }
+    for row in of_page.iter().filter(|row| row.has_bitmap()) {
+        let cells = of_page.cells(row);
+        let is_missing =
+            |column: &&ColumnPlan| column.null_bit > row.columns() && column.of(&cells).is_none();
+        if let Some(missing) = columns.iter().find(is_missing) {
+            let entry = page.entry_at(row.slot, of_page.record(row));
+            let misfit = Misfit { text: TEXT_OF_COLUMNS, values: (row.columns(), missing.null_bit) };
+            report::misfit(page, &entry, misfit, partial);
+        }
     }
 }
 
