@@ -227,18 +227,7 @@ impl Space {
         name: &str,
         work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut system = tx.begin_system(name);
-        match work(&mut system) {
-            Ok(done) => {
-                system.commit_into(tx)?;
-                Ok(done)
-            }
-            Err(error) => {
-                // When even this fails, the transaction stays open in the log and the next restart undoes it.
-                self.roll_back_system(system)?;
-                Err(error)
-            }
-        }
+        self.within(tx, name, work, |system| self.roll_back_system(system))
     }
 
     /// The same for a change of what a unit owns: should it fail, the unit is what it was in memory, too, but for its chain, which
@@ -251,6 +240,16 @@ impl Space {
         work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let pointers = unit.pointers();
+        self.within(tx, name, work, |system| self.roll_back_system_of(system, unit, pointers))
+    }
+
+    fn within<T>(
+        &self,
+        tx: &mut Transaction,
+        name: &str,
+        work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
+        roll_back: impl FnOnce(Transaction) -> Result<(), Error>,
+    ) -> Result<T, Error> {
         let mut system = tx.begin_system(name);
         match work(&mut system) {
             Ok(done) => {
@@ -258,7 +257,8 @@ impl Space {
                 Ok(done)
             }
             Err(error) => {
-                self.roll_back_system_of(system, unit, pointers)?;
+                // When even this fails, the transaction stays open in the log and the next restart undoes it.
+                roll_back(system)?;
                 Err(error)
             }
         }
