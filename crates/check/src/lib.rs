@@ -16,6 +16,7 @@ pub mod finding;
 pub mod hash;
 pub mod inflight;
 mod logical;
+mod nulls;
 mod offrow;
 pub mod options;
 pub mod partial;

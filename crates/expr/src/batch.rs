@@ -3,9 +3,9 @@
 //! ```text
 //! batch.reset(&program)
 //! for each row:  for each input: batch.push(input, bytes);  batch.end_row()
-//!   or at once:  for each input: batch.push_column(input, values);  batch.end_rows(count)
+//!   or at once:  for each input: batch.push_column(input, values) or push_words;  batch.end_rows(count)
 //! program.run(&mut batch)
-//! batch.value(row)   or   batch.truth(row)
+//! batch.value(row)   or   batch.truth(row)   or   batch.numbers() of all rows
 //! ```
 //!
 //! Invariants
@@ -73,6 +73,15 @@ impl Batch {
         }
     }
 
+    /// As [`push_column`](Batch::push_column), for values of so many bytes, at most eight, none of them NULL: little-endian words.
+    /// False, and nothing is pushed, for a type that is not stored so.
+    pub fn push_words(&mut self, input: usize, words: &[u64], bytes: usize) -> bool {
+        let Some((reg, form)) = self.inputs.get(input).filter(|_| words.len() <= MAX_ROWS) else {
+            return false;
+        };
+        self.lanes.at_mut(*reg).is_some_and(|lane| form.read_words((words, bytes), lane))
+    }
+
     /// Ends so many rows whose columns were pushed as a whole. An input that has not as many makes all of them errors.
     pub fn end_rows(&mut self, rows: usize) {
         self.rows = rows.min(MAX_ROWS);
@@ -136,6 +145,15 @@ impl Batch {
                 error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
             })
         })
+    }
+
+    /// The results of all rows where they are numbers, stored in so many bytes, and none of them is NULL or an error.
+    pub fn numbers(&self) -> Option<(usize, &[i64])> {
+        let (reg, form) = self.result?;
+        let lane = self.lanes.at(reg);
+        let states = lane.state.get(..self.rows)?;
+        let are_values = states.iter().fold(0, |all, state| all | state) == crate::error::VALUE;
+        Some((form.number_bytes()?, lane.ints.get(..self.rows).filter(|_| are_values)?))
     }
 
     /// The result of a row of a predicate; `None` for unknown.

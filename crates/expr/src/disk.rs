@@ -130,6 +130,32 @@ impl Form {
         }
     }
 
+    /// Appends rows whose values are words of so many bytes, none of them NULL. False, and nothing is done, for a form that is not
+    /// stored so.
+    pub(crate) fn read_words(&self, (words, bytes): (&[u64], usize), lane: &mut Lane) -> bool {
+        match (*self, bytes) {
+            (Form::TinyInt, 1) => lane.push_words::<_, 1>(words, |bytes| Form::TinyInt.read_int(bytes)),
+            (Form::SmallInt, 2) => lane.push_words::<_, 2>(words, |bytes| Form::SmallInt.read_int(bytes)),
+            (Form::Date, 3) => lane.push_words::<_, 3>(words, |bytes| Form::Date.read_int(bytes)),
+            (Form::Int, 4) => lane.push_words::<_, 4>(words, |bytes| Form::Int.read_int(bytes)),
+            (Form::BigInt, 8) => lane.push_words::<_, 8>(words, |bytes| Form::BigInt.read_int(bytes)),
+            (Form::DateTime, 8) => lane.push_words::<_, 8>(words, |bytes| Form::DateTime.read_int(bytes)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Bytes of a type that is stored as the number its lane holds.
+    pub(crate) fn number_bytes(self) -> Option<usize> {
+        match self {
+            Form::TinyInt => Some(1),
+            Form::SmallInt => Some(2),
+            Form::Int => Some(4),
+            Form::BigInt => Some(8),
+            _ => None,
+        }
+    }
+
     #[inline(always)]
     fn read_int(&self, bytes: &[u8]) -> Outcome<i64> {
         let in_day = |count: i64, day: i64| if count < day { Ok(count) } else { Err(EvalError::Input) };
@@ -170,11 +196,11 @@ impl Form {
     /// Nothing for types whose values lie in the arena. Gives the length.
     pub(crate) fn write(self, lane: &Lane, to: &mut Vec<u8>) -> usize {
         match self {
-            Form::Bit | Form::TinyInt => write_ints(lane, 1, to),
-            Form::SmallInt => write_ints(lane, 2, to),
-            Form::Int => write_ints(lane, 4, to),
-            Form::BigInt => write_ints(lane, 8, to),
-            Form::Date => write_ints(lane, 3, to),
+            Form::Bit | Form::TinyInt => write_ints::<1>(lane, to),
+            Form::SmallInt => write_ints::<2>(lane, to),
+            Form::Int => write_ints::<4>(lane, to),
+            Form::BigInt => write_ints::<8>(lane, to),
+            Form::Date => write_ints::<3>(lane, to),
             Form::DateTime => {
                 for &count in &lane.ints {
                     let [ticks, days] = [count.rem_euclid(DATETIME_DAY), count.div_euclid(DATETIME_DAY)];
@@ -269,11 +295,15 @@ fn push_low(value: i64, bytes: usize, to: &mut Vec<u8>) {
     to.extend_from_slice(value.to_le_bytes().get(..bytes).unwrap_or_default());
 }
 
-fn write_ints(lane: &Lane, bytes: usize, to: &mut Vec<u8>) -> usize {
-    for &value in &lane.ints {
-        push_low(value, bytes, to);
+/// Of a fixed number of bytes, so that each is one store and not a call.
+fn write_ints<const N: usize>(lane: &Lane, to: &mut Vec<u8>) -> usize {
+    let before = to.len();
+    to.resize(before + lane.ints.len() * N, 0);
+    let places = to.get_mut(before..).map(<[u8]>::as_chunks_mut::<N>);
+    for (place, value) in places.map_or(Default::default(), |(places, _)| places).iter_mut().zip(&lane.ints) {
+        *place = value.to_le_bytes().first_chunk().copied().unwrap_or([0; N]);
     }
-    bytes
+    N
 }
 
 fn write_decimals(lane: &Lane, bytes: usize, to: &mut Vec<u8>) -> usize {
@@ -364,6 +394,16 @@ mod tests {
             prop_assert_eq!(&all.state, &one_by_one.state);
             prop_assert_eq!((&all.ints, &all.wides), (&one_by_one.ints, &one_by_one.wides));
             prop_assert_eq!(all.floats.len() + all.spans.len(), one_by_one.floats.len() + one_by_one.spans.len());
+            // So are words.
+            let mut word = [0; 8];
+            if let Some(place) = word.get_mut(..bytes.len()) {
+                place.copy_from_slice(&bytes);
+                let (words, mut lane) = ([u64::from_le_bytes(word)], Lane::default());
+                if form.read_words((&words, bytes.len()), &mut lane) {
+                    prop_assert_eq!(lane.state.as_slice(), &one_by_one.state[1..]);
+                    prop_assert_eq!(lane.ints.as_slice(), &one_by_one.ints[1..]);
+                }
+            }
             let is_finite = |datum: &Datum<'_>| match datum {
                 Datum::Float(value) => value.is_finite(),
                 Datum::Real(value) => value.is_finite(),

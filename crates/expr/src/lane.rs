@@ -80,13 +80,28 @@ impl Lane {
         values: &[Option<&[u8]>],
         read: impl Fn(&[u8]) -> Outcome<T>,
     ) {
+        self.extend(values.iter().map(|value| match value {
+            Some(bytes) => settle(read(bytes)),
+            None => (NULL, T::default()),
+        }));
+    }
+
+    /// Appends a row for each stored value of `N` bytes, the low ones of a word, read by `read`.
+    #[inline]
+    pub(crate) fn push_words<T: Element, const N: usize>(
+        &mut self,
+        words: &[u64],
+        read: impl Fn(&[u8]) -> Outcome<T>,
+    ) {
+        self.extend(words.iter().map(|word| settle(read(word.to_le_bytes().get(..N).unwrap_or_default()))));
+    }
+
+    #[inline]
+    fn extend<T: Element>(&mut self, rows: impl ExactSizeIterator<Item = (u8, T)>) {
         let before = self.state.len();
-        let (states, to) = self.slots::<T>(before + values.len());
-        for ((state, to), value) in states.iter_mut().zip(to).skip(before).zip(values) {
-            (*state, *to) = match value {
-                Some(bytes) => settle(read(bytes)),
-                None => (NULL, T::default()),
-            };
+        let (states, to) = self.slots::<T>(before + rows.len());
+        for ((state, to), row) in states.iter_mut().zip(to).skip(before).zip(rows) {
+            (*state, *to) = row;
         }
     }
 

@@ -23,6 +23,8 @@ use crate::sound::Sound;
 #[derive(Clone, Debug)]
 pub(super) struct Expression {
     program: Code,
+    /// `column_id` of the computed column; a filter has none.
+    column: Option<i32>,
     /// `column_id` of each input.
     pub(super) inputs: Vec<i32>,
 }
@@ -57,7 +59,7 @@ impl Expression {
             return Err(format!("{} is not deterministic", what()));
         }
         let inputs = pick(program.inputs(), &ids);
-        Ok(Expression { program: Code::Value(program), inputs })
+        Ok(Expression { program: Code::Value(program), column: Some(column.id), inputs })
     }
 
     /// The predicate of a filtered index.
@@ -70,7 +72,7 @@ impl Expression {
         let (environment, ids) = environment(table, database);
         let predicate = Predicate::compile(text, &environment).map_err(|why| refuse("its filter", &why))?;
         let inputs = pick(predicate.inputs(), &ids);
-        Ok(Some(Expression { program: Code::Predicate(predicate), inputs }))
+        Ok(Some(Expression { program: Code::Predicate(predicate), column: None, inputs }))
     }
 
     /// Runs it over the rows of a batch.
@@ -125,10 +127,23 @@ impl Placed {
         Some(Placed { expression: expression.clone(), inputs })
     }
 
+    /// True for the expression of the same computed column.
+    pub(super) fn is_of(&self, expression: &Expression) -> bool {
+        expression.column.is_some() && self.expression.column == expression.column
+    }
+
     /// Column after column; `None` when a value is not in its row.
-    fn push_columns(&self, plan: &RowPlan, rows: &PageRows<'_>, batch: &mut Batch) -> Option<()> {
+    fn push_columns(
+        &self,
+        plan: &RowPlan,
+        rows: &PageRows<'_>,
+        (batch, nulls, words): (&mut Batch, u64, &mut Vec<u64>),
+    ) -> Option<()> {
         for (at, place) in self.inputs.iter().enumerate() {
             let column = plan.columns.get(usize::from(*place))?;
+            if rows.words(column, nulls, words).is_some_and(|bytes| batch.push_words(at, words, bytes)) {
+                continue;
+            }
             let mut listed = Listed { values: Vec::with_capacity(rows.len()), is_whole: true };
             rows.each(column, &mut listed);
             listed.is_whole.then(|| batch.push_column(at, &listed.values))?;
@@ -190,7 +205,11 @@ impl<'r> Visit<'r> for Listed<'r> {
 
 /// The batches of one worker: one for each expression of the table at hand.
 #[derive(Default)]
-pub(super) struct Batches(Vec<Batch>);
+pub(super) struct Batches {
+    batches: Vec<Batch>,
+    /// A column on its way.
+    words: Vec<u64>,
+}
 
 impl Batches {
     /// Evaluates all expressions of a plan over the rows of a page. The rows are counted as they come.
@@ -201,12 +220,13 @@ impl Batches {
         page: &Sound<'_>,
         rows: &PageRows<'_>,
     ) {
-        if self.0.len() < plan.expressions.len() {
-            self.0.resize_with(plan.expressions.len(), Batch::new);
+        let (Batches { batches, words }, nulls) = (self, rows.null_bits());
+        if batches.len() < plan.expressions.len() {
+            batches.resize_with(plan.expressions.len(), Batch::new);
         }
-        for (placed, batch) in plan.expressions.iter().zip(&mut self.0) {
+        for (placed, batch) in plan.expressions.iter().zip(batches) {
             placed.expression.reset(batch);
-            if placed.push_columns(plan, rows, batch).is_none() {
+            if placed.push_columns(plan, rows, (batch, nulls, words)).is_none() {
                 placed.expression.reset(batch);
                 placed.push_rows(plan, hasher, page, rows, batch);
             }
@@ -216,7 +236,7 @@ impl Batches {
 
     /// The value of an expression for a row.
     pub(super) fn value(&self, expression: u16, row: usize) -> Result<Option<&[u8]>, EvalError> {
-        self.0.get(usize::from(expression)).ok_or(EvalError::Row)?.value(row)
+        self.batches.get(usize::from(expression)).ok_or(EvalError::Row)?.value(row)
     }
 
     /// The values of an expression for all rows, when they have a fixed length.
@@ -224,12 +244,17 @@ impl Batches {
         &self,
         expression: u16,
     ) -> Option<impl Iterator<Item = Result<Option<&[u8]>, EvalError>>> {
-        self.0.get(usize::from(expression))?.values()
+        self.batches.get(usize::from(expression))?.values()
+    }
+
+    /// The values of an expression for all rows and their bytes, when they are numbers and none is NULL or uncertain.
+    pub(super) fn numbers(&self, expression: u16) -> Option<(usize, &[i64])> {
+        self.batches.get(usize::from(expression))?.numbers()
     }
 
     /// Whether a row passes a filter: unknown is no.
     pub(super) fn passes(&self, expression: u16, row: usize) -> Result<bool, EvalError> {
-        let truth = self.0.get(usize::from(expression)).ok_or(EvalError::Row)?.truth(row)?;
+        let truth = self.batches.get(usize::from(expression)).ok_or(EvalError::Row)?.truth(row)?;
         Ok(truth == Some(true))
     }
 }

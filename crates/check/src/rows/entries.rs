@@ -1,15 +1,17 @@
-//! The sum of index entries that are alike and have a fixed part only, straight from their page: what most indexes consist of.
+//! The sum of index entries that are alike and have no variable columns, straight from their page: what most indexes consist of.
 //!
 //! ```text
 //! columns of other widths   each hashed in a loop of its own      combined, one number per entry
 //! columns of 4 and 8 bytes  up to three hashed in the last loop   added to it, and the entries summed up
+//! null bitmaps              looked at in a loop before all others a NULL anywhere: the general way
 //! ```
 
 use super::cross::CrossNumber;
 use super::hasher::{RowHasher, number_or_bytes};
-use super::page::is_plain_entry;
+use super::page::Entries;
 use super::plan::{Input, RowPlan};
 use crate::hash::HashKey;
+use crate::nulls::NullBits;
 use crate::relation::Acc;
 use crate::sound::{Records, Sound};
 use crate::spots::{Spot, Spots};
@@ -73,8 +75,16 @@ fn are_alike(bytes: &[u8], spots: impl Spots) -> bool {
     spots.iter().all(|spot| spot.end() - spot.start() == len && bytes.get(spot.start()) == status)
 }
 
+/// What is read of the entries of an index.
+struct Layout<'l> {
+    parts: &'l [Part],
+    pminlen: usize,
+    /// Null bits of the columns.
+    nulls: NullBits,
+}
+
 impl RowHasher<'_> {
-    /// The sum of the entries of an index that are alike and have a fixed part only, as most indexes have them, straight from the
+    /// The sum of the entries of an index that are alike and have no variable columns, as most indexes have them, straight from the
     /// page. `None` where it is not as simple as that.
     #[inline]
     pub(super) fn sum_of_entries(&mut self, page: &Sound<'_>, rows: &RowPlan) -> Option<(CrossNumber, Acc)> {
@@ -83,20 +93,23 @@ impl RowHasher<'_> {
         if rows.is_base || target.filter.is_some() || target.inputs.len() > ALIKE_MAX {
             return None;
         }
+        let mut nulls = NullBits::default();
         for (part, (input, multiplier)) in parts.iter_mut().zip(&target.inputs) {
-            let Input::Column(place) = input else { return None };
-            let column = rows.columns.get(usize::from(*rows.hashed.get(usize::from(*place))?))?;
+            let Input::Hashed(place) = input else { return None };
+            let column = rows.hashed_column(*place)?;
             let (at, end) = column.fixed_place().filter(|(_, end)| *end <= page.pminlen())?;
             *part = Part { at, end, multiplier: *multiplier };
+            nulls.add(column.null_bit)?;
         }
         let parts = parts.get(..target.inputs.len())?;
+        let layout = Layout { parts, pminlen: page.pminlen(), nulls };
         let sum = match page.records() {
-            Records::Even(bytes, even) => self.sum_alike(bytes, even, parts),
+            Records::Even(bytes, even) => self.sum_alike(bytes, even, &layout),
             Records::OnPage(bytes, spots) => {
-                are_alike(bytes, spots).then(|| self.sum_alike(bytes, spots, parts))?
+                are_alike(bytes, spots).then(|| self.sum_alike(bytes, spots, &layout))?
             }
             Records::Expanded(bytes, spots) => {
-                are_alike(bytes, spots).then(|| self.sum_alike(bytes, spots, parts))?
+                are_alike(bytes, spots).then(|| self.sum_alike(bytes, spots, &layout))?
             }
         };
         Some((target.cross, sum?))
@@ -104,13 +117,16 @@ impl RowHasher<'_> {
 
     /// The sum of entries that are like the first of them. Numbers are hashed and combined in the loop that adds up
     /// the entries, the others each in a loop before: nothing in a loop depends on what its columns are.
-    fn sum_alike<S: Spots>(&mut self, bytes: &[u8], spots: S, parts: &[Part]) -> Option<Acc> {
-        if !is_plain_entry(*bytes.get(spots.first()?.start())?) {
-            return None;
+    fn sum_alike<S: Spots>(&mut self, bytes: &[u8], spots: S, layout: &Layout<'_>) -> Option<Acc> {
+        match Entries::of(*bytes.get(spots.first()?.start())?)? {
+            Entries::Bare => {}
+            Entries::WithBitmap => {
+                layout.nulls.are_clear(bytes, spots, layout.pminlen).then_some(())?;
+            }
         }
         let (mut words, mut count) = ([Word::default(); 3], 0);
         self.combined.clear();
-        for part in parts {
+        for part in layout.parts {
             match (Word::of(part), words.get_mut(count)) {
                 (Some(word), Some(place)) => {
                     *place = word;

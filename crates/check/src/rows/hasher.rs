@@ -17,7 +17,7 @@ use super::column::{ColumnPlan, Content};
 use super::computed::Batches;
 use super::cross::CrossNumber;
 use super::page::{PageRows, Row, Visit};
-use super::plan::{Input, RowPlan, Target};
+use super::plan::{Hashed, Input, RowPlan, Target};
 use crate::hash::HashKey;
 use crate::plan::Plan;
 use crate::relation::{Acc, Side};
@@ -151,7 +151,7 @@ impl<'p> RowHasher<'p> {
             return None;
         }
         let hashes = |at: usize| {
-            let (Input::Column(place), multiplier) = target.inputs.get(at)? else { return None };
+            let (Input::Hashed(place), multiplier) = target.inputs.get(at)? else { return None };
             let begin = usize::from(*place) * rows;
             Some((self.hashes.get(begin..begin + rows)?, *multiplier))
         };
@@ -194,9 +194,7 @@ impl<'p> RowHasher<'p> {
         self.combined.resize(of_page.len(), 0);
         target.filter.is_none()
             && target.inputs.iter().all(|(input, multiplier)| {
-                let Input::Column(place) = input else { return false };
-                let column =
-                    rows.hashed.get(usize::from(*place)).and_then(|at| rows.columns.get(usize::from(*at)));
+                let Input::Hashed(place) = input else { return false };
                 let mut visit = Combining {
                     key: self.key,
                     null: self.key.word(NULL_WORD),
@@ -204,7 +202,7 @@ impl<'p> RowHasher<'p> {
                     combined: self.combined.iter_mut(),
                     is_whole: true,
                 };
-                column.is_some_and(|column| {
+                rows.hashed_column(*place).is_some_and(|column| {
                     of_page.each(column, &mut visit);
                     visit.is_whole
                 })
@@ -215,10 +213,40 @@ impl<'p> RowHasher<'p> {
         self.hashes.clear();
         self.hashes.reserve(rows.hashed.len() * of_page.len());
         self.unread.clear();
-        for (at, place) in (0u16..).zip(&rows.hashed) {
-            match rows.columns.get(usize::from(*place)) {
-                Some(column) => self.hash_column(page, of_page, (at, column)),
-                None => self.hashes.extend(of_page.iter().map(|_| 0)),
+        for (at, hashed) in (0u16..).zip(&rows.hashed) {
+            match hashed {
+                Hashed::Column(place) => match rows.columns.get(usize::from(*place)) {
+                    Some(column) => self.hash_column(page, of_page, (at, column)),
+                    None => self.hashes.extend(of_page.iter().map(|_| 0)),
+                },
+                Hashed::Computed(expression) => self.hash_computed(of_page.len(), (at, *expression)),
+            }
+        }
+    }
+
+    /// The values of an expression.
+    fn hash_computed(&mut self, rows: usize, (number, expression): (u16, u16)) {
+        let (key, unread) = (self.key, &mut self.unread);
+        match self.batches.numbers(expression) {
+            Some((4, numbers)) => {
+                return self.hashes.extend(numbers.iter().map(|number| key.word(u64::from(*number as u32))));
+            }
+            Some((8, numbers)) => {
+                return self.hashes.extend(numbers.iter().map(|number| key.word(*number as u64)));
+            }
+            _ => {}
+        }
+        let mut hash = |at, value| {
+            computed(key, value).unwrap_or_else(|| {
+                unread.push((number, at));
+                0
+            })
+        };
+        match self.batches.values(expression) {
+            Some(values) => self.hashes.extend(values.enumerate().map(|(at, value)| hash(at, value))),
+            None => {
+                let values = (0..rows).map(|row| hash(row, self.batches.value(expression, row)));
+                self.hashes.extend(values);
             }
         }
     }
@@ -271,10 +299,9 @@ impl<'p> RowHasher<'p> {
         let count = of_page.len();
         self.combined.clear();
         self.combined.resize(count, 0);
-        let mut is_certain = self.unread.is_empty();
         for (input, multiplier) in &target.inputs {
             match input {
-                Input::Column(place) => {
+                Input::Hashed(place) => {
                     let begin = usize::from(*place) * count;
                     let hashes = self.hashes.get(begin..begin + count).unwrap_or_default();
                     for (combined, hash) in self.combined.iter_mut().zip(hashes) {
@@ -287,28 +314,9 @@ impl<'p> RowHasher<'p> {
                         *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier));
                     }
                 }
-                Input::Computed(expression) => {
-                    let mut add = |combined: &mut u64, value| match computed(self.key, value) {
-                        Some(hash) => *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier)),
-                        None => is_certain = false,
-                    };
-                    match self.batches.values(*expression) {
-                        Some(values) => {
-                            self.combined
-                                .iter_mut()
-                                .zip(values)
-                                .for_each(|(combined, value)| add(combined, value));
-                        }
-                        None => {
-                            for (row, combined) in self.combined.iter_mut().enumerate() {
-                                add(combined, self.batches.value(*expression, row));
-                            }
-                        }
-                    }
-                }
             }
         }
-        is_certain
+        self.unread.is_empty()
     }
 
     /// Whether a row belongs to an index, where that is not plain.
@@ -320,8 +328,7 @@ impl<'p> RowHasher<'p> {
             return Ok(false);
         }
         let is_read = |(input, _): &(Input, u64)| match input {
-            Input::Column(place) => !self.unread.contains(&(*place, row)),
-            Input::Computed(expression) => self.batches.value(*expression, row).is_ok(),
+            Input::Hashed(place) => !self.unread.contains(&(*place, row)),
             Input::Rid => true,
         };
         if target.inputs.iter().all(is_read) { Ok(true) } else { Err(Unread) }

@@ -57,13 +57,20 @@ impl NullMask {
     }
 }
 
-/// A column of an index row to be hashed.
+/// What is hashed of every row, once, however many indexes hold it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Input {
-    /// By its place among the hashed columns of the rowset.
+pub(super) enum Hashed {
+    /// By its place among the columns of the plan.
     Column(u16),
     /// By its place among the expressions of the plan.
     Computed(u16),
+}
+
+/// A column of an index row to be hashed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Input {
+    /// By its place among what is hashed of the rowset.
+    Hashed(u16),
     /// The place of the row in the heap.
     Rid,
 }
@@ -91,8 +98,8 @@ pub(crate) struct RowPlan {
     pub(super) variable: Vec<VariableRule>,
     /// Columns that must not be NULL.
     pub(super) not_null: NullMask,
-    /// Places in `columns` that are hashed.
-    pub(super) hashed: Vec<u16>,
+    /// What is hashed of the rows.
+    pub(super) hashed: Vec<Hashed>,
     /// A table: all its indexes. An index: itself.
     pub(super) targets: Vec<Target>,
     /// What has to be evaluated for the indexes.
@@ -319,6 +326,10 @@ impl RowPlan {
 
     /// Takes in an expression; its place. `None` when its columns are not in the rows.
     fn expression(&mut self, expression: &Expression) -> Option<u16> {
+        let known = self.expressions.iter().position(|placed| placed.is_of(expression));
+        if let Some(known) = known {
+            return Some(known as u16);
+        }
         let placed = Placed::new(expression, self)?;
         self.expressions.push(placed);
         Some(self.expressions.len() as u16 - 1)
@@ -338,15 +349,25 @@ impl RowPlan {
         }
     }
 
-    /// The place of a column among those that are hashed.
-    fn hashed_place(&mut self, is_wanted: impl Fn(&ColumnPlan) -> bool) -> Option<u16> {
-        let place = self.columns.iter().position(is_wanted)? as u16;
-        let known = self.hashed.iter().position(|hashed| *hashed == place);
+    /// The column that is hashed at a place; `None` for an expression.
+    pub(super) fn hashed_column(&self, place: u16) -> Option<&ColumnPlan> {
+        let Hashed::Column(column) = self.hashed.get(usize::from(place))? else { return None };
+        self.columns.get(usize::from(*column))
+    }
+
+    /// Has a column hashed.
+    fn hash_column(&mut self, is_wanted: impl Fn(&ColumnPlan) -> bool) -> Option<Input> {
+        let place = self.columns.iter().position(is_wanted)?;
+        Some(self.hash(Hashed::Column(place as u16)))
+    }
+
+    fn hash(&mut self, what: Hashed) -> Input {
+        let known = self.hashed.iter().position(|hashed| *hashed == what);
         let at = known.unwrap_or_else(|| {
-            self.hashed.push(place);
+            self.hashed.push(what);
             self.hashed.len() - 1
         });
-        Some(at as u16)
+        Input::Hashed(at as u16)
     }
 }
 
@@ -364,23 +385,22 @@ fn base_inputs(
         if cross.long_columns.contains(ordinal) {
             continue;
         }
-        let id = match origin {
-            Origin::Rid => {
-                inputs.push((Input::Rid, key.multiplier(position)));
-                continue;
-            }
-            Origin::Column(id) => {
-                if let Some((_, expression)) = cross.computed.iter().find(|(computed, _)| computed == id) {
+        let expression = |id: i32| cross.computed.iter().find(|(computed, _)| *computed == id);
+        let input = match origin {
+            Origin::Rid => Input::Rid,
+            Origin::Column(id) => match expression(*id) {
+                Some((_, expression)) => {
                     let at = plan.expression(expression)?;
-                    inputs.push((Input::Computed(at), key.multiplier(position)));
-                    continue;
+                    plan.hash(Hashed::Computed(at))
                 }
-                *id
+                None => plan.hash_column(|column| column.id == *id)?,
+            },
+            Origin::Uniquifier => {
+                let id = uniquifier?;
+                plan.hash_column(|column| column.id == id)?
             }
-            Origin::Uniquifier => uniquifier?,
         };
-        let place = plan.hashed_place(|column| column.id == id)?;
-        inputs.push((Input::Column(place), key.multiplier(position)));
+        inputs.push((input, key.multiplier(position)));
     }
     Some(inputs)
 }
@@ -390,8 +410,8 @@ fn entry_inputs(plan: &mut RowPlan, cross: &Cross, key: &HashKey) -> Option<Vec<
     let mut inputs = Vec::with_capacity(cross.origins.len());
     for (position, (ordinal, _)) in cross.origins.iter().enumerate() {
         if !cross.long_columns.contains(ordinal) {
-            let place = plan.hashed_place(|column| column.id == *ordinal)?;
-            inputs.push((Input::Column(place), key.multiplier(position)));
+            let input = plan.hash_column(|column| column.id == *ordinal)?;
+            inputs.push((input, key.multiplier(position)));
         }
     }
     Some(inputs)

@@ -44,7 +44,7 @@ fn columns<'r>(rows: &'r RowPlan, places: &'r [u16]) -> impl Iterator<Item = &'r
 
 /// True when some value of the page is NULL, too long or out of range and must not be; or when that is not certain.
 fn is_unusual(of_page: &PageRows<'_>, rows: &RowPlan, has_purity: bool) -> bool {
-    of_page.nulls_meet(rows.not_null.first_bits())
+    of_page.null_bits() & rows.not_null.first_bits() != 0
         || (rows.not_null.is_long() && of_page.iter().any(|row| rows.not_null.meets(of_page.bitmap(row))))
         || rows.variable.iter().any(|rule| of_page.is_unusual(rule))
         || (has_purity && columns(rows, &rows.ranged).any(|column| is_out_of_range(of_page, column)))

@@ -17,6 +17,7 @@ use extentdb_format::record::status::HAS_NULL_BITMAP;
 use super::column::{Column, Order, Rank};
 use super::rising::Rising;
 use crate::hash::is_same;
+use crate::nulls::NullBits;
 use crate::rows::u16_at;
 use crate::spots::{Spot, Spots};
 
@@ -107,7 +108,17 @@ impl Lead {
             };
             (bits | unknown) & self.nulls == 0
         };
-        self.nulls == 0 || spots.iter().all(has_values)
+        self.nulls == 0 || self.is_clear(bytes, spots, fixed_end) || spots.iter().all(has_values)
+    }
+
+    /// The same of records that begin alike, found out in two plain loops.
+    fn is_clear(&self, bytes: &[u8], spots: impl Spots, fixed_end: Option<usize>) -> bool {
+        let status = |word: Option<u64>| word.map(|word| word as u8);
+        let (Some(at), Some(nulls)) = (fixed_end, NullBits::of(self.nulls)) else { return false };
+        let first = spots.words(bytes, 0).next().and_then(status);
+        first.is_some_and(|first| first & HAS_NULL_BITMAP != 0)
+            && spots.words(bytes, 0).all(|word| status(word) == first)
+            && nulls.are_clear(bytes, spots, at)
     }
 
     /// True when all keys are certainly rising: then no pair is doubtful.

@@ -162,10 +162,12 @@ impl Op {
     pub(crate) fn run(&self, lanes: &Lanes, out: &mut Lane) {
         match *self {
             Op::Int { sign, a, b, range } => int(sign, range, (lanes.at(a), lanes.at(b)), out),
-            Op::Money { sign, a, b, range } => zip(out, (lanes.at(a), lanes.at(b)), |a, b| match sign {
-                Sign::Divide => money_quotient(a, b, range),
-                _ => money_product(a, b, range),
-            }),
+            Op::Money { sign: Sign::Divide, a, b, range } => {
+                zip(out, (lanes.at(a), lanes.at(b)), |a, b| money_quotient(a, b, range));
+            }
+            Op::Money { a, b, range, .. } => {
+                zip(out, (lanes.at(a), lanes.at(b)), |a, b| money_product(a, b, range));
+            }
             Op::Wide { plan, a, b } => wide(plan, (lanes.at(a), lanes.at(b)), out),
             Op::Float { sign, a, b, is_real } => {
                 zip(out, (lanes.at(a), lanes.at(b)), |a: f64, b: f64| float(sign, a, b, is_real));
@@ -244,16 +246,20 @@ fn int(sign: Sign, range: Range, operands: (&Lane, &Lane), out: &mut Lane) {
 /// Most products have 64 bits, and those are divided many times faster.
 #[inline]
 fn money_product(a: i64, b: i64, range: Range) -> Outcome<i64> {
-    let (whole, rest) = match a.checked_mul(b) {
-        Some(product) => (i128::from(product / 10_000), product % 10_000),
-        None => {
-            let product = i128::from(a) * i128::from(b);
-            (product / 10_000, (product % 10_000) as i64)
-        }
+    let Some(product) = a.checked_mul(b) else {
+        let product = i128::from(a) * i128::from(b);
+        let up = round_up((product % 10_000) as i64)?;
+        return narrow(product / 10_000 + i128::from(up), range);
     };
+    fit(Some(product / 10_000 + round_up(product % 10_000)?), range)
+}
+
+/// What rounding adds to a quotient with this remainder; a half is not decided.
+#[inline]
+fn round_up(rest: i64) -> Outcome<i64> {
     match rest.abs() {
         5_000 => Err(EvalError::Rounding),
-        far => narrow(whole + i128::from(rest.signum() * i64::from(far > 5_000)), range),
+        far => Ok(rest.signum() * i64::from(far > 5_000)),
     }
 }
 
