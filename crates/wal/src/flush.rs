@@ -11,13 +11,19 @@
 //! closes the block it gives way to callers that the last write let go: they are about to come back with their next commit,
 //! and a write more is dearer than the few microseconds they take. A lone caller never gives way.
 //!
+//! Callers sleep by rounds: those of the block that is written, and those of the block that gathers. The end of a write wakes all
+//! of the one and a single one of the other, who leads; nobody is woken to find out that it was for somebody else.
+//!
 //! Invariants
 //! - At most one write is under way, and from the front of the queue: the durable LSN advances in order.
+//! - While anybody waits, somebody writes or was woken to do so: whoever leaves without having led passes that on.
 //! - A VLF's header is durable before its first block is written, and all blocks before it are durable by then.
 //! - After a failed write the log is offline. Nothing is tried again: what the disk still holds of it is not known.
 
+use std::time::Duration;
+
 use extentdb_base::Lsn;
-use extentdb_base::sync::{MutexGuard, lock, thread, wait};
+use extentdb_base::sync::{Condvar, MutexGuard, lock, thread, wait, wait_at_most};
 use extentdb_io::Durability;
 
 use crate::error::Error;
@@ -26,6 +32,9 @@ use crate::state::{Closed, State};
 
 /// How often in a row a leader gives way without anybody coming.
 const PATIENCE: u32 = 8;
+/// Sleeps for the sake of others, as long as they come: each of half a write, or of so long on slow devices.
+const SLEEPS: u32 = 4;
+const SLEEP_MAX: Duration = Duration::from_micros(200);
 /// A VLF header is written as a whole sector of the largest kind.
 const HEADER_BYTES: usize = 4096;
 
@@ -41,6 +50,9 @@ impl Log {
             return Ok(());
         }
         state.waiting += 1;
+        if state.is_gathering && state.waiting >= state.expected {
+            self.gathered.notify_one();
+        }
         state.stats.flush_waits += 1;
         self.wait_or_lead(state, target)
     }
@@ -56,13 +68,29 @@ impl Log {
     }
 
     fn wait_or_lead<'a>(&'a self, mut state: MutexGuard<'a, State>, target: Lsn) -> Result<(), Error> {
+        let round = state.round;
         while state.durable < target {
             if state.is_offline() {
+                self.wake_all();
                 return Err(Error::Offline);
             }
-            state = if state.is_writing { wait(&self.changed, state) } else { self.lead(state)? };
+            state = if state.is_writing { wait(self.sleepers(round), state) } else { self.lead(state)? };
+        }
+        // Woken to lead, and nothing left to do: a block that filled up is written with the one before it.
+        if round == state.round && !state.is_writing {
+            self.sleepers(round).notify_one();
         }
         Ok(())
+    }
+
+    fn wake_all(&self) {
+        self.changed.notify_all();
+        self.rounds.iter().for_each(Condvar::notify_all);
+    }
+
+    /// Where those of a round sleep. Of two rounds that share a place the earlier is over when the later begins.
+    fn sleepers(&self, round: u64) -> &Condvar {
+        &self.rounds[(round % 2) as usize]
     }
 
     /// Writes everything there is, for all who wait.
@@ -71,6 +99,8 @@ impl Log {
         state = self.give_way(state);
         // Everybody who waits now has the record in the block that is closed here, or in one before it.
         let served = std::mem::take(&mut state.waiting);
+        let round = state.round;
+        state.round += 1;
         let mut result = state.close();
         if result.is_ok() {
             state.stats.flushes += 1;
@@ -78,11 +108,13 @@ impl Log {
         }
         state.expected = served + state.waiting;
         state.is_writing = false;
-        self.changed.notify_all();
+        self.sleepers(round).notify_all();
+        self.sleepers(round + 1).notify_one();
         result.map(|()| state)
     }
 
-    /// Lets those come who were let go by the last write, as long as they do come.
+    /// Lets those come who were let go by the last write, as long as they do come; when nobody runs on this processor, by sleeping:
+    /// then it takes over some of those that wait for the others.
     fn give_way<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let mut in_vain = 0;
         while state.waiting < state.expected && in_vain < PATIENCE {
@@ -91,6 +123,19 @@ impl Log {
             thread::yield_now();
             state = lock(&self.state);
             in_vain = if state.waiting > before { 0 } else { in_vain + 1 };
+        }
+        let slice = (state.write_time / 2).min(SLEEP_MAX);
+        for _ in 0..SLEEPS {
+            let before = state.waiting;
+            if before >= state.expected {
+                break;
+            }
+            state.is_gathering = true;
+            state = wait_at_most(&self.gathered, state, slice, |state| state.waiting < state.expected);
+            state.is_gathering = false;
+            if state.waiting == before {
+                break;
+            }
         }
         state
     }
@@ -107,7 +152,7 @@ impl Log {
         state.is_writing = true;
         let (mut state, result) = self.write_queue(state);
         state.is_writing = false;
-        self.changed.notify_all();
+        self.wake_all();
         result.map(|()| state)
     }
 
@@ -127,9 +172,10 @@ impl Log {
             state = lock(&self.state);
             state.stats.writes += 1;
             state.stats.write_us += took.as_micros() as u64;
+            state.write_time = (state.write_time * 3 + took) / 4;
             if let Err(error) = result {
                 state.go_offline();
-                self.changed.notify_all();
+                self.wake_all();
                 return (state, Err(error));
             }
             state.harden(run.len());

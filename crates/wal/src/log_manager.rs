@@ -35,8 +35,12 @@ pub struct Log {
     pub(crate) state: Mutex<State>,
     /// The state's own: every statement asks.
     offline: Arc<AtomicBool>,
-    /// Something was written, the log grew, or it went offline.
+    /// Log buffers were written, the log grew, or it went offline.
     pub(crate) changed: Condvar,
+    /// Callers of flush, by the round that writes for them.
+    pub(crate) rounds: [Condvar; 2],
+    /// All are there whom a leader waits for.
+    pub(crate) gathered: Condvar,
     pub(crate) cache: Mutex<ReadCache>,
 }
 
@@ -85,7 +89,18 @@ impl Log {
         state: State,
     ) -> Log {
         let (offline, state) = (state.offline.clone(), Mutex::new(state));
-        Log { file, clock, growth, state, offline, changed: Condvar::new(), cache: Mutex::default() }
+        let (changed, rounds) = (Condvar::new(), [Condvar::new(), Condvar::new()]);
+        Log {
+            file,
+            clock,
+            growth,
+            state,
+            offline,
+            changed,
+            rounds,
+            gathered: Condvar::new(),
+            cache: Mutex::default(),
+        }
     }
 
     /// Adds a record to the block in memory and says where it will lie. Waits for the device only when all log buffers are full

@@ -14,6 +14,7 @@
 //! - `durable <= last`, both in the order of the queue.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use extentdb_base::Lsn;
 use extentdb_base::size::SECTOR_BYTES;
@@ -112,9 +113,15 @@ pub(crate) struct State {
     pub(crate) is_growing: bool,
     /// Changed under the log's lock only; read without it by those who ask for nothing else.
     pub(crate) offline: Arc<AtomicBool>,
+    /// Number of the write that will take along what is in the open block now.
+    pub(crate) round: u64,
     /// Callers of flush whose records no write has taken along yet; how many are to be expected for the next one.
     pub(crate) waiting: u64,
     pub(crate) expected: u64,
+    /// A leader sleeps until as many wait as are expected.
+    pub(crate) is_gathering: bool,
+    /// What a write takes, of late.
+    pub(crate) write_time: Duration,
     pub(crate) stats: LogStats,
 }
 
@@ -135,8 +142,11 @@ impl State {
             is_writing: false,
             is_growing: false,
             offline: Arc::new(AtomicBool::new(false)),
+            round: 0,
             waiting: 0,
             expected: 0,
+            is_gathering: false,
+            write_time: Duration::ZERO,
             stats: LogStats::default(),
         }
     }
