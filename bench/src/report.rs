@@ -17,6 +17,12 @@ pub fn best_of<T>(times: u32, mut work: impl FnMut() -> T) -> (Duration, T) {
     best.unwrap_or_else(|| unreachable!("at least one run"))
 }
 
+/// The one in the middle; `None` of none.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
 /// Gigabytes (10^9 bytes) per second.
 pub fn gb_per_s(bytes: u64, time: Duration) -> f64 {
     bytes as f64 / time.as_secs_f64() / 1e9

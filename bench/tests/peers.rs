@@ -26,7 +26,12 @@ fn every_peer_that_is_installed_checks_our_rows() {
     // The users that servers run as must be able to pass through to their folders.
     open_to_all(folder.path());
     open_to_all(&work);
-    let setting = Setting { places: &places, folder: &work, runs: 1 };
+    let setting = Setting {
+        places: &places,
+        folder: &work,
+        runs: 1,
+        beside: (&|| anyhow::bail!("no check of ours here"), 0),
+    };
     for peer in PEERS {
         match (peer.measure)(&setting, &rows).unwrap() {
             Outcome::Missing(program) => eprintln!("SKIPPED: {}: {program} not found", peer.name),
@@ -49,7 +54,12 @@ fn a_peer_that_is_not_installed_is_left_out_by_name() {
     let database = sales(&folder, 100);
     let rows = Rows::new(&database, 100);
     let places = Places::new(vec![folder.path().to_path_buf(), PathBuf::from("no/such/folder")]);
-    let setting = Setting { places: &places, folder: folder.path(), runs: 1 };
+    let setting = Setting {
+        places: &places,
+        folder: folder.path(),
+        runs: 1,
+        beside: (&|| anyhow::bail!("no check of ours here"), 0),
+    };
     for (peer, program) in PEERS.iter().zip(["initdb", "sqlite3", "mariadbd"]) {
         let Outcome::Missing(missing) = (peer.measure)(&setting, &rows).unwrap() else {
             panic!("{}", peer.name)

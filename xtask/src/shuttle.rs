@@ -12,7 +12,11 @@ use anyhow::{Context, Result, bail};
 use crate::check::cargo_path;
 
 /// Tests by package.
-const TESTS: [(&str, &str); 2] = [("extentdb-buffer", "shuttle_latch"), ("extentdb-sim", "shuttle_sessions")];
+const TESTS: [(&str, &str); 3] = [
+    ("extentdb-wal", "shuttle_flush"),
+    ("extentdb-buffer", "shuttle_latch"),
+    ("extentdb-sim", "shuttle_sessions"),
+];
 
 /// Builds and runs them; fails with the first that does.
 pub fn run(root: &Path) -> Result<()> {

@@ -54,7 +54,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
     let version = version.split('-').next().unwrap_or_default().trim();
     let what = format!("MariaDB {version} CHECK TABLE EXTENDED");
     let measured = Measured { what, bytes, rows: Some(rows.count()), time, peak: None };
-    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured }]))
+    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, beside: None }]))
 }
 
 /// Buffers for everything that is inserted.

@@ -55,6 +55,8 @@ pub struct Setting<'s> {
     pub folder: &'s Path,
     /// Runs of each check; the shortest counts.
     pub runs: u32,
+    /// One physical check of ours, for checks that take turns with it, and how many turns.
+    pub beside: (&'s dyn Fn() -> Result<Measured>, u32),
 }
 
 /// What came of a peer.
@@ -73,6 +75,8 @@ pub struct PeerCheck {
     pub depth: Depth,
     /// How long it took.
     pub measured: Measured,
+    /// Our rate by bytes beside its own, the median of turns, where the two took turns.
+    pub beside: Option<f64>,
 }
 
 /// What a check looks at.

@@ -30,7 +30,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
         time,
         peak: None,
     };
-    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured }]))
+    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, beside: None }]))
 }
 
 /// Inserts rows: one statement for all rows of a transaction. SQLite has one writer, so only work of one client is done.

@@ -170,7 +170,7 @@ impl Database {
     /// How long a restart would take now, by the assumed times per page and per MiB of log.
     fn redo_estimate(&self, log_bytes: u64) -> Duration {
         let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let pages = REDO_TIME_PER_PAGE.saturating_mul(count(self.pool.dirty_count() as u64));
+        let pages = REDO_TIME_PER_PAGE.saturating_mul(count(self.pool.dirty_count()));
         REDO_TIME_PER_MIB.saturating_mul(count(log_bytes >> 20)).saturating_add(pages)
     }
 

@@ -105,7 +105,7 @@ pub struct Database {
     pub(crate) sessions: AtomicUsize,
     pub(crate) is_offline: AtomicBool,
     /// Those of its threads, when it has some: see [`run`](Self::run).
-    pub(crate) bells: Bells,
+    pub(crate) bells: Arc<Bells>,
 }
 
 impl Database {
@@ -194,15 +194,21 @@ impl WriteAhead for Ahead {
 }
 
 /// Events of space management as events of the engine.
-pub(crate) struct Fills(pub(crate) Arc<dyn EventSink>);
+pub(crate) struct Fills {
+    pub(crate) events: Arc<dyn EventSink>,
+    pub(crate) bells: Arc<Bells>,
+}
 
 impl FillEvents for Fills {
     fn recalculated(&self, recalculation: &extentdb_space::fill::Recalculation) {
-        self.0.event(&extentdb_telemetry::Event::ProportionalFill { lines: recalculation.lines() });
+        self.events.event(&extentdb_telemetry::Event::ProportionalFill { lines: recalculation.lines() });
     }
 
-    fn grown(&self, file: &extentdb_space::DataFile, pages: u32) {
-        let duration = std::time::Duration::ZERO;
-        self.0.event(&extentdb_telemetry::Event::FileGrowth { file: file.id(), pages, duration });
+    fn grown(&self, file: &extentdb_space::DataFile, pages: u32, duration: Duration) {
+        self.events.event(&extentdb_telemetry::Event::FileGrowth { file: file.id(), pages, duration });
+    }
+
+    fn running_low(&self) {
+        self.bells.growth.ring();
     }
 }

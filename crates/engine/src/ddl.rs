@@ -245,14 +245,13 @@ impl Session<'_> {
         self.tx()?.keep_reserves();
         let unit = self.new_unit(index, index.units[0].id);
         let layout = definition.layout(index);
-        let columns = spec.columns.iter().map(|c| (c.name.clone(), c.ty, c.nullable)).collect();
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
         let (space, placement) = (db.space.clone(), db.options.placement);
         let heap = |shape| Heap::new(space, unit, shape, placement);
         let identity = (1..)
             .zip(&definition.columns)
             .find_map(|(id, column)| Identity::parse(id, column.identity.as_deref()?));
-        let table = Table::new((definition.id, schema, spec.name.clone()), columns, &layout, heap)?;
+        let table = Table::new((definition.id, schema, spec.name.clone()), &spec.columns, &layout, heap)?;
         let table = Arc::new(table.with_identity(identity));
         write(&db.catalogue.making).insert(table.id());
         write(&db.catalogue.tables).insert(table.id(), table.clone());

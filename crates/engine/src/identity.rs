@@ -64,6 +64,11 @@ impl Identity {
         })
     }
 
+    /// Id of its column.
+    pub(crate) fn column(&self) -> i32 {
+        self.column
+    }
+
     /// The next value, and whether the catalogue must be told first.
     fn draw(&self) -> Option<(i32, Option<State>)> {
         let mut state = lock(&self.state);

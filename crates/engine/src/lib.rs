@@ -8,6 +8,7 @@ mod checkpoint;
 mod create;
 mod database;
 mod ddl;
+mod defaults;
 mod error;
 mod ghost;
 mod identity;

@@ -253,7 +253,8 @@ impl Database {
             compatible: options.compatible_space,
         };
         let descriptions = recovery.sizes(files.descriptions()?)?;
-        let fills = Arc::new(Fills(options.events.clone()));
+        let bells = Arc::new(Bells::default());
+        let fills = Arc::new(Fills { events: options.events.clone(), bells: bells.clone() });
         let space = Space::open(pool.clone(), transactions.clone(), space_options, &descriptions, fills)?;
         let space = Arc::new(space);
         recovery.take_back_freed(&space)?;
@@ -277,7 +278,7 @@ impl Database {
             ddl: Mutex::new(()),
             sessions: AtomicUsize::new(0),
             is_offline: AtomicBool::new(false),
-            bells: Bells::default(),
+            bells,
         };
         // From now on the files are not those of a clean shutdown.
         let mark = Mark { checkpoint, is_clean: false, last_xact: database.transactions.last_id() };

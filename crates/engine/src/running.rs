@@ -3,6 +3,7 @@
 //! ```text
 //! db.run(|| …)   checkpointer   every 100 ms, or when a commit rings: is a checkpoint due?   CHECKPOINT_QUEUE while it waits
 //!                lazy writer    every 100 ms: frees frames when few are free                 LAZYWRITER_SLEEP
+//!                growth         when few extents are left: makes files longer ahead of need  SLEEP_TASK
 //! ```
 //!
 //! A database without them does the same work in its sessions: deterministic, and enough for tools and simulations. With them a
@@ -65,6 +66,7 @@ impl Bell {
 pub(crate) struct Bells {
     pub(crate) checkpoint: Bell,
     lazy: Bell,
+    pub(crate) growth: Bell,
     is_running: AtomicBool,
 }
 
@@ -74,12 +76,16 @@ impl Bells {
         self.is_running.load(Ordering::Acquire)
     }
 
+    fn all(&self) -> [&Bell; 3] {
+        [&self.checkpoint, &self.lazy, &self.growth]
+    }
+
     /// False when there are threads already.
     fn begin(&self) -> bool {
         if self.is_running.swap(true, Ordering::AcqRel) {
             return false;
         }
-        for bell in [&self.checkpoint, &self.lazy] {
+        for bell in self.all() {
             *lock(&bell.state) = Rung::default();
         }
         true
@@ -100,8 +106,7 @@ struct Over<'b>(&'b Bells);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        self.0.checkpoint.end();
-        self.0.lazy.end();
+        self.0.all().into_iter().for_each(Bell::end);
     }
 }
 
@@ -118,8 +123,21 @@ impl Database {
         Ok(())
     }
 
-    /// Runs `work`, and meanwhile the threads that make checkpoints and free frames. One call at a time: inside of another one it
-    /// is `work` and nothing else.
+    /// Makes files longer in filegroups that are nearly full, so that no session has to. With compatible space they grow when they
+    /// are full and not before: the figures of trace flag 1165 tell.
+    ///
+    /// # Errors
+    /// The database is offline.
+    pub fn grow_ahead(&self) -> Result<(), Error> {
+        self.verify_online()?;
+        if !self.options.compatible_space {
+            self.space.grow_ahead();
+        }
+        Ok(())
+    }
+
+    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames and let files grow. One call at
+    /// a time: inside of another one it is `work` and nothing else.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.bells.begin() {
             return work();
@@ -133,6 +151,7 @@ impl Database {
                 self.work(bell, idle, Database::make_due_checkpoint);
             });
             scope.spawn(|| self.work(&self.bells.lazy, WaitType::LazyWriterSleep, Database::write_lazily));
+            scope.spawn(|| self.work(&self.bells.growth, WaitType::SleepTask, Database::grow_ahead));
             work()
         })
     }

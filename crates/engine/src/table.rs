@@ -14,6 +14,7 @@ use extentdb_space::Space;
 use extentdb_types::{Datum, SqlType};
 
 use crate::catalogue::Units;
+use crate::ddl::ColumnSpec;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::system_table::cells_of;
@@ -21,9 +22,12 @@ use crate::system_table::cells_of;
 /// A column of a user table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableColumn {
+    pub(crate) id: i32,
     pub(crate) name: String,
     pub(crate) ty: SqlType,
     pub(crate) nullable: bool,
+    /// The expression of its default, as the catalogue keeps it.
+    pub(crate) default: Option<String>,
     /// Where it is in a record's columns.
     at: usize,
 }
@@ -67,7 +71,18 @@ impl Table {
         for column in &table.columns {
             let at = rowset.layout.columns.iter().position(|physical| physical.column_id == column.id);
             let (Some(at), Some(ty)) = (at, column.ty) else { return Ok(None) };
-            columns.push(TableColumn { name: column.name.clone(), ty, nullable: column.nullable, at });
+            let constraint =
+                catalog.defaults.iter().find(|default| default.object.id == column.default_object);
+            let default = constraint.filter(|_| column.default_object.0 != 0);
+            columns.push(TableColumn {
+                id: column.id,
+                name: column.name.clone(),
+                ty,
+                nullable: column.nullable,
+                // A default whose text cannot be read is one that cannot be evaluated.
+                default: default.map(|default| default.definition.clone().unwrap_or_default()),
+                at,
+            });
         }
         let identity = table.columns.iter().find_map(Identity::of);
         let heap = Heap::new(space.clone(), unit, heap_shape(&rowset.layout, &shape), placement);
@@ -85,14 +100,18 @@ impl Table {
     /// A table that has just been made.
     pub(crate) fn new(
         (id, schema, name): (ObjectId, String, String),
-        columns: Vec<(String, SqlType, bool)>,
+        columns: &[ColumnSpec],
         layout: &RowsetLayout,
         heap: impl FnOnce(HeapShape) -> Heap,
     ) -> Result<Table, Error> {
         let shape = RowShape::of_layout(layout, true)?;
-        let columns = (1..).zip(columns).map(|(id, (name, ty, nullable))| {
-            let at = layout.sources.iter().position(|source| *source == Source::Column(id)).unwrap_or(0);
-            TableColumn { name, ty, nullable, at }
+        let columns = (1..).zip(columns).map(|(id, column)| TableColumn {
+            id,
+            name: column.name.clone(),
+            ty: column.ty,
+            nullable: column.nullable,
+            default: column.default.as_ref().map(|(_, text)| text.clone()),
+            at: layout.sources.iter().position(|source| *source == Source::Column(id)).unwrap_or(0),
         });
         let columns = columns.collect();
         let heap = heap(heap_shape(&layout.row, &shape));
@@ -121,6 +140,10 @@ impl Table {
     /// Name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn table_columns(&self) -> &[TableColumn] {
+        &self.columns
     }
 
     /// Names and types of the columns, in order.

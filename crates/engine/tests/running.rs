@@ -113,3 +113,62 @@ fn its_threads_end_with_the_work_whatever_ends_that() {
     let table = session.table("people").unwrap();
     assert_eq!(rows(&mut session, &table).len(), 150);
 }
+
+/// Growths of files: pages, and the thread.
+#[derive(Default, Debug)]
+struct Growths(std::sync::Mutex<Vec<(u32, thread::ThreadId)>>);
+
+impl extentdb_telemetry::EventSink for Growths {
+    fn event(&self, event: &Event) {
+        if let Event::FileGrowth { pages, .. } = event {
+            self.0.lock().unwrap().push((*pages, thread::current().id()));
+        }
+    }
+}
+
+#[test]
+fn files_grow_before_they_are_full() {
+    let (disk, growths) = (MemDisk::new(), Arc::new(Growths::default()));
+    let db = made(Options { events: growths.clone(), ..on(&disk) });
+    // A new database grows to its size.
+    growths.0.lock().unwrap().clear();
+    let (free, own) = (|| db.space().files()[0].free_extents(), thread::current().id());
+    db.run(|| {
+        let mut id = 0;
+        // With one extent left the file is low, and not full.
+        while free() > 1 && growths.0.lock().unwrap().is_empty() {
+            insert(&db, "people", id..id + 1);
+            id += 1;
+        }
+        for _ in 0..1000 {
+            if !growths.0.lock().unwrap().is_empty() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let growths = growths.0.lock().unwrap();
+    assert!(!growths.is_empty(), "nobody made the file longer");
+    assert!(growths.iter().all(|(pages, by)| *pages > 0 && *by != own), "{growths:?} by {own:?}");
+    assert!(free() > 1);
+}
+
+/// Pages by which a file becomes longer ahead of need when one extent of it is left.
+fn grown_ahead(compatible_space: bool) -> u32 {
+    let disk = MemDisk::new();
+    let db = made(Options { compatible_space, ..on(&disk) });
+    let pages = || db.space().files()[0].pages();
+    let before = pages();
+    while db.space().files()[0].free_extents() > 1 {
+        insert(&db, "people", 0..1);
+    }
+    assert_eq!(pages(), before);
+    db.grow_ahead().unwrap();
+    pages() - before
+}
+
+#[test]
+fn with_compatible_space_files_grow_when_they_are_full_only() {
+    assert_eq!(grown_ahead(true), 0);
+    assert!(grown_ahead(false) > 0);
+}

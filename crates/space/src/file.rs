@@ -57,6 +57,8 @@ pub struct DataFile {
     mixed: Mutex<BTreeMap<u32, u8>>,
     /// Extents that are marked in DIFF, or about to be.
     marked: Box<[OnceLock<Box<[AtomicU64]>>]>,
+    /// Held by the one who makes it longer.
+    growing: Mutex<()>,
 }
 
 impl DataFile {
@@ -70,7 +72,12 @@ impl DataFile {
             intervals: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
             mixed: Mutex::new(BTreeMap::new()),
             marked: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
+            growing: Mutex::new(()),
         }
+    }
+
+    pub(crate) fn growing(&self) -> &Mutex<()> {
+        &self.growing
     }
 
     /// Its id.

@@ -1,5 +1,7 @@
 //! A filegroup: files that fill up together.
 
+use std::time::Duration;
+
 use extentdb_base::Extent;
 use extentdb_base::sync::{Arc, Mutex, RwLock, lock, read, write};
 
@@ -15,8 +17,10 @@ const DRAWS_MAX: usize = 64;
 pub trait FillEvents: Send + Sync {
     /// Skip targets were recalculated: the facts of trace flag 1165.
     fn recalculated(&self, _recalculation: &Recalculation) {}
-    /// A file became longer by so many pages.
-    fn grown(&self, _file: &DataFile, _pages: u32) {}
+    /// A file became longer by so many pages, which took so long.
+    fn grown(&self, _file: &DataFile, _pages: u32, _took: Duration) {}
+    /// A filegroup has so few extents left that it should [grow ahead](Space::grow_ahead) of need.
+    fn running_low(&self) {}
 }
 
 /// Nobody does.
@@ -72,6 +76,12 @@ impl Filegroup {
     fn free_extents(&self) -> u32 {
         self.files.iter().map(|file| file.free_extents()).sum()
     }
+
+    /// Fewer extents are left than two turns take, or one in a hundred.
+    fn is_low(&self, options: &Options) -> bool {
+        let all: u32 = self.files.iter().map(|file| file.extents()).sum();
+        self.free_extents() < options.extents_per_turn.saturating_mul(2).max(all / 100)
+    }
 }
 
 impl Space {
@@ -80,16 +90,28 @@ impl Space {
         let group = self.group(group)?;
         loop {
             if let Some(extent) = group.claim(self.options(), self.events()) {
+                if group.is_low(self.options()) {
+                    self.events().running_low();
+                }
                 return Ok(extent);
             }
-            self.grow_group(&group)?;
+            self.grow_group(&group, &|group| group.free_extents() > 0)?;
+        }
+    }
+
+    /// Makes files longer in filegroups that are nearly full, in the same turns as if they were full, so that nobody has to wait
+    /// for that. What cannot grow is left as it is: whoever needs space is told.
+    pub fn grow_ahead(&self) {
+        let has_enough = |group: &Filegroup| !group.is_low(self.options());
+        for group in self.groups() {
+            while !has_enough(&group) && self.grow_group(&group, &has_enough).is_ok() {}
         }
     }
 
     /// Makes one file of the group longer, in turn; nothing when somebody else has just done so.
-    fn grow_group(&self, group: &Filegroup) -> Result<(), Error> {
+    fn grow_group(&self, group: &Filegroup, has_enough: &dyn Fn(&Filegroup) -> bool) -> Result<(), Error> {
         let mut next = lock(&group.next_to_grow);
-        if group.free_extents() > 0 {
+        if has_enough(group) {
             return Ok(());
         }
         for step in 0..group.files.len() {

@@ -8,6 +8,7 @@
 //! than its header says, and the next growth writes the same part again.
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
+use extentdb_base::sync::lock;
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, write_map};
@@ -31,6 +32,7 @@ const PAGES_MAX: u32 = 0x8000_0000;
 impl Space {
     /// Makes a file longer by its own increment. False when it may not grow any more.
     pub(crate) fn grow(&self, file: &DataFile) -> Result<bool, Error> {
+        let _growing = lock(file.growing());
         let pages = file.pages();
         let increment = match file.description().growth {
             Growth::Pages(pages) => u64::from(pages),
@@ -44,13 +46,20 @@ impl Space {
         if target <= u64::from(pages) {
             return Ok(false);
         }
-        self.grow_to(file.id(), target as u32)?;
+        self.lengthen(file, target as u32)?;
         Ok(true)
     }
 
-    /// Makes a file this long, in whole extents. Not to be called for one file by two threads at a time.
+    /// Makes a file this long, in whole extents.
     pub fn grow_to(&self, id: FileId, pages: u32) -> Result<(), Error> {
         let file = self.file(id)?;
+        let _growing = lock(file.growing());
+        self.lengthen(&file, pages)
+    }
+
+    /// The same, by the one who holds the file's lock.
+    fn lengthen(&self, file: &DataFile, pages: u32) -> Result<(), Error> {
+        let (id, started) = (file.id(), self.transactions().clock().monotonic());
         let (old, new) = (file.pages(), pages / PAGES_PER_EXTENT * PAGES_PER_EXTENT);
         if new <= old {
             return Ok(());
@@ -65,7 +74,8 @@ impl Space {
             extents.try_for_each(|extent| self.log_taken(system, extent))
         })?;
         file.grown(new, free.into_iter());
-        self.events().grown(&file, new - old);
+        let took = self.transactions().clock().monotonic().saturating_sub(started);
+        self.events().grown(file, new - old, took);
         Ok(())
     }
 

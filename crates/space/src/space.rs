@@ -216,6 +216,10 @@ impl Space {
         read(&self.changed.files).values().cloned().collect()
     }
 
+    pub(crate) fn groups(&self) -> Vec<Arc<Filegroup>> {
+        read(&self.groups).values().cloned().collect()
+    }
+
     pub(crate) fn group(&self, id: i16) -> Result<Arc<Filegroup>, Error> {
         read(&self.groups).get(&id).cloned().ok_or(Error::NoFilegroup { group: id })
     }

@@ -137,7 +137,7 @@ fn ends_of_few(word: u64, count: usize, at: usize) -> Option<(usize, u16)> {
     let ends = word & !TOPS;
     let last = ends >> (16 * (count - 1)) & u64::from(!COMPLEX_COLUMN);
     // What is not used ends where the last one does.
-    let ends = ends & !unused | last * LANES & unused;
+    let ends = (ends & !unused) | ((last * LANES) & unused);
     let begins = ends << 16 | at as u64;
     let used = word & !unused;
     let all = used | used >> 32;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use bench::engine::{Form, Lab, Work};
+use bench::report::median;
 use bench::target::{Limit, Target};
 
 use super::{Setting, head};
@@ -35,51 +36,58 @@ fn rate(work: Work, time: Duration) -> f64 {
     work.all_rows() as f64 / time.as_secs_f64()
 }
 
-/// Turns of one file and four: a single pair says nothing on a machine that changes its pace.
+/// Turns of all numbers of clients over one file and four: a single pair says nothing on a machine that changes its pace.
 const TURNS: u32 = 11;
 
-/// Runs over one database and the other, in turns.
-struct Turns {
-    /// The best rate of each, of as many runs as peers have.
-    best: [f64; 2],
-    /// Rate over the second by that over the first, the median of all turns.
-    ratio: f64,
-    /// Waits of all runs over the first.
+/// What one number of clients came to.
+#[derive(Default)]
+struct Point {
+    clients: u32,
+    /// Rates of all turns, over one file and over four.
+    rates: [Vec<f64>; 2],
+    /// Of all turns over one file: number, and the longest.
     waits: (u64, Duration),
+    postgres: Option<f64>,
 }
 
-fn measure(setting: &Setting, labs: [&Lab; 2], work: Work) -> Result<Turns> {
-    let (mut best, mut waits, mut ratios) = ([0.0; 2], (0, Duration::ZERO), Vec::new());
-    for turn in 0..TURNS.max(setting.runs) {
-        let mut now = [0.0; 2];
-        for (at, lab) in labs.into_iter().enumerate() {
+impl Point {
+    /// The best rate of as many runs as peers have.
+    fn best(&self, at: usize, runs: u32) -> f64 {
+        self.rates[at].iter().take(runs as usize).copied().fold(0.0, f64::max)
+    }
+
+    /// Four files by one.
+    fn ratio(&self) -> f64 {
+        let [one, four] = &self.rates;
+        middle(one.iter().zip(four).map(|(one, four)| four / one))
+    }
+
+    /// How much slower this is than another one, in percent.
+    fn fall(&self, from: &Point) -> f64 {
+        100.0 * (1.0 - middle(self.rates[0].iter().zip(&from.rates[0]).map(|(own, other)| own / other)))
+    }
+
+    /// Runs another turn.
+    fn turn(&mut self, labs: [&Lab; 2], work: Work) -> Result<()> {
+        let turn = self.rates[0].len();
+        // Who comes first changes: what the run before left behind must not always meet the same one.
+        for at in if turn.is_multiple_of(2) { [0, 1] } else { [1, 0] } {
+            let lab = labs[at];
             let table =
                 lab.table(&format!("t{}_{}_{turn}", work.clients, work.per_commit), work.row_bytes)?;
             let load = lab.insert(&table, work)?;
             lab.db.checkpoint()?;
-            now[at] = rate(work, load.time);
-            if turn < setting.runs {
-                best[at] = now[at].max(best[at]);
-            }
+            self.rates[at].push(rate(work, load.time));
             if at == 0 {
-                waits = (waits.0 + load.latch_waits.0, load.latch_waits.1);
+                self.waits = (self.waits.0 + load.latch_waits.0, self.waits.1.max(load.latch_waits.1));
             }
         }
-        ratios.push(now[1] / now[0]);
+        Ok(())
     }
-    ratios.sort_by(f64::total_cmp);
-    Ok(Turns { best, ratio: ratios[ratios.len() / 2], waits })
 }
 
-/// What one number of clients came to.
-struct Point {
-    clients: u32,
-    one: f64,
-    four: f64,
-    /// Four files by one.
-    ratio: f64,
-    waits: (u64, Duration),
-    postgres: Option<f64>,
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    median(values.collect()).unwrap_or(f64::NAN)
 }
 
 pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
@@ -101,28 +109,31 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
         ("Rows per second into one heap, each row its own transaction", autocommit),
     ] {
         head(title, &columns);
-        let mut points = Vec::new();
-        for clients in CLIENTS {
-            let work = work(clients);
-            let Turns { best, ratio, waits } = measure(setting, [&one, &four], work)?;
+        let mut points = CLIENTS.map(|clients| Point { clients, ..Point::default() });
+        for _ in 0..TURNS.max(setting.runs) {
+            for point in &mut points {
+                point.turn([&one, &four], work(point.clients))?;
+            }
+        }
+        for point in &mut points {
+            let work = work(point.clients);
             let postgres = setting.of_peers(work).find(|(name, _)| name.starts_with("PostgreSQL"));
-            let postgres = postgres.map(|(_, done)| rate(work, done.time));
-            let point = Point { clients, one: best[0], four: best[1], ratio, waits, postgres };
-            println!("{}", line(&point));
-            points.push(point);
+            point.postgres = postgres.map(|(_, done)| rate(work, done.time));
+            println!("{}", line(point, setting.runs));
         }
         tables.push(points);
     }
     let mut targets = Vec::new();
     for (points, what) in tables.iter().zip(["transactions of 1000", "autocommit"]) {
-        targets.extend(targets_of(points, what));
+        targets.extend(targets_of(points, what, setting.runs));
     }
-    targets.extend(tables.first().map(|points| files_and_time(points)).into_iter().flatten());
+    targets.extend(tables.first().map(|points| files_and_time(points, setting.runs)).into_iter().flatten());
     Ok(targets)
 }
 
-fn line(point: &Point) -> String {
-    let Point { clients, one, four, ratio, waits: (waits, longest), postgres } = point;
+fn line(point: &Point, runs: u32) -> String {
+    let Point { clients, waits: (waits, longest), postgres, .. } = point;
+    let (one, four, ratio) = (point.best(0, runs), point.best(1, runs), point.ratio());
     let (theirs, beside) = match postgres {
         Some(theirs) => (format!("{theirs:.0}"), format!("{:.2}", one / theirs)),
         None => ("–".to_owned(), "–".to_owned()),
@@ -131,17 +142,15 @@ fn line(point: &Point) -> String {
     format!("| {clients} | {one:.0} | {four:.0} | {ratio:.2} | {waits} | {longest} | {theirs} | {beside} |")
 }
 
-fn targets_of(points: &[Point], what: &str) -> Vec<Target> {
+fn targets_of(points: &[Point], what: &str, runs: u32) -> Vec<Target> {
     let least = |values: &mut dyn Iterator<Item = f64>| {
         values.reduce(f64::min).ok_or_else(|| "nothing to compare".to_owned())
     };
-    let beside = least(&mut points.iter().filter_map(|p| Some(p.one / p.postgres?)));
-    // Every point beside the best one with fewer clients.
-    let fall = points.iter().enumerate().map(|(at, point)| {
-        let best = points[..at].iter().map(|p| p.one).fold(point.one, f64::max);
-        100.0 * (1.0 - point.one / best)
-    });
-    let fall = fall.fold(0.0, f64::max);
+    let beside = least(&mut points.iter().filter_map(|p| Some(p.best(0, runs) / p.postgres?)));
+    // Every point beside each with fewer clients.
+    let pairs =
+        points.iter().enumerate().flat_map(|(at, point)| points[..at].iter().map(|fewer| point.fall(fewer)));
+    let fall = pairs.fold(0.0, f64::max);
     let waits: u64 = points.iter().map(|p| p.waits.0).sum();
     let line = |name: &str, unit, value| Target::new(format!("{what}: {name}"), unit, value);
     vec![
@@ -153,9 +162,9 @@ fn targets_of(points: &[Point], what: &str) -> Vec<Target> {
 }
 
 /// What depends on the device when every row waits for it is judged by long transactions only.
-fn files_and_time(points: &[Point]) -> [Target; 2] {
-    let files = points.iter().map(|p| 100.0 * (p.ratio - 1.0).abs()).fold(0.0, f64::max);
-    let at_64 = points.last().map_or(f64::NAN, |p| 1e6 / p.one);
+fn files_and_time(points: &[Point], runs: u32) -> [Target; 2] {
+    let files = points.iter().map(|p| 100.0 * (p.ratio() - 1.0).abs()).fold(0.0, f64::max);
+    let at_64 = points.last().map_or(f64::NAN, |p| 1e6 / p.best(0, runs));
     [
         Target::new("µs per row at 64 clients (G2.5)", "µs", Ok(at_64)).must(Limit::AtMost(148.9)),
         Target::new("rows/s of 4 files beside 1, the largest difference (G2.6)", "%", Ok(files))
