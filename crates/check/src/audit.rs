@@ -44,6 +44,7 @@ use crate::spots::{Spot, Spots};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
 mod failure;
+mod few;
 mod header;
 mod length;
 mod records;

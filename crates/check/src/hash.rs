@@ -98,8 +98,8 @@ impl HashKey {
     /// The same of less than 16 bytes, but for none, given by their [`ends`].
     #[inline(always)]
     pub(crate) fn short(&self, (low, high): (u64, u64), len: usize) -> u64 {
-        let state = fold(low ^ self.words[4], high ^ self.words[5] ^ len as u64);
-        fold(state ^ self.words[3], self.words[7])
+        // Once is enough: what comes out is multiplied, summed and folded again by `row`, or by whoever hashes a key.
+        fold(low ^ self.words[4], high ^ self.words[5] ^ len as u64)
     }
 
     /// A finished row: its combined columns to two lanes.

@@ -53,14 +53,21 @@ impl Units {
     }
 }
 
+/// What is about to go.
+#[derive(Clone)]
+pub(crate) enum Left {
+    Heap(Arc<Heap>),
+    Tree(Arc<Tree>),
+}
+
 /// The catalogue.
 pub(crate) struct Catalogue {
     pub(crate) system: BTreeMap<String, SystemTable>,
     pub(crate) units: Units,
     /// User tables, and `sysfiles1`.
     pub(crate) tables: RwLock<BTreeMap<ObjectId, Arc<Table>>>,
-    /// Heaps that open transactions have dropped or replaced: their catalogue rows are gone, and may come back.
-    pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Arc<Heap>>>,
+    /// Heaps and trees that open transactions have dropped or replaced: their catalogue rows are gone, and may come back.
+    pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Left>>,
     /// Units that open transactions have made: their catalogue rows may go again, and are left as they are until then.
     pub(crate) coming: RwLock<BTreeSet<AllocUnitId>>,
     /// Tables that open transactions make.
@@ -173,10 +180,29 @@ impl Catalogue {
         Ok(unit.map(|unit| Arc::new(Unit::new(&description(&unit, 0)))))
     }
 
-    /// The tree of a unit of the system.
-    pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<&Arc<Tree>> {
-        let trees = self.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
-        trees.into_iter().find(|tree| tree.unit().id() == unit)
+    /// The tree of a unit: that of a system table, of an index, or one that is about to go.
+    pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
+        let is_it = |tree: &&Arc<Tree>| tree.unit().id() == unit;
+        let of_system = self.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
+        let of_table = |table: &Arc<Table>| {
+            let storage = table.storage();
+            storage.indexes.iter().map(|index| index.tree()).find(is_it).cloned()
+        };
+        let leaving = || match read(&self.leaving).get(&unit) {
+            Some(Left::Tree(tree)) => Some(tree.clone()),
+            _ => None,
+        };
+        let found = of_system.into_iter().find(is_it).cloned();
+        found.or_else(|| read(&self.tables).values().find_map(of_table)).or_else(leaving)
+    }
+
+    /// All trees: those of system tables, and the indexes of user tables.
+    pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
+        let of_system = self.system.values().flat_map(|table| &table.indexes).map(|index| index.tree.clone());
+        let storages = self.all_tables().into_iter().map(|table| table.storage());
+        let of_tables = storages
+            .flat_map(|storage| storage.indexes.iter().map(|index| index.tree().clone()).collect::<Vec<_>>());
+        of_system.chain(of_tables).collect()
     }
 
     /// The user table whose rows a unit holds.
@@ -186,7 +212,10 @@ impl Catalogue {
 
     /// The heap whose rows a unit holds, that of a table or one that is about to go.
     pub(crate) fn heap_of(&self, unit: AllocUnitId) -> Option<Arc<Heap>> {
-        let leaving = || read(&self.leaving).get(&unit).cloned();
+        let leaving = || match read(&self.leaving).get(&unit) {
+            Some(Left::Heap(heap)) => Some(heap.clone()),
+            _ => None,
+        };
         self.table_of(unit).map(|table| table.heap()).or_else(leaving)
     }
 

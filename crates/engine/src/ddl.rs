@@ -16,18 +16,18 @@ use extentdb_catalog::table::{
 };
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::heap::Heap;
-use extentdb_space::{Counts, Unit, UnitDescription};
+use extentdb_space::{Counts, Freed, Unit, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
 use extentdb_types::SqlType;
 
 use crate::boot::{Counter, take};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Left};
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::session::{Ending, Session};
 use crate::system_table::{bigint, int, number};
-use crate::table::Table;
+use crate::table::{Storage, Table};
 
 /// Object ids go up by this, modulo 2^31.
 const OBJECT_ID_STEP: u64 = 16_000_057;
@@ -88,12 +88,8 @@ impl TableSpec {
     }
 
     fn verify(&self) -> Result<(), Error> {
-        let name_of = |name: &str| (1..=NAME_UNITS_MAX).contains(&name.encode_utf16().count());
-        if !name_of(&self.name) || self.columns.iter().any(|column| !name_of(&column.name)) {
-            return Err(Error::NotSupported {
-                what: "a name without or with more than 128 characters".into(),
-            });
-        }
+        verify_name(&self.name)?;
+        self.columns.iter().try_for_each(|column| verify_name(&column.name))?;
         if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
             return Err(Error::NotSupported { what: format!("a table of {} columns", self.columns.len()) });
         }
@@ -108,6 +104,14 @@ impl TableSpec {
             }
         }
         Ok(())
+    }
+}
+
+/// Refuses what is no name.
+pub(crate) fn verify_name(name: &str) -> Result<(), Error> {
+    match name.encode_utf16().count() {
+        1..=NAME_UNITS_MAX => Ok(()),
+        _ => Err(Error::NotSupported { what: "a name without or with more than 128 characters".into() }),
     }
 }
 
@@ -146,7 +150,7 @@ impl Session<'_> {
     }
 
     /// The next value of a counter of the boot page. What was taken is not given back by a rollback.
-    fn take_id(&mut self, counter: Counter) -> Result<u64, Error> {
+    pub(crate) fn take_id(&mut self, counter: Counter) -> Result<u64, Error> {
         let db = self.db;
         let next = |value: u64| match counter {
             Counter::ObjectId => (value + OBJECT_ID_STEP) % (1 << 31),
@@ -259,7 +263,8 @@ impl Session<'_> {
         Ok(table)
     }
 
-    fn new_unit(&self, index: &IndexDefinition, id: AllocUnitId) -> Arc<Unit> {
+    /// The empty unit of a heap or index that is being made.
+    pub(crate) fn new_unit(&self, index: &IndexDefinition, id: AllocUnitId) -> Arc<Unit> {
         let none = extentdb_base::PageId::NONE;
         let unit = Arc::new(Unit::new(&UnitDescription {
             id,
@@ -278,22 +283,23 @@ impl Session<'_> {
     /// Drops a table: its rows in the system tables go, and its pages are free when the transaction has committed.
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |session| {
-            session.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
-            session.verify_there(table)?;
+            session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
-            let (db, heap) = (session.db, table.heap());
+            let (db, storage) = (session.db, table.storage());
             // From here on PFS is not told of its pages any more; a rollback brings back what it knows now.
-            heap.settle()?;
+            storage.heap.settle()?;
             session.delete_rows(table)?;
-            let freed = db.space.free_unit(session.tx()?, heap.unit())?;
-            session.freed.extend(freed);
-            db.catalogue.leave(heap);
+            for unit in storage.units() {
+                let freed = db.space.free_unit(session.tx()?, unit)?;
+                session.freed.extend(freed);
+            }
+            db.catalogue.leave_all(&storage);
             session.endings.push(Ending::Dropped(table.clone()));
             Ok(())
         })
     }
 
-    fn verify_there(&self, table: &Table) -> Result<(), Error> {
+    pub(crate) fn verify_there(&self, table: &Table) -> Result<(), Error> {
         if self.db.catalogue.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
     }
 
@@ -302,6 +308,9 @@ impl Session<'_> {
         let id = table.id();
         let heap = table.heap();
         let (rowset, unit) = (heap.unit().hobt(), heap.unit().id());
+        for index in &table.storage().indexes {
+            self.delete_index_rows(table, index)?;
+        }
         let defaults = self.defaults_of(id)?;
         for object in defaults.into_iter().chain([id]) {
             self.delete_where("sysschobjs", &[int(object.0)])?;
@@ -323,7 +332,7 @@ impl Session<'_> {
         Ok(defaults.filter(|id| *id != 0).map(|id| ObjectId(id as i32)).collect())
     }
 
-    fn delete_where(&mut self, table: &str, prefix: &[Cell<'_>]) -> Result<(), Error> {
+    pub(crate) fn delete_where(&mut self, table: &str, prefix: &[Cell<'_>]) -> Result<(), Error> {
         let db = self.db;
         let table = db.catalogue.system(table)?;
         for row in table.rows(prefix)? {
@@ -335,35 +344,42 @@ impl Session<'_> {
     /// Takes all rows from a table at once. It gets a new, empty allocation unit.
     pub fn truncate_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("TRUNCATE TABLE", |session| {
-            session.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
-            session.verify_there(table)?;
+            session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
-            let (db, old) = (session.db, table.heap());
-            old.settle()?;
-            let freed = db.space.free_unit(session.tx()?, old.unit())?;
-            session.delete_where("sysallocunits", &[bigint(old.unit().id().0)])?;
-            session.tx()?.keep_reserves();
-            let id = AllocUnitId((session.take_id(Counter::Unit)? << 16) as i64);
-            let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
-            let (hobt, group) = (old.unit().hobt(), old.unit().group());
-            let row = unit_row(hobt, group, definition, &UnitPlace::default());
-            db.catalogue.system("sysallocunits")?.insert(session.tx()?, &row)?;
-            let none = extentdb_base::PageId::NONE;
-            let (first, root, first_iam, counts) = (none, none, none, Counts::default());
-            let description = UnitDescription { id, hobt, group, first, root, first_iam, counts };
-            let unit = Arc::new(Unit::new(&description));
-            // Its counters differ from those in the catalogue, which are those of the old unit.
-            unit.count_rows(0);
-            write(&db.catalogue.coming).insert(unit.id());
-            db.catalogue.units.add(unit.clone());
-            let new = Arc::new(Heap::new(db.space.clone(), unit, old.shape(), db.options.placement));
+            let (db, old) = (session.db, table.storage());
+            old.heap.settle()?;
+            let mut freed = Freed::default();
+            for unit in old.units() {
+                freed.extend(db.space.free_unit(session.tx()?, unit)?);
+            }
+            let unit = session.replace_unit(old.heap.unit())?;
+            let heap = Heap::new(db.space.clone(), unit, old.heap.shape(), db.options.placement);
+            let indexes = session.empty_indexes(&old)?;
             // Only now: a statement that fails has given nothing back.
             session.freed.extend(freed);
-            db.catalogue.leave(old.clone());
-            table.set_heap(new.clone());
-            session.endings.push(Ending::Truncated { table: table.clone(), old, new });
+            session.store(table, Storage { heap: Arc::new(heap), indexes });
             Ok(())
         })
+    }
+
+    /// A new, empty unit for a rowset, in the place of the one that it has.
+    pub(crate) fn replace_unit(&mut self, old: &Unit) -> Result<Arc<Unit>, Error> {
+        let db = self.db;
+        self.delete_where("sysallocunits", &[bigint(old.id().0)])?;
+        self.tx()?.keep_reserves();
+        let id = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
+        let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
+        let (hobt, group) = (old.hobt(), old.group());
+        let row = unit_row(hobt, group, definition, &UnitPlace::default());
+        db.catalogue.system("sysallocunits")?.insert(self.tx()?, &row)?;
+        let none = extentdb_base::PageId::NONE;
+        let (first, root, first_iam, counts) = (none, none, none, Counts::default());
+        let unit = Arc::new(Unit::new(&UnitDescription { id, hobt, group, first, root, first_iam, counts }));
+        // Its counters differ from those in the catalogue, which are those of the old unit.
+        unit.count_rows(0);
+        write(&db.catalogue.coming).insert(unit.id());
+        db.catalogue.units.add(unit.clone());
+        Ok(unit)
     }
 }
 
@@ -395,6 +411,14 @@ fn identity_value(seed: i32, increment: i32) -> Vec<u8> {
     value
 }
 
+/// What a table has, by unit.
+fn lefts(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, Left)> {
+    let heap = (storage.heap.unit().id(), Left::Heap(storage.heap.clone()));
+    let trees =
+        storage.indexes.iter().map(|index| (index.tree().unit().id(), Left::Tree(index.tree().clone())));
+    std::iter::once(heap).chain(trees)
+}
+
 impl Catalogue {
     /// Is the table there?
     pub(crate) fn has(&self, id: ObjectId) -> bool {
@@ -412,20 +436,50 @@ impl Catalogue {
             Ending::Schema(_) => {}
             Ending::Created(table) => {
                 write(&self.making).remove(&table.id());
-                write(&self.coming).remove(&table.heap().unit().id());
+                self.settle_units(&table.storage());
             }
             Ending::Dropped(table) => self.forget(&table),
-            Ending::Truncated { old, new, .. } => {
-                write(&self.coming).remove(&new.unit().id());
-                write(&self.leaving).remove(&old.unit().id());
-                self.units.remove(old.unit().id());
+            Ending::Stored { old, new, .. } => {
+                self.settle_units(&new);
+                self.forget_units(&old, &new);
             }
         }
     }
 
-    /// A heap is about to go.
-    fn leave(&self, heap: Arc<Heap>) {
-        write(&self.leaving).insert(heap.unit().id(), heap);
+    /// What a table had and has no more is about to go.
+    pub(crate) fn leave(&self, old: &Storage, new: &Storage) {
+        let mut leaving = write(&self.leaving);
+        for (unit, left) in lefts(old) {
+            if new.units().all(|other| other.id() != unit) {
+                leaving.insert(unit, left);
+            }
+        }
+    }
+
+    /// All that a table has is about to go.
+    fn leave_all(&self, storage: &Storage) {
+        write(&self.leaving).extend(lefts(storage));
+    }
+
+    /// These units stay.
+    fn settle_units(&self, storage: &Storage) {
+        let mut coming = write(&self.coming);
+        storage.units().for_each(|unit| {
+            coming.remove(&unit.id());
+        });
+    }
+
+    /// The units that one storage of a table has and the other has not are no more.
+    fn forget_units(&self, gone: &Storage, kept: &Storage) {
+        for unit in gone.units().filter(|unit| kept.units().all(|other| other.id() != unit.id())) {
+            self.forget_unit(unit.id());
+        }
+    }
+
+    fn forget_unit(&self, unit: AllocUnitId) {
+        write(&self.leaving).remove(&unit);
+        write(&self.coming).remove(&unit);
+        self.units.remove(unit);
     }
 
     /// The transaction that did this was rolled back.
@@ -436,13 +490,19 @@ impl Catalogue {
                 write(&self.schemas).remove(&id);
             }
             Ending::Dropped(table) => {
-                write(&self.leaving).remove(&table.heap().unit().id());
+                let mut leaving = write(&self.leaving);
+                table.storage().units().for_each(|unit| {
+                    leaving.remove(&unit.id());
+                });
             }
-            Ending::Truncated { table, old, new } => {
-                write(&self.leaving).remove(&old.unit().id());
-                write(&self.coming).remove(&new.unit().id());
-                self.units.remove(new.unit().id());
-                table.set_heap(old);
+            Ending::Stored { table, old, new } => {
+                let mut leaving = write(&self.leaving);
+                old.units().for_each(|unit| {
+                    leaving.remove(&unit.id());
+                });
+                drop(leaving);
+                self.forget_units(&new, &old);
+                table.set_storage(old);
             }
         }
     }
@@ -450,9 +510,7 @@ impl Catalogue {
     fn forget(&self, table: &Table) {
         write(&self.making).remove(&table.id());
         write(&self.tables).remove(&table.id());
-        write(&self.leaving).remove(&table.heap().unit().id());
-        write(&self.coming).remove(&table.heap().unit().id());
-        self.units.remove(table.heap().unit().id());
+        table.storage().units().for_each(|unit| self.forget_unit(unit.id()));
     }
 
     /// Reads everything again: an undo of a restart has changed it.

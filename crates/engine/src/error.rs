@@ -77,6 +77,34 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A name that no index of the table has.
+    #[error("table {table} has no index {name}")]
+    NoIndex {
+        /// The table's name.
+        table: String,
+        /// The name.
+        name: String,
+    },
+    /// A second row with a key that may be there once only. The edge calls it 2601.
+    #[error("table {table} has a row with the key ({key}) of unique index {index} already")]
+    DuplicateKey {
+        /// The table's name.
+        table: String,
+        /// The index.
+        index: String,
+        /// Values of the key columns.
+        key: String,
+    },
+    /// An index and its table contradict each other.
+    #[error("index {index} of table {table} lacks the entry of row {at}: the database must be checked")]
+    EntryMissing {
+        /// The table's name.
+        table: String,
+        /// The index.
+        index: String,
+        /// The row.
+        at: Rid,
+    },
     /// The table was changed or dropped since it was looked up.
     #[error("table {id} is not there any more")]
     Gone {

@@ -1,4 +1,4 @@
-//! Ghosts in the system tables: rows of dropped tables, kept until nobody can want them back.
+//! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until nobody can want them back.
 //!
 //! They go when the database is closed and no transaction is open. The last record of a page stays, as the real product has it.
 
@@ -9,14 +9,13 @@ use crate::database::Database;
 use crate::error::Error;
 
 impl Database {
-    /// Takes the ghosts of the system tables away.
+    /// Takes the ghosts of all trees away.
     pub(crate) fn clean_ghosts(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         if self.transactions.with_active(|active| !active.is_empty()) {
             return Ok(());
         }
-        let trees = self.catalogue.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
-        for tree in trees {
+        for tree in self.catalogue.trees() {
             for id in self.space.pages_of(tree.unit())? {
                 let page = self.pool.read(id)?;
                 let header = PageHeader::of(&page);

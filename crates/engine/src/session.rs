@@ -16,7 +16,7 @@ use extentdb_types::Datum;
 
 use crate::database::Database;
 use crate::error::Error;
-use crate::table::Table;
+use crate::table::{Storage, Table};
 
 /// Pages that a scan asks for at once.
 const READ_AHEAD_PAGES: usize = 64;
@@ -32,8 +32,8 @@ pub(crate) enum Ending {
     Schema(i32),
     /// A table was dropped.
     Dropped(Arc<Table>),
-    /// A table got another heap.
-    Truncated { table: Arc<Table>, old: Arc<Heap>, new: Arc<Heap> },
+    /// The rows of a table lie elsewhere, or other indexes lead to them.
+    Stored { table: Arc<Table>, old: Arc<Storage>, new: Arc<Storage> },
 }
 
 impl Ending {
@@ -194,6 +194,7 @@ impl<'d> Session<'d> {
         self.db.verify_online()?;
         self.begin_as(name, false);
         let before = self.tx.as_ref().map_or(Lsn::ZERO, |tx| tx.undo_next().max(tx.begin_lsn()));
+        let endings = self.endings.len();
         match work(self) {
             Ok(done) if self.is_explicit => Ok(done),
             Ok(done) => {
@@ -206,6 +207,9 @@ impl<'d> Session<'d> {
             }
             Err(error) => {
                 self.undo_statement(before)?;
+                for ending in self.endings.split_off(endings).into_iter().rev() {
+                    self.db.catalogue.roll_back(ending);
+                }
                 Err(error)
             }
         }
@@ -249,7 +253,7 @@ impl<'d> Session<'d> {
     }
 
     /// Locks a table for what is to be done with it; afterwards it is certain that it is still there.
-    fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
+    pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
         let wanted = Some((table.id(), mode));
         if self.last_table != wanted {
             self.lock(Resource::Object(table.id()), mode, None)?;
@@ -287,38 +291,53 @@ impl<'d> Session<'d> {
 
     /// Inserts a record as part of a statement.
     pub(crate) fn place_record(&mut self, table: &Table, record: &[u8]) -> Result<Rid, Error> {
+        table.verify_writable()?;
         self.lock_table(table, LockMode::Ix)?;
         let mut locks = self.row_locks(table);
         let (id, heap) = (self.id, table.heap());
-        Ok(heap.insert(self.tx()?, id, record, &mut locks)?)
+        let at = heap.insert(self.tx()?, id, record, &mut locks)?;
+        self.add_entries(table, at, record)?;
+        Ok(at)
     }
 
     /// Gives a row other values.
     pub fn update(&mut self, table: &Table, at: Rid, values: &[Datum<'_>]) -> Result<(), Error> {
         let record = table.record(values)?;
         self.statement("UPDATE", |session| {
-            session.lock_table(table, LockMode::Ix)?;
-            session.lock(Resource::Rid(at), LockMode::X, Some(table))?;
+            let before = session.lock_row(table, at)?;
             let mut locks = session.row_locks(table);
             let (id, heap) = (session.id, table.heap());
             let mut kept = Vec::new();
             let done = heap.update(session.tx()?, id, at, &record, &mut locks, &mut kept);
             session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
-            done.map_err(no_row)
+            done.map_err(no_row)?;
+            session.change_entries(table, at, (&before, &record))
         })
+    }
+
+    /// Locks a row that is to change, and gives its record back as it is now. Without indexes nobody needs that.
+    fn lock_row(&mut self, table: &Table, at: Rid) -> Result<Vec<u8>, Error> {
+        table.verify_writable()?;
+        self.lock_table(table, LockMode::Ix)?;
+        self.lock(Resource::Rid(at), LockMode::X, Some(table))?;
+        let storage = table.storage();
+        if storage.indexes.is_empty() {
+            return Ok(Vec::new());
+        }
+        storage.heap.get(at)?.ok_or(Error::NoRow(at))
     }
 
     /// Deletes a row.
     pub fn delete(&mut self, table: &Table, at: Rid) -> Result<(), Error> {
         self.statement("DELETE", |session| {
-            session.lock_table(table, LockMode::Ix)?;
-            session.lock(Resource::Rid(at), LockMode::X, Some(table))?;
+            let before = session.lock_row(table, at)?;
             let heap = table.heap();
             let mut kept = Vec::new();
             let mut locks = session.row_locks(table);
             let done = heap.delete(session.tx()?, at, &mut locks, &mut kept);
             session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
-            done.map_err(no_row)
+            done.map_err(no_row)?;
+            session.take_entries(table, at, &before)
         })
     }
 
@@ -388,7 +407,7 @@ impl<'d> Session<'d> {
     }
 
     /// Reads a row under a shared lock, which is let go of again.
-    fn read_committed<T>(
+    pub(crate) fn read_committed<T>(
         &self,
         table: &Table,
         at: Rid,

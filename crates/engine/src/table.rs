@@ -1,4 +1,4 @@
-//! A user table: its columns, and the heap that holds its rows.
+//! A user table: its columns, the heap that holds its rows, and the indexes that lead to them.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,14 @@ use extentdb_catalog::table::values::RowValues;
 use extentdb_catalog::table::{RowsetLayout, Source};
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::{Heap, HeapShape, Placement};
-use extentdb_space::Space;
+use extentdb_space::{Space, Unit};
 use extentdb_types::{Datum, SqlType};
 
 use crate::catalogue::Units;
 use crate::ddl::ColumnSpec;
 use crate::error::Error;
 use crate::identity::Identity;
+use crate::index::{Index, definition_of};
 use crate::system_table::cells_of;
 
 /// A column of a user table.
@@ -29,7 +30,7 @@ pub(crate) struct TableColumn {
     /// The expression of its default, as the catalogue keeps it.
     pub(crate) default: Option<String>,
     /// Where it is in a record's columns.
-    at: usize,
+    pub(crate) at: usize,
 }
 
 /// A user table whose rows lie in a heap.
@@ -40,14 +41,31 @@ pub struct Table {
     name: String,
     columns: Vec<TableColumn>,
     shape: RowShape,
-    /// Replaced by TRUNCATE.
-    heap: RwLock<Arc<Heap>>,
+    /// Replaced by TRUNCATE, CREATE INDEX and DROP INDEX.
+    storage: RwLock<Arc<Storage>>,
     identity: Option<Identity>,
+    /// Why its rows are only read here.
+    read_only: Option<String>,
+}
+
+/// Where the rows of a table lie.
+#[derive(Debug)]
+pub(crate) struct Storage {
+    pub(crate) heap: Arc<Heap>,
+    /// By id.
+    pub(crate) indexes: Vec<Arc<Index>>,
+}
+
+impl Storage {
+    /// The units of the heap and of all indexes.
+    pub(crate) fn units(&self) -> impl Iterator<Item = &Arc<Unit>> {
+        std::iter::once(self.heap.unit()).chain(self.indexes.iter().map(|index| index.tree().unit()))
+    }
 }
 
 impl Table {
     /// The table as the catalogue has it. `None` when its rows are not in one plain heap: such a table is read and checked by
-    /// other means, and not written here.
+    /// other means, and not written here. With an index that cannot be kept true it is read only.
     pub(crate) fn open(
         table: &extentdb_catalog::model::Table,
         catalog: &Catalog,
@@ -55,7 +73,7 @@ impl Table {
         units: &Units,
         placement: Placement,
     ) -> Result<Option<Table>, Error> {
-        let is_plain = table.indexes.len() == 1 && table.indexes[0].kind == IndexKind::Heap;
+        let is_plain = table.indexes.first().is_some_and(|first| first.kind == IndexKind::Heap);
         let Some(rowset) = table.base().and_then(|base| catalog.rowsets_of(base).next()) else {
             return Ok(None);
         };
@@ -86,14 +104,23 @@ impl Table {
         }
         let identity = table.columns.iter().find_map(Identity::of);
         let heap = Heap::new(space.clone(), unit, heap_shape(&rowset.layout, &shape), placement);
+        let definition = definition_of(table.id, &table.name, &columns);
+        let (mut indexes, mut read_only) = (Vec::new(), None);
+        for index in table.indexes.iter().skip(1) {
+            match Index::open(&definition, &columns, index, catalog, (space, units)) {
+                Ok(index) => indexes.extend(index.map(Arc::new)),
+                Err(why) => read_only = Some(why),
+            }
+        }
         Ok(Some(Table {
             id: table.id,
             schema: table.schema.clone(),
             name: table.name.clone(),
             columns,
             shape,
-            heap: RwLock::new(Arc::new(heap)),
+            storage: RwLock::new(Arc::new(Storage { heap: Arc::new(heap), indexes })),
             identity,
+            read_only,
         }))
     }
 
@@ -114,8 +141,9 @@ impl Table {
             at: layout.sources.iter().position(|source| *source == Source::Column(id)).unwrap_or(0),
         });
         let columns = columns.collect();
-        let heap = heap(heap_shape(&layout.row, &shape));
-        Ok(Table { id, schema, name, columns, shape, heap: RwLock::new(Arc::new(heap)), identity: None })
+        let heap = Arc::new(heap(heap_shape(&layout.row, &shape)));
+        let storage = RwLock::new(Arc::new(Storage { heap, indexes: Vec::new() }));
+        Ok(Table { id, schema, name, columns, shape, storage, identity: None, read_only: None })
     }
 
     /// The same with an identity column.
@@ -153,11 +181,42 @@ impl Table {
 
     /// Where its rows are.
     pub fn heap(&self) -> Arc<Heap> {
-        read(&self.heap).clone()
+        read(&self.storage).heap.clone()
     }
 
-    pub(crate) fn set_heap(&self, heap: Arc<Heap>) {
-        *write(&self.heap) = heap;
+    pub(crate) fn storage(&self) -> Arc<Storage> {
+        read(&self.storage).clone()
+    }
+
+    pub(crate) fn set_storage(&self, storage: Arc<Storage>) {
+        *write(&self.storage) = storage;
+    }
+
+    /// Names of its indexes.
+    pub fn indexes(&self) -> Vec<String> {
+        self.storage().indexes.iter().map(|index| index.name().to_owned()).collect()
+    }
+
+    /// An index by its name.
+    pub(crate) fn index(&self, name: &str) -> Result<Arc<Index>, Error> {
+        let storage = self.storage();
+        let found = storage.indexes.iter().find(|index| index.name().eq_ignore_ascii_case(name));
+        found.cloned().ok_or_else(|| Error::NoIndex { table: self.name.clone(), name: name.to_owned() })
+    }
+
+    /// Refuses a table whose rows are only read here.
+    pub(crate) fn verify_writable(&self) -> Result<(), Error> {
+        match &self.read_only {
+            None => Ok(()),
+            Some(why) => {
+                Err(Error::NotSupported { what: format!("changes of table {}, which has {why}", self.name) })
+            }
+        }
+    }
+
+    /// The cells of a record, as its rowset has them.
+    pub(crate) fn cells<'r>(&self, record: &'r [u8]) -> Result<Vec<Cell<'r>>, Error> {
+        Ok(self.shape.decode(record)?)
     }
 
     /// Rows, those of open transactions counted as if they were to commit.
@@ -198,7 +257,7 @@ impl TableColumn {
         Error::Value { column: self.name.clone(), what: what.into() }
     }
 
-    fn cell(&self, value: &Datum<'_>) -> Result<Cell<'static>, Error> {
+    pub(crate) fn cell(&self, value: &Datum<'_>) -> Result<Cell<'static>, Error> {
         match value {
             Datum::Null if self.nullable => Ok(Cell::Null),
             Datum::Null => Err(self.refused("it takes no NULL")),
@@ -211,7 +270,7 @@ impl TableColumn {
         }
     }
 
-    fn value(&self, cell: Option<&Cell<'_>>) -> Result<Datum<'static>, Error> {
+    pub(crate) fn value(&self, cell: Option<&Cell<'_>>) -> Result<Datum<'static>, Error> {
         match cell {
             None | Some(Cell::Null | Cell::Missing) => Ok(Datum::Null),
             Some(Cell::Bit(bit)) => Ok(Datum::Bit(*bit)),

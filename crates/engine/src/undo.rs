@@ -34,6 +34,7 @@ impl Database {
         let mut freed = Freed::default();
         while let Some(at) = newest(&losers) {
             if losers[at].undo_next() > losers[at].begin_lsn() {
+                self.find_tree(losers[at].undo_next())?;
                 self.undo_one(&mut losers[at], &mut freed)?;
             } else {
                 losers.swap_remove(at).abort()?;
@@ -42,6 +43,20 @@ impl Database {
         self.space.release(freed)?;
         if any {
             // Tables may have come and gone.
+            self.catalogue.reload(&self.pool, &self.space, self.options.placement)?;
+        }
+        Ok(())
+    }
+
+    /// The index whose entry a record is about may have been dropped behind it; by now that is undone, and the catalogue knows it again.
+    fn find_tree(&mut self, lsn: Lsn) -> Result<(), Error> {
+        let bytes = self.space.record_bytes(lsn)?;
+        let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { return Ok(()) };
+        let unit = record.payload().page_part().map(|part| part.alloc_unit());
+        let is_entry = [Context::INDEX_LEAF, Context::MARK_AS_GHOST].contains(&record.header().context);
+        let is_unknown =
+            |unit| self.catalogue.tree_of(unit).is_none() && self.catalogue.heap_of(unit).is_none();
+        if is_entry && unit.is_some_and(is_unknown) {
             self.catalogue.reload(&self.pool, &self.space, self.options.placement)?;
         }
         Ok(())
@@ -63,7 +78,6 @@ impl Database {
             (Some(tree), Payload::InsertRows(_) | Payload::DeleteRows(_) | Payload::ModifyRow(_))
                 if header.context != Context::IAM =>
             {
-                let tree = tree.clone();
                 self.undo_tree(tx, &tree, &record, freed)?;
             }
             (_, Payload::RootChange(root)) => self.undo_pointer(tx, header.previous, root)?,

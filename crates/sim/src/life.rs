@@ -36,6 +36,8 @@ pub struct Life {
     pub is_tight: bool,
     /// With statements that the first lives did not have: those of old seeds shall stay what they were.
     pub is_rich: bool,
+    /// With indexes: statements that the lives before did not have.
+    pub is_indexed: bool,
     /// Print each step when it is done.
     pub is_loud: bool,
 }
@@ -43,12 +45,17 @@ pub struct Life {
 impl Life {
     /// Of usual length.
     pub fn of(seed: u64) -> Life {
-        Life { seed, openings: 5, is_tight: false, is_rich: false, is_loud: false }
+        Life { seed, openings: 5, is_tight: false, is_rich: false, is_indexed: false, is_loud: false }
     }
 
     /// Of usual length, and with every kind of statement; half of them are short of space.
     pub fn rich(seed: u64) -> Life {
         Life { is_rich: true, is_tight: seed % 2 == 1, ..Life::of(seed) }
+    }
+
+    /// Of usual length, with every kind of statement and with indexes; a third of them are short of space.
+    pub fn indexed(seed: u64) -> Life {
+        Life { is_rich: true, is_indexed: true, is_tight: seed % 3 == 2, ..Life::of(seed) }
     }
 
     /// Of usual length, and always short of space.
@@ -99,13 +106,14 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Life { seed, openings, is_tight, is_rich, .. } = self.life;
+        let Life { seed, openings, is_tight, is_rich, is_indexed, .. } = self.life;
         writeln!(f, "seed {seed}: {}", self.what)?;
         let from = self.trace.len().saturating_sub(12);
         self.trace[from..].iter().try_for_each(|line| writeln!(f, "    {line}"))?;
         let tight = if is_tight { " --tight" } else { "" };
         let rich = if is_rich { " --rich" } else { "" };
-        write!(f, "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich} --trace")
+        let indexed = if is_indexed { " --indexed" } else { "" };
+        write!(f, "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich}{indexed} --trace")
     }
 }
 
@@ -135,6 +143,7 @@ pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
         next_id: 1,
         next_table: 1,
         is_rich: life.is_rich,
+        is_indexed: life.is_indexed,
     };
     let mut living = Living { state };
     let lived = living.live(life.openings).and_then(|()| living.end());
@@ -280,7 +289,7 @@ impl Living {
                 state.committed = doubtful;
                 for (name, table) in &mut state.committed {
                     for (id, stored) in &mut table.rows {
-                        stored.at = found[name][id].0;
+                        stored.at = found[name].rows[id].0;
                     }
                 }
             }

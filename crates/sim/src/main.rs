@@ -10,7 +10,8 @@ use extentdb_base::env::{Clock, SystemClock};
 use extentdb_sim::{Failure, Life, Story, live_and_keep};
 
 const USAGE: &str = "\
-cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--trace] [--keep DIR]
+cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed] [--trace]
+            [--keep DIR]
 
   --seed N       lives seed N; with --minutes, N and those behind it
   --seeds A..B   lives seeds A to B, B not included
@@ -18,6 +19,7 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
   --openings K   how often each database is opened (default 5)
   --tight        in the smallest files there can be, which do not grow
   --rich         with statements that the first lives did not have
+  --indexed      with indexes that come and go
   --trace        prints every step
   --keep DIR     leaves the files of each life there, and the rows that must be in them";
 
@@ -29,6 +31,7 @@ struct Asked {
     openings: u64,
     is_tight: bool,
     is_rich: bool,
+    is_indexed: bool,
     is_loud: bool,
     keep: Option<PathBuf>,
 }
@@ -58,6 +61,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
         openings: 5,
         is_tight: false,
         is_rich: false,
+        is_indexed: false,
         is_loud: false,
         keep: None,
     };
@@ -68,6 +72,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
             "--keep" => asked.keep = Some(PathBuf::from(rest.next()?)),
             "--tight" => asked.is_tight = true,
             "--rich" => asked.is_rich = true,
+            "--indexed" => asked.is_indexed = true,
             "--trace" => asked.is_loud = true,
             "--seed" => one = Some(rest.next()?.parse::<u64>().ok()?),
             "--seeds" => {
@@ -96,8 +101,8 @@ fn run(asked: &Asked) -> Result<(u64, Story), Box<Failure>> {
         if limit.is_some_and(|limit| clock.monotonic() >= limit) {
             break;
         }
-        let Asked { openings, is_tight, is_rich, is_loud, .. } = *asked;
-        let (lived, kept) = live_and_keep(&Life { seed, openings, is_tight, is_rich, is_loud });
+        let Asked { openings, is_tight, is_rich, is_indexed, is_loud, .. } = *asked;
+        let (lived, kept) = live_and_keep(&Life { seed, openings, is_tight, is_rich, is_indexed, is_loud });
         if let Some(folder) = &asked.keep
             && let Err(error) = kept.write(&folder.join(format!("seed-{seed}")))
         {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use extentdb_base::Rid;
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Row, TableSpec};
+use extentdb_engine::{IndexSpec, Row, TableSpec};
 
 /// Tables by name.
 pub(crate) type Model = BTreeMap<String, TableModel>;
@@ -14,6 +14,8 @@ pub(crate) type Model = BTreeMap<String, TableModel>;
 pub(crate) struct TableModel {
     pub(crate) spec: Arc<TableSpec>,
     pub(crate) rows: BTreeMap<i32, Stored>,
+    /// By name.
+    pub(crate) indexes: BTreeMap<String, Arc<IndexSpec>>,
 }
 
 /// A row and where it is: its address never changes.
@@ -31,6 +33,8 @@ pub(crate) enum Change {
     Create { name: String, spec: Arc<TableSpec> },
     Drop { name: String },
     Truncate { name: String },
+    Index { table: String, spec: Arc<IndexSpec> },
+    Unindex { table: String, name: String },
 }
 
 impl Change {
@@ -47,7 +51,8 @@ impl Change {
                 }
             }
             Change::Create { name, spec } => {
-                model.insert(name.clone(), TableModel { spec: spec.clone(), rows: BTreeMap::new() });
+                let (rows, indexes) = (BTreeMap::new(), BTreeMap::new());
+                model.insert(name.clone(), TableModel { spec: spec.clone(), rows, indexes });
             }
             Change::Drop { name } => {
                 model.remove(name);
@@ -55,6 +60,16 @@ impl Change {
             Change::Truncate { name } => {
                 if let Some(table) = model.get_mut(name) {
                     table.rows.clear();
+                }
+            }
+            Change::Index { table, spec } => {
+                if let Some(table) = model.get_mut(table) {
+                    table.indexes.insert(spec.name.clone(), spec.clone());
+                }
+            }
+            Change::Unindex { table, name } => {
+                if let Some(table) = model.get_mut(table) {
+                    table.indexes.remove(name);
                 }
             }
         }

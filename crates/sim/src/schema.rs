@@ -1,7 +1,7 @@
 //! Tables and rows from the seed: every fixed and variable type, rows of up to 8,060 bytes.
 
 use extentdb_base::env::Rng;
-use extentdb_engine::{ColumnSpec, Row, TableSpec};
+use extentdb_engine::{ColumnSpec, IndexSpec, Row, TableSpec};
 use extentdb_types::{Collation, Datum, Guid, Money, SmallMoney, SqlType};
 
 const COLLATION: Collation = Collation(0x3400_d008);
@@ -21,6 +21,31 @@ pub(crate) fn any_table(rng: &mut dyn Rng, name: &str, filegroup: Option<String>
         columns.push(if rng.below(3) == 0 { column.not_null() } else { column });
     }
     TableSpec { filegroup, ..TableSpec::heap(name, columns) }
+}
+
+/// An index of a table, whose keys and entries are short enough for whatever value comes. Ids are unique.
+pub(crate) fn any_index(rng: &mut dyn Rng, table: &TableSpec, name: &str) -> IndexSpec {
+    const KEY_BYTES: usize = 300;
+    const INCLUDED_BYTES: usize = 2000;
+    let id = ("id".to_owned(), rng.below(2) == 0);
+    if rng.below(3) == 0 {
+        return IndexSpec { keys: vec![id], ..IndexSpec::new(name, &[]) }.unique();
+    }
+    let bytes = |column: &ColumnSpec| column.ty.max_bytes().unwrap_or(1);
+    let (mut keys, mut included) = (Vec::new(), Vec::new());
+    for column in table.columns.iter().skip(1) {
+        match rng.below(3) {
+            0 if bytes(column) <= KEY_BYTES && keys.len() < 3 => {
+                keys.push((column.name.clone(), rng.below(2) == 0));
+            }
+            1 if bytes(column) <= INCLUDED_BYTES && included.len() < 2 => included.push(column.name.clone()),
+            _ => {}
+        }
+    }
+    if keys.is_empty() {
+        keys.push(id);
+    }
+    IndexSpec { keys, included, ..IndexSpec::new(name, &[]) }
 }
 
 fn varchar(len: u16) -> SqlType {

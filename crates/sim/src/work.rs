@@ -12,7 +12,7 @@ use crate::disk::FaultDisk;
 use crate::life::Story;
 use crate::model::{Change, Model, Stored, TableModel, with};
 use crate::property::rows;
-use crate::schema::{any_row, any_table};
+use crate::schema::{any_index, any_row, any_table};
 use crate::trace::Trace;
 use crate::world::World;
 
@@ -33,6 +33,7 @@ pub(crate) struct State {
     pub(crate) next_id: i32,
     pub(crate) next_table: u32,
     pub(crate) is_rich: bool,
+    pub(crate) is_indexed: bool,
 }
 
 /// Why work stops.
@@ -98,6 +99,9 @@ impl<'d, 's> Work<'d, 's> {
 
     fn step(&mut self, at: usize) -> Result<(), Stop> {
         let is_open = self.workers[at].session.is_in_transaction();
+        if self.state.is_indexed && self.below(16) == 0 {
+            return if self.below(3) == 0 { self.drop_index(at) } else { self.create_index(at) };
+        }
         match self.below(200) {
             0..=1 => self.checkpoint(),
             2..=4 => self.create_table(at),
@@ -366,6 +370,30 @@ impl<'d, 's> Work<'d, 's> {
         let created = self.workers[at].session.create_table(&spec);
         let change = Change::Create { name: name.clone(), spec };
         self.judge(at, &format!("create {name}"), created, |_| Some(change)).map(|_| ())
+    }
+
+    fn create_index(&mut self, at: usize) -> Result<(), Stop> {
+        const INDEXES_MAX: usize = 4;
+        let Some((table, model)) = self.any_table(at) else { return Ok(()) };
+        let name = format!("i{}", self.below(6));
+        if model.indexes.len() >= INDEXES_MAX || model.indexes.contains_key(&name) {
+            return Ok(());
+        }
+        let spec = Arc::new(any_index(&mut self.state.rng, &model.spec, &name));
+        let opened = self.open_table(at, &table)?;
+        let created = self.workers[at].session.create_index(&opened, &spec);
+        let what = format!("index {name} on {table}: {:?} {:?}", spec.keys, spec.included);
+        self.judge(at, &what, created, |_| Some(Change::Index { table, spec })).map(|_| ())
+    }
+
+    fn drop_index(&mut self, at: usize) -> Result<(), Stop> {
+        let Some((table, model)) = self.any_table(at) else { return Ok(()) };
+        let chosen = self.below(model.indexes.len() as u64) as usize;
+        let Some(name) = model.indexes.keys().nth(chosen).cloned() else { return Ok(()) };
+        let opened = self.open_table(at, &table)?;
+        let dropped = self.workers[at].session.drop_index(&opened, &name);
+        let what = format!("drop index {name} of {table}");
+        self.judge(at, &what, dropped, |_| Some(Change::Unindex { table, name })).map(|_| ())
     }
 
     /// The name of a table that the open transaction has dropped, now and then: it may be had again.

@@ -43,6 +43,11 @@ fn lives_with_every_kind_of_statement_are_survived() {
 }
 
 #[test]
+fn lives_with_indexes_are_survived() {
+    seeds().for_each(|seed| drop(survive_life(&Life::indexed(seed))));
+}
+
+#[test]
 fn equal_seeds_live_equal_lives() {
     assert_eq!(survive(3), survive(3));
 }

@@ -21,6 +21,7 @@ use std::fmt;
 
 use crate::text::CodePage;
 
+mod ascii;
 mod binary;
 mod compare;
 mod names;

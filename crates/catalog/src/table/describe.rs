@@ -91,12 +91,15 @@ pub fn add_table(table: &TableDefinition, created: StoredTime, rows: &mut System
             rows_of(rows, "sysmultiobjrefs").extend(references);
         }
     }
-    for index in &table.indexes {
-        rows_of(rows, "sysidxstats").push(index_row(table, index));
-        rows_of(rows, "sysiscols").extend(index_column_rows(table.id, index));
-        if let Some(filter) = &index.filter {
-            rows_of(rows, "sysobjvalues").push(text_row(FILTER_TEXT, table.id, index.id.0, filter));
-        }
+    table.indexes.iter().for_each(|index| add_index(table, index, rows));
+}
+
+/// Rows that describe an index of a table, without those of its rowsets.
+pub fn add_index(table: &TableDefinition, index: &IndexDefinition, rows: &mut SystemRows) {
+    rows_of(rows, "sysidxstats").push(index_row(table, index));
+    rows_of(rows, "sysiscols").extend(index_column_rows(table.id, index));
+    if let Some(filter) = &index.filter {
+        rows_of(rows, "sysobjvalues").push(text_row(FILTER_TEXT, table.id, index.id.0, filter));
     }
 }
 

@@ -7,6 +7,8 @@
 use extentdb_format::record::row::{COMPLEX_COLUMN, DATA_HEADER_BYTES, STUB_BYTES, VERSION_TAG_BYTES};
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG};
 
+use super::few::Few;
+
 #[inline(always)]
 fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(at..)?.first_chunk().map(|b| usize::from(u16::from_le_bytes(*b)))
@@ -54,6 +56,14 @@ impl Alike {
         Some(Alike { status, head: head_of(bytes)? & mask, mask, fixed_end, columns, reach, tag_bytes })
     }
 
+    /// What rows like this have in common that have a few variable columns or none; `None` when records like this are no such
+    /// rows, or when the first of them, which `bytes` begin with, has more.
+    pub(super) fn few(&self, bytes: &[u8]) -> Option<Few> {
+        let is_row = self.status & HAS_NULL_BITMAP != 0 && self.tag_bytes == 0;
+        let few = Few::new(self.head, self.mask, self.fixed_end, self.columns);
+        (is_row && few.has_few(bytes)).then_some(few)
+    }
+
     /// True when all records like this are equally long.
     #[inline]
     pub(super) fn is_even(&self) -> bool {
@@ -95,11 +105,8 @@ impl Alike {
         let (mut at, mut all) = (self.reach, 0);
         if self.status & HAS_VARIABLE != 0 {
             let count = usize::from(u16::from_le_bytes(*begin.last_chunk()?));
-            let (offsets, first) = (body.get(start + at..)?, at + 2 * count);
-            (at, all) = match offsets.first_chunk() {
-                Some(word) if FEW.contains(&count) => ends_of_few(u64::from_le_bytes(*word), count, first)?,
-                _ => ends(offsets.get(..2 * count)?, first)?,
-            };
+            let first = at + 2 * count;
+            (at, all) = ends(body.get(start + at..start + first)?, first)?;
         }
         at += self.tag_bytes;
         let length = Length { bytes: at, fixed_end: self.fixed_end, has_complex: all & COMPLEX_COLUMN != 0 };
@@ -122,27 +129,6 @@ fn ends(offsets: &[u8], mut at: usize) -> Option<(usize, u16)> {
         at = next;
     }
     Some((at, all))
-}
-
-/// Variable columns whose end offsets fit into a word.
-const FEW: std::ops::RangeInclusive<usize> = 1..=4;
-
-/// The same for a few, from a word that begins with their end offsets: without a branch on their number, which changes from row to
-/// row and cannot be foretold.
-#[inline(always)]
-fn ends_of_few(word: u64, count: usize, at: usize) -> Option<(usize, u16)> {
-    const LANES: u64 = 0x0001_0001_0001_0001;
-    const TOPS: u64 = LANES << 15;
-    let unused = u64::MAX.unbounded_shl(16 * count as u32);
-    let ends = word & !TOPS;
-    let last = ends >> (16 * (count - 1)) & u64::from(!COMPLEX_COLUMN);
-    // What is not used ends where the last one does.
-    let ends = (ends & !unused) | ((last * LANES) & unused);
-    let begins = ends << 16 | at as u64;
-    let used = word & !unused;
-    let all = used | used >> 32;
-    let rises = (ends | TOPS).wrapping_sub(begins) & TOPS == TOPS && at <= usize::from(!COMPLEX_COLUMN);
-    rises.then_some((last as usize, (all | all >> 16) as u16))
 }
 
 #[inline(always)]
@@ -249,29 +235,6 @@ mod tests {
             refused += u32::from(expected.is_none());
         }
         assert!(sound > 10_000 && refused > 10_000, "{sound} sound, {refused} refused");
-    }
-
-    #[test]
-    fn a_few_ends_are_found_as_many_are() {
-        let mut rng = SplitMix64::new(7);
-        let (mut sound, mut refused) = (0, 0);
-        for _ in 0..200_000 {
-            let count = 1 + rng.below(4) as usize;
-            let at = rng.below(40) as usize;
-            let mut end = at as u16;
-            let offsets = (0..4).map(|_| {
-                end = (end + rng.below(6) as u16).saturating_sub(u16::from(rng.below(12) == 0));
-                let top = if rng.below(4) == 0 { COMPLEX_COLUMN } else { 0 };
-                if rng.below(30) == 0 { rng.next_u64() as u16 } else { end | top }
-            });
-            let bytes: Vec<u8> = offsets.flat_map(u16::to_le_bytes).collect();
-            let word = u64::from_le_bytes(bytes.as_slice().try_into().unwrap());
-            let expected = ends(&bytes[..2 * count], at);
-            assert_eq!(ends_of_few(word, count, at), expected, "{word:x} {count} {at}");
-            sound += u32::from(expected.is_some());
-            refused += u32::from(expected.is_none());
-        }
-        assert!(sound > 50_000 && refused > 10_000, "{sound} sound, {refused} refused");
     }
 
     #[test]

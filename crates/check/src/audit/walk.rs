@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! even     all of one length, one behind the other, beginning alike       nothing is written down for a record
+//! few      rows that begin like the one before, with few variable columns  only those are looked at: no branch between them
 //! like     as many as begin like the one before                           only their variable columns are looked at
 //! others   each by itself
 //! ```
@@ -10,6 +11,7 @@ use extentdb_base::size::PAGE_HEADER_BYTES;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::RecordKind;
 
+use super::few::Few;
 use super::length::{Alike, Length};
 use super::records::{Body, Scratch, Taken, Traits};
 use super::rules::{Form, Rules};
@@ -95,9 +97,11 @@ pub(super) fn walk(
         let span = Span { slot, start: offset, end: found.end_before as u16 };
         *places.split_off_first_mut()? = span;
         let Some(known) = Alike::new(bytes, is_data, (status, length)) else { continue };
-        let like = match is_plain(&known) {
-            true => walk_like(&known, body, slots, (slot, places), &mut found, |len| len),
-            false => walk_like(&known, body, slots, (slot, places), &mut found, |len| footprint(len, rules)),
+        let rest = (slots, slot, &mut *places);
+        let like = match (is_plain(&known), known.few(bytes)) {
+            (true, Some(few)) => walk_few(&few, &known, view, rest, &mut found),
+            (true, None) => walk_like(&known, body, rest, &mut found, |len| len),
+            (false, _) => walk_like(&known, body, rest, &mut found, |len| footprint(len, rules)),
         };
         slots = slots.get(..slots.len() - like)?;
         places = std::mem::take(&mut places).get_mut(like..)?;
@@ -106,11 +110,49 @@ pub(super) fn walk(
     let count = scratch.spans.len() - empty;
     scratch.spans.truncate(count);
     if found.is_ascending {
-        return Some(found.body());
+        return (found.end_before <= body.len()).then(|| found.body());
     }
     scratch.taken = Taken::default();
     let taken = &mut scratch.taken;
-    scratch.spans.iter().all(|span| taken.take(span.start, span.end)).then(|| found.body())
+    let is_inside =
+        |span: &Span| usize::from(span.start) >= PAGE_HEADER_BYTES && usize::from(span.end) <= body.len();
+    scratch.spans.iter().all(|span| is_inside(span) && taken.take(span.start, span.end)).then(|| found.body())
+}
+
+/// Slots from the last one down, the slot before them and where their spans go.
+type Rest<'w> = (&'w [[u8; 2]], u16, &'w mut [Span]);
+
+/// Goes on with the rows that begin like the one in the slot before and have few variable columns, up to the first that does not, and
+/// says how many they are. That they lie inside the page is looked at afterwards: where they end is all that has to be kept.
+/// A function of its own: the loop needs all registers.
+#[inline(never)]
+fn walk_few(
+    few: &Few,
+    known: &Alike,
+    view: PageRef<'_>,
+    (slots, slot, places): Rest<'_>,
+    found: &mut Tally,
+) -> usize {
+    let (few, page) = (*few, view.bytes());
+    let (mut end_before, mut used, mut all_tops, mut falls) = (found.end_before, found.used, 0, 0);
+    let mut last = slot;
+    for (offset, place) in slots.iter().rev().zip(places) {
+        let start = usize::from(u16::from_le_bytes(*offset));
+        let Some((len, tops)) = few.length(page, start) else { break };
+        // The sign of the difference, which is all that counts.
+        falls |= start as isize - end_before as isize;
+        end_before = start + len;
+        used += len;
+        all_tops |= tops;
+        last += 1;
+        *place = Span { slot: last, start: start as u16, end: end_before as u16 };
+    }
+    let count = last - slot;
+    found.add(known.status, count, known.fixed_end());
+    found.is_ascending &= falls >= 0;
+    found.has_complex |= all_tops != 0;
+    (found.end_before, found.used) = (end_before, used);
+    usize::from(count)
 }
 
 /// Goes on with the records that begin like the one in the slot before, up to the first that does not, and says how many they are.
@@ -119,8 +161,7 @@ pub(super) fn walk(
 fn walk_like(
     known: &Alike,
     body: &[u8],
-    slots: &[[u8; 2]],
-    (slot, places): (u16, &mut [Span]),
+    (slots, slot, places): Rest<'_>,
     found: &mut Tally,
     footprint: impl Fn(usize) -> usize,
 ) -> usize {

@@ -196,6 +196,16 @@ impl Sums {
         }
     }
 
+    /// States a fact on both sides: only that it was stated is kept.
+    #[inline]
+    pub(crate) fn cancel(&mut self, unit: UnitIndex, relation: Relation) {
+        let unit = self.units.get_mut(unit as usize);
+        if let Some(acc) = unit.and_then(|unit| unit.accs.get_mut(relation as usize)) {
+            acc.plus += 1;
+            acc.minus += 1;
+        }
+    }
+
     /// The sums of a unit.
     pub fn unit(&self, unit: UnitIndex) -> Option<&UnitSums> {
         self.units.get(unit as usize)

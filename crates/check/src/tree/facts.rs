@@ -58,16 +58,29 @@ impl<'n> Node<'n> {
         Tree::rung(self.level, self.is_leaf)
     }
 
-    /// States everything but the keys.
+    /// What it says about the page before it, and the same fact as that page says it: itself, the next one, rung.
+    fn before(&self) -> Option<[u64; 3]> {
+        (!self.prev.is_none()).then(|| [page_word(self.prev), page_word(self.id), self.rung().into()])
+    }
+
+    /// What it says about the page behind it.
+    fn behind(&self) -> Option<[u64; 3]> {
+        (!self.next.is_none()).then(|| [page_word(self.id), page_word(self.next), self.rung().into()])
+    }
+
+    /// States its siblings.
+    pub(super) fn state_siblings(&self, tree: &Tree, sums: &mut Sums) {
+        let facts = [(Side::Plus, self.behind()), (Side::Minus, self.before())];
+        for (side, words) in facts {
+            let Some(words) = words else { continue };
+            sums.state(self.unit, Relation::Sibling, side, words, tree.has_sketch);
+        }
+    }
+
+    /// States everything but its siblings and the keys.
     pub(super) fn state(&self, tree: &Tree, sums: &mut Sums, part: &mut TreePart) {
         let mut state = |relation, side, words| sums.state(self.unit, relation, side, words, tree.has_sketch);
         let (own, rung) = (page_word(self.id), u64::from(self.rung()));
-        if !self.next.is_none() {
-            state(Relation::Sibling, Side::Plus, [own, page_word(self.next), rung]);
-        }
-        if !self.prev.is_none() {
-            state(Relation::Sibling, Side::Minus, [page_word(self.prev), own, rung]);
-        }
         if self.id == tree.root {
             part.rooted.insert(self.unit);
         }
@@ -119,6 +132,45 @@ impl<'n> Node<'n> {
     }
 }
 
+/// What the last page of each unit says about the page behind it. Most pages are followed by that one in the file, too: what both
+/// say then cancels here, and is never hashed.
+#[derive(Default)]
+struct Held {
+    /// By unit.
+    facts: Vec<Option<[u64; 3]>>,
+}
+
+impl Held {
+    /// States the siblings of a page, one of them later.
+    fn state_siblings(&mut self, node: &Node<'_>, tree: &Tree, sums: &mut Sums) {
+        let at = node.unit as usize;
+        if self.facts.len() <= at {
+            self.facts.resize(at + 1, None);
+        }
+        let Some(held) = self.facts.get_mut(at) else { return };
+        match (*held, node.before()) {
+            (Some(plus), Some(minus)) if plus == minus => sums.cancel(node.unit, Relation::Sibling),
+            (plus, minus) => {
+                let facts = [(Side::Plus, plus), (Side::Minus, minus)];
+                for (side, words) in facts {
+                    let Some(words) = words else { continue };
+                    sums.state(node.unit, Relation::Sibling, side, words, tree.has_sketch);
+                }
+            }
+        }
+        *held = node.behind();
+    }
+
+    /// States what is left.
+    fn finish(&mut self, trees: &Trees, sums: &mut Sums) {
+        for (unit, fact) in (0u32..).zip(self.facts.drain(..)) {
+            if let (Some(words), Some(tree)) = (fact, trees.get(unit)) {
+                sums.state(unit, Relation::Sibling, Side::Plus, words, tree.has_sketch);
+            }
+        }
+    }
+}
+
 /// The children of an upper page, by slot.
 pub(super) fn children_of(page: &Sound<'_>, tree: &Tree, children: &mut Vec<PageId>) {
     children.clear();
@@ -154,6 +206,7 @@ pub(crate) struct TreeFacts<'p> {
     budget: usize,
     /// By unit.
     open: Vec<Option<Box<OpenRun>>>,
+    held: Held,
     children: Vec<PageId>,
     pairs: Pairs,
     low: Key,
@@ -167,6 +220,7 @@ impl<'p> TreeFacts<'p> {
             trees,
             budget,
             open: Vec::new(),
+            held: Held::default(),
             children: Vec::new(),
             pairs: Pairs::default(),
             low,
@@ -275,7 +329,9 @@ impl Facts for TreeFacts<'_> {
     fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial) {
         let Some(tree) = self.trees.get(page.index) else { return };
         children_of(page, tree, &mut self.children);
-        Node::new(&page.linked(), &self.children).state(tree, &mut partial.sums, &mut partial.tree);
+        let node = Node::new(&page.linked(), &self.children);
+        self.held.state_siblings(&node, tree, &mut partial.sums);
+        node.state(tree, &mut partial.sums, &mut partial.tree);
         match &tree.key {
             Some(plan) if has_keys_of(page, plan) => self.keys(page, tree, plan, partial),
             _ => {
@@ -286,11 +342,14 @@ impl Facts for TreeFacts<'_> {
 
     fn linked(&mut self, page: &Linked<'_>, partial: &mut Partial) {
         let Some(tree) = self.trees.get(page.index) else { return };
-        Node::new(page, &[]).state(tree, &mut partial.sums, &mut partial.tree);
+        let node = Node::new(page, &[]);
+        node.state_siblings(tree, &mut partial.sums);
+        node.state(tree, &mut partial.sums, &mut partial.tree);
         partial.tree.undecided.insert(page.index);
     }
 
     fn finish(&mut self, partial: &mut Partial) {
+        self.held.finish(self.trees, &mut partial.sums);
         for open in self.open.drain(..).flatten() {
             if let Some(plan) = self.trees.get(open.run.unit).and_then(|tree| tree.key.as_ref()) {
                 partial.tree.push_leaves(open.closed(plan), self.budget);

@@ -289,6 +289,7 @@ fn adds_up(facts: &LinkFacts, tree: &Tree, key: &HashKey, sums: &UnitSums) -> bo
             is_leaf: page.is_leaf,
             children,
         };
+        node.state_siblings(&tree, &mut own);
         node.state(&tree, &mut own, &mut part);
     }
     part.settle(&mut own);

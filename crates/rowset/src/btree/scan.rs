@@ -23,6 +23,7 @@ pub struct Scan<'t> {
     /// The last key seen.
     after: Option<Vec<u8>>,
     rows: VecDeque<Row>,
+    has_ghosts: bool,
     is_done: bool,
 }
 
@@ -33,7 +34,15 @@ impl Tree {
     /// The key has fewer columns.
     pub fn scan(&self, prefix: &[Cell<'_>]) -> Result<Scan<'_>, Error> {
         let prefix = self.shape.prefix(prefix)?;
-        Ok(Scan { tree: self, prefix, after: None, rows: VecDeque::new(), is_done: false })
+        Ok(Scan { tree: self, prefix, after: None, rows: VecDeque::new(), has_ghosts: false, is_done: false })
+    }
+
+    /// The same with ghosts among the rows: whoever deleted one may take that back.
+    ///
+    /// # Errors
+    /// As for [`scan`](Self::scan).
+    pub fn scan_all(&self, prefix: &[Cell<'_>]) -> Result<Scan<'_>, Error> {
+        Ok(Scan { has_ghosts: true, ..self.scan(prefix)? })
     }
 }
 
@@ -88,7 +97,7 @@ impl Scan<'_> {
             Some(after) => key.clone_into(after),
             none => *none = Some(key.to_vec()),
         }
-        if !node.is_ghost(slot)? {
+        if self.has_ghosts || !node.is_ghost(slot)? {
             self.rows.push_back(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(node.id(), slot) });
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! The rows are those of the model, each where it was put; tables that are not in the model are not there.
+//! The rows are those of the model, each where it was put; tables that are not in the model are not there. Every index leads to all of
+//! them.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -9,8 +10,16 @@ use extentdb_types::Datum;
 
 use crate::model::Model;
 
-/// Rows of tables, by table and id.
-pub(crate) type Found = BTreeMap<String, BTreeMap<i32, (Rid, Row)>>;
+/// Tables by name.
+pub(crate) type Found = BTreeMap<String, FoundTable>;
+
+/// What a table holds.
+pub(crate) struct FoundTable {
+    /// By id.
+    pub(crate) rows: BTreeMap<i32, (Rid, Row)>,
+    /// By index: the ids that it leads to, ascending.
+    indexes: BTreeMap<String, Vec<i32>>,
+}
 
 /// Reads all user tables.
 pub(crate) fn read(db: &Database) -> Result<Found, Error> {
@@ -22,7 +31,17 @@ pub(crate) fn read(db: &Database) -> Result<Found, Error> {
             rows.insert(id_of(&row), (at, row));
             ControlFlow::Continue(())
         })?;
-        found.insert(table.name().to_owned(), rows);
+        let mut indexes = BTreeMap::new();
+        for index in table.indexes() {
+            let mut ids = Vec::new();
+            session.seek(&table, &index, &[], &mut |_, row| {
+                ids.push(id_of(&row));
+                ControlFlow::Continue(())
+            })?;
+            ids.sort_unstable();
+            indexes.insert(index, ids);
+        }
+        found.insert(table.name().to_owned(), FoundTable { rows, indexes });
     }
     Ok(found)
 }
@@ -42,7 +61,14 @@ pub(crate) fn difference(model: &Model, found: &Found, places: bool) -> Option<S
         return Some(format!("tables {expected:?} expected, {there:?} found"));
     }
     for (name, table) in model {
-        let rows = &found[name];
+        let FoundTable { rows, indexes } = &found[name];
+        if !table.indexes.keys().eq(indexes.keys()) {
+            return Some(format!(
+                "indexes {:?} of {name} expected, {:?} found",
+                table.indexes.keys(),
+                indexes.keys()
+            ));
+        }
         if let Some(id) = table.rows.keys().find(|id| !rows.contains_key(id)) {
             return Some(format!("row {id} of {name} is lost"));
         }
@@ -57,6 +83,9 @@ pub(crate) fn difference(model: &Model, found: &Found, places: bool) -> Option<S
             if places && stored.at != *at {
                 return Some(format!("row {id} of {name} was put at {} and is at {at}", stored.at));
             }
+        }
+        if let Some((index, ids)) = indexes.iter().find(|(_, ids)| !ids.iter().eq(rows.keys())) {
+            return Some(format!("index {index} of {name} leads to {} of {} rows", ids.len(), rows.len()));
         }
     }
     None

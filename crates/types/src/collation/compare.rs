@@ -20,7 +20,7 @@
 use std::cmp::Ordering;
 
 use super::rules::Rules;
-use super::{Collation, binary};
+use super::{Collation, ascii, binary};
 use crate::text::{CharDecoder, CodePage};
 
 /// Result of comparing two strings.
@@ -87,6 +87,12 @@ impl Collation {
     /// Compares two values of char, varchar or text, given in the collation's code page.
     #[must_use]
     pub fn compare_char(self, a: &[u8], b: &[u8]) -> Comparison {
+        if let Some(order) = ascii::compare_char(a, b)
+            && self.has_plain_ascii(false)
+            && !self.is_binary()
+        {
+            return order.into();
+        }
         let (a, b) = (trim_char(a), trim_char(b));
         if a == b {
             return Comparison::Equal;
@@ -94,6 +100,11 @@ impl Collation {
         if self.is_binary() {
             return binary::compare_units(a.iter().map(|&x| u16::from(x)), b.iter().map(|&x| u16::from(x)));
         }
+        self.compare_char_by_weights(a, b)
+    }
+
+    /// The same by the weights of all characters.
+    pub(super) fn compare_char_by_weights(self, a: &[u8], b: &[u8]) -> Comparison {
         let Some(rules) = Rules::for_char(self) else { return Comparison::Undecided };
         let code_page = self.code_page().unwrap_or(CodePage::Unknown);
         rules
@@ -104,6 +115,12 @@ impl Collation {
     /// Compares two values of nchar, nvarchar or ntext, given as UTF-16LE. A dangling odd byte is ignored.
     #[must_use]
     pub fn compare_nchar(self, a: &[u8], b: &[u8]) -> Comparison {
+        if let Some(order) = ascii::compare_nchar(a, b)
+            && self.has_plain_ascii(true)
+            && !self.is_binary()
+        {
+            return order.into();
+        }
         let (a, b) = (trim_nchar(a), trim_nchar(b));
         if a == b {
             return Comparison::Equal;
@@ -111,13 +128,16 @@ impl Collation {
         match (self.is_binary(), self.is_bin2()) {
             (true, true) => binary::compare_bin2(a, b),
             (true, false) => binary::compare_bin(a, b),
-            (false, _) => {
-                let Some(rules) = Rules::for_nchar(self) else { return Comparison::Undecided };
-                rules
-                    .compare_ascii(units(a), units(b))
-                    .unwrap_or_else(|| rules.compare(&nchar_codes(a), &nchar_codes(b)))
-            }
+            (false, _) => self.compare_nchar_by_weights(a, b),
         }
+    }
+
+    /// The same by the weights of all characters.
+    pub(super) fn compare_nchar_by_weights(self, a: &[u8], b: &[u8]) -> Comparison {
+        let Some(rules) = Rules::for_nchar(self) else { return Comparison::Undecided };
+        rules
+            .compare_ascii(units(a), units(b))
+            .unwrap_or_else(|| rules.compare(&nchar_codes(a), &nchar_codes(b)))
     }
 
     /// Is the place of this char text known in full, so that comparing it with another such text is decided?

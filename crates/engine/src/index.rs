@@ -1,0 +1,305 @@
+//! A nonclustered index of a user table: a B-tree of entries that lead to the rows of its heap.
+//!
+//! ```text
+//! entry   key columns │ included columns │ address of the row        one for each row
+//! key     unique       the key columns
+//!         not unique   the key columns, then the address
+//! ```
+//!
+//! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an index whose rowset the catalogue
+//! describes in any other way is not written here.
+
+use std::borrow::Cow;
+
+use extentdb_base::sync::Arc;
+use extentdb_base::{HobtId, IndexId, ObjectId, Rid};
+use extentdb_catalog::layout::{Cell, Compression, RowLayout};
+use extentdb_catalog::model::{self, AllocUnitKind, Catalog, IndexKind, ObjectType};
+use extentdb_catalog::table::definition::{index_status, rowset_status};
+use extentdb_catalog::table::{
+    ColumnDefinition, ColumnHistory, IndexDefinition, KeyColumn, RowsetLayout, Source, TableDefinition,
+};
+use extentdb_rowset::{RowShape, Tree};
+use extentdb_space::{Space, Unit};
+use extentdb_types::{Datum, SqlType};
+
+use crate::catalogue::Units;
+use crate::error::Error;
+use crate::table::TableColumn;
+
+/// Where the value of a column of an entry comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum From {
+    /// A column of the table, by its place among them.
+    Column(usize),
+    /// The address of the row.
+    Address,
+}
+
+/// An index.
+#[derive(Debug)]
+pub(crate) struct Index {
+    id: IndexId,
+    name: String,
+    is_unique: bool,
+    tree: Arc<Tree>,
+    /// One for each column of an entry.
+    from: Vec<From>,
+    /// The columns of an entry that its key consists of, in key order.
+    key: Vec<usize>,
+    /// How many of them the index was declared with.
+    declared_keys: usize,
+}
+
+impl Index {
+    /// An index of the catalogue; `Ok(None)` for one that is disabled and has nothing to be kept true.
+    ///
+    /// # Errors
+    /// Why it cannot be kept true here.
+    pub(crate) fn open(
+        table: &TableDefinition,
+        columns: &[TableColumn],
+        index: &model::Index,
+        catalog: &Catalog,
+        (space, units): (&Arc<Space>, &Units),
+    ) -> Result<Option<Index>, String> {
+        let name = index.name.clone().unwrap_or_default();
+        if index.is_marked_disabled() {
+            return Ok(None);
+        }
+        let refused = |what: &str| Err(format!("index {name}, {what}"));
+        if index.kind != IndexKind::Nonclustered {
+            return refused(&format!("of kind {}", index.kind.name()));
+        }
+        if index.filter.is_some() {
+            return refused("which is filtered");
+        }
+        let [rowset] = index.rowsets.as_slice() else { return refused("which has not one partition") };
+        let rowset = catalog.rowsets.get(rowset);
+        let unit = rowset.and_then(|rowset| units.get(rowset.unit(AllocUnitKind::InRow)?.id));
+        let (Some(rowset), Some(unit)) = (rowset, unit) else { return refused("whose pages are not known") };
+        let definition = definition_of_index(index, rowset);
+        let layout = table.layout(&definition);
+        if !is_same_form(&layout.row, &rowset.layout) {
+            return refused("whose entries are laid out in a way of their own");
+        }
+        match Index::new(definition, layout, columns, (space.clone(), unit)) {
+            Ok(index) => Ok(Some(index)),
+            Err(error) => refused(&error.to_string()),
+        }
+    }
+
+    /// An index by its definition.
+    pub(crate) fn new(
+        definition: IndexDefinition,
+        layout: RowsetLayout,
+        columns: &[TableColumn],
+        (space, unit): (Arc<Space>, Arc<Unit>),
+    ) -> Result<Index, Error> {
+        let from = layout.sources.iter().map(|source| match source {
+            Source::Column(id) => columns.iter().position(|column| column.id == *id).map(From::Column),
+            Source::Rid => Some(From::Address),
+            Source::Uniquifier => None,
+        });
+        let missing = || Error::catalogue("an index names a column that its table has not got");
+        let from = from.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        let mut key: Vec<(i16, usize)> = (0..)
+            .zip(&layout.row.columns)
+            .filter(|(_, column)| column.key_ordinal > 0)
+            .map(|(at, column)| (column.key_ordinal, at))
+            .collect();
+        key.sort_unstable();
+        let declared_keys = definition.keys.len();
+        let shape = RowShape::of_layout(&layout, false)?.with_declared_keys(declared_keys);
+        Ok(Index {
+            id: definition.id,
+            is_unique: definition.is_unique(),
+            name: definition.name.unwrap_or_default(),
+            tree: Arc::new(Tree::new(space, unit, shape)),
+            from,
+            key: key.into_iter().map(|(_, at)| at).collect(),
+            declared_keys,
+        })
+    }
+
+    /// The same over another, empty unit.
+    pub(crate) fn over(&self, space: Arc<Space>, unit: Arc<Unit>) -> Index {
+        let tree = Arc::new(Tree::new(space, unit, self.tree.shape().clone()));
+        let (name, from, key) = (self.name.clone(), self.from.clone(), self.key.clone());
+        Index { tree, name, from, key, ..*self }
+    }
+
+    pub(crate) fn id(&self) -> IndexId {
+        self.id
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn is_unique(&self) -> bool {
+        self.is_unique
+    }
+
+    pub(crate) fn tree(&self) -> &Arc<Tree> {
+        &self.tree
+    }
+
+    pub(crate) fn hobt(&self) -> HobtId {
+        self.tree.unit().hobt()
+    }
+
+    /// The entry of a row, given by the cells of its record.
+    pub(crate) fn entry<'c>(&self, row: &[Cell<'c>], columns: &[TableColumn], at: Rid) -> Vec<Cell<'c>> {
+        let cell = |from: &From| match from {
+            From::Address => Cell::Bytes(Cow::Owned(at.to_bytes().to_vec())),
+            From::Column(number) => {
+                let cell = columns.get(*number).and_then(|column| row.get(column.at));
+                match cell {
+                    None | Some(Cell::Missing) => Cell::Null,
+                    Some(cell) => cell.clone(),
+                }
+            }
+        };
+        self.from.iter().map(cell).collect()
+    }
+
+    /// The columns of the tree's key, from an entry.
+    pub(crate) fn key_of<'c>(&self, entry: &[Cell<'c>]) -> Vec<Cell<'c>> {
+        self.key.iter().filter_map(|at| entry.get(*at).cloned()).collect()
+    }
+
+    /// The table's columns that the index was declared with, in key order.
+    pub(crate) fn declared<'t>(&self, columns: &'t [TableColumn]) -> impl Iterator<Item = &'t TableColumn> {
+        self.key.iter().take(self.declared_keys).filter_map(|at| match self.from.get(*at)? {
+            From::Column(number) => columns.get(*number),
+            From::Address => None,
+        })
+    }
+
+    /// The row that an entry leads to.
+    pub(crate) fn address(&self, record: &[u8]) -> Result<Rid, Error> {
+        let cells = self.tree.shape().decode(record)?;
+        let at = self.from.iter().position(|from| *from == From::Address);
+        match at.and_then(|at| cells.get(at)) {
+            Some(Cell::Bytes(bytes)) if let Ok(bytes) = <[u8; 8]>::try_from(&**bytes) => {
+                Ok(Rid::from_bytes(bytes))
+            }
+            _ => Err(Error::catalogue(format!("an entry of index {} leads nowhere", self.name))),
+        }
+    }
+
+    /// Refuses an entry whose place among the others is not known for certain: the real product might look for it elsewhere.
+    pub(crate) fn verify_place(&self, entry: &[Cell<'_>], columns: &[TableColumn]) -> Result<(), Error> {
+        for (at, column) in self.key.iter().zip(self.declared(columns)) {
+            let Some(Cell::Bytes(bytes)) = entry.get(*at) else { continue };
+            let is_certain = match column.ty {
+                SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => {
+                    collation.certain_about_char(bytes)
+                }
+                SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. } => {
+                    collation.certain_about_nchar(bytes)
+                }
+                _ => true,
+            };
+            if !is_certain {
+                let what = format!("its place in index {} is not known under its collation", self.name);
+                return Err(Error::Value { column: column.name.clone(), what });
+            }
+        }
+        Ok(())
+    }
+
+    /// The key columns of an entry, for people.
+    pub(crate) fn describe(&self, entry: &[Cell<'_>], columns: &[TableColumn]) -> String {
+        let text = |(at, column): (&usize, &TableColumn)| match column.value(entry.get(*at)) {
+            Ok(Datum::Null) => "<NULL>".to_owned(),
+            Ok(value) => {
+                let mut text = String::new();
+                // Writing into a string does not fail.
+                let _ = extentdb_types::plain::write_plain(&value, &mut text);
+                text
+            }
+            Err(_) => "?".to_owned(),
+        };
+        self.key.iter().zip(self.declared(columns)).map(text).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A table by its columns alone, as far as the layout of indexes over its heap needs it.
+pub(crate) fn definition_of(id: ObjectId, name: &str, columns: &[TableColumn]) -> TableDefinition {
+    let last = columns.iter().map(|column| column.id).max().unwrap_or(0);
+    let column = |id: i32| match columns.iter().find(|column| column.id == id) {
+        Some(column) => column_definition(&column.name, column.ty, column.nullable),
+        // Dropped: no index can name it.
+        None => column_definition("", SqlType::Int, true),
+    };
+    TableDefinition {
+        id,
+        name: name.to_owned(),
+        schema_id: 0,
+        kind: ObjectType::USER_TABLE,
+        status: 0,
+        parent: ObjectId(0),
+        columns: (1..=last).map(column).collect(),
+        indexes: Vec::new(),
+    }
+}
+
+fn column_definition(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
+    ColumnDefinition {
+        name: name.to_owned(),
+        ty,
+        user_type: i32::from(ty.xtype()),
+        nullable,
+        stored_nullable: nullable,
+        identity: None,
+        default_object: ObjectId(0),
+        computed: None,
+        history: ColumnHistory::default(),
+    }
+}
+
+fn definition_of_index(index: &model::Index, rowset: &model::Rowset) -> IndexDefinition {
+    let mut keys: Vec<_> = index.columns.iter().filter(|column| column.key_ordinal > 0).collect();
+    keys.sort_by_key(|column| column.key_ordinal);
+    let key = |column: &&model::IndexColumn| KeyColumn {
+        column_id: column.column_id,
+        descending: column.descending,
+    };
+    let unique = if index.unique { index_status::UNIQUE } else { 0 };
+    IndexDefinition {
+        id: index.id,
+        name: index.name.clone(),
+        kind: index.kind,
+        keys: keys.iter().map(key).collect(),
+        included: index.columns.iter().filter(|c| c.key_ordinal == 0).map(|c| c.column_id).collect(),
+        status: index.status | unique,
+        data_space: index.data_space,
+        filegroup: 0,
+        partition: 1,
+        partition_column: 0,
+        rest: Vec::new(),
+        filter: None,
+        rowset: rowset.id,
+        rowset_status: rowset.status | rowset_status::USUAL,
+        compression: rowset.compression,
+        hides_min_interior: false,
+        units: Vec::new(),
+    }
+}
+
+/// Do records of both layouts have the same columns in the same places?
+fn is_same_form(ours: &RowLayout, theirs: &RowLayout) -> bool {
+    let is_same = |(a, b): (&extentdb_catalog::layout::PhysicalColumn, &_)| {
+        let b: &extentdb_catalog::layout::PhysicalColumn = b;
+        let order = |column: &extentdb_catalog::layout::PhysicalColumn| {
+            (column.key_ordinal, column.is_descending(), column.is_not_null())
+        };
+        (a.ty, a.leaf, a.interior) == (b.ty, b.leaf, b.interior) && order(a) == order(b)
+    };
+    ours.compression == Compression::None
+        && theirs.compression == Compression::None
+        && ours.columns.len() == theirs.columns.len()
+        && ours.columns.iter().zip(&theirs.columns).all(is_same)
+}

@@ -1,0 +1,398 @@
+//! Nonclustered indexes: their entries follow the rows, through rollbacks, crashes and other sessions.
+
+mod support;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use extentdb_base::Rid;
+use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_base::sync::Arc;
+use extentdb_engine::{
+    Cause, ColumnSpec, Database, Error, IndexSpec, Paths, Row, Session, Table, TableSpec, Timeout,
+};
+use extentdb_io::MemDisk;
+use extentdb_types::{Datum, SqlType};
+use support::*;
+
+/// Ids of the rows that a seek finds, in the order of the index.
+fn seek(session: &mut Session<'_>, table: &Table, index: &str, values: &[Datum<'_>]) -> Vec<i32> {
+    let mut found = Vec::new();
+    let each = &mut |_: Rid, row: Row| {
+        found.push(if let Datum::Int(id) = row[0] { id } else { -1 });
+        ControlFlow::Continue(())
+    };
+    session.seek(table, index, values, each).unwrap();
+    found
+}
+
+/// A table `t` of people with an index on the name and a unique one on the id.
+fn indexed(disk: &MemDisk) -> (Database, Paths) {
+    let spec = spec("indexes");
+    let db = Database::create(&spec, on(disk)).unwrap();
+    let mut session = db.session();
+    let table = session.create_table(&people("t")).unwrap();
+    session.create_index(&table, &IndexSpec::new("by_name", &["name"])).unwrap();
+    session.create_index(&table, &IndexSpec::new("by_id", &["id"]).unique()).unwrap();
+    drop(session);
+    (db, spec.paths())
+}
+
+fn close_and_check(db: Database, disk: &MemDisk, paths: &Paths) {
+    db.close().unwrap();
+    assert_sound_on(disk, paths);
+}
+
+#[test]
+fn entries_come_change_and_go_with_their_rows() {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    let mut at = Vec::new();
+    for id in 0..3000 {
+        at.push(session.insert(&table, &person(id, &format!("name{}", id % 100))).unwrap());
+    }
+    assert_eq!(seek(&mut session, &table, "by_id", &[Datum::Int(1234)]), [1234]);
+    assert_eq!(seek(&mut session, &table, "by_name", &[text("name7")]).len(), 30);
+    // Longer rows move; their addresses and entries stay.
+    for id in (0..3000).step_by(7) {
+        session.update(&table, at[id as usize], &person(id, &"long".repeat(200))).unwrap();
+    }
+    for id in (1..3000).step_by(5) {
+        session.delete(&table, at[id as usize]).unwrap();
+    }
+    let left = |id: &i32| id % 5 != 1;
+    let long: Vec<i32> = (0..3000).step_by(7).filter(left).collect();
+    let mut found = seek(&mut session, &table, "by_name", &[text(&"long".repeat(200))]);
+    found.sort_unstable();
+    assert_eq!(found, long);
+    assert_eq!(seek(&mut session, &table, "by_id", &[]), (0..3000).filter(left).collect::<Vec<_>>());
+    assert!(seek(&mut session, &table, "by_id", &[Datum::Int(1)]).is_empty());
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+    // Another opening goes on with the same trees.
+    let db = reopen(&disk, &paths);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    assert_eq!(table.indexes(), ["by_name", "by_id"]);
+    session.insert(&table, &person(1, "again")).unwrap();
+    assert_eq!(seek(&mut session, &table, "by_id", &[Datum::Int(1)]), [1]);
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn a_second_row_with_a_unique_key_is_refused_and_leaves_nothing() {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    let first = session.insert(&table, &person(7, "a")).unwrap();
+    session.begin();
+    session.insert(&table, &person(8, "b")).unwrap();
+    let refused = session.insert(&table, &person(7, "c")).unwrap_err();
+    assert!(
+        matches!(&refused, Error::DuplicateKey { key, index, .. } if key == "7" && index == "by_id"),
+        "{refused}"
+    );
+    let refused = session.update(&table, first, &person(8, "a")).unwrap_err();
+    assert!(matches!(&refused, Error::DuplicateKey { key, .. } if key == "8"), "{refused}");
+    session.commit().unwrap();
+    assert_eq!(ids(&mut session, &table), [7, 8]);
+    assert!(seek(&mut session, &table, "by_name", &[text("c")]).is_empty());
+    // A key that was given up in the same transaction may be had again, and a rollback brings both back.
+    session.begin();
+    session.delete(&table, first).unwrap();
+    session.insert(&table, &person(7, "new")).unwrap();
+    session.rollback().unwrap();
+    assert_eq!(seek(&mut session, &table, "by_name", &[text("a")]), [7]);
+    assert_eq!(seek(&mut session, &table, "by_id", &[Datum::Int(7)]), [7]);
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn whoever_meets_a_key_of_an_open_transaction_waits_for_it() {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let (mut one, mut other) = (db.session(), db.session());
+    let table = one.table("t").unwrap();
+    let at = one.insert(&table, &person(1, "x")).unwrap();
+    other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
+    let is_locked = |error: Error| error.cause() == Cause::Lock;
+    // Deleted, not yet committed: the key is not free, and the row is not gone.
+    one.begin();
+    one.delete(&table, at).unwrap();
+    assert!(is_locked(other.insert(&table, &person(1, "y")).unwrap_err()));
+    let each = &mut |_: Rid, _: Row| ControlFlow::Continue(());
+    assert!(is_locked(other.seek(&table, "by_id", &[Datum::Int(1)], each).unwrap_err()));
+    assert!(is_locked(other.seek(&table, "by_name", &[], each).unwrap_err()));
+    one.rollback().unwrap();
+    assert_eq!(seek(&mut other, &table, "by_id", &[Datum::Int(1)]), [1]);
+    // Inserted, not yet committed.
+    one.begin();
+    one.insert(&table, &person(2, "z")).unwrap();
+    assert!(is_locked(other.insert(&table, &person(2, "y")).unwrap_err()));
+    assert!(is_locked(other.seek(&table, "by_name", &[text("z")], each).unwrap_err()));
+    one.rollback().unwrap();
+    other.insert(&table, &person(2, "y")).unwrap();
+    drop((one, other, table));
+    close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn a_reader_who_waited_for_a_key_that_changed_hands_finds_the_row_that_stays() {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let mut one = db.session();
+    let table = one.table("t").unwrap();
+    let at = one.insert(&table, &person(1, "first")).unwrap();
+    one.begin();
+    one.delete(&table, at).unwrap();
+    one.insert(&table, &person(1, "second")).unwrap();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut other = db.session();
+            seek(&mut other, &table, "by_id", &[Datum::Int(1)])
+        });
+        while !db.locks().locks().iter().any(|row| row.status == extentdb_txn::lock::LockStatus::Wait) {
+            std::thread::yield_now();
+        }
+        one.rollback().unwrap();
+        assert_eq!(reader.join().unwrap(), [1]);
+    });
+    drop((one, table));
+    close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn an_index_over_rows_there_are_is_full_and_in_order() {
+    let disk = MemDisk::new();
+    let spec = spec("late");
+    let db = Database::create(&spec, on(&disk)).unwrap();
+    let mut session = db.session();
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int).not_null(),
+        ColumnSpec::new("n", SqlType::BigInt),
+        ColumnSpec::new("d", SqlType::DateTime2 { scale: 7 }),
+        ColumnSpec::new("b", SqlType::Bit),
+    ];
+    let table = session.create_table(&TableSpec::heap("t", columns)).unwrap();
+    let mut rng = SplitMix64::new(3);
+    session.begin();
+    for id in 0..5000 {
+        let n = if rng.below(9) == 0 {
+            Datum::Null
+        } else {
+            Datum::BigInt(rng.next_u64() as i64 >> rng.below(60))
+        };
+        session.insert(&table, &[Datum::Int(id), n, Datum::Null, Datum::Bit(id % 3 == 0)]).unwrap();
+    }
+    let index = IndexSpec {
+        keys: vec![("n".into(), true), ("b".into(), false)],
+        included: vec!["id".into(), "d".into()],
+        ..IndexSpec::new("late", &[])
+    };
+    session.create_index(&table, &index).unwrap();
+    session.commit().unwrap();
+    let mut before = None;
+    let each = &mut |_: Rid, row: Row| {
+        let n = if let Datum::BigInt(n) = row[1] { Some(n) } else { None };
+        assert!(before.is_none_or(|before| before >= n), "descending, NULL last");
+        before = Some(n);
+        ControlFlow::Continue(())
+    };
+    session.seek(&table, "late", &[], each).unwrap();
+    assert!(seek(&mut session, &table, "late", &[Datum::Null]).len() > 300);
+    drop((session, table));
+    close_and_check(db, &disk, &spec.paths());
+}
+
+#[test]
+fn an_index_that_cannot_be_made_leaves_nothing() {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    for id in 0..500 {
+        session.insert(&table, &person(id, if id < 499 { "same" } else { "other" })).unwrap();
+    }
+    session.begin();
+    session.insert(&table, &person(500, "third")).unwrap();
+    let refused = session.create_index(&table, &IndexSpec::new("u", &["name"]).unique()).unwrap_err();
+    assert!(matches!(&refused, Error::DuplicateKey { key, .. } if key == "same"), "{refused}");
+    for (name, keys) in
+        [("by_id", vec!["id"]), ("none", vec![]), ("twice", vec!["id", "ID"]), ("x", vec!["y"])]
+    {
+        assert!(session.create_index(&table, &IndexSpec::new(name, &keys)).is_err(), "{name}");
+    }
+    session.commit().unwrap();
+    assert_eq!(table.indexes(), ["by_name", "by_id"]);
+    assert_eq!(seek(&mut session, &table, "by_name", &[text("third")]), [500]);
+    // A text whose place under this collation is not known for certain.
+    let refused = session.insert(&table, &person(501, "a_b")).unwrap_err();
+    assert!(matches!(&refused, Error::Value { column, .. } if column == "name"), "{refused}");
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn what_a_transaction_does_to_indexes_is_taken_back_with_it() {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    session.begin();
+    for id in 0..800 {
+        session.insert(&table, &person(id, &format!("n{id}"))).unwrap();
+    }
+    session.commit().unwrap();
+    let works: [fn(&mut Session<'_>, &Arc<Table>); 4] = [
+        |session, table| session.drop_index(table, "by_name").unwrap(),
+        |session, table| session.truncate_table(table).unwrap(),
+        |session, table| session.create_index(table, &IndexSpec::new("more", &["name", "id"])).unwrap(),
+        |session, table| session.drop_table(table).unwrap(),
+    ];
+    for work in works {
+        session.begin();
+        session.insert(&table, &person(9000, "before")).unwrap();
+        work(&mut session, &table);
+        session.rollback().unwrap();
+        assert_eq!(table.indexes(), ["by_name", "by_id"]);
+        assert_eq!(seek(&mut session, &table, "by_id", &[]), (0..800).collect::<Vec<_>>());
+        assert_eq!(seek(&mut session, &table, "by_name", &[text("n77")]), [77]);
+    }
+    for work in works {
+        session.begin();
+        work(&mut session, &table);
+        session.commit().unwrap();
+    }
+    assert!(session.table("t").is_err());
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+}
+
+/// Rows and entries after the power went in the middle of `work`, which others had not seen the end of.
+fn after_a_cut(work: impl FnOnce(&mut Session<'_>, &Arc<Table>)) -> (MemDisk, Paths) {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    session.begin();
+    for id in 0..600 {
+        session.insert(&table, &person(id, &format!("n{id}"))).unwrap();
+    }
+    session.commit().unwrap();
+    session.begin();
+    work(&mut session, &table);
+    db.checkpoint().unwrap();
+    let crashed = disk.crash(&mut SplitMix64::new(5));
+    session.rollback().unwrap();
+    (crashed, paths)
+}
+
+#[test]
+fn a_restart_takes_back_what_was_cut_off() {
+    let works: [fn(&mut Session<'_>, &Arc<Table>); 5] = [
+        |session, table| {
+            for id in 600..900 {
+                session.insert(table, &person(id, "more")).unwrap();
+            }
+        },
+        |session, table| {
+            for (at, _) in rows(session, table) {
+                session.delete(table, at).unwrap();
+            }
+            session.drop_index(table, "by_name").unwrap();
+        },
+        |session, table| {
+            let (at, _) = rows(session, table)[5];
+            session.update(table, at, &person(5, "other")).unwrap();
+            session.drop_table(table).unwrap();
+        },
+        |session, table| {
+            session.insert(table, &person(900, "x")).unwrap();
+            session.truncate_table(table).unwrap();
+            session.insert(table, &person(901, "y")).unwrap();
+        },
+        |session, table| session.create_index(table, &IndexSpec::new("more", &["name"])).unwrap(),
+    ];
+    for (number, work) in works.into_iter().enumerate() {
+        let (disk, paths) = after_a_cut(work);
+        let db = reopen(&disk, &paths);
+        let mut session = db.session();
+        let table = session.table("t").unwrap();
+        assert_eq!(table.indexes(), ["by_name", "by_id"], "{number}");
+        assert_eq!(seek(&mut session, &table, "by_id", &[]), (0..600).collect::<Vec<_>>(), "{number}");
+        assert_eq!(seek(&mut session, &table, "by_name", &[text("n5")]), [5], "{number}");
+        session.insert(&table, &person(600, "next")).unwrap();
+        drop((session, table));
+        db.close().unwrap();
+        assert_sound_on(&disk, &paths);
+    }
+}
+
+#[test]
+fn threads_change_one_indexed_table_at_once() {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let table = db.session().table("t").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (db, table) = (&db, &table);
+            scope.spawn(move || {
+                let (mut session, mut rng) = (db.session(), SplitMix64::new(thread));
+                let mut own: Vec<(Rid, i32)> = Vec::new();
+                for step in 0..400 {
+                    let id = thread as i32 * 10_000 + step;
+                    // Ids below 50 belong to all: some of these inserts find the key taken.
+                    let id = if rng.below(5) == 0 { rng.below(50) as i32 } else { id };
+                    let name = format!("n{}", rng.below(30));
+                    match (rng.below(4), own.len() as u64) {
+                        (0, count @ 1..) => {
+                            let (at, id) = own[rng.below(count) as usize];
+                            session.update(table, at, &person(id, &name.repeat(20))).unwrap();
+                        }
+                        (1, count @ 1..) => {
+                            let (at, _) = own.swap_remove(rng.below(count) as usize);
+                            session.delete(table, at).unwrap();
+                        }
+                        _ => match session.insert(table, &person(id, &name)) {
+                            Ok(at) => own.push((at, id)),
+                            Err(Error::DuplicateKey { .. }) => {}
+                            Err(error) => panic!("{error}"),
+                        },
+                    }
+                }
+            });
+        }
+    });
+    let mut session = db.session();
+    let mut by_id = seek(&mut session, &table, "by_id", &[]);
+    let mut by_name = seek(&mut session, &table, "by_name", &[]);
+    by_id.sort_unstable();
+    by_name.sort_unstable();
+    assert_eq!(by_id, ids(&mut session, &table));
+    assert_eq!(by_name, by_id);
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+}
+
+/// The files go through the reader, too, which knows nothing of the engine.
+#[test]
+fn the_offline_reader_sees_the_rows_of_an_indexed_table() {
+    let disk = MemDisk::new();
+    let (db, paths) = indexed(&disk);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    for id in 0..50 {
+        session.insert(&table, &person(id, "x")).unwrap();
+    }
+    drop((session, table));
+    db.close().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<PathBuf> = files_of(&disk, &paths, folder.path());
+    assert_eq!(rows_by_reader(&files, "t").len(), 50);
+}
