@@ -55,6 +55,8 @@ pub struct Options {
     pub checkpoint_log_bytes: Option<u64>,
     /// How long a restart may take to redo what is not in the files: checkpoints come often enough for that. `None` = however long.
     pub target_recovery: Option<Duration>,
+    /// Take ghosts away while the database runs with threads of its own; off with trace flag 661.
+    pub ghost_cleanup: bool,
     /// Where waits are counted.
     pub waits: Arc<Waits>,
     /// Who hears of events.
@@ -75,6 +77,7 @@ impl Options {
             recovery_model: RecoveryModel::Simple,
             checkpoint_log_bytes: Some(64 << 20),
             target_recovery: Some(Duration::from_secs(60)),
+            ghost_cleanup: true,
             waits: Arc::new(Waits::new()),
             events: Arc::new(NoEvents),
         }

@@ -26,7 +26,7 @@ use crate::catalogue::{Catalogue, Left};
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::session::{Ending, Session};
-use crate::system_table::{bigint, int, number};
+use crate::system_table::{Cells, bigint, int, number};
 use crate::table::{Storage, Table};
 
 /// Object ids go up by this, modulo 2^31.
@@ -38,6 +38,13 @@ const HAS_ROWSET: u32 = 0x1;
 const NAME_UNITS_MAX: usize = 128;
 const COLUMNS_MAX: usize = 1024;
 const PRIMARY: i16 = 1;
+/// Columns of sysschobjs.
+pub(crate) mod object {
+    pub(crate) const ID: usize = 0;
+    pub(crate) const NAME: usize = 1;
+    pub(crate) const SCHEMA: usize = 2;
+    pub(crate) const PARENT: usize = 6;
+}
 
 /// A column of a new table.
 #[derive(Clone, Debug)]
@@ -136,7 +143,7 @@ impl Session<'_> {
         })
     }
 
-    fn schema_id(&self, name: &str) -> Result<i32, Error> {
+    pub(crate) fn schema_id(&self, name: &str) -> Result<i32, Error> {
         let schemas = read(&self.db.catalogue.schemas);
         let found = schemas.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id);
         found.ok_or_else(|| Error::NotSupported { what: format!("schema {name}, which is not there") })
@@ -159,7 +166,7 @@ impl Session<'_> {
         db.space.in_own_system("NewId", |system| take(&db.pool, system, counter, next))
     }
 
-    fn object_id(&mut self) -> Result<ObjectId, Error> {
+    pub(crate) fn object_id(&mut self) -> Result<ObjectId, Error> {
         loop {
             let id = ObjectId(self.take_id(Counter::ObjectId)? as i32);
             let is_free = self.db.catalogue.system("sysschobjs")?.rows(&[int(id.0)])?.is_empty();
@@ -178,7 +185,8 @@ impl Session<'_> {
             if let Some((name, text)) = &column.default {
                 default_object = self.object_id()?;
                 let kind = ChildKind::Default(column_id, text.clone());
-                children.push(Child { id: default_object, name: name.clone(), kind, table: id });
+                let name = name.clone();
+                children.push(Child { id: default_object, name, kind, table: id, schema_id });
             }
             columns.push(column_definition(column, default_object));
         }
@@ -311,8 +319,8 @@ impl Session<'_> {
         for index in &table.storage().indexes {
             self.delete_index_rows(table, index)?;
         }
-        let defaults = self.defaults_of(id)?;
-        for object in defaults.into_iter().chain([id]) {
+        let children = self.children_of(id)?;
+        for object in children.into_iter().chain([id]) {
             self.delete_where("sysschobjs", &[int(object.0)])?;
             self.delete_where("sysobjvalues", &[byte(1), int(object.0)])?;
         }
@@ -324,12 +332,12 @@ impl Session<'_> {
         self.delete_where("sysrscols", &[bigint(rowset.0)])
     }
 
-    /// Default constraints of a table: `syscolpars.dflt` of its columns.
-    fn defaults_of(&self, id: ObjectId) -> Result<Vec<ObjectId>, Error> {
-        const DEFAULT_COLUMN: usize = 14 - 1;
-        let rows = self.db.catalogue.system("syscolpars")?.rows(&[int(id.0)])?;
-        let defaults = rows.iter().filter_map(|row| number(row.get(DEFAULT_COLUMN)?));
-        Ok(defaults.filter(|id| *id != 0).map(|id| ObjectId(id as i32)).collect())
+    /// The constraints of a table: objects that belong to it.
+    fn children_of(&self, table: ObjectId) -> Result<Vec<ObjectId>, Error> {
+        let rows = self.db.catalogue.system("sysschobjs")?.rows(&[])?;
+        let of = |row: &Cells, at: usize| row.get(at).and_then(number);
+        let children = rows.iter().filter(|row| of(row, object::PARENT) == Some(table.0.into()));
+        Ok(children.filter_map(|row| of(row, object::ID)).map(|id| ObjectId(id as i32)).collect())
     }
 
     pub(crate) fn delete_where(&mut self, table: &str, prefix: &[Cell<'_>]) -> Result<(), Error> {

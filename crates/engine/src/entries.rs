@@ -19,7 +19,7 @@ use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_types::Datum;
 
 use crate::error::Error;
-use crate::index::Index;
+use crate::index::{Constraint, Index};
 use crate::session::{Row, Session};
 use crate::table::Table;
 
@@ -181,8 +181,12 @@ impl Session<'_> {
 }
 
 pub(crate) fn duplicate(table: &Table, index: &Index, entry: &[Cell<'_>]) -> Error {
-    let key = index.describe(entry, table.table_columns());
-    Error::DuplicateKey { table: table.name().to_owned(), index: index.name().to_owned(), key }
+    Error::DuplicateKey {
+        table: table.name().to_owned(),
+        index: index.name().to_owned(),
+        key: index.describe(entry, table.table_columns()),
+        is_constraint: index.constraint() != Constraint::None,
+    }
 }
 
 fn missing(table: &Table, index: &Index, at: Rid) -> Error {

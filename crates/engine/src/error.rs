@@ -85,7 +85,7 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A second row with a key that may be there once only. The edge calls it 2601.
+    /// A second row with a key that may be there once only. The edge calls it 2601, and 2627 when a constraint says so.
     #[error("table {table} has a row with the key ({key}) of unique index {index} already")]
     DuplicateKey {
         /// The table's name.
@@ -94,6 +94,8 @@ pub enum Error {
         index: String,
         /// Values of the key columns.
         key: String,
+        /// Does the index belong to a primary key or unique constraint?
+        is_constraint: bool,
     },
     /// An index and its table contradict each other.
     #[error("index {index} of table {table} lacks the entry of row {at}: the database must be checked")]

@@ -1,14 +1,44 @@
 //! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until nobody can want them back.
 //!
-//! They go when the database is closed and no transaction is open. The last record of a page stays, as the real product has it.
+//! They go while the database runs with threads of its own, as soon as the transactions that left them have ended, and when it is
+//! closed and no transaction is open. The last record of a page stays, as the real product has it.
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;
 
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Cause, Error};
+
+/// Leaves of one tree that are cleaned in one turn: DDL waits for no more than that.
+const LEAVES_PER_TURN: usize = 64;
 
 impl Database {
+    /// Takes ghosts away that nobody can want back any more: one turn of the ghost cleanup. Nothing with
+    /// [`ghost_cleanup`](crate::Options::ghost_cleanup) off.
+    ///
+    /// # Errors
+    /// The database is offline, or a page cannot be read.
+    pub fn clean_some_ghosts(&self) -> Result<(), Error> {
+        self.verify_online()?;
+        if !self.options.ghost_cleanup {
+            return Ok(());
+        }
+        let trees = self.catalogue.trees().into_iter().filter(|tree| tree.haunted_leaves() > 0);
+        for tree in trees {
+            // Nobody drops it meanwhile.
+            let _ddl = lock(&self.ddl);
+            let unit = tree.unit().id();
+            if self.catalogue.units.get(unit).is_some() && !self.catalogue.is_leaving(unit) {
+                match tree.clean(&self.transactions, LEAVES_PER_TURN).map_err(Error::from) {
+                    // There will be room in the log when those who need it more have ended.
+                    Err(error) if error.cause() == Cause::LogFull => return Ok(()),
+                    done => done?,
+                };
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the ghosts of all trees away.
     pub(crate) fn clean_ghosts(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);

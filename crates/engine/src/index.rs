@@ -36,12 +36,44 @@ enum From {
     Address,
 }
 
+/// The constraint that an index is there for; it has the index's name.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Constraint {
+    /// None: the index stands for itself.
+    #[default]
+    None,
+    /// PRIMARY KEY.
+    PrimaryKey,
+    /// UNIQUE.
+    Unique,
+}
+
+impl Constraint {
+    fn of_status(status: u32) -> Constraint {
+        match () {
+            () if status & index_status::PRIMARY_KEY != 0 => Constraint::PrimaryKey,
+            () if status & index_status::UNIQUE_CONSTRAINT != 0 => Constraint::Unique,
+            () => Constraint::None,
+        }
+    }
+
+    /// In `sysidxstats.status`.
+    pub(crate) fn status(self) -> u32 {
+        match self {
+            Constraint::None => 0,
+            Constraint::PrimaryKey => index_status::PRIMARY_KEY,
+            Constraint::Unique => index_status::UNIQUE_CONSTRAINT,
+        }
+    }
+}
+
 /// An index.
 #[derive(Debug)]
 pub(crate) struct Index {
     id: IndexId,
     name: String,
     is_unique: bool,
+    constraint: Constraint,
     tree: Arc<Tree>,
     /// One for each column of an entry.
     from: Vec<From>,
@@ -114,6 +146,7 @@ impl Index {
         Ok(Index {
             id: definition.id,
             is_unique: definition.is_unique(),
+            constraint: Constraint::of_status(definition.status),
             name: definition.name.unwrap_or_default(),
             tree: Arc::new(Tree::new(space, unit, shape)),
             from,
@@ -139,6 +172,10 @@ impl Index {
 
     pub(crate) fn is_unique(&self) -> bool {
         self.is_unique
+    }
+
+    pub(crate) fn constraint(&self) -> Constraint {
+        self.constraint
     }
 
     pub(crate) fn tree(&self) -> &Arc<Tree> {

@@ -1,23 +1,28 @@
 //! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the session's transaction.
 
 use extentdb_base::sync::{Arc, lock};
-use extentdb_base::{AllocUnitId, IndexId, Rid};
-use extentdb_catalog::layout::Compression;
+use extentdb_base::{AllocUnitId, IndexId, ObjectId, Rid};
+use extentdb_catalog::layout::{Cell, Compression};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind};
 use extentdb_catalog::table::definition::{index_status, rowset_status};
-use extentdb_catalog::table::describe::{SystemRows, UnitPlace, add_index, add_rowsets, unit_row};
+use extentdb_catalog::table::describe::{
+    Child, ChildKind, SystemRows, UnitPlace, add_child, add_index, add_rowsets, unit_row,
+};
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition, UnitDefinition};
+use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::heap::PageRows;
 use extentdb_rowset::layout::{KEY_BYTES_MAX, ROW_BYTES_MAX};
+use extentdb_txn::lock::{LockMode, Resource};
+use extentdb_txn::log_time;
 use extentdb_types::SqlType;
 
 use crate::boot::Counter;
-use crate::ddl::verify_name;
+use crate::ddl::{object, verify_name};
 use crate::entries::duplicate;
 use crate::error::Error;
-use crate::index::{Index, definition_of};
+use crate::index::{Constraint, Index, definition_of};
 use crate::session::{Ending, Session};
-use crate::system_table::{bigint, int};
+use crate::system_table::{Cells, bigint, int, number};
 use crate::table::{Storage, Table, TableColumn};
 
 /// Key columns of an index, by public documentation.
@@ -30,8 +35,10 @@ const FIRST_NONCLUSTERED: i32 = 2;
 pub struct IndexSpec {
     /// Name.
     pub name: String,
-    /// Two rows never have the same key; NULL is a value like others.
+    /// Two rows never have the same key; NULL is a value like others. So it is with every constraint.
     pub unique: bool,
+    /// The constraint that the index is made for.
+    pub constraint: Constraint,
     /// Key columns in their order; true for a descending one.
     pub keys: Vec<(String, bool)>,
     /// INCLUDE.
@@ -44,7 +51,18 @@ impl IndexSpec {
     /// An ascending index that is not unique, in filegroup PRIMARY.
     pub fn new(name: &str, keys: &[&str]) -> IndexSpec {
         let keys = keys.iter().map(|key| ((*key).to_owned(), false)).collect();
-        IndexSpec { name: name.to_owned(), unique: false, keys, included: Vec::new(), filegroup: None }
+        let (name, constraint) = (name.to_owned(), Constraint::None);
+        IndexSpec { name, unique: false, constraint, keys, included: Vec::new(), filegroup: None }
+    }
+
+    /// The index of a nonclustered PRIMARY KEY.
+    pub fn primary_key(name: &str, keys: &[&str]) -> IndexSpec {
+        IndexSpec { constraint: Constraint::PrimaryKey, ..IndexSpec::new(name, keys).unique() }
+    }
+
+    /// The index of a UNIQUE constraint.
+    pub fn unique_constraint(name: &str, keys: &[&str]) -> IndexSpec {
+        IndexSpec { constraint: Constraint::Unique, ..IndexSpec::new(name, keys).unique() }
     }
 
     /// The same, unique.
@@ -82,12 +100,35 @@ impl Session<'_> {
     /// Drops an index: its pages are free when the transaction has committed.
     ///
     /// # Errors
-    /// The table has no such index.
+    /// The table has no such index, or it belongs to a constraint.
     pub fn drop_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        if table.index(name)?.constraint() != Constraint::None {
+            let what = format!("to drop index {name} without the constraint that it belongs to");
+            return Err(Error::NotSupported { what });
+        }
+        self.drop_index_of(table, name)
+    }
+
+    /// Drops a primary key or a unique constraint with its index.
+    ///
+    /// # Errors
+    /// The table has no such constraint.
+    pub fn drop_constraint(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        if table.index(name)?.constraint() == Constraint::None {
+            return Err(Error::NoIndex { table: table.name().to_owned(), name: name.to_owned() });
+        }
+        self.drop_index_of(table, name)
+    }
+
+    fn drop_index_of(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
         self.statement("DROP INDEX", |session| {
             session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
             let (old, index) = (table.storage(), table.index(name)?);
+            if index.constraint() != Constraint::None {
+                let object = session.object_named(table, index.name())?;
+                session.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
+            }
             session.delete_index_rows(table, &index)?;
             session.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
             session.delete_where("sysiscols", &[int(table.id().0), int(index.id().0)])?;
@@ -101,7 +142,6 @@ impl Session<'_> {
 
     /// Nobody else uses the table from here on.
     pub(crate) fn lock_for_ddl(&mut self, table: &Table) -> Result<(), Error> {
-        use extentdb_txn::lock::{LockMode, Resource};
         self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
         self.verify_there(table)?;
         table.verify_writable()
@@ -143,16 +183,50 @@ impl Session<'_> {
         let nullable = if layout.has_nullable_key { rowset_status::NULLABLE_KEY } else { 0 };
         let index = IndexDefinition { rowset_status: index.rowset_status | nullable, ..index };
         definition.indexes.push(index.clone());
-        self.insert_index_rows(&definition, &index)?;
+        let constraint = self.constraint_of(table, spec)?;
+        self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
         Index::new(index, layout, table.table_columns(), (db.space.clone(), unit))
+    }
+
+    /// The object of the constraint that an index is made for.
+    fn constraint_of(&mut self, table: &Table, spec: &IndexSpec) -> Result<Option<Child>, Error> {
+        let kind = match spec.constraint {
+            Constraint::None => return Ok(None),
+            Constraint::PrimaryKey => ChildKind::PrimaryKey,
+            Constraint::Unique => ChildKind::Unique,
+        };
+        if self.object_named(table, &spec.name)?.is_some() {
+            return Err(Error::Exists { name: spec.name.clone() });
+        }
+        let (id, schema_id) = (self.object_id()?, self.schema_id(table.schema())?);
+        Ok(Some(Child { id, name: spec.name.clone(), kind, table: table.id(), schema_id }))
+    }
+
+    /// The object of a name in the schema of a table.
+    fn object_named(&self, table: &Table, name: &str) -> Result<Option<ObjectId>, Error> {
+        let schema = self.schema_id(table.schema())?;
+        let is_it = |row: &Cells| {
+            let own = match row.get(object::NAME) {
+                Some(Cell::Bytes(bytes)) => {
+                    let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+                    String::from_utf16_lossy(&units.collect::<Vec<_>>())
+                }
+                _ => String::new(),
+            };
+            row.get(object::SCHEMA).and_then(number) == Some(schema.into()) && own.eq_ignore_ascii_case(name)
+        };
+        let rows = self.db.catalogue.system("sysschobjs")?.rows(&[])?;
+        let found = rows.iter().find(|row| is_it(row)).and_then(|row| row.get(object::ID).and_then(number));
+        Ok(found.map(|id| ObjectId(id as i32)))
     }
 
     fn insert_index_rows(
         &mut self,
         definition: &TableDefinition,
         index: &IndexDefinition,
+        constraint: Option<Child>,
     ) -> Result<(), Error> {
         let mut rows = SystemRows::new();
         add_rowsets(std::slice::from_ref(definition), &Default::default(), &mut rows);
@@ -160,7 +234,13 @@ impl Session<'_> {
         add_index(definition, index, &mut names);
         let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
         let unit = [("sysallocunits".to_owned(), vec![unit])];
-        for (name, rows) in rows.into_iter().chain(unit).chain(names.into_iter().rev()) {
+        let mut objects = SystemRows::new();
+        if let Some(constraint) = constraint {
+            let now = log_time(&*self.db.options.clock);
+            add_child(&constraint, StoredTime { ticks: now.ticks, days: now.days as i32 }, &mut objects);
+        }
+        let names = names.into_iter().rev().chain(objects);
+        for (name, rows) in rows.into_iter().chain(unit).chain(names) {
             let table = self.db.catalogue.system(&name)?;
             for row in &rows {
                 table.insert(self.tx()?, row)?;
@@ -226,12 +306,19 @@ impl IndexSpec {
         if self.keys.is_empty() || self.keys.len() > KEY_COLUMNS_MAX {
             return not_supported(format!("an index of {} key columns", self.keys.len()));
         }
+        let has_primary = storage.indexes.iter().any(|index| index.constraint() == Constraint::PrimaryKey);
+        if self.constraint == Constraint::PrimaryKey && has_primary {
+            return not_supported("a second primary key".to_owned());
+        }
         let names: Vec<&String> = self.keys.iter().map(|(name, _)| name).chain(&self.included).collect();
         for (at, name) in names.iter().enumerate() {
             if names[..at].iter().any(|other| other.eq_ignore_ascii_case(name)) {
                 return not_supported(format!("column {name} twice in an index"));
             }
             let column = column(table, name)?;
+            if self.constraint == Constraint::PrimaryKey && column.nullable {
+                return not_supported(format!("a primary key over column {name}, which takes NULL"));
+            }
             if matches!(column.ty, SqlType::SqlVariant | SqlType::Xml | SqlType::Udt { .. }) {
                 return not_supported(format!("column {name} of its type in an index"));
             }
@@ -245,7 +332,8 @@ impl IndexSpec {
         let key = |(name, descending): &(String, bool)| {
             Ok(KeyColumn { column_id: column(table, name)?.id, descending: *descending })
         };
-        let unique = if self.unique { (index_status::UNIQUE, rowset_status::UNIQUE) } else { (0, 0) };
+        let is_unique = self.unique || self.constraint != Constraint::None;
+        let unique = if is_unique { (index_status::UNIQUE, rowset_status::UNIQUE) } else { (0, 0) };
         Ok(IndexDefinition {
             id: IndexId(id),
             name: Some(self.name.clone()),
@@ -256,7 +344,10 @@ impl IndexSpec {
                 .iter()
                 .map(|name| Ok(column(table, name)?.id))
                 .collect::<Result<_, Error>>()?,
-            status: index_status::HAS_ROWSET | index_status::HAS_STATISTICS | unique.0,
+            status: index_status::HAS_ROWSET
+                | index_status::HAS_STATISTICS
+                | unique.0
+                | self.constraint.status(),
             data_space: 0,
             filegroup: 0,
             partition: 1,

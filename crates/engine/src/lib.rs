@@ -35,6 +35,7 @@ pub use extentdb_format::allocation::file_header::Growth as FileGrowth;
 pub use extentdb_rowset::heap::Placement;
 pub use extentdb_txn::lock::{LockMode, Timeout};
 pub use extentdb_wal::Growth as LogGrowth;
+pub use index::Constraint;
 pub use index_ddl::IndexSpec;
 pub use open::Paths;
 pub use recovery::Recovered;

@@ -4,6 +4,7 @@
 //! db.run(|| …)   checkpointer   every 100 ms, or when a commit rings: is a checkpoint due?   CHECKPOINT_QUEUE while it waits
 //!                lazy writer    every 100 ms: frees frames when few are free                 LAZYWRITER_SLEEP
 //!                growth         when few extents are left: makes files longer ahead of need  SLEEP_TASK
+//!                ghosts         every 100 ms: takes away what was deleted in trees           SLEEP_TASK
 //! ```
 //!
 //! A database without them does the same work in its sessions: deterministic, and enough for tools and simulations. With them a
@@ -67,6 +68,7 @@ pub(crate) struct Bells {
     pub(crate) checkpoint: Bell,
     lazy: Bell,
     pub(crate) growth: Bell,
+    ghosts: Bell,
     is_running: AtomicBool,
 }
 
@@ -76,8 +78,8 @@ impl Bells {
         self.is_running.load(Ordering::Acquire)
     }
 
-    fn all(&self) -> [&Bell; 3] {
-        [&self.checkpoint, &self.lazy, &self.growth]
+    fn all(&self) -> [&Bell; 4] {
+        [&self.checkpoint, &self.lazy, &self.growth, &self.ghosts]
     }
 
     /// False when there are threads already.
@@ -136,7 +138,7 @@ impl Database {
         Ok(())
     }
 
-    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames and let files grow. One call at
+    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow and take ghosts away. One call at
     /// a time: inside of another one it is `work` and nothing else.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.bells.begin() {
@@ -152,6 +154,7 @@ impl Database {
             });
             scope.spawn(|| self.work(&self.bells.lazy, WaitType::LazyWriterSleep, Database::write_lazily));
             scope.spawn(|| self.work(&self.bells.growth, WaitType::SleepTask, Database::grow_ahead));
+            scope.spawn(|| self.work(&self.bells.ghosts, WaitType::SleepTask, Database::clean_some_ghosts));
             work()
         })
     }

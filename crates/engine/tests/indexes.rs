@@ -6,13 +6,15 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use extentdb_base::Rid;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
+use extentdb_base::{FileId, PageId, Rid};
 use extentdb_engine::{
-    Cause, ColumnSpec, Database, Error, IndexSpec, Paths, Row, Session, Table, TableSpec, Timeout,
+    Cause, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Row, Session, Table, TableSpec, Timeout,
 };
+use extentdb_format::page::{PageHeader, PageType};
 use extentdb_io::MemDisk;
+use extentdb_reader::{Database as Reader, OpenOptions};
 use extentdb_types::{Datum, SqlType};
 use support::*;
 
@@ -378,6 +380,107 @@ fn threads_change_one_indexed_table_at_once() {
     assert_eq!(by_name, by_id);
     drop((session, table));
     close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn keys_of_constraints_are_objects_of_their_table() {
+    let disk = MemDisk::new();
+    let spec = spec("keys");
+    let db = Database::create(&spec, on(&disk)).unwrap();
+    let mut session = db.session();
+    session.create_schema("shop").unwrap();
+    let table = TableSpec { schema: Some("shop".into()), ..people("orders") };
+    let table = session.create_table(&table).unwrap();
+    session.create_index(&table, &IndexSpec::primary_key("PK_orders", &["id"])).unwrap();
+    session.create_index(&table, &IndexSpec::unique_constraint("UQ_name", &["name"])).unwrap();
+    session.insert(&table, &person(1, "a")).unwrap();
+    session.insert(&table, &[Datum::Int(2), Datum::Null]).unwrap();
+    let is_refused = |error: Error| matches!(error, Error::DuplicateKey { is_constraint: true, .. });
+    assert!(is_refused(session.insert(&table, &person(1, "b")).unwrap_err()));
+    assert!(is_refused(session.insert(&table, &person(3, "a")).unwrap_err()));
+    assert!(
+        is_refused(session.insert(&table, &[Datum::Int(3), Datum::Null]).unwrap_err()),
+        "NULL is there once"
+    );
+    let refused =
+        |result: Result<(), Error>| assert!(matches!(result, Err(Error::NotSupported { .. })), "{result:?}");
+    refused(session.create_index(&table, &IndexSpec::primary_key("PK_2", &["id"])));
+    refused(session.drop_index(&table, "PK_orders"));
+    let taken = session.create_index(&table, &IndexSpec::unique_constraint("orders", &["id"]));
+    assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
+    let other = session.create_table(&people("other")).unwrap();
+    refused(session.create_index(&other, &IndexSpec::primary_key("PK_3", &["name"])));
+    drop((session, table, other));
+    db.close().unwrap();
+    assert_sound_on(&disk, &spec.paths());
+    let folder = tempfile::tempdir().unwrap();
+    let reader =
+        Reader::open(&files_of(&disk, &spec.paths(), folder.path()), &OpenOptions::default()).unwrap();
+    let table = reader.catalog().user_tables().into_iter().find(|table| table.name == "orders").unwrap();
+    let keys: Vec<_> =
+        table.indexes.iter().map(|it| (it.primary_key, it.unique_constraint, it.unique)).collect();
+    assert_eq!(keys, [(false, false, false), (true, false, true), (false, true, true)]);
+    // Opened again, they are what they were; without its key the table takes the row.
+    let db = reopen(&disk, &spec.paths());
+    let mut session = db.session();
+    let table = session.table("shop.orders").unwrap();
+    assert!(is_refused(session.insert(&table, &person(1, "c")).unwrap_err()));
+    session.drop_constraint(&table, "PK_orders").unwrap();
+    session.insert(&table, &person(1, "c")).unwrap();
+    session.drop_table(&table).unwrap();
+    drop((session, table));
+    close_and_check(db, &disk, &spec.paths());
+}
+
+/// Ghosts on pages of trees.
+fn ghosts(db: &Database) -> usize {
+    let pages = db.space().file(FileId(1)).map_or(0, |file| file.pages());
+    let read = (0..pages).filter_map(|page| db.pool().read(PageId::new(1, page)).ok());
+    let of_tree = read.filter(|page| PageHeader::of(page).kind() == PageType::Index);
+    of_tree.map(|page| usize::from(PageHeader::of(&page).ghost_count.get())).sum()
+}
+
+#[test]
+fn ghosts_go_when_nobody_can_want_them_back() {
+    for ghost_cleanup in [true, false] {
+        let disk = MemDisk::new();
+        let spec = spec("ghosts");
+        let db = Database::create(&spec, Options { ghost_cleanup, ..on(&disk) }).unwrap();
+        let (mut one, mut other) = (db.session(), db.session());
+        let table = one.create_table(&people("t")).unwrap();
+        one.create_index(&table, &IndexSpec::new("by_name", &["name"])).unwrap();
+        let (mut keep, mut gone) = (Vec::new(), Vec::new());
+        for id in 0..2000 {
+            let at = one.insert(&table, &person(id, &format!("name{:05}", id * 7 % 2000))).unwrap();
+            if id % 4 == 0 { keep.push(at) } else { gone.push(at) }
+        }
+        // One that is open, and could take its deletions back.
+        other.begin();
+        other.delete(&table, keep[0]).unwrap();
+        one.begin();
+        gone.iter().for_each(|at| one.delete(&table, *at).unwrap());
+        let before = ghosts(&db);
+        db.clean_some_ghosts().unwrap();
+        assert_eq!(ghosts(&db), before);
+        one.commit().unwrap();
+        other.rollback().unwrap();
+        let work = || {
+            let (mut turns, mut now) = (0, ghosts(&db));
+            while now >= 100 && turns < 100 {
+                std::thread::sleep(Duration::from_millis(20));
+                (turns, now) = (turns + 1, ghosts(&db));
+                if !ghost_cleanup {
+                    break;
+                }
+            }
+            now
+        };
+        let left = db.run(work);
+        assert!(before >= 1500 && if ghost_cleanup { left < 100 } else { left >= 1500 }, "{before} {left}");
+        assert_eq!(seek(&mut one, &table, "by_name", &[]).len(), keep.len());
+        drop((one, other, table));
+        close_and_check(db, &disk, &spec.paths());
+    }
 }
 
 /// The files go through the reader, too, which knows nothing of the engine.

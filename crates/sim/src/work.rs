@@ -292,6 +292,9 @@ impl<'d, 's> Work<'d, 's> {
         if self.state.world.is_tight {
             self.write_lazily()?;
         }
+        if self.state.is_indexed {
+            self.clean_ghosts()?;
+        }
         let done = self.db.checkpoint();
         self.state.trace.note(format!("checkpoint: {}", done.is_ok()));
         match done {
@@ -302,6 +305,16 @@ impl<'d, 's> Work<'d, 's> {
                 Ok(())
             }
             Err(error) => Err(Stop::Wrong(format!("checkpoint: {error:?}"))),
+        }
+    }
+
+    fn clean_ghosts(&mut self) -> Result<(), Stop> {
+        let done = self.db.clean_some_ghosts();
+        self.state.trace.note(format!("ghost cleanup: {}", done.is_ok()));
+        match done {
+            Ok(()) => Ok(()),
+            Err(_) if self.is_faulty() => Err(Stop::Dead),
+            Err(error) => Err(Stop::Wrong(format!("ghost cleanup: {error:?}"))),
         }
     }
 

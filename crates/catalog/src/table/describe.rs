@@ -21,7 +21,6 @@ pub type SystemRows = BTreeMap<String, Vec<RowValues>>;
 
 /// The only fragment of these databases.
 pub const FRAGMENT: i32 = 1;
-const DBO: i32 = 1;
 /// Bits of `syscolpars.status`.
 mod column {
     pub(super) const NOT_NULL: i32 = 0x1;
@@ -41,6 +40,8 @@ pub struct Child {
     pub kind: ChildKind,
     /// The table.
     pub table: ObjectId,
+    /// The schema of the table.
+    pub schema_id: i32,
 }
 
 /// What it is.
@@ -199,7 +200,8 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
         ChildKind::Check(column, _) => (b"C ", 0x12_0000, *column),
         ChildKind::ForeignKey { columns, .. } => (b"F ", 0, columns.first().map_or(0, |(from, _)| *from)),
     };
-    let object = object_row(child.id, &child.name, DBO, status, kind, child.table, int_prop, created);
+    let object =
+        object_row(child.id, &child.name, child.schema_id, status, kind, child.table, int_prop, created);
     rows_of(rows, "sysschobjs").push(object);
     match &child.kind {
         ChildKind::PrimaryKey | ChildKind::Unique => {}

@@ -16,7 +16,7 @@
 //! insert           INSERT_ROWS; a ghost of the same key comes back by MODIFY_ROW      insert.rs
 //! replace          MODIFY_ROW of the bytes that differ                                replace.rs
 //! delete           DELETE_ROWS that marks the row as a ghost                          delete.rs
-//! expunge_ghosts   EXPUNGE_ROWS, later, without a transaction                         delete.rs
+//! expunge_ghosts   EXPUNGE_ROWS, later, without a transaction                         ghost.rs
 //! (no room)        a system transaction that splits one page or sets a root on top    split.rs
 //! undo             finds the row by its key and compensates                           undo.rs
 //! ```
@@ -28,6 +28,7 @@
 //! - Nothing is logged before it is certain that the page takes it.
 
 mod delete;
+mod ghost;
 mod insert;
 mod page;
 mod replace;
@@ -38,9 +39,11 @@ mod split;
 mod tests;
 mod undo;
 
-use extentdb_base::Rid;
+use std::collections::BTreeSet;
+
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
-use extentdb_base::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard, read, write};
+use extentdb_base::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard, lock, read, write};
+use extentdb_base::{PageId, Rid};
 use extentdb_format::log::Context;
 use extentdb_format::page::PageType;
 use extentdb_space::{Space, Unit};
@@ -57,6 +60,8 @@ pub struct Tree {
     unit: Arc<Unit>,
     shape: RowShape,
     lock: RwLock<()>,
+    /// Leaves that have got ghosts since they were looked at last.
+    haunted: Mutex<BTreeSet<PageId>>,
     /// A change of several pages was cut off by an error.
     is_cut_off: AtomicBool,
 }
@@ -73,7 +78,8 @@ pub struct Row {
 impl Tree {
     /// The tree of a unit. All its keys are unique: those of indexes that are not have what leads to the row at their end.
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: RowShape) -> Tree {
-        Tree { space, unit, shape, lock: RwLock::new(()), is_cut_off: AtomicBool::new(false) }
+        let (haunted, is_cut_off) = (Mutex::default(), AtomicBool::new(false));
+        Tree { space, unit, shape, lock: RwLock::new(()), haunted, is_cut_off }
     }
 
     /// How its rows are laid out.
@@ -84,6 +90,11 @@ impl Tree {
     /// Its allocation unit.
     pub fn unit(&self) -> &Arc<Unit> {
         &self.unit
+    }
+
+    /// A leaf has ghosts.
+    fn haunt(&self, page: PageId) {
+        lock(&self.haunted).insert(page);
     }
 
     fn shared(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {

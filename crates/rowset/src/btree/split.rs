@@ -32,7 +32,7 @@ use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::insert::LEAF_FLAG_BITS;
-use super::page::{Node, SLOT_BYTES};
+use super::page::{Node, SLOT_BYTES, is_ghost};
 use super::seek::{Path, Step};
 use crate::error::Error;
 
@@ -201,6 +201,9 @@ impl Tree {
         }
         let images = rows.iter().map(Vec::as_slice).collect();
         self.log_insert(Link::Change(sys), &mut target, 0, images, self.moving_context(level))?;
+        if level == Level::Leaf && rows.iter().any(|row| is_ghost(row)) {
+            self.haunt(new);
+        }
         let page = PagePart { slot: at, ..PagePart::default() };
         let (rows_deleted, bytes_freed) = (rows.len() as u16, freed as u16);
         let payload =

@@ -99,16 +99,20 @@ pub(super) fn plan<'a>(
         for check in &spec.checks {
             let column = column_id(&definition, &check.column)?;
             let kind = ChildKind::Check(column, check.expression.clone());
-            children.push(Child { id: ids.object(), name: check.name.clone(), kind, table: definition.id });
+            children.push(child(ids.object(), &check.name, kind, &definition));
         }
         for key in &spec.foreign_keys {
             let kind = plan_foreign_key(key, &definition, &tables)?;
-            children.push(Child { id: ids.object(), name: key.name.clone(), kind, table: definition.id });
+            children.push(child(ids.object(), &key.name, kind, &definition));
         }
         tables.push(PlannedTable { definition, indexes, spec, history: History::of(spec)? });
     }
     let next_unit = ((USER_ID_BASE >> 16) + ids.unit) as u64;
     Ok(Plan { tables, children, next_object_id: ids.object, next_unit })
+}
+
+fn child(id: ObjectId, name: &str, kind: ChildKind, table: &TableDefinition) -> Child {
+    Child { id, name: name.to_owned(), kind, table: table.id, schema_id: table.schema_id }
 }
 
 fn plan_table(spec: &TableSpec, ids: &mut Ids, children: &mut Vec<Child>) -> Result<TableDefinition, Error> {
@@ -129,14 +133,14 @@ fn plan_table(spec: &TableSpec, ids: &mut Ids, children: &mut Vec<Child>) -> Res
             Constraint::PrimaryKey => ChildKind::PrimaryKey,
             _ => ChildKind::Unique,
         };
-        children.push(Child { id: ids.object(), name: index.name.clone(), kind, table: id });
+        children.push(child(ids.object(), &index.name, kind, &definition));
     }
     for (column_id, column) in (1..).zip(&spec.columns) {
         let mut planned = plan_column(column, spec.rows.count())?;
         if let Some((name, expression)) = &column.default {
             planned.default_object = ids.object();
             let kind = ChildKind::Default(column_id, expression.clone());
-            children.push(Child { id: planned.default_object, name: name.clone(), kind, table: id });
+            children.push(child(planned.default_object, name, kind, &definition));
         }
         definition.columns.push(planned);
     }
