@@ -102,11 +102,7 @@ impl Session<'_> {
     /// # Errors
     /// The table has no such index, or it belongs to a constraint.
     pub fn drop_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        if table.index(name)?.constraint() != Constraint::None {
-            let what = format!("to drop index {name} without the constraint that it belongs to");
-            return Err(Error::NotSupported { what });
-        }
-        self.drop_index_of(table, name)
+        self.drop_index_of(table, name, false)
     }
 
     /// Drops a primary key or a unique constraint with its index.
@@ -114,17 +110,24 @@ impl Session<'_> {
     /// # Errors
     /// The table has no such constraint.
     pub fn drop_constraint(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        if table.index(name)?.constraint() == Constraint::None {
-            return Err(Error::NoIndex { table: table.name().to_owned(), name: name.to_owned() });
-        }
-        self.drop_index_of(table, name)
+        self.drop_index_of(table, name, true)
     }
 
-    fn drop_index_of(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+    fn drop_index_of(&mut self, table: &Arc<Table>, name: &str, of_constraint: bool) -> Result<(), Error> {
         self.statement("DROP INDEX", |session| {
             session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
             let (old, index) = (table.storage(), table.index(name)?);
+            match (index.constraint() != Constraint::None, of_constraint) {
+                (true, false) => {
+                    let what = format!("to drop index {name} without the constraint that it belongs to");
+                    return Err(Error::NotSupported { what });
+                }
+                (false, true) => {
+                    return Err(Error::NoIndex { table: table.name().to_owned(), name: name.to_owned() });
+                }
+                _ => {}
+            }
             if index.constraint() != Constraint::None {
                 let object = session.object_named(table, index.name())?;
                 session.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
