@@ -6,9 +6,9 @@
 //! row goes       its entries become ghosts
 //! ```
 //!
-//! Locks: the row is locked X by whoever changes it, which is enough for entries of indexes that are not unique: their key ends with
-//! the address of the row. Of a unique index the key itself is locked, X, by all who add or take away an entry with it, until their
-//! transaction ends. So nobody meets a ghost that may come back, or an entry that may go again.
+//! Locks: the row is locked X by whoever changes it, which is enough for entries of indexes that are not unique: their key ends
+//! with the address of the row. Of a unique index the key itself is locked, X, by all who add or take away an entry with it, until
+//! their transaction ends. So nobody meets a ghost that may come back, or an entry that may go again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;

@@ -76,8 +76,8 @@ impl Session<'_> {
     /// Makes a nonclustered index on a table, with entries for the rows that it has.
     ///
     /// # Errors
-    /// The name is taken, a column is not there, two rows have the same key in a unique index, or the index is of a kind that is not
-    /// made here: [`Error::NotSupported`].
+    /// The name is taken, a column is not there, two rows have the same key in a unique index, or the index is of a kind that is
+    /// not made here: [`Error::NotSupported`].
     pub fn create_index(&mut self, table: &Arc<Table>, spec: &IndexSpec) -> Result<(), Error> {
         self.statement("CREATE INDEX", |session| {
             session.lock_for_ddl(table)?;

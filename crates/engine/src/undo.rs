@@ -48,7 +48,8 @@ impl Database {
         Ok(())
     }
 
-    /// The index whose entry a record is about may have been dropped behind it; by now that is undone, and the catalogue knows it again.
+    /// The index whose entry a record is about may have been dropped behind it; by now that is undone, and the catalogue knows it
+    /// again.
     fn find_tree(&mut self, lsn: Lsn) -> Result<(), Error> {
         let bytes = self.space.record_bytes(lsn)?;
         let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { return Ok(()) };

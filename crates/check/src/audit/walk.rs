@@ -122,8 +122,8 @@ pub(super) fn walk(
 /// Slots from the last one down, the slot before them and where their spans go.
 type Rest<'w> = (&'w [[u8; 2]], u16, &'w mut [Span]);
 
-/// Goes on with the rows that begin like the one in the slot before and have few variable columns, up to the first that does not, and
-/// says how many they are. That they lie inside the page is looked at afterwards: where they end is all that has to be kept.
+/// Goes on with the rows that begin like the one in the slot before and have few variable columns, up to the first that does not,
+/// and says how many they are. That they lie inside the page is looked at afterwards: where they end is all that has to be kept.
 /// A function of its own: the loop needs all registers.
 #[inline(never)]
 fn walk_few(

@@ -5,7 +5,7 @@
 //! SET_FREE_SPACE   when the page has none left
 //! ```
 //!
-//! A ghost belongs to a transaction that has ended when no record of an open one is newer than the page: whoever marked it, or moved it
+//! A ghost belongs to a transaction that has ended when the page is older than all that are open: whoever marked it, or moved it
 //! there, changed the page. A leaf never loses its last record: a page with one ghost keeps its place in the tree.
 
 use extentdb_base::PageId;

@@ -1,5 +1,5 @@
-//! The rows are those of the model, each where it was put; tables that are not in the model are not there. Every index leads to all of
-//! them.
+//! The rows are those of the model, each where it was put; tables that are not in the model are not there. Every index leads to
+//! all of them.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
