@@ -54,8 +54,8 @@ impl Few {
     }
 
     /// How long the row is that begins at `start`, be it longer than the page, and whether it has pointer structures: the highest
-    /// bits of its end offsets. `None` for other records, for one that does not add up, and for one so near the end of the page that
-    /// it has to be looked at alone.
+    /// bits of its end offsets. `None` for other records, for one that does not add up, and for one so near the end of the page
+    /// that it has to be looked at alone.
     #[inline(always)]
     pub(super) fn length(&self, page: &[u8; PAGE_BYTES], start: usize) -> Option<(usize, u64)> {
         let begin = page.get(start..start + usize::from(self.reach))?;
