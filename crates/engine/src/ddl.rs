@@ -11,9 +11,7 @@ use extentdb_catalog::table::definition::rowset_status;
 use extentdb_catalog::table::describe::{
     Child, ChildKind, SystemRows, UnitPlace, add_child, add_rowsets, add_table, unit_row,
 };
-use extentdb_catalog::table::{
-    ColumnDefinition, ColumnHistory, IndexDefinition, TableDefinition, UnitDefinition,
-};
+use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition, UnitDefinition};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::heap::Heap;
 use extentdb_space::{Counts, Freed, Unit, UnitDescription};
@@ -25,6 +23,7 @@ use crate::boot::{Counter, take};
 use crate::catalogue::{Catalogue, Left};
 use crate::error::Error;
 use crate::identity::Identity;
+use crate::index::plain_column;
 use crate::session::{Ending, Session};
 use crate::system_table::{Cells, bigint, int, number};
 use crate::table::{Storage, Table};
@@ -400,15 +399,9 @@ fn byte(value: u8) -> Cell<'static> {
 
 fn column_definition(spec: &ColumnSpec, default_object: ObjectId) -> ColumnDefinition {
     ColumnDefinition {
-        name: spec.name.clone(),
-        ty: spec.ty,
-        user_type: i32::from(spec.ty.xtype()),
-        nullable: spec.nullable,
-        stored_nullable: spec.nullable,
         identity: spec.identity.map(|(seed, increment)| identity_value(seed, increment)),
         default_object,
-        computed: None,
-        history: ColumnHistory::default(),
+        ..plain_column(&spec.name, spec.ty, spec.nullable)
     }
 }
 

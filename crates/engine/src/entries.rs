@@ -26,14 +26,30 @@ use crate::table::Table;
 impl Session<'_> {
     /// A row has come: so do its entries.
     pub(crate) fn add_entries(&mut self, table: &Table, at: Rid, record: &[u8]) -> Result<(), Error> {
+        self.each_entry(table, at, record, |session, index, entry| session.add_entry(table, index, entry))
+    }
+
+    /// A row has gone.
+    pub(crate) fn take_entries(&mut self, table: &Table, at: Rid, record: &[u8]) -> Result<(), Error> {
+        self.each_entry(table, at, record, |session, index, entry| {
+            session.take_entry(table, index, entry, at)
+        })
+    }
+
+    fn each_entry(
+        &mut self,
+        table: &Table,
+        at: Rid,
+        record: &[u8],
+        mut work: impl FnMut(&mut Self, &Index, &[Cell<'_>]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let storage = table.storage();
         if storage.indexes.is_empty() {
             return Ok(());
         }
         let row = table.cells(record)?;
         for index in &storage.indexes {
-            let entry = index.entry(&row, table.table_columns(), at);
-            self.add_entry(table, index, &entry)?;
+            work(self, index, &index.entry(&row, table.table_columns(), at))?;
         }
         Ok(())
     }
@@ -68,26 +84,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A row has gone.
-    pub(crate) fn take_entries(&mut self, table: &Table, at: Rid, record: &[u8]) -> Result<(), Error> {
-        let storage = table.storage();
-        if storage.indexes.is_empty() {
-            return Ok(());
-        }
-        let row = table.cells(record)?;
-        for index in &storage.indexes {
-            let entry = index.entry(&row, table.table_columns(), at);
-            self.take_entry(table, index, &entry, at)?;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn add_entry(
-        &mut self,
-        table: &Table,
-        index: &Index,
-        entry: &[Cell<'_>],
-    ) -> Result<(), Error> {
+    fn add_entry(&mut self, table: &Table, index: &Index, entry: &[Cell<'_>]) -> Result<(), Error> {
         index.verify_place(entry, table.table_columns())?;
         self.lock_key(table, index, entry)?;
         match index.tree().insert(self.tx()?, entry) {

@@ -267,9 +267,9 @@ impl Index {
 pub(crate) fn definition_of(id: ObjectId, name: &str, columns: &[TableColumn]) -> TableDefinition {
     let last = columns.iter().map(|column| column.id).max().unwrap_or(0);
     let column = |id: i32| match columns.iter().find(|column| column.id == id) {
-        Some(column) => column_definition(&column.name, column.ty, column.nullable),
+        Some(column) => plain_column(&column.name, column.ty, column.nullable),
         // Dropped: no index can name it.
-        None => column_definition("", SqlType::Int, true),
+        None => plain_column("", SqlType::Int, true),
     };
     TableDefinition {
         id,
@@ -283,7 +283,8 @@ pub(crate) fn definition_of(id: ObjectId, name: &str, columns: &[TableColumn]) -
     }
 }
 
-fn column_definition(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
+/// A column that is neither computed nor an identity, and has no default.
+pub(crate) fn plain_column(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
     ColumnDefinition {
         name: name.to_owned(),
         ty,

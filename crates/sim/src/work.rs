@@ -310,21 +310,21 @@ impl<'d, 's> Work<'d, 's> {
 
     fn clean_ghosts(&mut self) -> Result<(), Stop> {
         let done = self.db.clean_some_ghosts();
-        self.state.trace.note(format!("ghost cleanup: {}", done.is_ok()));
-        match done {
-            Ok(()) => Ok(()),
-            Err(_) if self.is_faulty() => Err(Stop::Dead),
-            Err(error) => Err(Stop::Wrong(format!("ghost cleanup: {error:?}"))),
-        }
+        self.chore("ghost cleanup", done)
     }
 
     fn write_lazily(&mut self) -> Result<(), Stop> {
         let done = self.db.write_lazily();
-        self.state.trace.note(format!("lazy writer: {}", done.is_ok()));
+        self.chore("lazy writer", done)
+    }
+
+    /// Something that no session does has ended.
+    fn chore(&mut self, what: &str, done: Result<(), Error>) -> Result<(), Stop> {
+        self.state.trace.note(format!("{what}: {}", done.is_ok()));
         match done {
             Ok(()) => Ok(()),
             Err(_) if self.is_faulty() => Err(Stop::Dead),
-            Err(error) => Err(Stop::Wrong(format!("lazy writer: {error:?}"))),
+            Err(error) => Err(Stop::Wrong(format!("{what}: {error:?}"))),
         }
     }
 

@@ -1,8 +1,9 @@
 //! The sum of index entries that are alike and have no variable columns, straight from their page: what most indexes consist of.
 //!
 //! ```text
-//! columns of other widths   each hashed in a loop of its own      combined, one number per entry
-//! columns of 4 and 8 bytes  up to three hashed in the last loop   added to it, and the entries summed up
+//! columns of 4 and 8 bytes  up to three                           hashed and combined in one loop, and the entries summed up
+//! others of 2 to 15 bytes   up to two, by their first and last    in the same loop
+//! what is left              each hashed in a loop of its own      combined before, one number per entry
 //! null bitmaps              looked at in a loop before all others a NULL anywhere: the general way
 //! ```
 
@@ -45,22 +46,85 @@ impl Word {
     }
 }
 
-/// The sum of entries: what is combined of each so far, and their last columns.
+/// Such a column of another width: all of its bytes are among its first and its last ones.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    /// Where eight bytes are read, and which of them are the first ones of the value.
+    low: (usize, u64),
+    /// The same of its last ones.
+    high: (usize, u64),
+    len: usize,
+    multiplier: u64,
+}
+
+impl Ends {
+    /// As [`HashKey::bytes`] takes a short value apart.
+    fn of(part: &Part) -> Option<Ends> {
+        const BYTE: u64 = 0xff;
+        const PAIR: u64 = 0xffff;
+        const HALF: u64 = u32::MAX as u64;
+        let Part { at, end, multiplier } = *part;
+        let (low, high) = match end - at {
+            2 | 3 => ((at, PAIR), (end - 1, BYTE)),
+            5..=7 => ((at, HALF), (end - 4, HALF)),
+            9..=15 => ((at, u64::MAX), (end - 8, u64::MAX)),
+            _ => return None,
+        };
+        Some(Ends { low, high, len: end - at, multiplier })
+    }
+}
+
+/// Columns that are hashed in the loop that adds the entries up.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    words: [Word; 3],
+    word_count: usize,
+    ends: [Ends; 2],
+    ends_count: usize,
+}
+
+impl Last {
+    /// Takes a column, when there is a place for it.
+    fn take(&mut self, part: &Part) -> bool {
+        if let (Some(word), Some(place)) = (Word::of(part), self.words.get_mut(self.word_count)) {
+            *place = word;
+            self.word_count += 1;
+            return true;
+        }
+        if let (Some(ends), Some(place)) = (Ends::of(part), self.ends.get_mut(self.ends_count)) {
+            *place = ends;
+            self.ends_count += 1;
+            return true;
+        }
+        false
+    }
+}
+
+/// The sum of entries: what is combined of each so far, and their last columns. `None` where the bytes end too early.
 #[inline(always)]
-fn sum_of<const WORDS: usize>(
+fn sum_of<const WORDS: usize, const ENDS: usize>(
     key: &HashKey,
     bytes: &[u8],
     entries: impl Iterator<Item = (impl Spot, u64)>,
-    words: [Word; WORDS],
+    last: &Last,
 ) -> Option<Acc> {
-    let reach = words.iter().map(|word| word.at + size_of::<u64>()).max().unwrap_or(0);
-    let key = *key;
+    let (words, ends): (&[Word; WORDS], &[Ends; ENDS]) =
+        (last.words.first_chunk()?, last.ends.first_chunk()?);
+    let (key, words, ends) = (*key, *words, *ends);
+    let ats = words.iter().map(|word| word.at).chain(ends.iter().flat_map(|ends| [ends.low.0, ends.high.0]));
+    let reach = ats.map(|at| at + size_of::<u64>()).max().unwrap_or(0);
     let mut sum = Acc::default();
     for (spot, mut combined) in entries {
-        let record = bytes.get(spot.start()..)?.get(..reach)?;
-        for word in &words {
-            let value = u64::from_le_bytes(*record.get(word.at..)?.first_chunk()?) & word.mask;
-            combined = combined.wrapping_add(key.word(value).wrapping_mul(word.multiplier));
+        let record = bytes.get(spot.start()..spot.start() + reach)?;
+        let word =
+            |(at, mask): (usize, u64)| Some(u64::from_le_bytes(*record.get(at..)?.first_chunk()?) & mask);
+        for column in &words {
+            let hash = key.word(word((column.at, column.mask))?);
+            combined = combined.wrapping_add(hash.wrapping_mul(column.multiplier));
+        }
+        for column in &ends {
+            let hash = key.short((word(column.low)?, word(column.high)?), column.len);
+            combined = combined.wrapping_add(hash.wrapping_mul(column.multiplier));
         }
         sum.subtract(key.row(combined));
     }
@@ -124,40 +188,40 @@ impl RowHasher<'_> {
                 layout.nulls.are_clear(bytes, spots, layout.pminlen).then_some(())?;
             }
         }
-        let (mut words, mut count) = ([Word::default(); 3], 0);
+        let mut last = Last::default();
         self.combined.clear();
         for part in layout.parts {
-            match (Word::of(part), words.get_mut(count)) {
-                (Some(word), Some(place)) => {
-                    *place = word;
-                    count += 1;
-                }
-                _ => self.add_column(bytes, spots, part),
+            if !last.take(part) {
+                self.add_column(bytes, spots, part);
             }
         }
         if self.combined.is_empty() {
-            return self.sum_words(bytes, spots, &words, count, std::iter::repeat(0));
+            return self.sum_last(bytes, spots.iter().zip(std::iter::repeat(0)), &last);
         }
-        self.sum_words(bytes, spots, &words, count, self.combined.iter().copied())
+        self.sum_last(bytes, spots.iter().zip(self.combined.iter().copied()), &last)
     }
 
-    /// Adds the last columns to the combined entries, and the entries up. `None` where the bytes end too early.
+    /// Adds the last columns to the combined entries, and the entries up.
     #[inline(always)]
-    fn sum_words<S: Spots>(
+    fn sum_last(
         &self,
         bytes: &[u8],
-        spots: S,
-        words: &[Word; 3],
-        count: usize,
-        combined: impl Iterator<Item = u64>,
+        entries: impl Iterator<Item = (impl Spot, u64)>,
+        last: &Last,
     ) -> Option<Acc> {
-        let [a, b, c] = *words;
-        let entries = spots.iter().zip(combined);
-        match count {
-            0 => sum_of(self.key, bytes, entries, []),
-            1 => sum_of(self.key, bytes, entries, [a]),
-            2 => sum_of(self.key, bytes, entries, [a, b]),
-            _ => sum_of(self.key, bytes, entries, [a, b, c]),
+        match (last.word_count, last.ends_count) {
+            (0, 0) => sum_of::<0, 0>(self.key, bytes, entries, last),
+            (1, 0) => sum_of::<1, 0>(self.key, bytes, entries, last),
+            (2, 0) => sum_of::<2, 0>(self.key, bytes, entries, last),
+            (_, 0) => sum_of::<3, 0>(self.key, bytes, entries, last),
+            (0, 1) => sum_of::<0, 1>(self.key, bytes, entries, last),
+            (1, 1) => sum_of::<1, 1>(self.key, bytes, entries, last),
+            (2, 1) => sum_of::<2, 1>(self.key, bytes, entries, last),
+            (_, 1) => sum_of::<3, 1>(self.key, bytes, entries, last),
+            (0, _) => sum_of::<0, 2>(self.key, bytes, entries, last),
+            (1, _) => sum_of::<1, 2>(self.key, bytes, entries, last),
+            (2, _) => sum_of::<2, 2>(self.key, bytes, entries, last),
+            _ => sum_of::<3, 2>(self.key, bytes, entries, last),
         }
     }
 
@@ -165,21 +229,9 @@ impl RowHasher<'_> {
     fn add_column<S: Spots>(&mut self, bytes: &[u8], spots: S, part: &Part) {
         let (Part { at, end, multiplier }, key) = (*part, *self.key);
         let value = move |spot: S::Spot| bytes.get(spot.start() + at..spot.start() + end);
-        match end - at {
-            2 => self.add_hashes(spots.iter().map(move |spot| {
-                let number = value(spot).and_then(<[u8]>::first_chunk::<2>).copied().unwrap_or_default();
-                key.bytes(&number).wrapping_mul(multiplier)
-            })),
-            len @ 9..16 => self.add_hashes(spots.iter().map(move |spot| {
-                let ends = value(spot).and_then(|value| Some((*value.first_chunk()?, *value.last_chunk()?)));
-                let (low, high) = ends.unwrap_or_default();
-                let ends = (u64::from_le_bytes(low), u64::from_le_bytes(high));
-                key.short(ends, len).wrapping_mul(multiplier)
-            })),
-            _ => self.add_hashes(spots.iter().map(move |spot| {
-                number_or_bytes(&key, value(spot).unwrap_or_default()).wrapping_mul(multiplier)
-            })),
-        }
+        self.add_hashes(spots.iter().map(move |spot| {
+            number_or_bytes(&key, value(spot).unwrap_or_default()).wrapping_mul(multiplier)
+        }));
     }
 
     /// The first hashes that are combined, or more of them.
@@ -191,5 +243,32 @@ impl RowHasher<'_> {
         for (combined, hash) in self.combined.iter_mut().zip(hashes) {
             *combined = combined.wrapping_add(hash);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_base::env::{Rng, SplitMix64};
+
+    use super::*;
+
+    /// The loop reads of each value what the general way reads of it.
+    #[test]
+    fn the_ends_of_a_value_are_hashed_as_its_bytes() {
+        let (mut rng, key) = (SplitMix64::new(1), HashKey::new([3, 4]));
+        let mut taken = 0;
+        for len in 1..=20 {
+            let Some(ends) = Ends::of(&Part { at: 3, end: 3 + len, multiplier: 1 }) else { continue };
+            taken += 1;
+            for _ in 0..100 {
+                let record: Vec<u8> = (0..40).map(|_| rng.next_u64() as u8).collect();
+                let word = |(at, mask): (usize, u64)| {
+                    u64::from_le_bytes(*record[at..].first_chunk().unwrap()) & mask
+                };
+                let hash = key.short((word(ends.low), word(ends.high)), ends.len);
+                assert_eq!(hash, number_or_bytes(&key, &record[3..3 + len]), "{len}");
+            }
+        }
+        assert_eq!(taken, 12, "2, 3, 5 to 7 and 9 to 15 bytes");
     }
 }
