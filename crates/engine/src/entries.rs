@@ -49,6 +49,7 @@ impl Session<'_> {
         }
         let row = table.cells(record)?;
         for index in &storage.indexes {
+            index.verify_order(table.table_columns())?;
             work(self, index, &index.entry(&row, table.table_columns(), at))?;
         }
         Ok(())
@@ -67,6 +68,7 @@ impl Session<'_> {
         }
         let (old, new) = (table.cells(before)?, table.cells(after)?);
         for index in &storage.indexes {
+            index.verify_order(table.table_columns())?;
             let (old, new) =
                 (index.entry(&old, table.table_columns(), at), index.entry(&new, table.table_columns(), at));
             if old == new {
@@ -127,6 +129,7 @@ impl Session<'_> {
         self.statement("SELECT", |session| {
             session.lock_table(table, LockMode::Is)?;
             let index = table.index(index)?;
+            index.verify_order(table.table_columns())?;
             let expected = index.declared(table.table_columns()).count();
             if values.len() > expected {
                 return Err(Error::Columns { expected, found: values.len() });

@@ -8,10 +8,14 @@
 //!
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an index whose rowset the catalogue
 //! describes in any other way is not written here.
+//!
+//! Texts are in order by their collation, which is not known here for every text. An index that was there when the database was
+//! opened and has texts in its key is therefore read once before it is used: only when the place of each entry is certain, what is
+//! looked for in it is found, and what is put into it lies where others look for it.
 
 use std::borrow::Cow;
 
-use extentdb_base::sync::Arc;
+use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{HobtId, IndexId, ObjectId, Rid};
 use extentdb_catalog::layout::{Cell, Compression, RowLayout};
 use extentdb_catalog::model::{self, AllocUnitKind, Catalog, IndexKind, ObjectType};
@@ -81,6 +85,8 @@ pub(crate) struct Index {
     key: Vec<usize>,
     /// How many of them the index was declared with.
     declared_keys: usize,
+    /// Is the order of its entries certain? `None` as long as nobody has looked.
+    is_certain: Mutex<Option<bool>>,
 }
 
 impl Index {
@@ -116,12 +122,16 @@ impl Index {
             return refused("whose entries are laid out in a way of their own");
         }
         match Index::new(definition, layout, columns, (space.clone(), unit)) {
-            Ok(index) => Ok(Some(index)),
+            Ok(index) => {
+                let has_texts = index.declared(columns).any(|column| column.ty.collation().is_some());
+                *lock(&index.is_certain) = (!has_texts).then_some(true);
+                Ok(Some(index))
+            }
             Err(error) => refused(&error.to_string()),
         }
     }
 
-    /// An index by its definition.
+    /// An index by its definition, which is empty yet.
     pub(crate) fn new(
         definition: IndexDefinition,
         layout: RowsetLayout,
@@ -152,6 +162,7 @@ impl Index {
             from,
             key: key.into_iter().map(|(_, at)| at).collect(),
             declared_keys,
+            is_certain: Mutex::new(Some(true)),
         })
     }
 
@@ -159,7 +170,7 @@ impl Index {
     pub(crate) fn over(&self, space: Arc<Space>, unit: Arc<Unit>) -> Index {
         let tree = Arc::new(Tree::new(space, unit, self.tree.shape().clone()));
         let (name, from, key) = (self.name.clone(), self.from.clone(), self.key.clone());
-        Index { tree, name, from, key, ..*self }
+        Index { tree, name, from, key, is_certain: Mutex::new(Some(true)), ..*self }
     }
 
     pub(crate) fn id(&self) -> IndexId {
@@ -224,6 +235,39 @@ impl Index {
             }
             _ => Err(Error::catalogue(format!("an entry of index {} leads nowhere", self.name))),
         }
+    }
+
+    /// Refuses to use an index in which some entry has a place that is not known for certain. Looks at all of them when nobody has.
+    pub(crate) fn verify_order(&self, columns: &[TableColumn]) -> Result<(), Error> {
+        let mut is_certain = lock(&self.is_certain);
+        let found = match *is_certain {
+            Some(known) => known,
+            None => self.has_certain_order(columns)?,
+        };
+        *is_certain = Some(found);
+        if found {
+            return Ok(());
+        }
+        let what =
+            format!("index {}, which has texts whose order under their collation is not known", self.name);
+        Err(Error::NotSupported { what })
+    }
+
+    fn has_certain_order(&self, columns: &[TableColumn]) -> Result<bool, Error> {
+        for entry in self.tree.scan_all(&[])? {
+            match entry {
+                Ok(entry) => {
+                    let cells = self.tree.shape().decode(&entry.bytes)?;
+                    if self.verify_place(&cells, columns).is_err() {
+                        return Ok(false);
+                    }
+                }
+                // Out of the order that is known here.
+                Err(extentdb_rowset::Error::Corrupt { .. }) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
     }
 
     /// Refuses an entry whose place among the others is not known for certain: the real product might look for it elsewhere.
