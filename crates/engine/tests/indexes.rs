@@ -516,7 +516,9 @@ fn an_index_of_texts_is_used_only_when_the_place_of_each_is_certain() {
         };
         let sought = session.seek(&table, "by_name", &[], each);
         if is_known {
-            (inserted.unwrap(), deleted.unwrap(), sought.unwrap());
+            inserted.unwrap();
+            deleted.unwrap();
+            sought.unwrap();
             assert_eq!(found, 4);
         } else {
             let is_refused = |error: Error| matches!(error, Error::NotSupported { .. });
