@@ -21,29 +21,40 @@ use extentdb_types::Datum;
 use crate::error::Error;
 use crate::index::{Constraint, Index};
 use crate::session::{Row, Session};
-use crate::table::Table;
+use crate::table::{Storage, Table};
 
 impl Session<'_> {
     /// A row has come: so do its entries.
-    pub(crate) fn add_entries(&mut self, table: &Table, at: Rid, record: &[u8]) -> Result<(), Error> {
-        self.each_entry(table, at, record, |session, index, entry| session.add_entry(table, index, entry))
+    pub(crate) fn add_entries(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        at: Rid,
+        record: &[u8],
+    ) -> Result<(), Error> {
+        self.each_entry((table, storage), at, record, |session, index, entry| {
+            session.add_entry(table, index, entry)
+        })
     }
 
     /// A row has gone.
-    pub(crate) fn take_entries(&mut self, table: &Table, at: Rid, record: &[u8]) -> Result<(), Error> {
-        self.each_entry(table, at, record, |session, index, entry| {
+    pub(crate) fn take_entries(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        at: Rid,
+        record: &[u8],
+    ) -> Result<(), Error> {
+        self.each_entry((table, storage), at, record, |session, index, entry| {
             session.take_entry(table, index, entry, at)
         })
     }
 
     fn each_entry(
         &mut self,
-        table: &Table,
+        (table, storage): (&Table, &Storage),
         at: Rid,
         record: &[u8],
         mut work: impl FnMut(&mut Self, &Index, &[Cell<'_>]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let storage = table.storage();
         if storage.indexes.is_empty() {
             return Ok(());
         }
@@ -58,11 +69,10 @@ impl Session<'_> {
     /// A row has got another record.
     pub(crate) fn change_entries(
         &mut self,
-        table: &Table,
+        (table, storage): (&Table, &Storage),
         at: Rid,
         (before, after): (&[u8], &[u8]),
     ) -> Result<(), Error> {
-        let storage = table.storage();
         if storage.indexes.is_empty() {
             return Ok(());
         }

@@ -294,9 +294,10 @@ impl<'d> Session<'d> {
         table.verify_writable()?;
         self.lock_table(table, LockMode::Ix)?;
         let mut locks = self.row_locks(table);
-        let (id, heap) = (self.id, table.heap());
-        let at = heap.insert(self.tx()?, id, record, &mut locks)?;
-        self.add_entries(table, at, record)?;
+        // Asked for once: all who insert share its counter.
+        let (id, storage) = (self.id, table.storage());
+        let at = storage.heap.insert(self.tx()?, id, record, &mut locks)?;
+        self.add_entries((table, &storage), at, record)?;
         Ok(at)
     }
 
@@ -304,40 +305,41 @@ impl<'d> Session<'d> {
     pub fn update(&mut self, table: &Table, at: Rid, values: &[Datum<'_>]) -> Result<(), Error> {
         let record = table.record(values)?;
         self.statement("UPDATE", |session| {
-            let before = session.lock_row(table, at)?;
+            let (storage, before) = session.lock_row(table, at)?;
             let mut locks = session.row_locks(table);
-            let (id, heap) = (session.id, table.heap());
+            let (id, heap) = (session.id, &storage.heap);
             let mut kept = Vec::new();
             let done = heap.update(session.tx()?, id, at, &record, &mut locks, &mut kept);
             session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
             done.map_err(no_row)?;
-            session.change_entries(table, at, (&before, &record))
+            session.change_entries((table, &storage), at, (&before, &record))
         })
     }
 
-    /// Locks a row that is to change, and gives its record back as it is now. Without indexes nobody needs that.
-    fn lock_row(&mut self, table: &Table, at: Rid) -> Result<Vec<u8>, Error> {
+    /// Locks a row that is to change; says where it lies, and gives its record as it is now. Without indexes nobody needs that.
+    fn lock_row(&mut self, table: &Table, at: Rid) -> Result<(Arc<Storage>, Vec<u8>), Error> {
         table.verify_writable()?;
         self.lock_table(table, LockMode::Ix)?;
         self.lock(Resource::Rid(at), LockMode::X, Some(table))?;
         let storage = table.storage();
-        if storage.indexes.is_empty() {
-            return Ok(Vec::new());
-        }
-        storage.heap.get(at)?.ok_or(Error::NoRow(at))
+        let before = match storage.indexes.is_empty() {
+            true => Vec::new(),
+            false => storage.heap.get(at)?.ok_or(Error::NoRow(at))?,
+        };
+        Ok((storage, before))
     }
 
     /// Deletes a row.
     pub fn delete(&mut self, table: &Table, at: Rid) -> Result<(), Error> {
         self.statement("DELETE", |session| {
-            let before = session.lock_row(table, at)?;
-            let heap = table.heap();
+            let (storage, before) = session.lock_row(table, at)?;
+            let heap = &storage.heap;
             let mut kept = Vec::new();
             let mut locks = session.row_locks(table);
             let done = heap.delete(session.tx()?, at, &mut locks, &mut kept);
             session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
             done.map_err(no_row)?;
-            session.take_entries(table, at, &before)
+            session.take_entries((table, &storage), at, &before)
         })
     }
 
