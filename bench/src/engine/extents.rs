@@ -14,11 +14,11 @@ use super::{Lab, timed};
 pub fn extents_per_second(lab: &Lab, threads: usize, count: usize) -> Result<f64> {
     let tables: Vec<_> =
         (0..threads).map(|at| lab.table(&format!("unit{at}"), 100)).collect::<Result<_>>()?;
-    let heaps: Vec<_> = tables.iter().map(|table| table.heap()).collect();
+    let units: Vec<_> = tables.iter().map(|table| table.unit()).collect();
     let (time, done) = timed(|| {
         std::thread::scope(|scope| {
             let take = |unit| scope.spawn(move || take_extents(lab, unit, count));
-            let threads: Vec<_> = heaps.iter().map(|heap| take(heap.unit())).collect();
+            let threads: Vec<_> = units.iter().map(|unit| take(unit)).collect();
             threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
         })
     });

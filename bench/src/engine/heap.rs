@@ -36,7 +36,8 @@ impl Lab {
     /// # Errors
     /// A page cannot be read.
     pub fn heap_facts(&self, table: &Table) -> Result<HeapFacts> {
-        let pages = table.heap().formatted_pages()?;
+        let heap = table.heap().ok_or_else(|| anyhow::anyhow!("{} is no heap", table.name()))?;
+        let pages = heap.formatted_pages()?;
         let mut used = 0;
         for page in &pages {
             let page = self.db.pool().read(*page)?;

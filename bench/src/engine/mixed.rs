@@ -42,8 +42,8 @@ pub fn mixed_work(lab: &Lab, rows: usize, seed: u64) -> Result<Mixed> {
         let at = rng.below(places.len() as u64) as usize;
         match kind {
             0 => places.push(session.insert(&table, &row)?),
-            1 => session.update(&table, places[at], &row)?,
-            _ => session.delete(&table, places.swap_remove(at))?,
+            1 => places[at] = session.update(&table, &places[at], &row)?,
+            _ => session.delete(&table, &places.swap_remove(at))?,
         }
     }
     session.commit()?;

@@ -15,6 +15,7 @@ use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_io::DiskFile;
 use extentdb_space::{FileDescription, write_new_file};
 use extentdb_synth::build::{FileIdentity, sysfiles1_row, sysprufiles_row, write_header};
+use extentdb_txn::lock::LockMode;
 use extentdb_types::Guid;
 
 use crate::create::{DataFileSpec, pages_of, physical_name};
@@ -159,8 +160,9 @@ impl Session<'_> {
         let row = sysprufiles_row(identity, pages as i32, false);
         db.catalogue.system("sysprufiles")?.insert(self.tx()?, &row)?;
         let table = db.catalogue.sysfiles1()?;
-        let record = table.record_of(&sysfiles1_row(identity, false))?;
-        self.place_record(&table, &record)?;
+        self.lock_table(&table, LockMode::Ix)?;
+        let storage = table.storage();
+        self.place_row((&table, &storage), storage.cells_of_system(&sysfiles1_row(identity, false)))?;
         Ok(())
     }
 }

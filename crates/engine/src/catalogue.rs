@@ -184,10 +184,7 @@ impl Catalogue {
     pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
         let is_it = |tree: &&Arc<Tree>| tree.unit().id() == unit;
         let of_system = self.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
-        let of_table = |table: &Arc<Table>| {
-            let storage = table.storage();
-            storage.indexes.iter().map(|index| index.tree()).find(is_it).cloned()
-        };
+        let of_table = |table: &Arc<Table>| table.storage().trees().find(is_it).cloned();
         let leaving = || match read(&self.leaving).get(&unit) {
             Some(Left::Tree(tree)) => Some(tree.clone()),
             _ => None,
@@ -196,18 +193,17 @@ impl Catalogue {
         found.or_else(|| read(&self.tables).values().find_map(of_table)).or_else(leaving)
     }
 
-    /// All trees: those of system tables, and the indexes of user tables.
+    /// All trees: those of system tables, and those of user tables.
     pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
         let of_system = self.system.values().flat_map(|table| &table.indexes).map(|index| index.tree.clone());
         let storages = self.all_tables().into_iter().map(|table| table.storage());
-        let of_tables = storages
-            .flat_map(|storage| storage.indexes.iter().map(|index| index.tree().clone()).collect::<Vec<_>>());
+        let of_tables = storages.flat_map(|storage| storage.trees().cloned().collect::<Vec<_>>());
         of_system.chain(of_tables).collect()
     }
 
     /// The user table whose rows a unit holds.
     pub(crate) fn table_of(&self, unit: AllocUnitId) -> Option<Arc<Table>> {
-        read(&self.tables).values().find(|table| table.heap().unit().id() == unit).cloned()
+        read(&self.tables).values().find(|table| table.unit().id() == unit).cloned()
     }
 
     /// The heap whose rows a unit holds, that of a table or one that is about to go.
@@ -216,7 +212,7 @@ impl Catalogue {
             Some(Left::Heap(heap)) => Some(heap.clone()),
             _ => None,
         };
-        self.table_of(unit).map(|table| table.heap()).or_else(leaving)
+        self.table_of(unit).and_then(|table| table.heap()).or_else(leaving)
     }
 
     /// Does an open transaction make the table?
@@ -254,12 +250,12 @@ impl Catalogue {
         found.ok_or_else(|| Error::catalogue("there is no table sysfiles1"))
     }
 
-    /// All heaps, by id.
+    /// All tables, by id.
     pub(crate) fn all_tables(&self) -> Vec<Arc<Table>> {
         read(&self.tables).values().cloned().collect()
     }
 
-    /// All heaps but the system's own, by id.
+    /// All tables but the system's own, by id.
     pub(crate) fn user_tables(&self) -> Vec<Arc<Table>> {
         read(&self.tables).values().filter(|table| table.id() != SYSFILES1).cloned().collect()
     }

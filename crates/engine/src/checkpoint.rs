@@ -120,7 +120,12 @@ impl Database {
     }
 
     fn unsettled_pages(&self) -> usize {
-        self.catalogue.all_tables().iter().map(|table| table.heap().unsettled_pages()).sum()
+        self.catalogue
+            .all_tables()
+            .iter()
+            .filter_map(|table| table.heap())
+            .map(|heap| heap.unsettled_pages())
+            .sum()
     }
 
     /// After a commit: a checkpoint when one is due, by the thread for it when there is one.
@@ -210,8 +215,8 @@ impl Database {
     fn settle_heaps(&self) -> Result<(), Error> {
         // A table that is dropped meanwhile would get pages back.
         let _ddl = lock(&self.ddl);
-        let tables = self.catalogue.all_tables().into_iter().map(|table| table.heap());
-        for heap in tables.filter(|heap| !self.catalogue.is_leaving(heap.unit().id())) {
+        let heaps = self.catalogue.all_tables().into_iter().filter_map(|table| table.heap());
+        for heap in heaps.filter(|heap| !self.catalogue.is_leaving(heap.unit().id())) {
             heap.settle()?;
         }
         Ok(())

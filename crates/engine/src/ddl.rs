@@ -4,15 +4,18 @@ use std::borrow::Cow;
 
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock, read, write};
-use extentdb_base::{AllocUnitId, IndexId, ObjectId};
+use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_catalog::layout::{Cell, Compression};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::rowset_status;
 use extentdb_catalog::table::describe::{
     Child, ChildKind, SystemRows, UnitPlace, add_child, add_rowsets, add_table, unit_row,
 };
-use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition, UnitDefinition};
+use extentdb_catalog::table::{
+    ColumnDefinition, IndexDefinition, RowsetLayout, Source, TableDefinition, UnitDefinition,
+};
 use extentdb_format::allocation::field::StoredTime;
+use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
 use extentdb_space::{Counts, Freed, Unit, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
@@ -21,12 +24,15 @@ use extentdb_types::SqlType;
 
 use crate::boot::{Counter, take};
 use crate::catalogue::{Catalogue, Left};
+use crate::column::TableColumn;
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::index::plain_column;
+use crate::index::{Index, plain_column};
+use crate::index_ddl::IndexSpec;
 use crate::session::{Ending, Session};
+use crate::storage::{Base, Storage, heap_shape};
 use crate::system_table::{Cells, bigint, int, number};
-use crate::table::{Storage, Table};
+use crate::table::Table;
 
 /// Object ids go up by this, modulo 2^31.
 const OBJECT_ID_STEP: u64 = 16_000_057;
@@ -83,6 +89,8 @@ pub struct TableSpec {
     pub name: String,
     /// Columns, in order.
     pub columns: Vec<ColumnSpec>,
+    /// The clustered index of its rows; a heap for none.
+    pub clustered: Option<IndexSpec>,
     /// Filegroup; PRIMARY for none.
     pub filegroup: Option<String>,
 }
@@ -90,7 +98,26 @@ pub struct TableSpec {
 impl TableSpec {
     /// A heap in schema dbo and filegroup PRIMARY.
     pub fn heap(name: &str, columns: Vec<ColumnSpec>) -> TableSpec {
-        TableSpec { schema: None, name: name.to_owned(), columns, filegroup: None }
+        TableSpec { schema: None, name: name.to_owned(), columns, clustered: None, filegroup: None }
+    }
+
+    /// The same with its rows in a clustered index.
+    #[must_use]
+    pub fn clustered(self, index: IndexSpec) -> TableSpec {
+        TableSpec { clustered: Some(index), ..self }
+    }
+
+    /// The columns as statements know them, without their places in rows.
+    fn table_columns(&self) -> Vec<TableColumn> {
+        let columns = (1..).zip(&self.columns).map(|(id, column)| TableColumn {
+            id,
+            name: column.name.clone(),
+            ty: column.ty,
+            nullable: column.nullable,
+            default: column.default.as_ref().map(|(_, text)| text.clone()),
+            at: 0,
+        });
+        columns.collect()
     }
 
     fn verify(&self) -> Result<(), Error> {
@@ -189,26 +216,16 @@ impl Session<'_> {
             }
             columns.push(column_definition(column, default_object));
         }
-        let unit = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
-        let index = IndexDefinition {
-            id: IndexId(0),
-            name: None,
-            kind: IndexKind::Heap,
-            keys: Vec::new(),
-            included: Vec::new(),
-            status: HAS_ROWSET,
-            data_space: group.into(),
-            filegroup: group,
-            partition: 1,
-            partition_column: 0,
-            rest: Vec::new(),
-            filter: None,
-            rowset: self.db.catalogue.next_rowset(),
-            rowset_status: rowset_status::USUAL | rowset_status::TABLE,
-            compression: Compression::None,
-            hides_min_interior: false,
-            units: vec![UnitDefinition { kind: AllocUnitKind::InRow, id: unit }],
+        let index = match &spec.clustered {
+            None => heap_definition(),
+            Some(clustered) => {
+                let columns = spec.table_columns();
+                clustered.verify_columns(&columns)?;
+                children.extend(self.constraint_of((id, schema_id), clustered)?);
+                clustered.base_definition(&columns)?
+            }
         };
+        let index = self.placed(index, group)?;
         let definition = TableDefinition {
             id,
             name: spec.name.clone(),
@@ -219,11 +236,21 @@ impl Session<'_> {
             columns,
             indexes: vec![index],
         };
-        let longest = definition.layout(&definition.indexes[0]).max_leaf;
-        if longest as usize > extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER {
-            return Err(Error::NotSupported { what: format!("rows of up to {longest} bytes") });
-        }
-        Ok((definition, children))
+        verify_row_bytes(&definition.layout(&definition.indexes[0]))?;
+        let index = definition.indexes[0].clone();
+        Ok((TableDefinition { indexes: vec![with_nullable_key(&definition, index)], ..definition }, children))
+    }
+
+    /// An index with a rowset and a unit of its own in a filegroup.
+    pub(crate) fn placed(&mut self, index: IndexDefinition, group: i16) -> Result<IndexDefinition, Error> {
+        let unit = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
+        Ok(IndexDefinition {
+            rowset: self.db.catalogue.next_rowset(),
+            filegroup: group,
+            data_space: group.into(),
+            units: vec![UnitDefinition { kind: AllocUnitKind::InRow, id: unit }],
+            ..index
+        })
     }
 
     /// Describes the table in the system tables: its unit behind the rowset it belongs to, its name last. A restart reads them as
@@ -252,22 +279,48 @@ impl Session<'_> {
     /// The table as statements use it.
     fn open_new(&mut self, spec: &TableSpec, definition: &TableDefinition) -> Result<Arc<Table>, Error> {
         let db = self.db;
-        let index = &definition.indexes[0];
         self.tx()?.keep_reserves();
-        let unit = self.new_unit(index, index.units[0].id);
-        let layout = definition.layout(index);
-        let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
-        let (space, placement) = (db.space.clone(), db.options.placement);
-        let heap = |shape| Heap::new(space, unit, shape, placement);
         let identity = (1..)
             .zip(&definition.columns)
             .find_map(|(id, column)| Identity::parse(id, column.identity.as_deref()?));
-        let table = Table::new((definition.id, schema, spec.name.clone()), &spec.columns, &layout, heap)?;
-        let table = Arc::new(table.with_identity(identity));
+        let (columns, shape, base) = self.open_base(definition, &spec.table_columns())?;
+        let (identity, indexes) = (identity.map(Arc::new), Vec::new());
+        let storage = Storage { columns, shape, base, indexes, identity, read_only: None };
+        let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
+        let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), storage));
         write(&db.catalogue.making).insert(table.id());
         write(&db.catalogue.tables).insert(table.id(), table.clone());
         self.endings.push(Ending::Created(table.clone()));
         Ok(table)
+    }
+
+    /// The heap or clustered index of a definition, empty, and the columns with their places in its rows.
+    pub(crate) fn open_base(
+        &self,
+        definition: &TableDefinition,
+        columns: &[TableColumn],
+    ) -> Result<(Vec<TableColumn>, RowShape, Base), Error> {
+        let (db, index) = (self.db, &definition.indexes[0]);
+        let layout = definition.layout(index);
+        let shape = RowShape::of_layout(&layout, true)?.with_declared_keys(index.keys.len());
+        let place = |id: i32| layout.sources.iter().position(|source| *source == Source::Column(id));
+        let placed =
+            columns.iter().map(|column| TableColumn { at: place(column.id).unwrap_or(0), ..column.clone() });
+        let columns: Vec<TableColumn> = placed.collect();
+        let (unit, space) = (self.new_unit(index, index.units[0].id), db.space.clone());
+        let base = match index.kind {
+            IndexKind::Clustered => Base::Clustered(Arc::new(Index::clustered(
+                index.clone(),
+                &columns,
+                shape.clone(),
+                (space, unit),
+            ))),
+            _ => {
+                let form = heap_shape(&layout.row, &shape);
+                Base::Heap(Arc::new(Heap::new(space, unit, form, db.options.placement)))
+            }
+        };
+        Ok((columns, shape, base))
     }
 
     /// The empty unit of a heap or index that is being made.
@@ -294,8 +347,10 @@ impl Session<'_> {
             let _ddl = lock(&session.db.ddl);
             let (db, storage) = (session.db, table.storage());
             // From here on PFS is not told of its pages any more; a rollback brings back what it knows now.
-            storage.heap.settle()?;
-            session.delete_rows(table)?;
+            if let Base::Heap(heap) = &storage.base {
+                heap.settle()?;
+            }
+            session.delete_rows(table, &storage)?;
             for unit in storage.units() {
                 let freed = db.space.free_unit(session.tx()?, unit)?;
                 session.freed.extend(freed);
@@ -311,24 +366,27 @@ impl Session<'_> {
     }
 
     /// Everything that describes the table, in the opposite order.
-    fn delete_rows(&mut self, table: &Table) -> Result<(), Error> {
+    fn delete_rows(&mut self, table: &Table, storage: &Storage) -> Result<(), Error> {
         let id = table.id();
-        let heap = table.heap();
-        let (rowset, unit) = (heap.unit().hobt(), heap.unit().id());
-        for index in &table.storage().indexes {
-            self.delete_index_rows(table, index)?;
+        for index in &storage.indexes {
+            self.delete_unit_rows(index.tree().unit())?;
         }
         let children = self.children_of(id)?;
         for object in children.into_iter().chain([id]) {
             self.delete_where("sysschobjs", &[int(object.0)])?;
             self.delete_where("sysobjvalues", &[byte(1), int(object.0)])?;
         }
-        self.delete_where("sysallocunits", &[bigint(unit.0)])?;
         self.delete_where("syscolpars", &[int(id.0)])?;
         self.delete_where("sysidxstats", &[int(id.0)])?;
         self.delete_where("sysiscols", &[int(id.0)])?;
-        self.delete_where("sysrowsets", &[bigint(rowset.0)])?;
-        self.delete_where("sysrscols", &[bigint(rowset.0)])
+        self.delete_unit_rows(storage.base.unit())
+    }
+
+    /// Rows that describe a unit and its rowset.
+    pub(crate) fn delete_unit_rows(&mut self, unit: &Unit) -> Result<(), Error> {
+        self.delete_where("sysallocunits", &[bigint(unit.id().0)])?;
+        self.delete_where("sysrowsets", &[bigint(unit.hobt().0)])?;
+        self.delete_where("sysrscols", &[bigint(unit.hobt().0)])
     }
 
     /// The constraints of a table: objects that belong to it.
@@ -354,17 +412,24 @@ impl Session<'_> {
             session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
             let (db, old) = (session.db, table.storage());
-            old.heap.settle()?;
+            if let Base::Heap(heap) = &old.base {
+                heap.settle()?;
+            }
             let mut freed = Freed::default();
             for unit in old.units() {
                 freed.extend(db.space.free_unit(session.tx()?, unit)?);
             }
-            let unit = session.replace_unit(old.heap.unit())?;
-            let heap = Heap::new(db.space.clone(), unit, old.heap.shape(), db.options.placement);
+            let (unit, space) = (session.replace_unit(old.base.unit())?, db.space.clone());
+            let base = match &old.base {
+                Base::Heap(heap) => {
+                    Base::Heap(Arc::new(Heap::new(space, unit, heap.shape(), db.options.placement)))
+                }
+                Base::Clustered(index) => Base::Clustered(Arc::new(index.over(space, unit))),
+            };
             let indexes = session.empty_indexes(&old)?;
             // Only now: a statement that fails has given nothing back.
             session.freed.extend(freed);
-            session.store(table, Storage { heap: Arc::new(heap), indexes });
+            session.store(table, Storage { base, indexes, ..Storage::clone(&old) });
             Ok(())
         })
     }
@@ -393,6 +458,45 @@ impl Session<'_> {
 /// What the longest record of a heap is said to be leaves room for one; the rows themselves may be that much shorter only.
 const ROOM_FOR_BACK_POINTER: usize = 12;
 
+/// Rows must fit a page, and those of heaps their way back when they move.
+pub(crate) fn verify_row_bytes(layout: &RowsetLayout) -> Result<(), Error> {
+    let longest = layout.max_leaf;
+    if longest as usize > extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER {
+        return Err(Error::NotSupported { what: format!("rows of up to {longest} bytes") });
+    }
+    Ok(())
+}
+
+/// An index of a table with what its rowset says of its key.
+pub(crate) fn with_nullable_key(table: &TableDefinition, index: IndexDefinition) -> IndexDefinition {
+    let is_nullable = index.kind != IndexKind::Heap && table.layout(&index).has_nullable_key;
+    let nullable = if is_nullable { rowset_status::NULLABLE_KEY } else { 0 };
+    IndexDefinition { rowset_status: index.rowset_status | nullable, ..index }
+}
+
+/// A heap that has no place yet.
+pub(crate) fn heap_definition() -> IndexDefinition {
+    IndexDefinition {
+        id: IndexId(0),
+        name: None,
+        kind: IndexKind::Heap,
+        keys: Vec::new(),
+        included: Vec::new(),
+        status: HAS_ROWSET,
+        data_space: 0,
+        filegroup: 0,
+        partition: 1,
+        partition_column: 0,
+        rest: Vec::new(),
+        filter: None,
+        rowset: HobtId(0),
+        rowset_status: rowset_status::USUAL | rowset_status::TABLE,
+        compression: Compression::None,
+        hides_min_interior: false,
+        units: Vec::new(),
+    }
+}
+
 fn byte(value: u8) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(vec![value]))
 }
@@ -414,10 +518,9 @@ fn identity_value(seed: i32, increment: i32) -> Vec<u8> {
 
 /// What a table has, by unit.
 fn lefts(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, Left)> {
-    let heap = (storage.heap.unit().id(), Left::Heap(storage.heap.clone()));
-    let trees =
-        storage.indexes.iter().map(|index| (index.tree().unit().id(), Left::Tree(index.tree().clone())));
-    std::iter::once(heap).chain(trees)
+    let heap = storage.base.heap().map(|heap| (heap.unit().id(), Left::Heap(heap.clone())));
+    let trees = storage.trees().map(|tree| (tree.unit().id(), Left::Tree(tree.clone())));
+    heap.into_iter().chain(trees)
 }
 
 impl Catalogue {

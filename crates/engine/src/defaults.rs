@@ -8,16 +8,18 @@
 //!
 //! An expression that cannot be evaluated with certainty is refused by name, and the row with it.
 
-use extentdb_base::Rid;
 use extentdb_base::env::Clock;
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_expr::{Batch, CompileError, Environment, EvalError, Program};
 use extentdb_txn::log_time;
 use extentdb_types::{Collation, Datum, SqlType};
 
+use crate::address::Address;
+use crate::column::TableColumn;
 use crate::error::Error;
 use crate::session::{Row, Session};
-use crate::table::{Table, TableColumn};
+use crate::storage::Storage;
+use crate::table::Table;
 
 /// The column by which an expression reads the time.
 const NOW: &str = "now";
@@ -28,16 +30,17 @@ impl Session<'_> {
     ///
     /// # Errors
     /// A column is not there, or named twice; a default cannot be evaluated: [`Error::NotSupported`].
-    pub fn insert_columns(&mut self, table: &Table, values: &[(&str, Datum<'_>)]) -> Result<Rid, Error> {
+    pub fn insert_columns(&mut self, table: &Table, values: &[(&str, Datum<'_>)]) -> Result<Address, Error> {
         let row = self.complete(table, values)?;
         self.insert(table, &row)
     }
 
     fn complete(&mut self, table: &Table, values: &[(&str, Datum<'_>)]) -> Result<Row, Error> {
+        let storage = table.storage();
         let is_of = |column: &TableColumn, name: &str| column.name.eq_ignore_ascii_case(name);
         for (at, (name, _)) in values.iter().enumerate() {
             let refused = |what: &str| Error::Value { column: (*name).to_owned(), what: what.to_owned() };
-            if !table.table_columns().iter().any(|column| is_of(column, name)) {
+            if !storage.columns.iter().any(|column| is_of(column, name)) {
                 return Err(refused("the table has no such column"));
             }
             if values[..at].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
@@ -45,19 +48,23 @@ impl Session<'_> {
             }
         }
         let mut row = Row::new();
-        for column in table.table_columns() {
+        for column in &storage.columns {
             let given = values.iter().find(|(name, _)| is_of(column, name));
             row.push(match given {
                 Some((_, value)) => value.clone().into_owned(),
-                None => self.missing(table, column)?,
+                None => self.missing((table, &storage), column)?,
             });
         }
         Ok(row)
     }
 
     /// The value of a column that is not named.
-    fn missing(&mut self, table: &Table, column: &TableColumn) -> Result<Datum<'static>, Error> {
-        if table.identity().is_some_and(|identity| identity.column() == column.id) {
+    fn missing(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        column: &TableColumn,
+    ) -> Result<Datum<'static>, Error> {
+        if storage.identity.as_ref().is_some_and(|identity| identity.column() == column.id) {
             return Ok(Datum::Int(self.next_identity(table)?));
         }
         let Some(text) = &column.default else { return Ok(Datum::Null) };

@@ -10,77 +10,68 @@
 //! with the address of the row. Of a unique index the key itself is locked, X, by all who add or take away an entry with it, until
 //! their transaction ends. So nobody meets a ghost that may come back, or an entry that may go again.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
-use extentdb_base::Rid;
 use extentdb_catalog::layout::Cell;
-use extentdb_txn::lock::{LockMode, Resource};
+use extentdb_rowset::btree::KeyRange;
+use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
 
+use crate::address::{Address, key_resource};
 use crate::error::Error;
 use crate::index::{Constraint, Index};
 use crate::session::{Row, Session};
-use crate::table::{Storage, Table};
+use crate::storage::Storage;
+use crate::table::Table;
 
 impl Session<'_> {
     /// A row has come: so do its entries.
     pub(crate) fn add_entries(
         &mut self,
         (table, storage): (&Table, &Storage),
-        at: Rid,
-        record: &[u8],
+        at: &Address,
+        row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        self.each_entry((table, storage), at, record, |session, index, entry| {
-            session.add_entry(table, index, entry)
-        })
+        for index in &storage.indexes {
+            index.verify_order(&storage.columns)?;
+            self.add_entry((table, storage), index, &index.entry(row, &storage.columns, at))?;
+        }
+        Ok(())
     }
 
     /// A row has gone.
     pub(crate) fn take_entries(
         &mut self,
         (table, storage): (&Table, &Storage),
-        at: Rid,
+        at: &Address,
         record: &[u8],
-    ) -> Result<(), Error> {
-        self.each_entry((table, storage), at, record, |session, index, entry| {
-            session.take_entry(table, index, entry, at)
-        })
-    }
-
-    fn each_entry(
-        &mut self,
-        (table, storage): (&Table, &Storage),
-        at: Rid,
-        record: &[u8],
-        mut work: impl FnMut(&mut Self, &Index, &[Cell<'_>]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if storage.indexes.is_empty() {
             return Ok(());
         }
-        let row = table.cells(record)?;
+        let row = storage.cells(record)?;
         for index in &storage.indexes {
-            index.verify_order(table.table_columns())?;
-            work(self, index, &index.entry(&row, table.table_columns(), at))?;
+            index.verify_order(&storage.columns)?;
+            self.take_entry((table, storage), index, &index.entry(&row, &storage.columns, at), at)?;
         }
         Ok(())
     }
 
-    /// A row has got another record.
+    /// A row has got another record, and its address stayed.
     pub(crate) fn change_entries(
         &mut self,
         (table, storage): (&Table, &Storage),
-        at: Rid,
-        (before, after): (&[u8], &[u8]),
+        at: &Address,
+        (before, after): (&[u8], &[Cell<'_>]),
     ) -> Result<(), Error> {
         if storage.indexes.is_empty() {
             return Ok(());
         }
-        let (old, new) = (table.cells(before)?, table.cells(after)?);
+        let before = storage.cells(before)?;
         for index in &storage.indexes {
-            index.verify_order(table.table_columns())?;
+            index.verify_order(&storage.columns)?;
             let (old, new) =
-                (index.entry(&old, table.table_columns(), at), index.entry(&new, table.table_columns(), at));
+                (index.entry(&before, &storage.columns, at), index.entry(after, &storage.columns, at));
             if old == new {
                 continue;
             }
@@ -89,27 +80,38 @@ impl Session<'_> {
             if shape.key_of_cells(&old)? == shape.key_of_cells(&new)? {
                 index.tree().replace(self.tx()?, &new)?;
             } else {
-                self.take_entry(table, index, &old, at)?;
-                self.add_entry(table, index, &new)?;
+                self.take_entry((table, storage), index, &old, at)?;
+                self.add_entry((table, storage), index, &new)?;
             }
         }
         Ok(())
     }
 
-    fn add_entry(&mut self, table: &Table, index: &Index, entry: &[Cell<'_>]) -> Result<(), Error> {
-        index.verify_place(entry, table.table_columns())?;
+    fn add_entry(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        index: &Index,
+        entry: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        index.verify_place(entry, &storage.columns)?;
         self.lock_key(table, index, entry)?;
         match index.tree().insert(self.tx()?, entry) {
-            Err(extentdb_rowset::Error::Duplicate { .. }) => Err(duplicate(table, index, entry)),
+            Err(extentdb_rowset::Error::Duplicate { .. }) => Err(duplicate(table, storage, index, entry)),
             done => Ok(done?),
         }
     }
 
-    fn take_entry(&mut self, table: &Table, index: &Index, entry: &[Cell<'_>], at: Rid) -> Result<(), Error> {
+    fn take_entry(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        index: &Index,
+        entry: &[Cell<'_>],
+        at: &Address,
+    ) -> Result<(), Error> {
         self.lock_key(table, index, entry)?;
         let taken = index.tree().delete(self.tx()?, &index.key_of(entry))?;
         match taken {
-            Some(taken) if index.address(&taken.bytes)? == at => Ok(()),
+            Some(taken) if index.address(&taken.bytes, &storage.shape)? == *at => Ok(()),
             _ => Err(missing(table, index, at)),
         }
     }
@@ -119,9 +121,8 @@ impl Session<'_> {
         if !index.is_unique() {
             return Ok(());
         }
-        let mut hasher = DefaultHasher::new();
-        index.tree().shape().key_of_cells(entry)?.hash(&mut hasher);
-        self.lock(Resource::Key(index.hobt(), hasher.finish()), LockMode::X, Some(table))
+        let key = index.tree().shape().key_of_cells(entry)?;
+        self.lock(key_resource(index.hobt(), &key), LockMode::X, Some(table))
     }
 
     /// Calls `each` with every committed row whose first key columns have these values, in the order of the index. Rows that others
@@ -134,71 +135,55 @@ impl Session<'_> {
         table: &Table,
         index: &str,
         values: &[Datum<'_>],
-        each: &mut dyn FnMut(Rid, Row) -> ControlFlow<()>,
+        each: &mut dyn FnMut(Address, Row) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         self.statement("SELECT", |session| {
             session.lock_table(table, LockMode::Is)?;
-            let index = table.index(index)?;
-            index.verify_order(table.table_columns())?;
-            let expected = index.declared(table.table_columns()).count();
-            if values.len() > expected {
-                return Err(Error::Columns { expected, found: values.len() });
-            }
-            let cells = index.declared(table.table_columns()).zip(values);
-            // No row has NULL in a column that takes none.
-            let cells = cells.map(|(column, value)| match value {
-                Datum::Null => Ok(Cell::Null),
-                value => column.cell(value),
-            });
-            let cells = cells.collect::<Result<Vec<_>, Error>>()?;
-            for entry in index.tree().scan_all(&cells)? {
-                if session.read_entry(table, &index, entry?.bytes, each)?.is_break() {
-                    break;
-                }
-            }
-            Ok(())
+            let storage = table.storage();
+            let index = storage.index(index).ok_or_else(|| table.no_index(index))?;
+            index.verify_order(&storage.columns)?;
+            let range = KeyRange::of(&index.prefix(&storage.columns, values)?);
+            session.read_range((table, &storage), index, range, each)
         })
     }
 
     /// Reads the row that an entry leads to, when it is committed and has that key. The entry may be a ghost of somebody who rolls
     /// back, or take the place of such a one: whoever changed it is waited for, and then it is looked up again.
-    fn read_entry(
+    pub(crate) fn read_entry(
         &self,
-        table: &Table,
+        (table, storage): (&Table, &Storage),
         index: &Index,
         mut entry: Vec<u8>,
-        each: &mut dyn FnMut(Rid, Row) -> ControlFlow<()>,
+        each: &mut dyn FnMut(Address, Row) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
         let shape = index.tree().shape();
-        let cells = shape.decode(&entry)?.into_iter().map(crate::system_table::owned);
-        let key = index.key_of(&cells.collect::<Vec<_>>());
-        let key_bytes = shape.prefix(&key)?;
+        let key = shape.key_of_cells(&shape.decode(&entry)?)?;
         loop {
-            let at = index.address(&entry)?;
-            let found = self.read_committed(table, at, || Ok(table.heap().get(at)?))?;
+            let at = index.address(&entry, &storage.shape)?;
+            let found = self.read_committed((table, storage), &at)?;
             if let Some(record) = found {
-                let own = index.entry(&table.cells(&record)?, table.table_columns(), at);
-                if shape.key_of_cells(&own)? == key_bytes {
-                    return Ok(each(at, table.values(&record)?));
+                let own = index.entry(&storage.cells(&record)?, &storage.columns, &at);
+                if shape.key_of_cells(&own)? == key {
+                    return Ok(each(at, storage.values(&record)?));
                 }
             }
-            match index.tree().find(&key)? {
-                Some(now) if index.address(&now.bytes)? != at => entry = now.bytes,
+            match index.tree().find_key(&key)? {
+                Some(now) if index.address(&now.bytes, &storage.shape)? != at => entry = now.bytes,
                 _ => return Ok(ControlFlow::Continue(())),
             }
         }
     }
 }
 
-pub(crate) fn duplicate(table: &Table, index: &Index, entry: &[Cell<'_>]) -> Error {
+pub(crate) fn duplicate(table: &Table, storage: &Storage, index: &Index, entry: &[Cell<'_>]) -> Error {
     Error::DuplicateKey {
         table: table.name().to_owned(),
         index: index.name().to_owned(),
-        key: index.describe(entry, table.table_columns()),
+        key: index.describe(entry, &storage.columns),
         is_constraint: index.constraint() != Constraint::None,
     }
 }
 
-fn missing(table: &Table, index: &Index, at: Rid) -> Error {
-    Error::EntryMissing { table: table.name().to_owned(), index: index.name().to_owned(), at }
+fn missing(table: &Table, index: &Index, at: &Address) -> Error {
+    Error::EntryMissing { table: table.name().to_owned(), index: index.name().to_owned(), at: at.clone() }
 }

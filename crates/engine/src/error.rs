@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use extentdb_base::{FileId, Lsn, ObjectId, PageId, Rid};
+use extentdb_base::{FileId, Lsn, ObjectId, PageId};
 use extentdb_format::log::apply::Stop;
 use extentdb_txn::lock::LockError;
+
+use crate::address::Address;
 
 /// Why a database cannot be opened, or a statement not be done.
 #[derive(Debug, thiserror::Error)]
@@ -105,7 +107,13 @@ pub enum Error {
         /// The index.
         index: String,
         /// The row.
-        at: Rid,
+        at: Address,
+    },
+    /// More rows with one clustered key than can be told apart. The edge calls it 666.
+    #[error("table {table} has as many rows with this clustered key as there can be")]
+    Uniquifiers {
+        /// The table's name.
+        table: String,
     },
     /// The table was changed or dropped since it was looked up.
     #[error("table {id} is not there any more")]
@@ -137,7 +145,7 @@ pub enum Error {
     },
     /// There is no row at this place.
     #[error("there is no row {0}")]
-    NoRow(Rid),
+    NoRow(Address),
     /// A savepoint that the transaction does not have. The edge calls it 6401.
     #[error("there is no savepoint {name}")]
     NoSavepoint {

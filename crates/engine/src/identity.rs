@@ -108,7 +108,8 @@ impl Session<'_> {
     pub fn next_identity(&mut self, table: &Table) -> Result<i32, Error> {
         self.db.verify_online()?;
         let missing = || Error::NotSupported { what: format!("identity values of table {}", table.name()) };
-        let identity = table.identity().ok_or_else(missing)?;
+        let storage = table.storage();
+        let identity = storage.identity.as_ref().ok_or_else(missing)?;
         let (value, told) = identity.draw().ok_or_else(missing)?;
         if let Some(state) = told {
             self.db.store_identity(table.id(), identity.column, state)?;
@@ -133,7 +134,7 @@ impl Database {
     /// Before a clean close: the catalogue has the values that were given out last.
     pub(crate) fn store_identities(&self) -> Result<(), Error> {
         for table in self.catalogue.all_tables() {
-            if let Some(identity) = table.identity()
+            if let Some(identity) = &table.storage().identity
                 && let Some(state) = identity.exact()
             {
                 self.store_identity(table.id(), identity.column, state)?;

@@ -27,17 +27,56 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_types::{Datum, SqlType};
 
+use crate::address::Address;
 use crate::catalogue::Units;
+use crate::column::TableColumn;
 use crate::error::Error;
-use crate::table::TableColumn;
+use crate::storage::Storage;
 
 /// Where the value of a column of an entry comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum From {
     /// A column of the table, by its place among them.
     Column(usize),
-    /// The address of the row.
-    Address,
+    /// A column of the row that no column of the table stands for, by its place in the row: a uniquifier, or what was dropped.
+    Row(usize),
+    /// The place of the row in its heap.
+    Rid,
+}
+
+/// How an entry leads to its row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Locator {
+    /// It is the row: the index is clustered.
+    Own,
+    /// By the place of the row, which this column of the entry has.
+    Rid(usize),
+    /// By the clustered key: where its columns are in the entry, in key order.
+    Key(Vec<usize>),
+}
+
+/// The key of a clustered index, as far as other indexes have it in their entries.
+#[derive(Debug)]
+pub(crate) struct BaseKey {
+    /// Its columns, in key order; empty for a heap.
+    sources: Vec<Source>,
+    /// Where the uniquifier is in a row.
+    uniquifier: Option<usize>,
+}
+
+impl BaseKey {
+    pub(crate) fn of(storage: &Storage) -> BaseKey {
+        let Some(index) = storage.base.clustered() else {
+            return BaseKey { sources: Vec::new(), uniquifier: None };
+        };
+        let source = |at: &usize| match index.from.get(*at) {
+            Some(From::Column(number)) => {
+                storage.columns.get(*number).map_or(Source::Uniquifier, |column| Source::Column(column.id))
+            }
+            _ => Source::Uniquifier,
+        };
+        BaseKey { sources: index.key.iter().map(source).collect(), uniquifier: index.uniquifier() }
+    }
 }
 
 /// The constraint that an index is there for; it has the index's name.
@@ -74,17 +113,13 @@ impl Constraint {
 /// An index.
 #[derive(Debug)]
 pub(crate) struct Index {
-    id: IndexId,
-    name: String,
-    is_unique: bool,
-    constraint: Constraint,
+    definition: IndexDefinition,
     tree: Arc<Tree>,
     /// One for each column of an entry.
     from: Vec<From>,
     /// The columns of an entry that its key consists of, in key order.
     key: Vec<usize>,
-    /// How many of them the index was declared with.
-    declared_keys: usize,
+    locator: Locator,
     /// Is the order of its entries certain? `None` as long as nobody has looked.
     is_certain: Mutex<Option<bool>>,
 }
@@ -96,7 +131,7 @@ impl Index {
     /// Why it cannot be kept true here.
     pub(crate) fn open(
         table: &TableDefinition,
-        columns: &[TableColumn],
+        (columns, base): (&[TableColumn], &BaseKey),
         index: &model::Index,
         catalog: &Catalog,
         (space, units): (&Arc<Space>, &Units),
@@ -121,72 +156,91 @@ impl Index {
         if !is_same_form(&layout.row, &rowset.layout) {
             return refused("whose entries are laid out in a way of their own");
         }
-        match Index::new(definition, layout, columns, (space.clone(), unit)) {
-            Ok(index) => {
-                let has_texts = index.declared(columns).any(|column| column.ty.collation().is_some());
-                *lock(&index.is_certain) = (!has_texts).then_some(true);
-                Ok(Some(index))
-            }
+        match Index::new(definition, &layout, (columns, base), (space.clone(), unit)) {
+            Ok(index) => Ok(Some(index.as_found(columns))),
             Err(error) => refused(&error.to_string()),
         }
     }
 
-    /// An index by its definition, which is empty yet.
+    /// A nonclustered index by its definition, which is empty yet.
     pub(crate) fn new(
         definition: IndexDefinition,
-        layout: RowsetLayout,
-        columns: &[TableColumn],
+        layout: &RowsetLayout,
+        (columns, base): (&[TableColumn], &BaseKey),
         (space, unit): (Arc<Space>, Arc<Unit>),
     ) -> Result<Index, Error> {
         let from = layout.sources.iter().map(|source| match source {
             Source::Column(id) => columns.iter().position(|column| column.id == *id).map(From::Column),
-            Source::Rid => Some(From::Address),
-            Source::Uniquifier => None,
+            Source::Rid => Some(From::Rid),
+            Source::Uniquifier => base.uniquifier.map(From::Row),
         });
         let missing = || Error::catalogue("an index names a column that its table has not got");
         let from = from.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-        let mut key: Vec<(i16, usize)> = (0..)
-            .zip(&layout.row.columns)
-            .filter(|(_, column)| column.key_ordinal > 0)
-            .map(|(at, column)| (column.key_ordinal, at))
-            .collect();
-        key.sort_unstable();
-        let declared_keys = definition.keys.len();
-        let shape = RowShape::of_layout(&layout, false)?.with_declared_keys(declared_keys);
+        let place = |source: &Source| layout.sources.iter().position(|own| own == source);
+        let locator = match place(&Source::Rid) {
+            Some(at) => Locator::Rid(at),
+            None => Locator::Key(base.sources.iter().map(place).collect::<Option<_>>().ok_or_else(missing)?),
+        };
+        let shape = RowShape::of_layout(layout, false)?.with_declared_keys(definition.keys.len());
         Ok(Index {
-            id: definition.id,
-            is_unique: definition.is_unique(),
-            constraint: Constraint::of_status(definition.status),
-            name: definition.name.unwrap_or_default(),
+            definition,
             tree: Arc::new(Tree::new(space, unit, shape)),
             from,
-            key: key.into_iter().map(|(_, at)| at).collect(),
-            declared_keys,
+            key: key_of(&layout.row),
+            locator,
             is_certain: Mutex::new(Some(true)),
         })
+    }
+
+    /// The clustered index of a table, whose rows have this shape.
+    pub(crate) fn clustered(
+        definition: IndexDefinition,
+        columns: &[TableColumn],
+        shape: RowShape,
+        (space, unit): (Arc<Space>, Arc<Unit>),
+    ) -> Index {
+        let layout = shape.layout().clone();
+        let from = (0..layout.columns.len())
+            .map(|at| columns.iter().position(|column| column.at == at).map_or(From::Row(at), From::Column));
+        Index {
+            definition,
+            tree: Arc::new(Tree::new(space, unit, shape)),
+            from: from.collect(),
+            key: key_of(&layout),
+            locator: Locator::Own,
+            is_certain: Mutex::new(Some(true)),
+        }
+    }
+
+    /// The same as one that was there when the database was opened: with texts in its key nobody has looked at its order yet.
+    pub(crate) fn as_found(self, columns: &[TableColumn]) -> Index {
+        let has_texts = self.declared(columns).any(|column| column.ty.collation().is_some());
+        *lock(&self.is_certain) = (!has_texts).then_some(true);
+        self
     }
 
     /// The same over another, empty unit.
     pub(crate) fn over(&self, space: Arc<Space>, unit: Arc<Unit>) -> Index {
         let tree = Arc::new(Tree::new(space, unit, self.tree.shape().clone()));
-        let (name, from, key) = (self.name.clone(), self.from.clone(), self.key.clone());
-        Index { tree, name, from, key, is_certain: Mutex::new(Some(true)), ..*self }
+        let (definition, locator) = (self.definition.clone(), self.locator.clone());
+        let (from, key, is_certain) = (self.from.clone(), self.key.clone(), Mutex::new(Some(true)));
+        Index { definition, tree, from, key, locator, is_certain }
     }
 
     pub(crate) fn id(&self) -> IndexId {
-        self.id
+        self.definition.id
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        self.definition.name.as_deref().unwrap_or_default()
     }
 
     pub(crate) fn is_unique(&self) -> bool {
-        self.is_unique
+        self.definition.is_unique()
     }
 
     pub(crate) fn constraint(&self) -> Constraint {
-        self.constraint
+        Constraint::of_status(self.definition.status)
     }
 
     pub(crate) fn tree(&self) -> &Arc<Tree> {
@@ -197,17 +251,23 @@ impl Index {
         self.tree.unit().hobt()
     }
 
+    /// Where the uniquifier is in a row of a clustered index that is not unique.
+    pub(crate) fn uniquifier(&self) -> Option<usize> {
+        let is_own = self.locator == Locator::Own && !self.is_unique();
+        self.key.last().copied().filter(|_| is_own && self.key.len() > self.definition.keys.len())
+    }
+
     /// The entry of a row, given by the cells of its record.
-    pub(crate) fn entry<'c>(&self, row: &[Cell<'c>], columns: &[TableColumn], at: Rid) -> Vec<Cell<'c>> {
-        let cell = |from: &From| match from {
-            From::Address => Cell::Bytes(Cow::Owned(at.to_bytes().to_vec())),
-            From::Column(number) => {
-                let cell = columns.get(*number).and_then(|column| row.get(column.at));
-                match cell {
-                    None | Some(Cell::Missing) => Cell::Null,
-                    Some(cell) => cell.clone(),
-                }
-            }
+    pub(crate) fn entry<'c>(&self, row: &[Cell<'c>], columns: &[TableColumn], at: &Address) -> Vec<Cell<'c>> {
+        let of_row = |at: usize| match row.get(at) {
+            None | Some(Cell::Missing) => Cell::Null,
+            Some(cell) => cell.clone(),
+        };
+        let cell = |from: &From| match (from, at) {
+            (From::Rid, Address::Rid(rid)) => Cell::Bytes(Cow::Owned(rid.to_bytes().to_vec())),
+            (From::Rid, Address::Key(_)) => Cell::Null,
+            (From::Row(at), _) => of_row(*at),
+            (From::Column(number), _) => columns.get(*number).map_or(Cell::Null, |column| of_row(column.at)),
         };
         self.from.iter().map(cell).collect()
     }
@@ -219,22 +279,40 @@ impl Index {
 
     /// The table's columns that the index was declared with, in key order.
     pub(crate) fn declared<'t>(&self, columns: &'t [TableColumn]) -> impl Iterator<Item = &'t TableColumn> {
-        self.key.iter().take(self.declared_keys).filter_map(|at| match self.from.get(*at)? {
+        self.key.iter().take(self.definition.keys.len()).filter_map(|at| match self.from.get(*at)? {
             From::Column(number) => columns.get(*number),
-            From::Address => None,
+            From::Row(_) | From::Rid => None,
         })
     }
 
-    /// The row that an entry leads to.
-    pub(crate) fn address(&self, record: &[u8]) -> Result<Rid, Error> {
-        let cells = self.tree.shape().decode(record)?;
-        let at = self.from.iter().position(|from| *from == From::Address);
-        match at.and_then(|at| cells.get(at)) {
-            Some(Cell::Bytes(bytes)) if let Ok(bytes) = <[u8; 8]>::try_from(&**bytes) => {
-                Ok(Rid::from_bytes(bytes))
+    /// The address of the row that an entry leads to, in a table whose rows have this shape.
+    pub(crate) fn address(&self, record: &[u8], rows: &RowShape) -> Result<Address, Error> {
+        let shape = self.tree.shape();
+        let cells = shape.decode(record)?;
+        let nowhere = || Error::catalogue(format!("an entry of index {} leads nowhere", self.name()));
+        match &self.locator {
+            Locator::Own => Ok(Address::Key(shape.key_of_cells(&cells)?.into())),
+            Locator::Rid(at) => match cells.get(*at) {
+                Some(Cell::Bytes(bytes)) if let Ok(bytes) = <[u8; 8]>::try_from(&**bytes) => {
+                    Ok(Address::Rid(Rid::from_bytes(bytes)))
+                }
+                _ => Err(nowhere()),
+            },
+            Locator::Key(places) => {
+                let key = places.iter().map(|at| cells.get(*at).cloned()).collect::<Option<Vec<_>>>();
+                Ok(Address::Key(rows.prefix(&key.ok_or_else(nowhere)?)?.into()))
             }
-            _ => Err(Error::catalogue(format!("an entry of index {} leads nowhere", self.name))),
         }
+    }
+
+    /// The bytes with which the keys begin whose first declared columns have these values.
+    pub(crate) fn prefix(&self, columns: &[TableColumn], values: &[Datum<'_>]) -> Result<Vec<u8>, Error> {
+        let expected = self.declared(columns).count();
+        if values.len() > expected {
+            return Err(Error::Columns { expected, found: values.len() });
+        }
+        let cells = self.declared(columns).zip(values).map(|(column, value)| column.sought(value));
+        Ok(self.tree.shape().prefix(&cells.collect::<Result<Vec<_>, Error>>()?)?)
     }
 
     /// Refuses to use an index in which some entry has a place that is not known for certain. Looks at all of them when nobody has.
@@ -249,7 +327,7 @@ impl Index {
             return Ok(());
         }
         let what =
-            format!("index {}, which has texts whose order under their collation is not known", self.name);
+            format!("index {}, which has texts whose order under their collation is not known", self.name());
         Err(Error::NotSupported { what })
     }
 
@@ -284,7 +362,7 @@ impl Index {
                 _ => true,
             };
             if !is_certain {
-                let what = format!("its place in index {} is not known under its collation", self.name);
+                let what = format!("its place in index {} is not known under its collation", self.name());
                 return Err(Error::Value { column: column.name.clone(), what });
             }
         }
@@ -307,8 +385,20 @@ impl Index {
     }
 }
 
-/// A table by its columns alone, as far as the layout of indexes over its heap needs it.
-pub(crate) fn definition_of(id: ObjectId, name: &str, columns: &[TableColumn]) -> TableDefinition {
+/// The columns of a key in key order, by their places.
+fn key_of(layout: &RowLayout) -> Vec<usize> {
+    let mut key: Vec<(i16, usize)> = (0..)
+        .zip(&layout.columns)
+        .filter(|(_, column)| column.key_ordinal > 0)
+        .map(|(at, column)| (column.key_ordinal, at))
+        .collect();
+    key.sort_unstable();
+    key.into_iter().map(|(_, at)| at).collect()
+}
+
+/// A table by its columns and its clustered index, as far as the layout of indexes needs it.
+pub(crate) fn definition_of(id: ObjectId, name: &str, storage: &Storage) -> TableDefinition {
+    let columns = &storage.columns;
     let last = columns.iter().map(|column| column.id).max().unwrap_or(0);
     let column = |id: i32| match columns.iter().find(|column| column.id == id) {
         Some(column) => plain_column(&column.name, column.ty, column.nullable),
@@ -323,7 +413,7 @@ pub(crate) fn definition_of(id: ObjectId, name: &str, columns: &[TableColumn]) -
         status: 0,
         parent: ObjectId(0),
         columns: (1..=last).map(column).collect(),
-        indexes: Vec::new(),
+        indexes: storage.base.clustered().map(|index| index.definition.clone()).into_iter().collect(),
     }
 }
 
@@ -342,7 +432,7 @@ pub(crate) fn plain_column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef
     }
 }
 
-fn definition_of_index(index: &model::Index, rowset: &model::Rowset) -> IndexDefinition {
+pub(crate) fn definition_of_index(index: &model::Index, rowset: &model::Rowset) -> IndexDefinition {
     let mut keys: Vec<_> = index.columns.iter().filter(|column| column.key_ordinal > 0).collect();
     keys.sort_by_key(|column| column.key_ordinal);
     let key = |column: &&model::IndexColumn| KeyColumn {

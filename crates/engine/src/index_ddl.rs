@@ -1,32 +1,35 @@
 //! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the session's transaction.
 
 use extentdb_base::sync::{Arc, lock};
-use extentdb_base::{AllocUnitId, IndexId, ObjectId, Rid};
-use extentdb_catalog::layout::{Cell, Compression};
-use extentdb_catalog::model::{AllocUnitKind, IndexKind};
+use extentdb_base::{IndexId, ObjectId};
+use extentdb_catalog::layout::Cell;
+use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, UnitPlace, add_child, add_index, add_rowsets, unit_row,
+    Child, ChildKind, SystemRows, UnitPlace, add_child, add_index, add_rowset, unit_row,
 };
-use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition, UnitDefinition};
+use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_format::allocation::field::StoredTime;
-use extentdb_rowset::heap::PageRows;
 use extentdb_rowset::layout::{KEY_BYTES_MAX, ROW_BYTES_MAX};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
 use extentdb_types::SqlType;
 
-use crate::boot::Counter;
-use crate::ddl::{object, verify_name};
+use crate::column::TableColumn;
+use crate::ddl::{heap_definition, object, verify_name, with_nullable_key};
 use crate::entries::duplicate;
 use crate::error::Error;
-use crate::index::{Constraint, Index, definition_of};
+use crate::index::{BaseKey, Constraint, Index, definition_of};
+use crate::rows::Found;
 use crate::session::{Ending, Session};
-use crate::system_table::{Cells, bigint, int, number};
-use crate::table::{Storage, Table, TableColumn};
+use crate::storage::Storage;
+use crate::system_table::{Cells, int, number};
+use crate::table::Table;
 
 /// Key columns of an index, by public documentation.
 const KEY_COLUMNS_MAX: usize = 16;
+/// The id of every clustered index.
+const CLUSTERED: IndexId = IndexId(1);
 /// Nonclustered indexes count from here.
 const FIRST_NONCLUSTERED: i32 = 2;
 
@@ -80,20 +83,19 @@ impl Session<'_> {
     /// not made here: [`Error::NotSupported`].
     pub fn create_index(&mut self, table: &Arc<Table>, spec: &IndexSpec) -> Result<(), Error> {
         self.statement("CREATE INDEX", |session| {
-            session.lock_for_ddl(table)?;
-            let old = table.storage();
-            spec.verify(table, &old)?;
+            let old = session.lock_for_ddl(table)?;
+            spec.verify(&old)?;
             let index = {
                 let _ddl = lock(&session.db.ddl);
                 session.describe_index(table, &old, spec)?
             };
             let index = Arc::new(index);
-            let mut indexes = old.indexes.clone();
-            indexes.push(index.clone());
-            indexes.sort_by_key(|index| index.id());
+            let mut new = Storage::clone(&old);
+            new.indexes.push(index.clone());
+            new.indexes.sort_by_key(|index| index.id());
             // The undo of a statement that fails from here on finds the tree by the table.
-            session.store(table, Storage { heap: old.heap.clone(), indexes });
-            session.fill(table, &index)
+            let storage = session.store(table, new);
+            session.fill((table, &storage), &index)
         })
     }
 
@@ -115,55 +117,55 @@ impl Session<'_> {
 
     fn drop_index_of(&mut self, table: &Arc<Table>, name: &str, of_constraint: bool) -> Result<(), Error> {
         self.statement("DROP INDEX", |session| {
-            session.lock_for_ddl(table)?;
+            let old = session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
-            let (old, index) = (table.storage(), table.index(name)?);
+            let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
+            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
+                return Err(Error::NotSupported { what: format!("to drop clustered index {name}") });
+            }
             match (index.constraint() != Constraint::None, of_constraint) {
                 (true, false) => {
                     let what = format!("to drop index {name} without the constraint that it belongs to");
                     return Err(Error::NotSupported { what });
                 }
                 (false, true) => {
-                    return Err(Error::NoIndex { table: table.name().to_owned(), name: name.to_owned() });
+                    return Err(table.no_index(name));
                 }
                 _ => {}
             }
             if index.constraint() != Constraint::None {
-                let object = session.object_named(table, index.name())?;
+                let schema = session.schema_id(table.schema())?;
+                let object = session.object_named(schema, index.name())?;
                 session.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
             }
-            session.delete_index_rows(table, &index)?;
+            session.delete_unit_rows(index.tree().unit())?;
             session.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
             session.delete_where("sysiscols", &[int(table.id().0), int(index.id().0)])?;
             let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
             session.freed.extend(freed);
-            let indexes = old.indexes.iter().filter(|other| other.id() != index.id()).cloned().collect();
-            session.store(table, Storage { heap: old.heap.clone(), indexes });
+            let mut new = Storage::clone(&old);
+            new.indexes.retain(|other| other.id() != index.id());
+            session.store(table, new);
             Ok(())
         })
     }
 
-    /// Nobody else uses the table from here on.
-    pub(crate) fn lock_for_ddl(&mut self, table: &Table) -> Result<(), Error> {
+    /// Nobody else uses the table from here on; says what it is.
+    pub(crate) fn lock_for_ddl(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
         self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
         self.verify_there(table)?;
-        table.verify_writable()
+        let storage = table.storage();
+        table.verify_writable(&storage)?;
+        Ok(storage)
     }
 
-    /// Rows that describe the rowset and the unit of an index.
-    pub(crate) fn delete_index_rows(&mut self, table: &Table, index: &Index) -> Result<(), Error> {
-        debug_assert!(table.storage().indexes.iter().any(|own| own.id() == index.id()));
-        self.delete_where("sysallocunits", &[bigint(index.tree().unit().id().0)])?;
-        self.delete_where("sysrowsets", &[bigint(index.hobt().0)])?;
-        self.delete_where("sysrscols", &[bigint(index.hobt().0)])
-    }
-
-    /// From now on the rows of the table lie there; a rollback takes that back.
-    pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) {
+    /// From now on this is what the table is; a rollback takes that back.
+    pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
         let (old, new) = (table.storage(), Arc::new(new));
         self.db.catalogue.leave(&old, &new);
         table.set_storage(new.clone());
-        self.endings.push(Ending::Stored { table: table.clone(), old, new });
+        self.endings.push(Ending::Stored { table: table.clone(), old, new: new.clone() });
+        new
     }
 
     /// The rows of the system tables, the unit behind the rowset it belongs to, the name last: a restart reads them as they are
@@ -171,45 +173,37 @@ impl Session<'_> {
     fn describe_index(&mut self, table: &Table, old: &Storage, spec: &IndexSpec) -> Result<Index, Error> {
         let db = self.db;
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
-        let mut definition = definition_of(table.id(), table.name(), table.table_columns());
-        let unit = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
-        let unit = UnitDefinition { kind: AllocUnitKind::InRow, id: unit };
-        let index = IndexDefinition {
-            rowset: db.catalogue.next_rowset(),
-            filegroup: group,
-            data_space: group.into(),
-            units: vec![unit],
-            ..spec.definition(table, old)?
-        };
+        let definition = definition_of(table.id(), table.name(), old);
+        let index = self.placed(spec.definition(old)?, group)?;
+        let index = with_nullable_key(&definition, index);
         let layout = definition.layout(&index);
         spec.verify_layout(&layout)?;
-        let nullable = if layout.has_nullable_key { rowset_status::NULLABLE_KEY } else { 0 };
-        let index = IndexDefinition { rowset_status: index.rowset_status | nullable, ..index };
-        definition.indexes.push(index.clone());
-        let constraint = self.constraint_of(table, spec)?;
+        let constraint = self.constraint_of((table.id(), self.schema_id(table.schema())?), spec)?;
         self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
-        Index::new(index, layout, table.table_columns(), (db.space.clone(), unit))
+        Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), (db.space.clone(), unit))
     }
 
-    /// The object of the constraint that an index is made for.
-    fn constraint_of(&mut self, table: &Table, spec: &IndexSpec) -> Result<Option<Child>, Error> {
+    /// The object of the constraint that an index of a table in a schema is made for.
+    pub(crate) fn constraint_of(
+        &mut self,
+        (table, schema_id): (ObjectId, i32),
+        spec: &IndexSpec,
+    ) -> Result<Option<Child>, Error> {
         let kind = match spec.constraint {
             Constraint::None => return Ok(None),
             Constraint::PrimaryKey => ChildKind::PrimaryKey,
             Constraint::Unique => ChildKind::Unique,
         };
-        if self.object_named(table, &spec.name)?.is_some() {
+        if self.object_named(schema_id, &spec.name)?.is_some() {
             return Err(Error::Exists { name: spec.name.clone() });
         }
-        let (id, schema_id) = (self.object_id()?, self.schema_id(table.schema())?);
-        Ok(Some(Child { id, name: spec.name.clone(), kind, table: table.id(), schema_id }))
+        Ok(Some(Child { id: self.object_id()?, name: spec.name.clone(), kind, table, schema_id }))
     }
 
-    /// The object of a name in the schema of a table.
-    fn object_named(&self, table: &Table, name: &str) -> Result<Option<ObjectId>, Error> {
-        let schema = self.schema_id(table.schema())?;
+    /// The object of a name in a schema.
+    fn object_named(&self, schema: i32, name: &str) -> Result<Option<ObjectId>, Error> {
         let is_it = |row: &Cells| {
             let own = match row.get(object::NAME) {
                 Some(Cell::Bytes(bytes)) => {
@@ -232,7 +226,7 @@ impl Session<'_> {
         constraint: Option<Child>,
     ) -> Result<(), Error> {
         let mut rows = SystemRows::new();
-        add_rowsets(std::slice::from_ref(definition), &Default::default(), &mut rows);
+        add_rowset(definition, index, 0, &mut rows);
         let mut names = SystemRows::new();
         add_index(definition, index, &mut names);
         let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
@@ -253,39 +247,24 @@ impl Session<'_> {
     }
 
     /// Entries for all rows there are, in key order: every page of the index gets full.
-    fn fill(&mut self, table: &Arc<Table>, index: &Index) -> Result<(), Error> {
+    fn fill(&mut self, (table, storage): (&Table, &Storage), index: &Index) -> Result<(), Error> {
         let mut entries = Vec::new();
-        for (at, record) in self.rows_for_ddl(table)? {
-            let entry = index.entry(&table.cells(&record)?, table.table_columns(), at);
-            index.verify_place(&entry, table.table_columns())?;
+        for Found { at, record } in self.rows_for_ddl(storage)? {
+            let entry = index.entry(&storage.cells(&record)?, &storage.columns, &at);
+            index.verify_place(&entry, &storage.columns)?;
             entries.push((index.tree().shape().key_of_cells(&entry)?, at, record));
         }
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (_, at, record) in &entries {
-            let entry = index.entry(&table.cells(record)?, table.table_columns(), *at);
+            let entry = index.entry(&storage.cells(record)?, &storage.columns, at);
             match index.tree().insert(self.tx()?, &entry) {
-                Err(extentdb_rowset::Error::Duplicate { .. }) => return Err(duplicate(table, index, &entry)),
+                Err(extentdb_rowset::Error::Duplicate { .. }) => {
+                    return Err(duplicate(table, storage, index, &entry));
+                }
                 done => done?,
             }
         }
         Ok(())
-    }
-
-    /// All rows of a table that nobody else can be changing.
-    fn rows_for_ddl(&self, table: &Table) -> Result<Vec<(Rid, Vec<u8>)>, Error> {
-        let heap = table.heap();
-        let mut rows = Vec::new();
-        for page in heap.formatted_pages()? {
-            match heap.page_rows(page, || None)? {
-                PageRows::Committed(found) => rows.extend(found),
-                PageRows::Unsure(places) => {
-                    for at in places {
-                        rows.extend(heap.get(at)?.map(|record| (at, record)));
-                    }
-                }
-            }
-        }
-        Ok(rows)
     }
 
     /// The table's indexes over new, empty units.
@@ -300,25 +279,30 @@ impl Session<'_> {
 }
 
 impl IndexSpec {
-    fn verify(&self, table: &Table, storage: &Storage) -> Result<(), Error> {
-        verify_name(&self.name)?;
-        if storage.indexes.iter().any(|index| index.name().eq_ignore_ascii_case(&self.name)) {
+    fn verify(&self, storage: &Storage) -> Result<(), Error> {
+        if storage.index(&self.name).is_some() {
             return Err(Error::Exists { name: self.name.clone() });
         }
+        let has_primary = storage.all_indexes().any(|index| index.constraint() == Constraint::PrimaryKey);
+        if self.constraint == Constraint::PrimaryKey && has_primary {
+            return Err(Error::NotSupported { what: "a second primary key".to_owned() });
+        }
+        self.verify_columns(&storage.columns)
+    }
+
+    /// Can there be such an index over these columns?
+    pub(crate) fn verify_columns(&self, columns: &[TableColumn]) -> Result<(), Error> {
+        verify_name(&self.name)?;
         let not_supported = |what: String| Err(Error::NotSupported { what });
         if self.keys.is_empty() || self.keys.len() > KEY_COLUMNS_MAX {
             return not_supported(format!("an index of {} key columns", self.keys.len()));
-        }
-        let has_primary = storage.indexes.iter().any(|index| index.constraint() == Constraint::PrimaryKey);
-        if self.constraint == Constraint::PrimaryKey && has_primary {
-            return not_supported("a second primary key".to_owned());
         }
         let names: Vec<&String> = self.keys.iter().map(|(name, _)| name).chain(&self.included).collect();
         for (at, name) in names.iter().enumerate() {
             if names[..at].iter().any(|other| other.eq_ignore_ascii_case(name)) {
                 return not_supported(format!("column {name} twice in an index"));
             }
-            let column = column(table, name)?;
+            let column = column(columns, name)?;
             if self.constraint == Constraint::PrimaryKey && column.nullable {
                 return not_supported(format!("a primary key over column {name}, which takes NULL"));
             }
@@ -329,39 +313,42 @@ impl IndexSpec {
         Ok(())
     }
 
-    fn definition(&self, table: &Table, storage: &Storage) -> Result<IndexDefinition, Error> {
+    fn definition(&self, storage: &Storage) -> Result<IndexDefinition, Error> {
         let is_free = |id: &i32| storage.indexes.iter().all(|index| index.id().0 != *id);
         let id = (FIRST_NONCLUSTERED..).find(is_free).unwrap_or(FIRST_NONCLUSTERED);
+        let included = self.included.iter().map(|name| Ok(column(&storage.columns, name)?.id));
+        Ok(IndexDefinition {
+            id: IndexId(id),
+            kind: IndexKind::Nonclustered,
+            included: included.collect::<Result<_, Error>>()?,
+            ..self.keyed_definition(&storage.columns)?
+        })
+    }
+
+    /// As the clustered index of a table with these columns.
+    pub(crate) fn base_definition(&self, columns: &[TableColumn]) -> Result<IndexDefinition, Error> {
+        if let Some(included) = self.included.first() {
+            let what = format!("column {included} included in a clustered index, which has all columns");
+            return Err(Error::NotSupported { what });
+        }
+        let of_key = self.keyed_definition(columns)?;
+        let rowset_status = of_key.rowset_status | rowset_status::TABLE;
+        Ok(IndexDefinition { id: CLUSTERED, kind: IndexKind::Clustered, rowset_status, ..of_key })
+    }
+
+    fn keyed_definition(&self, columns: &[TableColumn]) -> Result<IndexDefinition, Error> {
         let key = |(name, descending): &(String, bool)| {
-            Ok(KeyColumn { column_id: column(table, name)?.id, descending: *descending })
+            Ok(KeyColumn { column_id: column(columns, name)?.id, descending: *descending })
         };
         let is_unique = self.unique || self.constraint != Constraint::None;
         let unique = if is_unique { (index_status::UNIQUE, rowset_status::UNIQUE) } else { (0, 0) };
+        let status = index_status::HAS_ROWSET | index_status::HAS_STATISTICS | unique.0;
         Ok(IndexDefinition {
-            id: IndexId(id),
             name: Some(self.name.clone()),
-            kind: IndexKind::Nonclustered,
             keys: self.keys.iter().map(key).collect::<Result<_, Error>>()?,
-            included: self
-                .included
-                .iter()
-                .map(|name| Ok(column(table, name)?.id))
-                .collect::<Result<_, Error>>()?,
-            status: index_status::HAS_ROWSET
-                | index_status::HAS_STATISTICS
-                | unique.0
-                | self.constraint.status(),
-            data_space: 0,
-            filegroup: 0,
-            partition: 1,
-            partition_column: 0,
-            rest: Vec::new(),
-            filter: None,
-            rowset: extentdb_base::HobtId(0),
+            status: status | self.constraint.status(),
             rowset_status: rowset_status::USUAL | unique.1,
-            compression: Compression::None,
-            hides_min_interior: false,
-            units: Vec::new(),
+            ..heap_definition()
         })
     }
 
@@ -381,9 +368,8 @@ impl IndexSpec {
     }
 }
 
-fn column<'t>(table: &'t Table, name: &str) -> Result<&'t TableColumn, Error> {
-    let found = table.table_columns().iter().find(|column| column.name.eq_ignore_ascii_case(name));
-    let missing =
-        || Error::NotSupported { what: format!("column {name}, which table {} has not got", table.name()) };
+fn column<'t>(columns: &'t [TableColumn], name: &str) -> Result<&'t TableColumn, Error> {
+    let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
+    let missing = || Error::NotSupported { what: format!("column {name}, which the table has not got") };
     found.ok_or_else(missing)
 }

@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod add_file;
+mod address;
 mod boot;
 mod catalogue;
 mod checkpoint;
+mod column;
 mod create;
 mod database;
 mod ddl;
@@ -16,17 +18,21 @@ mod identity;
 mod index;
 mod index_ddl;
 mod open;
+mod read;
 mod recount;
 mod recovery;
+mod rows;
 mod running;
 mod schema;
 mod session;
+mod storage;
 mod system_table;
 mod table;
 #[cfg(test)]
 mod tests;
 mod undo;
 
+pub use address::Address;
 pub use create::{DataFileSpec, DatabaseSpec, LogFileSpec};
 pub use database::{Database, Options, RecoveryModel};
 pub use ddl::{ColumnSpec, TableSpec};

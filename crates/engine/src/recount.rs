@@ -16,10 +16,10 @@ impl Database {
             if !touched.units.contains(&header_form(unit.id())) && !touched.units.contains(&unit.id()) {
                 continue;
             }
-            if let Some(table) = self.catalogue.table_of(unit.id()) {
+            if let Some(heap) = self.catalogue.table_of(unit.id()).and_then(|table| table.heap()) {
                 let pages = self.space.pages_of(&unit)?;
                 let pages = pages.into_iter().filter(|page| touched.extents.contains(&page.extent()));
-                table.heap().settle_after_crash(pages)?;
+                heap.settle_after_crash(pages)?;
             }
             let counts = self.count(&unit)?;
             unit.set_counts(counts);

@@ -4,22 +4,20 @@
 //! on, unless it gave way in a deadlock: then only a rollback is left.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{Lsn, ObjectId, PageId, Rid, XactId};
-use extentdb_rowset::heap::{Heap, KeptBack, PageRows, RowLocks};
+use extentdb_base::{Lsn, ObjectId, Rid, XactId};
+use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::lock::{LockManager, LockMode, LockRequest, Resource, Timeout};
 use extentdb_txn::{Kind, Transaction};
 use extentdb_types::Datum;
 
+use crate::address::Address;
 use crate::database::Database;
 use crate::error::Error;
-use crate::table::{Storage, Table};
-
-/// Pages that a scan asks for at once.
-const READ_AHEAD_PAGES: usize = 64;
+use crate::storage::Storage;
+use crate::table::Table;
 
 /// Values of a row, in column order.
 pub type Row = Vec<Datum<'static>>;
@@ -49,7 +47,7 @@ impl Ending {
 /// A session.
 pub struct Session<'d> {
     pub(crate) db: &'d Database,
-    id: usize,
+    pub(crate) id: usize,
     timeout: Timeout,
     tx: Option<Transaction>,
     /// Was the transaction asked for, or is it that of one statement?
@@ -279,150 +277,50 @@ impl<'d> Session<'d> {
     }
 
     /// Inserts a row; returns its address.
-    pub fn insert(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Rid, Error> {
-        let record = table.record(values)?;
-        self.insert_record(table, &record)
-    }
-
-    /// Inserts a row that is a record already.
-    fn insert_record(&mut self, table: &Table, record: &[u8]) -> Result<Rid, Error> {
-        self.statement("INSERT", |session| session.place_record(table, record))
-    }
-
-    /// Inserts a record as part of a statement.
-    pub(crate) fn place_record(&mut self, table: &Table, record: &[u8]) -> Result<Rid, Error> {
-        table.verify_writable()?;
-        self.lock_table(table, LockMode::Ix)?;
-        let mut locks = self.row_locks(table);
-        // Asked for once: all who insert share its counter.
-        let (id, storage) = (self.id, table.storage());
-        let at = storage.heap.insert(self.tx()?, id, record, &mut locks)?;
-        self.add_entries((table, &storage), at, record)?;
-        Ok(at)
-    }
-
-    /// Gives a row other values.
-    pub fn update(&mut self, table: &Table, at: Rid, values: &[Datum<'_>]) -> Result<(), Error> {
-        let record = table.record(values)?;
-        self.statement("UPDATE", |session| {
-            let (storage, before) = session.lock_row(table, at)?;
-            let mut locks = session.row_locks(table);
-            let (id, heap) = (session.id, &storage.heap);
-            let mut kept = Vec::new();
-            let done = heap.update(session.tx()?, id, at, &record, &mut locks, &mut kept);
-            session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
-            done.map_err(no_row)?;
-            session.change_entries((table, &storage), at, (&before, &record))
+    pub fn insert(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Address, Error> {
+        self.statement("INSERT", |session| {
+            session.lock_table(table, LockMode::Ix)?;
+            let storage = table.storage();
+            session.place_row((table, &storage), storage.cells_of(values)?)
         })
     }
 
-    /// Locks a row that is to change; says where it lies, and gives its record as it is now. Without indexes nobody needs that.
-    fn lock_row(&mut self, table: &Table, at: Rid) -> Result<(Arc<Storage>, Vec<u8>), Error> {
-        table.verify_writable()?;
-        self.lock_table(table, LockMode::Ix)?;
-        self.lock(Resource::Rid(at), LockMode::X, Some(table))?;
-        let storage = table.storage();
-        let before = match storage.indexes.is_empty() {
-            true => Vec::new(),
-            false => storage.heap.get(at)?.ok_or(Error::NoRow(at))?,
-        };
-        Ok((storage, before))
+    /// Gives a row other values; returns its address from then on, which is another one when its clustered key has changed.
+    pub fn update(&mut self, table: &Table, at: &Address, values: &[Datum<'_>]) -> Result<Address, Error> {
+        self.statement("UPDATE", |session| {
+            let storage = session.lock_row(table, at)?;
+            session.change_row((table, &storage), at, storage.cells_of(values)?)
+        })
     }
 
     /// Deletes a row.
-    pub fn delete(&mut self, table: &Table, at: Rid) -> Result<(), Error> {
+    pub fn delete(&mut self, table: &Table, at: &Address) -> Result<(), Error> {
         self.statement("DELETE", |session| {
-            let (storage, before) = session.lock_row(table, at)?;
-            let heap = &storage.heap;
-            let mut kept = Vec::new();
-            let mut locks = session.row_locks(table);
-            let done = heap.delete(session.tx()?, at, &mut locks, &mut kept);
-            session.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
-            done.map_err(no_row)?;
-            session.take_entries((table, &storage), at, &before)
+            let storage = session.lock_row(table, at)?;
+            session.remove_row((table, &storage), at)
         })
     }
 
-    /// The row at an address, as it was committed last; waits for whoever is changing it.
-    pub fn get(&mut self, table: &Table, at: Rid) -> Result<Option<Row>, Error> {
-        self.statement("SELECT", |session| {
-            session.lock_table(table, LockMode::Is)?;
-            let found = session.read_committed(table, at, || Ok(table.heap().get(at)?))?;
-            found.map(|record| table.values(&record)).transpose()
-        })
+    /// Locks a row that is to change; says what its table is.
+    fn lock_row(&mut self, table: &Table, at: &Address) -> Result<Arc<Storage>, Error> {
+        self.lock_table(table, LockMode::Ix)?;
+        let storage = table.storage();
+        table.verify_writable(&storage)?;
+        self.lock(at.resource(storage.base.hobt()), LockMode::X, Some(table))?;
+        Ok(storage)
     }
 
-    /// Calls `each` with every row that is committed. Rows that others are changing are waited for.
-    pub fn scan(
-        &mut self,
-        table: &Table,
-        each: &mut dyn FnMut(Rid, Row) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
-        self.statement("SELECT", |session| {
-            session.lock_table(table, LockMode::Is)?;
-            let pages = table.heap().formatted_pages()?;
-            for (number, page) in pages.iter().enumerate() {
-                if number % READ_AHEAD_PAGES == 0 {
-                    session.read_ahead(&pages[number..]);
-                }
-                if session.scan_page(table, *page, each)?.is_break() {
-                    break;
-                }
-            }
-            Ok(())
-        })
+    /// Pages that a change of a heap keeps back until the transaction ends.
+    pub(crate) fn keep(&mut self, heap: &Arc<Heap>, kept: Vec<KeptBack>) {
+        self.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
     }
 
-    /// Brings the next pages of a scan into memory, neighbours with one read.
-    fn read_ahead(&self, pages: &[PageId]) {
-        let next = &pages[..pages.len().min(READ_AHEAD_PAGES)];
-        let are_neighbours =
-            |page: &PageId, next: &PageId| page.file == next.file && page.page + 1 == next.page;
-        next.chunk_by(are_neighbours).for_each(|run| self.db.pool.read_ahead(run[0], run.len() as u32));
-    }
-
-    fn scan_page(
-        &self,
-        table: &Table,
-        page: PageId,
-        each: &mut dyn FnMut(Rid, Row) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Error> {
-        let heap = table.heap();
-        let (rows, places) = match heap.page_rows(page, || self.db.transactions.oldest_begin())? {
-            PageRows::Committed(rows) => (rows, Vec::new()),
-            PageRows::Unsure(places) => (Vec::new(), places),
-        };
-        for (at, record) in rows {
-            if each(at, table.values(&record)?).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        for at in places {
-            let found = self.read_committed(table, at, || Ok(heap.get(at)?))?;
-            if let Some(record) = found
-                && each(at, table.values(&record)?).is_break()
-            {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// Reads a row under a shared lock, which is let go of again.
-    pub(crate) fn read_committed<T>(
-        &self,
-        table: &Table,
-        at: Rid,
-        read: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let resource = Resource::Rid(at);
-        self.lock(resource, LockMode::S, Some(table))?;
-        let found = read();
+    /// Lets go of a lock that was only for reading.
+    pub(crate) fn unlock(&self, resource: Resource) {
         self.db.locks.release(self.xact(), resource);
-        found
     }
 
-    fn row_locks(&self, table: &Table) -> SessionLocks {
+    pub(crate) fn row_locks(&self, table: &Table) -> SessionLocks {
         let request = self.request(Resource::Object(table.id()), LockMode::X, Some(table));
         SessionLocks { locks: self.db.locks.clone(), request }
     }
@@ -435,16 +333,8 @@ impl Drop for Session<'_> {
     }
 }
 
-/// An address without a row is the caller's mistake, not the heap's.
-fn no_row(error: extentdb_rowset::Error) -> Error {
-    match error {
-        extentdb_rowset::Error::NoRow(at) => Error::NoRow(at),
-        other => other.into(),
-    }
-}
-
 /// Locks new rows for a session.
-struct SessionLocks {
+pub(crate) struct SessionLocks {
     locks: Arc<LockManager>,
     request: LockRequest,
 }

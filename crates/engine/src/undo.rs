@@ -54,7 +54,8 @@ impl Database {
         let bytes = self.space.record_bytes(lsn)?;
         let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { return Ok(()) };
         let unit = record.payload().page_part().map(|part| part.alloc_unit());
-        let is_entry = [Context::INDEX_LEAF, Context::MARK_AS_GHOST].contains(&record.header().context);
+        let is_entry = [Context::INDEX_LEAF, Context::CLUSTERED, Context::MARK_AS_GHOST]
+            .contains(&record.header().context);
         let is_unknown =
             |unit| self.catalogue.tree_of(unit).is_none() && self.catalogue.heap_of(unit).is_none();
         if is_entry && unit.is_some_and(is_unknown) {

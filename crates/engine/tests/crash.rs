@@ -5,9 +5,8 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use extentdb_base::Rid;
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_engine::{Database, Error, Paths, Row, Session};
+use extentdb_engine::{Address, Database, Error, Paths, Row, Session};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_types::Datum;
 use support::*;
@@ -45,7 +44,7 @@ impl Life {
     fn transaction(
         &mut self,
         session: &mut Session<'_>,
-        places: &mut BTreeMap<i32, Rid>,
+        places: &mut BTreeMap<i32, Address>,
     ) -> Result<(), Error> {
         let table = session.table("people")?;
         let (mut model, mut moved) = (self.committed.clone(), places.clone());
@@ -64,12 +63,12 @@ impl Life {
                 6..=7 if !known.is_empty() => {
                     let id = any(&mut self.rng);
                     let row = self.row(id);
-                    session.update(&table, moved[&id], &row)?;
+                    session.update(&table, &moved[&id], &row)?;
                     model.insert(id, row);
                 }
                 8 if !known.is_empty() => {
                     let id = any(&mut self.rng);
-                    session.delete(&table, moved[&id])?;
+                    session.delete(&table, &moved[&id])?;
                     model.remove(&id);
                     moved.remove(&id);
                 }
@@ -101,7 +100,7 @@ impl Life {
         Ok(())
     }
 
-    fn places(&self, session: &mut Session<'_>) -> BTreeMap<i32, Rid> {
+    fn places(&self, session: &mut Session<'_>) -> BTreeMap<i32, Address> {
         let table = session.table("people").unwrap();
         rows(session, &table).into_iter().map(|(at, row)| (id_of(&row), at)).collect()
     }

@@ -116,11 +116,11 @@ fn the_longest_row_moves_and_comes_back() {
     let at = session.insert(&table, &row(1, 10)).unwrap();
     session.insert(&table, &row(2, 3000)).unwrap();
     // 8,060 bytes with everything around.
-    session.update(&table, at, &row(1, 8000)).unwrap();
-    assert_eq!(session.get(&table, at).unwrap(), Some(row(1, 8000)));
-    session.update(&table, at, &row(1, 20)).unwrap();
-    assert_eq!(session.get(&table, at).unwrap(), Some(row(1, 20)));
-    session.update(&table, at, &row(1, 8000)).unwrap();
+    session.update(&table, &at, &row(1, 8000)).unwrap();
+    assert_eq!(session.get(&table, &at).unwrap(), Some(row(1, 8000)));
+    session.update(&table, &at, &row(1, 20)).unwrap();
+    assert_eq!(session.get(&table, &at).unwrap(), Some(row(1, 20)));
+    session.update(&table, &at, &row(1, 8000)).unwrap();
     drop((session, table));
     db.close().unwrap();
     assert_sound_on(&disk, &spec.paths());

@@ -74,7 +74,7 @@ fn columns_that_are_not_named_get_their_defaults() {
     let no_default = session.insert_columns(&people, &[("ID", Datum::Int(1))]).unwrap_err().to_string();
     assert!(no_default.contains("(newid())") && no_default.contains("guid"), "{no_default}");
     let at = session.insert_columns(&people, std::slice::from_ref(&guid)).unwrap();
-    let row = session.get(&people, at).unwrap().unwrap();
+    let row = session.get(&people, &at).unwrap().unwrap();
     // The number that the refused row had drawn is gone.
     assert_eq!(row, [Datum::Int(7), text("nobody"), Datum::Int(15), Datum::Null, Datum::Null]);
     for (wrong, what) in [("nothing", "no such column"), ("Guid", "named twice")] {
@@ -89,6 +89,6 @@ fn columns_that_are_not_named_get_their_defaults() {
     let mut session = db.session();
     let people = session.table("people").unwrap();
     let at = session.insert_columns(&people, &[guid, ("note", text("later"))]).unwrap();
-    let row = session.get(&people, at).unwrap().unwrap();
+    let row = session.get(&people, &at).unwrap().unwrap();
     assert_eq!(row, [Datum::Int(7), text("nobody"), Datum::Int(20), text("later"), Datum::Null]);
 }

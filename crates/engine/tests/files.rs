@@ -64,7 +64,7 @@ fn a_table_lies_in_its_filegroup() {
     let table = TableSpec { filegroup: Some("ARCHIVE".to_owned()), ..people("old") };
     let table = db.session().create_table(&table).unwrap();
     fill(&db, "old", 300).unwrap();
-    assert!(table.heap().formatted_pages().unwrap().iter().all(|page| page.file.0 == 5));
+    assert!(table.heap().unwrap().formatted_pages().unwrap().iter().all(|page| page.file.0 == 5));
     drop(table);
     db.close().unwrap();
     assert_sound_on(&disk, &spec.paths());

@@ -54,12 +54,12 @@ fn what_is_rolled_back_was_never_there() {
     for id in 10..300 {
         session.insert(&table, &person(id, &"z".repeat(100))).unwrap();
     }
-    session.update(&table, kept, &person(1, &"grown".repeat(700))).unwrap();
-    session.delete(&table, long).unwrap();
+    session.update(&table, &kept, &person(1, &"grown".repeat(700))).unwrap();
+    session.delete(&table, &long).unwrap();
     session.create_table(&people("other")).unwrap();
     session.rollback().unwrap();
     assert_eq!(ids(&mut session, &table), [1, 2]);
-    assert_eq!(session.get(&table, kept).unwrap(), Some(person(1, "one")));
+    assert_eq!(session.get(&table, &kept).unwrap(), Some(person(1, "one")));
     assert!(session.table("other").is_err());
     drop(session);
     db.close().unwrap();

@@ -175,12 +175,12 @@ fn write_fixtures() {
     let places: BTreeMap<i32, _> =
         rows(&mut committing, &table).into_iter().map(|(at, row)| (id_of(&row), at)).collect();
     unfinished.begin();
-    unfinished.update(&table, places[&1], &renamed(1)).unwrap();
-    unfinished.delete(&table, places[&20]).unwrap();
-    committing.update(&table, places[&13], &renamed(13)).unwrap();
+    unfinished.update(&table, &places[&1], &renamed(1)).unwrap();
+    unfinished.delete(&table, &places[&20]).unwrap();
+    committing.update(&table, &places[&13], &renamed(13)).unwrap();
     db.checkpoint().unwrap();
-    committing.update(&table, places[&26], &renamed(26)).unwrap();
-    committing.delete(&table, places[&5]).unwrap();
+    committing.update(&table, &places[&26], &renamed(26)).unwrap();
+    committing.delete(&table, &places[&5]).unwrap();
     for id in 1001..=1020 {
         committing.insert(&table, &named(id)).unwrap();
     }
@@ -195,8 +195,8 @@ fn make_rows(session: &mut Session<'_>) {
     let places: Vec<_> = (1..=PEOPLE).map(|id| (id, session.insert(&table, &named(id)).unwrap())).collect();
     for (id, at) in places {
         match id {
-            _ if id % 7 == 0 => session.delete(&table, at).unwrap(),
-            _ if id % 10 == 0 => session.update(&table, at, &renamed(id)).unwrap(),
+            _ if id % 7 == 0 => session.delete(&table, &at).unwrap(),
+            _ if id % 10 == 0 => drop(session.update(&table, &at, &renamed(id)).unwrap()),
             _ => {}
         }
     }

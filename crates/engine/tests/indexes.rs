@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
-use extentdb_base::{FileId, PageId, Rid};
+use extentdb_base::{FileId, PageId};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_engine::{
-    Cause, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Row, Session, Table, TableSpec, Timeout,
+    Address, Cause, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Row, Session, Table, TableSpec,
+    Timeout,
 };
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_io::MemDisk;
@@ -22,7 +23,7 @@ use support::*;
 /// Ids of the rows that a seek finds, in the order of the index.
 fn seek(session: &mut Session<'_>, table: &Table, index: &str, values: &[Datum<'_>]) -> Vec<i32> {
     let mut found = Vec::new();
-    let each = &mut |_: Rid, row: Row| {
+    let each = &mut |_: Address, row: Row| {
         found.push(if let Datum::Int(id) = row[0] { id } else { -1 });
         ControlFlow::Continue(())
     };
@@ -61,10 +62,10 @@ fn entries_come_change_and_go_with_their_rows() {
     assert_eq!(seek(&mut session, &table, "by_name", &[text("name7")]).len(), 30);
     // Longer rows move; their addresses and entries stay.
     for id in (0..3000).step_by(7) {
-        session.update(&table, at[id as usize], &person(id, &"long".repeat(200))).unwrap();
+        session.update(&table, &at[id as usize], &person(id, &"long".repeat(200))).unwrap();
     }
     for id in (1..3000).step_by(5) {
-        session.delete(&table, at[id as usize]).unwrap();
+        session.delete(&table, &at[id as usize]).unwrap();
     }
     let left = |id: &i32| id % 5 != 1;
     let long: Vec<i32> = (0..3000).step_by(7).filter(left).collect();
@@ -100,14 +101,14 @@ fn a_second_row_with_a_unique_key_is_refused_and_leaves_nothing() {
         matches!(&refused, Error::DuplicateKey { key, index, .. } if key == "7" && index == "by_id"),
         "{refused}"
     );
-    let refused = session.update(&table, first, &person(8, "a")).unwrap_err();
+    let refused = session.update(&table, &first, &person(8, "a")).unwrap_err();
     assert!(matches!(&refused, Error::DuplicateKey { key, .. } if key == "8"), "{refused}");
     session.commit().unwrap();
     assert_eq!(ids(&mut session, &table), [7, 8]);
     assert!(seek(&mut session, &table, "by_name", &[text("c")]).is_empty());
     // A key that was given up in the same transaction may be had again, and a rollback brings both back.
     session.begin();
-    session.delete(&table, first).unwrap();
+    session.delete(&table, &first).unwrap();
     session.insert(&table, &person(7, "new")).unwrap();
     session.rollback().unwrap();
     assert_eq!(seek(&mut session, &table, "by_name", &[text("a")]), [7]);
@@ -127,9 +128,9 @@ fn whoever_meets_a_key_of_an_open_transaction_waits_for_it() {
     let is_locked = |error: Error| error.cause() == Cause::Lock;
     // Deleted, not yet committed: the key is not free, and the row is not gone.
     one.begin();
-    one.delete(&table, at).unwrap();
+    one.delete(&table, &at).unwrap();
     assert!(is_locked(other.insert(&table, &person(1, "y")).unwrap_err()));
-    let each = &mut |_: Rid, _: Row| ControlFlow::Continue(());
+    let each = &mut |_: Address, _: Row| ControlFlow::Continue(());
     assert!(is_locked(other.seek(&table, "by_id", &[Datum::Int(1)], each).unwrap_err()));
     assert!(is_locked(other.seek(&table, "by_name", &[], each).unwrap_err()));
     one.rollback().unwrap();
@@ -153,7 +154,7 @@ fn a_reader_who_waited_for_a_key_that_changed_hands_finds_the_row_that_stays() {
     let table = one.table("t").unwrap();
     let at = one.insert(&table, &person(1, "first")).unwrap();
     one.begin();
-    one.delete(&table, at).unwrap();
+    one.delete(&table, &at).unwrap();
     one.insert(&table, &person(1, "second")).unwrap();
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -201,7 +202,7 @@ fn an_index_over_rows_there_are_is_full_and_in_order() {
     session.create_index(&table, &index).unwrap();
     session.commit().unwrap();
     let mut before = None;
-    let each = &mut |_: Rid, row: Row| {
+    let each = &mut |_: Address, row: Row| {
         let n = if let Datum::BigInt(n) = row[1] { Some(n) } else { None };
         assert!(before.is_none_or(|before| before >= n), "descending, NULL last");
         before = Some(n);
@@ -306,13 +307,13 @@ fn a_restart_takes_back_what_was_cut_off() {
         },
         |session, table| {
             for (at, _) in rows(session, table) {
-                session.delete(table, at).unwrap();
+                session.delete(table, &at).unwrap();
             }
             session.drop_index(table, "by_name").unwrap();
         },
         |session, table| {
-            let (at, _) = rows(session, table)[5];
-            session.update(table, at, &person(5, "other")).unwrap();
+            let (at, _) = rows(session, table).swap_remove(5);
+            session.update(table, &at, &person(5, "other")).unwrap();
             session.drop_table(table).unwrap();
         },
         |session, table| {
@@ -347,7 +348,7 @@ fn threads_change_one_indexed_table_at_once() {
             let (db, table) = (&db, &table);
             scope.spawn(move || {
                 let (mut session, mut rng) = (db.session(), SplitMix64::new(thread));
-                let mut own: Vec<(Rid, i32)> = Vec::new();
+                let mut own: Vec<(Address, i32)> = Vec::new();
                 for step in 0..400 {
                     let id = thread as i32 * 10_000 + step;
                     // Ids below 50 belong to all: some of these inserts find the key taken.
@@ -355,12 +356,12 @@ fn threads_change_one_indexed_table_at_once() {
                     let name = format!("n{}", rng.below(30));
                     match (rng.below(4), own.len() as u64) {
                         (0, count @ 1..) => {
-                            let (at, id) = own[rng.below(count) as usize];
-                            session.update(table, at, &person(id, &name.repeat(20))).unwrap();
+                            let (at, id) = own[rng.below(count) as usize].clone();
+                            session.update(table, &at, &person(id, &name.repeat(20))).unwrap();
                         }
                         (1, count @ 1..) => {
                             let (at, _) = own.swap_remove(rng.below(count) as usize);
-                            session.delete(table, at).unwrap();
+                            session.delete(table, &at).unwrap();
                         }
                         _ => match session.insert(table, &person(id, &name)) {
                             Ok(at) => own.push((at, id)),
@@ -457,9 +458,9 @@ fn ghosts_go_when_nobody_can_want_them_back() {
         }
         // One that is open, and could take its deletions back.
         other.begin();
-        other.delete(&table, keep[0]).unwrap();
+        other.delete(&table, &keep[0]).unwrap();
         one.begin();
-        gone.iter().for_each(|at| one.delete(&table, *at).unwrap());
+        gone.iter().for_each(|at| one.delete(&table, at).unwrap());
         let before = ghosts(&db);
         db.clean_some_ghosts().unwrap();
         assert_eq!(ghosts(&db), before);
@@ -508,9 +509,9 @@ fn an_index_of_texts_is_used_only_when_the_place_of_each_is_certain() {
         let table = session.table("t").unwrap();
         let (at, _) = rows_of_three(&mut session, &table);
         let inserted = session.insert(&table, &person(5, "e"));
-        let deleted = session.delete(&table, at);
+        let deleted = session.delete(&table, &at);
         let mut found = 0;
-        let each = &mut |_: Rid, _: Row| {
+        let each = &mut |_: Address, _: Row| {
             found += 1;
             ControlFlow::Continue(())
         };
@@ -533,7 +534,7 @@ fn an_index_of_texts_is_used_only_when_the_place_of_each_is_certain() {
 }
 
 /// The row with id 3.
-fn rows_of_three(session: &mut Session<'_>, table: &Table) -> (Rid, Row) {
+fn rows_of_three(session: &mut Session<'_>, table: &Table) -> (Address, Row) {
     rows(session, table).into_iter().find(|(_, row)| row[0] == Datum::Int(3)).unwrap()
 }
 

@@ -71,7 +71,7 @@ fn transaction(
     session: &mut Session<'_>,
     thread: i32,
     number: i32,
-    places: &mut BTreeMap<i32, extentdb_base::Rid>,
+    places: &mut BTreeMap<i32, extentdb_engine::Address>,
 ) -> Result<(), Error> {
     let table = session.table("people")?;
     session.begin();
@@ -83,7 +83,7 @@ fn transaction(
     if number % TURN == TURN - 1 {
         for row in 0..rows_of(number - 2) {
             let at = places.remove(&id_of(thread, number - 2, row)).unwrap();
-            session.delete(&table, at)?;
+            session.delete(&table, &at)?;
         }
     }
     session.commit()

@@ -82,6 +82,6 @@ fn the_root_changes_of_a_first_row_name_the_iam_page_and_then_twice_the_first_pa
         ControlFlow::Continue(())
     };
     db.log().scan(from, note).unwrap();
-    let iam = table.heap().unit().first_iam();
-    assert_eq!(roots, [(2, iam), (1, at.page), (1, at.page)]);
+    let iam = table.unit().first_iam();
+    assert_eq!(roots, [(2, iam), (1, at.rid().unwrap().page), (1, at.rid().unwrap().page)]);
 }

@@ -32,7 +32,7 @@ fn assert_gam(db: &Database) {
 fn assert_owners(db: &Database, tables: &[Arc<Table>]) {
     let mut owners: BTreeMap<PageId, &str> = BTreeMap::new();
     for table in tables {
-        let unit = table.heap().unit().clone();
+        let unit = table.unit();
         let owned = db.space().owned_by(&unit).unwrap();
         let pages = owned.extents.iter().flat_map(|extent: &Extent| extent.pages()).chain(owned.singles);
         for page in pages {
@@ -47,7 +47,7 @@ fn assert_owners(db: &Database, tables: &[Arc<Table>]) {
 /// Behind a checkpoint, PFS knows exactly which pages there are and how full they are.
 fn assert_pfs(db: &Database, tables: &[Arc<Table>]) {
     for table in tables {
-        let unit = table.heap().unit().clone();
+        let unit = table.unit();
         for page in db.space().pages_of(&unit).unwrap() {
             let state = db.space().pfs_bytes(page.file, page.page..page.page + 1).unwrap()[0];
             let guard = db.pool().read(page).unwrap();

@@ -51,10 +51,10 @@ fn a_copy_with_open_transactions_is_judged_as_if_they_had_been_rolled_back() {
             session.insert(&table, &person(id, &"q".repeat(rng.below(900) as usize))).unwrap();
         }
         for (id, place) in (0..).zip(&places).step_by(7) {
-            session.update(&table, *place, &person(id, &"r".repeat(rng.below(1500) as usize))).unwrap();
+            session.update(&table, place, &person(id, &"r".repeat(rng.below(1500) as usize))).unwrap();
         }
         for place in places.iter().skip(3).step_by(11) {
-            session.delete(&table, *place).unwrap();
+            session.delete(&table, place).unwrap();
         }
         let other = session.create_table(&people("other")).unwrap();
         session.insert(&other, &person(1, "one")).unwrap();

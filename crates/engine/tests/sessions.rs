@@ -10,13 +10,13 @@ use extentdb_types::SqlType;
 use support::*;
 
 /// A row that has moved away from its home, and its home.
-fn moved_row(session: &mut Session<'_>, table: &Table) -> extentdb_base::Rid {
+fn moved_row(session: &mut Session<'_>, table: &Table) -> extentdb_engine::Address {
     // Its page is full, so that it must move when it grows.
     let at = session.insert(table, &person(0, "short")).unwrap();
     for id in 1..40 {
         session.insert(table, &person(id, &"x".repeat(400))).unwrap();
     }
-    session.update(table, at, &person(0, &"grown ".repeat(100))).unwrap();
+    session.update(table, &at, &person(0, &"grown ".repeat(100))).unwrap();
     at
 }
 
@@ -24,11 +24,11 @@ fn moved_row(session: &mut Session<'_>, table: &Table) -> extentdb_base::Rid {
 fn delete_while_others_insert(
     deleting: &mut Session<'_>,
     inserting: &mut Session<'_>,
-) -> (Arc<Table>, extentdb_base::Rid) {
+) -> (Arc<Table>, extentdb_engine::Address) {
     let table = deleting.create_table(&people("people")).unwrap();
     let at = moved_row(deleting, &table);
     deleting.begin();
-    deleting.delete(&table, at).unwrap();
+    deleting.delete(&table, &at).unwrap();
     for id in 100..200 {
         inserting.insert(&table, &person(id, "in between")).unwrap();
     }
@@ -43,11 +43,11 @@ fn the_place_of_a_moved_row_is_kept_until_its_deletion_has_committed() {
     let (mut deleting, mut inserting) = (db.session(), db.session());
     let (table, at) = delete_while_others_insert(&mut deleting, &mut inserting);
     deleting.rollback().unwrap();
-    assert_eq!(deleting.get(&table, at).unwrap(), Some(person(0, &"grown ".repeat(100))));
+    assert_eq!(deleting.get(&table, &at).unwrap(), Some(person(0, &"grown ".repeat(100))));
     let expected: Vec<i32> = (0..40).chain(100..200).collect();
     assert_eq!(ids(&mut inserting, &table), expected);
     // Once it has committed, its slots are used again.
-    deleting.delete(&table, at).unwrap();
+    deleting.delete(&table, &at).unwrap();
     assert_eq!(ids(&mut inserting, &table), expected[1..]);
     drop((deleting, inserting, table));
     db.close().unwrap();
@@ -113,7 +113,7 @@ fn a_scan_sees_what_is_committed_and_waits_for_what_is_not() {
     // Who changed the row sees it, and the pages before the changed one are open to all.
     assert_eq!(ids(&mut writing, &table).len(), 201);
     let mut seen = 0;
-    let before = |found: extentdb_base::Rid| found.page < at.page;
+    let before = |found: extentdb_engine::Address| found < at;
     let stopped = reading.scan(&table, &mut |found, _| {
         seen += 1;
         if before(found) { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }

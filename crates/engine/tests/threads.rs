@@ -8,10 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use extentdb_base::Rid;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{
-    Cause, ColumnSpec, Database, Error, Options, Paths, Placement, Row, Session, TableSpec,
+    Address, Cause, ColumnSpec, Database, Error, Options, Paths, Placement, Row, Session, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
@@ -22,7 +21,7 @@ const HEAPS: usize = 3;
 const PER_THREAD: i32 = 10_000_000;
 
 /// Rows of one thread, by heap and id.
-type Own = BTreeMap<(usize, i32), (Rid, Row)>;
+type Own = BTreeMap<(usize, i32), (Address, Row)>;
 
 /// What a transaction is about to make permanent.
 #[derive(Clone, Default)]
@@ -47,7 +46,7 @@ struct Owner {
 
 /// The accounts: a value is changed by whoever holds the lock of its row, right before the commit.
 struct Accounts {
-    places: Vec<Rid>,
+    places: Vec<Address>,
     balances: Vec<Mutex<i64>>,
 }
 
@@ -142,14 +141,15 @@ impl Owner {
 
     fn change(&mut self, session: &mut Session<'_>, doubt: &mut Doubt) -> Result<(), Error> {
         let chosen = self.rng.below(doubt.own.len() as u64) as usize;
-        let Some((&(heap, id), &(at, _))) = doubt.own.iter().nth(chosen) else { return Ok(()) };
+        let found = doubt.own.iter().nth(chosen).map(|(key, (at, _))| (*key, at.clone()));
+        let Some(((heap, id), at)) = found else { return Ok(()) };
         let table = session.table(&format!("heap{heap}"))?;
         if self.rng.below(3) == 0 {
-            session.delete(&table, at)?;
+            session.delete(&table, &at)?;
             doubt.own.remove(&(heap, id));
         } else {
             let row = self.row(id);
-            session.update(&table, at, &row)?;
+            session.update(&table, &at, &row)?;
             doubt.own.insert((heap, id), (at, row));
         }
         Ok(())
@@ -166,7 +166,7 @@ impl Owner {
         let table = session.table("accounts")?;
         for account_id in [from, to] {
             let note = self.rng.below(1500) as usize;
-            session.update(&table, accounts.places[account_id], &account(account_id, 0, note))?;
+            session.update(&table, &accounts.places[account_id], &account(account_id, 0, note))?;
         }
         doubt.transfers.push((from, to, 1 + self.rng.below(100) as i64));
         Ok(())
@@ -189,7 +189,7 @@ impl Owner {
         let table = session.table("accounts")?;
         for (id, balance) in &balances {
             let note = self.rng.below(1500) as usize;
-            session.update(&table, accounts.places[*id], &account(*id, *balance, note))?;
+            session.update(&table, &accounts.places[*id], &account(*id, *balance, note))?;
         }
         Ok(balances)
     }

@@ -289,7 +289,7 @@ impl Living {
                 state.committed = doubtful;
                 for (name, table) in &mut state.committed {
                     for (id, stored) in &mut table.rows {
-                        stored.at = found[name].rows[id].0;
+                        stored.at = found[name].rows[id].0.clone();
                     }
                 }
             }
@@ -346,7 +346,10 @@ impl Living {
         let db = opened.map_err(|error| format!("open: {error:?}"))?;
         let mut targets = Vec::new();
         for table in db.tables() {
-            let pages = table.heap().formatted_pages().map_err(|error| format!("pages: {error:?}"))?;
+            let pages = match table.heap() {
+                Some(heap) => heap.formatted_pages().map_err(|error| format!("pages: {error:?}"))?,
+                None => db.space().pages_of(&table.unit()).map_err(|error| format!("pages: {error:?}"))?,
+            };
             targets.extend(pages.into_iter().filter_map(|page: PageId| {
                 let number = usize::from(page.file.0).saturating_sub(if page.file.0 > 1 { 2 } else { 1 });
                 Some((paths.data.get(number)?.clone(), page.page))

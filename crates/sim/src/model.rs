@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::Rid;
 use extentdb_base::sync::Arc;
-use extentdb_engine::{IndexSpec, Row, TableSpec};
+use extentdb_engine::{Address, IndexSpec, Row, TableSpec};
 
 /// Tables by name.
 pub(crate) type Model = BTreeMap<String, TableModel>;
@@ -18,10 +17,10 @@ pub(crate) struct TableModel {
     pub(crate) indexes: BTreeMap<String, Arc<IndexSpec>>,
 }
 
-/// A row and where it is: its address never changes.
+/// A row and where it is: in a heap its address never changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
-    pub(crate) at: Rid,
+    pub(crate) at: Address,
     pub(crate) row: Arc<Row>,
 }
 
@@ -51,7 +50,9 @@ impl Change {
                 }
             }
             Change::Create { name, spec } => {
-                let (rows, indexes) = (BTreeMap::new(), BTreeMap::new());
+                let clustered =
+                    spec.clustered.iter().map(|index| (index.name.clone(), Arc::new(index.clone())));
+                let (rows, indexes) = (BTreeMap::new(), clustered.collect());
                 model.insert(name.clone(), TableModel { spec: spec.clone(), rows, indexes });
             }
             Change::Drop { name } => {

@@ -6,7 +6,7 @@
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_base::{PageId, Rid};
-use extentdb_engine::{Cause, Database, Error, Row, Session, Table, Timeout};
+use extentdb_engine::{Address, Cause, Database, Error, IndexSpec, Row, Session, Table, Timeout};
 
 use crate::disk::FaultDisk;
 use crate::life::Story;
@@ -16,6 +16,8 @@ use crate::schema::{any_index, any_row, any_table};
 use crate::trace::Trace;
 use crate::world::World;
 
+/// The name of every clustered index.
+const CLUSTERED: &str = "c";
 /// Tables at one time.
 const TABLES_MAX: usize = 6;
 
@@ -336,7 +338,7 @@ impl<'d, 's> Work<'d, 's> {
         let row = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
         let inserted = self.workers[at].session.insert(&table, &row);
         let what = format!("insert {id} into {name}{}", place(&inserted));
-        let put = |rid: Option<&Rid>| put(&name, id, rid.copied(), row);
+        let put = |at: Option<&Address>| put(&name, id, at.cloned(), row);
         self.judge(at, &what, inserted, put).map(|_| ())
     }
 
@@ -344,15 +346,15 @@ impl<'d, 's> Work<'d, 's> {
         let Some((name, model, id, stored)) = self.any_row(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
         let row = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
-        let updated = self.workers[at].session.update(&table, stored.at, &row);
+        let updated = self.workers[at].session.update(&table, &stored.at, &row);
         let what = format!("update {id} of {name} at {}", stored.at);
-        self.judge(at, &what, updated, |_| put(&name, id, Some(stored.at), row)).map(|_| ())
+        self.judge(at, &what, updated, |at| put(&name, id, at.cloned(), row)).map(|_| ())
     }
 
     fn delete(&mut self, at: usize) -> Result<(), Stop> {
         let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
-        let deleted = self.workers[at].session.delete(&table, stored.at);
+        let deleted = self.workers[at].session.delete(&table, &stored.at);
         let what = format!("delete {id} of {name} at {}", stored.at);
         self.judge(at, &what, deleted, |_| Some(Change::Remove { table: name.clone(), id })).map(|_| ())
     }
@@ -360,7 +362,7 @@ impl<'d, 's> Work<'d, 's> {
     fn get(&mut self, at: usize) -> Result<(), Stop> {
         let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
-        let found = self.workers[at].session.get(&table, stored.at);
+        let found = self.workers[at].session.get(&table, &stored.at);
         let found = self.judge(at, &format!("get {id} of {name} at {}", stored.at), found, |_| None)?;
         match found {
             Some(found) if found.as_ref() != Some(&*stored.row) => {
@@ -379,7 +381,12 @@ impl<'d, 's> Work<'d, 's> {
         self.state.next_table += 1;
         let chosen = self.below(3) as usize;
         let group = self.state.world.filegroups.get(chosen).cloned();
-        let spec = Arc::new(any_table(&mut self.state.rng, &name, group));
+        let mut spec = any_table(&mut self.state.rng, &name, group);
+        if self.state.is_indexed && self.below(2) == 0 {
+            let index = any_index(&mut self.state.rng, &spec, CLUSTERED);
+            spec = spec.clustered(IndexSpec { included: Vec::new(), ..index });
+        }
+        let spec = Arc::new(spec);
         let created = self.workers[at].session.create_table(&spec);
         let change = Change::Create { name: name.clone(), spec };
         self.judge(at, &format!("create {name}"), created, |_| Some(change)).map(|_| ())
@@ -402,7 +409,9 @@ impl<'d, 's> Work<'d, 's> {
     fn drop_index(&mut self, at: usize) -> Result<(), Stop> {
         let Some((table, model)) = self.any_table(at) else { return Ok(()) };
         let chosen = self.below(model.indexes.len() as u64) as usize;
-        let Some(name) = model.indexes.keys().nth(chosen).cloned() else { return Ok(()) };
+        let Some(name) = model.indexes.keys().nth(chosen).filter(|name| *name != CLUSTERED).cloned() else {
+            return Ok(());
+        };
         let opened = self.open_table(at, &table)?;
         let dropped = self.workers[at].session.drop_index(&opened, &name);
         let what = format!("drop index {name} of {table}");
@@ -439,12 +448,12 @@ impl<'d, 's> Work<'d, 's> {
     }
 }
 
-fn put(table: &str, id: i32, at: Option<Rid>, row: Row) -> Option<Change> {
+fn put(table: &str, id: i32, at: Option<Address>, row: Row) -> Option<Change> {
     // In doubt nobody knows where it went.
-    let stored = Stored { at: at.unwrap_or(Rid::new(PageId::NONE, 0)), row: Arc::new(row) };
+    let stored = Stored { at: at.unwrap_or(Address::Rid(Rid::new(PageId::NONE, 0))), row: Arc::new(row) };
     Some(Change::Put { table: table.to_owned(), id, stored })
 }
 
-fn place(inserted: &Result<Rid, Error>) -> String {
+fn place(inserted: &Result<Address, Error>) -> String {
     inserted.as_ref().map(|at| format!(" at {at}")).unwrap_or_default()
 }

@@ -13,11 +13,10 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use extentdb_base::Rid;
 use extentdb_base::env::{Clock, Rng, SplitMix64};
 use extentdb_base::sync::{Arc, thread};
 use extentdb_engine::{
-    Cause, ColumnSpec, Database, DatabaseSpec, Error, Options, Paths, Row, Session, TableSpec,
+    Address, Cause, ColumnSpec, Database, DatabaseSpec, Error, Options, Paths, Row, Session, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Collation, Datum, SqlType};
@@ -45,7 +44,7 @@ impl Clock for NoTime {
     }
 }
 
-type Rows = BTreeMap<i32, (Rid, Row)>;
+type Rows = BTreeMap<i32, (Address, Row)>;
 
 /// What all schedules met, together.
 struct Met {
@@ -95,8 +94,8 @@ fn files(paths: &Paths) -> impl Iterator<Item = &std::path::PathBuf> {
 }
 
 /// The files that every schedule begins with: a table with the shared rows.
-fn beginning() -> &'static (Vec<Vec<u8>>, Vec<Rid>) {
-    static MADE: OnceLock<(Vec<Vec<u8>>, Vec<Rid>)> = OnceLock::new();
+fn beginning() -> &'static (Vec<Vec<u8>>, Vec<Address>) {
+    static MADE: OnceLock<(Vec<Vec<u8>>, Vec<Address>)> = OnceLock::new();
     MADE.get_or_init(|| {
         let disk = MemDisk::new();
         let db = Database::create(&spec(), options(&disk)).unwrap();
@@ -150,11 +149,11 @@ impl Owner {
         let chosen = rng.below(rows.len() as u64) as usize;
         if let Some((id, at)) = rows.iter().nth(chosen).map(|(id, (at, _))| (*id, *at)) {
             if rng.below(2) == 0 {
-                session.delete(&table, at)?;
+                session.delete(&table, &at)?;
                 rows.remove(&id);
             } else {
                 let len = rng.below(5000) as usize;
-                session.update(&table, at, &row(id, len))?;
+                session.update(&table, &at, &row(id, len))?;
                 rows.insert(id, (at, row(id, len)));
             }
         }

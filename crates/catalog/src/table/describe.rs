@@ -242,13 +242,18 @@ fn text_row(class: u8, object: ObjectId, sub: i32, text: &str) -> RowValues {
 pub fn add_rowsets(tables: &[TableDefinition], counts: &BTreeMap<HobtId, u64>, rows: &mut SystemRows) {
     for table in tables {
         for index in table.indexes.iter().flat_map(IndexDefinition::partitions) {
-            let count = counts.get(&index.rowset).copied().unwrap_or(0) as i64;
-            let layout = table.layout(&index);
-            rows_of(rows, "sysrowsets").push(rowset_row(table, &index, count));
-            for column in &layout.row.columns {
-                rows_of(rows, "sysrscols").push(physical_row(index.rowset, column, count));
-            }
+            let count = counts.get(&index.rowset).copied().unwrap_or(0);
+            add_rowset(table, &index, count, rows);
         }
+    }
+}
+
+/// Rows of `sysrowsets` and `sysrscols` for one partition of an index with so many rows.
+pub fn add_rowset(table: &TableDefinition, index: &IndexDefinition, count: u64, rows: &mut SystemRows) {
+    let count = count as i64;
+    rows_of(rows, "sysrowsets").push(rowset_row(table, index, count));
+    for column in &table.layout(index).row.columns {
+        rows_of(rows, "sysrscols").push(physical_row(index.rowset, column, count));
     }
 }
 

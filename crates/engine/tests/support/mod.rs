@@ -4,12 +4,13 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use extentdb_base::Rid;
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options as CheckOptions, Report, Verdict};
-use extentdb_engine::{ColumnSpec, Database, DatabaseSpec, Options, Paths, Row, Session, Table, TableSpec};
+use extentdb_engine::{
+    Address, ColumnSpec, Database, DatabaseSpec, Options, Paths, Row, Session, Table, TableSpec,
+};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_reader::rows::{TableScan, Value};
 use extentdb_reader::{Database as Reader, OpenOptions, Opened};
@@ -96,7 +97,7 @@ pub fn person(id: i32, name: &str) -> Row {
 }
 
 /// All rows with their addresses.
-pub fn rows(session: &mut Session<'_>, table: &Table) -> Vec<(Rid, Row)> {
+pub fn rows(session: &mut Session<'_>, table: &Table) -> Vec<(Address, Row)> {
     let mut rows = Vec::new();
     session
         .scan(table, &mut |at, row| {

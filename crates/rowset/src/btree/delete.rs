@@ -25,12 +25,19 @@ impl Tree {
     /// # Errors
     /// The values are not those of a key, or a page of the tree cannot be read.
     pub fn delete(&self, tx: &mut Transaction, key: &[Cell<'_>]) -> Result<Option<Row>, Error> {
-        let key = self.whole_key(key)?;
+        self.delete_key(tx, &self.whole_key(key)?)
+    }
+
+    /// Deletes the row with a sort key ([`RowShape::prefix`](crate::RowShape::prefix)).
+    ///
+    /// # Errors
+    /// A page of the tree cannot be read.
+    pub fn delete_key(&self, tx: &mut Transaction, key: &[u8]) -> Result<Option<Row>, Error> {
         let _exclusive = self.exclusive()?;
-        let Some(path) = self.descend(&key)? else { return Ok(None) };
+        let Some(path) = self.descend(key)? else { return Ok(None) };
         let mut page = self.space.pool().write(path.leaf)?;
         let node = self.node(path.leaf, &page)?;
-        let Position::Live(slot) = node.position(&key)? else { return Ok(None) };
+        let Position::Live(slot) = node.position(key)? else { return Ok(None) };
         let bytes = node.row(slot)?.to_vec();
         let is_first = node.view.header().ghost_count.get() == 0;
         let link = Link::Change(tx);

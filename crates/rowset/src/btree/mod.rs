@@ -51,7 +51,7 @@ use extentdb_space::{Space, Unit};
 use crate::error::Error;
 use crate::layout::RowShape;
 
-pub use scan::Scan;
+pub use scan::{KeyRange, LeafRows, Leaves, Scan};
 
 /// A B-tree. There is one of these per allocation unit: its lock is what keeps operations apart.
 #[derive(Debug)]
@@ -73,6 +73,13 @@ pub struct Row {
     pub bytes: Vec<u8>,
     /// Where it lay when it was read.
     pub at: Rid,
+}
+
+impl Row {
+    /// Is it deleted, and only still there?
+    pub fn is_ghost(&self) -> bool {
+        page::is_ghost(&self.bytes)
+    }
 }
 
 impl Tree {

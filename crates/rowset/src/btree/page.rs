@@ -84,6 +84,10 @@ impl<'p> Node<'p> {
         self.view.header().next()
     }
 
+    pub(super) fn previous(self) -> PageId {
+        self.view.header().prev()
+    }
+
     /// The bytes of a record.
     pub(super) fn row(self, slot: u16) -> Result<&'p [u8], Error> {
         let corrupt = |_| Error::Corrupt { page: self.id(), what: "has a record that does not add up" };
@@ -134,6 +138,15 @@ impl<'p> Node<'p> {
             return Err(Error::Corrupt { page: self.id(), what: "leads nowhere" });
         }
         Ok(self.upper_bound(1, key)? - 1)
+    }
+
+    /// The slot that leads towards what lies before a key, or to the end of everything.
+    pub(super) fn slot_before(self, key: Option<&[u8]>) -> Result<u16, Error> {
+        let end = match key {
+            Some(key) => self.lower_bound(1, key)?,
+            None => self.slot_count(),
+        };
+        end.checked_sub(1).ok_or(Error::Corrupt { page: self.id(), what: "leads nowhere" })
     }
 
     /// The child page of a slot.

@@ -1,30 +1,107 @@
-//! Rows in key order.
+//! Rows in key order, forwards or backwards.
 //!
-//! A scan holds nothing between two rows: it takes the rows of one leaf under the tree's lock, and comes back with the last key
+//! A scan holds nothing between two leaves: it takes the rows of one leaf under the tree's lock, and comes back with the last key
 //! it has seen. Whoever changes rows during their own scan meets no lock of their own, and no row twice; rows that come or go
 //! behind the scan's place are seen or not.
 
-use std::collections::HashSet;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
-use extentdb_base::{PageId, Rid};
+use extentdb_base::{Lsn, Rid};
 use extentdb_catalog::layout::Cell;
 
 use super::page::Node;
 use super::{Row, Tree};
 use crate::error::Error;
 
+/// A run of keys, as sort keys ([`RowShape::prefix`](crate::RowShape::prefix)). A prefix stands for all keys that begin with it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct KeyRange {
+    /// No key is below it.
+    from: Vec<u8>,
+    /// All keys are below it; `None` for a range without an end.
+    until: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// All keys.
+    pub fn all() -> KeyRange {
+        KeyRange::default()
+    }
+
+    /// The keys that begin with a prefix.
+    pub fn of(prefix: &[u8]) -> KeyRange {
+        KeyRange { from: prefix.to_vec(), until: behind(prefix) }
+    }
+
+    /// Those of them that are not before a prefix, or, with `is_open`, behind it.
+    #[must_use]
+    pub fn not_before(mut self, prefix: &[u8], is_open: bool) -> KeyRange {
+        let from = if is_open { behind(prefix) } else { Some(prefix.to_vec()) };
+        match from {
+            Some(from) => self.from = from.max(self.from),
+            // Nothing lies behind it.
+            None => self.until = Some(Vec::new()),
+        }
+        self
+    }
+
+    /// Those of them that are not behind a prefix, or, with `is_open`, before it.
+    #[must_use]
+    pub fn not_behind(mut self, prefix: &[u8], is_open: bool) -> KeyRange {
+        let until = if is_open { Some(prefix.to_vec()) } else { behind(prefix) };
+        if let Some(until) = until {
+            self.until = Some(self.until.map_or(until.clone(), |own| own.min(until)));
+        }
+        self
+    }
+
+    /// Is a key behind all of the range?
+    pub fn ends_before(&self, key: &[u8]) -> bool {
+        self.until.as_deref().is_some_and(|until| until <= key)
+    }
+}
+
+/// The first key behind all that begin with a prefix; `None` when there is none.
+fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
+    let mut next = prefix[..=last].to_vec();
+    next[last] += 1;
+    Some(next)
+}
+
+/// The rows of one leaf, in the order of the scan.
+#[derive(Debug)]
+pub struct LeafRows {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// No transaction that is open can have changed the leaf: the rows are committed, and there are no ghosts among them.
+    pub is_settled: bool,
+}
+
+/// Which ghosts a scan takes for rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ghosts {
+    /// Those of leaves that are not settled: whoever deleted one may take that back.
+    Unsettled,
+    All,
+}
+
+/// Goes through a range leaf by leaf.
+#[derive(Debug)]
+pub struct Leaves<'t> {
+    tree: &'t Tree,
+    /// What is left of the range.
+    range: KeyRange,
+    is_backward: bool,
+    ghosts: Ghosts,
+    is_done: bool,
+}
+
 /// Iterator over rows in key order. It ends after an error.
 #[derive(Debug)]
 pub struct Scan<'t> {
-    tree: &'t Tree,
-    /// What all keys begin with.
-    prefix: Vec<u8>,
-    /// The last key seen.
-    after: Option<Vec<u8>>,
+    leaves: Leaves<'t>,
     rows: VecDeque<Row>,
-    has_ghosts: bool,
-    is_done: bool,
 }
 
 impl Tree {
@@ -33,74 +110,117 @@ impl Tree {
     /// # Errors
     /// The key has fewer columns.
     pub fn scan(&self, prefix: &[Cell<'_>]) -> Result<Scan<'_>, Error> {
-        let prefix = self.shape.prefix(prefix)?;
-        Ok(Scan { tree: self, prefix, after: None, rows: VecDeque::new(), has_ghosts: false, is_done: false })
+        let range = KeyRange::of(&self.shape.prefix(prefix)?);
+        Ok(Scan { leaves: self.leaves(range), rows: VecDeque::new() })
     }
 
-    /// The same with ghosts among the rows: whoever deleted one may take that back.
+    /// The same with all ghosts among the rows.
     ///
     /// # Errors
     /// As for [`scan`](Self::scan).
     pub fn scan_all(&self, prefix: &[Cell<'_>]) -> Result<Scan<'_>, Error> {
-        Ok(Scan { has_ghosts: true, ..self.scan(prefix)? })
+        let scan = self.scan(prefix)?;
+        Ok(Scan { leaves: Leaves { ghosts: Ghosts::All, ..scan.leaves }, ..scan })
+    }
+
+    /// A range leaf by leaf, in key order.
+    pub fn leaves(&self, range: KeyRange) -> Leaves<'_> {
+        Leaves { tree: self, range, is_backward: false, ghosts: Ghosts::Unsettled, is_done: false }
     }
 }
 
-impl Scan<'_> {
-    /// Takes rows from the next leaf that has some.
-    fn fill(&mut self) -> Result<(), Error> {
-        let _shared = self.tree.shared()?;
-        let from = self.after.as_deref().unwrap_or(&self.prefix);
-        let Some(path) = self.tree.descend(from)? else {
-            self.is_done = true;
-            return Ok(());
+impl<'t> Leaves<'t> {
+    /// From the end of the range to its beginning.
+    #[must_use]
+    pub fn backward(self) -> Leaves<'t> {
+        Leaves { is_backward: true, ..self }
+    }
+
+    /// The rows of the next leaf that has some; `None` at the end. `oldest_open` says where the oldest open transaction began; it is
+    /// asked while the leaf is latched.
+    ///
+    /// # Errors
+    /// A page cannot be read, or the tree contradicts itself.
+    pub fn next(&mut self, oldest_open: &dyn Fn() -> Option<Lsn>) -> Result<Option<LeafRows>, Error> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let found = self.find(oldest_open);
+        self.is_done |= !matches!(found, Ok(Some(_)));
+        found
+    }
+
+    fn find(&mut self, oldest_open: &dyn Fn() -> Option<Lsn>) -> Result<Option<LeafRows>, Error> {
+        let tree = self.tree;
+        let _shared = tree.shared()?;
+        let path = match self.is_backward {
+            false => tree.descend(&self.range.from)?,
+            true => tree.descend_before(self.range.until.as_deref())?,
         };
+        let Some(path) = path else { return Ok(None) };
         let (mut page, mut seen) = (path.leaf, HashSet::new());
-        while self.rows.is_empty() && !self.is_done {
+        while !self.is_done && !page.is_none() {
             if !seen.insert(page) {
                 return Err(Error::Corrupt { page, what: "comes twice in its chain" });
             }
-            page = self.take(page)?;
-            self.is_done |= page.is_none();
-        }
-        Ok(())
-    }
-
-    /// Takes the rows of a leaf; returns the next one.
-    fn take(&mut self, page: PageId) -> Result<PageId, Error> {
-        let guard = self.tree.read(page)?;
-        let node = self.tree.node(page, &guard)?;
-        if !node.is_leaf() {
-            return Err(Error::Corrupt { page, what: "stands among the leaves" });
-        }
-        let first = match &self.after {
-            Some(after) => node.upper_bound(0, after)?,
-            None => node.lower_bound(0, &self.prefix)?,
-        };
-        let mut key = Vec::new();
-        for slot in first..node.slot_count() {
-            node.key_into(slot, &mut key)?;
-            if !key.starts_with(&self.prefix) {
-                self.is_done = true;
-                break;
+            let guard = tree.read(page)?;
+            let node = tree.node(page, &guard)?;
+            if !node.is_leaf() {
+                return Err(Error::Corrupt { page, what: "stands among the leaves" });
             }
-            self.take_row(node, slot, &key)?;
+            let is_settled = oldest_open().is_none_or(|open| node.view.header().lsn() < open);
+            let has_ghosts = self.ghosts == Ghosts::All || !is_settled;
+            let rows = self.take(node, has_ghosts, seen.len() == 1)?;
+            if !rows.is_empty() {
+                return Ok(Some(LeafRows { rows, is_settled }));
+            }
+            page = if self.is_backward { node.previous() } else { node.next() };
         }
-        Ok(node.next())
+        Ok(None)
     }
 
-    fn take_row(&mut self, node: Node<'_>, slot: u16, key: &[u8]) -> Result<(), Error> {
-        if self.after.as_deref().is_some_and(|after| after > key) {
-            return Err(Error::Corrupt { page: node.id(), what: "has keys that are out of order" });
+    /// Takes the rows of a leaf that are in the range; what is left of it begins behind them.
+    fn take(&mut self, node: Node<'_>, has_ghosts: bool, is_first: bool) -> Result<Vec<Row>, Error> {
+        let corrupt = Error::Corrupt { page: node.id(), what: "has keys that are out of order" };
+        let first = node.lower_bound(0, &self.range.from)?;
+        let end = match &self.range.until {
+            Some(until) => node.lower_bound(first, until)?,
+            None => node.slot_count(),
+        };
+        // A leaf that the chain led to has nothing on the side it was come from.
+        let is_aside = if self.is_backward { end < node.slot_count() } else { first > 0 };
+        if is_aside && !is_first {
+            return Err(corrupt);
         }
-        match &mut self.after {
-            Some(after) => key.clone_into(after),
-            none => *none = Some(key.to_vec()),
+        let (mut rows, mut key, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        for slot in first..end {
+            node.key_into(slot, &mut key)?;
+            if key < last {
+                return Err(corrupt);
+            }
+            if has_ghosts || !node.is_ghost(slot)? {
+                rows.push(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(node.id(), slot) });
+            }
+            std::mem::swap(&mut key, &mut last);
         }
-        if self.has_ghosts || !node.is_ghost(slot)? {
-            self.rows.push_back(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(node.id(), slot) });
+        match self.is_backward {
+            false => {
+                self.is_done |= end < node.slot_count();
+                if first < end {
+                    last.push(0);
+                    self.range.from = last;
+                }
+            }
+            true => {
+                rows.reverse();
+                self.is_done |= first > 0;
+                if first < end {
+                    node.key_into(first, &mut key)?;
+                    self.range.until = Some(key);
+                }
+            }
         }
-        Ok(())
+        Ok(rows)
     }
 }
 
@@ -108,12 +228,11 @@ impl Iterator for Scan<'_> {
     type Item = Result<Row, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rows.is_empty()
-            && !self.is_done
-            && let Err(error) = self.fill()
-        {
-            self.is_done = true;
-            return Some(Err(error));
+        if self.rows.is_empty() {
+            match self.leaves.next(&|| None) {
+                Ok(leaf) => self.rows.extend(leaf.map(|leaf| leaf.rows).unwrap_or_default()),
+                Err(error) => return Some(Err(error)),
+            }
         }
         self.rows.pop_front().map(Ok)
     }

@@ -3,7 +3,7 @@
 use extentdb_base::{PageId, Rid};
 use extentdb_catalog::layout::Cell;
 
-use super::page::Position;
+use super::page::{Node, Position};
 use super::{Row, Tree};
 use crate::error::Error;
 
@@ -42,11 +42,23 @@ impl Tree {
     /// # Errors
     /// As for [`find`](Self::find).
     pub fn find_within(&self, key: &[Cell<'_>]) -> Result<Option<Row>, Error> {
-        let key = self.whole_key(key)?;
-        let Some(path) = self.descend(&key)? else { return Ok(None) };
+        self.find_by(&self.whole_key(key)?)
+    }
+
+    /// The row with a sort key ([`RowShape::prefix`](crate::RowShape::prefix)).
+    ///
+    /// # Errors
+    /// A page of the tree cannot be read.
+    pub fn find_key(&self, key: &[u8]) -> Result<Option<Row>, Error> {
+        let _shared = self.shared()?;
+        self.find_by(key)
+    }
+
+    fn find_by(&self, key: &[u8]) -> Result<Option<Row>, Error> {
+        let Some(path) = self.descend(key)? else { return Ok(None) };
         let page = self.read(path.leaf)?;
         let node = self.node(path.leaf, &page)?;
-        match node.position(&key)? {
+        match node.position(key)? {
             Position::Live(slot) => {
                 Ok(Some(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(path.leaf, slot) }))
             }
@@ -73,6 +85,15 @@ impl Tree {
 
     /// The way to the leaf where a key is or would be; `None` in a tree without pages.
     pub(super) fn descend(&self, key: &[u8]) -> Result<Option<Path>, Error> {
+        self.descend_by(|node| node.child_slot(key))
+    }
+
+    /// The way to the leaf with the last key before this one, or with the last of all; `None` in a tree without pages.
+    pub(super) fn descend_before(&self, key: Option<&[u8]>) -> Result<Option<Path>, Error> {
+        self.descend_by(|node| node.slot_before(key))
+    }
+
+    fn descend_by(&self, slot_of: impl Fn(Node<'_>) -> Result<u16, Error>) -> Result<Option<Path>, Error> {
         let mut page = self.unit.root();
         if page.is_none() {
             return Ok(None);
@@ -84,7 +105,7 @@ impl Tree {
             if node.is_leaf() {
                 return Ok(Some(Path { steps, leaf: page }));
             }
-            let slot = node.child_slot(key)?;
+            let slot = slot_of(node)?;
             steps.push(Step { page, slot });
             page = node.child(slot)?;
         }

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use extentdb_base::Rid;
-use extentdb_engine::{Database, Error, Row};
+use extentdb_engine::{Address, Database, Error, Row};
 use extentdb_types::Datum;
 
 use crate::model::Model;
@@ -16,7 +15,7 @@ pub(crate) type Found = BTreeMap<String, FoundTable>;
 /// What a table holds.
 pub(crate) struct FoundTable {
     /// By id.
-    pub(crate) rows: BTreeMap<i32, (Rid, Row)>,
+    pub(crate) rows: BTreeMap<i32, (Address, Row)>,
     /// By index: the ids that it leads to, ascending.
     indexes: BTreeMap<String, Vec<i32>>,
 }

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use extentdb_base::Rid;
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Recovered, Session, Table, TableSpec,
+    Address, ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Recovered, Session, Table, TableSpec,
 };
 use extentdb_telemetry::{Event, Recorder};
 use extentdb_types::{Collation, Date, Datum, Money, SqlType};
@@ -114,7 +113,7 @@ fn insert(
     Ok(session.commit()?)
 }
 
-fn insert_one(session: &mut Session<'_>, table: &Table, id: u32) -> anyhow::Result<Rid> {
+fn insert_one(session: &mut Session<'_>, table: &Table, id: u32) -> anyhow::Result<Address> {
     let customer = CUSTOMERS[(id as usize * 5 + id as usize / 7) % CUSTOMERS.len()];
     let item = GOODS[(id as usize + id as usize / 11) % GOODS.len()];
     let note = "please wrap it as a present and leave it with the neighbours; ".repeat(id as usize % 4);
@@ -187,7 +186,7 @@ pub(super) fn write_until_killed(folder: &Path, first: u32, last: u32) -> anyhow
     let victims = first_rows(&mut committing, &table, UNFINISHED as usize)?;
     unfinished.begin();
     for at in victims {
-        unfinished.delete(&table, at)?;
+        unfinished.delete(&table, &at)?;
     }
     let mut next = first;
     let middle = u32::midpoint(first, last);
@@ -216,7 +215,7 @@ pub(super) fn write_until_killed(folder: &Path, first: u32, last: u32) -> anyhow
 }
 
 /// The places of the first rows of the table.
-fn first_rows(session: &mut Session<'_>, table: &Table, count: usize) -> anyhow::Result<Vec<Rid>> {
+fn first_rows(session: &mut Session<'_>, table: &Table, count: usize) -> anyhow::Result<Vec<Address>> {
     let mut places = Vec::new();
     session.scan(table, &mut |at, _| {
         places.push(at);

@@ -1,0 +1,204 @@
+//! Rows of a table come, change and go: in the heap or the clustered index, and in all other indexes with it.
+//!
+//! ```text
+//! heap        the row gets a place, which is locked before others can see the row       address: the place
+//! clustered   its key is locked, then the row is put into the tree                      address: the key
+//!             a key that is not unique gets the next uniquifier behind all that there are, ghosts among them:
+//!             what an open transaction has deleted may come back
+//! ```
+
+use std::borrow::Cow;
+
+use extentdb_base::Lsn;
+use extentdb_catalog::layout::Cell;
+use extentdb_rowset::btree::KeyRange;
+use extentdb_rowset::heap::PageRows;
+use extentdb_txn::lock::LockMode;
+
+use crate::address::Address;
+use crate::entries::duplicate;
+use crate::error::Error;
+use crate::index::Index;
+use crate::session::Session;
+use crate::storage::{Base, Storage};
+use crate::table::Table;
+
+/// A row as a statement has found it.
+pub(crate) struct Found {
+    pub(crate) at: Address,
+    pub(crate) record: Vec<u8>,
+}
+
+impl Session<'_> {
+    /// Puts a row, by its cells, into a table and all its indexes. The table is locked IX.
+    pub(crate) fn place_row(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        mut cells: Vec<Cell<'static>>,
+    ) -> Result<Address, Error> {
+        table.verify_writable(storage)?;
+        let at = match &storage.base {
+            Base::Heap(heap) => {
+                let (id, record) = (self.id, storage.shape.leaf_record(&cells)?);
+                let mut locks = self.row_locks(table);
+                Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
+            }
+            Base::Clustered(index) => self.place_by_key((table, storage, index), &mut cells)?,
+        };
+        self.add_entries((table, storage), &at, &cells)?;
+        Ok(at)
+    }
+
+    /// Puts a row into a clustered index.
+    fn place_by_key(
+        &mut self,
+        (table, storage, index): (&Table, &Storage, &Index),
+        cells: &mut [Cell<'static>],
+    ) -> Result<Address, Error> {
+        index.verify_order(&storage.columns)?;
+        index.verify_place(cells, &storage.columns)?;
+        loop {
+            if let Some(at) = index.uniquifier() {
+                cells[at] = next_uniquifier(table, index, cells)?;
+            }
+            let at = storage.key_address(cells)?;
+            self.lock(at.resource(index.hobt()), LockMode::X, Some(table))?;
+            match index.tree().insert(self.tx()?, cells) {
+                Ok(()) => return Ok(at),
+                Err(extentdb_rowset::Error::Duplicate { .. }) if index.is_unique() => {
+                    return Err(duplicate(table, storage, index, cells));
+                }
+                // Somebody else was given the same uniquifier and was faster.
+                Err(extentdb_rowset::Error::Duplicate { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Gives a row that is locked X other values; says where it is then.
+    pub(crate) fn change_row(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        at: &Address,
+        mut cells: Vec<Cell<'static>>,
+    ) -> Result<Address, Error> {
+        match (&storage.base, at) {
+            (Base::Heap(heap), Address::Rid(rid)) => {
+                let before = self.row_before(storage, at)?;
+                let record = storage.shape.leaf_record(&cells)?;
+                let mut locks = self.row_locks(table);
+                let (id, mut kept) = (self.id, Vec::new());
+                let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
+                self.keep(heap, kept);
+                done.map_err(|error| no_row(error, at))?;
+                self.change_entries((table, storage), at, (&before, &cells))?;
+                Ok(at.clone())
+            }
+            (Base::Clustered(index), Address::Key(_)) => {
+                index.verify_order(&storage.columns)?;
+                index.verify_place(&cells, &storage.columns)?;
+                let before = storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
+                let old = storage.cells(&before)?;
+                if let Some(place) = index.uniquifier() {
+                    cells[place] = crate::system_table::owned(old[place].clone());
+                }
+                if storage.key_address(&cells)? == *at {
+                    index.tree().replace(self.tx()?, &cells)?;
+                    self.change_entries((table, storage), at, (&before, &cells))?;
+                    return Ok(at.clone());
+                }
+                // The row moves: what leads to it has its key.
+                self.remove_row((table, storage), at)?;
+                self.place_row((table, storage), cells)
+            }
+            _ => Err(Error::NoRow(at.clone())),
+        }
+    }
+
+    /// Takes a row that is locked X away.
+    pub(crate) fn remove_row(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        at: &Address,
+    ) -> Result<(), Error> {
+        let before = match (&storage.base, at) {
+            (Base::Heap(heap), Address::Rid(rid)) => {
+                let before = self.row_before(storage, at)?;
+                let (mut kept, mut locks) = (Vec::new(), self.row_locks(table));
+                let done = heap.delete(self.tx()?, *rid, &mut locks, &mut kept);
+                self.keep(heap, kept);
+                done.map_err(|error| no_row(error, at))?;
+                before
+            }
+            (Base::Clustered(index), Address::Key(key)) => {
+                let gone = index.tree().delete_key(self.tx()?, key)?;
+                gone.ok_or_else(|| Error::NoRow(at.clone()))?.bytes
+            }
+            _ => return Err(Error::NoRow(at.clone())),
+        };
+        self.take_entries((table, storage), at, &before)
+    }
+
+    /// The record of a row of a heap before it changes. Without indexes nobody needs it.
+    fn row_before(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
+        match storage.indexes.is_empty() {
+            true => Ok(Vec::new()),
+            false => storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone())),
+        }
+    }
+
+    /// All rows of a table that nobody else can be changing.
+    pub(crate) fn rows_for_ddl(&self, storage: &Storage) -> Result<Vec<Found>, Error> {
+        let mut rows = Vec::new();
+        match &storage.base {
+            Base::Heap(heap) => {
+                for page in heap.formatted_pages()? {
+                    let found = |(rid, record)| Found { at: Address::Rid(rid), record };
+                    match heap.page_rows(page, || None)? {
+                        PageRows::Committed(there) => rows.extend(there.into_iter().map(found)),
+                        PageRows::Unsure(places) => {
+                            for rid in places {
+                                rows.extend(heap.get(rid)?.map(|record| found((rid, record))));
+                            }
+                        }
+                    }
+                }
+            }
+            Base::Clustered(index) => {
+                for row in index.tree().scan(&[])? {
+                    let record = row?.bytes;
+                    let at = index.address(&record, &storage.shape)?;
+                    rows.push(Found { at, record });
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// The uniquifier behind all of a key: nothing for 0.
+fn next_uniquifier(table: &Table, index: &Index, cells: &[Cell<'_>]) -> Result<Cell<'static>, Error> {
+    let shape = index.tree().shape();
+    let mut key = index.key_of(cells);
+    key.pop();
+    let range = KeyRange::of(&shape.prefix(&key)?);
+    // As if a transaction had been open for ever: ghosts count.
+    let last = index.tree().leaves(range).backward().next(&|| Some(Lsn::ZERO))?;
+    let Some(last) = last.and_then(|leaf| leaf.rows.into_iter().next()) else {
+        return Ok(Cell::Bytes(Cow::Borrowed(&[])));
+    };
+    let last = match index.key_of(&shape.decode(&last.bytes)?).pop() {
+        Some(Cell::Bytes(bytes)) if let Ok(bytes) = <[u8; 4]>::try_from(&*bytes) => i32::from_le_bytes(bytes),
+        _ => 0,
+    };
+    let next = last.checked_add(1).ok_or_else(|| Error::Uniquifiers { table: table.name().to_owned() })?;
+    Ok(Cell::Bytes(Cow::Owned(next.to_le_bytes().to_vec())))
+}
+
+/// An address without a row is the caller's mistake, not the heap's.
+fn no_row(error: extentdb_rowset::Error, at: &Address) -> Error {
+    match error {
+        extentdb_rowset::Error::NoRow(_) => Error::NoRow(at.clone()),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,272 @@
+//! Tables whose rows lie in a clustered index: unique keys, uniquifiers, other indexes beside it, rollbacks and crashes.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_engine::{
+    Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout,
+};
+use extentdb_io::MemDisk;
+use extentdb_types::Datum;
+use support::*;
+
+fn id_of(row: &Row) -> i32 {
+    if let Datum::Int(id) = row[0] { id } else { panic!("no id") }
+}
+
+/// Ids of the rows that a seek finds, in the order of the index.
+fn seek(session: &mut Session<'_>, table: &Table, index: &str, values: &[Datum<'_>]) -> Vec<i32> {
+    let mut found = Vec::new();
+    let each = &mut |_: Address, row: Row| {
+        found.push(id_of(&row));
+        ControlFlow::Continue(())
+    };
+    session.seek(table, index, values, each).unwrap();
+    found
+}
+
+/// Ids as a scan finds them: in the order of the clustered key.
+fn scanned(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
+    rows(session, table).iter().map(|(_, row)| id_of(row)).collect()
+}
+
+fn by_id() -> TableSpec {
+    people("t").clustered(IndexSpec::primary_key("pk", &["id"]))
+}
+
+fn by_name() -> TableSpec {
+    people("t").clustered(IndexSpec::new("c", &["name"]))
+}
+
+fn made(disk: &MemDisk, table: &TableSpec, indexes: &[IndexSpec]) -> (Database, extentdb_engine::Paths) {
+    let spec = spec("clustered");
+    let db = Database::create(&spec, on(disk)).unwrap();
+    let mut session = db.session();
+    let table = session.create_table(table).unwrap();
+    indexes.iter().for_each(|index| session.create_index(&table, index).unwrap());
+    drop(session);
+    (db, spec.paths())
+}
+
+fn close_and_check(db: Database, disk: &MemDisk, paths: &extentdb_engine::Paths) {
+    db.close().unwrap();
+    assert_sound_on(disk, paths);
+}
+
+#[test]
+fn rows_lie_in_key_order_and_move_with_their_key() {
+    let disk = MemDisk::new();
+    let (db, paths) = made(&disk, &by_id(), &[IndexSpec::new("by_name", &["name"])]);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    let mut rng = SplitMix64::new(7);
+    let mut model = BTreeMap::new();
+    while model.len() < 3000 {
+        let id = rng.below(100_000) as i32;
+        let inserted = session.insert(&table, &person(id, &format!("name{}", id % 50)));
+        match model.contains_key(&id) {
+            true => assert!(matches!(inserted, Err(Error::DuplicateKey { is_constraint: true, .. }))),
+            false => drop(model.insert(id, inserted.unwrap())),
+        }
+    }
+    assert!(scanned(&mut session, &table).iter().eq(model.keys()));
+    let chosen: Vec<i32> = model.keys().step_by(3).copied().collect();
+    for id in chosen {
+        let at = model.remove(&id).unwrap();
+        match id % 4 {
+            0 => session.delete(&table, &at).unwrap(),
+            // Another key, and a longer row: it lies elsewhere.
+            1 => {
+                let now = session.update(&table, &at, &person(id + 100_000, &"long".repeat(100))).unwrap();
+                assert_ne!(now, at);
+                assert_eq!(session.get(&table, &at).unwrap(), None);
+                model.insert(id + 100_000, now);
+            }
+            _ => {
+                let now = session.update(&table, &at, &person(id, &"x".repeat(id as usize % 900))).unwrap();
+                assert_eq!(now, at);
+                model.insert(id, now);
+            }
+        }
+    }
+    assert!(scanned(&mut session, &table).iter().eq(model.keys()));
+    let mut named = seek(&mut session, &table, "by_name", &[]);
+    named.sort_unstable();
+    assert!(named.iter().eq(model.keys()));
+    let (id, at) = model.iter().nth(100).unwrap();
+    assert_eq!(seek(&mut session, &table, "pk", &[Datum::Int(*id)]), [*id]);
+    assert_eq!(id_of(&session.get(&table, at).unwrap().unwrap()), *id);
+    assert_eq!(table.row_count(), model.len() as i64);
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+    // Another opening goes on with the same trees.
+    let db = reopen(&disk, &paths);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    assert_eq!(table.indexes(), ["pk", "by_name"]);
+    assert!(scanned(&mut session, &table).iter().eq(model.keys()));
+    session.insert(&table, &person(-5, "first")).unwrap();
+    assert_eq!(scanned(&mut session, &table)[0], -5);
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn rows_with_one_key_are_told_apart() {
+    let disk = MemDisk::new();
+    let indexes = [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("both", &["name", "id"])];
+    let (db, paths) = made(&disk, &by_name(), &indexes);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    let mut at = Vec::new();
+    for id in 0..1200 {
+        at.push(session.insert(&table, &person(id, &format!("name{}", id % 3))).unwrap());
+    }
+    assert_eq!(seek(&mut session, &table, "c", &[text("name1")]).len(), 400);
+    for id in (0..1200).step_by(5) {
+        session.delete(&table, &at[id as usize]).unwrap();
+    }
+    // What the open transaction has deleted keeps its uniquifier: it comes back.
+    session.begin();
+    let last = session.insert(&table, &person(5000, "name0")).unwrap();
+    session.save("s").unwrap();
+    session.delete(&table, &last).unwrap();
+    let next = session.insert(&table, &person(5001, "name0")).unwrap();
+    assert_ne!(last, next);
+    session.rollback_to("s").unwrap();
+    session.commit().unwrap();
+    assert_eq!(id_of(&session.get(&table, &last).unwrap().unwrap()), 5000);
+    let left = (0..1200).filter(|id| id % 5 != 0).chain([5000]);
+    assert_eq!(seek(&mut session, &table, "by_id", &[]), left.clone().collect::<Vec<_>>());
+    // Rows get another key and its next uniquifier; their entries follow.
+    for id in (1..1200).step_by(50).filter(|id| id % 3 != 2) {
+        let now = session.update(&table, &at[id as usize], &person(id, "name2")).unwrap();
+        assert_ne!(now, at[id as usize]);
+    }
+    assert_eq!(seek(&mut session, &table, "by_id", &[]), left.collect::<Vec<_>>());
+    let mut named = seek(&mut session, &table, "both", &[text("name2")]);
+    assert!(named.is_sorted());
+    let mut clustered = seek(&mut session, &table, "c", &[text("name2")]);
+    (named.sort_unstable(), clustered.sort_unstable());
+    assert_eq!(named, clustered);
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+    let db = reopen(&disk, &paths);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    session.insert(&table, &person(6000, "name1")).unwrap();
+    assert_eq!(seek(&mut session, &table, "by_id", &[Datum::Int(6000)]), [6000]);
+    drop((session, table));
+    close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn a_rollback_and_a_crash_leave_what_was_committed() {
+    for (seed, table) in [by_id(), by_name()].into_iter().enumerate() {
+        let disk = MemDisk::new();
+        let (db, paths) = made(&disk, &table, &[IndexSpec::new("by_both", &["name", "id"])]);
+        let mut session = db.session();
+        let table = session.table("t").unwrap();
+        for id in 0..400 {
+            session.insert(&table, &person(id, &format!("name{}", id % 7))).unwrap();
+        }
+        let before = scanned(&mut session, &table);
+        let mut rng = SplitMix64::new(seed as u64);
+        let all = rows(&mut session, &table);
+        let work = |session: &mut Session<'_>, rng: &mut SplitMix64| {
+            for (at, row) in &all {
+                match rng.below(3) {
+                    0 => session.delete(&table, at).unwrap(),
+                    1 => drop(session.update(&table, at, &person(id_of(row) + 1000, "moved")).unwrap()),
+                    _ => drop(session.insert(&table, &person(id_of(row) + 5000, &"n".repeat(200))).unwrap()),
+                }
+            }
+        };
+        session.begin();
+        work(&mut session, &mut rng);
+        session.rollback().unwrap();
+        assert_eq!(scanned(&mut session, &table), before);
+        session.begin();
+        work(&mut session, &mut rng);
+        db.checkpoint().unwrap();
+        session.insert(&table, &person(-1, "behind the checkpoint")).unwrap();
+        db.log().flush_all().unwrap();
+        let disk = disk.crash(&mut SplitMix64::new(5));
+        std::mem::forget((session, table));
+        let db = reopen(&disk, &paths);
+        let mut session = db.session();
+        let table = session.table("t").unwrap();
+        assert_eq!(scanned(&mut session, &table), before);
+        assert_eq!(seek(&mut session, &table, "by_both", &[]).len(), before.len());
+        drop((session, table));
+        close_and_check(db, &disk, &paths);
+    }
+}
+
+#[test]
+fn readers_and_writers_of_one_key_wait_for_each_other() {
+    let disk = MemDisk::new();
+    let (db, paths) = made(&disk, &by_id(), &[]);
+    let (mut one, mut other) = (db.session(), db.session());
+    let table = one.table("t").unwrap();
+    let at = one.insert(&table, &person(1, "x")).unwrap();
+    one.insert(&table, &person(2, "y")).unwrap();
+    other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
+    let is_locked = |error: Error| error.cause() == Cause::Lock;
+    let each = &mut |_: Address, _: Row| ControlFlow::Continue(());
+    one.begin();
+    one.delete(&table, &at).unwrap();
+    assert!(is_locked(other.get(&table, &at).unwrap_err()));
+    assert!(is_locked(other.scan(&table, each).unwrap_err()));
+    assert!(is_locked(other.insert(&table, &person(1, "z")).unwrap_err()));
+    assert!(is_locked(other.update(&table, &at, &person(1, "z")).unwrap_err()));
+    // Whoever has deleted a key may have it again.
+    one.insert(&table, &person(1, "again")).unwrap();
+    one.commit().unwrap();
+    assert_eq!(other.get(&table, &at).unwrap(), Some(person(1, "again")));
+    one.begin();
+    one.insert(&table, &person(3, "new")).unwrap();
+    assert!(is_locked(other.scan(&table, each).unwrap_err()));
+    one.rollback().unwrap();
+    assert_eq!(scanned(&mut other, &table), [1, 2]);
+    drop((one, other, table));
+    close_and_check(db, &disk, &paths);
+}
+
+#[test]
+fn tables_with_clustered_indexes_come_and_go() {
+    let disk = MemDisk::new();
+    let (db, paths) = made(&disk, &by_name(), &[IndexSpec::new("by_id", &["id"]).unique()]);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    for id in 0..500 {
+        session.insert(&table, &person(id, &format!("name{}", id % 9))).unwrap();
+    }
+    session.begin();
+    session.truncate_table(&table).unwrap();
+    session.insert(&table, &person(1, "only")).unwrap();
+    assert_eq!(scanned(&mut session, &table), [1]);
+    session.rollback().unwrap();
+    assert_eq!(seek(&mut session, &table, "by_id", &[]), (0..500).collect::<Vec<_>>());
+    session.begin();
+    session.drop_table(&table).unwrap();
+    let again = session.create_table(&by_id()).unwrap();
+    session.insert(&again, &person(1, "a")).unwrap();
+    session.rollback().unwrap();
+    let table = session.table("t").unwrap();
+    assert_eq!(table.indexes(), ["c", "by_id"]);
+    assert_eq!(scanned(&mut session, &table).len(), 500);
+    session.truncate_table(&table).unwrap();
+    session.insert(&table, &person(1, "only")).unwrap();
+    let refused = session.create_table(&by_id().clustered(IndexSpec::primary_key("pk", &["name"])));
+    assert!(refused.is_err(), "a key column that takes NULL");
+    session.drop_table(&table).unwrap();
+    let table = session.create_table(&by_id()).unwrap();
+    session.insert(&table, &person(2, "new")).unwrap();
+    drop((session, table, again));
+    close_and_check(db, &disk, &paths);
+}
