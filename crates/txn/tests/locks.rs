@@ -128,6 +128,62 @@ fn two_readers_who_both_want_to_write_are_a_deadlock() {
 }
 
 #[test]
+fn two_who_read_a_range_and_then_insert_into_it_are_a_deadlock() {
+    let bench = bench();
+    bench.take(1, 5, LockMode::RsS).unwrap();
+    bench.take(2, 5, LockMode::RsS).unwrap();
+    std::thread::scope(|scope| {
+        let expensive = scope.spawn(|| bench.take(2, 5, LockMode::RiN));
+        bench.until_waiting(1);
+        assert!(matches!(bench.take(1, 5, LockMode::RiN), Err(LockError::Deadlock { .. })));
+        bench.manager.release_all(owner(1));
+        assert_eq!(expensive.join().unwrap(), Ok(LockMode::RxS));
+    });
+    assert_eq!(bench.waits.totals(WaitType::LockRinNl).waiting_tasks_count, 2);
+}
+
+#[test]
+fn an_insert_waits_for_who_has_read_the_range_and_not_for_who_changes_the_key() {
+    let bench = bench();
+    let end = Resource::end_of(HobtId(1));
+    let ask = |number, mode, timeout| {
+        bench.manager.acquire(LockRequest::new(owner(number), end, mode).within(timeout))
+    };
+    ask(1, LockMode::X, Timeout::NoWait).unwrap();
+    assert_eq!(ask(2, LockMode::RiN, Timeout::NoWait), Ok(LockMode::RiN));
+    bench.manager.release_all(owner(1));
+    bench.manager.release_all(owner(2));
+    ask(1, LockMode::RsS, Timeout::NoWait).unwrap();
+    std::thread::scope(|scope| {
+        let insert = scope.spawn(|| ask(2, LockMode::RiN, Timeout::Infinite));
+        bench.until_waiting(1);
+        bench.manager.release_all(owner(1));
+        assert_eq!(insert.join().unwrap(), Ok(LockMode::RiN));
+    });
+}
+
+#[test]
+fn of_many_readers_who_all_want_to_write_one_gets_through() {
+    let bench = bench();
+    (1..=5).for_each(|number| assert_eq!(bench.take(number, 1, LockMode::S), Ok(LockMode::S)));
+    let done = std::thread::scope(|scope| {
+        let write = |number| {
+            let bench = &bench;
+            scope.spawn(move || {
+                let outcome = bench.take(number, 1, LockMode::X);
+                bench.manager.release_all(owner(number));
+                outcome.is_ok()
+            })
+        };
+        let writers: Vec<_> = (1..=5).map(write).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).filter(|done| *done).count()
+    });
+    // Whoever asks after the others have gone is no victim.
+    assert!(done >= 1 && bench.manager.stats().deadlocks == 5 - done as u64, "{done}");
+    assert!(bench.manager.locks().is_empty());
+}
+
+#[test]
 fn three_in_a_circle_are_found() {
     let bench = bench();
     for number in 1..=3 {

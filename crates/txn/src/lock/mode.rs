@@ -1,26 +1,42 @@
 //! Lock modes: which of them get along, and what two of one owner make together.
 //!
 //! ```text
-//!         NL ScS ScM  S   U   X  IS  IU  IX SIU SIX UIX  BU      n  does not conflict     C  conflicts
-//! NL       n   n   n   n   n   n   n   n   n   n   n   n   n
-//! Sch-S    n   n   C   n   n   n   n   n   n   n   n   n   n
-//! Sch-M    n   C   C   C   C   C   C   C   C   C   C   C   C
-//! S        n   n   C   n   n   C   n   n   C   n   C   C   C
-//! U        n   n   C   n   C   C   n   C   C   C   C   C   C
-//! X        n   n   C   C   C   C   C   C   C   C   C   C   C
-//! IS       n   n   C   n   n   C   n   n   n   n   n   n   C
-//! IU       n   n   C   n   C   C   n   n   n   n   n   C   C
-//! IX       n   n   C   C   C   C   n   n   n   C   C   C   C
-//! SIU      n   n   C   n   C   C   n   n   C   n   C   C   C
-//! SIX      n   n   C   C   C   C   n   n   C   C   C   C   C
-//! UIX      n   n   C   C   C   C   n   C   C   C   C   C   C
-//! BU       n   n   C   C   C   C   C   C   C   C   C   C   n
+//!           NL ScS ScM   S   U   X  IS  IU  IX SIU SIX UIX  BU RSS RSU RIN RIS RIU RIX RXS RXU RXX   │ S- I- X-
+//! NL         n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   │  n  n  n
+//! Sch-S      n   n   C   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   n   │  n  n  n
+//! Sch-M      n   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   │  C  C  C
+//! S          n   n   C   n   n   C   n   n   C   n   C   C   C   n   n   n   n   n   C   n   n   C   │  n  n  n
+//! U          n   n   C   n   C   C   n   C   C   C   C   C   C   n   C   n   n   C   C   n   C   C   │  n  n  n
+//! X          n   n   C   C   C   C   C   C   C   C   C   C   C   C   C   n   C   C   C   C   C   C   │  n  n  n
+//! IS         n   n   C   n   n   C   n   n   n   n   n   n   C   n   n   n   n   n   C   n   n   C   │  n  n  n
+//! IU         n   n   C   n   C   C   n   n   n   n   n   C   C   n   C   n   n   C   C   n   C   C   │  n  n  n
+//! IX         n   n   C   C   C   C   n   n   n   C   C   C   C   C   C   n   C   C   C   C   C   C   │  n  n  n
+//! SIU        n   n   C   n   C   C   n   n   C   n   C   C   C   n   C   n   n   C   C   n   C   C   │  n  n  n
+//! SIX        n   n   C   C   C   C   n   n   C   C   C   C   C   C   C   n   C   C   C   C   C   C   │  n  n  n
+//! UIX        n   n   C   C   C   C   n   C   C   C   C   C   C   C   C   n   C   C   C   C   C   C   │  n  n  n
+//! BU         n   n   C   C   C   C   C   C   C   C   C   C   n   C   C   n   C   C   C   C   C   C   │  n  n  n
+//! RangeS-S   n   n   C   n   n   C   n   n   C   n   C   C   C   n   n   C   C   C   C   C   C   C   │  n  C  C
+//! RangeS-U   n   n   C   n   C   C   n   C   C   C   C   C   C   n   C   C   C   C   C   C   C   C   │  n  C  C
+//! RangeI-N   n   n   C   n   n   n   n   n   n   n   n   n   n   C   C   n   n   n   n   C   C   C   │  C  n  C
+//! RangeI-S   n   n   C   n   n   C   n   n   C   n   C   C   C   C   C   n   n   n   C   C   C   C   │  C  n  C
+//! RangeI-U   n   n   C   n   C   C   n   C   C   C   C   C   C   C   C   n   n   C   C   C   C   C   │  C  n  C
+//! RangeI-X   n   n   C   C   C   C   C   C   C   C   C   C   C   C   C   n   C   C   C   C   C   C   │  C  n  C
+//! RangeX-S   n   n   C   n   n   C   n   n   C   n   C   C   C   C   C   C   C   C   C   C   C   C   │  C  C  C
+//! RangeX-U   n   n   C   n   C   C   n   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   │  C  C  C
+//! RangeX-X   n   n   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   │  C  C  C
+//!
+//! n  does not conflict     C  conflicts     RSS … RXX  RangeS-S … RangeX-X     S- I- X-  a range alone
 //! ```
 //!
-//! **Conversion**: who holds one mode and asks for another gets the weakest mode that keeps out everything that either keeps out.
-//! So S and IX make SIX, S and U make U, X and anything below Sch-M stays X.
+//! **Key-range modes** are locks on a key of an index and on the range between it and the key before it: `RangeS-U` holds the range
+//! shared and the key for update. Two of them get along when their ranges do and their keys do. A range is held shared by who has
+//! read it all, tested (`I`) by who is about to insert into it, and exclusive by who did both, or changes its key. RangeI-S to
+//! RangeX-U come from conversions only. Ranges never meet intent locks, which stand on what contains keys: there the table follows
+//! from the parts of the modes and is never asked.
 //!
-//! Key-range modes will add rows here; nothing outside this file knows how many modes there are.
+//! **Conversion**: who holds one mode and asks for another gets the weakest mode that keeps out everything that either keeps out.
+//! So S and IX make SIX, S and U make U, X and anything below Sch-M stays X. The columns of ranges alone, which no mode is, are
+//! there for this: every mode that keeps RangeI-X out keeps X out, too, and yet X and RangeI-N make RangeI-X.
 
 use std::fmt;
 
@@ -56,36 +72,67 @@ pub enum LockMode {
     Uix,
     /// Bulk update: loads beside each other, nobody else.
     Bu,
+    /// Range shared, key S: a serializable scan.
+    RsS,
+    /// Range shared, key U: a serializable scan that looks for what to change.
+    RsU,
+    /// Range tested before a key is inserted into it, key not locked.
+    RiN,
+    /// Range tested, key S.
+    RiS,
+    /// Range tested, key U.
+    RiU,
+    /// Range tested, key X.
+    RiX,
+    /// Range exclusive, key S.
+    RxS,
+    /// Range exclusive, key U.
+    RxU,
+    /// Range exclusive, key X: a change of a key in the range.
+    RxX,
 }
 
 use LockMode::*;
 
-/// One letter per mode, in the order of [`LockMode::ALL`].
-const TABLE: [&[u8; LockMode::COUNT]; LockMode::COUNT] = [
-    b"nnnnnnnnnnnnn",
-    b"nnCnnnnnnnnnn",
-    b"nCCCCCCCCCCCC",
-    b"nnCnnCnnCnCCC",
-    b"nnCnCCnCCCCCC",
-    b"nnCCCCCCCCCCC",
-    b"nnCnnCnnnnnnC",
-    b"nnCnCCnnnnnCC",
-    b"nnCCCCnnnCCCC",
-    b"nnCnCCnnCnCCC",
-    b"nnCCCCnnCCCCC",
-    b"nnCCCCnCCCCCC",
-    b"nnCCCCCCCCCCn",
+/// Columns of the table: the modes in the order of [`LockMode::ALL`], then a range alone, S, I and X.
+const COLUMNS: usize = LockMode::COUNT + 3;
+
+/// One letter per column.
+const TABLE: [&[u8; COLUMNS]; LockMode::COUNT] = [
+    b"nnnnnnnnnnnnnnnnnnnnnnnnn",
+    b"nnCnnnnnnnnnnnnnnnnnnnnnn",
+    b"nCCCCCCCCCCCCCCCCCCCCCCCC",
+    b"nnCnnCnnCnCCCnnnnnCnnCnnn",
+    b"nnCnCCnCCCCCCnCnnCCnCCnnn",
+    b"nnCCCCCCCCCCCCCnCCCCCCnnn",
+    b"nnCnnCnnnnnnCnnnnnCnnCnnn",
+    b"nnCnCCnnnnnCCnCnnCCnCCnnn",
+    b"nnCCCCnnnCCCCCCnCCCCCCnnn",
+    b"nnCnCCnnCnCCCnCnnCCnCCnnn",
+    b"nnCCCCnnCCCCCCCnCCCCCCnnn",
+    b"nnCCCCnCCCCCCCCnCCCCCCnnn",
+    b"nnCCCCCCCCCCnCCnCCCCCCnnn",
+    b"nnCnnCnnCnCCCnnCCCCCCCnCC",
+    b"nnCnCCnCCCCCCnCCCCCCCCnCC",
+    b"nnCnnnnnnnnnnCCnnnnCCCCnC",
+    b"nnCnnCnnCnCCCCCnnnCCCCCnC",
+    b"nnCnCCnCCCCCCCCnnCCCCCCnC",
+    b"nnCCCCCCCCCCCCCnCCCCCCCnC",
+    b"nnCnnCnnCnCCCCCCCCCCCCCCC",
+    b"nnCnCCnCCCCCCCCCCCCCCCCCC",
+    b"nnCCCCCCCCCCCCCCCCCCCCCCC",
 ];
-/// Bit *m* of entry *k* is set when modes *k* and *m* conflict.
-const CONFLICTS: [u16; LockMode::COUNT] = conflicts();
+/// Bit *m* of entry *k* is set when mode *k* conflicts with what column *m* stands for.
+const CONFLICTS: [u32; LockMode::COUNT] = conflicts();
 /// Entry *k* of row *h*: what holding *h* and asking for *k* makes.
 const CONVERSIONS: [[LockMode; LockMode::COUNT]; LockMode::COUNT] = conversions();
 
 impl LockMode {
     /// How many modes there are.
-    pub const COUNT: usize = 13;
+    pub const COUNT: usize = 22;
     /// All modes, in the order of the table.
-    pub const ALL: [LockMode; LockMode::COUNT] = [Nl, SchS, SchM, S, U, X, Is, Iu, Ix, Siu, Six, Uix, Bu];
+    pub const ALL: [LockMode; LockMode::COUNT] =
+        [Nl, SchS, SchM, S, U, X, Is, Iu, Ix, Siu, Six, Uix, Bu, RsS, RsU, RiN, RiS, RiU, RiX, RxS, RxU, RxX];
 
     /// May two owners hold these two at the same time?
     pub const fn is_compatible(self, other: LockMode) -> bool {
@@ -100,6 +147,17 @@ impl LockMode {
     /// Does holding `self` already give what `asked` would?
     pub fn covers(self, asked: LockMode) -> bool {
         self.converted(asked) == self
+    }
+
+    /// The mode of a table lock that gives on each of its keys what this mode gives on one. Whoever inserts into a range has an
+    /// intent lock on the table, so that a shared table is a table of shared ranges.
+    pub const fn on_table(self) -> LockMode {
+        match self {
+            RsS => S,
+            RsU => U,
+            RiN | RiS | RiU | RiX | RxS | RxU | RxX => X,
+            other => other,
+        }
     }
 
     /// The name in `sys.dm_tran_locks`.
@@ -118,6 +176,15 @@ impl LockMode {
             Six => "SIX",
             Uix => "UIX",
             Bu => "BU",
+            RsS => "RangeS-S",
+            RsU => "RangeS-U",
+            RiN => "RangeI-N",
+            RiS => "RangeI-S",
+            RiU => "RangeI-U",
+            RiX => "RangeI-X",
+            RxS => "RangeX-S",
+            RxU => "RangeX-U",
+            RxX => "RangeX-X",
         }
     }
 
@@ -136,6 +203,15 @@ impl LockMode {
             Six => WaitType::LockSix,
             Uix => WaitType::LockUix,
             Bu => WaitType::LockBu,
+            RsS => WaitType::LockRsS,
+            RsU => WaitType::LockRsU,
+            RiN => WaitType::LockRinNl,
+            RiS => WaitType::LockRinS,
+            RiU => WaitType::LockRinU,
+            RiX => WaitType::LockRinX,
+            RxS => WaitType::LockRxS,
+            RxU => WaitType::LockRxU,
+            RxX => WaitType::LockRxX,
         }
     }
 }
@@ -146,12 +222,12 @@ impl fmt::Display for LockMode {
     }
 }
 
-const fn conflicts() -> [u16; LockMode::COUNT] {
+const fn conflicts() -> [u32; LockMode::COUNT] {
     let mut masks = [0; LockMode::COUNT];
     let mut row = 0;
     while row < LockMode::COUNT {
         let mut column = 0;
-        while column < LockMode::COUNT {
+        while column < COLUMNS {
             if TABLE[row][column] == b'C' {
                 masks[row] |= 1 << column;
             }
@@ -177,7 +253,7 @@ const fn conversions() -> [[LockMode; LockMode::COUNT]; LockMode::COUNT] {
 }
 
 /// The mode with the fewest conflicts among those that have all of `needed`.
-const fn weakest_over(needed: u16) -> LockMode {
+const fn weakest_over(needed: u32) -> LockMode {
     let mut best = SchM;
     let mut mode = 0;
     while mode < LockMode::COUNT {
@@ -194,26 +270,41 @@ const fn weakest_over(needed: u16) -> LockMode {
 mod tests {
     use super::*;
 
-    /// What a mode is made of: locks on the thing itself and intents for its parts.
-    fn parts(mode: LockMode) -> &'static [LockMode] {
+    /// What modes are made of: simple modes, and how a range is held.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Part {
+        /// A lock on the thing itself, or an intent for its parts.
+        Mode(LockMode),
+        /// Read by a serializable transaction.
+        RangeS,
+        /// About to be inserted into.
+        RangeI,
+        /// Both, or changed.
+        RangeX,
+    }
+
+    use Part::{Mode, RangeI, RangeS, RangeX};
+
+    fn parts(mode: LockMode) -> Vec<Part> {
         match mode {
-            Nl => &[],
-            Siu => &[S, Iu],
-            Six => &[S, Ix],
-            Uix => &[U, Ix],
-            SchS => &[SchS],
-            SchM => &[SchM],
-            S => &[S],
-            U => &[U],
-            X => &[X],
-            Is => &[Is],
-            Iu => &[Iu],
-            Ix => &[Ix],
-            Bu => &[Bu],
+            Nl => vec![],
+            Siu => vec![Mode(S), Mode(Iu)],
+            Six => vec![Mode(S), Mode(Ix)],
+            Uix => vec![Mode(U), Mode(Ix)],
+            RsS => vec![RangeS, Mode(S)],
+            RsU => vec![RangeS, Mode(U)],
+            RiN => vec![RangeI],
+            RiS => vec![RangeI, Mode(S)],
+            RiU => vec![RangeI, Mode(U)],
+            RiX => vec![RangeI, Mode(X)],
+            RxS => vec![RangeX, Mode(S)],
+            RxU => vec![RangeX, Mode(U)],
+            RxX => vec![RangeX, Mode(X)],
+            simple => vec![Mode(simple)],
         }
     }
 
-    /// Conflicts of the simple modes, one direction.
+    /// Conflicts of simple modes, one direction.
     const SIMPLE: &[(LockMode, &[LockMode])] = &[
         (SchS, &[SchM]),
         (SchM, &[SchM, S, U, X, Is, Iu, Ix, Bu]),
@@ -225,16 +316,53 @@ mod tests {
         (Ix, &[Bu]),
     ];
 
+    fn conflict(a: Part, b: Part) -> bool {
+        let listed = |a, b| {
+            SIMPLE.iter().any(|(mode, others): &(LockMode, &[LockMode])| *mode == a && others.contains(&b))
+        };
+        match (a, b) {
+            (Mode(a), Mode(b)) => listed(a, b) || listed(b, a),
+            // Readers share a range, and so do those who insert: they lock the keys they make.
+            (RangeS, RangeS) | (RangeI, RangeI) => false,
+            (Mode(mode), _) | (_, Mode(mode)) => mode == SchM,
+            _ => true,
+        }
+    }
+
+    fn are_apart(a: &[Part], b: &[Part]) -> bool {
+        a.iter().any(|a| b.iter().any(|b| conflict(*a, *b)))
+    }
+
     #[test]
     fn the_table_follows_from_its_parts() {
-        let simple = |a: LockMode, b: LockMode| {
-            SIMPLE.iter().any(|(x, others)| *x == a && others.contains(&b) || *x == b && others.contains(&a))
-        };
         for a in LockMode::ALL {
             for b in LockMode::ALL {
-                let conflict = parts(a).iter().any(|x| parts(b).iter().any(|y| simple(*x, *y)));
-                assert_eq!(a.is_compatible(b), !conflict, "{a} and {b}");
+                assert_eq!(a.is_compatible(b), !are_apart(&parts(a), &parts(b)), "{a} and {b}");
                 assert_eq!(a.is_compatible(b), b.is_compatible(a), "{a} and {b}");
+            }
+            for (column, range) in [RangeS, RangeI, RangeX].into_iter().enumerate() {
+                let letter = if are_apart(&parts(a), &[range]) { b'C' } else { b'n' };
+                assert_eq!(TABLE[a as usize][LockMode::COUNT + column], letter, "{a} and range {column}");
+            }
+        }
+    }
+
+    /// "Key-Range Locking" of SQL Server's documentation, row by row.
+    #[test]
+    fn ranges_get_along_as_documented() {
+        let columns = [S, U, X, RsS, RsU, RiN, RxX];
+        let documented = [
+            (S, "yynyyyn"),
+            (U, "ynnynyn"),
+            (X, "nnnnnyn"),
+            (RsS, "yynyynn"),
+            (RsU, "ynnynnn"),
+            (RiN, "yyynnyn"),
+            (RxX, "nnnnnnn"),
+        ];
+        for (asked, row) in documented {
+            for (held, letter) in columns.into_iter().zip(row.chars()) {
+                assert_eq!(asked.is_compatible(held), letter == 'y', "{asked} while {held} is held");
             }
         }
     }
@@ -261,11 +389,36 @@ mod tests {
             (Bu, Ix, X),
             (X, SchM, SchM),
             (Nl, Is, Is),
+            // Those of ranges that are documented.
+            (S, RiN, RiS),
+            (U, RiN, RiU),
+            (X, RiN, RiX),
+            (RiN, RsS, RxS),
+            (RiN, RsU, RxU),
+            // And what follows from them.
+            (S, RsS, RsS),
+            (U, RsS, RsU),
+            (X, RsS, RxX),
+            (X, RsU, RxX),
+            (RiX, RsS, RxX),
+            (RxS, X, RxX),
+            (RiX, X, RiX),
         ];
         for (held, asked, expected) in known {
             assert_eq!(held.converted(asked), expected, "{held} and {asked}");
             assert_eq!(asked.converted(held), expected, "{asked} and {held}");
         }
+    }
+
+    #[test]
+    fn a_table_lock_gives_no_less_than_the_range_locks_it_stands_for() {
+        for range in LockMode::ALL.into_iter().filter(|mode| mode.on_table() != *mode) {
+            let key =
+                parts(range).into_iter().find_map(|part| if let Mode(key) = part { Some(key) } else { None });
+            assert!(key.is_none_or(|key| range.on_table().covers(key)), "{range}");
+            assert!(!range.on_table().is_compatible(Ix), "{range}: others could insert");
+        }
+        assert_eq!((RsS.on_table(), RsU.on_table(), RiN.on_table(), U.on_table()), (S, U, X, U));
     }
 
     #[test]

@@ -50,6 +50,12 @@ impl Resource {
         }
     }
 
+    /// The end of an index, behind its last key: what a range lock is put on that has no next key. SQL Server shows it as
+    /// `(ffffffffffff)`. A key whose hash is this one is locked together with it, which keeps more out, never less.
+    pub const fn end_of(index: HobtId) -> Resource {
+        Resource::Key(index, u64::MAX)
+    }
+
     /// Is it a part of a table of which there may be many? Such locks count towards escalation.
     pub const fn is_fine(&self) -> bool {
         matches!(self, Resource::Page(_) | Resource::Rid(_) | Resource::Key(..))
@@ -136,6 +142,7 @@ mod tests {
             (Resource::Page(PageId::new(1, 77)), "PAGE: (1:77)"),
             (Resource::Rid(Rid::new(PageId::new(1, 77), 3)), "RID: (1:77:3)"),
             (Resource::Key(HobtId(5), 0x98ec_012a_a510_0001), "KEY: 5 (012aa5100001)"),
+            (Resource::end_of(HobtId(5)), "KEY: 5 (ffffffffffff)"),
             (Resource::Extent(PageId::new(1, 77).extent()), "EXTENT: (1:72)"),
         ];
         for (resource, expected) in shown {

@@ -369,3 +369,53 @@ fn locks_are_counted_and_a_stronger_mode_stays() {
     manager.release(a, row(1));
     assert_eq!((manager.held(a, row(1)), manager.locks()), (None, vec![]));
 }
+
+#[test]
+fn serializable_readers_escalate_to_a_shared_lock_that_nobody_inserts_beside() {
+    let manager = manager();
+    let (a, b) = (owner(1), owner(2));
+    let table = Resource::Object(TABLE);
+    let take = |owner, number, mode| {
+        manager.acquire(LockRequest::new(owner, row(number), mode).of_table(TABLE)).unwrap()
+    };
+    manager.acquire(LockRequest::new(a, table, LockMode::Is)).unwrap();
+    (0..5000).for_each(|number| assert_eq!(take(a, number, LockMode::RsS), LockMode::RsS));
+    assert_eq!((manager.stats().escalations, manager.held(a, table)), (1, Some(LockMode::S)));
+    assert_eq!(take(a, 9000, LockMode::RsS), LockMode::RsS);
+    assert_eq!(manager.locks().len(), 1, "the table covers further ranges");
+    let insert = LockRequest::new(b, table, LockMode::Ix).within(Timeout::NoWait);
+    assert!(manager.acquire(insert).is_err());
+    // To look for what to change, S is not enough; X is enough for everything.
+    take(a, 9000, LockMode::RsU);
+    assert_eq!(manager.held(a, row(9000)), Some(LockMode::RsU));
+    assert!(manager.escalate(a, TABLE));
+    assert_eq!(manager.held(a, table), Some(LockMode::X));
+    for mode in [LockMode::RsU, LockMode::RiN, LockMode::RxX] {
+        take(a, 9001, mode);
+    }
+    assert_eq!(manager.locks().len(), 1);
+}
+
+#[test]
+fn a_lock_besides_that_on_the_table_is_not_given_back_by_a_reader_of_the_same_row() {
+    let manager = manager();
+    let a = owner(1);
+    let read = |number| LockRequest::new(a, row(number), LockMode::S).of_table(TABLE);
+    (0..5000).for_each(|number| assert_eq!(manager.acquire(read(number)), Ok(LockMode::S)));
+    assert_eq!(manager.stats().escalations, 1);
+    manager.acquire(LockRequest { mode: LockMode::X, ..read(7) }).unwrap();
+    // As READ COMMITTED does it: locked for the time of reading.
+    manager.acquire(read(7)).unwrap();
+    manager.release(a, row(7));
+    assert_eq!(manager.held(a, row(7)), Some(LockMode::X));
+}
+
+#[test]
+fn a_weaker_request_that_is_given_back_leaves_the_stronger_lock() {
+    let manager = manager();
+    let a = owner(1);
+    let take = |mode| manager.acquire(LockRequest::new(a, row(1), mode)).unwrap();
+    assert_eq!([take(LockMode::X), take(LockMode::S)], [LockMode::X; 2]);
+    manager.release(a, row(1));
+    assert_eq!((manager.held(a, row(1)), manager.locks()[0].count), (Some(LockMode::X), 1));
+}
