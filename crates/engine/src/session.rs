@@ -9,7 +9,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::{Lsn, ObjectId, Rid, XactId};
 use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
 use extentdb_space::{Freed, FreedMark};
-use extentdb_txn::lock::{LockManager, LockMode, LockRequest, Resource, Timeout};
+use extentdb_txn::lock::{DEADLOCK_PRIORITIES, LockManager, LockMode, LockRequest, Resource, Timeout};
 use extentdb_txn::{Kind, Transaction};
 use extentdb_types::Datum;
 
@@ -49,6 +49,7 @@ pub struct Session<'d> {
     pub(crate) db: &'d Database,
     pub(crate) id: usize,
     timeout: Timeout,
+    deadlock_priority: i8,
     tx: Option<Transaction>,
     /// Was the transaction asked for, or is it that of one statement?
     is_explicit: bool,
@@ -70,6 +71,7 @@ impl<'d> Session<'d> {
             db,
             id,
             timeout: Timeout::Infinite,
+            deadlock_priority: 0,
             tx: None,
             is_explicit: false,
             kept: Vec::new(),
@@ -84,6 +86,11 @@ impl<'d> Session<'d> {
     /// How long statements wait for locks.
     pub fn set_lock_timeout(&mut self, timeout: Timeout) {
         self.timeout = timeout;
+    }
+
+    /// In a deadlock the session of the lowest priority gives way. Those beyond the least and the highest that there are count as these.
+    pub fn set_deadlock_priority(&mut self, priority: i8) {
+        self.deadlock_priority = priority.clamp(*DEADLOCK_PRIORITIES.start(), *DEADLOCK_PRIORITIES.end());
     }
 
     /// Begins a transaction. One that is open goes on.
@@ -245,9 +252,10 @@ impl<'d> Session<'d> {
     }
 
     fn request(&self, resource: Resource, mode: LockMode, table: Option<&Table>) -> LockRequest {
-        let cost = self.tx.as_ref().map_or(0, |tx| u64::from(!tx.begin_lsn().is_zero()));
-        let table = table.map(Table::id);
-        LockRequest { owner: self.xact(), resource, mode, timeout: self.timeout, cost, table }
+        let cost = self.tx.as_ref().map_or(0, Transaction::rollback_cost);
+        let (table, priority) = (table.map(Table::id), self.deadlock_priority);
+        let request = LockRequest::new(self.xact(), resource, mode);
+        LockRequest { timeout: self.timeout, priority, cost, table, ..request }
     }
 
     /// Locks a table for what is to be done with it; afterwards it is certain that it is still there.

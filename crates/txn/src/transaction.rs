@@ -144,6 +144,11 @@ impl Transaction {
         self.last
     }
 
+    /// What rolling it back would cost: the bytes of the log that are kept back for that. In a deadlock the cheapest one gives way.
+    pub fn rollback_cost(&self) -> u64 {
+        self.reserved
+    }
+
     /// Whose transaction it is.
     pub fn manager(&self) -> &Arc<Manager> {
         &self.manager

@@ -7,16 +7,30 @@ use std::time::Duration;
 use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::{HobtId, XactId};
 use extentdb_telemetry::{WaitType, Waits};
+use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport};
 use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, LockStatus, Resource, Timeout};
 
 struct Bench {
     manager: LockManager,
     waits: Arc<Waits>,
+    reports: Arc<Reports>,
+}
+
+/// Deadlocks that were heard of.
+#[derive(Default, Debug)]
+struct Reports(Mutex<Vec<DeadlockReport>>);
+
+impl DeadlockObserver for Reports {
+    fn deadlock(&self, report: &DeadlockReport) {
+        self.0.lock().unwrap().push(report.clone());
+    }
 }
 
 fn bench() -> Bench {
-    let waits = Arc::new(Waits::new());
-    Bench { manager: LockManager::new(Arc::clone(&waits), Arc::new(SystemClock::new())), waits }
+    let (waits, reports) = (Arc::new(Waits::new()), Arc::new(Reports::default()));
+    let manager = LockManager::new(Arc::clone(&waits), Arc::new(SystemClock::new()));
+    assert!(manager.observe(reports.clone()) && !manager.observe(Arc::new(Reports::default())));
+    Bench { manager, waits, reports }
 }
 
 fn owner(number: u32) -> XactId {
@@ -111,6 +125,41 @@ fn two_who_wait_for_each_other_are_told_apart_by_cost() {
         }
     });
     assert_eq!(bench.manager.stats().deadlocks, 1);
+}
+
+#[test]
+fn a_low_priority_gives_way_whatever_it_costs_and_the_deadlock_is_reported() {
+    let bench = bench();
+    let ask = |number: u32, resource, mode, priority| {
+        let request = LockRequest::new(owner(number), key(resource), mode).costing(u64::from(number) * 100);
+        bench.manager.acquire(request.of_priority(priority))
+    };
+    bench.take(1, 1, LockMode::X).unwrap();
+    bench.take(2, 2, LockMode::U).unwrap();
+    bench.take(3, 2, LockMode::S).unwrap();
+    std::thread::scope(|scope| {
+        let low = scope.spawn(|| {
+            let outcome = ask(2, 1, LockMode::S, -5);
+            bench.manager.release_all(owner(2));
+            outcome
+        });
+        bench.until_waiting(1);
+        let pause = Duration::from_millis(5);
+        std::thread::sleep(pause);
+        bench.manager.release_all(owner(3));
+        assert_eq!(ask(1, 2, LockMode::X, -4), Ok(LockMode::X));
+        assert!(matches!(low.join().unwrap(), Err(LockError::Deadlock { .. })));
+        let reports = bench.reports.0.lock().unwrap();
+        let [report] = &reports[..] else { panic!("{reports:?}") };
+        let [closing, waiting] = &report.nodes[..] else { panic!("{report:?}") };
+        assert_eq!(report.victim, owner(2));
+        assert_eq!((closing.request.owner, closing.request.resource), (owner(1), key(2)));
+        assert_eq!((closing.blocker.owner, closing.blocker.mode), (owner(2), LockMode::U));
+        assert_eq!((waiting.request.priority, waiting.request.cost), (-5, 200));
+        assert_eq!((waiting.request.mode, waiting.granted), (LockMode::S, LockMode::X));
+        assert!(waiting.wait_time >= pause && closing.wait_time < waiting.wait_time, "{report:?}");
+        assert_eq!(report.held_by(owner(1)).collect::<Vec<_>>(), [waiting]);
+    });
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Deadlocks: circles in the wait-for graph, found when a wait begins.
 //!
 //! ```text
-//! A waits for B ── B waits for C ── C waits for A        victim: the one that is cheapest to roll back,
-//!   ▲                                  │                 the one that closed the circle when several are
-//!   └──────────────────────────────────┘
+//! A waits for B ── B waits for C ── C waits for A        victim: the lowest deadlock priority; of several the one
+//!   ▲                                  │                 that is cheapest to roll back; of several the one that
+//!   └──────────────────────────────────┘                 closed the circle
 //! ```
 //!
 //! - **Every circle is found**: a circle consists of owners that all wait; the last of them to begin waiting looks for it, and sees
@@ -17,54 +17,51 @@ use std::time::Duration;
 use extentdb_base::XactId;
 use extentdb_base::sync::MutexGuard;
 
-use super::Resource;
-use super::table::{LockHead, Request, Shard};
+use super::report::{DeadlockNode, DeadlockReport};
+use super::table::{LockHead, Shard};
 use super::wait::Fate;
+use super::{LockMode, Resource};
 
 /// The whole table, locked.
 pub(crate) struct Frozen<'a> {
     shards: Vec<MutexGuard<'a, Shard>>,
 }
 
-/// An owner in a circle and what rolling it back costs.
-type Member = (XactId, u64);
-
 impl<'a> Frozen<'a> {
     pub(crate) fn new(shards: Vec<MutexGuard<'a, Shard>>) -> Self {
         Frozen { shards }
     }
 
-    /// Breaks every circle that `owner`'s wait is part of. Returns the number of victims.
-    pub(crate) fn resolve(&mut self, owner: XactId, now: Duration) -> u64 {
-        let mut victims = 0;
+    /// Breaks every circle that `owner`'s wait is part of, and reports each.
+    pub(crate) fn resolve(&mut self, owner: XactId, now: Duration) -> Vec<DeadlockReport> {
+        let mut reports = Vec::new();
         // Each turn ends one wait, so there are no more turns than waits.
         while let Some(circle) = self.circle(owner) {
+            let nodes = self.nodes(&circle, now);
             // Ties go to the first, and the circle begins with `owner`.
-            let Some((victim, _)) = circle.iter().copied().min_by_key(|(_, cost)| *cost) else { break };
-            let members = circle.iter().map(|(member, _)| *member).collect();
-            self.sacrifice(victim, members, now);
-            victims += 1;
+            let first = nodes.iter().min_by_key(|node| (node.request.priority, node.request.cost));
+            let Some(victim) = first.map(|node| node.request.owner) else { break };
+            self.sacrifice(victim, circle, now);
+            reports.push(DeadlockReport { nodes, victim });
         }
-        victims
+        reports
     }
 
     /// The shortest circle through `owner`, which comes first in it: the shorter it is, the surer that its victim was needed.
-    fn circle(&self, owner: XactId) -> Option<Vec<Member>> {
+    fn circle(&self, owner: XactId) -> Option<Vec<XactId>> {
         let mut seen: HashSet<XactId> = HashSet::from([owner]);
         // Breadth first: each entry knows the one it was reached from.
-        let mut reached: Vec<(Member, usize)> = Vec::new();
-        let (first, blockers) = self.step(owner)?;
-        reached.push((first, 0));
-        let mut frontier: VecDeque<(usize, Vec<XactId>)> = VecDeque::from([(0, blockers)]);
+        let mut reached: Vec<(XactId, usize)> = vec![(owner, 0)];
+        let mut frontier: VecDeque<(usize, Vec<XactId>)> = VecDeque::from([(0, self.step(owner)?)]);
         while let Some((at, blockers)) = frontier.pop_front() {
             for next in blockers {
                 if next == owner {
                     return Some(way_to(&reached, at));
                 }
                 if seen.insert(next)
-                    && let Some((member, blockers)) = self.step(next)
+                    && let Some(blockers) = self.step(next)
                 {
-                    reached.push((member, at));
+                    reached.push((next, at));
                     frontier.push_back((reached.len() - 1, blockers));
                 }
             }
@@ -72,26 +69,43 @@ impl<'a> Frozen<'a> {
         None
     }
 
-    /// What `owner` waits for; `None` when it runs.
-    fn step(&self, owner: XactId) -> Option<(Member, Vec<XactId>)> {
-        let (shard, resource) = self.wait_of(owner)?;
-        let head = self.shards[shard].heads.get(&resource)?;
-        let request = request_of(head, owner)?;
-        Some(((owner, request.cost), head.blockers(owner)))
+    /// Whom `owner` waits for; `None` when it runs.
+    fn step(&self, owner: XactId) -> Option<Vec<XactId>> {
+        let (_, _, head) = self.wait_of(owner)?;
+        Some(head.blockers(owner).iter().map(|blocker| blocker.owner).collect())
     }
 
-    /// Shard and resource that `owner` waits for.
-    fn wait_of(&self, owner: XactId) -> Option<(usize, Resource)> {
+    /// What each of a circle waits for, and what the next one has to do with it.
+    fn nodes(&self, circle: &[XactId], now: Duration) -> Vec<DeadlockNode> {
+        let next = circle.iter().cycle().skip(1);
+        circle.iter().zip(next).filter_map(|(owner, next)| self.node(*owner, *next, now)).collect()
+    }
+
+    fn node(&self, owner: XactId, next: XactId, now: Duration) -> Option<DeadlockNode> {
+        let (_, _, head) = self.wait_of(owner)?;
+        let request = head.request_of(owner)?;
+        Some(DeadlockNode {
+            request: request.asked,
+            status: request.status(),
+            wait_time: now.saturating_sub(request.since),
+            granted: head.granted.iter().fold(LockMode::Nl, |all, grant| all.converted(grant.mode)),
+            blocker: head.blockers(owner).into_iter().find(|blocker| blocker.owner == next)?,
+        })
+    }
+
+    /// The shard and the resource that `owner` waits for.
+    fn wait_of(&self, owner: XactId) -> Option<(usize, Resource, &LockHead)> {
         let mut shards = self.shards.iter().enumerate();
-        shards.find_map(|(at, shard)| Some((at, *shard.waiting.get(&owner)?)))
+        shards.find_map(|(at, shard)| {
+            let resource = *shard.waiting.get(&owner)?;
+            Some((at, resource, shard.heads.get(&resource)?))
+        })
     }
 
     fn sacrifice(&mut self, victim: XactId, circle: Vec<XactId>, now: Duration) {
-        let Some((shard, resource)) = self.wait_of(victim) else { return };
-        let shard = &mut self.shards[shard];
-        let slot =
-            shard.heads.get(&resource).and_then(|head| request_of(head, victim)).map(|it| it.slot.clone());
-        shard.withdraw(victim, resource, now);
+        let Some((shard, resource, head)) = self.wait_of(victim) else { return };
+        let slot = head.request_of(victim).map(|request| request.slot.clone());
+        self.shards[shard].withdraw(victim, resource, now);
         if let Some(slot) = slot {
             slot.decide(Fate::Victim(circle));
         }
@@ -99,7 +113,7 @@ impl<'a> Frozen<'a> {
 }
 
 /// The members from the first one to the one at `at`.
-fn way_to(reached: &[(Member, usize)], mut at: usize) -> Vec<Member> {
+fn way_to(reached: &[(XactId, usize)], mut at: usize) -> Vec<XactId> {
     let mut way = Vec::new();
     while at != 0 {
         let (member, from) = reached[at];
@@ -109,8 +123,4 @@ fn way_to(reached: &[(Member, usize)], mut at: usize) -> Vec<Member> {
     way.push(reached[0].0);
     way.reverse();
     way
-}
-
-fn request_of(head: &LockHead, owner: XactId) -> Option<&Request> {
-    head.queue.iter().find(|request| request.owner == owner)
 }

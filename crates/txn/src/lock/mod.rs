@@ -5,9 +5,9 @@
 //!                  │ queued                                                     ▲
 //!                  ▼                                                            │
 //!             deadlock? (all shards locked) ──▶ sleep ── granted ───────────────┘
-//!                  │ victim                        └── time is over ──▶ out of the queue, Timeout
-//!                  ▼
-//!             Deadlock
+//!                  │ victim            │           └── time is over ──▶ out of the queue, Timeout
+//!                  ▼                   ▼
+//!             Deadlock             report ──▶ observer (nothing locked)
 //! ```
 //!
 //! Invariants
@@ -19,6 +19,7 @@
 mod deadlock;
 mod escalate;
 mod mode;
+pub mod report;
 mod resource;
 mod table;
 #[cfg(test)]
@@ -28,10 +29,11 @@ mod wait;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::BuildHasher;
+use std::ops::RangeInclusive;
 
 use extentdb_base::env::Clock;
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
-use extentdb_base::sync::{Arc, Mutex, MutexGuard, lock};
+use extentdb_base::sync::{Arc, Mutex, MutexGuard, OnceLock, lock};
 use extentdb_base::{ObjectId, XactId};
 use extentdb_telemetry::Waits;
 
@@ -41,6 +43,7 @@ pub use wait::Timeout;
 
 use deadlock::Frozen;
 use escalate::Held;
+use report::DeadlockObserver;
 use resource::FastHash;
 use table::{Answer, Shard};
 use wait::{Fate, WaitSlot};
@@ -54,13 +57,17 @@ pub struct LockManager {
     owners: Vec<Mutex<HashMap<XactId, Held, FastHash>>>,
     waits: Arc<Waits>,
     clock: Arc<dyn Clock>,
+    observer: OnceLock<Arc<dyn DeadlockObserver>>,
     deadlocks: AtomicU64,
     timeouts: AtomicU64,
     escalations: AtomicU64,
 }
 
+/// Deadlock priorities: `SET DEADLOCK_PRIORITY LOW` is -5, `NORMAL` 0, `HIGH` 5.
+pub const DEADLOCK_PRIORITIES: RangeInclusive<i8> = -10..=10;
+
 /// What is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LockRequest {
     /// Who asks.
     pub owner: XactId,
@@ -70,7 +77,9 @@ pub struct LockRequest {
     pub mode: LockMode,
     /// How long it may wait.
     pub timeout: Timeout,
-    /// What rolling the owner back would cost: in a deadlock the least one gives way.
+    /// In a deadlock the owner of the lowest one gives way; one of [`DEADLOCK_PRIORITIES`].
+    pub priority: i8,
+    /// What rolling the owner back would cost, in bytes of the log: of equal priorities the least one gives way.
     pub cost: u64,
     /// The table that a row, key or page belongs to, when its locks may escalate.
     pub table: Option<ObjectId>,
@@ -150,14 +159,19 @@ enum Started {
 }
 
 impl LockRequest {
-    /// Waits as long as it takes, costs nothing to roll back, does not escalate.
+    /// Waits as long as it takes, is of normal priority, costs nothing to roll back, does not escalate.
     pub const fn new(owner: XactId, resource: Resource, mode: LockMode) -> Self {
-        LockRequest { owner, resource, mode, timeout: Timeout::Infinite, cost: 0, table: None }
+        LockRequest { owner, resource, mode, timeout: Timeout::Infinite, priority: 0, cost: 0, table: None }
     }
 
     /// With a limit of time.
     pub const fn within(self, timeout: Timeout) -> Self {
         LockRequest { timeout, ..self }
+    }
+
+    /// Of an owner with this deadlock priority.
+    pub const fn of_priority(self, priority: i8) -> Self {
+        LockRequest { priority, ..self }
     }
 
     /// Of an owner that costs this much to roll back.
@@ -179,10 +193,17 @@ impl LockManager {
             owners: (0..SHARDS).map(|_| Mutex::default()).collect(),
             waits,
             clock,
+            observer: OnceLock::new(),
             deadlocks: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
             escalations: AtomicU64::new(0),
         }
+    }
+
+    /// From now on this one hears of deadlocks. Only the first one does: false for any other. It lives as long as the lock manager,
+    /// so it must not keep alive what keeps that alive.
+    pub fn observe(&self, observer: Arc<dyn DeadlockObserver>) -> bool {
+        self.observer.set(observer).is_ok()
     }
 
     /// Takes a lock, or makes the one held stronger. Returns the mode that is held afterwards.
@@ -231,7 +252,8 @@ impl LockManager {
             None => return false,
         };
         let resource = Resource::Object(table);
-        let answer = self.shard(&resource).request(owner, resource, mode, 0, false);
+        let request = LockRequest::new(owner, resource, mode).within(Timeout::NoWait);
+        let answer = self.shard(&resource).request(&request, &*self.clock);
         let Answer::Granted { mode, is_new } = answer else { return false };
         let fine = {
             let mut owners = self.held_by(owner);
@@ -274,9 +296,9 @@ impl LockManager {
                 }));
                 rows.extend(head.queue.iter().map(|request| LockRow {
                     resource,
-                    owner: request.owner,
+                    owner: request.owner(),
                     mode: request.mode,
-                    status: if request.converts { LockStatus::Convert } else { LockStatus::Wait },
+                    status: request.status(),
                     count: 0,
                 }));
             }
@@ -296,20 +318,28 @@ impl LockManager {
 
     /// Asks; when the request has to wait, looks whether that closes a circle.
     fn start(&self, request: LockRequest) -> Result<Started, LockError> {
-        let LockRequest { owner, resource, mode, cost, timeout, .. } = request;
-        let answer = self.shard(&resource).request(owner, resource, mode, cost, timeout != Timeout::NoWait);
+        let LockRequest { owner, resource, .. } = request;
+        let answer = self.shard(&resource).request(&request, &*self.clock);
         match answer {
             Answer::Granted { mode, is_new } => Ok(Started::Granted { mode, is_new }),
             Answer::Busy => Err(self.timed_out(&request)),
             Answer::Queued(slot) => {
                 // Who holds nothing is waited for by nobody.
                 if self.held_by(owner).get(&owner).is_some_and(|held| !held.resources.is_empty()) {
-                    let shards = self.shards.iter().map(lock).collect();
-                    let victims = Frozen::new(shards).resolve(owner, self.clock.monotonic());
-                    self.deadlocks.fetch_add(victims, Ordering::Relaxed);
+                    self.break_circles(owner);
                 }
                 Ok(Started::Waiting(Ticket { request, slot }))
             }
+        }
+    }
+
+    /// Looks for circles that `owner`'s wait has closed. Who hears of them is told when nothing is locked any more.
+    fn break_circles(&self, owner: XactId) {
+        let shards = self.shards.iter().map(lock).collect();
+        let reports = Frozen::new(shards).resolve(owner, self.clock.monotonic());
+        self.deadlocks.fetch_add(reports.len() as u64, Ordering::Relaxed);
+        if let Some(observer) = self.observer.get() {
+            reports.iter().for_each(|report| observer.deadlock(report));
         }
     }
 

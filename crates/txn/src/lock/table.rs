@@ -18,11 +18,13 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use extentdb_base::XactId;
+use extentdb_base::env::Clock;
 use extentdb_base::sync::Arc;
 use smallvec::SmallVec;
 
-use super::wait::{Fate, WaitSlot};
-use super::{LockMode, Resource};
+use super::report::Blocker;
+use super::wait::{Fate, Timeout, WaitSlot};
+use super::{LockMode, LockRequest, LockStatus, Resource};
 use crate::lock::resource::FastHash;
 
 /// A part of the table.
@@ -53,13 +55,23 @@ pub(crate) struct Grant {
 /// A lock that is waited for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    pub(crate) owner: XactId,
+    pub(crate) asked: LockRequest,
     /// What it is to become: for a conversion, held and asked together.
     pub(crate) mode: LockMode,
     pub(crate) converts: bool,
-    /// What it would cost to roll its owner back.
-    pub(crate) cost: u64,
+    /// When the wait began.
+    pub(crate) since: Duration,
     pub(crate) slot: Arc<WaitSlot>,
+}
+
+impl Request {
+    pub(crate) fn owner(&self) -> XactId {
+        self.asked.owner
+    }
+
+    pub(crate) fn status(&self) -> LockStatus {
+        if self.converts { LockStatus::Convert } else { LockStatus::Wait }
+    }
 }
 
 /// What a request met.
@@ -73,28 +85,22 @@ pub(crate) enum Answer {
 }
 
 impl Shard {
-    /// Asks for a lock. With `may_wait` a request that cannot be granted joins the queue.
-    pub(crate) fn request(
-        &mut self,
-        owner: XactId,
-        resource: Resource,
-        asked: LockMode,
-        cost: u64,
-        may_wait: bool,
-    ) -> Answer {
+    /// Asks for a lock. A request that cannot be granted and may wait joins the queue.
+    pub(crate) fn request(&mut self, asked: &LockRequest, clock: &dyn Clock) -> Answer {
+        let LockRequest { owner, resource, .. } = *asked;
         let head = self.heads.entry(resource).or_default();
         let held = head.granted.iter().position(|grant| grant.owner == owner);
-        let mode = held.map_or(asked, |at| head.granted[at].mode.converted(asked));
+        let mode = held.map_or(asked.mode, |at| head.granted[at].mode.converted(asked.mode));
         if head.admits(owner, mode, held.is_some(), head.queue.len()) {
             head.grant(owner, mode);
             return Answer::Granted { mode, is_new: held.is_none() };
         }
-        if !may_wait {
+        if asked.timeout == Timeout::NoWait {
             return Answer::Busy;
         }
         let slot = Arc::new(WaitSlot::new());
-        let request = Request { owner, mode, converts: held.is_some(), cost, slot: Arc::clone(&slot) };
-        head.enqueue(request);
+        let (converts, since) = (held.is_some(), clock.monotonic());
+        head.enqueue(Request { asked: *asked, mode, converts, since, slot: Arc::clone(&slot) });
         self.waiting.insert(owner, resource);
         Answer::Queued(slot)
     }
@@ -121,7 +127,7 @@ impl Shard {
     pub(crate) fn withdraw(&mut self, owner: XactId, resource: Resource, now: Duration) {
         self.waiting.remove(&owner);
         if let Some(head) = self.heads.get_mut(&resource) {
-            head.queue.retain(|request| request.owner != owner);
+            head.queue.retain(|request| request.owner() != owner);
         }
         self.settle(resource, now);
     }
@@ -130,7 +136,7 @@ impl Shard {
     fn settle(&mut self, resource: Resource, now: Duration) {
         let Some(head) = self.heads.get_mut(&resource) else { return };
         for request in head.grant_ready() {
-            self.waiting.remove(&request.owner);
+            self.waiting.remove(&request.owner());
             request.slot.decide(Fate::Granted(now));
         }
         if head.granted.is_empty() && head.queue.is_empty() {
@@ -148,18 +154,30 @@ impl LockHead {
     }
 
     /// Those that keep the request of `owner` waiting: the same rule, turned round.
-    pub(crate) fn blockers(&self, owner: XactId) -> Vec<XactId> {
-        let Some(at) = self.queue.iter().position(|request| request.owner == owner) else {
+    pub(crate) fn blockers(&self, owner: XactId) -> Vec<Blocker> {
+        let Some(at) = self.queue.iter().position(|request| request.owner() == owner) else {
             return Vec::new();
         };
         let request = &self.queue[at];
-        let holders = self.granted.iter().map(|grant| (grant.owner, grant.mode));
+        let holders = self.granted.iter().map(|grant| Blocker {
+            owner: grant.owner,
+            mode: grant.mode,
+            status: LockStatus::Grant,
+        });
         let ahead = self.queue.iter().take(if request.converts { 0 } else { at });
         holders
-            .chain(ahead.map(|other| (other.owner, other.mode)))
-            .filter(|(other, mode)| *other != owner && !request.mode.is_compatible(*mode))
-            .map(|(other, _)| other)
+            .chain(ahead.map(|other| Blocker {
+                owner: other.owner(),
+                mode: other.mode,
+                status: other.status(),
+            }))
+            .filter(|other| other.owner != owner && !request.mode.is_compatible(other.mode))
             .collect()
+    }
+
+    /// The request with which an owner waits here.
+    pub(crate) fn request_of(&self, owner: XactId) -> Option<&Request> {
+        self.queue.iter().find(|request| request.owner() == owner)
     }
 
     fn grant(&mut self, owner: XactId, mode: LockMode) {
@@ -185,8 +203,8 @@ impl LockHead {
     fn grant_ready(&mut self) -> Vec<Request> {
         let mut ready = Vec::new();
         let mut at = 0;
-        while let Some(Request { owner, mode, converts, .. }) = self.queue.get(at) {
-            let (owner, mode, converts) = (*owner, *mode, *converts);
+        while let Some(request) = self.queue.get(at) {
+            let (owner, mode, converts) = (request.owner(), request.mode, request.converts);
             if self.admits(owner, mode, converts, at) {
                 ready.extend(self.queue.remove(at));
                 self.grant(owner, mode);

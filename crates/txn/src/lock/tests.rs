@@ -21,9 +21,12 @@ fn row(number: u64) -> Resource {
     Resource::Key(extentdb_base::HobtId(1), number)
 }
 
+/// Deadlock priority, and cost of rolling back.
+type Rank = (i8, u64);
+
 #[derive(Clone, Debug)]
 enum Step {
-    Ask { owner: u32, resource: u64, mode: LockMode, cost: u64 },
+    Ask { owner: u32, resource: u64, mode: LockMode, rank: Rank },
     Release { owner: u32, resource: u64 },
     ReleaseAll { owner: u32 },
     TimeIsOver { owner: u32 },
@@ -32,8 +35,8 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let mode = prop::sample::select(&LockMode::ALL[1..]);
     prop_oneof![
-        8 => (0u32..6, 0u64..4, mode, 0u64..5)
-            .prop_map(|(owner, resource, mode, cost)| Step::Ask { owner, resource, mode, cost }),
+        8 => (0u32..6, 0u64..4, mode, (-1i8..2, 0u64..5))
+            .prop_map(|(owner, resource, mode, rank)| Step::Ask { owner, resource, mode, rank }),
         2 => (0u32..6, 0u64..4).prop_map(|(owner, resource)| Step::Release { owner, resource }),
         1 => (0u32..6).prop_map(|owner| Step::ReleaseAll { owner }),
         1 => (0u32..6).prop_map(|owner| Step::TimeIsOver { owner }),
@@ -51,7 +54,7 @@ struct Line {
 #[derive(Default)]
 struct Model {
     lines: BTreeMap<u64, Line>,
-    costs: BTreeMap<u32, u64>,
+    ranks: BTreeMap<u32, Rank>,
 }
 
 impl Line {
@@ -168,8 +171,8 @@ struct Pair {
 impl Pair {
     fn take(&mut self, step: &Step) {
         match *step {
-            Step::Ask { owner, resource, mode, cost } if self.model.waits_for(owner).is_none() => {
-                self.ask(owner, resource, mode, cost);
+            Step::Ask { owner, resource, mode, rank } if self.model.waits_for(owner).is_none() => {
+                self.ask(owner, resource, mode, rank);
             }
             Step::Release { owner, resource } if self.model.waits_for(owner).is_none() => {
                 self.manager.release(super::tests::owner(owner), row(resource));
@@ -219,12 +222,13 @@ impl Pair {
         }
     }
 
-    fn ask(&mut self, owner: u32, resource: u64, mode: LockMode, cost: u64) {
-        self.model.costs.insert(owner, cost);
+    fn ask(&mut self, owner: u32, resource: u64, mode: LockMode, rank: Rank) {
+        self.model.ranks.insert(owner, rank);
         self.model.lines.entry(resource).or_default().ask(owner, mode);
         let deadlocked = self.model.deadlocked();
         let edges = self.model.edges();
-        let request = LockRequest::new(super::tests::owner(owner), row(resource), mode).costing(cost);
+        let request = LockRequest::new(super::tests::owner(owner), row(resource), mode);
+        let request = request.of_priority(rank.0).costing(rank.1);
         match self.manager.start(request).unwrap() {
             Started::Granted { mode, is_new } => self.note(owner, resource, mode, is_new),
             Started::Waiting(ticket) => drop(self.tickets.insert(owner, ticket)),
@@ -246,8 +250,8 @@ impl Pair {
                 let next = circle[(at + 1) % circle.len()];
                 assert!(edges.contains(&(*member, next)), "{circle:?} is no circle: {edges:?}");
             }
-            let cheapest = circle.iter().map(|member| self.model.costs[member]).min().unwrap();
-            assert_eq!(self.model.costs[&victim], cheapest, "{circle:?}");
+            let lowest = circle.iter().map(|member| self.model.ranks[member]).min().unwrap();
+            assert_eq!(self.model.ranks[&victim], lowest, "{circle:?}");
             assert!(circle.contains(&owner) && circle.contains(&victim));
             let waited = self.model.waits_for(victim).unwrap();
             // All victims leave the queues before anything is granted: the order of their going makes no difference.
