@@ -55,7 +55,7 @@ impl HashKey {
         self.seed
     }
 
-    /// Cuts all lanes to so many bits. Only for tests of what the sums miss then.
+    /// Cuts the lanes of facts to so many bits. Only for tests of what the sums miss then.
     #[must_use]
     pub fn with_bits(self, bits: u32) -> HashKey {
         HashKey { mask: u64::MAX >> (64 - bits.clamp(1, 64)), ..self }
@@ -102,11 +102,12 @@ impl HashKey {
         fold(low ^ self.words[4], high ^ self.words[5] ^ len as u64)
     }
 
-    /// A finished row: its combined columns to two lanes.
+    /// A finished row: its combined columns to two lanes, of which one is what the other is made of. Rows whose columns have changed
+    /// places among them may have equal sums of the second lane, never of the first but by chance.
     #[inline(always)]
     pub fn row(&self, combined: u64) -> [u64; 2] {
-        let [k0, k1, k2, k3, ..] = self.words;
-        [fold(combined ^ k0, k1) & self.mask, fold(combined ^ k2, k3) & self.mask]
+        let [k0, k1, ..] = self.words;
+        [fold(combined ^ k0, k1), combined]
     }
 
     /// An odd multiplier for the column at a position.

@@ -18,6 +18,7 @@ use extentdb_wal::Log;
 use crate::catalogue::Catalogue;
 use crate::checkpoint::Checkpoints;
 use crate::error::Error;
+use crate::isolation::Serializers;
 use crate::recovery::Recovered;
 use crate::running::Bells;
 use crate::session::Session;
@@ -106,6 +107,7 @@ pub struct Database {
     /// One statement changes the catalogue at a time.
     pub(crate) ddl: Mutex<()>,
     pub(crate) sessions: AtomicUsize,
+    pub(crate) serializers: Serializers,
     pub(crate) is_offline: AtomicBool,
     /// Those of its threads, when it has some: see [`run`](Self::run).
     pub(crate) bells: Arc<Bells>,

@@ -13,14 +13,13 @@
 use std::ops::ControlFlow;
 
 use extentdb_catalog::layout::Cell;
-use extentdb_rowset::btree::KeyRange;
 use extentdb_txn::lock::LockMode;
-use extentdb_types::Datum;
 
 use crate::address::{Address, key_resource};
 use crate::error::Error;
 use crate::index::{Constraint, Index};
-use crate::session::{Row, Session};
+use crate::read::{Each, Reading};
+use crate::session::Session;
 use crate::storage::Storage;
 use crate::table::Table;
 
@@ -94,10 +93,20 @@ impl Session<'_> {
         entry: &[Cell<'_>],
     ) -> Result<(), Error> {
         index.verify_place(entry, &storage.columns)?;
-        self.lock_key(table, index, entry)?;
+        let key = index.tree().shape().key_of_cells(entry)?;
+        if index.is_unique() {
+            self.lock_key(table, index, &key)?;
+        }
+        let tested = self.test_range(table, index, &key)?;
         match index.tree().insert(self.tx()?, entry) {
-            Err(extentdb_rowset::Error::Duplicate { .. }) => Err(duplicate(table, storage, index, entry)),
-            done => Ok(done?),
+            Err(extentdb_rowset::Error::Duplicate { .. }) => {
+                self.let_go(tested);
+                Err(duplicate(table, storage, index, entry))
+            }
+            done => {
+                done?;
+                self.test_again(table, index, &key, tested)
+            }
         }
     }
 
@@ -108,59 +117,41 @@ impl Session<'_> {
         entry: &[Cell<'_>],
         at: &Address,
     ) -> Result<(), Error> {
-        self.lock_key(table, index, entry)?;
-        let taken = index.tree().delete(self.tx()?, &index.key_of(entry))?;
+        let key = index.tree().shape().key_of_cells(entry)?;
+        let is_locked = index.is_unique() || self.db.serializers.are_some();
+        if is_locked {
+            self.lock_key(table, index, &key)?;
+        }
+        let taken = index.tree().delete_key(self.tx()?, &key)?;
+        // Somebody may hold the range before it by this key: it must not vanish.
+        if !is_locked && self.db.serializers.are_some() {
+            self.lock_key(table, index, &key)?;
+        }
         match taken {
             Some(taken) if index.address(&taken.bytes, &storage.shape)? == *at => Ok(()),
             _ => Err(missing(table, index, at)),
         }
     }
 
-    /// Locks the key of an entry of a unique index.
-    fn lock_key(&self, table: &Table, index: &Index, entry: &[Cell<'_>]) -> Result<(), Error> {
-        if !index.is_unique() {
-            return Ok(());
-        }
-        let key = index.tree().shape().key_of_cells(entry)?;
-        self.lock(key_resource(index.hobt(), &key), LockMode::X, Some(table))
-    }
-
-    /// Calls `each` with every committed row whose first key columns have these values, in the order of the index. Rows that others
-    /// are changing are waited for.
-    ///
-    /// # Errors
-    /// There is no such index, or a value is not one of its column.
-    pub fn seek(
-        &mut self,
-        table: &Table,
-        index: &str,
-        values: &[Datum<'_>],
-        each: &mut dyn FnMut(Address, Row) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
-        self.statement("SELECT", |session| {
-            session.lock_table(table, LockMode::Is)?;
-            let storage = table.storage();
-            let index = storage.index(index).ok_or_else(|| table.no_index(index))?;
-            index.verify_order(&storage.columns)?;
-            let range = KeyRange::of(&index.prefix(&storage.columns, values)?);
-            session.read_range((table, &storage), index, range, each)
-        })
+    fn lock_key(&self, table: &Table, index: &Index, key: &[u8]) -> Result<(), Error> {
+        self.lock(key_resource(index.hobt(), key), LockMode::X, Some(table))
     }
 
     /// Reads the row that an entry leads to, when it is committed and has that key. The entry may be a ghost of somebody who rolls
     /// back, or take the place of such a one: whoever changed it is waited for, and then it is looked up again.
     pub(crate) fn read_entry(
         &self,
-        (table, storage): (&Table, &Storage),
+        of: Reading<'_>,
         index: &Index,
         mut entry: Vec<u8>,
-        each: &mut dyn FnMut(Address, Row) -> ControlFlow<()>,
+        each: Each<'_>,
     ) -> Result<ControlFlow<()>, Error> {
+        let storage = of.storage;
         let shape = index.tree().shape();
         let key = shape.key_of_cells(&shape.decode(&entry)?)?;
         loop {
             let at = index.address(&entry, &storage.shape)?;
-            let found = self.read_committed((table, storage), &at)?;
+            let found = self.read_row(of, &at)?;
             if let Some(record) = found {
                 let own = index.entry(&storage.cells(&record)?, &storage.columns, &at);
                 if shape.key_of_cells(&own)? == key {

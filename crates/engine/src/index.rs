@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{HobtId, IndexId, ObjectId, Rid};
-use extentdb_catalog::layout::{Cell, Compression, RowLayout};
+use extentdb_catalog::layout::{Cell, Compression, Level, RowLayout};
 use extentdb_catalog::model::{self, AllocUnitKind, Catalog, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::{
@@ -270,6 +270,12 @@ impl Index {
             (From::Column(number), _) => columns.get(*number).map_or(Cell::Null, |column| of_row(column.at)),
         };
         self.from.iter().map(cell).collect()
+    }
+
+    /// The sort key of an entry.
+    pub(crate) fn key_of_record(&self, entry: &[u8]) -> Result<Vec<u8>, Error> {
+        let shape = self.tree.shape();
+        Ok(shape.key(&shape.leaf(entry), Level::Leaf)?)
     }
 
     /// The columns of the tree's key, from an entry.

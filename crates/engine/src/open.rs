@@ -277,6 +277,7 @@ impl Database {
             recovered: recovery.into_facts(),
             ddl: Mutex::new(()),
             sessions: AtomicUsize::new(0),
+            serializers: Default::default(),
             is_offline: AtomicBool::new(false),
             bells,
         };

@@ -1,18 +1,17 @@
-//! Reading rows: one by its address, all of a table, a range of an index.
-//!
-//! READ COMMITTED: a row that others may be changing is locked S for as long as it takes to read it. A page or leaf that no open
-//! transaction can have changed is read as it is.
+//! Reading rows: one by its address, all of a table, a range of an index. What is locked: [`isolation`](crate::isolation).
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
-use extentdb_base::{PageId, Rid};
-use extentdb_rowset::btree::{KeyRange, Leaves};
+use extentdb_base::{Lsn, PageId, Rid};
+use extentdb_rowset::btree::{self, KeyRange, LeafRows, Leaves};
 use extentdb_rowset::heap::{Heap, PageRows};
 use extentdb_txn::lock::LockMode;
+use extentdb_types::Datum;
 
-use crate::address::Address;
+use crate::address::{Address, key_resource};
 use crate::error::Error;
 use crate::index::Index;
+use crate::isolation::{Isolation, end_of_range};
 use crate::session::{Row, Session};
 use crate::storage::{Base, Storage};
 use crate::table::Table;
@@ -23,33 +22,135 @@ const READ_AHEAD_PAGES: usize = 64;
 /// Who takes the rows that are read.
 pub(crate) type Each<'e> = &'e mut dyn FnMut(Address, Row) -> ControlFlow<()>;
 
+/// A range of an index, by values of its first key columns. Fewer values than columns stand for all keys that begin with them.
+#[derive(Clone, Debug)]
+pub struct Range<'r> {
+    /// The index.
+    pub index: &'r str,
+    /// Where it begins in the order of the index.
+    pub from: Bound<&'r [Datum<'r>]>,
+    /// Where it ends in the order of the index.
+    pub to: Bound<&'r [Datum<'r>]>,
+    /// From its end to its beginning.
+    pub backward: bool,
+    /// What is read is to be changed: rows are locked U until the transaction ends.
+    pub for_update: bool,
+}
+
+impl<'r> Range<'r> {
+    /// All of an index.
+    pub fn all(index: &'r str) -> Range<'r> {
+        let (from, to) = (Bound::Unbounded, Bound::Unbounded);
+        Range { index, from, to, backward: false, for_update: false }
+    }
+
+    /// The keys that begin with these values.
+    pub fn of(index: &'r str, values: &'r [Datum<'r>]) -> Range<'r> {
+        Range { from: Bound::Included(values), to: Bound::Included(values), ..Range::all(index) }
+    }
+
+    /// The same from its end to its beginning.
+    #[must_use]
+    pub fn backward(self) -> Range<'r> {
+        Range { backward: true, ..self }
+    }
+
+    /// The same, to be changed.
+    #[must_use]
+    pub fn for_update(self) -> Range<'r> {
+        Range { for_update: true, ..self }
+    }
+
+    fn keys(&self, index: &Index, storage: &Storage) -> Result<KeyRange, Error> {
+        let prefix = |values: &[Datum<'_>]| index.prefix(&storage.columns, values);
+        let mut keys = KeyRange::all();
+        if let Bound::Included(values) | Bound::Excluded(values) = self.from {
+            keys = keys.not_before(&prefix(values)?, matches!(self.from, Bound::Excluded(_)));
+        }
+        if let Bound::Included(values) | Bound::Excluded(values) = self.to {
+            keys = keys.not_behind(&prefix(values)?, matches!(self.to, Bound::Excluded(_)));
+        }
+        Ok(keys)
+    }
+}
+
+/// What is read, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'r> {
+    pub(crate) table: &'r Table,
+    pub(crate) storage: &'r Storage,
+    pub(crate) for_update: bool,
+}
+
 impl Session<'_> {
-    /// The row at an address, as it was committed last; waits for whoever is changing it.
+    /// The row at an address; waits for whoever is changing it.
     pub fn get(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
+        self.get_row(table, at, false)
+    }
+
+    /// The same of a row that is to be changed: it is locked U until the transaction ends.
+    pub fn get_for_update(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
+        self.get_row(table, at, true)
+    }
+
+    fn get_row(&mut self, table: &Table, at: &Address, for_update: bool) -> Result<Option<Row>, Error> {
         self.statement("SELECT", |session| {
-            session.lock_table(table, LockMode::Is)?;
+            // One row, not the range around it.
+            session.lock_table(table, session.table_lock(false, for_update))?;
             let storage = table.storage();
-            let found = session.read_committed((table, &storage), at)?;
+            let found = session.read_row(Reading { table, storage: &storage, for_update }, at)?;
             found.map(|record| storage.values(&record)).transpose()
         })
     }
 
-    /// Calls `each` with every row that is committed. Rows that others are changing are waited for.
+    /// Calls `each` with every row. Rows that others are changing are waited for.
     pub fn scan(&mut self, table: &Table, each: Each<'_>) -> Result<(), Error> {
         self.statement("SELECT", |session| {
-            session.lock_table(table, LockMode::Is)?;
+            let is_heap = table.storage().base.heap().is_some();
+            session.lock_table(table, session.table_lock(is_heap, false))?;
             let storage = table.storage();
+            let reading = Reading { table, storage: &storage, for_update: false };
             match &storage.base {
-                Base::Heap(heap) => session.scan_heap((table, &storage), heap, each),
+                Base::Heap(heap) => session.scan_heap(reading, heap, each),
                 Base::Clustered(index) => {
                     index.verify_order(&storage.columns)?;
-                    session.read_range((table, &storage), index, KeyRange::all(), each)
+                    session.read_keys(reading, index, KeyRange::all(), false, each)
                 }
             }
         })
     }
 
-    fn scan_heap(&self, of: (&Table, &Storage), heap: &Heap, each: Each<'_>) -> Result<(), Error> {
+    /// Calls `each` with every row whose first key columns have these values, in the order of the index.
+    ///
+    /// # Errors
+    /// There is no such index, or a value is not one of its column.
+    pub fn seek(
+        &mut self,
+        table: &Table,
+        index: &str,
+        values: &[Datum<'_>],
+        each: Each<'_>,
+    ) -> Result<(), Error> {
+        self.range(table, &Range::of(index, values), each)
+    }
+
+    /// Calls `each` with every row of a range of an index, in its order or against it.
+    ///
+    /// # Errors
+    /// There is no such index, or a value is not one of its column.
+    pub fn range(&mut self, table: &Table, range: &Range<'_>, each: Each<'_>) -> Result<(), Error> {
+        self.statement("SELECT", |session| {
+            session.lock_table(table, session.table_lock(false, range.for_update))?;
+            let storage = table.storage();
+            let index = storage.index(range.index).ok_or_else(|| table.no_index(range.index))?;
+            index.verify_order(&storage.columns)?;
+            let keys = range.keys(index, &storage)?;
+            let reading = Reading { table, storage: &storage, for_update: range.for_update };
+            session.read_keys(reading, index, keys, range.backward, each)
+        })
+    }
+
+    fn scan_heap(&self, of: Reading<'_>, heap: &Heap, each: Each<'_>) -> Result<(), Error> {
         let pages = heap.formatted_pages()?;
         for (number, page) in pages.iter().enumerate() {
             if number % READ_AHEAD_PAGES == 0 {
@@ -70,17 +171,26 @@ impl Session<'_> {
         next.chunk_by(are_neighbours).for_each(|run| self.db.pool.read_ahead(run[0], run.len() as u32));
     }
 
+    /// Where the oldest transaction began whose changes must be waited for: with those of locks that stay, everything is locked.
+    fn oldest_open(&self, for_update: bool) -> Option<Lsn> {
+        match self.row_lock(for_update) {
+            None => None,
+            Some((_, true)) => Some(Lsn::ZERO),
+            Some((_, false)) => self.db.transactions.oldest_begin(),
+        }
+    }
+
     fn scan_page(
         &self,
-        (table, storage): (&Table, &Storage),
+        of: Reading<'_>,
         heap: &Heap,
         page: PageId,
         each: Each<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        let places: Vec<Rid> = match heap.page_rows(page, || self.db.transactions.oldest_begin())? {
+        let places: Vec<Rid> = match heap.page_rows(page, || self.oldest_open(of.for_update))? {
             PageRows::Committed(rows) => {
                 for (at, record) in rows {
-                    if each(at.into(), storage.values(&record)?).is_break() {
+                    if each(at.into(), of.storage.values(&record)?).is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -90,8 +200,8 @@ impl Session<'_> {
         };
         for at in places {
             let at = Address::Rid(at);
-            if let Some(record) = self.read_committed((table, storage), &at)?
-                && each(at, storage.values(&record)?).is_break()
+            if let Some(record) = self.read_row(of, &at)?
+                && each(at, of.storage.values(&record)?).is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
@@ -99,50 +209,139 @@ impl Session<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Rows of a range of an index, in its order.
-    pub(crate) fn read_range(
-        &self,
-        of: (&Table, &Storage),
+    /// Rows of a range of an index, in its order or against it.
+    fn read_keys(
+        &mut self,
+        of: Reading<'_>,
         index: &Index,
         range: KeyRange,
+        backward: bool,
         each: Each<'_>,
     ) -> Result<(), Error> {
-        self.read_leaves(of, index, index.tree().leaves(range), each)
-    }
-
-    /// Rows of an index leaf by leaf.
-    pub(crate) fn read_leaves(
-        &self,
-        (table, storage): (&Table, &Storage),
-        index: &Index,
-        mut leaves: Leaves<'_>,
-        each: Each<'_>,
-    ) -> Result<(), Error> {
-        let is_base = storage.base.clustered().is_some_and(|base| base.id() == index.id());
-        while let Some(leaf) = leaves.next(&|| self.db.transactions.oldest_begin())? {
-            for row in leaf.rows {
-                let flow = match is_base && leaf.is_settled {
-                    true => each(index.address(&row.bytes, &storage.shape)?, storage.values(&row.bytes)?),
-                    false => self.read_entry((table, storage), index, row.bytes, each)?,
-                };
-                if flow.is_break() {
-                    return Ok(());
-                }
+        if self.isolation == Isolation::Serializable {
+            self.begin_serializable();
+            return self.read_locked_range(of, index, range, backward, each);
+        }
+        let leaves = index.tree().leaves(range);
+        let mut leaves = if backward { leaves.backward() } else { leaves };
+        while let Some(leaf) = leaves.next(&|| self.oldest_open(of.for_update))? {
+            if self.hand_out(of, index, leaf, each)?.is_break() {
+                break;
             }
         }
         Ok(())
     }
 
-    /// Reads a row under a shared lock, which is let go of again.
-    pub(crate) fn read_committed(
+    /// Rows of a leaf of an index.
+    fn hand_out(
         &self,
-        (table, storage): (&Table, &Storage),
-        at: &Address,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        let resource = at.resource(storage.base.hobt());
-        self.lock(resource, LockMode::S, Some(table))?;
-        let found = storage.row_at(at);
-        self.unlock(resource);
+        of: Reading<'_>,
+        index: &Index,
+        leaf: LeafRows,
+        each: Each<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
+        for row in leaf.rows {
+            let flow = match is_base && leaf.is_settled {
+                true => each(index.address(&row.bytes, &of.storage.shape)?, of.storage.values(&row.bytes)?),
+                false => self.read_entry(of, index, row.bytes, each)?,
+            };
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The same with locks of all its keys and of the one behind it: those of a leaf are locked, then it is read again. When keys
+    /// have come between, they are locked, too.
+    fn read_locked_range(
+        &self,
+        of: Reading<'_>,
+        index: &Index,
+        range: KeyRange,
+        backward: bool,
+        each: Each<'_>,
+    ) -> Result<(), Error> {
+        // Against the order of the index the end comes first: a range is locked from the key behind it.
+        self.lock_end(of, index, &range)?;
+        let leaves = index.tree().leaves(range);
+        let mut leaves = if backward { leaves.backward() } else { leaves };
+        while let Some(leaf) = self.locked_leaf(of, index, &mut leaves)? {
+            if self.hand_out(of, index, leaf, each)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn locked_leaf(
+        &self,
+        of: Reading<'_>,
+        index: &Index,
+        leaves: &mut Leaves<'_>,
+    ) -> Result<Option<LeafRows>, Error> {
+        let all = || Some(Lsn::ZERO);
+        let mode = if of.for_update { LockMode::RsU } else { LockMode::RsS };
+        let mut found = leaves.clone().next(&all)?;
+        loop {
+            for row in found.iter().flat_map(|leaf| &leaf.rows) {
+                let key = key_resource(index.hobt(), &index.key_of_record(&row.bytes)?);
+                self.lock(key, mode, Some(of.table))?;
+            }
+            let mut again = leaves.clone();
+            let now = again.next(&all)?;
+            let keys = |leaf: &Option<LeafRows>| -> Result<Vec<Vec<u8>>, Error> {
+                leaf.iter().flat_map(|leaf| &leaf.rows).map(|row| index.key_of_record(&row.bytes)).collect()
+            };
+            if keys(&found)? == keys(&now)? {
+                *leaves = again;
+                return Ok(now);
+            }
+            found = now;
+        }
+    }
+
+    /// Locks the first key behind a range that is not about to vanish, or the end of the index.
+    fn lock_end(&self, of: Reading<'_>, index: &Index, range: &KeyRange) -> Result<(), Error> {
+        let mode = if of.for_update { LockMode::RsU } else { LockMode::RsS };
+        let mut behind = range.behind();
+        let mut first = first_of(index, behind.as_ref())?;
+        loop {
+            let key = first.as_ref().map(|row| index.key_of_record(&row.bytes)).transpose()?;
+            self.lock(end_of_range(index, key.as_deref()), mode, Some(of.table))?;
+            let now = first_of(index, behind.as_ref())?;
+            let now_key = now.as_ref().map(|row| index.key_of_record(&row.bytes)).transpose()?;
+            match key {
+                // Another key came between.
+                key if key != now_key => first = now,
+                // Ghosts go: what is behind them has to hold the range then.
+                Some(key) if now.is_some_and(|row| row.is_ghost()) => {
+                    behind = Some(KeyRange::all().not_before(&key, true));
+                    first = first_of(index, behind.as_ref())?;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Reads a row under the lock that the isolation asks for.
+    pub(crate) fn read_row(&self, of: Reading<'_>, at: &Address) -> Result<Option<Vec<u8>>, Error> {
+        let Some((mode, stays)) = self.row_lock(of.for_update) else { return of.storage.row_at(at) };
+        let resource = at.resource(of.storage.base.hobt());
+        self.lock(resource, mode, Some(of.table))?;
+        let found = of.storage.row_at(at);
+        // Of a row that is not there nothing has been read.
+        if !stays || !matches!(found, Ok(Some(_))) {
+            self.unlock(resource);
+        }
         found
     }
+}
+
+/// The first entry of a range, be it a ghost.
+fn first_of(index: &Index, range: Option<&KeyRange>) -> Result<Option<btree::Row>, Error> {
+    let Some(range) = range else { return Ok(None) };
+    let leaf = index.tree().leaves(range.clone()).next(&|| Some(Lsn::ZERO))?;
+    Ok(leaf.and_then(|leaf| leaf.rows.into_iter().next()))
 }

@@ -62,15 +62,20 @@ impl Session<'_> {
                 cells[at] = next_uniquifier(table, index, cells)?;
             }
             let at = storage.key_address(cells)?;
+            let Address::Key(key) = &at else { return Err(Error::NoRow(at)) };
             self.lock(at.resource(index.hobt()), LockMode::X, Some(table))?;
+            let tested = self.test_range(table, index, key)?;
             match index.tree().insert(self.tx()?, cells) {
-                Ok(()) => return Ok(at),
-                Err(extentdb_rowset::Error::Duplicate { .. }) if index.is_unique() => {
-                    return Err(duplicate(table, storage, index, cells));
+                Ok(()) => {
+                    self.test_again(table, index, key, tested)?;
+                    return Ok(at);
                 }
-                // Somebody else was given the same uniquifier and was faster.
-                Err(extentdb_rowset::Error::Duplicate { .. }) => {}
+                Err(extentdb_rowset::Error::Duplicate { .. }) => self.let_go(tested),
                 Err(error) => return Err(error.into()),
+            }
+            // Of another key somebody else was given the same uniquifier, and was faster.
+            if index.is_unique() {
+                return Err(duplicate(table, storage, index, cells));
             }
         }
     }

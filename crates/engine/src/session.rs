@@ -16,6 +16,7 @@ use extentdb_types::Datum;
 use crate::address::Address;
 use crate::database::Database;
 use crate::error::Error;
+use crate::isolation::Isolation;
 use crate::storage::Storage;
 use crate::table::Table;
 
@@ -56,6 +57,9 @@ pub struct Session<'d> {
     kept: Vec<(Arc<Heap>, KeptBack)>,
     /// The table that the open transaction locked last, and how: locks of tables stay until it ends.
     last_table: Option<(ObjectId, LockMode)>,
+    pub(crate) isolation: Isolation,
+    /// Has the transaction read a range SERIALIZABLE?
+    pub(crate) is_serializable: bool,
     /// What the transaction gave back, free when it has committed.
     pub(crate) freed: Freed,
     /// What an undo gave back. The transaction may have locks of rows there: it is free when they have gone.
@@ -76,6 +80,8 @@ impl<'d> Session<'d> {
             is_explicit: false,
             kept: Vec::new(),
             last_table: None,
+            isolation: Isolation::default(),
+            is_serializable: false,
             freed: Freed::default(),
             undone: Freed::default(),
             endings: Vec::new(),
@@ -159,6 +165,7 @@ impl<'d> Session<'d> {
             heap.give_back(kept);
         }
         self.db.locks.release_all(id);
+        self.end_serializable();
         self.is_explicit = false;
         self.last_table = None;
         self.marks.clear();

@@ -7,9 +7,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_engine::{
-    Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout,
-};
+use extentdb_engine::{Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout};
 use extentdb_io::MemDisk;
 use extentdb_types::Datum;
 use support::*;

@@ -113,7 +113,7 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
     let (key, words, ends) = (*key, *words, *ends);
     let ats = words.iter().map(|word| word.at).chain(ends.iter().flat_map(|ends| [ends.low.0, ends.high.0]));
     let reach = ats.map(|at| at + size_of::<u64>()).max().unwrap_or(0);
-    let mut sum = Acc::default();
+    let (mut lanes, mut count) = ([0u64; 2], 0);
     for (spot, mut combined) in entries {
         let record = bytes.get(spot.start()..spot.start() + reach)?;
         let word =
@@ -126,9 +126,11 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
             let hash = key.short((word(column.low)?, word(column.high)?), column.len);
             combined = combined.wrapping_add(hash.wrapping_mul(column.multiplier));
         }
-        sum.subtract(key.row(combined));
+        let row = key.row(combined);
+        lanes = [lanes[0].wrapping_sub(row[0]), lanes[1].wrapping_sub(row[1])];
+        count += 1;
     }
-    Some(sum)
+    Some(Acc { plus: 0, minus: count, sum: lanes })
 }
 
 /// True for records that are as long as the first of them, and say so.

@@ -171,13 +171,15 @@ impl<'p> RowHasher<'p> {
 
     /// The sum of rows that are combined.
     #[inline(always)]
-    fn sum_rows(&self, combined: impl Iterator<Item = u64>, side: Side) -> Acc {
-        let key = *self.key;
-        let mut sum = Acc::default();
-        combined.for_each(|combined| sum.add(key.row(combined)));
+    fn sum_rows(&self, combined: impl ExactSizeIterator<Item = u64>, side: Side) -> Acc {
+        let (key, count, mut sum) = (*self.key, combined.len() as u64, [0u64; 2]);
+        combined.for_each(|combined| {
+            let row = key.row(combined);
+            sum = [sum[0].wrapping_add(row[0]), sum[1].wrapping_add(row[1])];
+        });
         match side {
-            Side::Plus => sum,
-            Side::Minus => Acc { plus: 0, minus: sum.plus, sum: sum.sum.map(u64::wrapping_neg) },
+            Side::Plus => Acc { plus: count, minus: 0, sum },
+            Side::Minus => Acc { plus: 0, minus: count, sum: sum.map(u64::wrapping_neg) },
         }
     }
 

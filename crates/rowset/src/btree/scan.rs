@@ -55,9 +55,10 @@ impl KeyRange {
         self
     }
 
-    /// Is a key behind all of the range?
-    pub fn ends_before(&self, key: &[u8]) -> bool {
-        self.until.as_deref().is_some_and(|until| until <= key)
+    /// The keys behind all of the range; `None` when there can be none.
+    pub fn behind(&self) -> Option<KeyRange> {
+        let from = self.until.clone()?;
+        Some(KeyRange { from, until: None })
     }
 }
 
@@ -87,7 +88,7 @@ enum Ghosts {
 }
 
 /// Goes through a range leaf by leaf.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Leaves<'t> {
     tree: &'t Tree,
     /// What is left of the range.
