@@ -238,3 +238,41 @@ impl Iterator for Scan<'_> {
         self.rows.pop_front().map(Ok)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(range: KeyRange) -> (Vec<u8>, Option<Vec<u8>>) {
+        (range.from, range.until)
+    }
+
+    #[test]
+    fn a_prefix_ends_before_the_next_one() {
+        assert_eq!(bounds(KeyRange::of(&[1, 2])), (vec![1, 2], Some(vec![1, 3])));
+        assert_eq!(bounds(KeyRange::of(&[1, 0xff])), (vec![1, 0xff], Some(vec![2])));
+        assert_eq!(bounds(KeyRange::of(&[0xff, 0xff])), (vec![0xff, 0xff], None), "nothing lies behind it");
+        assert_eq!(KeyRange::of(&[]), KeyRange::all());
+    }
+
+    #[test]
+    fn bounds_only_make_a_range_shorter() {
+        let range = KeyRange::of(&[5]);
+        assert_eq!(range.clone().not_before(&[3], false).not_behind(&[8], false), range);
+        let inner = range.clone().not_before(&[5, 3], true).not_behind(&[5, 8], true);
+        assert_eq!(bounds(inner), (vec![5, 4], Some(vec![5, 8])));
+        let inner = range.not_before(&[5, 3], false).not_behind(&[5, 8], false);
+        assert_eq!(bounds(inner), (vec![5, 3], Some(vec![5, 9])));
+        assert_eq!(KeyRange::all().not_behind(&[0xff], false), KeyRange::all());
+        assert_eq!(bounds(KeyRange::all().not_behind(&[0xff], true)), (vec![], Some(vec![0xff])));
+    }
+
+    #[test]
+    fn a_range_behind_all_keys_is_empty() {
+        let range = KeyRange::all().not_before(&[0xff], true);
+        assert!(range.ends_before(&[]) && range.ends_before(&[0xff, 1]));
+        assert!(!KeyRange::all().ends_before(&[0xff]));
+        let range = KeyRange::of(&[5]);
+        assert!(range.ends_before(&[6]) && !range.ends_before(&[5, 0xff]) && !range.ends_before(&[4]));
+    }
+}

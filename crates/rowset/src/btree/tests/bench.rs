@@ -1,7 +1,7 @@
 //! What the tests run on: a database on a disk in memory with a log, a pool, a space and one tree.
 //!
-//! The database is built by `synth` and has two tables without rows: one with a clustered index, and a heap with a nonclustered
-//! one that includes the value. Both keys may have 900 bytes. The pointers of the unit are kept in its real row of
+//! The database is built by `synth` and has three tables without rows: one with a clustered index, a heap with a nonclustered
+//! one that includes the value, and a clustered one of numbers. The keys of the first two may have 900 bytes. The pointers of the unit are kept in its real row of
 //! `sysallocunits`, so that they are logged, redone and undone as in a whole database.
 
 use std::borrow::Cow;
@@ -45,6 +45,8 @@ const UNIT_ID_AT: usize = 4;
 #[derive(Clone, Copy)]
 pub(super) struct Setup {
     pub(super) is_base: bool,
+    /// The key is a number; the index is a clustered one.
+    pub(super) has_numbers: bool,
     /// The data file may grow to so many pages.
     pub(super) pages_max: Option<u32>,
     /// The log does not grow.
@@ -57,7 +59,7 @@ pub(super) struct Setup {
 
 impl Setup {
     pub(super) fn of(is_base: bool) -> Setup {
-        Setup { is_base, pages_max: None, has_small_log: false, frames: 600, unit: None }
+        Setup { is_base, has_numbers: false, pages_max: None, has_small_log: false, frames: 600, unit: None }
     }
 }
 
@@ -122,8 +124,11 @@ pub(super) fn fresh() -> &'static Image {
             TableSpec::heap("c", columns(), none()).clustered(IndexSpec::primary_key("pk", &["k"]));
         let heap = TableSpec::heap("h", columns(), none());
         let heap = heap.index(IndexSpec::new("i", &["k"]).unique().include(&["v"]));
+        let value = SqlType::VarBinary { len: Some(8000) };
+        let numbers = vec![ColumnSpec::new("k", SqlType::Int), ColumnSpec::new("v", value)];
+        let numbers = TableSpec::heap("n", numbers, none()).clustered(IndexSpec::primary_key("pn", &["k"]));
         let disk = MemDisk::new();
-        let builder = DatabaseBuilder::new("lab").table(clustered).table(heap);
+        let builder = DatabaseBuilder::new("lab").table(clustered).table(heap).table(numbers);
         builder.build_on(&disk, &[Path::new(DATA)]).expect("an empty database");
         Image(disk.contents(Path::new(DATA)).expect("it was built"))
     })
@@ -134,8 +139,12 @@ fn catalog() -> &'static Catalog {
     CATALOG.get_or_init(|| Catalog::load(fresh()).expect("a sound catalogue"))
 }
 
-fn rowset(catalog: &Catalog, is_base: bool) -> &Rowset {
-    let (table, index) = if is_base { ("c", 1) } else { ("h", 2) };
+fn rowset<'c>(catalog: &'c Catalog, setup: &Setup) -> &'c Rowset {
+    let (table, index) = match (setup.has_numbers, setup.is_base) {
+        (true, _) => ("n", 1),
+        (false, true) => ("c", 1),
+        (false, false) => ("h", 2),
+    };
     let object = catalog.tables.values().find(|it| it.name == table).expect("it was built").id;
     let is_it = |rowset: &&Rowset| rowset.object == object && rowset.index.0 == index;
     catalog.rowsets.values().find(is_it).expect("it was built")
@@ -234,7 +243,7 @@ impl Bench {
             Options { database: "lab".into(), mixed_pages: true, extents_per_turn: 1, compatible: false };
         let space = Space::open(pool.clone(), manager.clone(), options, &[description], Arc::new(()));
         let space = Arc::new(space.expect("sound maps"));
-        let rowset = rowset(catalog(), setup.is_base);
+        let rowset = rowset(catalog(), setup);
         let unit = rowset.unit(AllocUnitKind::InRow).expect("every index has one").id;
         let at = unit_row(image, unit);
         space.set_unit_rows(Arc::new(UnitRow { pool, unit, at }));

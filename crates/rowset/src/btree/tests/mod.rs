@@ -2,6 +2,8 @@
 
 mod bench;
 mod crash;
+mod measure;
 mod model;
+mod ranges;
 mod single;
 mod walk;
