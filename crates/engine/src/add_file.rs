@@ -162,7 +162,8 @@ impl Session<'_> {
         let table = db.catalogue.sysfiles1()?;
         self.lock_table(&table, LockMode::Ix)?;
         let storage = table.storage();
-        self.place_row((&table, &storage), storage.cells_of_system(&sysfiles1_row(identity, false)))?;
+        let mut row = storage.cells_of_system(&sysfiles1_row(identity, false));
+        self.place_row((&table, &storage), &mut row)?;
         Ok(())
     }
 }

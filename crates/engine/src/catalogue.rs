@@ -244,6 +244,11 @@ impl Catalogue {
         ranked.min_by_key(|(rank, _)| *rank).map(|(_, table)| table.clone())
     }
 
+    /// A table by its id.
+    pub(crate) fn table_by_id(&self, id: ObjectId) -> Option<Arc<Table>> {
+        read(&self.tables).get(&id).cloned()
+    }
+
     /// `sysfiles1`, which lists the files a second time.
     pub(crate) fn sysfiles1(&self) -> Result<Arc<Table>, Error> {
         let found = read(&self.tables).get(&SYSFILES1).cloned();

@@ -25,6 +25,7 @@ use extentdb_types::SqlType;
 use crate::boot::{Counter, take};
 use crate::catalogue::{Catalogue, Left};
 use crate::column::TableColumn;
+use crate::constraint::Constraints;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::index::{Index, plain_column};
@@ -285,7 +286,8 @@ impl Session<'_> {
             .find_map(|(id, column)| Identity::parse(id, column.identity.as_deref()?));
         let (columns, shape, base) = self.open_base(definition, &spec.table_columns())?;
         let (identity, indexes) = (identity.map(Arc::new), Vec::new());
-        let storage = Storage { columns, shape, base, indexes, identity, read_only: None };
+        let constraints = Constraints::default();
+        let storage = Storage { columns, shape, base, indexes, identity, constraints, read_only: None };
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
         let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), storage));
         write(&db.catalogue.making).insert(table.id());
@@ -343,9 +345,12 @@ impl Session<'_> {
     /// Drops a table: its rows in the system tables go, and its pages are free when the transaction has committed.
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |session| {
-            session.lock_for_ddl(table)?;
+            let storage = session.lock_for_ddl(table)?;
+            storage.constraints.verify_unnamed(table, "to drop")?;
+            session.lock_parents(&storage)?;
             let _ddl = lock(&session.db.ddl);
-            let (db, storage) = (session.db, table.storage());
+            let db = session.db;
+            session.take_keys_back(table, &storage)?;
             // From here on PFS is not told of its pages any more; a rollback brings back what it knows now.
             if let Base::Heap(heap) = &storage.base {
                 heap.settle()?;
@@ -375,6 +380,8 @@ impl Session<'_> {
         for object in children.into_iter().chain([id]) {
             self.delete_where("sysschobjs", &[int(object.0)])?;
             self.delete_where("sysobjvalues", &[byte(1), int(object.0)])?;
+            self.delete_where("syssingleobjrefs", &[int(object.0)])?;
+            self.delete_where("sysmultiobjrefs", &[int(object.0)])?;
         }
         self.delete_where("syscolpars", &[int(id.0)])?;
         self.delete_where("sysidxstats", &[int(id.0)])?;
@@ -412,6 +419,7 @@ impl Session<'_> {
             session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
             let (db, old) = (session.db, table.storage());
+            old.constraints.verify_unnamed(table, "to truncate")?;
             if let Base::Heap(heap) = &old.base {
                 heap.settle()?;
             }
@@ -497,7 +505,7 @@ pub(crate) fn heap_definition() -> IndexDefinition {
     }
 }
 
-fn byte(value: u8) -> Cell<'static> {
+pub(crate) fn byte(value: u8) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(vec![value]))
 }
 

@@ -99,6 +99,16 @@ pub enum Error {
         /// Does the index belong to a primary key or unique constraint?
         is_constraint: bool,
     },
+    /// A row that a constraint does not allow. The edge calls it 547.
+    #[error("table {table}: the statement conflicted with {kind} constraint {name}")]
+    Constraint {
+        /// The table whose row was to change.
+        table: String,
+        /// The constraint.
+        name: String,
+        /// CHECK or FOREIGN KEY.
+        kind: &'static str,
+    },
     /// An index and its table contradict each other.
     #[error("index {index} of table {table} lacks the entry of row {at}: the database must be checked")]
     EntryMissing {

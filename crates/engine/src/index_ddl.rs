@@ -107,7 +107,7 @@ impl Session<'_> {
         self.drop_index_of(table, name, false)
     }
 
-    /// Drops a primary key or a unique constraint with its index.
+    /// Drops a check constraint or foreign key, or a primary key or unique constraint with its index.
     ///
     /// # Errors
     /// The table has no such constraint.
@@ -118,7 +118,13 @@ impl Session<'_> {
     fn drop_index_of(&mut self, table: &Arc<Table>, name: &str, of_constraint: bool) -> Result<(), Error> {
         self.statement("DROP INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
+            if of_constraint {
+                session.lock_parents(&old)?;
+            }
             let _ddl = lock(&session.db.ddl);
+            if of_constraint && let Some(rule) = old.constraints.rule(name) {
+                return session.drop_rule(table, &old, &rule);
+            }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
                 return Err(Error::NotSupported { what: format!("to drop clustered index {name}") });
@@ -132,6 +138,10 @@ impl Session<'_> {
                     return Err(table.no_index(name));
                 }
                 _ => {}
+            }
+            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id()) {
+                let what = format!("to drop index {name}, which foreign key {} leads to", key.name);
+                return Err(Error::NotSupported { what });
             }
             if index.constraint() != Constraint::None {
                 let schema = session.schema_id(table.schema())?;
@@ -203,7 +213,7 @@ impl Session<'_> {
     }
 
     /// The object of a name in a schema.
-    fn object_named(&self, schema: i32, name: &str) -> Result<Option<ObjectId>, Error> {
+    pub(crate) fn object_named(&self, schema: i32, name: &str) -> Result<Option<ObjectId>, Error> {
         let is_it = |row: &Cells| {
             let own = match row.get(object::NAME) {
                 Some(Cell::Bytes(bytes)) => {

@@ -7,6 +7,8 @@ mod boot;
 mod catalogue;
 mod checkpoint;
 mod column;
+mod constraint;
+mod constraint_ddl;
 mod create;
 mod database;
 mod ddl;

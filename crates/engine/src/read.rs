@@ -109,15 +109,19 @@ impl Session<'_> {
             let is_heap = table.storage().base.heap().is_some();
             session.lock_table(table, session.table_lock(is_heap, false))?;
             let storage = table.storage();
-            let reading = Reading { table, storage: &storage, for_update: false };
-            match &storage.base {
-                Base::Heap(heap) => session.scan_heap(reading, heap, each),
-                Base::Clustered(index) => {
-                    index.verify_order(&storage.columns)?;
-                    session.read_keys(reading, index, KeyRange::all(), false, each)
-                }
-            }
+            session.scan_rows(Reading { table, storage: &storage, for_update: false }, each)
         })
+    }
+
+    /// All rows of a table that is locked.
+    pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: Each<'_>) -> Result<(), Error> {
+        match &of.storage.base {
+            Base::Heap(heap) => self.scan_heap(of, heap, each),
+            Base::Clustered(index) => {
+                index.verify_order(&of.storage.columns)?;
+                self.read_keys(of, index, KeyRange::all(), false, each)
+            }
+        }
     }
 
     /// Calls `each` with every row whose first key columns have these values, in the order of the index.
@@ -210,7 +214,7 @@ impl Session<'_> {
     }
 
     /// Rows of a range of an index, in its order or against it.
-    fn read_keys(
+    pub(crate) fn read_keys(
         &mut self,
         of: Reading<'_>,
         index: &Index,

@@ -34,18 +34,18 @@ impl Session<'_> {
     pub(crate) fn place_row(
         &mut self,
         (table, storage): (&Table, &Storage),
-        mut cells: Vec<Cell<'static>>,
+        cells: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
         table.verify_writable(storage)?;
         let at = match &storage.base {
             Base::Heap(heap) => {
-                let (id, record) = (self.id, storage.shape.leaf_record(&cells)?);
+                let (id, record) = (self.id, storage.shape.leaf_record(cells)?);
                 let mut locks = self.row_locks(table);
                 Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
             }
-            Base::Clustered(index) => self.place_by_key((table, storage, index), &mut cells)?,
+            Base::Clustered(index) => self.place_by_key((table, storage, index), cells)?,
         };
-        self.add_entries((table, storage), &at, &cells)?;
+        self.add_entries((table, storage), &at, cells)?;
         Ok(at)
     }
 
@@ -80,52 +80,52 @@ impl Session<'_> {
         }
     }
 
-    /// Gives a row that is locked X other values; says where it is then.
+    /// Gives a row that is locked X other values; says where it is then, and what it was.
     pub(crate) fn change_row(
         &mut self,
         (table, storage): (&Table, &Storage),
         at: &Address,
-        mut cells: Vec<Cell<'static>>,
-    ) -> Result<Address, Error> {
+        cells: &mut [Cell<'static>],
+    ) -> Result<(Address, Vec<u8>), Error> {
         match (&storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
                 let before = self.row_before(storage, at)?;
-                let record = storage.shape.leaf_record(&cells)?;
+                let record = storage.shape.leaf_record(cells)?;
                 let mut locks = self.row_locks(table);
                 let (id, mut kept) = (self.id, Vec::new());
                 let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
                 self.keep(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
-                self.change_entries((table, storage), at, (&before, &cells))?;
-                Ok(at.clone())
+                self.change_entries((table, storage), at, (&before, cells))?;
+                Ok((at.clone(), before))
             }
             (Base::Clustered(index), Address::Key(_)) => {
                 index.verify_order(&storage.columns)?;
-                index.verify_place(&cells, &storage.columns)?;
+                index.verify_place(cells, &storage.columns)?;
                 let before = storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
                 let old = storage.cells(&before)?;
                 if let Some(place) = index.uniquifier() {
                     cells[place] = crate::system_table::owned(old[place].clone());
                 }
-                if storage.key_address(&cells)? == *at {
-                    index.tree().replace(self.tx()?, &cells)?;
-                    self.change_entries((table, storage), at, (&before, &cells))?;
-                    return Ok(at.clone());
+                if storage.key_address(cells)? == *at {
+                    index.tree().replace(self.tx()?, cells)?;
+                    self.change_entries((table, storage), at, (&before, cells))?;
+                    return Ok((at.clone(), before));
                 }
                 // The row moves: what leads to it has its key.
                 self.remove_row((table, storage), at)?;
-                self.place_row((table, storage), cells)
+                Ok((self.place_row((table, storage), cells)?, before))
             }
             _ => Err(Error::NoRow(at.clone())),
         }
     }
 
-    /// Takes a row that is locked X away.
+    /// Takes a row that is locked X away; says what it was.
     pub(crate) fn remove_row(
         &mut self,
         (table, storage): (&Table, &Storage),
         at: &Address,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<u8>, Error> {
         let before = match (&storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
                 let before = self.row_before(storage, at)?;
@@ -141,12 +141,13 @@ impl Session<'_> {
             }
             _ => return Err(Error::NoRow(at.clone())),
         };
-        self.take_entries((table, storage), at, &before)
+        self.take_entries((table, storage), at, &before)?;
+        Ok(before)
     }
 
-    /// The record of a row of a heap before it changes. Without indexes nobody needs it.
+    /// The record of a row of a heap before it changes. Without indexes and foreign keys nobody needs it.
     fn row_before(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
-        match storage.indexes.is_empty() {
+        match storage.indexes.is_empty() && !storage.constraints.look_back() {
             true => Ok(Vec::new()),
             false => storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone())),
         }

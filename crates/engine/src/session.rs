@@ -296,7 +296,11 @@ impl<'d> Session<'d> {
         self.statement("INSERT", |session| {
             session.lock_table(table, LockMode::Ix)?;
             let storage = table.storage();
-            session.place_row((table, &storage), storage.cells_of(values)?)
+            let mut row = storage.cells_of(values)?;
+            storage.constraints.verify_checks(table, &storage, &row)?;
+            let at = session.place_row((table, &storage), &mut row)?;
+            session.verify_named((table, &storage), None, &row)?;
+            Ok(at)
         })
     }
 
@@ -304,7 +308,15 @@ impl<'d> Session<'d> {
     pub fn update(&mut self, table: &Table, at: &Address, values: &[Datum<'_>]) -> Result<Address, Error> {
         self.statement("UPDATE", |session| {
             let storage = session.lock_row(table, at)?;
-            session.change_row((table, &storage), at, storage.cells_of(values)?)
+            let mut row = storage.cells_of(values)?;
+            storage.constraints.verify_checks(table, &storage, &row)?;
+            let (at, before) = session.change_row((table, &storage), at, &mut row)?;
+            if storage.constraints.look_back() {
+                let before = storage.cells(&before)?;
+                session.verify_named((table, &storage), Some(&before), &row)?;
+                session.verify_not_named((table, &storage), &before, Some(&row))?;
+            }
+            Ok(at)
         })
     }
 
@@ -312,7 +324,11 @@ impl<'d> Session<'d> {
     pub fn delete(&mut self, table: &Table, at: &Address) -> Result<(), Error> {
         self.statement("DELETE", |session| {
             let storage = session.lock_row(table, at)?;
-            session.remove_row((table, &storage), at)
+            let before = session.remove_row((table, &storage), at)?;
+            if storage.constraints.look_back() {
+                session.verify_not_named((table, &storage), &storage.cells(&before)?, None)?;
+            }
+            Ok(())
         })
     }
 

@@ -13,6 +13,7 @@ use extentdb_types::Datum;
 
 use crate::address::Address;
 use crate::column::TableColumn;
+use crate::constraint::Constraints;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::index::Index;
@@ -27,6 +28,7 @@ pub(crate) struct Storage {
     /// The nonclustered ones, by id.
     pub(crate) indexes: Vec<Arc<Index>>,
     pub(crate) identity: Option<Arc<Identity>>,
+    pub(crate) constraints: Constraints,
     /// Why its rows are only read here.
     pub(crate) read_only: Option<String>,
 }
@@ -96,6 +98,15 @@ impl Storage {
             cells[column.at] = column.cell(value)?;
         }
         Ok(cells)
+    }
+
+    /// Cells of a row by the ids of their columns; NULL for one that is not there.
+    pub(crate) fn cells_by_id<'c>(&self, ids: &[i32], row: &[Cell<'c>]) -> Vec<Cell<'c>> {
+        let cell = |id: &i32| {
+            let at = self.columns.iter().find(|column| column.id == *id).map(|column| column.at);
+            at.and_then(|at| row.get(at)).cloned().unwrap_or(Cell::Null)
+        };
+        ids.iter().map(cell).collect()
     }
 
     /// The cells of a row from the row of a system table.

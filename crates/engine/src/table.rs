@@ -10,6 +10,7 @@ use extentdb_types::SqlType;
 
 use crate::catalogue::Units;
 use crate::column::TableColumn;
+use crate::constraint::constraints_of;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::index::{BaseKey, Index, definition_of, definition_of_index};
@@ -62,7 +63,9 @@ impl Table {
             _ => return Ok(None),
         };
         let identity = table.columns.iter().find_map(Identity::of).map(Arc::new);
-        let mut storage = Storage { columns, shape, base, indexes: Vec::new(), identity, read_only: None };
+        let (constraints, read_only) = constraints_of(table, &columns, catalog);
+        let mut storage =
+            Storage { columns, shape, base, indexes: Vec::new(), identity, constraints, read_only };
         let definition = definition_of(table.id, &table.name, &storage);
         let base_key = BaseKey::of(&storage);
         for index in table.indexes.iter().skip(1) {

@@ -162,7 +162,12 @@ fn a_phantom_happens_to_all_but_serializable() {
                 assert!(inserted.iter().all(|done| is_lock(done.as_ref().err())));
                 assert_eq!(again, [20, 30, 40]);
             } else {
-                assert_eq!(again, [15, 20, 25, 30, 40, 45], "{isolation:?} {:?} {inserted:?}", table.indexes());
+                assert_eq!(
+                    again,
+                    [15, 20, 25, 30, 40, 45],
+                    "{isolation:?} {:?} {inserted:?}",
+                    table.indexes()
+                );
             }
             // A key behind the range and the next key is nobody's business.
             assert!(outside[1].is_ok());

@@ -52,8 +52,8 @@ pub enum ChildKind {
     Unique,
     /// DEFAULT: column and expression.
     Default(i32, String),
-    /// CHECK: column and expression.
-    Check(i32, String),
+    /// CHECK: the columns that it is about, and the expression.
+    Check(Vec<i32>, String),
     /// FOREIGN KEY.
     ForeignKey {
         /// Referenced table.
@@ -197,7 +197,7 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
         ChildKind::PrimaryKey => (b"PK", 0, 0),
         ChildKind::Unique => (b"UQ", 0, 0),
         ChildKind::Default(column, _) => (b"D ", 0x2_0000, *column),
-        ChildKind::Check(column, _) => (b"C ", 0x12_0000, *column),
+        ChildKind::Check(columns, _) => (b"C ", 0x12_0000, column_of_check(columns)),
         ChildKind::ForeignKey { columns, .. } => (b"F ", 0, columns.first().map_or(0, |(from, _)| *from)),
     };
     let object =
@@ -206,9 +206,10 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
     match &child.kind {
         ChildKind::PrimaryKey | ChildKind::Unique => {}
         ChildKind::Default(_, text) => rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text)),
-        ChildKind::Check(column, text) => {
+        ChildKind::Check(columns, text) => {
             rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text));
-            rows_of(rows, "sysmultiobjrefs").push(reference_row(1, child.id, 0, child.table, *column));
+            let references = columns.iter().map(|column| reference_row(1, child.id, 0, child.table, *column));
+            rows_of(rows, "sysmultiobjrefs").extend(references);
         }
         ChildKind::ForeignKey { table, index, columns } => {
             let references = rows_of(rows, "syssingleobjrefs");
@@ -219,6 +220,11 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
             }
         }
     }
+}
+
+/// The column of a check that is about one only; 0 for others, which belong to the table.
+fn column_of_check(columns: &[i32]) -> i32 {
+    if let [column] = columns { *column } else { 0 }
 }
 
 fn reference_row(class: u8, from: ObjectId, sub: i32, to: ObjectId, to_sub: i32) -> RowValues {

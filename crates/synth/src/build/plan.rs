@@ -98,7 +98,7 @@ pub(super) fn plan<'a>(
         let indexes = place_indexes(spec, &mut definition, spaces, &mut ids, seed)?;
         for check in &spec.checks {
             let column = column_id(&definition, &check.column)?;
-            let kind = ChildKind::Check(column, check.expression.clone());
+            let kind = ChildKind::Check(vec![column], check.expression.clone());
             children.push(child(ids.object(), &check.name, kind, &definition));
         }
         for key in &spec.foreign_keys {

@@ -1,0 +1,194 @@
+//! Check constraints and foreign keys come and go: objects of their table, with what they are about in rows of references.
+
+use extentdb_base::ObjectId;
+use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_child};
+use extentdb_format::allocation::field::StoredTime;
+use extentdb_txn::log_time;
+
+use crate::column::TableColumn;
+use crate::constraint::{Check, ForeignKey, Rule};
+use crate::ddl::{byte, verify_name};
+use crate::error::Error;
+use crate::index::Index;
+use crate::session::Session;
+use crate::storage::Storage;
+use crate::system_table::int;
+use crate::table::Table;
+
+impl Session<'_> {
+    /// Adds a CHECK constraint; `text` as the catalogue is to keep it, in brackets: `([price]>=(0))`.
+    ///
+    /// # Errors
+    /// The name is taken, the condition cannot be evaluated ([`Error::NotSupported`]), or a row is there that it is false for.
+    pub fn add_check(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |session| {
+            verify_name(name)?;
+            let old = session.lock_for_ddl(table)?;
+            let _ddl = lock(&session.db.ddl);
+            let (id, schema_id) = session.new_object(table, name)?;
+            let check = Check::compile((id, name.to_owned()), text, &old.columns)
+                .map_err(|why| Error::NotSupported { what: format!("check constraint {name}: {why}") })?;
+            for row in session.rows_for_ddl(&old)? {
+                check.verify(table, &old, &old.cells(&row.record)?)?;
+            }
+            let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
+            session.insert_child(&Child { id, name: name.to_owned(), kind, table: table.id(), schema_id })?;
+            let mut new = Storage::clone(&old);
+            new.constraints.checks.push(Arc::new(check));
+            session.store(table, new);
+            Ok(())
+        })
+    }
+
+    /// Adds a foreign key: `columns` of `table` name rows of `parent` by the columns of one of its unique indexes. Rows that are
+    /// named do not go: NO ACTION.
+    ///
+    /// # Errors
+    /// The name is taken, the parent has no such unique index, types differ, or a row is there whose values name no row.
+    pub fn add_foreign_key(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        parent: &Arc<Table>,
+        columns: &[(&str, &str)],
+    ) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |session| {
+            verify_name(name)?;
+            // In one order, whoever does this: by id.
+            let (first, second) = if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
+            session.lock_for_ddl(first)?;
+            session.lock_for_ddl(second)?;
+            let _ddl = lock(&session.db.ddl);
+            let (id, schema_id) = session.new_object(table, name)?;
+            let key = foreign_key((id, name), (table, parent), columns)?;
+            let old = table.storage();
+            for row in session.rows_for_ddl(&old)? {
+                session.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
+            }
+            let kind = ChildKind::ForeignKey {
+                table: parent.id(),
+                index: key.index.0,
+                columns: key.columns.clone(),
+            };
+            session.insert_child(&Child { id, name: name.to_owned(), kind, table: table.id(), schema_id })?;
+            let key = Arc::new(key);
+            let mut new = Storage::clone(&old);
+            new.constraints.leading_out.push(key.clone());
+            session.store(table, new);
+            let mut new = Storage::clone(&parent.storage());
+            new.constraints.leading_in.push(key);
+            session.store(parent, new);
+            Ok(())
+        })
+    }
+
+    /// Drops a check or foreign key of a table that is locked for it.
+    pub(crate) fn drop_rule(&mut self, table: &Arc<Table>, old: &Storage, rule: &Rule) -> Result<(), Error> {
+        let mut new = old.clone();
+        let id = match rule {
+            Rule::Check(check) => {
+                new.constraints.checks.retain(|own| own.id != check.id);
+                check.id
+            }
+            Rule::ForeignKey(key) => {
+                new.constraints.leading_out.retain(|own| own.id != key.id);
+                new.constraints.leading_in.retain(|own| own.id != key.id);
+                self.take_key_back(table, key)?;
+                key.id
+            }
+        };
+        self.delete_where("sysschobjs", &[int(id.0)])?;
+        self.delete_where("sysobjvalues", &[byte(1), int(id.0)])?;
+        self.delete_where("syssingleobjrefs", &[int(id.0)])?;
+        self.delete_where("sysmultiobjrefs", &[int(id.0)])?;
+        self.store(table, new);
+        Ok(())
+    }
+
+    /// Locks the tables whose rows a table names, before anything is locked that locks do not know of.
+    pub(crate) fn lock_parents(&mut self, storage: &Storage) -> Result<(), Error> {
+        for key in &storage.constraints.leading_out {
+            if let Some(parent) = self.db.catalogue.table_by_id(key.parent) {
+                self.lock_for_ddl(&parent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tables whose rows a table names forget its foreign keys: it is about to go.
+    pub(crate) fn take_keys_back(&mut self, table: &Table, storage: &Storage) -> Result<(), Error> {
+        for key in &storage.constraints.leading_out {
+            self.take_key_back(table, key)?;
+        }
+        Ok(())
+    }
+
+    fn take_key_back(&mut self, table: &Table, key: &ForeignKey) -> Result<(), Error> {
+        if key.parent == table.id() {
+            return Ok(());
+        }
+        if let Some(parent) = self.db.catalogue.table_by_id(key.parent) {
+            let mut of_parent = Storage::clone(&*self.lock_for_ddl(&parent)?);
+            of_parent.constraints.leading_in.retain(|own| own.id != key.id);
+            self.store(&parent, of_parent);
+        }
+        Ok(())
+    }
+
+    /// The id of a new object in the schema of a table.
+    fn new_object(&mut self, table: &Table, name: &str) -> Result<(ObjectId, i32), Error> {
+        let schema_id = self.schema_id(table.schema())?;
+        match self.object_named(schema_id, name)? {
+            None => Ok((self.object_id()?, schema_id)),
+            Some(_) => Err(Error::Exists { name: name.to_owned() }),
+        }
+    }
+
+    fn insert_child(&mut self, child: &Child) -> Result<(), Error> {
+        let now = log_time(&*self.db.options.clock);
+        let mut rows = SystemRows::new();
+        add_child(child, StoredTime { ticks: now.ticks, days: now.days as i32 }, &mut rows);
+        for (name, rows) in rows {
+            let table = self.db.catalogue.system(&name)?;
+            for row in &rows {
+                table.insert(self.tx()?, row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A foreign key by the names of its columns.
+fn foreign_key(
+    (id, name): (ObjectId, &str),
+    (table, parent): (&Table, &Table),
+    columns: &[(&str, &str)],
+) -> Result<ForeignKey, Error> {
+    let (own, of_parent) = (table.storage(), parent.storage());
+    let mut pairs = Vec::new();
+    for (from, to) in columns {
+        let (from, to) = (column(&own.columns, from)?, column(&of_parent.columns, to)?);
+        if from.ty != to.ty {
+            let what = format!("foreign key {name} from column {} to one of another type", from.name);
+            return Err(Error::NotSupported { what });
+        }
+        pairs.push((from.id, to.id));
+    }
+    let is_key = |index: &&Arc<Index>| {
+        let key: Vec<i32> = index.declared(&of_parent.columns).map(|column| column.id).collect();
+        index.is_unique()
+            && key.len() == pairs.len()
+            && key.iter().all(|id| pairs.iter().any(|(_, to)| to == id))
+    };
+    let index = of_parent.all_indexes().find(is_key).ok_or_else(|| Error::NotSupported {
+        what: format!("foreign key {name} to columns of {} that no unique index has", parent.name()),
+    })?;
+    let (name, index) = (name.to_owned(), index.id());
+    Ok(ForeignKey { id, name, child: table.id(), parent: parent.id(), index, columns: pairs })
+}
+
+fn column<'c>(columns: &'c [TableColumn], name: &str) -> Result<&'c TableColumn, Error> {
+    let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| Error::NotSupported { what: format!("column {name}, which the table has not got") })
+}
