@@ -55,7 +55,8 @@ impl HashKey {
         self.seed
     }
 
-    /// Cuts the lanes of facts to so many bits. Only for tests of what the sums miss then.
+    /// Cuts all lanes to so many bits: those of facts when they are made, those of rows when their sums are looked at, which comes
+    /// to the same. Only for tests of what the sums miss then.
     #[must_use]
     pub fn with_bits(self, bits: u32) -> HashKey {
         HashKey { mask: u64::MAX >> (64 - bits.clamp(1, 64)), ..self }
@@ -108,6 +109,12 @@ impl HashKey {
     pub fn row(&self, combined: u64) -> [u64; 2] {
         let [k0, k1, ..] = self.words;
         [fold(combined ^ k0, k1), combined]
+    }
+
+    /// What counts of a sum of the lanes of rows.
+    #[inline]
+    pub(crate) fn cut(&self, sum: [u64; 2]) -> [u64; 2] {
+        sum.map(|lane| lane & self.mask)
     }
 
     /// An odd multiplier for the column at a position.

@@ -105,7 +105,7 @@ impl TableSpec {
     /// The same with its rows in a clustered index.
     #[must_use]
     pub fn clustered(self, index: IndexSpec) -> TableSpec {
-        TableSpec { clustered: Some(index), ..self }
+        TableSpec { clustered: Some(index.clustered()), ..self }
     }
 
     /// The columns as statements know them, without their places in rows.

@@ -227,6 +227,11 @@ impl Index {
         Index { definition, tree, from, key, locator, is_certain }
     }
 
+    /// What the catalogue says of it.
+    pub(crate) fn definition(&self) -> &IndexDefinition {
+        &self.definition
+    }
+
     pub(crate) fn id(&self) -> IndexId {
         self.definition.id
     }

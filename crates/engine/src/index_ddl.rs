@@ -29,7 +29,7 @@ use crate::table::Table;
 /// Key columns of an index, by public documentation.
 const KEY_COLUMNS_MAX: usize = 16;
 /// The id of every clustered index.
-const CLUSTERED: IndexId = IndexId(1);
+pub(crate) const CLUSTERED: IndexId = IndexId(1);
 /// Nonclustered indexes count from here.
 const FIRST_NONCLUSTERED: i32 = 2;
 
@@ -44,6 +44,8 @@ pub struct IndexSpec {
     pub constraint: Constraint,
     /// Key columns in their order; true for a descending one.
     pub keys: Vec<(String, bool)>,
+    /// The rows themselves lie in it.
+    pub clustered: bool,
     /// INCLUDE.
     pub included: Vec<String>,
     /// Filegroup; PRIMARY for none.
@@ -51,11 +53,12 @@ pub struct IndexSpec {
 }
 
 impl IndexSpec {
-    /// An ascending index that is not unique, in filegroup PRIMARY.
+    /// An ascending nonclustered index that is not unique, in filegroup PRIMARY.
     pub fn new(name: &str, keys: &[&str]) -> IndexSpec {
         let keys = keys.iter().map(|key| ((*key).to_owned(), false)).collect();
         let (name, constraint) = (name.to_owned(), Constraint::None);
-        IndexSpec { name, unique: false, constraint, keys, included: Vec::new(), filegroup: None }
+        let (unique, clustered, included) = (false, false, Vec::new());
+        IndexSpec { name, unique, constraint, keys, clustered, included, filegroup: None }
     }
 
     /// The index of a nonclustered PRIMARY KEY.
@@ -68,6 +71,12 @@ impl IndexSpec {
         IndexSpec { constraint: Constraint::Unique, ..IndexSpec::new(name, keys).unique() }
     }
 
+    /// The same, clustered.
+    #[must_use]
+    pub fn clustered(self) -> IndexSpec {
+        IndexSpec { clustered: true, ..self }
+    }
+
     /// The same, unique.
     #[must_use]
     pub fn unique(self) -> IndexSpec {
@@ -76,7 +85,8 @@ impl IndexSpec {
 }
 
 impl Session<'_> {
-    /// Makes a nonclustered index on a table, with entries for the rows that it has.
+    /// Makes an index on a table, with entries for the rows that it has. A clustered one takes all rows of a heap, and the other
+    /// indexes are made anew: they lead to rows by its key.
     ///
     /// # Errors
     /// The name is taken, a column is not there, two rows have the same key in a unique index, or the index is of a kind that is
@@ -85,6 +95,9 @@ impl Session<'_> {
         self.statement("CREATE INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
             spec.verify(&old)?;
+            if spec.clustered {
+                return session.make_clustered(table, &old, spec);
+            }
             let index = {
                 let _ddl = lock(&session.db.ddl);
                 session.describe_index(table, &old, spec)?
@@ -126,9 +139,6 @@ impl Session<'_> {
                 return session.drop_rule(table, &old, &rule);
             }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
-            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
-                return Err(Error::NotSupported { what: format!("to drop clustered index {name}") });
-            }
             match (index.constraint() != Constraint::None, of_constraint) {
                 (true, false) => {
                     let what = format!("to drop index {name} without the constraint that it belongs to");
@@ -147,6 +157,9 @@ impl Session<'_> {
                 let schema = session.schema_id(table.schema())?;
                 let object = session.object_named(schema, index.name())?;
                 session.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
+            }
+            if index.id() == CLUSTERED {
+                return session.rebase(table, &old, heap_definition(), None);
             }
             session.delete_unit_rows(index.tree().unit())?;
             session.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
@@ -229,7 +242,7 @@ impl Session<'_> {
         Ok(found.map(|id| ObjectId(id as i32)))
     }
 
-    fn insert_index_rows(
+    pub(crate) fn insert_index_rows(
         &mut self,
         definition: &TableDefinition,
         index: &IndexDefinition,
@@ -257,7 +270,7 @@ impl Session<'_> {
     }
 
     /// Entries for all rows there are, in key order: every page of the index gets full.
-    fn fill(&mut self, (table, storage): (&Table, &Storage), index: &Index) -> Result<(), Error> {
+    pub(crate) fn fill(&mut self, (table, storage): (&Table, &Storage), index: &Index) -> Result<(), Error> {
         let mut entries = Vec::new();
         for Found { at, record } in self.rows_for_ddl(storage)? {
             let entry = index.entry(&storage.cells(&record)?, &storage.columns, &at);
@@ -294,6 +307,9 @@ impl IndexSpec {
             return Err(Error::Exists { name: self.name.clone() });
         }
         let has_primary = storage.all_indexes().any(|index| index.constraint() == Constraint::PrimaryKey);
+        if self.clustered && storage.base.clustered().is_some() {
+            return Err(Error::NotSupported { what: "a second clustered index".to_owned() });
+        }
         if self.constraint == Constraint::PrimaryKey && has_primary {
             return Err(Error::NotSupported { what: "a second primary key".to_owned() });
         }

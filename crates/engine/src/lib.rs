@@ -22,6 +22,7 @@ mod index_ddl;
 mod isolation;
 mod open;
 mod read;
+mod rebase;
 mod recount;
 mod recovery;
 mod rows;

@@ -268,3 +268,63 @@ fn tables_with_clustered_indexes_come_and_go() {
     drop((session, table, again));
     close_and_check(db, &disk, &paths);
 }
+
+#[test]
+fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
+    let clustered =
+        [IndexSpec::new("c", &["name"]).clustered(), IndexSpec::primary_key("c", &["id"]).clustered()];
+    for spec in clustered {
+        let disk = MemDisk::new();
+        let indexes = [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("by_name", &["name"])];
+        let (db, paths) = made(&disk, &people("t"), &indexes);
+        let mut session = db.session();
+        let table = session.table("t").unwrap();
+        for id in 0..700 {
+            session.insert(&table, &person((id * 37) % 700, &format!("name{}", id % 11))).unwrap();
+        }
+        let all: Vec<i32> = (0..700).collect();
+        let verify = |session: &mut Session<'_>| {
+            let table = session.table("t").unwrap();
+            assert_eq!(seek(session, &table, "by_id", &[]), all);
+            assert_eq!(seek(session, &table, "by_name", &[text("name3")]).len(), 64);
+            assert_eq!(ids(session, &table), all);
+        };
+        session.begin();
+        session.create_index(&table, &spec).unwrap();
+        verify(&mut session);
+        session.rollback().unwrap();
+        assert_eq!(table.indexes(), ["by_id", "by_name"]);
+        verify(&mut session);
+        session.create_index(&table, &spec).unwrap();
+        assert_eq!(table.indexes(), ["c", "by_id", "by_name"]);
+        assert!(matches!(session.create_index(&table, &spec), Err(Error::Exists { .. })));
+        verify(&mut session);
+        for index in ["by_name", "c"] {
+            session.rebuild_index(&table, index).unwrap();
+            verify(&mut session);
+        }
+        // A restart in the middle of the way back takes back what was done of it.
+        session.begin();
+        let drop_it = |session: &mut Session<'_>, table: &_| match spec.name.as_str() {
+            "c" if spec.unique => session.drop_constraint(table, "c"),
+            _ => session.drop_index(table, "c"),
+        };
+        drop_it(&mut session, &table).unwrap();
+        verify(&mut session);
+        db.log().flush_all().unwrap();
+        let crashed = disk.crash(&mut SplitMix64::new(8));
+        session.rollback().unwrap();
+        verify(&mut session);
+        let other = reopen(&crashed, &paths);
+        assert_eq!(other.session().table("t").unwrap().indexes(), ["c", "by_id", "by_name"]);
+        verify(&mut other.session());
+        close_and_check(other, &crashed, &paths);
+        drop_it(&mut session, &table).unwrap();
+        assert_eq!(table.indexes(), ["by_id", "by_name"]);
+        verify(&mut session);
+        let at = session.insert(&table, &person(700, "last")).unwrap();
+        assert!(at.rid().is_some());
+        drop((session, table));
+        close_and_check(db, &disk, &paths);
+    }
+}

@@ -104,6 +104,11 @@ impl Acc {
     pub fn is_balanced(&self) -> bool {
         self.plus == self.minus && self.sum == [0, 0]
     }
+
+    /// The same of rows, whose lanes have all their bits: the key says how many of them count.
+    pub fn is_balanced_under(&self, key: &HashKey) -> bool {
+        self.plus == self.minus && key.cut(self.sum) == [0, 0]
+    }
 }
 
 /// Sums and sketches of one allocation unit.

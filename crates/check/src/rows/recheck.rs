@@ -89,7 +89,7 @@ fn judge(plan: &Plan, sum: &Partial, findings: &mut Findings) -> (Vec<CrossNumbe
         }
         compared.indexes += 1;
         compared.entries += sum.crosses.get(number).minus;
-        if sum.crosses.get(number).is_balanced() && !sum.unread_crosses.contains(&number) {
+        if sum.crosses.get(number).is_balanced_under(&plan.key) && !sum.unread_crosses.contains(&number) {
             continue;
         }
         let what = format!("index {} of {} against its table", cross.name, cross.table_name);
@@ -246,7 +246,7 @@ impl Recheck<'_> {
                 total.entry((number, bucket)).or_default().merge(acc);
             }
         }
-        let open = total.into_iter().filter(|(_, acc)| !acc.is_balanced());
+        let open = total.into_iter().filter(|(_, acc)| !acc.is_balanced_under(&plan.key));
         Some(open.map(|(key, acc)| (key, acc.plus + acc.minus)).collect())
     }
 

@@ -1,0 +1,152 @@
+//! A table gets another base: a heap becomes a clustered index, or the other way round, or either is written anew.
+//!
+//! ```text
+//! rows          read from the old base, put into the new one in the order of its key
+//! indexes       made anew, with new rowsets: what leads to a row is its place before, its key behind, or another key
+//! catalogue     the rows of all old rowsets go, those of the new ones come, in the same transaction
+//! old units     given back when the transaction has committed
+//! ```
+
+use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::table::describe::Child;
+use extentdb_catalog::table::{IndexDefinition, TableDefinition};
+use extentdb_space::Freed;
+
+use crate::column::TableColumn;
+use crate::ddl::{verify_row_bytes, with_nullable_key};
+use crate::error::Error;
+use crate::index::{BaseKey, Index, definition_of};
+use crate::index_ddl::IndexSpec;
+use crate::rows::Found;
+use crate::session::{Row, Session};
+use crate::storage::{Base, Storage};
+use crate::system_table::int;
+use crate::table::Table;
+
+impl Session<'_> {
+    /// Puts the rows of a heap into a new clustered index.
+    pub(crate) fn make_clustered(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+        spec: &IndexSpec,
+    ) -> Result<(), Error> {
+        let _ddl = lock(&self.db.ddl);
+        let schema = self.schema_id(table.schema())?;
+        let constraint = self.constraint_of((table.id(), schema), spec)?;
+        let base = spec.base_definition(&old.columns)?;
+        self.rebase(table, old, base, constraint)
+    }
+
+    /// Writes an index anew, without the gaps that splits and deletes have left; the clustered one with all that lead to it.
+    ///
+    /// # Errors
+    /// The table has no such index.
+    pub fn rebuild_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        self.statement("ALTER INDEX", |session| {
+            let old = session.lock_for_ddl(table)?;
+            let _ddl = lock(&session.db.ddl);
+            let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
+            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
+                return session.rebase(table, &old, index.definition().clone(), None);
+            }
+            let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
+            let unit = session.replace_unit(index.tree().unit())?;
+            let fresh = Arc::new(index.over(session.db.space.clone(), unit));
+            session.freed.extend(freed);
+            let mut new = Storage::clone(&old);
+            new.indexes.iter_mut().filter(|own| own.id() == fresh.id()).for_each(|own| *own = fresh.clone());
+            let storage = session.store(table, new);
+            session.fill((table, &storage), &fresh)
+        })
+    }
+
+    /// Gives a table that is locked for it another base. The catalogue is locked.
+    pub(crate) fn rebase(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+        base: IndexDefinition,
+        constraint: Option<Child>,
+    ) -> Result<(), Error> {
+        verify_no_gaps(table, &old.columns)?;
+        let rows = self.rows_for_ddl(old)?;
+        let rows =
+            rows.iter().map(|Found { record, .. }| old.values(record)).collect::<Result<Vec<Row>, _>>()?;
+        if let Base::Heap(heap) = &old.base {
+            heap.settle()?;
+        }
+        let mut freed = Freed::default();
+        for unit in old.units() {
+            freed.extend(self.db.space.free_unit(self.tx()?, unit)?);
+            self.delete_unit_rows(unit)?;
+        }
+        let old_id = old.base.clustered().map_or(0, |index| index.id().0);
+        for id in old.indexes.iter().map(|index| index.id().0).chain([old_id]) {
+            self.delete_where("sysidxstats", &[int(table.id().0), int(id)])?;
+            self.delete_where("sysiscols", &[int(table.id().0), int(id)])?;
+        }
+        let new = self.describe_base(table, old, base, constraint)?;
+        self.freed.extend(freed);
+        let storage = self.store(table, new);
+        self.refill((table, &storage), rows)
+    }
+
+    /// The rows of the catalogue for another base and the indexes that lead to it, all of them empty.
+    fn describe_base(
+        &mut self,
+        table: &Table,
+        old: &Storage,
+        base: IndexDefinition,
+        constraint: Option<Child>,
+    ) -> Result<Storage, Error> {
+        let group = old.base.unit().group();
+        let index = self.placed(base, group)?;
+        let bare = TableDefinition { indexes: Vec::new(), ..definition_of(table.id(), table.name(), old) };
+        let index = with_nullable_key(&bare, index);
+        verify_row_bytes(&bare.layout(&index))?;
+        let definition = TableDefinition { indexes: vec![index.clone()], ..bare };
+        self.insert_index_rows(&definition, &index, constraint)?;
+        self.tx()?.keep_reserves();
+        let (columns, shape, base) = self.open_base(&definition, &old.columns)?;
+        let mut new = Storage { columns, shape, base, indexes: Vec::new(), ..old.clone() };
+        let base_key = BaseKey::of(&new);
+        let of_base = definition_of(table.id(), table.name(), &new);
+        for index in &old.indexes {
+            let group = index.tree().unit().group();
+            let index = with_nullable_key(&of_base, self.placed(index.definition().clone(), group)?);
+            let layout = of_base.layout(&index);
+            self.insert_index_rows(&of_base, &index, None)?;
+            let unit = self.new_unit(&index, index.units[0].id);
+            let tree = (self.db.space.clone(), unit);
+            new.indexes.push(Arc::new(Index::new(index, &layout, (&new.columns, &base_key), tree)?));
+        }
+        Ok(new)
+    }
+
+    /// Puts rows into an empty table whose indexes are empty, too.
+    fn refill(&mut self, (table, storage): (&Table, &Storage), rows: Vec<Row>) -> Result<(), Error> {
+        let bare = Storage { indexes: Vec::new(), ..storage.clone() };
+        let mut cells = rows.iter().map(|row| bare.cells_of(row)).collect::<Result<Vec<_>, _>>()?;
+        if let Base::Clustered(index) = &bare.base {
+            let key = |row: &Vec<_>| index.tree().shape().key_of_cells(row);
+            let mut keyed =
+                cells.into_iter().map(|row| Ok((key(&row)?, row))).collect::<Result<Vec<_>, Error>>()?;
+            keyed.sort_by(|a, b| a.0.cmp(&b.0));
+            cells = keyed.into_iter().map(|(_, row)| row).collect();
+        }
+        for row in &mut cells {
+            self.place_row((table, &bare), row)?;
+        }
+        storage.indexes.iter().try_for_each(|index| self.fill((table, storage), index))
+    }
+}
+
+/// A column that was dropped keeps its place in rows as they are; rows that are written anew would need another one.
+fn verify_no_gaps(table: &Table, columns: &[TableColumn]) -> Result<(), Error> {
+    if (1..).zip(columns).all(|(id, column)| column.id == id) {
+        return Ok(());
+    }
+    let what = format!("to write table {} anew, of which columns were dropped", table.name());
+    Err(Error::NotSupported { what })
+}
