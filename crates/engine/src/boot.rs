@@ -23,6 +23,7 @@ pub(crate) fn read_boot(file: &dyn DiskFile) -> Result<BootRecord, Error> {
     let mut page = PageBuf::zeroed();
     let offset = u64::from(PageId::BOOT.page) * PAGE_BYTES as u64;
     file.read_exact_at(offset, &mut page[..])?;
+    checksum::restore_torn(&mut page);
     let wrong = |what| Error::WrongFile { path: file.path().to_path_buf(), what };
     if !BootView::new(&page).faults().is_empty() {
         return Err(wrong("page 9 is no boot page"));

@@ -29,6 +29,8 @@ use crate::system_table::{bigint, int, number};
 
 /// Version of the databases that are written.
 pub(crate) const VERSION: u16 = 661;
+/// The versions that are written: both have the same base tables and the same log records.
+pub(crate) const WRITTEN: [u16; 2] = [655, VERSION];
 /// `COUNT_DELTA` kinds and where the counters are in the rows.
 const KIND_UNIT: u32 = 0;
 const KIND_ROWSET: u32 = 1;
@@ -225,7 +227,7 @@ impl Database {
     fn log_begin(&self, previous: Lsn) -> Result<Lsn, Error> {
         let begin = BeginCheckpoint {
             begin_time: log_time(&*self.options.clock),
-            db_version: VERSION,
+            db_version: self.version,
             max_xact: self.transactions.last_id(),
             ..BeginCheckpoint::default()
         };
@@ -258,7 +260,7 @@ impl Database {
         let end = EndCheckpoint {
             end_time: log_time(&*self.options.clock),
             minimum,
-            db_version: VERSION,
+            db_version: self.version,
             ..EndCheckpoint::default()
         };
         let header =

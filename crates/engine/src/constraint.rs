@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 use extentdb_base::sync::Arc;
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::layout::Cell;
-use extentdb_catalog::model::{self, Catalog};
+use extentdb_catalog::model::{self, AllocUnitKind, Catalog};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_expr::{Batch, Environment, Predicate};
 use extentdb_rowset::btree::KeyRange;
@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::index::Index;
 use crate::isolation::Isolation;
 use crate::read::Reading;
-use crate::session::{Row, Session};
+use crate::session::Session;
 use crate::storage::Storage;
 use crate::table::Table;
 
@@ -180,7 +180,7 @@ pub(crate) fn constraints_of(
     columns: &[TableColumn],
     catalog: &Catalog,
 ) -> (Constraints, Option<String>) {
-    let (mut found, mut read_only) = (Constraints::default(), None);
+    let (mut found, mut read_only) = (Constraints::default(), not_written(table, columns, catalog));
     let is_on = |object: &&model::Object| object.status & DISABLED == 0;
     for check in &catalog.checks {
         if check.object.parent != table.id || !is_on(&&check.object) {
@@ -203,6 +203,21 @@ pub(crate) fn constraints_of(
         }
     }
     (found, read_only)
+}
+
+/// What rows of a table have that is not written here.
+fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog) -> Option<String> {
+    let off_row = columns.iter().find(|column| column.ty.is_max() || column.ty.is_lob());
+    let is_trigger = |object: &&model::Object| object.kind.code() == "TR" && object.parent == table.id;
+    let trigger = catalog.modules.iter().map(|module| &module.object).find(is_trigger);
+    let overflow = catalog
+        .rowsets_of(table.base()?)
+        .any(|rowset| rowset.unit(AllocUnitKind::RowOverflow).is_some_and(|unit| unit.pages_used > 0));
+    match (off_row, trigger) {
+        (Some(column), _) => Some(format!("column {} with values off the row", column.name)),
+        (None, Some(trigger)) => Some(format!("trigger {}", trigger.name)),
+        (None, None) => overflow.then(|| "rows that are continued on other pages".to_owned()),
+    }
 }
 
 /// A constraint without an index.
@@ -334,17 +349,15 @@ impl Session<'_> {
             .declared(&storage.columns)
             .map(|column| named.iter().find(|(to, _)| *to == column.id).map(|(_, cell)| (*cell).clone()));
         let gone = sort_key(of_gone.collect())?;
-        let mut found = Ok(false);
-        let each = &mut |_, row: Row| {
-            found = of_child.cells_of(&row).and_then(|row| {
-                Ok(sort_key(key.named(&of_child, parent, storage, &row))?
-                    .is_some_and(|own| Some(own) == gone))
-            });
-            if matches!(found, Ok(false)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        let mut is_named = false;
+        let each = &mut |_, record: &[u8]| {
+            let named = key.named(&of_child, parent, storage, &of_child.cells(record)?);
+            is_named = sort_key(named)?.is_some_and(|own| Some(own) == gone);
+            Ok(if is_named { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         let reading = Reading { table: &child, storage: &of_child, for_update: false };
         self.at_least_committed(|session| session.scan_rows(reading, each))?;
-        found
+        Ok(is_named)
     }
 
     /// Is there a row in a range of an index?
@@ -361,7 +374,7 @@ impl Session<'_> {
         self.at_least_committed(|session| {
             session.read_keys(reading, index, range, false, &mut |_, _| {
                 is_there = true;
-                ControlFlow::Break(())
+                Ok(ControlFlow::Break(()))
             })
         })?;
         Ok(is_there)

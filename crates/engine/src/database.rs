@@ -106,6 +106,8 @@ pub struct Database {
     pub(crate) recovered: Recovered,
     /// One statement changes the catalogue at a time.
     pub(crate) ddl: Mutex<()>,
+    /// By its boot page: 655 or 661.
+    pub(crate) version: u16,
     pub(crate) sessions: AtomicUsize,
     pub(crate) serializers: Serializers,
     pub(crate) is_offline: AtomicBool,

@@ -18,7 +18,7 @@ use extentdb_txn::lock::LockMode;
 use crate::address::{Address, key_resource};
 use crate::error::Error;
 use crate::index::{Constraint, Index};
-use crate::read::{Each, Reading};
+use crate::read::{EachRecord, Reading};
 use crate::session::Session;
 use crate::storage::Storage;
 use crate::table::Table;
@@ -144,7 +144,7 @@ impl Session<'_> {
         of: Reading<'_>,
         index: &Index,
         mut entry: Vec<u8>,
-        each: Each<'_>,
+        each: EachRecord<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let storage = of.storage;
         let shape = index.tree().shape();
@@ -155,7 +155,7 @@ impl Session<'_> {
             if let Some(record) = found {
                 let own = index.entry(&storage.cells(&record)?, &storage.columns, &at);
                 if shape.key_of_cells(&own)? == key {
-                    return Ok(each(at, storage.values(&record)?));
+                    return each(at, &record);
                 }
             }
             match index.tree().find_key(&key)? {

@@ -20,7 +20,7 @@ use extentdb_wal::{Log, LogSpec};
 
 use crate::boot::{Mark, read_boot, write_mark};
 use crate::catalogue::Catalogue;
-use crate::checkpoint::{Checkpoints, VERSION};
+use crate::checkpoint::{Checkpoints, VERSION, WRITTEN};
 use crate::create::LogFileSpec;
 use crate::database::{Ahead, Database, Fills, Options};
 use crate::error::Error;
@@ -59,7 +59,7 @@ impl DataFiles {
             return Err(Error::WrongFile { path, what: "it belongs to another database" });
         }
         let boot = read_boot(&*primary.disk)?;
-        if boot.version != VERSION {
+        if !WRITTEN.contains(&boot.version) {
             return Err(Error::Version { found: boot.version, expected: VERSION });
         }
         Ok(DataFiles { files, boot })
@@ -89,7 +89,9 @@ impl DataFile {
         let mut page = PageBuf::zeroed();
         disk.read_exact_at(0, &mut page[..])?;
         let wrong = |what| Error::WrongFile { path: path.to_path_buf(), what };
-        if !FileHeaderView::new(&page).faults().is_empty() || !checksum::verify(&page).is_intact() {
+        let is_intact = checksum::verify(&page).is_intact();
+        checksum::restore_torn(&mut page);
+        if !FileHeaderView::new(&page).faults().is_empty() || !is_intact {
             return Err(wrong("page 0 is no sound file header"));
         }
         let header = FileHeaderView::new(&page).header();
@@ -276,6 +278,7 @@ impl Database {
             checkpoints: Checkpoints::opened_at(checkpoint),
             recovered: recovery.into_facts(),
             ddl: Mutex::new(()),
+            version: files.boot.version,
             sessions: AtomicUsize::new(0),
             serializers: Default::default(),
             is_offline: AtomicBool::new(false),

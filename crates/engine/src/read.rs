@@ -21,6 +21,8 @@ const READ_AHEAD_PAGES: usize = 64;
 
 /// Who takes the rows that are read.
 pub(crate) type Each<'e> = &'e mut dyn FnMut(Address, Row) -> ControlFlow<()>;
+/// Who takes their records.
+pub(crate) type EachRecord<'e> = &'e mut dyn FnMut(Address, &[u8]) -> Result<ControlFlow<()>, Error>;
 
 /// A range of an index, by values of its first key columns. Fewer values than columns stand for all keys that begin with them.
 #[derive(Clone, Debug)]
@@ -109,12 +111,13 @@ impl Session<'_> {
             let is_heap = table.storage().base.heap().is_some();
             session.lock_table(table, session.table_lock(is_heap, false))?;
             let storage = table.storage();
-            session.scan_rows(Reading { table, storage: &storage, for_update: false }, each)
+            let reading = Reading { table, storage: &storage, for_update: false };
+            session.scan_rows(reading, &mut |at, record| Ok(each(at, storage.values(record)?)))
         })
     }
 
     /// All rows of a table that is locked.
-    pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: Each<'_>) -> Result<(), Error> {
+    pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: EachRecord<'_>) -> Result<(), Error> {
         match &of.storage.base {
             Base::Heap(heap) => self.scan_heap(of, heap, each),
             Base::Clustered(index) => {
@@ -150,11 +153,12 @@ impl Session<'_> {
             index.verify_order(&storage.columns)?;
             let keys = range.keys(index, &storage)?;
             let reading = Reading { table, storage: &storage, for_update: range.for_update };
+            let each = &mut |at, record: &[u8]| Ok(each(at, storage.values(record)?));
             session.read_keys(reading, index, keys, range.backward, each)
         })
     }
 
-    fn scan_heap(&self, of: Reading<'_>, heap: &Heap, each: Each<'_>) -> Result<(), Error> {
+    fn scan_heap(&self, of: Reading<'_>, heap: &Heap, each: EachRecord<'_>) -> Result<(), Error> {
         let pages = heap.formatted_pages()?;
         for (number, page) in pages.iter().enumerate() {
             if number % READ_AHEAD_PAGES == 0 {
@@ -189,12 +193,12 @@ impl Session<'_> {
         of: Reading<'_>,
         heap: &Heap,
         page: PageId,
-        each: Each<'_>,
+        each: EachRecord<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let places: Vec<Rid> = match heap.page_rows(page, || self.oldest_open(of.for_update))? {
             PageRows::Committed(rows) => {
                 for (at, record) in rows {
-                    if each(at.into(), of.storage.values(&record)?).is_break() {
+                    if each(at.into(), &record)?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -205,7 +209,7 @@ impl Session<'_> {
         for at in places {
             let at = Address::Rid(at);
             if let Some(record) = self.read_row(of, &at)?
-                && each(at, of.storage.values(&record)?).is_break()
+                && each(at, &record)?.is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
@@ -220,7 +224,7 @@ impl Session<'_> {
         index: &Index,
         range: KeyRange,
         backward: bool,
-        each: Each<'_>,
+        each: EachRecord<'_>,
     ) -> Result<(), Error> {
         if self.isolation == Isolation::Serializable {
             self.begin_serializable();
@@ -242,12 +246,12 @@ impl Session<'_> {
         of: Reading<'_>,
         index: &Index,
         leaf: LeafRows,
-        each: Each<'_>,
+        each: EachRecord<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
         for row in leaf.rows {
             let flow = match is_base && leaf.is_settled {
-                true => each(index.address(&row.bytes, &of.storage.shape)?, of.storage.values(&row.bytes)?),
+                true => each(index.address(&row.bytes, &of.storage.shape)?, &row.bytes)?,
                 false => self.read_entry(of, index, row.bytes, each)?,
             };
             if flow.is_break() {
@@ -265,7 +269,7 @@ impl Session<'_> {
         index: &Index,
         range: KeyRange,
         backward: bool,
-        each: Each<'_>,
+        each: EachRecord<'_>,
     ) -> Result<(), Error> {
         // Against the order of the index the end comes first: a range is locked from the key behind it.
         self.lock_end(of, index, &range)?;

@@ -6,7 +6,7 @@
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_base::{PageId, Rid};
-use extentdb_engine::{Address, Cause, Database, Error, IndexSpec, Row, Session, Table, Timeout};
+use extentdb_engine::{Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout};
 
 use crate::disk::FaultDisk;
 use crate::life::Story;
@@ -384,7 +384,11 @@ impl<'d, 's> Work<'d, 's> {
         let mut spec = any_table(&mut self.state.rng, &name, group);
         if self.state.is_indexed && self.below(2) == 0 {
             let index = any_index(&mut self.state.rng, &spec, CLUSTERED);
-            spec = spec.clustered(IndexSpec { included: Vec::new(), ..index });
+            // The longest row there is has no room for a uniquifier.
+            let keys =
+                if index.unique || has_room(&spec) { index.keys } else { vec![("id".to_owned(), false)] };
+            let unique = index.unique || !has_room(&spec);
+            spec = spec.clustered(IndexSpec { included: Vec::new(), keys, unique, ..index });
         }
         let spec = Arc::new(spec);
         let created = self.workers[at].session.create_table(&spec);
@@ -446,6 +450,12 @@ impl<'d, 's> Work<'d, 's> {
         let change = Change::Truncate { name: name.clone() };
         self.judge(at, &format!("truncate {name}"), truncated, |_| Some(change)).map(|_| ())
     }
+}
+
+/// Do rows of a table have room for a uniquifier, whatever their values?
+fn has_room(table: &TableSpec) -> bool {
+    const BYTES_MAX: usize = 8000;
+    table.columns.iter().map(|column| column.ty.max_bytes().unwrap_or(1) + 3).sum::<usize>() < BYTES_MAX
 }
 
 fn put(table: &str, id: i32, at: Option<Address>, row: Row) -> Option<Change> {
