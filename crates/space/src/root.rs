@@ -51,6 +51,12 @@ impl Space {
     /// The unit has a new root. No page may be held by the caller.
     pub fn set_root(&self, tx: &mut Transaction, unit: &Unit, root: PageId) -> Result<(), Error> {
         unit.set_root(root);
+        self.log_root(tx, unit, root)
+    }
+
+    /// The same in the catalogue alone. The caller tells the unit by [`Unit::set_root`], when the change has ended and others may
+    /// build on it.
+    pub fn log_root(&self, tx: &mut Transaction, unit: &Unit, root: PageId) -> Result<(), Error> {
         self.set_pointer(tx, unit, Pointer::Root, root)
     }
 

@@ -5,6 +5,8 @@
 
 use extentdb_base::size::PAGES_PER_GAM;
 use extentdb_base::{Lsn, PageId};
+use extentdb_buffer::PageWriteGuard;
+use extentdb_format::PageBytes;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::undo::{Inverse, inverse};
 use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
@@ -27,6 +29,16 @@ pub enum Restored {
 
 /// Takes back the record at `lsn`, which is the next one to be undone of `tx`.
 pub fn undo_record(space: &Space, tx: &mut Transaction, record: &RecordRef<'_>) -> Result<Restored, Error> {
+    undo_beside(space, tx, record, &mut Vec::new())
+}
+
+/// The same for somebody who has pages latched, and keeps them.
+fn undo_beside(
+    space: &Space,
+    tx: &mut Transaction,
+    record: &RecordRef<'_>,
+    held: &mut Vec<PageWriteGuard>,
+) -> Result<Restored, Error> {
     let (header, payload) = (record.header(), record.payload());
     let undo_next = header.previous;
     let part = payload.page_part().copied();
@@ -37,31 +49,51 @@ pub fn undo_record(space: &Space, tx: &mut Transaction, record: &RecordRef<'_>) 
         tx.skip_to(undo_next);
         return Ok(Restored::Nothing);
     };
-    let mut page = space.pool().write(part.page)?;
-    match inverse(header, &payload, PageHeader::of(&page).kind())? {
+    let at = held.iter().position(|page| page.id() == part.page);
+    let mut page = match at {
+        Some(at) => held.swap_remove(at),
+        None => space.pool().write(part.page)?,
+    };
+    let undone = undo_change(space, tx, record, &mut page, held);
+    held.extend(at.map(|_| page));
+    undone?;
+    tx.skip_to(undo_next);
+    note(space, header.context, &payload, part.page)
+}
+
+/// Takes a change of a page back.
+fn undo_change(
+    space: &Space,
+    tx: &mut Transaction,
+    record: &RecordRef<'_>,
+    page: &mut PageWriteGuard,
+    held: &[PageWriteGuard],
+) -> Result<(), Error> {
+    let (header, payload) = (record.header(), record.payload());
+    let link = Link::Compensation(tx, header.previous);
+    match inverse(header, &payload, PageHeader::of(page).kind())? {
         Inverse::Nothing => {}
         Inverse::Change(back) => {
-            change(Link::Compensation(tx, undo_next), &mut page, back.op, back.context, back.payload)?;
+            change(link, page, back.op, back.context, back.payload)?;
         }
         Inverse::RowsFrom { page: from, count, slot } => {
-            let rows = rows_of(space, from, count)?;
+            let rows = match held.iter().find(|page| page.id() == from) {
+                Some(source) => rows_of(from, source, count)?,
+                None => rows_of(from, &*space.pool().read(from)?, count)?,
+            };
             let mut fixed = RowPart::default();
             fixed.page.slot = slot;
             let rows = rows.iter().map(Vec::as_slice).collect();
             let insert = InsertRows { fixed, rows, ..InsertRows::default() };
-            let link = Link::Compensation(tx, undo_next);
-            change(link, &mut page, Op::INSERT_ROWS, Context::NONSYS_SPLIT, Payload::InsertRows(insert))?;
+            change(link, page, Op::INSERT_ROWS, Context::NONSYS_SPLIT, Payload::InsertRows(insert))?;
         }
     }
-    tx.skip_to(undo_next);
-    drop(page);
-    note(space, header.context, &payload, part.page)
+    Ok(())
 }
 
 /// The rows of a page's first slots.
-fn rows_of(space: &Space, from: PageId, count: u16) -> Result<Vec<Vec<u8>>, Error> {
-    let page = space.pool().read(from)?;
-    let view = PageRef::new(&page);
+fn rows_of(from: PageId, page: &PageBytes, count: u16) -> Result<Vec<Vec<u8>>, Error> {
+    let view = PageRef::new(page);
     let stopped = |edit: extentdb_format::page::EditError| Error::Apply {
         page: from,
         op: Op::DELETE_SPLIT,
@@ -112,11 +144,17 @@ impl Space {
     }
 
     /// The same for one that changed what a unit owns: afterwards its counters and pointers in memory are what they were, too.
-    pub fn roll_back_system_of(
+    pub fn roll_back_system_of(&self, tx: Transaction, unit: &Unit, pointers: Pointers) -> Result<(), Error> {
+        self.roll_back_system_beside(tx, unit, pointers, &mut Vec::new())
+    }
+
+    /// The same for somebody who has pages latched that it changed, and keeps them until all of it is taken back.
+    pub fn roll_back_system_beside(
         &self,
         mut tx: Transaction,
         unit: &Unit,
         pointers: Pointers,
+        held: &mut Vec<PageWriteGuard>,
     ) -> Result<(), Error> {
         unit.put_back(pointers);
         while tx.undo_next() > tx.begin_lsn() {
@@ -126,7 +164,7 @@ impl Space {
             {
                 count_back(unit, &record.payload());
             }
-            self.undo_next(&mut tx)?;
+            self.undo_bytes(&mut tx, &bytes, held)?;
         }
         tx.abort()?;
         Ok(())
@@ -135,12 +173,21 @@ impl Space {
     /// Takes back the next record of a transaction.
     pub fn undo_next(&self, tx: &mut Transaction) -> Result<Restored, Error> {
         let bytes = self.record_bytes(tx.undo_next())?;
-        match RecordRef::parse(BlockFormat::V4, &bytes) {
+        self.undo_bytes(tx, &bytes, &mut Vec::new())
+    }
+
+    fn undo_bytes(
+        &self,
+        tx: &mut Transaction,
+        bytes: &[u8],
+        held: &mut Vec<PageWriteGuard>,
+    ) -> Result<Restored, Error> {
+        match RecordRef::parse(BlockFormat::V4, bytes) {
             Some(record) if record.header().flags.is_compensation() => {
                 tx.skip_to(record.header().previous);
                 Ok(Restored::Nothing)
             }
-            Some(record) => undo_record(self, tx, &record),
+            Some(record) => undo_beside(self, tx, &record, held),
             None => Ok(Restored::Nothing),
         }
     }

@@ -147,7 +147,8 @@ impl Unit {
         *lock(&self.pointers) = pointers;
     }
 
-    pub(crate) fn set_root(&self, page: PageId) {
+    /// The root is this page from here on. The catalogue has it already: [`Space::log_root`](crate::Space::log_root).
+    pub fn set_root(&self, page: PageId) {
         lock(&self.pointers).root = page;
     }
 

@@ -33,21 +33,19 @@ impl Tree {
     /// # Errors
     /// A page of the tree cannot be read.
     pub fn delete_key(&self, tx: &mut Transaction, key: &[u8]) -> Result<Option<Row>, Error> {
-        let _exclusive = self.exclusive()?;
-        let Some(path) = self.descend(key)? else { return Ok(None) };
-        let mut page = self.space.pool().write(path.leaf)?;
-        let node = self.node(path.leaf, &page)?;
+        let Some(mut page) = self.leaf::<PageWriteGuard>(key)? else { return Ok(None) };
+        let (id, node) = (page.id(), self.node(page.id(), &page)?);
         let Position::Live(slot) = node.position(key)? else { return Ok(None) };
         let bytes = node.row(slot)?.to_vec();
         let is_first = node.view.header().ghost_count.get() == 0;
         let link = Link::Change(tx);
         self.counted(-1, || self.log_delete(link, &mut page, slot, &bytes, Context::MARK_AS_GHOST))?;
-        drop(page);
-        self.haunt(path.leaf);
+        self.haunt(id);
         if is_first {
-            self.space.set_free_space(path.leaf, |state| state.with_ghosts(true))?;
+            // Under the latch, so that the hint and the ghosts come and go in one order.
+            self.space.set_free_space(id, |state| state.with_ghosts(true))?;
         }
-        Ok(Some(Row { bytes, at: Rid::new(path.leaf, slot) }))
+        Ok(Some(Row { bytes, at: Rid::new(id, slot) }))
     }
 
     /// DELETE_ROWS of one record.

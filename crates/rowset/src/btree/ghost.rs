@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A ghost belongs to a transaction that has ended when the page is older than all that are open: whoever marked it, or moved it
-//! there, changed the page. A leaf never loses its last record: a page with one ghost keeps its place in the tree.
+//! there, changed the page. A leaf never loses its last record: a page with one ghost keeps its place in the tree. Nothing but the
+//! latch of the leaf is needed for that, and it is kept until PFS knows.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::lock;
@@ -28,8 +29,9 @@ impl Tree {
     /// # Errors
     /// The page is no leaf of this tree, or cannot be read.
     pub fn expunge_ghosts(&self, manager: &Manager, page: PageId) -> Result<usize, Error> {
-        let _exclusive = self.exclusive()?;
-        self.expunge(manager, self.space.pool().write(page)?)
+        let mut guard = self.space.pool().write(page)?;
+        self.verify_whole()?;
+        self.expunge(manager, &mut guard)
     }
 
     /// Takes ghosts away that transactions have left which have ended, from at most so many leaves; says how many ghosts. Leaves
@@ -41,8 +43,8 @@ impl Tree {
         let pages: Vec<PageId> = lock(&self.haunted).iter().take(leaves).copied().collect();
         let mut count = 0;
         for id in pages {
-            let _exclusive = self.exclusive()?;
-            let page = self.space.pool().write(id)?;
+            let mut page = self.space.pool().write(id)?;
+            self.verify_whole()?;
             let header = PageHeader::of(&page);
             let is_leaf =
                 header.belongs_to(self.unit.id()) && header.level == 0 && header.kind() == self.leaf_kind();
@@ -52,7 +54,7 @@ impl Tree {
             lock(&self.haunted).remove(&id);
             // The page may have gone with its tree, or come back as one of another.
             if is_leaf && header.page_id() == id {
-                count += self.expunge(manager, page)?;
+                count += self.expunge(manager, &mut page)?;
             }
         }
         Ok(count)
@@ -63,9 +65,9 @@ impl Tree {
         lock(&self.haunted).len()
     }
 
-    fn expunge(&self, manager: &Manager, mut guard: PageWriteGuard) -> Result<usize, Error> {
+    fn expunge(&self, manager: &Manager, guard: &mut PageWriteGuard) -> Result<usize, Error> {
         let page = guard.id();
-        let node = self.node(page, &guard)?;
+        let node = self.node(page, guard)?;
         if !node.is_leaf() {
             return Err(Error::Corrupt { page, what: "is no leaf" });
         }
@@ -80,11 +82,9 @@ impl Tree {
         for slot in &ghosts {
             let touch = RowTouch { fixed: self.row_part(*slot), more: Vec::new() };
             let payload = Payload::RowTouch(touch);
-            change(Link::Alone(manager), &mut guard, Op::EXPUNGE_ROWS, self.leaf_context(), payload)?;
+            change(Link::Alone(manager), guard, Op::EXPUNGE_ROWS, self.leaf_context(), payload)?;
         }
-        let is_clean = PageHeader::of(&guard).ghost_count.get() == 0;
-        drop(guard);
-        if is_clean {
+        if PageHeader::of(guard).ghost_count.get() == 0 {
             self.space.set_free_space(page, |state| state.with_ghosts(false))?;
         }
         Ok(ghosts.len())

@@ -6,6 +6,7 @@
 //! a row has it             refused
 //! ```
 
+use extentdb_base::sync::lock;
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::{Cell, Level};
@@ -20,7 +21,8 @@ use extentdb_txn::{Link, Transaction};
 use super::Tree;
 use super::page::Position;
 use super::replace::keep_room_to_grow_back;
-use super::split::{Need, Place};
+use super::split::Attempt;
+use super::system::Outcome;
 use crate::error::Error;
 
 /// Type flag bits of leaf pages, as real logs format them.
@@ -34,35 +36,29 @@ impl Tree {
     pub fn insert(&self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
         let row = self.shape.leaf_record(cells)?;
         let key = self.shape.key_of_cells(cells)?;
-        let _exclusive = self.exclusive()?;
         self.ensure_root(tx)?;
-        self.counted(1, || self.until_done(|| self.try_insert(tx, &key, &row)))
+        self.until_done(tx, &key, |tx| self.try_insert(tx, &key, &row))
     }
 
-    /// Inserts the row where there is room for it, or makes room; false in the latter case.
-    fn try_insert(&self, tx: &mut Transaction, key: &[u8], row: &[u8]) -> Result<bool, Error> {
-        let path = self.path(key)?;
-        let mut page = self.space.pool().write(path.leaf)?;
-        let node = self.node(path.leaf, &page)?;
-        let place = match node.position(key)? {
+    /// Inserts the row where there is room for it.
+    fn try_insert<'r>(&self, tx: &mut Transaction, key: &[u8], row: &'r [u8]) -> Result<Attempt<'r>, Error> {
+        let mut page = self.leaf_to_change(key)?;
+        let node = self.node(page.id(), &page)?;
+        match node.position(key)? {
             Position::Live(slot) => {
-                return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(path.leaf, slot) });
+                return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(page.id(), slot) });
             }
             Position::Ghost(slot) if node.fits_instead(slot, row.len())? => {
                 keep_room_to_grow_back(tx, node.row(slot)?, row)?;
-                self.modify(Link::Change(tx), &mut page, slot, row)?;
-                return Ok(true);
+                self.counted(1, || self.modify(Link::Change(tx), &mut page, slot, row))?;
             }
             Position::Free(slot) if node.fits_new(row.len())? => {
-                self.log_insert(Link::Change(tx), &mut page, slot, vec![row], self.leaf_context())?;
-                return Ok(true);
+                let (link, context) = (Link::Change(tx), self.leaf_context());
+                self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))?;
             }
-            Position::Ghost(slot) => Place::Grown(slot),
-            Position::Free(slot) => Place::New(slot),
-        };
-        drop(page);
-        self.make_room(tx, &path, &Need { place, row })?;
-        Ok(false)
+            Position::Ghost(_) | Position::Free(_) => return Ok(Attempt::NoRoomFor(row.into())),
+        }
+        Ok(Attempt::Done)
     }
 
     /// INSERT_ROWS of neighbouring rows from a slot on.
@@ -90,7 +86,13 @@ impl Tree {
         if !self.unit.root().is_none() {
             return Ok(());
         }
-        self.in_system(tx, "FirstPage Alloc", |sys, page| {
+        let _structure = lock(&self.structure);
+        self.verify_whole()?;
+        // Another one may have been faster.
+        if !self.unit.root().is_none() {
+            return Ok(());
+        }
+        let root = self.in_system(tx, "FirstPage Alloc", |sys, page, _| {
             let form = PageForm {
                 kind: self.leaf_kind(),
                 level: 0,
@@ -103,8 +105,11 @@ impl Tree {
             };
             drop(self.space.format_page(sys, &self.unit, page, &form)?);
             self.space.set_first(sys, &self.unit, page)?;
-            Ok(self.space.set_root(sys, &self.unit, page)?)
-        })
+            self.space.log_root(sys, &self.unit, page)?;
+            Ok(Outcome::Done)
+        })?;
+        self.publish_root(root);
+        Ok(())
     }
 
     /// The page type of a level.

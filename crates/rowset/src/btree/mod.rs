@@ -17,15 +17,45 @@
 //! replace          MODIFY_ROW of the bytes that differ                                replace.rs
 //! delete           DELETE_ROWS that marks the row as a ghost                          delete.rs
 //! expunge_ghosts   EXPUNGE_ROWS, later, without a transaction                         ghost.rs
-//! (no room)        a system transaction that splits one page or sets a root on top    split.rs
+//! (no room)        a system transaction that splits one page or sets a root on top    split.rs, system.rs
 //! undo             finds the row by its key and compensates                           undo.rs
 //! ```
 //!
 //! Invariants
-//! - Between two operations the pages are a sound tree: order, links in both directions, separators, levels.
+//! - Between two changes of its structure the pages are a sound tree: order, links in both directions, separators, levels.
 //! - A page is changed only by [`extentdb_space::change`]: what is not in the log did not happen.
 //! - No latch of a page of the tree is held while space is asked for a page or a pointer of the unit is set.
 //! - Nothing is logged before it is certain that the page takes it.
+//!
+//! # Several at a time
+//!
+//! ```text
+//! find, scan             SH: one page after the other                       │ all of these at the same time
+//! insert, delete, undo   SH down to the leaf, EX on the leaf                │
+//! ghost cleanup          EX on the leaf                                     │
+//! split, new root        `structure`, the page from space; then EX on parent, page, right neighbour and new page, all
+//!                        of them kept until the end of the system transaction is in the log; `version` counts it
+//! ```
+//!
+//! 1. *What lies above the leaves, the chains, and which keys a leaf is for change under `structure` only*, and only while EX is
+//!    held on each page concerned. So whoever holds `structure` knows all of that without a latch; the rows of leaves
+//!    go on changing until the leaf is latched, and what was planned for them is planned again then.
+//! 2. *A descent arrives at the right leaf.* It reads `version` before it reads the root, and again when it has the latch of the
+//!    leaf. A page that was split in between was let go of after `version` had been counted up, so whoever latches it later sees
+//!    that and begins again. When nothing was counted, each page on the way still has the keys that it had when its parent was
+//!    read. The fifth time a descent takes `structure` itself.
+//! 3. *A root is true when it is told.* `unit.root()` changes after the end of the system transaction is in the log: nobody
+//!    builds on what a restart would take back. The old root leads to everything as long as it is not split, and a split is seen
+//!    by 2.
+//! 4. *Nobody sees half a change.* Readers need a latch that the split holds; one that fails is taken back before its latches go.
+//!    When that fails, too, `is_cut_off` is set before they go, and looked at by everybody who has latched a leaf.
+//! 5. *Nobody waits in a circle.* A descent, a change of a leaf, and a scan hold one page of the tree and wait for none; from a
+//!    leaf they wait for its byte in PFS, the log, and the table of transactions. Only a split holds several pages, and there is
+//!    one of them. `structure` is taken while no page is held. Space asks for the row of a unit, and that means to find it in the
+//!    tree of `sysallocunits`, while `structure` of the asking tree is held, and no page; in its own tree the descent meets no
+//!    change (2).
+//! 6. *A scan holds nothing between two leaves.* It goes on by key, from the separators that it came between: no latch is asked
+//!    for to the left or to the right.
 
 mod delete;
 mod ghost;
@@ -35,14 +65,15 @@ mod replace;
 mod scan;
 mod seek;
 mod split;
+mod system;
 #[cfg(test)]
 mod tests;
 mod undo;
 
 use std::collections::BTreeSet;
 
-use extentdb_base::sync::atomic::{AtomicBool, Ordering};
-use extentdb_base::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard, lock, read, write};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{PageId, Rid};
 use extentdb_format::log::Context;
 use extentdb_format::page::PageType;
@@ -53,13 +84,16 @@ use crate::layout::RowShape;
 
 pub use scan::{KeyRange, LeafRows, Leaves, Scan};
 
-/// A B-tree. There is one of these per allocation unit: its lock is what keeps operations apart.
+/// A B-tree. There is one of these per allocation unit: what keeps changes of its structure apart is in it.
 #[derive(Debug)]
 pub struct Tree {
     space: Arc<Space>,
     unit: Arc<Unit>,
     shape: RowShape,
-    lock: RwLock<()>,
+    /// Held by the one who changes the structure.
+    structure: Mutex<()>,
+    /// Counts changes of the structure, while their pages are still latched.
+    version: AtomicU64,
     /// Leaves that have got ghosts since they were looked at last.
     haunted: Mutex<BTreeSet<PageId>>,
     /// A change of several pages was cut off by an error.
@@ -85,8 +119,9 @@ impl Row {
 impl Tree {
     /// The tree of a unit. All its keys are unique: those of indexes that are not have what leads to the row at their end.
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: RowShape) -> Tree {
-        let (haunted, is_cut_off) = (Mutex::default(), AtomicBool::new(false));
-        Tree { space, unit, shape, lock: RwLock::new(()), haunted, is_cut_off }
+        let (structure, haunted) = (Mutex::default(), Mutex::default());
+        let (version, is_cut_off) = (AtomicU64::new(0), AtomicBool::new(false));
+        Tree { space, unit, shape, structure, version, haunted, is_cut_off }
     }
 
     /// How its rows are laid out.
@@ -104,16 +139,9 @@ impl Tree {
         lock(&self.haunted).insert(page);
     }
 
-    fn shared(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {
-        let guard = read(&self.lock);
-        self.verify_whole()?;
-        Ok(guard)
-    }
-
-    fn exclusive(&self) -> Result<RwLockWriteGuard<'_, ()>, Error> {
-        let guard = write(&self.lock);
-        self.verify_whole()?;
-        Ok(guard)
+    /// How often the structure has changed.
+    fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     fn verify_whole(&self) -> Result<(), Error> {

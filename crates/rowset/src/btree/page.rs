@@ -88,6 +88,11 @@ impl<'p> Node<'p> {
         self.view.header().prev()
     }
 
+    /// Are the pages below it leaves? Roots of level 0 stand above data pages.
+    pub(super) fn is_right_above_leaves(self) -> bool {
+        self.view.header().level <= 1
+    }
+
     /// The bytes of a record.
     pub(super) fn row(self, slot: u16) -> Result<&'p [u8], Error> {
         let corrupt = |_| Error::Corrupt { page: self.id(), what: "has a record that does not add up" };

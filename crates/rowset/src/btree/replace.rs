@@ -19,7 +19,7 @@ use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::page::Position;
-use super::split::{Need, Place};
+use super::split::Attempt;
 use crate::error::Error;
 
 impl Tree {
@@ -30,25 +30,22 @@ impl Tree {
     pub fn replace(&self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
         let row = self.shape.leaf_record(cells)?;
         let key = self.shape.key_of_cells(cells)?;
-        let _exclusive = self.exclusive()?;
-        self.until_done(|| self.try_replace(tx, &key, &row))
+        self.until_done(tx, &key, |tx| self.try_replace(tx, &key, &row))
     }
 
-    /// Replaces the row where there is room for it, or makes room; false in the latter case.
-    fn try_replace(&self, tx: &mut Transaction, key: &[u8], row: &[u8]) -> Result<bool, Error> {
-        let missing = Error::NotFound { unit: self.unit.id() };
-        let Some(path) = self.descend(key)? else { return Err(missing) };
-        let mut page = self.space.pool().write(path.leaf)?;
-        let node = self.node(path.leaf, &page)?;
-        let Position::Live(slot) = node.position(key)? else { return Err(missing) };
-        if node.fits_instead(slot, row.len())? {
-            keep_room_to_grow_back(tx, node.row(slot)?, row)?;
-            self.modify(Link::Change(tx), &mut page, slot, row)?;
-            return Ok(true);
+    /// Replaces the row where there is room for it.
+    fn try_replace<'r>(&self, tx: &mut Transaction, key: &[u8], row: &'r [u8]) -> Result<Attempt<'r>, Error> {
+        let mut page = self.leaf_to_change(key)?;
+        let node = self.node(page.id(), &page)?;
+        let Position::Live(slot) = node.position(key)? else {
+            return Err(Error::NotFound { unit: self.unit.id() });
+        };
+        if !node.fits_instead(slot, row.len())? {
+            return Ok(Attempt::NoRoomFor(row.into()));
         }
-        drop(page);
-        self.make_room(tx, &path, &Need { place: Place::Grown(slot), row })?;
-        Ok(false)
+        keep_room_to_grow_back(tx, node.row(slot)?, row)?;
+        self.modify(Link::Change(tx), &mut page, slot, row)?;
+        Ok(Attempt::Done)
     }
 
     /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when nothing changes.

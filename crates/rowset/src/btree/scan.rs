@@ -1,15 +1,17 @@
 //! Rows in key order, forwards or backwards.
 //!
-//! A scan holds nothing between two leaves: it takes the rows of one leaf under the tree's lock, and comes back with the last key
-//! it has seen. Whoever changes rows during their own scan meets no lock of their own, and no row twice; rows that come or go
-//! behind the scan's place are seen or not.
+//! A scan holds nothing between two leaves: it takes the rows of one leaf under its latch, and comes back with the separator that
+//! it found beside the way there. Whoever changes rows during their own scan meets no latch of their own, and no row twice; rows
+//! that come or go behind the scan's place are seen or not. Its place is the end of the leaf that it has read.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use extentdb_base::{Lsn, Rid};
+use extentdb_buffer::PageReadGuard;
 use extentdb_catalog::layout::Cell;
 
 use super::page::Node;
+use super::seek::{Fence, Towards};
 use super::{Row, Tree};
 use crate::error::Error;
 
@@ -137,15 +139,13 @@ impl<'t> Leaves<'t> {
         Leaves { is_backward: true, ..self }
     }
 
-    /// The rows of the next leaf that has some; `None` at the end. `oldest_open` says where the oldest open transaction began; it is
-    /// asked while the leaf is latched.
+    /// The rows of the next leaf that has some; `None` at the end. `oldest_open` says where the oldest open transaction began; it
+    /// is asked while the leaf is latched.
     ///
     /// # Errors
     /// A page cannot be read, or the tree contradicts itself.
     pub fn next(&mut self, oldest_open: &dyn Fn() -> Option<Lsn>) -> Result<Option<LeafRows>, Error> {
-        if self.is_done {
-            return Ok(None);
-        }
+        self.is_done |= self.range.ends_before(&self.range.from);
         let found = self.find(oldest_open);
         self.is_done |= !matches!(found, Ok(Some(_)));
         found
@@ -153,76 +153,81 @@ impl<'t> Leaves<'t> {
 
     fn find(&mut self, oldest_open: &dyn Fn() -> Option<Lsn>) -> Result<Option<LeafRows>, Error> {
         let tree = self.tree;
-        let _shared = tree.shared()?;
-        let path = match self.is_backward {
-            false => tree.descend(&self.range.from)?,
-            true => tree.descend_before(self.range.until.as_deref())?,
-        };
-        let Some(path) = path else { return Ok(None) };
-        let (mut page, mut seen) = (path.leaf, HashSet::new());
-        while !self.is_done && !page.is_none() {
-            if !seen.insert(page) {
-                return Err(Error::Corrupt { page, what: "comes twice in its chain" });
-            }
-            let guard = tree.read(page)?;
-            let node = tree.node(page, &guard)?;
-            if !node.is_leaf() {
-                return Err(Error::Corrupt { page, what: "stands among the leaves" });
-            }
+        while !self.is_done {
+            let towards = match self.is_backward {
+                false => Towards::Key(&self.range.from),
+                true => Towards::Before(self.range.until.as_deref()),
+            };
+            let Some((leaf, fence)) = tree.descend::<PageReadGuard, Fence>(towards)? else { return Ok(None) };
+            let node = tree.node(leaf.id(), &leaf)?;
+            verify_links(node, &fence)?;
             let is_settled = oldest_open().is_none_or(|open| node.view.header().lsn() < open);
             let has_ghosts = self.ghosts == Ghosts::All || !is_settled;
-            let rows = self.take(node, has_ghosts, seen.len() == 1)?;
+            let rows = self.take(node, has_ghosts, &fence)?;
+            self.advance(fence);
             if !rows.is_empty() {
                 return Ok(Some(LeafRows { rows, is_settled }));
             }
-            page = if self.is_backward { node.previous() } else { node.next() };
         }
         Ok(None)
     }
 
-    /// Takes the rows of a leaf that are in the range; what is left of it begins behind them.
-    fn take(&mut self, node: Node<'_>, has_ghosts: bool, is_first: bool) -> Result<Vec<Row>, Error> {
-        let corrupt = Error::Corrupt { page: node.id(), what: "has keys that are out of order" };
+    /// Takes the rows of a leaf that are in the range.
+    fn take(&self, node: Node<'_>, has_ghosts: bool, fence: &Fence) -> Result<Vec<Row>, Error> {
+        let corrupt = Err(Error::Corrupt { page: node.id(), what: "has keys that are out of order" });
         let first = node.lower_bound(0, &self.range.from)?;
         let end = match &self.range.until {
             Some(until) => node.lower_bound(first, until)?,
             None => node.slot_count(),
         };
-        // A leaf that the chain led to has nothing on the side it was come from.
-        let is_aside = if self.is_backward { end < node.slot_count() } else { first > 0 };
-        if is_aside && !is_first {
-            return Err(corrupt);
-        }
         let (mut rows, mut key, mut last) = (Vec::new(), Vec::new(), Vec::new());
         for slot in first..end {
             node.key_into(slot, &mut key)?;
-            if key < last {
-                return Err(corrupt);
+            if key < last || fence.low.as_ref().is_some_and(|low| key < *low) {
+                return corrupt;
             }
             if has_ghosts || !node.is_ghost(slot)? {
                 rows.push(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(node.id(), slot) });
             }
             std::mem::swap(&mut key, &mut last);
         }
-        match self.is_backward {
-            false => {
-                self.is_done |= end < node.slot_count();
-                if first < end {
-                    last.push(0);
-                    self.range.from = last;
-                }
-            }
-            true => {
-                rows.reverse();
-                self.is_done |= first > 0;
-                if first < end {
-                    node.key_into(first, &mut key)?;
-                    self.range.until = Some(key);
-                }
-            }
+        if first < end && fence.high.as_ref().is_some_and(|high| *high <= last) {
+            return corrupt;
+        }
+        if self.is_backward {
+            rows.reverse();
         }
         Ok(rows)
     }
+
+    /// What is left of the range behind a leaf. Separators grow from leaf to leaf, so that this ends even where pages contradict
+    /// each other.
+    fn advance(&mut self, fence: Fence) {
+        let beside = if self.is_backward { fence.low } else { fence.high };
+        let is_left = |key: &Vec<u8>| match self.is_backward {
+            false => !self.range.ends_before(key),
+            true => self.range.from < *key,
+        };
+        match beside.filter(is_left) {
+            None => self.is_done = true,
+            Some(key) if self.is_backward => self.range.until = Some(key),
+            Some(key) => self.range.from = key,
+        }
+    }
+}
+
+/// A leaf has neighbours where there are separators beside the way to it, and is none of its own.
+fn verify_links(node: Node<'_>, fence: &Fence) -> Result<(), Error> {
+    let corrupt = |what| Err(Error::Corrupt { page: node.id(), what });
+    for (link, beside) in [(node.previous(), &fence.low), (node.next(), &fence.high)] {
+        if link == node.id() {
+            return corrupt("comes twice in its chain");
+        }
+        if link.is_none() != beside.is_none() {
+            return corrupt("is linked otherwise than its parent says");
+        }
+    }
+    Ok(())
 }
 
 impl Iterator for Scan<'_> {

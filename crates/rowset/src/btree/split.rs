@@ -11,16 +11,20 @@
 //! ```
 //!
 //! Each of these is a system transaction of its own that takes one page, in the order real logs have, and leaves a sound tree.
-//! The caller looks for its place again afterwards; every step leaves fewer records beside that place, so that this ends.
+//! The caller looks for its place again afterwards; every step leaves fewer records beside that place, so that this ends. Where
+//! to cut is found out when the page is latched: until then others go on with its rows.
 //!
 //! Invariants
 //! - Pages above the leaves are never empty; a leaf may be while the row it was made for is on its way.
 //! - A split that fails is taken back page by page. When not even that can be done, the pages no longer agree: the tree refuses
 //!   all service from then on, and restart takes the open system transaction back.
 
+use std::borrow::Cow;
+
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BODY_BYTES;
-use extentdb_buffer::PageWriteGuard;
+use extentdb_base::sync::lock;
+use extentdb_buffer::{PageReadGuard, PageWriteGuard};
 use extentdb_catalog::layout::Level;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::page::{DeleteSplit, PagePart};
@@ -32,8 +36,9 @@ use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::insert::LEAF_FLAG_BITS;
-use super::page::{Node, SLOT_BYTES, is_ghost};
-use super::seek::{Path, Step};
+use super::page::{Node, Position, SLOT_BYTES, is_ghost};
+use super::seek::{Step, Towards, write_patiently};
+use super::system::{Held, Outcome};
 use crate::error::Error;
 
 /// Offsets in a page header that MODIFY_HEADER names.
@@ -43,9 +48,15 @@ const NEXT_AT: u16 = 0x10;
 /// Object ids of system base tables are small, and their units have their index id as it is; those of other tables count from 256.
 const USER_INDEX_PART_MIN: u16 = 256;
 
+/// The pages of a split, in the order in which they are latched: from the top down, then from left to right. The new one, which
+/// nobody else knows, comes last.
+const PARENT: usize = 0;
+const OLD: usize = 1;
+const RIGHT: usize = 2;
+
 /// Where a record is to lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+enum Place {
     /// In a new slot.
     New(u16),
     /// In the place of the record of a slot.
@@ -54,9 +65,9 @@ pub(super) enum Place {
 
 /// A record that finds no room.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Need<'r> {
-    pub(super) place: Place,
-    pub(super) row: &'r [u8],
+struct Need<'r> {
+    place: Place,
+    row: &'r [u8],
 }
 
 /// How a page is to be split.
@@ -67,17 +78,44 @@ struct Cut {
     separator: Vec<u8>,
 }
 
+/// What finds no room on a page.
+#[derive(Clone, Copy, Debug)]
+enum Want<'r> {
+    /// A row on a leaf, in the place that its key has there.
+    Row { key: &'r [u8], row: &'r [u8] },
+    /// A separator on a page above, in this slot.
+    Separator { slot: u16, record: &'r [u8] },
+}
+
+/// What came of an attempt to change a row.
+pub(super) enum Attempt<'r> {
+    Done,
+    /// This record finds no room where the row lies, or would.
+    NoRoomFor(Cow<'r, [u8]>),
+}
+
 /// More steps than any row needs in a sound tree, where each level is split a few times at most.
 const STEPS_MAX: usize = 100;
 
 impl Tree {
-    /// Repeats what makes a step towards room when there is none, until it is done. In a tree whose keys are out of order the way
-    /// may lead past the room that was made, again and again.
-    pub(super) fn until_done(&self, mut step: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
+    /// Repeats what may find no room on the leaf of a key, and makes a step towards room each time, until it is done. In a tree
+    /// whose keys are out of order the way may lead past the room that was made, again and again.
+    pub(super) fn until_done<'r>(
+        &self,
+        tx: &mut Transaction,
+        key: &[u8],
+        mut attempt: impl FnMut(&mut Transaction) -> Result<Attempt<'r>, Error>,
+    ) -> Result<(), Error> {
         for _ in 0..STEPS_MAX {
-            if step()? {
-                return Ok(());
+            let version = self.version();
+            let Attempt::NoRoomFor(mut row) = attempt(tx)? else { return Ok(()) };
+            let _structure = lock(&self.structure);
+            if self.version() != version {
+                // Others have made room, here or elsewhere.
+                let Attempt::NoRoomFor(still) = attempt(tx)? else { return Ok(()) };
+                row = still;
             }
+            self.make_room(tx, key, &row)?;
         }
         Err(Error::Corrupt {
             page: self.unit.root(),
@@ -85,9 +123,13 @@ impl Tree {
         })
     }
 
-    /// Takes one step towards room for a record on the leaf of a path.
-    pub(super) fn make_room(&self, tx: &Transaction, path: &Path, need: &Need<'_>) -> Result<(), Error> {
-        self.make_room_on(tx, &path.steps, path.leaf, need)
+    /// Takes one step towards room for a row. The caller holds `structure`, and no page.
+    fn make_room(&self, tx: &Transaction, key: &[u8], row: &[u8]) -> Result<(), Error> {
+        let way = self.descend::<PageReadGuard, Vec<Step>>(Towards::Key(key))?;
+        let (leaf, steps) = way.ok_or(Error::NotFound { unit: self.unit.id() })?;
+        let page = leaf.id();
+        drop(leaf);
+        self.make_room_on(tx, &steps, page, &Want::Row { key, row })
     }
 
     fn make_room_on(
@@ -95,25 +137,30 @@ impl Tree {
         tx: &Transaction,
         steps: &[Step],
         page: PageId,
-        need: &Need<'_>,
+        want: &Want<'_>,
     ) -> Result<(), Error> {
-        let Some((parent, above)) = steps.split_last() else { return self.grow_root(tx, page) };
-        let cut = self.plan(page, need)?;
-        let slot = parent.slot + 1;
+        let guard = self.read(page)?;
+        let node = self.node(page, &guard)?;
+        let Some(need) = need_of(node, want)? else { return Ok(()) };
+        let Some((parent, above)) = steps.split_last() else {
+            drop(guard);
+            return self.grow_root(tx, page);
+        };
+        let (cut, next) = (self.cut(node, &need)?, node.next());
+        drop(guard);
         let has_room = {
             let guard = self.read(parent.page)?;
             self.node(parent.page, &guard)?.fits_new(cut.separator.len())?
         };
         if has_room {
-            return self.split(tx, page, *parent, &cut);
+            self.read_neighbour(page, next, parent.page)?;
+            return self.split(tx, page, *parent, want);
         }
-        let need = Need { place: Place::New(slot), row: &cut.separator };
-        self.make_room_on(tx, above, parent.page, &need)
+        let want = Want::Separator { slot: parent.slot + 1, record: &cut.separator };
+        self.make_room_on(tx, above, parent.page, &want)
     }
 
-    fn plan(&self, page: PageId, need: &Need<'_>) -> Result<Cut, Error> {
-        let guard = self.read(page)?;
-        let node = self.node(page, &guard)?;
+    fn cut(&self, node: Node<'_>, need: &Need<'_>) -> Result<Cut, Error> {
         let at = cut_at(node, need)?;
         let separator = match node.level {
             Level::Leaf if at == node.slot_count() => {
@@ -125,9 +172,10 @@ impl Tree {
         Ok(Cut { at, separator })
     }
 
-    /// Sets a root on top of the one there is, whose only record leads to it.
+    /// Sets a root on top of the one there is, whose only record leads to it. Nobody sees the new page before it is the root, and
+    /// the old one stays as it is: no latch is kept.
     fn grow_root(&self, tx: &Transaction, old: PageId) -> Result<(), Error> {
-        self.in_system(tx, "BTree Split/Shrink", |sys, page| {
+        let root = self.in_system(tx, "BTree Split/Shrink", |sys, page, _| {
             let level = self.true_level(sys, old)?;
             let form = PageForm {
                 kind: PageType::Index,
@@ -143,8 +191,11 @@ impl Tree {
             let first = self.shape.first_separator(old);
             self.log_insert(Link::Change(sys), &mut root, 0, vec![&first], Context::INDEX_INTERIOR)?;
             drop(root);
-            Ok(self.space.set_root(sys, &self.unit, page)?)
-        })
+            self.space.log_root(sys, &self.unit, page)?;
+            Ok(Outcome::Done)
+        })?;
+        self.publish_root(root);
+        Ok(())
     }
 
     /// The level of a root. Roots right above data pages may say 0 (`ondisk.md` 6.3); with a page above them that would be wrong.
@@ -159,28 +210,84 @@ impl Tree {
         Ok(1)
     }
 
-    fn split(&self, tx: &Transaction, old: PageId, parent: Step, cut: &Cut) -> Result<(), Error> {
-        self.in_system(tx, "SplitPage", |sys, new| {
-            let next = self.move_rows(sys, old, new, cut.at)?;
-            let mut guard = self.space.pool().write(old)?;
-            self.log_header(sys, &mut guard, NEXT_AT, &next.to_bytes(), &new.to_bytes())?;
-            drop(guard);
-            if !next.is_none() {
-                let mut guard = self.space.pool().write(next)?;
-                self.log_header(sys, &mut guard, PREVIOUS_AT, &old.to_bytes(), &new.to_bytes())?;
-            }
-            let separator = with_child(&cut.separator, new, self.shape.pminlen(Level::Interior));
-            let mut guard = self.space.pool().write(parent.page)?;
-            let link = Link::Change(sys);
-            self.log_insert(link, &mut guard, parent.slot + 1, vec![&separator], Context::INDEX_INTERIOR)
-        })
+    /// Splits a page below a parent that has room. Others may have changed the rows of a leaf until it is latched: then there may
+    /// be nothing to do.
+    fn split(&self, tx: &Transaction, old: PageId, parent: Step, want: &Want<'_>) -> Result<(), Error> {
+        let done = self.in_system(tx, "SplitPage", |sys, new, held| {
+            let Some(cut) = self.latch_to_split(held, old, parent.page, want)? else {
+                return Ok(Outcome::NotNeeded);
+            };
+            self.move_rows(sys, held, new, cut.at)?;
+            self.link(sys, held, new, parent.slot + 1, &cut.separator)?;
+            Ok(Outcome::Done)
+        });
+        done.map(drop)
     }
 
-    /// Formats the new page and moves the rows from `at` on to it; returns the page behind the old one.
-    fn move_rows(&self, sys: &mut Transaction, old: PageId, new: PageId, at: u16) -> Result<PageId, Error> {
-        let mut source = self.space.pool().write(old)?;
-        let node = self.node(old, &source)?;
-        let (level, next) = (node.level, node.next());
+    /// Links a page behind the one that is split, and enters it in the parent.
+    pub(super) fn link(
+        &self,
+        sys: &mut Transaction,
+        held: &mut Held,
+        new: PageId,
+        slot: u16,
+        separator: &[u8],
+    ) -> Result<(), Error> {
+        let (old, next) = (held[OLD].id(), PageHeader::of(&held[OLD]).next());
+        self.log_header(sys, &mut held[OLD], NEXT_AT, &next.to_bytes(), &new.to_bytes())?;
+        if !next.is_none() {
+            self.log_header(sys, &mut held[RIGHT], PREVIOUS_AT, &old.to_bytes(), &new.to_bytes())?;
+        }
+        let separator = with_child(separator, new, self.shape.pminlen(Level::Interior));
+        let link = Link::Change(sys);
+        self.log_insert(link, &mut held[PARENT], slot, vec![&separator], Context::INDEX_INTERIOR)
+    }
+
+    /// Latches what a split changes, top down and left to right, and says where to cut; `None` when that is no longer needed, or
+    /// the separator has become too long for the parent.
+    fn latch_to_split(
+        &self,
+        held: &mut Held,
+        old: PageId,
+        parent: PageId,
+        want: &Want<'_>,
+    ) -> Result<Option<Cut>, Error> {
+        let pool = self.space.pool();
+        held.push(write_patiently(pool, parent)?);
+        held.push(write_patiently(pool, old)?);
+        let node = self.node(old, &held[OLD])?;
+        let Some(need) = need_of(node, want)? else { return Ok(None) };
+        let (cut, next) = (self.cut(node, &need)?, node.next());
+        if !self.node(parent, &held[PARENT])?.fits_new(cut.separator.len())? {
+            return Ok(None);
+        }
+        if !next.is_none() {
+            held.push(write_patiently(pool, next)?);
+        }
+        Ok(Some(cut))
+    }
+
+    /// The page behind the one that is split, as one of the tree: it may have to be read, and that is better done while nothing is
+    /// latched.
+    fn read_neighbour(&self, page: PageId, next: PageId, parent: PageId) -> Result<(), Error> {
+        if next == page || next == parent {
+            return Err(Error::Corrupt { page, what: "comes twice in its chain" });
+        }
+        if !next.is_none() {
+            let guard = self.read(next)?;
+            self.node(next, &guard)?;
+        }
+        Ok(())
+    }
+
+    /// Formats the new page, which is latched then, and moves the rows from `at` on to it.
+    fn move_rows(&self, sys: &mut Transaction, held: &mut Held, new: PageId, at: u16) -> Result<(), Error> {
+        if held.iter().any(|page| page.id() == new) {
+            return Err(Error::Corrupt { page: new, what: "is a page of the tree and free" });
+        }
+        let old = held[OLD].id();
+        let node = self.node(old, &held[OLD])?;
+        let level = node.level;
         let rows: Result<Vec<Vec<u8>>, Error> =
             (at..node.slot_count()).map(|slot| Ok(node.row(slot)?.to_vec())).collect();
         let rows = rows?;
@@ -191,16 +298,19 @@ impl Tree {
             pminlen: node.view.header().fixed_len.get(),
             context: self.context_of(level),
             prev: old,
-            next,
+            next: node.next(),
             type_flag_bits: if level == Level::Leaf { LEAF_FLAG_BITS } else { 0 },
             flag_bits: 0,
         };
         let mut target = self.space.format_page(sys, &self.unit, new, &form)?;
         if rows.is_empty() {
-            return Ok(next);
+            held.push(target);
+            return Ok(());
         }
         let images = rows.iter().map(Vec::as_slice).collect();
-        self.log_insert(Link::Change(sys), &mut target, 0, images, self.moving_context(level))?;
+        let inserted = self.log_insert(Link::Change(sys), &mut target, 0, images, self.moving_context(level));
+        held.push(target);
+        inserted?;
         if level == Level::Leaf && rows.iter().any(|row| is_ghost(row)) {
             self.haunt(new);
         }
@@ -209,8 +319,8 @@ impl Tree {
         let payload =
             DeleteSplit { page, new_page: new, rows_deleted, bytes_freed, ..DeleteSplit::default() };
         let payload = Payload::DeleteSplit(payload);
-        change(Link::Change(sys), &mut source, Op::DELETE_SPLIT, self.context_of(level), payload)?;
-        Ok(next)
+        change(Link::Change(sys), &mut held[OLD], Op::DELETE_SPLIT, self.context_of(level), payload)?;
+        Ok(())
     }
 
     /// MODIFY_HEADER.
@@ -242,29 +352,6 @@ impl Tree {
         Ok(())
     }
 
-    /// Runs a change of several pages, one of them new, in a system transaction. When it fails, what was done is taken back.
-    pub(super) fn in_system(
-        &self,
-        tx: &Transaction,
-        name: &str,
-        work: impl FnOnce(&mut Transaction, PageId) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let pointers = self.unit.pointers();
-        let mut sys = tx.begin_system(name);
-        let page = self.space.allocate_page(&mut sys, &self.unit).map_err(Error::from);
-        let Err(error) = page.and_then(|page| work(&mut sys, page)) else {
-            sys.commit().inspect_err(|_| self.cut_off())?;
-            return Ok(());
-        };
-        let is_back = self.space.roll_back_system_of(sys, &self.unit, pointers).is_ok();
-        // The maps have changed behind the back of what is known of them.
-        self.unit.forget_chain();
-        if !is_back {
-            self.cut_off();
-        }
-        Err(error)
-    }
-
     fn context_of(&self, level: Level) -> Context {
         if level == Level::Leaf { self.leaf_context() } else { Context::INDEX_INTERIOR }
     }
@@ -276,6 +363,22 @@ impl Tree {
             _ => self.context_of(level),
         }
     }
+}
+
+/// The place of what is wanted; `None` when there is room for it.
+fn need_of<'r>(node: Node<'_>, want: &Want<'r>) -> Result<Option<Need<'r>>, Error> {
+    let (place, row) = match *want {
+        Want::Separator { slot, record } => (Place::New(slot), record),
+        Want::Row { key, row } => match node.position(key)? {
+            Position::Free(slot) => (Place::New(slot), row),
+            Position::Live(slot) | Position::Ghost(slot) => (Place::Grown(slot), row),
+        },
+    };
+    let has_room = match place {
+        Place::New(_) => node.fits_new(row.len())?,
+        Place::Grown(slot) => node.fits_instead(slot, row.len())?,
+    };
+    Ok((!has_room).then_some(Need { place, row }))
 }
 
 /// The first slot that is to leave a page so that there is room for a record.

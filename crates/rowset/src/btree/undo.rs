@@ -13,6 +13,7 @@
 //! when a crash comes before it, the next restart does all of it again on a tree that has more room.
 
 use extentdb_base::{Lsn, Rid};
+use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::Level;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::ModifyRow;
@@ -22,8 +23,7 @@ use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::page::{Position, is_ghost};
-use super::seek::Path;
-use super::split::{Need, Place};
+use super::split::Attempt;
 use crate::error::Error;
 
 /// Bits of the status byte that name the kind.
@@ -42,7 +42,6 @@ impl Tree {
         header: &RecordHeader,
         payload: &Payload<'_>,
     ) -> Result<(), Error> {
-        let _exclusive = self.exclusive()?;
         let refused = Error::NotUndone { op: header.op, what: "it is no change of a row of a leaf" };
         let is_leaf = [self.leaf_context(), Context::MARK_AS_GHOST].contains(&header.context);
         match payload {
@@ -63,9 +62,8 @@ impl Tree {
     fn undo_insert(&self, tx: &mut Transaction, undo_next: Lsn, row: &[u8]) -> Result<(), Error> {
         let lost = |what| Error::NotUndone { op: Op::INSERT_ROWS, what };
         let key = self.shape.key(&self.shape.leaf(row), Level::Leaf)?;
-        let path = self.path(&key)?;
-        let mut page = self.space.pool().write(path.leaf)?;
-        let node = self.node(path.leaf, &page)?;
+        let mut page = self.leaf_to_change(&key)?;
+        let node = self.node(page.id(), &page)?;
         let Position::Live(slot) = node.position(&key)? else { return Err(lost("the row is not there")) };
         if node.row(slot)? != row {
             return Err(lost("the row has changed"));
@@ -81,68 +79,69 @@ impl Tree {
     fn undo_delete(&self, tx: &mut Transaction, undo_next: Lsn, row: &[u8]) -> Result<(), Error> {
         let key = self.shape.key(&self.shape.leaf(row), Level::Leaf)?;
         self.ensure_root(tx)?;
-        self.counted(1, || self.until_done(|| self.try_revive(tx, undo_next, &key, row)))
+        self.until_done(tx, &key, |tx| self.try_revive(tx, undo_next, &key, row))
     }
 
-    /// Gives a ghost its life back; false when there was none, or no room for it, and one step was taken towards that.
-    fn try_revive(
+    /// Gives a ghost its life back, one that is put there first when there is none.
+    fn try_revive<'r>(
         &self,
         tx: &mut Transaction,
         undo_next: Lsn,
         key: &[u8],
-        row: &[u8],
-    ) -> Result<bool, Error> {
-        let path = self.path(key)?;
-        let mut page = self.space.pool().write(path.leaf)?;
-        let node = self.node(path.leaf, &page)?;
-        match node.position(key)? {
+        row: &'r [u8],
+    ) -> Result<Attempt<'r>, Error> {
+        let mut page = self.leaf_to_change(key)?;
+        let node = self.node(page.id(), &page)?;
+        let slot = match node.position(key)? {
             Position::Live(slot) => {
-                let at = Rid::new(path.leaf, slot);
-                return Err(Error::Duplicate { unit: self.unit.id(), at });
+                return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(page.id(), slot) });
             }
-            Position::Ghost(slot) if node.row(slot)?.get(1..) == row.get(1..) => {
-                let link = Link::Compensation(tx, undo_next);
-                self.log_insert(link, &mut page, slot, vec![row], self.leaf_context())?;
-                return Ok(true);
-            }
+            Position::Ghost(slot) if node.row(slot)?.get(1..) == row.get(1..) => slot,
             Position::Ghost(slot) if node.fits_instead(slot, row.len())? => {
-                self.modify(Link::Compensation(tx, undo_next), &mut page, slot, row)?;
-                return Ok(true);
-            }
-            Position::Ghost(slot) => {
-                drop(page);
-                self.make_room(tx, &path, &Need { place: Place::Grown(slot), row })?;
+                let link = Link::Compensation(tx, undo_next);
+                self.counted(1, || self.modify(link, &mut page, slot, row))?;
+                return Ok(Attempt::Done);
             }
             Position::Free(slot) if node.fits_new(row.len())? => {
-                // A compensation record that inserts next to a ghost would be taken for one that revives it.
-                let mut sys = tx.begin_system("GhostForUndo");
-                let ghost = self.as_ghost(row);
-                let link = Link::Change(&mut sys);
-                let done = self.log_insert(link, &mut page, slot, vec![&ghost], self.leaf_context());
-                drop(page);
-                match done {
-                    Ok(()) => sys.commit()?,
-                    Err(error) => {
-                        return self
-                            .space
-                            .roll_back_system(sys)
-                            .map_or_else(|e| Err(e.into()), |()| Err(error));
-                    }
-                };
+                page = self.put_ghost(tx, page, slot, row)?;
+                slot
             }
-            Position::Free(slot) => {
+            Position::Ghost(_) | Position::Free(_) => return Ok(Attempt::NoRoomFor(row.into())),
+        };
+        let (link, context) = (Link::Compensation(tx, undo_next), self.leaf_context());
+        self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))?;
+        Ok(Attempt::Done)
+    }
+
+    /// Puts the ghost of a row back: a compensation record that inserts next to a ghost would be taken for one that revives it.
+    fn put_ghost(
+        &self,
+        tx: &Transaction,
+        mut page: PageWriteGuard,
+        slot: u16,
+        row: &[u8],
+    ) -> Result<PageWriteGuard, Error> {
+        let mut sys = tx.begin_system("GhostForUndo");
+        let (ghost, context) = (self.as_ghost(row), self.leaf_context());
+        match self.log_insert(Link::Change(&mut sys), &mut page, slot, vec![&ghost], context) {
+            // It ends before anybody can move what it did.
+            Ok(()) => {
+                sys.commit()?;
+                Ok(page)
+            }
+            Err(error) => {
                 drop(page);
-                self.make_room(tx, &path, &Need { place: Place::New(slot), row })?;
+                self.space.roll_back_system(sys)?;
+                Err(error)
             }
         }
-        Ok(false)
     }
 
     fn undo_modify(&self, tx: &mut Transaction, undo_next: Lsn, modify: &ModifyRow<'_>) -> Result<(), Error> {
         let what = "it does not name the key of its row";
         let image = modify.key.ok_or(Error::NotUndone { op: Op::MODIFY_ROW, what })?;
         let key = self.shape.key_of_image(image)?;
-        self.until_done(|| self.try_change_back(tx, undo_next, &key, modify))
+        self.until_done(tx, &key, |tx| self.try_change_back(tx, undo_next, &key, modify))
     }
 
     fn try_change_back(
@@ -151,30 +150,22 @@ impl Tree {
         undo_next: Lsn,
         key: &[u8],
         modify: &ModifyRow<'_>,
-    ) -> Result<bool, Error> {
+    ) -> Result<Attempt<'static>, Error> {
         let lost = |what| Error::NotUndone { op: Op::MODIFY_ROW, what };
-        let path: Path = self.path(key)?;
-        let mut page = self.space.pool().write(path.leaf)?;
-        let node = self.node(path.leaf, &page)?;
+        let mut page = self.leaf_to_change(key)?;
+        let node = self.node(page.id(), &page)?;
         let (Position::Live(slot) | Position::Ghost(slot)) = node.position(key)? else {
             return Err(lost("the row is not there"));
         };
         let now = node.row(slot)?;
         let row = changed_back(now, modify).ok_or(lost("the row has changed"))?;
         if !node.fits_instead(slot, row.len())? {
-            drop(page);
-            self.make_room(tx, &path, &Need { place: Place::Grown(slot), row: &row })?;
-            return Ok(false);
+            return Ok(Attempt::NoRoomFor(row.into()));
         }
         let delta = i64::from(is_ghost(now)) - i64::from(is_ghost(&row));
         let link = Link::Compensation(tx, undo_next);
         self.counted(delta, || self.modify(link, &mut page, slot, &row))?;
-        Ok(true)
-    }
-
-    /// The way to a key in a tree that has pages.
-    pub(super) fn path(&self, key: &[u8]) -> Result<Path, Error> {
-        self.descend(key)?.ok_or(Error::NotFound { unit: self.unit.id() })
+        Ok(Attempt::Done)
     }
 
     /// The record of a row as a deleted one.

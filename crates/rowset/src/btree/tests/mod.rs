@@ -5,5 +5,8 @@ mod crash;
 mod measure;
 mod model;
 mod ranges;
+#[cfg(shuttle)]
+mod shuttle;
 mod single;
+mod threads;
 mod walk;

@@ -1,0 +1,67 @@
+//! Changes of several pages: system transactions that are seen as a whole or not at all.
+//!
+//! ```text
+//! BEGIN ─ a page from space ─ latches ─ records ─ COMMIT ─ version + 1 ─ latches go ─ (root)
+//!                                          │ error
+//!                                          └─▶ taken back page by page ─ ABORT ─ latches go
+//!                                                 │ error
+//!                                                 └─▶ the tree is cut off ─ latches go
+//! ```
+//!
+//! The end of the transaction comes before the latches go: whoever changes one of the pages afterwards does so behind it in the
+//! log, and a restart that takes a cut-off change back, page by page, meets nothing that was built on it.
+
+use extentdb_base::PageId;
+use extentdb_base::sync::atomic::Ordering;
+use extentdb_buffer::PageWriteGuard;
+use extentdb_txn::Transaction;
+
+use super::Tree;
+use crate::error::Error;
+
+/// What came of a change of several pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    Done,
+    /// Somebody else was faster; nothing was changed, and the page goes back.
+    NotNeeded,
+}
+
+/// Pages that stay latched until the end of the change is in the log.
+pub(super) type Held = Vec<PageWriteGuard>;
+
+impl Tree {
+    /// Runs a change of several pages, one of them new, in a system transaction; says which page is new. When it fails, what was
+    /// done is taken back. The caller holds `structure`.
+    pub(super) fn in_system(
+        &self,
+        tx: &Transaction,
+        name: &str,
+        work: impl FnOnce(&mut Transaction, PageId, &mut Held) -> Result<Outcome, Error>,
+    ) -> Result<Option<PageId>, Error> {
+        let pointers = self.unit.pointers();
+        let (mut sys, mut held) = (tx.begin_system(name), Held::new());
+        let page = self.space.allocate_page(&mut sys, &self.unit).map_err(Error::from);
+        let outcome = page.and_then(|page| Ok((page, work(&mut sys, page, &mut held)?)));
+        if let Ok((page, Outcome::Done)) = outcome {
+            let ended = sys.commit().inspect_err(|_| self.cut_off());
+            self.version.fetch_add(1, Ordering::Release);
+            drop(held);
+            return ended.map(|_| Some(page)).map_err(Error::from);
+        }
+        if self.space.roll_back_system_beside(sys, &self.unit, pointers, &mut held).is_err() {
+            self.cut_off();
+        }
+        drop(held);
+        // The maps have changed behind the back of what is known of them.
+        self.unit.forget_chain();
+        outcome.map(|_| None)
+    }
+
+    /// A new root is the root from here on.
+    pub(super) fn publish_root(&self, root: Option<PageId>) {
+        if let Some(root) = root {
+            self.unit.set_root(root);
+        }
+    }
+}
