@@ -94,7 +94,7 @@ impl<'d> Session<'d> {
         self.timeout = timeout;
     }
 
-    /// In a deadlock the session of the lowest priority gives way. Those beyond the least and the highest that there are count as these.
+    /// In a deadlock the session of the lowest priority gives way: from -10 to 10, and what is beyond counts as these.
     pub fn set_deadlock_priority(&mut self, priority: i8) {
         self.deadlock_priority = priority.clamp(*DEADLOCK_PRIORITIES.start(), *DEADLOCK_PRIORITIES.end());
     }

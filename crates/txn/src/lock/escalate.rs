@@ -5,11 +5,12 @@
 //!      └──▶ tables    table → fine locks held, next attempt at (5000, then every 1250), what it escalated to
 //! ```
 //!
-//! Escalation asks for the table in S when all fine locks are S or RangeS-S, else in X, without waiting. When it is granted the fine
-//! locks are given back, and later requests that it covers take nothing. When it is not, the owner goes on with its small locks.
+//! Escalation asks for the table in S when all fine locks are S or RangeS-S, else in X, without waiting. When it is granted the
+//! fine locks are given back, and later requests that it covers take nothing. When it is not, the owner goes on with its small
+//! locks.
 //!
-//! A part that is locked besides, because the lock on the table does not cover it, is counted as ever: a request for it that the table
-//! would cover counts, too, or its release would take the stronger lock away.
+//! A part that is locked besides, because the lock on the table does not cover it, is counted as ever: a request for it that the
+//! table would cover counts, too, or its release would take the stronger lock away.
 
 use std::collections::HashMap;
 
