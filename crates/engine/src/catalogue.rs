@@ -120,7 +120,8 @@ impl Catalogue {
         let definitions =
             base_tables(DEFAULT_COLLATION).map_err(|error| Error::catalogue(error.to_string()))?;
         let mut system = BTreeMap::new();
-        for definition in &definitions {
+        // Internal tables are of another form in each database, and nothing here changes them.
+        for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
             if let Some(table) = SystemTable::open(definition, &catalog, space, &units)? {
                 system.insert(table.name.clone(), table);
             }
@@ -182,7 +183,7 @@ impl Catalogue {
 
     /// The tree of a unit: that of a system table, of an index, or one that is about to go.
     pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
-        let is_it = |tree: &&Arc<Tree>| tree.unit().id() == unit;
+        let is_it = |tree: &&Arc<Tree>| tree.unit().is_known_as(unit);
         let of_system = self.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
         let of_table = |table: &Arc<Table>| table.storage().trees().find(is_it).cloned();
         let leaving = || match read(&self.leaving).get(&unit) {

@@ -1,6 +1,5 @@
 //! After a crash: what was touched is counted anew, and PFS learns the truth about it.
 
-use extentdb_base::AllocUnitId;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::RecordKind;
 use extentdb_space::{Counts, Unit};
@@ -13,7 +12,7 @@ impl Database {
     /// Counts every unit that the log touched, and corrects the classes of its pages.
     pub(crate) fn settle_after_crash(&self, touched: &Touched) -> Result<(), Error> {
         for unit in self.catalogue.units.all() {
-            if !touched.units.contains(&header_form(unit.id())) && !touched.units.contains(&unit.id()) {
+            if !touched.units.iter().any(|id| unit.is_known_as(*id)) {
                 continue;
             }
             if let Some(heap) = self.catalogue.table_of(unit.id()).and_then(|table| table.heap()) {
@@ -37,25 +36,24 @@ impl Database {
             used: (pages.len() + owned.iams) as i64,
             reserved: (owned.iams + owned.singles.len() + 8 * owned.extents.len()) as i64,
         };
+        // Leaves, and their rows: data pages, or where there are none the lowest index pages.
+        let (mut of_data, mut of_index) = ((0, 0), (0, 0));
         for id in pages {
             let page = self.pool.read(id)?;
             let header = PageHeader::of(&page);
-            let is_leaf = header.level == 0 && matches!(header.kind(), PageType::Data | PageType::Index);
-            if is_leaf {
-                counts.data += 1;
-                counts.rows += rows_on(PageRef::new(&page));
-            }
+            let leaves = match header.kind() {
+                PageType::Data => &mut of_data,
+                PageType::Index if header.level == 0 => &mut of_index,
+                _ => continue,
+            };
+            *leaves = (leaves.0 + 1, leaves.1 + rows_on(PageRef::new(&page)));
         }
+        (counts.data, counts.rows) = if of_data.0 > 0 { of_data } else { of_index };
         if !self.catalogue.counts_rows(unit.id()) {
             counts.rows = 0;
         }
         Ok(counts)
     }
-}
-
-/// A unit as page headers name it: its low 16 bits are not there.
-fn header_form(unit: AllocUnitId) -> AllocUnitId {
-    AllocUnitId::from_header(unit.header_object_id(), unit.header_index_id())
 }
 
 /// Rows that are there: stubs count, what they lead to does not.

@@ -180,6 +180,8 @@ fn assert_same(db: &Database, model: &Model) {
         let extra = found.keys().find(|at| !rows.contains_key(*at));
         assert_eq!((missing, extra), (None, None), "{name}: {} rows, {} found", rows.len(), found.len());
         assert!(rows == found, "{name}: values differ");
+        let table = db.session().table(name).unwrap();
+        assert_eq!(table.row_count(), rows.len() as i64, "{name} counts other rows than it has");
     }
 }
 

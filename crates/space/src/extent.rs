@@ -85,7 +85,7 @@ impl Space {
             let Some(first) = run.first().copied() else { return Ok(run) };
             let state = PfsByte::ALLOCATED.with_fullness(ends);
             let used = run.len() as u32;
-            self.set_pfs(Link::Change(system), first, used, |_, old| state.with_mixed(old.is_mixed()))?;
+            self.set_pfs(Link::Change(system), first, used, |_, _| state)?;
             self.count_pages(system, unit, HobtDelta { used_pages: used.into(), ..HobtDelta::default() })?;
             if let Some(iam) = iam.filter(|_| is_first) {
                 self.set_first_iam(system, unit, iam)?;

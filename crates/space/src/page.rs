@@ -95,7 +95,8 @@ impl Space {
         let Some(page) = chain.rest.pop_front() else {
             return Err(Error::FilegroupFull { group: unit.group() });
         };
-        self.set_pfs(Link::Change(tx), page, 1, |_, old| PfsByte::ALLOCATED.with_mixed(old.is_mixed()))?;
+        // Whatever the extent was before: in databases made by other versions it may say that it was mixed.
+        self.set_pfs(Link::Change(tx), page, 1, |_, _| PfsByte::ALLOCATED)?;
         self.count_pages(tx, unit, HobtDelta { used_pages: 1, ..HobtDelta::default() })?;
         Ok(page)
     }

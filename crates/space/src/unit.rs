@@ -113,6 +113,17 @@ impl Unit {
         self.id
     }
 
+    /// Is this how pages and log records name it? Data pages of clustered indexes that SQL Server 2000 made say index 0.
+    pub fn is_known_as(&self, id: AllocUnitId) -> bool {
+        const CLUSTERED_THEN: u16 = 1;
+        let by_header = AllocUnitId::from_header(self.id.header_object_id(), self.id.header_index_id());
+        let is_old = || {
+            self.id.header_index_id() == CLUSTERED_THEN
+                && id == AllocUnitId::from_header(self.id.header_object_id(), 0)
+        };
+        id == self.id || id == by_header || is_old()
+    }
+
     /// Its rowset.
     pub fn hobt(&self) -> HobtId {
         self.hobt

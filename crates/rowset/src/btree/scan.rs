@@ -57,6 +57,11 @@ impl KeyRange {
         self
     }
 
+    /// Is a key behind all of the range?
+    fn ends_before(&self, key: &[u8]) -> bool {
+        self.until.as_deref().is_some_and(|until| until <= key)
+    }
+
     /// The keys behind all of the range; `None` when there can be none.
     pub fn behind(&self) -> Option<KeyRange> {
         let from = self.until.clone()?;
@@ -252,11 +257,6 @@ mod tests {
         (range.from, range.until)
     }
 
-    /// Is a key behind all of a range?
-    fn ends_before(range: &KeyRange, key: &[u8]) -> bool {
-        range.until.as_deref().is_some_and(|until| until <= key)
-    }
-
     #[test]
     fn a_prefix_ends_before_the_next_one() {
         assert_eq!(bounds(KeyRange::of(&[1, 2])), (vec![1, 2], Some(vec![1, 3])));
@@ -280,9 +280,9 @@ mod tests {
     #[test]
     fn a_range_behind_all_keys_is_empty() {
         let range = KeyRange::all().not_before(&[0xff], true);
-        assert!(ends_before(&range, &[]) && ends_before(&range, &[0xff, 1]));
-        assert!(!ends_before(&KeyRange::all(), &[0xff]));
+        assert!(range.ends_before(&[]) && range.ends_before(&[0xff, 1]));
+        assert!(!KeyRange::all().ends_before(&[0xff]));
         let range = KeyRange::of(&[5]);
-        assert!(ends_before(&range, &[6]) && !ends_before(&range, &[5, 0xff]) && !ends_before(&range, &[4]));
+        assert!(range.ends_before(&[6]) && !range.ends_before(&[5, 0xff]) && !range.ends_before(&[4]));
     }
 }
