@@ -21,7 +21,7 @@ pub enum Error {
     Duplicate {
         /// The tree.
         unit: AllocUnitId,
-        /// The row there is.
+        /// The row there is; on no page when both come at once.
         at: Rid,
     },
     /// There is no row with this key.
@@ -29,6 +29,20 @@ pub enum Error {
     NotFound {
         /// The tree.
         unit: AllocUnitId,
+    },
+    /// A tree that is to be built has rows already, or somebody puts some there meanwhile.
+    #[error("allocation unit {unit} is not empty")]
+    NotEmpty {
+        /// The tree.
+        unit: AllocUnitId,
+    },
+    /// Rows that a tree is to be built from do not come in the order of their keys.
+    #[error("row {row} for allocation unit {unit} comes behind one with a greater key")]
+    OutOfOrder {
+        /// The tree.
+        unit: AllocUnitId,
+        /// Which row it is, counted from 0.
+        row: u64,
     },
     /// The row is longer than a row can be.
     #[error("a row of {bytes} bytes is longer than the {most} that fit in a page")]

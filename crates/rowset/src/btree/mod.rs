@@ -19,6 +19,7 @@
 //! expunge_ghosts   EXPUNGE_ROWS, later, without a transaction                         ghost.rs
 //! (no room)        a system transaction that splits one page or sets a root on top    split.rs, system.rs
 //! undo             finds the row by its key and compensates                           undo.rs
+//! build            leaf after leaf from rows in key order, for an empty tree          build.rs
 //! ```
 //!
 //! Invariants
@@ -57,6 +58,7 @@
 //! 6. *A scan holds nothing between two leaves.* It goes on by key, from the separators that it came between: no latch is asked
 //!    for to the left or to the right.
 
+mod build;
 mod delete;
 mod ghost;
 mod insert;
@@ -82,6 +84,7 @@ use extentdb_space::{Space, Unit};
 use crate::error::Error;
 use crate::layout::RowShape;
 
+pub use build::Fill;
 pub use scan::{KeyRange, LeafRows, Leaves, Scan};
 
 /// A B-tree. There is one of these per allocation unit: what keeps changes of its structure apart is in it.

@@ -180,7 +180,7 @@ impl<'p> Node<'p> {
 
     /// What a record of so many bytes takes on this page, without its slot.
     pub(super) fn room(self, len: usize) -> usize {
-        if self.view.header().kind() == PageType::Data { len.max(DATA_ROOM_MIN) } else { len }
+        room_on(self.view.header().kind(), len)
     }
 
     /// What the record of a slot takes, without the slot.
@@ -214,6 +214,11 @@ impl<'p> Node<'p> {
         }
         Ok(used + needed <= end)
     }
+}
+
+/// What a record of so many bytes takes on a page of a type, without its slot.
+pub(super) fn room_on(kind: PageType, len: usize) -> usize {
+    if kind == PageType::Data { len.max(DATA_ROOM_MIN) } else { len }
 }
 
 /// Is this the record of a deleted row?

@@ -51,7 +51,7 @@ const USER_INDEX_PART_MIN: u16 = 256;
 /// The pages of a split, in the order in which they are latched: from the top down, then from left to right. The new one, which
 /// nobody else knows, comes last.
 const PARENT: usize = 0;
-const OLD: usize = 1;
+pub(super) const OLD: usize = 1;
 const RIGHT: usize = 2;
 
 /// Where a record is to lie.
@@ -80,11 +80,11 @@ struct Cut {
 
 /// What finds no room on a page.
 #[derive(Clone, Copy, Debug)]
-enum Want<'r> {
+pub(super) enum Want<'r> {
     /// A row on a leaf, in the place that its key has there.
     Row { key: &'r [u8], row: &'r [u8] },
-    /// A separator on a page above, in this slot.
-    Separator { slot: u16, record: &'r [u8] },
+    /// A separator on a page above, in this slot. So many bytes are to stay free beside it when the page has three already.
+    Separator { slot: u16, record: &'r [u8], spare: usize },
 }
 
 /// What came of an attempt to change a row.
@@ -132,7 +132,7 @@ impl Tree {
         self.make_room_on(tx, &steps, page, &Want::Row { key, row })
     }
 
-    fn make_room_on(
+    pub(super) fn make_room_on(
         &self,
         tx: &Transaction,
         steps: &[Step],
@@ -148,16 +148,19 @@ impl Tree {
         };
         let (cut, next) = (self.cut(node, &need)?, node.next());
         drop(guard);
-        let has_room = {
-            let guard = self.read(parent.page)?;
-            self.node(parent.page, &guard)?.fits_new(cut.separator.len())?
-        };
-        if has_room {
+        let spare = want.spare();
+        let separator = Want::Separator { slot: parent.slot + 1, record: &cut.separator, spare };
+        if self.has_room_on(parent.page, &separator)? {
             self.read_neighbour(page, next, parent.page)?;
             return self.split(tx, page, *parent, want);
         }
-        let want = Want::Separator { slot: parent.slot + 1, record: &cut.separator };
-        self.make_room_on(tx, above, parent.page, &want)
+        self.make_room_on(tx, above, parent.page, &separator)
+    }
+
+    /// Is there room on a page for what is wanted?
+    pub(super) fn has_room_on(&self, page: PageId, want: &Want<'_>) -> Result<bool, Error> {
+        let guard = self.read(page)?;
+        Ok(need_of(self.node(page, &guard)?, want)?.is_none())
     }
 
     fn cut(&self, node: Node<'_>, need: &Need<'_>) -> Result<Cut, Error> {
@@ -174,7 +177,7 @@ impl Tree {
 
     /// Sets a root on top of the one there is, whose only record leads to it. Nobody sees the new page before it is the root, and
     /// the old one stays as it is: no latch is kept.
-    fn grow_root(&self, tx: &Transaction, old: PageId) -> Result<(), Error> {
+    pub(super) fn grow_root(&self, tx: &Transaction, old: PageId) -> Result<(), Error> {
         let root = self.in_system(tx, "BTree Split/Shrink", |sys, page, _| {
             let level = self.true_level(sys, old)?;
             let form = PageForm {
@@ -282,9 +285,7 @@ impl Tree {
 
     /// Formats the new page, which is latched then, and moves the rows from `at` on to it.
     fn move_rows(&self, sys: &mut Transaction, held: &mut Held, new: PageId, at: u16) -> Result<(), Error> {
-        if held.iter().any(|page| page.id() == new) {
-            return Err(Error::Corrupt { page: new, what: "is a page of the tree and free" });
-        }
+        refuse_held(held, new)?;
         let old = held[OLD].id();
         let node = self.node(old, &held[OLD])?;
         let level = node.level;
@@ -365,16 +366,35 @@ impl Tree {
     }
 }
 
+impl Want<'_> {
+    fn spare(&self) -> usize {
+        match self {
+            Want::Row { .. } => 0,
+            Want::Separator { spare, .. } => *spare,
+        }
+    }
+}
+
+/// Maps that contradict the tree may give it a page that it has.
+pub(super) fn refuse_held(held: &Held, new: PageId) -> Result<(), Error> {
+    match held.iter().any(|page| page.id() == new) {
+        true => Err(Error::Corrupt { page: new, what: "is a page of the tree and free" }),
+        false => Ok(()),
+    }
+}
+
 /// The place of what is wanted; `None` when there is room for it.
 fn need_of<'r>(node: Node<'_>, want: &Want<'r>) -> Result<Option<Need<'r>>, Error> {
     let (place, row) = match *want {
-        Want::Separator { slot, record } => (Place::New(slot), record),
+        Want::Separator { slot, record, .. } => (Place::New(slot), record),
         Want::Row { key, row } => match node.position(key)? {
             Position::Free(slot) => (Place::New(slot), row),
             Position::Live(slot) | Position::Ghost(slot) => (Place::Grown(slot), row),
         },
     };
     let has_room = match place {
+        // It gives one away when it is split, and two stay.
+        Place::New(_) if node.slot_count() > 2 => node.fits_new(row.len() + want.spare())?,
         Place::New(_) => node.fits_new(row.len())?,
         Place::Grown(slot) => node.fits_instead(slot, row.len())?,
     };

@@ -321,7 +321,7 @@ impl Bench {
     }
 
     /// The values of a row.
-    fn cells<'a>(&self, key: &'a [u8], value: &'a [u8]) -> Vec<Cell<'a>> {
+    pub(super) fn cells<'a>(&self, key: &'a [u8], value: &'a [u8]) -> Vec<Cell<'a>> {
         let mut cells = vec![bytes(key), bytes(value)];
         if !self.is_base {
             cells.push(bytes(&[0; 8]));

@@ -56,7 +56,7 @@ fn history(bench: &Bench, rng: &mut SplitMix64, rounds: usize) -> Vec<(Lsn, Rows
 }
 
 /// What analysis knows of an open transaction.
-struct Open {
+pub(super) struct Open {
     begin: Lsn,
     last: Lsn,
     is_system: bool,
@@ -129,11 +129,12 @@ fn page_on_disk(id: PageId) -> Box<PageBytes> {
     page
 }
 
-fn crash_everywhere(is_base: bool, seed: u64, rounds: usize) {
-    let bench = Bench::new(is_base);
-    let states = history(&bench, &mut SplitMix64::new(seed), rounds);
-    assert!(walk(&bench.tree).levels > 2);
-    let records = bench.records();
+/// Looks at a tree as a restart finds it after a record, and at the transactions that are open there.
+type Look<'l> = dyn FnMut(&Kept, &Bench, &BTreeMap<XactId, Open>) + 'l;
+
+/// Restarts after every record of a log, system transactions that it cuts off taken back, and shows what there is then; says how
+/// many were cut off.
+pub(super) fn after_every_record(records: &[Kept], is_base: bool, look: &mut Look<'_>) -> usize {
     let (mut pages, mut open): (Pages, BTreeMap<XactId, Open>) = Default::default();
     let mut cut_off = 0;
     for (at, kept) in records.iter().enumerate() {
@@ -149,6 +150,17 @@ fn crash_everywhere(is_base: bool, seed: u64, rounds: usize) {
         undo_pages(&records[..=at], &systems, &mut left);
         cut_off += usize::from(!systems.is_empty());
         let restarted = Bench::on(&image_of(&left), &Setup { frames: 100, ..Setup::of(is_base) });
+        look(kept, &restarted, &open);
+    }
+    cut_off
+}
+
+fn crash_everywhere(is_base: bool, seed: u64, rounds: usize) {
+    let bench = Bench::new(is_base);
+    let states = history(&bench, &mut SplitMix64::new(seed), rounds);
+    assert!(walk(&bench.tree).levels > 2);
+    let records = bench.records();
+    let cut_off = after_every_record(&records, is_base, &mut |kept, restarted, open| {
         for (xact, open) in open.iter().filter(|(_, open)| !open.is_system) {
             let mut tx = restarted.manager.resume(*xact, open.begin, open.last);
             let fetch = |lsn: Lsn| {
@@ -159,10 +171,10 @@ fn crash_everywhere(is_base: bool, seed: u64, rounds: usize) {
         }
         let (_, expected) =
             states.iter().rev().find(|(lsn, _)| *lsn <= kept.lsn).expect("the first is empty");
-        let seen = walk(&restarted.tree);
-        assert!(seen.rows == *expected, "after {} {}", kept.lsn, record.header().op);
-        assert_eq!(seen.pages, restarted.pages(), "after {} {}", kept.lsn, record.header().op);
-    }
+        let (seen, op) = (walk(&restarted.tree), kept.record().header().op);
+        assert!(seen.rows == *expected, "after {} {op}", kept.lsn);
+        assert_eq!(seen.pages, restarted.pages(), "after {} {op}", kept.lsn);
+    });
     assert!(cut_off > 200, "{cut_off} splits were cut off");
 }
 

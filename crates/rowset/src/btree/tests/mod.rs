@@ -1,6 +1,7 @@
 //! The tree against a model: every batch of changes is followed by a walk over all pages.
 
 mod bench;
+mod build;
 mod crash;
 mod measure;
 mod model;

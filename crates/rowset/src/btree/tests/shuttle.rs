@@ -23,9 +23,9 @@ fn life() {
         is_base: rng.below(2) == 0,
         is_wide: rng.below(4) > 0,
         threads: 3,
-        keys: 8,
-        value: 3000,
-        transactions: 3,
+        keys: 14,
+        value: 6000,
+        transactions: 6,
         frames: 48,
         seed: rng.below(1 << 40),
     });

@@ -1,0 +1,259 @@
+//! A tree from rows in key order: leaf after leaf, each written once and never split.
+//!
+//! ```text
+//! rows ──▶ one leaf of them ──full──▶ system transaction: FORMAT_PAGE, INSERT_ROWS of all of them, the link from the leaf before,
+//!                                     INSERT_ROWS of its separator into the last page above; that one is split, or gets a root
+//!                                     on top, as for any other separator
+//! ```
+//!
+//! Every leaf leaves a sound tree. Nothing of it belongs to the caller's transaction, so that undoing that takes no row back: the
+//! unit must be one that the transaction has made, which goes with its row in `sysallocunits` and all that it owns.
+//!
+//! Leaves are filled to a part of their room, with `pads` also the pages above, which take two records at least.
+
+use std::cmp::Ordering;
+
+use extentdb_base::size::PAGE_BODY_BYTES;
+use extentdb_base::sync::lock;
+use extentdb_base::{PageId, Rid};
+use extentdb_buffer::PageReadGuard;
+use extentdb_catalog::layout::{Cell, Level};
+use extentdb_format::page::PageHeader;
+use extentdb_space::PageForm;
+use extentdb_txn::{Link, Transaction};
+
+use super::Tree;
+use super::insert::LEAF_FLAG_BITS;
+use super::page::{SLOT_BYTES, room_on};
+use super::seek::{Step, Towards, write_patiently};
+use super::split::{OLD, Want, refuse_held};
+use super::system::{Held, Outcome};
+use crate::error::Error;
+
+/// What a page of a unit may take of the log when the unit is given back.
+const GIVING_BACK_LOG_BYTES: u64 = 512;
+/// A root more for each level, and a split of each.
+const STEPS_MAX: usize = 100;
+
+/// How full the pages of a tree get that is built.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Fill {
+    /// FILLFACTOR: percent of the room of a leaf; 0 stands for 100.
+    pub percent: u8,
+    /// PAD_INDEX: the same for the pages above.
+    pub pads: bool,
+}
+
+impl Fill {
+    /// Bytes of a page with so many that stay free.
+    fn free_bytes(self) -> usize {
+        let percent = if self.percent == 0 { 100 } else { usize::from(self.percent.min(100)) };
+        PAGE_BODY_BYTES * (100 - percent) / 100
+    }
+}
+
+/// A tree that is being built.
+struct Builder<'t> {
+    tree: &'t Tree,
+    fill: Fill,
+    /// The rows of the leaf that comes next.
+    rows: Vec<Vec<u8>>,
+    /// What they take, with their slots.
+    bytes: usize,
+    /// The key of the last of them.
+    last: Vec<u8>,
+    /// The leaf written last.
+    leaf: PageId,
+    /// Rows so far.
+    count: u64,
+}
+
+impl Tree {
+    /// Fills a tree that has no pages with rows in the order of their keys, each given by its values as for
+    /// [`insert`](Self::insert), and says how many. The unit must have been made by the transaction: undoing it takes the unit
+    /// away, not the rows.
+    ///
+    /// # Errors
+    /// Those of the iterator; [`Error::NotEmpty`]; [`Error::Duplicate`] for two rows with one key, at no place, and
+    /// [`Error::OutOfOrder`]. What has been written until then stays, a sound tree of the first rows.
+    pub fn build<'c, E: From<Error>>(
+        &self,
+        tx: &mut Transaction,
+        fill: Fill,
+        rows: impl IntoIterator<Item = Result<Vec<Cell<'c>>, E>>,
+    ) -> Result<u64, E> {
+        self.verify_whole()?;
+        if !self.unit.root().is_none() {
+            return Err(Error::NotEmpty { unit: self.unit.id() }.into());
+        }
+        let mut builder = Builder {
+            tree: self,
+            fill,
+            rows: Vec::new(),
+            bytes: 0,
+            last: Vec::new(),
+            leaf: PageId::NONE,
+            count: 0,
+        };
+        for cells in rows {
+            builder.add(tx, &cells?)?;
+        }
+        builder.write(tx)?;
+        Ok(builder.count)
+    }
+}
+
+impl Builder<'_> {
+    fn add(&mut self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
+        let row = self.tree.shape.leaf_record(cells)?;
+        let key = self.tree.shape.key_of_cells(cells)?;
+        self.verify_order(&key)?;
+        let bytes = room_on(self.tree.leaf_kind(), row.len()) + SLOT_BYTES;
+        let most = PAGE_BODY_BYTES - self.fill.free_bytes();
+        if self.bytes + bytes > most {
+            self.write(tx)?;
+        }
+        self.rows.push(row);
+        (self.bytes, self.last) = (self.bytes + bytes, key);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn verify_order(&self, key: &[u8]) -> Result<(), Error> {
+        let unit = self.tree.unit.id();
+        match self.last.as_slice().cmp(key) {
+            _ if self.count == 0 => Ok(()),
+            Ordering::Less => Ok(()),
+            Ordering::Equal => Err(Error::Duplicate { unit, at: Rid::new(PageId::NONE, 0) }),
+            Ordering::Greater => Err(Error::OutOfOrder { unit, row: self.count }),
+        }
+    }
+
+    /// Writes the leaf that is ready, if there is one.
+    fn write(&mut self, tx: &mut Transaction) -> Result<(), Error> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        // One that has logged nothing has not made the unit either, and keeps nothing back.
+        if !tx.begin_lsn().is_zero() {
+            tx.reserve(GIVING_BACK_LOG_BYTES)?;
+        }
+        let rows = std::mem::take(&mut self.rows);
+        self.bytes = 0;
+        let _structure = lock(&self.tree.structure);
+        let count = rows.len() as i64;
+        self.leaf = self.tree.counted(count, || match self.leaf.is_none() {
+            true => self.tree.first_leaf(tx, &rows),
+            false => self.tree.next_leaf(tx, self.leaf, &rows, self.fill),
+        })?;
+        Ok(())
+    }
+}
+
+impl Tree {
+    /// The first leaf, which is the root, too.
+    fn first_leaf(&self, tx: &Transaction, rows: &[Vec<u8>]) -> Result<PageId, Error> {
+        // Somebody has begun to use the tree.
+        if !self.unit.root().is_none() {
+            return Err(Error::NotEmpty { unit: self.unit.id() });
+        }
+        let root = self.in_system(tx, "FirstPage Alloc", |sys, page, held| {
+            self.format_leaf(sys, held, page, PageId::NONE, rows)?;
+            // Nobody knows the page before it is the root.
+            held.clear();
+            self.space.set_first(sys, &self.unit, page)?;
+            self.space.log_root(sys, &self.unit, page)?;
+            Ok(Outcome::Done)
+        })?;
+        self.publish_root(root);
+        Ok(root.unwrap_or(PageId::NONE))
+    }
+
+    /// A leaf behind the last one.
+    fn next_leaf(
+        &self,
+        tx: &Transaction,
+        last: PageId,
+        rows: &[Vec<u8>],
+        fill: Fill,
+    ) -> Result<PageId, Error> {
+        let first = rows.first().map(Vec::as_slice).unwrap_or_default();
+        let separator = self.shape.separator(&self.shape.leaf(first), PageId::NONE)?;
+        let parent = self.parent_with_room(tx, last, &separator, fill)?;
+        let leaf = self.in_system(tx, "SplitPage", |sys, page, held| {
+            held.push(write_patiently(self.space.pool(), parent.page)?);
+            held.push(write_patiently(self.space.pool(), last)?);
+            refuse_held(held, page)?;
+            if !PageHeader::of(&held[OLD]).next().is_none() {
+                return Err(Error::NotEmpty { unit: self.unit.id() });
+            }
+            self.format_leaf(sys, held, page, last, rows)?;
+            self.link(sys, held, page, parent.slot + 1, &separator)?;
+            Ok(Outcome::Done)
+        })?;
+        Ok(leaf.unwrap_or(PageId::NONE))
+    }
+
+    /// The last page above the leaves, with room for a separator; it is made where there is none.
+    fn parent_with_room(
+        &self,
+        tx: &Transaction,
+        last: PageId,
+        separator: &[u8],
+        fill: Fill,
+    ) -> Result<Step, Error> {
+        for _ in 0..STEPS_MAX {
+            let steps = self.last_steps(last)?;
+            let Some((parent, above)) = steps.split_last() else {
+                self.grow_root(tx, last)?;
+                continue;
+            };
+            let spare = if fill.pads { fill.free_bytes() } else { 0 };
+            let want = Want::Separator { slot: parent.slot + 1, record: separator, spare };
+            if self.has_room_on(parent.page, &want)? {
+                return Ok(*parent);
+            }
+            self.make_room_on(tx, above, parent.page, &want)?;
+        }
+        Err(Error::Corrupt {
+            page: self.unit.root(),
+            what: "does not lead to the room that was made below it",
+        })
+    }
+
+    /// The pages above the last leaf.
+    fn last_steps(&self, last: PageId) -> Result<Vec<Step>, Error> {
+        let way = self.descend::<PageReadGuard, Vec<Step>>(Towards::Before(None))?;
+        match way {
+            Some((leaf, steps)) if leaf.id() == last => Ok(steps),
+            // Somebody else has put rows behind.
+            _ => Err(Error::NotEmpty { unit: self.unit.id() }),
+        }
+    }
+
+    /// Formats a leaf behind another one and puts its rows there; it is latched then.
+    fn format_leaf(
+        &self,
+        sys: &mut Transaction,
+        held: &mut Held,
+        page: PageId,
+        prev: PageId,
+        rows: &[Vec<u8>],
+    ) -> Result<(), Error> {
+        let form = PageForm {
+            kind: self.leaf_kind(),
+            level: 0,
+            pminlen: self.shape.pminlen(Level::Leaf),
+            context: self.leaf_context(),
+            prev,
+            next: PageId::NONE,
+            type_flag_bits: LEAF_FLAG_BITS,
+            flag_bits: 0,
+        };
+        let mut target = self.space.format_page(sys, &self.unit, page, &form)?;
+        let images = rows.iter().map(Vec::as_slice).collect();
+        let inserted = self.log_insert(Link::Change(sys), &mut target, 0, images, self.leaf_context());
+        held.push(target);
+        inserted
+    }
+}
