@@ -500,6 +500,7 @@ pub(crate) fn heap_definition() -> IndexDefinition {
         rowset: HobtId(0),
         rowset_status: rowset_status::USUAL | rowset_status::TABLE,
         compression: Compression::None,
+        fill_factor: 0,
         hides_min_interior: false,
         units: Vec::new(),
     }

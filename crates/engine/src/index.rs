@@ -23,6 +23,7 @@ use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::{
     ColumnDefinition, ColumnHistory, IndexDefinition, KeyColumn, RowsetLayout, Source, TableDefinition,
 };
+use extentdb_rowset::btree::Fill;
 use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_types::{Datum, SqlType};
@@ -230,6 +231,11 @@ impl Index {
     /// What the catalogue says of it.
     pub(crate) fn definition(&self) -> &IndexDefinition {
         &self.definition
+    }
+
+    /// How full it gets when it is made anew.
+    pub(crate) fn fill(&self) -> Fill {
+        Fill { percent: self.definition.fill_factor, pads: false }
     }
 
     pub(crate) fn id(&self) -> IndexId {
@@ -467,6 +473,7 @@ pub(crate) fn definition_of_index(index: &model::Index, rowset: &model::Rowset) 
         rowset: rowset.id,
         rowset_status: rowset.status | rowset_status::USUAL,
         compression: rowset.compression,
+        fill_factor: index.fill_factor,
         hides_min_interior: false,
         units: Vec::new(),
     }

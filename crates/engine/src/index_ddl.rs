@@ -10,6 +10,7 @@ use extentdb_catalog::table::describe::{
 };
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_format::allocation::field::StoredTime;
+use extentdb_rowset::btree::Fill;
 use extentdb_rowset::layout::{KEY_BYTES_MAX, ROW_BYTES_MAX};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
@@ -48,6 +49,10 @@ pub struct IndexSpec {
     pub clustered: bool,
     /// INCLUDE.
     pub included: Vec<String>,
+    /// FILLFACTOR, percent: how full leaves get when the index is made; 0 for as full as they can be.
+    pub fill_factor: u8,
+    /// PAD_INDEX: the same for the pages above. Not kept in the catalogue: its bit there is not known.
+    pub pad_index: bool,
     /// Filegroup; PRIMARY for none.
     pub filegroup: Option<String>,
 }
@@ -58,7 +63,8 @@ impl IndexSpec {
         let keys = keys.iter().map(|key| ((*key).to_owned(), false)).collect();
         let (name, constraint) = (name.to_owned(), Constraint::None);
         let (unique, clustered, included) = (false, false, Vec::new());
-        IndexSpec { name, unique, constraint, keys, clustered, included, filegroup: None }
+        let (fill_factor, pad_index, filegroup) = (0, false, None);
+        IndexSpec { name, unique, constraint, keys, clustered, included, fill_factor, pad_index, filegroup }
     }
 
     /// The index of a nonclustered PRIMARY KEY.
@@ -108,7 +114,7 @@ impl Session<'_> {
             new.indexes.sort_by_key(|index| index.id());
             // The undo of a statement that fails from here on finds the tree by the table.
             let storage = session.store(table, new);
-            session.fill((table, &storage), &index)
+            session.fill((table, &storage), &index, spec.fill())
         })
     }
 
@@ -159,7 +165,7 @@ impl Session<'_> {
                 session.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
             }
             if index.id() == CLUSTERED {
-                return session.rebase(table, &old, heap_definition(), None);
+                return session.rebase(table, &old, heap_definition(), None, Fill::default());
             }
             session.delete_unit_rows(index.tree().unit())?;
             session.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
@@ -269,8 +275,13 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Entries for all rows there are, in key order: every page of the index gets full.
-    pub(crate) fn fill(&mut self, (table, storage): (&Table, &Storage), index: &Index) -> Result<(), Error> {
+    /// Entries for all rows there are, in key order, into an index that this transaction has made.
+    pub(crate) fn fill(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        index: &Index,
+        fill: Fill,
+    ) -> Result<(), Error> {
         let mut entries = Vec::new();
         for Found { at, record } in self.rows_for_ddl(storage)? {
             let entry = index.entry(&storage.cells(&record)?, &storage.columns, &at);
@@ -278,15 +289,15 @@ impl Session<'_> {
             entries.push((index.tree().shape().key_of_cells(&entry)?, at, record));
         }
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for (_, at, record) in &entries {
+        let mut before: Option<&[u8]> = None;
+        let entries = entries.iter().map(|(key, at, record)| {
             let entry = index.entry(&storage.cells(record)?, &storage.columns, at);
-            match index.tree().insert(self.tx()?, &entry) {
-                Err(extentdb_rowset::Error::Duplicate { .. }) => {
-                    return Err(duplicate(table, storage, index, &entry));
-                }
-                done => done?,
+            match before.replace(key) == Some(key) {
+                true => Err(duplicate(table, storage, index, &entry)),
+                false => Ok(entry),
             }
-        }
+        });
+        index.tree().build(self.tx()?, fill, entries)?;
         Ok(())
     }
 
@@ -320,6 +331,9 @@ impl IndexSpec {
     pub(crate) fn verify_columns(&self, columns: &[TableColumn]) -> Result<(), Error> {
         verify_name(&self.name)?;
         let not_supported = |what: String| Err(Error::NotSupported { what });
+        if self.fill_factor > 100 {
+            return not_supported(format!("a fill factor of {} percent", self.fill_factor));
+        }
         if self.keys.is_empty() || self.keys.len() > KEY_COLUMNS_MAX {
             return not_supported(format!("an index of {} key columns", self.keys.len()));
         }
@@ -373,9 +387,15 @@ impl IndexSpec {
             name: Some(self.name.clone()),
             keys: self.keys.iter().map(key).collect::<Result<_, Error>>()?,
             status: status | self.constraint.status(),
+            fill_factor: self.fill_factor,
             rowset_status: rowset_status::USUAL | unique.1,
             ..heap_definition()
         })
+    }
+
+    /// How full the index gets when it is made.
+    pub(crate) fn fill(&self) -> Fill {
+        Fill { percent: self.fill_factor, pads: self.pad_index }
     }
 
     /// Fixed columns alone must not exceed a key; of variable ones each value is looked at when it comes.

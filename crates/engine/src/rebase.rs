@@ -7,13 +7,18 @@
 //! old units     given back when the transaction has committed
 //! ```
 
+use std::borrow::Cow;
+
 use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::layout::Cell;
 use extentdb_catalog::table::describe::Child;
 use extentdb_catalog::table::{IndexDefinition, TableDefinition};
+use extentdb_rowset::btree::Fill;
 use extentdb_space::Freed;
 
 use crate::column::TableColumn;
 use crate::ddl::{verify_row_bytes, with_nullable_key};
+use crate::entries::duplicate;
 use crate::error::Error;
 use crate::index::{BaseKey, Index, definition_of};
 use crate::index_ddl::IndexSpec;
@@ -35,7 +40,7 @@ impl Session<'_> {
         let schema = self.schema_id(table.schema())?;
         let constraint = self.constraint_of((table.id(), schema), spec)?;
         let base = spec.base_definition(&old.columns)?;
-        self.rebase(table, old, base, constraint)
+        self.rebase(table, old, base, constraint, spec.fill())
     }
 
     /// Writes an index anew, without the gaps that splits and deletes have left; the clustered one with all that lead to it.
@@ -48,7 +53,8 @@ impl Session<'_> {
             let _ddl = lock(&session.db.ddl);
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
-                return session.rebase(table, &old, index.definition().clone(), None);
+                let fill = index.fill();
+                return session.rebase(table, &old, index.definition().clone(), None, fill);
             }
             let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
             let unit = session.replace_unit(index.tree().unit())?;
@@ -57,7 +63,7 @@ impl Session<'_> {
             let mut new = Storage::clone(&old);
             new.indexes.iter_mut().filter(|own| own.id() == fresh.id()).for_each(|own| *own = fresh.clone());
             let storage = session.store(table, new);
-            session.fill((table, &storage), &fresh)
+            session.fill((table, &storage), &fresh, fresh.fill())
         })
     }
 
@@ -68,6 +74,7 @@ impl Session<'_> {
         old: &Arc<Storage>,
         base: IndexDefinition,
         constraint: Option<Child>,
+        fill: Fill,
     ) -> Result<(), Error> {
         verify_no_gaps(table, &old.columns)?;
         let rows = self.rows_for_ddl(old)?;
@@ -89,7 +96,7 @@ impl Session<'_> {
         let new = self.describe_base(table, old, base, constraint)?;
         self.freed.extend(freed);
         let storage = self.store(table, new);
-        self.refill((table, &storage), rows)
+        self.refill((table, &storage), rows, fill)
     }
 
     /// The rows of the catalogue for another base and the indexes that lead to it, all of them empty.
@@ -125,20 +132,53 @@ impl Session<'_> {
     }
 
     /// Puts rows into an empty table whose indexes are empty, too.
-    fn refill(&mut self, (table, storage): (&Table, &Storage), rows: Vec<Row>) -> Result<(), Error> {
-        let bare = Storage { indexes: Vec::new(), ..storage.clone() };
-        let mut cells = rows.iter().map(|row| bare.cells_of(row)).collect::<Result<Vec<_>, _>>()?;
-        if let Base::Clustered(index) = &bare.base {
-            let key = |row: &Vec<_>| index.tree().shape().key_of_cells(row);
-            let mut keyed =
-                cells.into_iter().map(|row| Ok((key(&row)?, row))).collect::<Result<Vec<_>, Error>>()?;
-            keyed.sort_by(|a, b| a.0.cmp(&b.0));
-            cells = keyed.into_iter().map(|(_, row)| row).collect();
+    fn refill(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        rows: Vec<Row>,
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let cells = rows.iter().map(|row| storage.cells_of(row)).collect::<Result<Vec<_>, _>>()?;
+        match &storage.base {
+            Base::Clustered(index) => self.build_clustered((table, storage), index, cells, fill)?,
+            Base::Heap(_) => {
+                let bare = Storage { indexes: Vec::new(), ..storage.clone() };
+                for mut row in cells {
+                    self.place_row((table, &bare), &mut row)?;
+                }
+            }
         }
-        for row in &mut cells {
-            self.place_row((table, &bare), row)?;
+        storage.indexes.iter().try_for_each(|index| self.fill((table, storage), index, index.fill()))
+    }
+
+    /// Puts rows into an empty clustered index: in the order of their keys, those with one key told apart from 0 on.
+    fn build_clustered(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        index: &Index,
+        rows: Vec<Vec<Cell<'static>>>,
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let mut keyed = Vec::with_capacity(rows.len());
+        for row in rows {
+            index.verify_place(&row, &storage.columns)?;
+            keyed.push((storage.shape.key_of_cells(&row)?, row));
         }
-        storage.indexes.iter().try_for_each(|index| self.fill((table, storage), index))
+        keyed.sort_by(|a, b| a.0.cmp(&b.0));
+        let (mut before, mut same): (Option<Vec<u8>>, i32) = (None, 0);
+        let rows = keyed.into_iter().map(|(key, mut row)| {
+            same = if before.as_ref() == Some(&key) { same + 1 } else { 0 };
+            before = Some(key);
+            match index.uniquifier() {
+                Some(at) if same > 0 => row[at] = int(same),
+                None if same > 0 => return Err(duplicate(table, storage, index, &row)),
+                Some(at) => row[at] = Cell::Bytes(Cow::Borrowed(&[])),
+                None => {}
+            }
+            Ok(row)
+        });
+        index.tree().build(self.tx()?, fill, rows)?;
+        Ok(())
     }
 }
 

@@ -117,6 +117,8 @@ pub struct IndexDefinition {
     pub rowset_status: u32,
     /// How its leaf rows are stored.
     pub compression: Compression,
+    /// FILLFACTOR in percent; 0 = as full as pages get.
+    pub fill_factor: u8,
     /// Some old system tables have 0 in `sysrowsets.minint` whatever their keys.
     pub hides_min_interior: bool,
     /// Allocation units, the one of rows first.

@@ -156,7 +156,7 @@ fn index_row(table: &TableDefinition, index: &IndexDefinition) -> RowValues {
         Some(name) => row.ntext(name),
         None => row.null(),
     };
-    row.int(index.status as i32).int(0).tinyint(0).tinyint(kind).tinyint(0);
+    row.int(index.status as i32).int(0).tinyint(index.fill_factor).tinyint(kind).tinyint(0);
     row.int(index.data_space).int(if has_lob { index.data_space } else { 0 }).bigint(index.rowset.0);
     row
 }

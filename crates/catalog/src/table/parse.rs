@@ -192,6 +192,7 @@ fn index(fields: &[&str], table: &TableDefinition) -> Option<IndexDefinition> {
         rowset,
         rowset_status: hex(rowset_status)?,
         compression: Compression::None,
+        fill_factor: 0,
         hides_min_interior: kind != IndexKind::Heap && *min_interior == "0",
         units: vec![UnitDefinition { kind: AllocUnitKind::InRow, id: AllocUnitId(rowset.0) }],
     })

@@ -247,6 +247,7 @@ fn plan_heap(spec: &TableSpec, ids: &mut Ids) -> IndexDefinition {
         rowset: ids.rowset(),
         rowset_status: rowset_status::USUAL | rowset_status::TABLE,
         compression: spec.compression,
+        fill_factor: 0,
         hides_min_interior: false,
         units: Vec::new(),
     }
@@ -295,6 +296,7 @@ fn plan_index(
         rowset: ids.rowset(),
         rowset_status: on_rowset,
         compression: spec.compression,
+        fill_factor: 0,
         hides_min_interior: false,
         units: Vec::new(),
     })
