@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use bench::engine::{Action, Order, TableKind, TreeWork};
 use bench::peers::rows::Rows;
-use bench::peers::{Outcome, PEERS, Places, Setting};
+use bench::peers::{Outcome, PEERS, Places, Setting, postgres, trees};
 use extentdb_reader::{Database, OpenOptions};
 use extentdb_synth::{MakeOptions, Size, make};
 use tempfile::TempDir;
@@ -46,6 +47,53 @@ fn every_peer_that_is_installed_checks_our_rows() {
         }
         assert_eq!(std::fs::read_dir(&work).unwrap().count(), 0, "{} leaves something behind", peer.name);
     }
+}
+
+/// One client over both kinds of tables, and two where they might meet.
+fn tree_works() -> Vec<TreeWork> {
+    use Action::{Insert, Range, Select, Update};
+    let work = |kind, action, clients| {
+        let rows = if matches!(action, Insert(_)) { 0 } else { 400 };
+        TreeWork { kind, action, clients, count: 200, per_commit: 100, rows }
+    };
+    let all = [Insert(Order::Ascending), Insert(Order::Random), Select, Range, Update];
+    let mut works: Vec<TreeWork> = all.map(|action| work(TableKind::Heap, action, 1)).into();
+    works.extend([Range, Update].map(|action| work(TableKind::Clustered, action, 1)));
+    works.extend([Insert(Order::Ascending), Update].map(|action| work(TableKind::Heap, action, 2)));
+    works
+}
+
+#[test]
+fn every_peer_that_is_installed_works_on_trees_and_builds_indexes() {
+    let folder = TempDir::new().unwrap();
+    open_to_all(folder.path());
+    let database = sales(&folder, 2000);
+    let rows = Rows::new(&database, u64::MAX);
+    let work = folder.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    open_to_all(&work);
+    let works = tree_works();
+    let measured = trees::measure(&work, &works, 1);
+    let built = trees::measure_builds(&work, &rows, 2);
+    let places = Places::of_machine();
+    let is_there = [
+        ("PostgreSQL", postgres::programs(&places).is_some()),
+        ("SQLite", places.find("sqlite3").is_some()),
+        ("MariaDB", places.find("mariadbd").or_else(|| places.find("mysqld")).is_some()),
+    ];
+    for (name, is_there) in is_there {
+        if !is_there {
+            eprintln!("SKIPPED: {name} is not installed");
+            continue;
+        }
+        let peer = measured.iter().find(|peer| peer.name.starts_with(name));
+        let peer = peer.unwrap_or_else(|| panic!("{name} failed"));
+        for work in works.iter().filter(|work| work.clients == 1 || name != "SQLite") {
+            assert!(peer.of(*work).is_some(), "{name}: {work:?}");
+        }
+        assert!(built.iter().any(|peer| peer.name.starts_with(name)), "{name} builds no index");
+    }
+    assert_eq!(std::fs::read_dir(&work).unwrap().count(), 0, "a peer leaves something behind");
 }
 
 #[test]

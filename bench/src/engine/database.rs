@@ -1,7 +1,7 @@
 //! A database in a folder of its own, and threads that insert into it.
 
 use std::path::Path;
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
@@ -13,13 +13,14 @@ use extentdb_telemetry::WaitType;
 use extentdb_types::{Collation, Datum, SqlType};
 use tempfile::TempDir;
 
-use super::{Work, timed};
+use super::Work;
+use super::together::{Start, together};
 
 /// A log that never grows and is never full while something is measured.
 const LOG_BYTES: u64 = 256 << 20;
 /// Pages in memory: everything that is measured fits.
 const FRAMES: usize = 24_576;
-const LATIN1: Collation = Collation(0x3400_d008);
+pub(super) const LATIN1: Collation = Collation(0x3400_d008);
 
 /// What a database is like.
 #[derive(Clone, Debug)]
@@ -122,16 +123,7 @@ impl Lab {
     /// An insert failed.
     pub fn insert(&self, table: &Table, work: Work) -> Result<Load> {
         let before = self.reading();
-        let gate = Barrier::new(work.clients as usize + 1);
-        let (time, done) = std::thread::scope(|scope| {
-            let client = || self.insert_as_one_client(table, work, &gate);
-            let clients: Vec<_> = (0..work.clients).map(|_| scope.spawn(client)).collect();
-            gate.wait();
-            timed(|| clients.into_iter().map(|client| client.join()).collect::<Vec<_>>())
-        });
-        for client in done {
-            client.map_err(|_| anyhow!("a client panicked"))??;
-        }
+        let time = together(work.clients, |_, start| self.insert_as_one_client(table, work, start))?;
         let after = self.reading();
         Ok(Load {
             time,
@@ -141,11 +133,11 @@ impl Lab {
         })
     }
 
-    fn insert_as_one_client(&self, table: &Table, work: Work, gate: &Barrier) -> Result<()> {
+    fn insert_as_one_client(&self, table: &Table, work: Work, start: &Start<'_>) -> Result<()> {
         let mut session = self.db.session();
         let text = text_of(char_of(work.text_bytes()), &vec![b'x'; work.text_bytes().into()])?;
         let mut row = vec![Datum::Int(0), text];
-        gate.wait();
+        start.wait();
         for first in (0..work.rows).step_by(work.per_commit as usize) {
             if !work.is_autocommit() {
                 session.begin();

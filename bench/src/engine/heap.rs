@@ -11,7 +11,7 @@ use extentdb_format::page::PageHeader;
 use super::Lab;
 
 /// Bytes of a page for records and slots.
-const PAGE_ROOM: u64 = 8096;
+pub(super) const PAGE_ROOM: u64 = 8096;
 /// What a row of fixed columns has beyond them: status, length, columns, null bitmap, and its slot.
 const ROW_OVERHEAD: u64 = 7;
 const SLOT_BYTES: u64 = 2;

@@ -4,6 +4,8 @@
 //! database   a database in a folder of its own, and its threads      heap      pages, fill and log records of a heap
 //! device     one small durable write after the other                 extents   extents that come to a unit
 //! work       what is inserted, by us and by peers                   backends  durable writes and checkpoints by each backend
+//! tree_work  what is done to a table with indexes                   trees     that table, and clients that do it
+//! together   clients that begin at the same moment                  sales     a heap with the rows of a data file, and its indexes
 //! ```
 
 mod backends;
@@ -12,6 +14,10 @@ mod device;
 mod extents;
 mod heap;
 mod mixed;
+mod sales;
+mod together;
+mod tree_work;
+mod trees;
 mod work;
 
 pub use backends::BackendFile;
@@ -20,6 +26,9 @@ pub use device::Device;
 pub use extents::extents_per_second;
 pub use heap::{HeapFacts, ideal_pages};
 pub use mixed::{Mixed, mixed_work};
+pub use sales::SalesLab;
+pub use tree_work::{Action, GROUP, Order, TEXT_CHARS, TableKind, TreeWork};
+pub use trees::{LeafFacts, TreeLab};
 pub use work::Work;
 
 use std::time::{Duration, Instant};

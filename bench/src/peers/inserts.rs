@@ -30,11 +30,21 @@ pub struct Inserts {
 
 /// What came of a peer.
 #[derive(Debug)]
-pub(super) enum Outcome {
-    /// It inserted what it could.
-    Measured(Inserts),
+pub(super) enum Outcome<T> {
+    /// It did what it could.
+    Measured(T),
     /// It is not installed: this was looked for.
     Missing(&'static str),
+}
+
+/// What was measured; what was not is told.
+pub(super) fn told<T>(name: &str, outcome: Result<Outcome<T>>) -> Option<T> {
+    match outcome {
+        Ok(Outcome::Measured(measured)) => return Some(measured),
+        Ok(Outcome::Missing(program)) => println!("SKIPPED: {name} is not installed: {program} not found"),
+        Err(error) => println!("FAILED: {name}: {error:#}"),
+    }
+    None
 }
 
 impl Inserts {
@@ -67,27 +77,20 @@ impl Inserts {
 }
 
 /// A peer's way to do its work: folder, pieces of work, runs.
-type Measure = fn(&Places, &Path, &[Work], u32) -> Result<Outcome>;
+type Measure = fn(&Places, &Path, &[Work], u32) -> Result<Outcome<Inserts>>;
 
 /// Every peer that is there. One that is not, or fails, is told.
 pub fn measure(folder: &Path, works: &[Work], runs: u32) -> Vec<Inserts> {
     let places = Places::of_machine();
     let peers: [(&str, Measure); 3] =
         [("PostgreSQL", postgres::inserts), ("SQLite", sqlite::inserts), ("MariaDB", mariadb::inserts)];
-    let mut measured = Vec::new();
-    for (name, measure) in peers {
-        if works.is_empty() {
-            continue;
-        }
-        match measure(&places, folder, works, runs) {
-            Ok(Outcome::Measured(inserts)) => measured.push(inserts),
-            Ok(Outcome::Missing(program)) => {
-                println!("SKIPPED: {name} is not installed: {program} not found")
-            }
-            Err(error) => println!("FAILED: {name}: {error:#}"),
-        }
-    }
-    measured
+    let asked = peers.into_iter().filter(|_| !works.is_empty());
+    asked.filter_map(|(name, measure)| told(name, measure(&places, folder, works, runs))).collect()
+}
+
+/// Time for so many clients to connect, before they begin together. One that is late would make the server look slow.
+pub(super) fn gathering_seconds(clients: u32) -> u32 {
+    1 + clients / 32
 }
 
 /// A number that a peer says, in seconds.

@@ -1,5 +1,7 @@
 //! MariaDB: `CHECK TABLE … EXTENDED` of InnoDB tables.
 
+mod trees;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,13 +11,15 @@ use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
 use super::account::Account;
-use super::inserts::{self, Inserted, Inserts, seconds};
+use super::inserts::{self, Inserted, Inserts, gathering_seconds, seconds};
 use super::rows::Rows;
 use super::schema::{Dialect, create_indexes, create_table};
 use super::{Depth, Outcome, PeerCheck, Places, Setting, folder_bytes, new_folder};
 use crate::child;
 use crate::engine::Work;
 use crate::report::{Measured, best_of};
+
+pub(super) use trees::{builds, trees};
 
 const DATABASE: &str = "bench";
 /// Looks whether the server is ready, a tenth of a second apart.
@@ -59,11 +63,16 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
 
 /// Buffers for everything that is inserted.
 const INSERT_MEMORY: u64 = 256 << 20;
-/// Time for all clients to connect, before they begin together.
-const GATHERING_SECONDS: u32 = 1;
+/// Now, in seconds; not the beginning of the statement.
+const NOW: &str = "unix_timestamp(sysdate(6))";
 
 /// Inserts rows, each with a statement of its own in a procedure.
-pub(super) fn inserts(places: &Places, folder: &Path, works: &[Work], runs: u32) -> Result<inserts::Outcome> {
+pub(super) fn inserts(
+    places: &Places,
+    folder: &Path,
+    works: &[Work],
+    runs: u32,
+) -> Result<inserts::Outcome<Inserts>> {
     let programs = match Programs::find(places) {
         Ok(programs) => programs,
         Err(missing) => return Ok(inserts::Outcome::Missing(missing)),
@@ -90,7 +99,8 @@ struct Server<'p> {
 
 impl<'p> Server<'p> {
     /// Starts a server that is reached through a socket in its folder, with `memory` for its buffers. `flush` says when the log is
-    /// flushed: `0` now and then, `1` with every commit.
+    /// flushed: `0` now and then, `1` with every commit; `2` writes it with every
+    /// commit and flushes it now and then.
     fn start(programs: &'p Programs, parent: &Path, memory: u64, flush: &str) -> Result<Server<'p>> {
         let account = Account::for_server("mysql");
         let folder = new_folder(parent, "mariadb")?;
@@ -144,17 +154,21 @@ impl<'p> Server<'p> {
     fn load(&self, rows: &Rows<'_>) -> Result<()> {
         self.sql("", &format!("create database {DATABASE}"))?;
         for table in &rows.tables {
-            self.sql(DATABASE, &create_table(Dialect::MariaDb, table)?)?;
-            let name = Dialect::MariaDb.quoted(&table.name);
-            let load = format!("load data local infile '/dev/stdin' into table {name}");
-            child::feed(self.client(DATABASE).args(["--execute", &load]), |out| {
-                rows.write_tabbed(table, out)
-            })?;
-            let loaded = self.sql(DATABASE, &format!("select count(*) from {name}"))?;
-            let expected = rows.count_of(table);
-            ensure!(loaded.trim() == expected.to_string(), "MariaDB took {} rows", loaded.trim());
+            self.load_table(rows, table)?;
             self.sql(DATABASE, &create_indexes(Dialect::MariaDb, table)?)?;
         }
+        Ok(())
+    }
+
+    /// A table with its primary key and no other index.
+    fn load_table(&self, rows: &Rows<'_>, table: &extentdb_catalog::Table) -> Result<()> {
+        self.sql(DATABASE, &create_table(Dialect::MariaDb, table)?)?;
+        let name = Dialect::MariaDb.quoted(&table.name);
+        let load = format!("load data local infile '/dev/stdin' into table {name}");
+        child::feed(self.client(DATABASE).args(["--execute", &load]), |out| rows.write_tabbed(table, out))?;
+        let loaded = self.sql(DATABASE, &format!("select count(*) from {name}"))?;
+        let expected = rows.count_of(table);
+        ensure!(loaded.trim() == expected.to_string(), "MariaDB took {} rows", loaded.trim());
         Ok(())
     }
 
@@ -165,28 +179,28 @@ impl<'p> Server<'p> {
         let columns =
             format!("c1 int not null, c2 varchar({}) character set latin1 not null", work.text_bytes());
         self.sql(DATABASE, &format!("create table t ({columns})"))?;
-        let begin = self.sql("", &format!("select unix_timestamp(sysdate(6)) + {GATHERING_SECONDS}"))?;
-        let begin = begin.trim();
-        let now = "unix_timestamp(sysdate(6))";
-        let clients = (0..work.clients).map(|_| {
-            let Work { rows, per_commit, .. } = work;
-            let text = format!(
-                "do sleep({begin} - {now}); call fill({rows}, {per_commit}, {}); select {now} - {begin}",
-                work.text_bytes()
-            );
-            let mut client = self.client(DATABASE);
-            client.args(["--execute", &text]);
-            client
-        });
-        let said = child::run_all(clients.collect())?;
-        let times = said.iter().map(|said| seconds(said)).collect::<Result<Vec<_>>>()?;
+        let Work { rows, per_commit, .. } = work;
+        let time = self
+            .together(work.clients, |_| format!("call fill({rows}, {per_commit}, {})", work.text_bytes()))?;
         let count = self.sql(DATABASE, "select count(*) from t")?;
         ensure!(count.trim() == work.all_rows().to_string(), "MariaDB took {} rows", count.trim());
         let file = self.folder.path().join("data").join(DATABASE).join("t.ibd");
-        Ok(Inserted {
-            time: times.into_iter().max().unwrap_or_default(),
-            bytes: std::fs::metadata(file)?.len(),
-        })
+        Ok(Inserted { time, bytes: std::fs::metadata(file)?.len() })
+    }
+
+    /// Each client's statement, all at once: time from the moment that they may begin to the end of the last one.
+    fn together(&self, clients: u32, statement: impl Fn(u32) -> String) -> Result<Duration> {
+        let begin = self.sql("", &format!("select {NOW} + {}", gathering_seconds(clients)))?;
+        let begin = begin.trim();
+        let client = |client| {
+            let text = format!("do sleep({begin} - {NOW}); {}; select {NOW} - {begin}", statement(client));
+            let mut command = self.client(DATABASE);
+            command.args(["--execute", &text]);
+            command
+        };
+        let said = child::run_all((0..clients).map(client).collect())?;
+        let times = said.iter().map(|said| seconds(said)).collect::<Result<Vec<_>>>()?;
+        Ok(times.into_iter().max().unwrap_or_default())
     }
 
     fn check(&self, rows: &Rows<'_>) -> Result<()> {

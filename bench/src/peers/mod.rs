@@ -4,6 +4,7 @@
 //! rows      the rows of a data file, as the loader of a peer takes them     schema    its tables and indexes in a peer's SQL
 //! postgres  pg_amcheck and pg_checksums      sqlite  integrity_check        mariadb   CHECK TABLE … EXTENDED
 //! account   the user that a server runs as   fio     reads of the device    inserts   rows that come, by many clients
+//! trees     tables with indexes: rows come, are found, change; indexes are built
 //! ```
 //!
 //! Rules
@@ -21,6 +22,7 @@ pub mod postgres;
 pub mod rows;
 mod schema;
 mod sqlite;
+pub mod trees;
 
 use std::path::{Path, PathBuf};
 

@@ -7,6 +7,8 @@
 //!   log       what the server says
 //! ```
 
+mod trees;
+
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,13 +19,15 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use super::account::Account;
-use super::inserts::{self, Inserted, Inserts, seconds};
+use super::inserts::{self, Inserted, Inserts, gathering_seconds, seconds};
 use super::rows::Rows;
 use super::schema::{Dialect, create_indexes, create_table};
 use super::{Depth, Outcome, PeerCheck, Places, Setting, folder_bytes, new_folder};
 use crate::child;
 use crate::engine::Work;
 use crate::report::{Measured, best_of, median};
+
+pub(super) use trees::{builds, trees};
 
 const PROGRAMS: [&str; 6] = ["initdb", "postgres", "psql", "pg_isready", "pg_amcheck", "pg_checksums"];
 const DATABASE: &str = "bench";
@@ -93,11 +97,16 @@ enum Safety {
 
 /// Buffers for everything that is inserted.
 const INSERT_MEMORY: u64 = 256 << 20;
-/// Time for all clients to connect, before they begin together.
-const GATHERING: &str = "1 second";
+/// Now, in seconds.
+const EPOCH: &str = "extract(epoch from clock_timestamp())";
 
 /// Inserts rows, each with a statement of its own in a procedure.
-pub(super) fn inserts(places: &Places, folder: &Path, works: &[Work], runs: u32) -> Result<inserts::Outcome> {
+pub(super) fn inserts(
+    places: &Places,
+    folder: &Path,
+    works: &[Work],
+    runs: u32,
+) -> Result<inserts::Outcome<Inserts>> {
     let Some(bin) = programs(places) else { return Ok(inserts::Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
@@ -239,16 +248,22 @@ impl Server<'_> {
         self.sql(&format!("create database {DATABASE}"))?;
         let sql = |text: &str| child::run(self.psql(DATABASE).args(["-c", text]));
         for table in &rows.tables {
-            sql(&create_table(Dialect::Postgres, table)?)?;
-            let copy = format!("copy {} from stdin", Dialect::Postgres.quoted(&table.name));
-            child::feed(self.psql(DATABASE).args(["-c", &copy]), |out: &mut dyn Write| {
-                rows.write_tabbed(table, out)
-            })?;
+            self.load_table(DATABASE, rows, table)?;
             sql(&create_indexes(Dialect::Postgres, table)?)?;
         }
         for text in ["create extension amcheck", "vacuum (freeze, analyze)", "checkpoint"] {
             sql(text)?;
         }
+        Ok(())
+    }
+
+    /// A table without indexes.
+    fn load_table(&self, database: &str, rows: &Rows<'_>, table: &extentdb_catalog::Table) -> Result<()> {
+        child::run(self.psql(database).args(["-c", &create_table(Dialect::Postgres, table)?]))?;
+        let copy = format!("copy {} from stdin", Dialect::Postgres.quoted(&table.name));
+        child::feed(self.psql(database).args(["-c", &copy]), |out: &mut dyn Write| {
+            rows.write_tabbed(table, out)
+        })?;
         Ok(())
     }
 
@@ -259,24 +274,27 @@ impl Server<'_> {
         // Long rows would be compressed, which is not what is compared.
         self.sql("alter table t alter c2 set storage plain")?;
         self.sql("checkpoint")?;
-        let epoch = "extract(epoch from clock_timestamp())";
-        let begin = self.sql(&format!("select {epoch} + extract(epoch from interval '{GATHERING}')"))?;
-        let begin: f64 = begin.trim().parse()?;
-        let clients: Vec<_> = (0..work.clients)
-            .map(|_| {
-                let mut client = self.psql("postgres");
-                client.args(["-c", &format!("do $$ begin perform pg_sleep({begin} - {epoch}); end $$")]);
-                client.args(["-c", &format!("call fill({}, {})", work.rows, work.per_commit)]);
-                client.args(["-c", &format!("select {epoch} - {begin}")]);
-                client
-            })
-            .collect();
-        let said = child::run_all(clients)?;
-        let times = said.iter().map(|said| seconds(said)).collect::<Result<Vec<_>>>()?;
+        let time =
+            self.together(work.clients, |_| format!("call fill({}, {})", work.rows, work.per_commit))?;
         let bytes = self.sql("select pg_relation_size('t')")?.trim().parse()?;
         let rows = self.sql("select count(*) from t")?;
         anyhow::ensure!(rows.trim() == work.all_rows().to_string(), "PostgreSQL took {} rows", rows.trim());
-        Ok(Inserted { time: times.into_iter().max().unwrap_or_default(), bytes })
+        Ok(Inserted { time, bytes })
+    }
+
+    /// Each client's statement, all at once: time from the moment that they may begin to the end of the last one.
+    fn together(&self, clients: u32, statement: impl Fn(u32) -> String) -> Result<Duration> {
+        let begin = self.sql(&format!("select {EPOCH} + {}", gathering_seconds(clients)))?;
+        let begin: f64 = begin.trim().parse()?;
+        let client = |client| {
+            let mut command = self.psql("postgres");
+            command.args(["-c", &format!("do $$ begin perform pg_sleep({begin} - {EPOCH}); end $$")]);
+            command.args(["-c", &statement(client), "-c", &format!("select {EPOCH} - {begin}")]);
+            command
+        };
+        let said = child::run_all((0..clients).map(client).collect())?;
+        let times = said.iter().map(|said| seconds(said)).collect::<Result<Vec<_>>>()?;
+        Ok(times.into_iter().max().unwrap_or_default())
     }
 
     fn database_bytes(&self) -> Result<u64> {

@@ -50,7 +50,11 @@ impl<'d> Rows<'d> {
     }
 
     /// Hands each row of a table to `visit`.
-    fn for_each(&self, table: &Table, mut visit: impl FnMut(&[Datum<'_>]) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each(
+        &self,
+        table: &Table,
+        mut visit: impl FnMut(&[Datum<'_>]) -> Result<()>,
+    ) -> Result<()> {
         let pages = self.database.pages();
         let mut scan = TableScan::new(&pages, self.database.catalog(), table)?;
         let mut left = self.most;

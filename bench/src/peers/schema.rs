@@ -101,6 +101,20 @@ pub(super) fn create_indexes(dialect: Dialect, table: &Table) -> Result<String> 
     Ok(out)
 }
 
+/// CREATE INDEX for each nonclustered index, and what drops it again.
+pub(super) fn nonclustered(dialect: Dialect, table: &Table) -> Result<Vec<(String, String)>> {
+    let indexes = table.indexes.iter().filter(|index| index.kind == IndexKind::Nonclustered);
+    let statements = indexes.map(|index| {
+        let name = dialect.quoted(index.name.as_deref().unwrap_or_default());
+        let of_table = match dialect {
+            Dialect::MariaDb => format!(" on {}", dialect.quoted(&table.name)),
+            _ => String::new(),
+        };
+        Ok((create_index(dialect, table, index)?, format!("drop index {name}{of_table};")))
+    });
+    statements.collect()
+}
+
 fn create_index(dialect: Dialect, table: &Table, index: &Index) -> Result<String> {
     let name = index.name.as_deref().unwrap_or_default();
     ensure!(index.filter.is_none(), "{name}: a filter has no counterpart everywhere");
@@ -185,6 +199,19 @@ mod tests {
             "create index `IX_sales_customer` on `sales` (`customer_id`, `unit_price`);",
         ];
         check(Dialect::MariaDb, "sales", &expected);
+    }
+
+    #[test]
+    fn nonclustered_indexes_come_and_go_one_by_one() {
+        let sales = sales("sales", 20);
+        let tables = sales.database.catalog().user_tables();
+        let table = tables.into_iter().find(|table| table.name == "sales").unwrap();
+        let [first, second] = &nonclustered(Dialect::MariaDb, table).unwrap()[..] else {
+            panic!("two indexes")
+        };
+        assert!(first.0.starts_with("create index `IX_sales_customer` on `sales`"), "{first:?}");
+        assert_eq!(second.1, "drop index `IX_sales_product` on `sales`;");
+        assert_eq!(nonclustered(Dialect::Sqlite, table).unwrap()[0].1, "drop index \"IX_sales_customer\";");
     }
 
     #[test]

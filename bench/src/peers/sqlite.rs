@@ -1,5 +1,7 @@
 //! SQLite: `PRAGMA integrity_check` compares each index with its table, as our full check does.
 
+mod trees;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -12,6 +14,11 @@ use super::{Depth, Outcome, PeerCheck, Places, Setting, new_folder};
 use crate::child;
 use crate::engine::Work;
 use crate::report::{Measured, best_of};
+
+pub(super) use trees::{builds, trees};
+
+/// Now, in seconds, as a statement.
+const NOW: &str = "select (julianday('now') - 2440587.5) * 86400.0;";
 
 /// Loads the rows and measures the check.
 pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome> {
@@ -34,7 +41,12 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
 }
 
 /// Inserts rows: one statement for all rows of a transaction. SQLite has one writer, so only work of one client is done.
-pub(super) fn inserts(places: &Places, folder: &Path, works: &[Work], runs: u32) -> Result<inserts::Outcome> {
+pub(super) fn inserts(
+    places: &Places,
+    folder: &Path,
+    works: &[Work],
+    runs: u32,
+) -> Result<inserts::Outcome<Inserts>> {
     let Some(program) = places.find("sqlite3") else { return Ok(inserts::Outcome::Missing("sqlite3")) };
     let version = child::run(Command::new(&program).arg("--version"))?;
     let name = format!("SQLite {}", version.split(' ').next().unwrap_or_default());
@@ -48,10 +60,9 @@ fn insert(program: &Path, folder: &Path, work: Work) -> Result<Inserted> {
     let file = folder.path().join("rows.db");
     let mut command = Command::new(program);
     command.args(["-batch", "-bail"]).arg(&file);
-    let now = "select (julianday('now') - 2440587.5) * 86400.0;";
     let said = child::feed(&mut command, |out| {
         writeln!(out, "pragma journal_mode=wal; pragma synchronous=full; pragma wal_autocheckpoint=0;")?;
-        writeln!(out, "create table t (c1 int not null, c2 text not null);\n{now}")?;
+        writeln!(out, "create table t (c1 int not null, c2 text not null);\n{NOW}")?;
         for first in (0..work.rows).step_by(work.per_commit as usize) {
             let last = work.rows.min(first + work.per_commit) - 1;
             let text = work.text_bytes();
@@ -61,7 +72,7 @@ fn insert(program: &Path, folder: &Path, work: Work) -> Result<Inserted> {
                  insert into t select i, printf('%.*c', {text}, 'x') from g;"
             )?;
         }
-        Ok(writeln!(out, "{now}\nselect count(*) from t;\npragma wal_checkpoint(truncate);")?)
+        Ok(writeln!(out, "{NOW}\nselect count(*) from t;\npragma wal_checkpoint(truncate);")?)
     })?;
     let lines: Vec<&str> = said.lines().collect();
     let ([begin, end, count], true) =

@@ -4,6 +4,7 @@
 //! lengths   10,000 rows of seven lengths: pages, PFS records, time       clients   1 … 64 threads into one heap
 //! commits   1 and 64 committers beside the device; one client's writes   bulk      one long transaction and its checkpoint
 //! extents   extents per second, equal and unequal files           backends  commits and checkpoints by plain calls and by io_uring
+//! trees     tables with indexes: inserts, point selects, ranges, updates of indexed columns, index builds; five parts
 //! ```
 
 mod backends;
@@ -12,12 +13,14 @@ mod clients;
 mod commits;
 mod extents;
 mod lengths;
+mod trees;
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use bench::engine::Work;
 use bench::peers::inserts::{Inserts, measure};
+use bench::peers::trees::{self as peer_trees, Trees};
 use bench::target::Target;
 use clap::{Args, ValueEnum};
 
@@ -36,6 +39,9 @@ pub(crate) struct EngineArgs {
     /// Runs of what is timed; the shortest counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     runs: u32,
+    /// How much the parts about trees do, beside what takes some minutes
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    scale: f64,
 }
 
 /// A part of the run.
@@ -47,13 +53,21 @@ enum Part {
     Bulk,
     Extents,
     Backends,
+    TreesInsert,
+    TreesSelect,
+    TreesRange,
+    TreesUpdate,
+    TreesBuild,
 }
 
 /// What all parts know.
 struct Setting {
     folder: PathBuf,
     runs: u32,
+    scale: f64,
+    is_alone: bool,
     peers: Vec<Inserts>,
+    trees: Vec<Trees>,
 }
 
 impl Setting {
@@ -79,15 +93,27 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     if is_wanted(Part::Commits) {
         works.extend(commits::works());
     }
-    let peers = if args.alone { Vec::new() } else { measure(&folder, &works, args.runs) };
-    let setting = Setting { folder, runs: args.runs, peers };
-    let parts: [(Part, Run); 6] = [
+    let tree_parts = [Part::TreesInsert, Part::TreesSelect, Part::TreesRange, Part::TreesUpdate];
+    let tree_parts = tree_parts.into_iter().filter(|part| is_wanted(*part));
+    let tree_works: Vec<_> = tree_parts.flat_map(|part| trees::works(part, args.scale)).collect();
+    let (peers, trees) = match args.alone {
+        true => (Vec::new(), Vec::new()),
+        false => (measure(&folder, &works, args.runs), peer_trees::measure(&folder, &tree_works, args.runs)),
+    };
+    let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
+    let setting = Setting { folder, runs, scale, is_alone, peers, trees };
+    let parts: [(Part, Run); 11] = [
         (Part::Lengths, lengths::run),
         (Part::Clients, clients::run),
         (Part::Commits, commits::run),
         (Part::Bulk, bulk::run),
         (Part::Extents, extents::run),
         (Part::Backends, backends::run),
+        (Part::TreesInsert, |setting| trees::run(setting, Part::TreesInsert)),
+        (Part::TreesSelect, |setting| trees::run(setting, Part::TreesSelect)),
+        (Part::TreesRange, |setting| trees::run(setting, Part::TreesRange)),
+        (Part::TreesUpdate, |setting| trees::run(setting, Part::TreesUpdate)),
+        (Part::TreesBuild, trees::build),
     ];
     let mut targets = Vec::new();
     for (_, run) in parts.iter().filter(|(part, _)| is_wanted(*part)) {
