@@ -26,7 +26,6 @@ pub struct SalesLab {
 
 impl SalesLab {
     /// Loads the rows of a table. Commits write the log and flush nothing.
-    // TODO when TableSpec knows clustered indexes: the same over the clustered primary key that the file has.
     ///
     /// # Errors
     /// The table cannot be made, or there is no room.

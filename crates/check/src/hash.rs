@@ -103,8 +103,8 @@ impl HashKey {
         fold(low ^ self.words[4], high ^ self.words[5] ^ len as u64)
     }
 
-    /// A finished row: its combined columns to two lanes, of which one is what the other is made of. Rows whose columns have changed
-    /// places among them may have equal sums of the second lane, never of the first but by chance.
+    /// A finished row: its combined columns to two lanes, of which one is what the other is made of. Rows whose columns have
+    /// changed places among them may have equal sums of the second lane, never of the first but by chance.
     #[inline(always)]
     pub fn row(&self, combined: u64) -> [u64; 2] {
         let [k0, k1, ..] = self.words;

@@ -6,12 +6,12 @@
 //! row goes or changes    every foreign key that leads to the table, after that: no row may be left that names it
 //! ```
 //!
-//! Foreign keys are looked at when the row has come or gone, under READ COMMITTED at least: of two who do the one and the other at the
-//! same time, each waits for the other's row, and none passes. A CHECK that cannot be evaluated with certainty makes its table read
-//! only; one that leaves a row open refuses the row.
+//! Foreign keys are looked at when the row has come or gone, under READ COMMITTED at least: of two who do the one and the other at
+//! the same time, each waits for the other's row, and none passes. A CHECK that cannot be evaluated with certainty makes its table
+//! read only; one that leaves a row open refuses the row.
 //!
-//! Source of the bit for disabled constraints: the public text of `sys.foreign_keys` and of INFORMATION_SCHEMA. What happens to rows
-//! that name a row which goes (CASCADE …) is kept in bits that are not known here: nothing happens to them, the statement is refused.
+//! Source of the bit for disabled constraints: public texts of system views. What happens to rows that name a row which goes
+//! (CASCADE …) is kept in bits that are not known here: nothing happens to them, the statement is refused.
 
 use std::ops::ControlFlow;
 
@@ -145,11 +145,7 @@ impl ForeignKey {
     }
 
     /// An index of the child that leads to the rows that name these values, and the beginning of its keys.
-    fn through_index<'s>(
-        &self,
-        child: &'s Storage,
-        named: &[Cell<'_>],
-    ) -> Result<Option<(&'s Arc<Index>, Vec<u8>)>, Error> {
+    fn through_index<'s>(&self, child: &'s Storage, named: &[Cell<'_>]) -> Result<Option<Way<'s>>, Error> {
         let count = self.columns.len();
         for index in child.all_indexes() {
             let first: Vec<&TableColumn> = index.declared(&child.columns).take(count).collect();
@@ -159,7 +155,7 @@ impl ForeignKey {
             };
             let cells: Option<Vec<Cell<'_>>> = first.iter().map(cell).collect();
             if let Some(cells) = cells.filter(|cells| cells.len() == count) {
-                return Ok(Some((index, index.tree().shape().prefix(&cells)?)));
+                return Ok(Some(Way { index, prefix: index.tree().shape().prefix(&cells)? }));
             }
         }
         Ok(None)
@@ -172,6 +168,12 @@ impl ForeignKey {
     fn not_there(&self) -> Error {
         Error::catalogue(format!("foreign key {} leads to no unique index", self.name))
     }
+}
+
+/// An index that leads to rows, and what their keys in it begin with.
+struct Way<'s> {
+    index: &'s Index,
+    prefix: Vec<u8>,
 }
 
 /// The constraints of a table, and the foreign keys that lead to it. The second is why the table is only read here.
@@ -335,7 +337,7 @@ impl Session<'_> {
         let child = self.db.catalogue.table_by_id(key.child).ok_or_else(|| key.not_there())?;
         let of_child = if child.id() == table.id() { Arc::new(storage.clone()) } else { child.storage() };
         self.lock_table(&child, LockMode::Is)?;
-        if let Some((index, prefix)) = key.through_index(&of_child, gone)? {
+        if let Some(Way { index, prefix }) = key.through_index(&of_child, gone)? {
             return self.has_row((&child, &of_child), index, KeyRange::of(&prefix));
         }
         // Without an index over its columns every row must be looked at.

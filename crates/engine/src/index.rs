@@ -158,7 +158,7 @@ impl Index {
             return refused("whose entries are laid out in a way of their own");
         }
         match Index::new(definition, &layout, (columns, base), (space.clone(), unit)) {
-            Ok(index) => Ok(Some(index.as_found(columns))),
+            Ok(index) => Ok(Some(index.with_order_unknown(columns))),
             Err(error) => refused(&error.to_string()),
         }
     }
@@ -214,7 +214,7 @@ impl Index {
     }
 
     /// The same as one that was there when the database was opened: with texts in its key nobody has looked at its order yet.
-    pub(crate) fn as_found(self, columns: &[TableColumn]) -> Index {
+    pub(crate) fn with_order_unknown(self, columns: &[TableColumn]) -> Index {
         let has_texts = self.declared(columns).any(|column| column.ty.collation().is_some());
         *lock(&self.is_certain) = (!has_texts).then_some(true);
         self

@@ -8,10 +8,10 @@
 //!                    a heap has no keys: the whole table S
 //! ```
 //!
-//! Whoever inserts a key while somebody reads SERIALIZABLE tests the next key with RangeI-N, before and, when another has come to be
-//! the next one meanwhile, again behind it ([`Tested`]). A reader locks the keys it has seen, then looks again: what came between is
-//! locked, too, before anything is handed out. So none of the two can miss the other, and no latch is held while locks are waited
-//! for.
+//! Whoever inserts a key while somebody reads SERIALIZABLE tests the next key with RangeI-N, before and, when another has come to
+//! be the next one meanwhile, again behind it ([`Tested`]). A reader locks the keys it has seen, then looks again: what came
+//! between is locked, too, before anything is handed out. So none of the two can miss the other, and no latch is held while locks
+//! are waited for.
 
 use extentdb_base::Lsn;
 use extentdb_base::sync::atomic::{AtomicUsize, Ordering};

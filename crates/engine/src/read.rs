@@ -87,15 +87,15 @@ pub(crate) struct Reading<'r> {
 impl Session<'_> {
     /// The row at an address; waits for whoever is changing it.
     pub fn get(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
-        self.get_row(table, at, false)
+        self.one_row(table, at, false)
     }
 
     /// The same of a row that is to be changed: it is locked U until the transaction ends.
-    pub fn get_for_update(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
-        self.get_row(table, at, true)
+    pub fn row_for_update(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
+        self.one_row(table, at, true)
     }
 
-    fn get_row(&mut self, table: &Table, at: &Address, for_update: bool) -> Result<Option<Row>, Error> {
+    fn one_row(&mut self, table: &Table, at: &Address, for_update: bool) -> Result<Option<Row>, Error> {
         self.statement("SELECT", |session| {
             // One row, not the range around it.
             session.lock_table(table, session.table_lock(false, for_update))?;

@@ -58,7 +58,7 @@ impl Table {
                 let shape = shape.with_declared_keys(definition.keys.len());
                 let tree = (space.clone(), unit);
                 let index = Index::clustered(definition, &columns, shape.clone(), tree);
-                (Base::Clustered(Arc::new(index.as_found(&columns))), shape)
+                (Base::Clustered(Arc::new(index.with_order_unknown(&columns))), shape)
             }
             _ => return Ok(None),
         };

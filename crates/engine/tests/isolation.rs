@@ -250,8 +250,8 @@ fn a_lost_update_is_kept_away_by_update_locks() {
         other.commit().unwrap();
         // With U locks the second one waits before it reads; who only reads does not.
         (one.begin(), other.begin());
-        assert!(one.get_for_update(&table, &lost).unwrap().is_some());
-        assert!(is_refused(other.get_for_update(&table, &lost)));
+        assert!(one.row_for_update(&table, &lost).unwrap().is_some());
+        assert!(is_refused(other.row_for_update(&table, &lost)));
         assert!(other.get(&table, &lost).unwrap().is_some());
         one.update(&table, &lost, &person(30, "kept")).unwrap();
         (one.commit().unwrap(), other.rollback().unwrap());
