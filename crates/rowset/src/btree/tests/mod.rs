@@ -5,6 +5,7 @@ mod build;
 mod crash;
 mod measure;
 mod model;
+mod operations;
 mod ranges;
 #[cfg(shuttle)]
 mod shuttle;
