@@ -65,6 +65,7 @@ impl Setup {
 
 /// A database with one tree.
 pub(super) struct Bench {
+    pub(super) disk: MemDisk,
     pub(super) log: Arc<Log>,
     pub(super) manager: Arc<Manager>,
     pub(super) space: Arc<Space>,
@@ -250,7 +251,7 @@ impl Bench {
         let unit = Arc::new(Unit::new(&description_of(image, at, rowset, setup.unit.unwrap_or(unit))));
         let shape = RowShape::of_rowset(rowset).expect("a usual table");
         let tree = Tree::new(space.clone(), unit, shape);
-        Bench { log, manager, space, tree, is_base: setup.is_base }
+        Bench { disk, log, manager, space, tree, is_base: setup.is_base }
     }
 
     pub(super) fn begin(&self) -> Transaction {

@@ -338,7 +338,33 @@ fn a_split_without_room_in_the_log_is_taken_back_wherever_it_stops() {
 }
 
 #[test]
-fn threads_that_change_one_tree_wait_for_each_other() {
+fn a_split_that_cannot_be_taken_back_ends_all_service() {
+    let mut cut_off = 0;
+    for calls in 0..24 {
+        let bench = Bench::with(&Setup { frames: 2000, ..Setup::of(true) });
+        bench.disk.fail_after(calls);
+        let mut tx = bench.begin();
+        let refused = (0..4000)
+            .find_map(|number| bench.insert(&mut tx, &key(number * 7919 % 4000, true), &[1; 900]).err());
+        assert!(refused.is_some(), "the disk still works");
+        let is_cut_off = |error: &Error| matches!(error, Error::CutOff { .. });
+        let found = bench.tree.find(&[bytes(&key(0, true))]);
+        let scanned: Result<Vec<_>, _> = bench.tree.scan(&[]).unwrap().collect();
+        let deleted = bench.tree.delete(&mut tx, &[bytes(&key(0, true))]);
+        match (found, scanned) {
+            (Ok(_), Ok(_)) => drop(walk(&bench.tree)),
+            (Err(found), Err(scanned)) => {
+                assert!(is_cut_off(&found) && is_cut_off(&scanned) && is_cut_off(&deleted.unwrap_err()));
+                cut_off += 1;
+            }
+            outcome => panic!("{outcome:?}"),
+        }
+    }
+    assert!(cut_off > 0, "every split could be taken back");
+}
+
+#[test]
+fn threads_that_change_one_tree_do_not_lose_each_others_rows() {
     let bench = Bench::new(true);
     thread::scope(|scope| {
         for own in 0..4 {

@@ -285,3 +285,48 @@ fn threads_that_find_the_log_full_leave_a_sound_tree() {
         assert_eq!((seen.rows.len() as i64, seen.pages), (bench.counts().rows, bench.pages()));
     }
 }
+
+/// The power goes, and what fails then cannot be taken back: no page can be changed any more, nor can a record be added. Whoever still reads
+/// sees a whole tree, or is refused.
+#[test]
+fn threads_whose_log_fails_never_see_half_a_split() {
+    for seed in 0..40 {
+        let bench = Bench::with(&Setup { has_small_log: true, frames: 2000, ..Setup::of(true) });
+        bench.disk.fail_after(20 + seed);
+        thread::scope(|scope| {
+            for own in 0..4u64 {
+                let bench = &bench;
+                scope.spawn(move || insert_until_it_fails(bench, own, seed));
+            }
+        });
+    }
+}
+
+/// Inserts rows, each in a transaction that waits for the disk, and counts the own ones afterwards.
+fn insert_until_it_fails(bench: &Bench, own: u64, seed: u64) {
+    let mut rng = SplitMix64::new(seed * 10 + own);
+    let (mut inserted, mut has_failed) = (0, false);
+    while !has_failed {
+        let mut tx = bench.begin();
+        for _ in 0..6 {
+            match bench.insert(&mut tx, &key(rng.below(1 << 20) * 4 + own, true), &[own as u8; 1500]) {
+                Ok(()) => inserted += 1,
+                Err(Error::Duplicate { .. }) => {}
+                Err(_) => {
+                    has_failed = true;
+                    break;
+                }
+            }
+        }
+        let rows: Result<Vec<_>, _> = bench.tree.scan(&[]).unwrap().collect();
+        match rows {
+            Ok(rows) => {
+                let values = rows.iter().map(|row| key_and_value(&bench.tree, &row.bytes).1);
+                let seen = values.filter(|value| value[0] == own as u8).count();
+                assert_eq!(seen, inserted, "a row of thread {own}");
+            }
+            Err(error) => return assert!(matches!(error, Error::CutOff { .. }), "{error:?}"),
+        }
+        has_failed |= tx.commit().is_err();
+    }
+}
