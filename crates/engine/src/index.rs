@@ -1,9 +1,11 @@
-//! A nonclustered index of a user table: a B-tree of entries that lead to the rows of its heap.
+//! An index of a user table: a B-tree of its rows, or of entries that lead to them.
 //!
 //! ```text
-//! entry   key columns │ included columns │ address of the row        one for each row
-//! key     unique       the key columns
-//!         not unique   the key columns, then the address
+//! clustered      row     uniquifier, when the key is not unique │ key columns │ all others
+//!                key     the key columns, then the uniquifier
+//! nonclustered   entry   key columns │ included columns │ what leads to the row: its place, or the rest of the clustered key
+//!                key     unique       the key columns
+//!                        not unique   the key columns, then what leads to the row
 //! ```
 //!
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an index whose rowset the catalogue

@@ -149,7 +149,8 @@ fn rows_with_one_key_are_told_apart() {
     let mut named = seek(&mut session, &table, "both", &[text("name2")]);
     assert!(named.is_sorted());
     let mut clustered = seek(&mut session, &table, "c", &[text("name2")]);
-    (named.sort_unstable(), clustered.sort_unstable());
+    named.sort_unstable();
+    clustered.sort_unstable();
     assert_eq!(named, clustered);
     drop((session, table));
     close_and_check(db, &disk, &paths);

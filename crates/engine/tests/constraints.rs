@@ -121,7 +121,8 @@ fn both_sides_of_a_key_wait_for_each_other() {
         for isolation in [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::Serializable] {
             let (mut one, customers, orders) = shop.tables();
             let mut other = shop.db.session();
-            (one.set_isolation(isolation), other.set_isolation(isolation));
+            one.set_isolation(isolation);
+            other.set_isolation(isolation);
             other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
             let is_locked = |error: Error| error.cause() == Cause::Lock;
             let third = rows(&mut one, &customers).into_iter().find(|(_, row)| row[0] == Datum::Int(3));

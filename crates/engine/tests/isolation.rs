@@ -61,7 +61,8 @@ impl Stage {
         let (mut reader, mut writer) = (self.db.session(), self.db.session());
         reader.set_isolation(isolation);
         let moment = Timeout::After(Duration::from_millis(20));
-        (reader.set_lock_timeout(moment), writer.set_lock_timeout(moment));
+        reader.set_lock_timeout(moment);
+        writer.set_lock_timeout(moment);
         let table = reader.table("t").unwrap();
         (reader, writer, table)
     }
@@ -241,7 +242,8 @@ fn a_lost_update_is_kept_away_by_update_locks() {
         let (mut one, mut other, table) = stage.sessions(Isolation::ReadCommitted);
         let at = address_of(&mut one, &table, 30);
         // Both read, both write: what the first one wrote is lost.
-        (one.begin(), other.begin());
+        one.begin();
+        other.begin();
         assert_eq!(one.get(&table, &at).unwrap(), other.get(&table, &at).unwrap());
         one.update(&table, &at, &person(30, "one")).unwrap();
         one.commit().unwrap();
@@ -249,12 +251,14 @@ fn a_lost_update_is_kept_away_by_update_locks() {
         let lost = other.update(&table, &at, &person(30, "other")).unwrap();
         other.commit().unwrap();
         // With U locks the second one waits before it reads; who only reads does not.
-        (one.begin(), other.begin());
+        one.begin();
+        other.begin();
         assert!(one.row_for_update(&table, &lost).unwrap().is_some());
         assert!(is_refused(other.row_for_update(&table, &lost)));
         assert!(other.get(&table, &lost).unwrap().is_some());
         one.update(&table, &lost, &person(30, "kept")).unwrap();
-        (one.commit().unwrap(), other.rollback().unwrap());
+        one.commit().unwrap();
+        other.rollback().unwrap();
         drop((one, other, table));
         stage.close();
     }
