@@ -352,8 +352,8 @@ impl Session<'_> {
             .map(|column| named.iter().find(|(to, _)| *to == column.id).map(|(_, cell)| (*cell).clone()));
         let gone = sort_key(of_gone.collect())?;
         let mut is_named = false;
-        let each = &mut |_, record: &[u8]| {
-            let named = key.named(&of_child, parent, storage, &of_child.cells(record)?);
+        let each = &mut |_, row: &[Cell<'_>]| {
+            let named = key.named(&of_child, parent, storage, row);
             is_named = sort_key(named)?.is_some_and(|own| Some(own) == gone);
             Ok(if is_named { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };

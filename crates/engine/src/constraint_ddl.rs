@@ -137,7 +137,7 @@ impl Session<'_> {
     }
 
     /// The id of a new object in the schema of a table.
-    fn new_object(&mut self, table: &Table, name: &str) -> Result<(ObjectId, i32), Error> {
+    pub(crate) fn new_object(&mut self, table: &Table, name: &str) -> Result<(ObjectId, i32), Error> {
         let schema_id = self.schema_id(table.schema())?;
         match self.object_named(schema_id, name)? {
             None => Ok((self.object_id()?, schema_id)),
@@ -145,13 +145,17 @@ impl Session<'_> {
         }
     }
 
-    fn insert_child(&mut self, child: &Child) -> Result<(), Error> {
+    pub(crate) fn insert_child(&mut self, child: &Child) -> Result<(), Error> {
         let now = log_time(&*self.db.options.clock);
         let mut rows = SystemRows::new();
         add_child(child, StoredTime { ticks: now.ticks, days: now.days as i32 }, &mut rows);
+        self.insert_system_rows(&rows)
+    }
+
+    pub(crate) fn insert_system_rows(&mut self, rows: &SystemRows) -> Result<(), Error> {
         for (name, rows) in rows {
-            let table = self.db.catalogue.system(&name)?;
-            for row in &rows {
+            let table = self.db.catalogue.system(name)?;
+            for row in rows {
                 table.insert(self.tx()?, row)?;
             }
         }

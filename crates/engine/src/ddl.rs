@@ -50,6 +50,8 @@ pub(crate) mod object {
     pub(crate) const NAME: usize = 1;
     pub(crate) const SCHEMA: usize = 2;
     pub(crate) const PARENT: usize = 6;
+    /// Of a table: how many columns it has had.
+    pub(crate) const COUNT: usize = 8;
 }
 
 /// A column of a new table.
@@ -510,7 +512,7 @@ pub(crate) fn byte(value: u8) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(vec![value]))
 }
 
-fn column_definition(spec: &ColumnSpec, default_object: ObjectId) -> ColumnDefinition {
+pub(crate) fn column_definition(spec: &ColumnSpec, default_object: ObjectId) -> ColumnDefinition {
     ColumnDefinition {
         identity: spec.identity.map(|(seed, increment)| identity_value(seed, increment)),
         default_object,

@@ -59,7 +59,7 @@ impl Session<'_> {
     }
 
     /// The value of a column that is not named.
-    fn missing(
+    pub(crate) fn missing(
         &mut self,
         (table, storage): (&Table, &Storage),
         column: &TableColumn,

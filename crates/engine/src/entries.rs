@@ -18,7 +18,7 @@ use extentdb_txn::lock::LockMode;
 use crate::address::{Address, key_resource};
 use crate::error::Error;
 use crate::index::{Constraint, Index};
-use crate::read::{EachRecord, Reading};
+use crate::read::{EachRow, Reading};
 use crate::session::Session;
 use crate::storage::Storage;
 use crate::table::Table;
@@ -144,7 +144,7 @@ impl Session<'_> {
         of: Reading<'_>,
         index: &Index,
         mut entry: Vec<u8>,
-        each: EachRecord<'_>,
+        each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let storage = of.storage;
         let shape = index.tree().shape();
@@ -153,9 +153,9 @@ impl Session<'_> {
             let at = index.address(&entry, &storage.shape)?;
             let found = self.read_row(of, &at)?;
             if let Some(record) = found {
-                let own = index.entry(&storage.cells(&record)?, &storage.columns, &at);
-                if shape.key_of_cells(&own)? == key {
-                    return each(at, &record);
+                let row = storage.cells(&record)?;
+                if shape.key_of_cells(&index.entry(&row, &storage.columns, &at))? == key {
+                    return each(at, &row);
                 }
             }
             match index.tree().find_key(&key)? {

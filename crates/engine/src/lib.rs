@@ -3,6 +3,7 @@
 
 mod add_file;
 mod address;
+mod alter;
 mod boot;
 mod catalogue;
 mod checkpoint;

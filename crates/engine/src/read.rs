@@ -3,6 +3,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_base::{Lsn, PageId, Rid};
+use extentdb_catalog::layout::Cell;
 use extentdb_rowset::btree::{self, KeyRange, LeafRows, Leaves};
 use extentdb_rowset::heap::{Heap, PageRows};
 use extentdb_txn::lock::LockMode;
@@ -21,8 +22,8 @@ const READ_AHEAD_PAGES: usize = 64;
 
 /// Who takes the rows that are read.
 pub(crate) type Each<'e> = &'e mut dyn FnMut(Address, Row) -> ControlFlow<()>;
-/// Who takes their records.
-pub(crate) type EachRecord<'e> = &'e mut dyn FnMut(Address, &[u8]) -> Result<ControlFlow<()>, Error>;
+/// Who takes them as the cells of their records.
+pub(crate) type EachRow<'e> = &'e mut dyn FnMut(Address, &[Cell<'_>]) -> Result<ControlFlow<()>, Error>;
 
 /// A range of an index, by values of its first key columns. Fewer values than columns stand for all keys that begin with them.
 #[derive(Clone, Debug)]
@@ -112,12 +113,12 @@ impl Session<'_> {
             session.lock_table(table, session.table_lock(is_heap, false))?;
             let storage = table.storage();
             let reading = Reading { table, storage: &storage, for_update: false };
-            session.scan_rows(reading, &mut |at, record| Ok(each(at, storage.values(record)?)))
+            session.scan_rows(reading, &mut |at, row| Ok(each(at, storage.values_of(row)?)))
         })
     }
 
     /// All rows of a table that is locked.
-    pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: EachRecord<'_>) -> Result<(), Error> {
+    pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: EachRow<'_>) -> Result<(), Error> {
         match &of.storage.base {
             Base::Heap(heap) => self.scan_heap(of, heap, each),
             Base::Clustered(index) => {
@@ -153,12 +154,12 @@ impl Session<'_> {
             index.verify_order(&storage.columns)?;
             let keys = range.keys(index, &storage)?;
             let reading = Reading { table, storage: &storage, for_update: range.for_update };
-            let each = &mut |at, record: &[u8]| Ok(each(at, storage.values(record)?));
+            let each = &mut |at, row: &[Cell<'_>]| Ok(each(at, storage.values_of(row)?));
             session.read_keys(reading, index, keys, range.backward, each)
         })
     }
 
-    fn scan_heap(&self, of: Reading<'_>, heap: &Heap, each: EachRecord<'_>) -> Result<(), Error> {
+    fn scan_heap(&self, of: Reading<'_>, heap: &Heap, each: EachRow<'_>) -> Result<(), Error> {
         let pages = heap.formatted_pages()?;
         for (number, page) in pages.iter().enumerate() {
             if number % READ_AHEAD_PAGES == 0 {
@@ -193,12 +194,12 @@ impl Session<'_> {
         of: Reading<'_>,
         heap: &Heap,
         page: PageId,
-        each: EachRecord<'_>,
+        each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let places: Vec<Rid> = match heap.page_rows(page, || self.oldest_open(of.for_update))? {
             PageRows::Committed(rows) => {
                 for (at, record) in rows {
-                    if each(at.into(), &record)?.is_break() {
+                    if each(at.into(), &of.storage.cells(&record)?)?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -209,7 +210,7 @@ impl Session<'_> {
         for at in places {
             let at = Address::Rid(at);
             if let Some(record) = self.read_row(of, &at)?
-                && each(at, &record)?.is_break()
+                && each(at, &of.storage.cells(&record)?)?.is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
@@ -224,7 +225,7 @@ impl Session<'_> {
         index: &Index,
         range: KeyRange,
         backward: bool,
-        each: EachRecord<'_>,
+        each: EachRow<'_>,
     ) -> Result<(), Error> {
         if self.isolation == Isolation::Serializable {
             self.begin_serializable();
@@ -246,12 +247,15 @@ impl Session<'_> {
         of: Reading<'_>,
         index: &Index,
         leaf: LeafRows,
-        each: EachRecord<'_>,
+        each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
         for row in leaf.rows {
             let flow = match is_base && leaf.is_settled {
-                true => each(index.address(&row.bytes, &of.storage.shape)?, &row.bytes)?,
+                true => {
+                    let cells = of.storage.cells(&row.bytes)?;
+                    each(of.storage.key_address(&cells)?, &cells)?
+                }
                 false => self.read_entry(of, index, row.bytes, each)?,
             };
             if flow.is_break() {
@@ -269,7 +273,7 @@ impl Session<'_> {
         index: &Index,
         range: KeyRange,
         backward: bool,
-        each: EachRecord<'_>,
+        each: EachRow<'_>,
     ) -> Result<(), Error> {
         // Against the order of the index the end comes first: a range is locked from the key behind it.
         self.lock_end(of, index, &range)?;
@@ -336,6 +340,12 @@ impl Session<'_> {
     /// Reads a row under the lock that the isolation asks for.
     pub(crate) fn read_row(&self, of: Reading<'_>, at: &Address) -> Result<Option<Vec<u8>>, Error> {
         let Some((mode, stays)) = self.row_lock(of.for_update) else { return of.storage.row_at(at) };
+        if !stays {
+            let settled = of.storage.settled_row_at(at, || self.oldest_open(false))?;
+            if settled.is_some() {
+                return Ok(settled);
+            }
+        }
         let resource = at.resource(of.storage.base.hobt());
         self.lock(resource, mode, Some(of.table))?;
         let found = of.storage.row_at(at);

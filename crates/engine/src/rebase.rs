@@ -183,7 +183,7 @@ impl Session<'_> {
 }
 
 /// A column that was dropped keeps its place in rows as they are; rows that are written anew would need another one.
-fn verify_no_gaps(table: &Table, columns: &[TableColumn]) -> Result<(), Error> {
+pub(crate) fn verify_no_gaps(table: &Table, columns: &[TableColumn]) -> Result<(), Error> {
     if (1..).zip(columns).all(|(id, column)| column.id == id) {
         return Ok(());
     }

@@ -2,8 +2,8 @@
 //!
 //! DDL puts another one in its place, whole, while nobody else uses the table; a statement asks for it once.
 
-use extentdb_base::HobtId;
 use extentdb_base::sync::Arc;
+use extentdb_base::{HobtId, Lsn};
 use extentdb_catalog::layout::{Cell, Level, RowLayout};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_rowset::heap::{Heap, HeapShape};
@@ -120,13 +120,32 @@ impl Storage {
 
     /// The values of a record, in column order.
     pub(crate) fn values(&self, record: &[u8]) -> Result<Vec<Datum<'static>>, Error> {
-        let cells = self.shape.decode(record)?;
+        self.values_of(&self.shape.decode(record)?)
+    }
+
+    /// The values of the cells of a row, in column order.
+    pub(crate) fn values_of(&self, cells: &[Cell<'_>]) -> Result<Vec<Datum<'static>>, Error> {
         self.columns.iter().map(|column| column.value(cells.get(column.at))).collect()
     }
 
     /// The address of a row in a clustered table, by its cells.
     pub(crate) fn key_address(&self, cells: &[Cell<'_>]) -> Result<Address, Error> {
         Ok(Address::Key(self.shape.key_of_cells(cells)?.into()))
+    }
+
+    /// The record of the row at an address, when no transaction that is open can have changed it.
+    pub(crate) fn settled_row_at(
+        &self,
+        at: &Address,
+        oldest_open: impl Fn() -> Option<Lsn>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        match (&self.base, at) {
+            (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.settled(*rid, oldest_open)?),
+            (Base::Clustered(index), Address::Key(key)) => {
+                Ok(index.tree().find_settled(key, oldest_open)?.map(|row| row.bytes))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The record of the row at an address, as it is now.

@@ -95,6 +95,16 @@ pub fn add_table(table: &TableDefinition, created: StoredTime, rows: &mut System
     table.indexes.iter().for_each(|index| add_index(table, index, rows));
 }
 
+/// The row of a column that comes to a table.
+pub fn add_column(table: ObjectId, id: i32, column: &ColumnDefinition, rows: &mut SystemRows) {
+    rows_of(rows, "syscolpars").push(column_row(table, id, column));
+}
+
+/// The row of its place in the rows of a rowset.
+pub fn add_physical_column(rowset: HobtId, column: &PhysicalColumn, rows: &mut SystemRows) {
+    rows_of(rows, "sysrscols").push(physical_row(rowset, column, 0));
+}
+
 /// Rows that describe an index of a table, without those of its rowsets.
 pub fn add_index(table: &TableDefinition, index: &IndexDefinition, rows: &mut SystemRows) {
     rows_of(rows, "sysidxstats").push(index_row(table, index));

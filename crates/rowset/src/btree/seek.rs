@@ -11,7 +11,7 @@
 use std::ops::Deref;
 
 use extentdb_base::sync::{lock, thread};
-use extentdb_base::{PageId, Rid};
+use extentdb_base::{Lsn, PageId, Rid};
 use extentdb_buffer::{PageReadGuard, PageWriteGuard, Pool};
 use extentdb_catalog::layout::Cell;
 use extentdb_format::PageBytes;
@@ -101,6 +101,29 @@ impl Tree {
     pub fn find_key(&self, key: &[u8]) -> Result<Option<Row>, Error> {
         let Some(page) = self.leaf::<PageReadGuard>(key)? else { return Ok(None) };
         let node = self.node(page.id(), &page)?;
+        match node.position(key)? {
+            Position::Live(slot) => {
+                Ok(Some(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(page.id(), slot) }))
+            }
+            Position::Ghost(_) | Position::Free(_) => Ok(None),
+        }
+    }
+
+    /// The same, unless an open transaction may have changed its leaf: `None` where that is so, or where there is no such row.
+    /// `oldest_open` says where the oldest of them began; it is asked while the leaf is latched.
+    ///
+    /// # Errors
+    /// A page of the tree cannot be read.
+    pub fn find_settled(
+        &self,
+        key: &[u8],
+        oldest_open: impl Fn() -> Option<Lsn>,
+    ) -> Result<Option<Row>, Error> {
+        let Some(page) = self.leaf::<PageReadGuard>(key)? else { return Ok(None) };
+        let node = self.node(page.id(), &page)?;
+        if oldest_open().is_some_and(|open| node.view.header().lsn() >= open) {
+            return Ok(None);
+        }
         match node.position(key)? {
             Position::Live(slot) => {
                 Ok(Some(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(page.id(), slot) }))

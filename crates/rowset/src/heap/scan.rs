@@ -76,6 +76,22 @@ impl Heap {
         }
     }
 
+    /// The same, unless an open transaction may have changed its page, or its row lies on another one: `None` where that is so, or
+    /// where there is no row.
+    pub fn settled(&self, at: Rid, oldest_open: impl Fn() -> Option<Lsn>) -> Result<Option<Vec<u8>>, Error> {
+        let page = self.space.pool().read(at.page)?;
+        let view = PageRef::new(&page);
+        let is_open = oldest_open().is_some_and(|open| view.header().lsn() >= open);
+        let is_used = view.slot_offset(at.slot.0).is_some_and(|offset| offset != 0);
+        if is_open || !is_used || view.header().alloc_unit() != self.unit.id() {
+            return Ok(None);
+        }
+        match stored(view, at)? {
+            Stored::Row(row) => Ok(Some(row)),
+            Stored::Stub(_) | Stored::Forwarded(_) | Stored::Ghost => Ok(None),
+        }
+    }
+
     pub(super) fn stored_at(&self, at: Rid) -> Result<Option<Stored>, Error> {
         let page = self.space.pool().read(at.page)?;
         let view = PageRef::new(&page);
