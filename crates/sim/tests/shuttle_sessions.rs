@@ -2,7 +2,8 @@
 //! of its own.
 //!
 //! Every lock, wait and atomic access is a point where another session may go on. Sessions insert, change and delete rows of their
-//! own, and meet at two rows that all of them change, in any order.
+//! own, and meet at two rows that all of them change, in any order. An index has the long values, too, so that its pages are split
+//! all the time.
 #![cfg(shuttle)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,8 @@ use std::time::Duration;
 use extentdb_base::env::{Clock, Rng, SplitMix64};
 use extentdb_base::sync::{Arc, thread};
 use extentdb_engine::{
-    Address, Cause, ColumnSpec, Database, DatabaseSpec, Error, Options, Paths, Row, Session, TableSpec,
+    Address, Cause, ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Paths, Row, Session,
+    TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Collation, Datum, SqlType};
@@ -104,6 +106,8 @@ fn beginning() -> &'static (Vec<Vec<u8>>, Vec<Address>) {
         let columns = vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", ty)];
         let table = session.create_table(&TableSpec::heap("t", columns)).unwrap();
         let places = SHARED.iter().map(|id| session.insert(&table, &row(*id, 1)).unwrap()).collect();
+        let index = IndexSpec { included: vec!["name".to_owned()], ..IndexSpec::new("by_id", &["id"]) };
+        session.create_index(&table, &index).unwrap();
         drop((session, table));
         db.close().unwrap();
         (files(&spec().paths()).map(|path| disk.contents(path).unwrap()).collect(), places)
