@@ -114,6 +114,8 @@ pub(crate) struct ForeignKey {
     pub(crate) index: IndexId,
     /// Columns that name, and the columns they name, by id.
     pub(crate) columns: Vec<(i32, i32)>,
+    /// One that is switched off keeps its parent, and is not looked at.
+    pub(crate) is_enabled: bool,
 }
 
 impl ForeignKey {
@@ -125,6 +127,7 @@ impl ForeignKey {
             parent: key.referenced,
             index: key.referenced_index,
             columns: key.columns.clone(),
+            is_enabled: key.object.status & DISABLED == 0,
         }
     }
 
@@ -195,7 +198,7 @@ pub(crate) fn constraints_of(
             Err(why) => read_only = Some(format!("check constraint {}: {why}", check.object.name)),
         }
     }
-    for key in catalog.foreign_keys.iter().filter(|key| is_on(&&key.object)) {
+    for key in &catalog.foreign_keys {
         let own = Arc::new(ForeignKey::of(key));
         if own.child == table.id {
             found.leading_out.push(own.clone());
@@ -279,7 +282,7 @@ impl Session<'_> {
         before: Option<&[Cell<'_>]>,
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        for key in &storage.constraints.leading_out {
+        for key in storage.constraints.leading_out.iter().filter(|key| key.is_enabled) {
             self.verify_names(key, (table, storage), before, row)?;
         }
         Ok(())
@@ -294,6 +297,8 @@ impl Session<'_> {
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
         let parent = self.db.catalogue.table_by_id(key.parent).ok_or_else(|| key.not_there())?;
+        // Only from here on it is certain what it is.
+        self.lock_table(&parent, LockMode::Is)?;
         let of_parent = parent.storage();
         let index = of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
         let index = index.ok_or_else(|| key.not_there())?;
@@ -312,7 +317,7 @@ impl Session<'_> {
         before: &[Cell<'_>],
         after: Option<&[Cell<'_>]>,
     ) -> Result<(), Error> {
-        for key in &storage.constraints.leading_in {
+        for key in storage.constraints.leading_in.iter().filter(|key| key.is_enabled) {
             let named: Vec<i32> = key.columns.iter().map(|(_, to)| *to).collect();
             let gone = storage.cells_by_id(&named, before);
             let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
@@ -335,10 +340,28 @@ impl Session<'_> {
         gone: &[Cell<'_>],
     ) -> Result<bool, Error> {
         let child = self.db.catalogue.table_by_id(key.child).ok_or_else(|| key.not_there())?;
-        let of_child = if child.id() == table.id() { Arc::new(storage.clone()) } else { child.storage() };
         self.lock_table(&child, LockMode::Is)?;
-        if let Some(Way { index, prefix }) = key.through_index(&of_child, gone)? {
-            return self.has_row((&child, &of_child), index, KeyRange::of(&prefix));
+        let of_child = if child.id() == table.id() { Arc::new(storage.clone()) } else { child.storage() };
+        // Rows of a clustered table may move past the one who looks, rows of a heap stay where they are.
+        let own = self.isolation;
+        if of_child.base.clustered().is_some() {
+            self.isolation = Isolation::Serializable;
+        }
+        let found = self.finds_name(key, (table, storage), (&child, &of_child), gone);
+        self.isolation = own;
+        found
+    }
+
+    fn finds_name(
+        &mut self,
+        key: &ForeignKey,
+        (table, storage): (&Table, &Storage),
+        (child, of_child): (&Table, &Storage),
+        gone: &[Cell<'_>],
+    ) -> Result<bool, Error> {
+        debug_assert_eq!(key.parent, table.id());
+        if let Some(Way { index, prefix }) = key.through_index(of_child, gone)? {
+            return self.has_row((child, of_child), index, KeyRange::of(&prefix));
         }
         // Without an index over its columns every row must be looked at.
         let parent = storage.all_indexes().find(|index| index.id() == key.index);
@@ -353,11 +376,11 @@ impl Session<'_> {
         let gone = sort_key(of_gone.collect())?;
         let mut is_named = false;
         let each = &mut |_, row: &[Cell<'_>]| {
-            let named = key.named(&of_child, parent, storage, row);
+            let named = key.named(of_child, parent, storage, row);
             is_named = sort_key(named)?.is_some_and(|own| Some(own) == gone);
             Ok(if is_named { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        let reading = Reading { table: &child, storage: &of_child, for_update: false };
+        let reading = Reading { table: child, storage: of_child, for_update: false };
         self.at_least_committed(|session| session.scan_rows(reading, each))?;
         Ok(is_named)
     }

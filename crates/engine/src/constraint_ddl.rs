@@ -189,7 +189,15 @@ fn foreign_key(
         what: format!("foreign key {name} to columns of {} that no unique index has", parent.name()),
     })?;
     let (name, index) = (name.to_owned(), index.id());
-    Ok(ForeignKey { id, name, child: table.id(), parent: parent.id(), index, columns: pairs })
+    Ok(ForeignKey {
+        id,
+        name,
+        child: table.id(),
+        parent: parent.id(),
+        index,
+        columns: pairs,
+        is_enabled: true,
+    })
 }
 
 fn column<'c>(columns: &'c [TableColumn], name: &str) -> Result<&'c TableColumn, Error> {

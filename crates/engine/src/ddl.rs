@@ -224,6 +224,10 @@ impl Session<'_> {
             Some(clustered) => {
                 let columns = spec.table_columns();
                 clustered.verify_columns(&columns)?;
+                if clustered.filegroup.is_some() && clustered.filegroup != spec.filegroup {
+                    let what = format!("index {} in another filegroup than its table", clustered.name);
+                    return Err(Error::NotSupported { what });
+                }
                 children.extend(self.constraint_of((id, schema_id), clustered)?);
                 clustered.base_definition(&columns)?
             }
@@ -239,7 +243,11 @@ impl Session<'_> {
             columns,
             indexes: vec![index],
         };
-        verify_row_bytes(&definition.layout(&definition.indexes[0]))?;
+        let layout = definition.layout(&definition.indexes[0]);
+        verify_row_bytes(&layout)?;
+        if let Some(clustered) = &spec.clustered {
+            clustered.verify_layout(&layout)?;
+        }
         let index = definition.indexes[0].clone();
         Ok((TableDefinition { indexes: vec![with_nullable_key(&definition, index)], ..definition }, children))
     }
@@ -357,13 +365,14 @@ impl Session<'_> {
             if let Base::Heap(heap) = &storage.base {
                 heap.settle()?;
             }
+            // Before its rows go: nobody else touches them from here on.
+            db.catalogue.leave_all(&storage);
+            session.endings.push(Ending::Dropped(table.clone()));
             session.delete_rows(table, &storage)?;
             for unit in storage.units() {
                 let freed = db.space.free_unit(session.tx()?, unit)?;
                 session.freed.extend(freed);
             }
-            db.catalogue.leave_all(&storage);
-            session.endings.push(Ending::Dropped(table.clone()));
             Ok(())
         })
     }
@@ -422,6 +431,7 @@ impl Session<'_> {
             let _ddl = lock(&session.db.ddl);
             let (db, old) = (session.db, table.storage());
             old.constraints.verify_unnamed(table, "to truncate")?;
+            session.leave(table, &old);
             if let Base::Heap(heap) = &old.base {
                 heap.settle()?;
             }
@@ -442,6 +452,12 @@ impl Session<'_> {
             session.store(table, Storage { base, indexes, ..Storage::clone(&old) });
             Ok(())
         })
+    }
+
+    /// The rows of the catalogue about a table's units are about to change: nobody else touches them until that is done or undone.
+    pub(crate) fn leave(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
+        self.db.catalogue.leave_all(old);
+        self.endings.push(Ending::Stored { table: table.clone(), old: old.clone(), new: old.clone() });
     }
 
     /// A new, empty unit for a rowset, in the place of the one that it has.
@@ -554,6 +570,8 @@ impl Catalogue {
                 self.settle_units(&table.storage());
             }
             Ending::Dropped(table) => self.forget(&table),
+            // Only said that its rows were about to change.
+            Ending::Stored { old, new, .. } if Arc::ptr_eq(&old, &new) => {}
             Ending::Stored { old, new, .. } => {
                 self.settle_units(&new);
                 self.forget_units(&old, &new);
@@ -578,9 +596,10 @@ impl Catalogue {
 
     /// These units stay.
     fn settle_units(&self, storage: &Storage) {
-        let mut coming = write(&self.coming);
+        let (mut coming, mut leaving) = (write(&self.coming), write(&self.leaving));
         storage.units().for_each(|unit| {
             coming.remove(&unit.id());
+            leaving.remove(&unit.id());
         });
     }
 

@@ -97,15 +97,16 @@ impl Session<'_> {
         if index.is_unique() {
             self.lock_key(table, index, &key)?;
         }
+        self.keep_own_range(table, index, &key)?;
         let tested = self.test_range(table, index, &key)?;
         match index.tree().insert(self.tx()?, entry) {
-            Err(extentdb_rowset::Error::Duplicate { .. }) => {
+            Ok(()) => self.test_again(table, index, &key, tested),
+            Err(error) => {
                 self.let_go(tested);
-                Err(duplicate(table, storage, index, entry))
-            }
-            done => {
-                done?;
-                self.test_again(table, index, &key, tested)
+                match error {
+                    extentdb_rowset::Error::Duplicate { .. } => Err(duplicate(table, storage, index, entry)),
+                    error => Err(error.into()),
+                }
             }
         }
     }

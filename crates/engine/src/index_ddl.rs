@@ -203,7 +203,12 @@ impl Session<'_> {
         let db = self.db;
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let definition = definition_of(table.id(), table.name(), old);
-        let index = self.placed(spec.definition(old)?, group)?;
+        let mut index = self.placed(spec.definition(old)?, group)?;
+        // Statistics, and indexes that are switched off, have numbers, too.
+        let named = self.db.catalogue.system("sysidxstats")?;
+        while !named.rows(&[int(table.id().0), int(index.id.0)])?.is_empty() {
+            index.id.0 += 1;
+        }
         let index = with_nullable_key(&definition, index);
         let layout = definition.layout(&index);
         spec.verify_layout(&layout)?;
@@ -399,7 +404,7 @@ impl IndexSpec {
     }
 
     /// Fixed columns alone must not exceed a key; of variable ones each value is looked at when it comes.
-    fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
+    pub(crate) fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
         let longest = layout.max_leaf as usize;
         let keys = layout.row.columns.iter().filter(|column| column.key_ordinal > 0);
         let fixed = keys.take(self.keys.len()).filter_map(|column| column.ty?.fixed_bytes());

@@ -102,6 +102,14 @@ impl Session<'_> {
         }
     }
 
+    /// A key that this transaction puts into a range which it has read ends a part of that range from then on.
+    pub(crate) fn keep_own_range(&self, table: &Table, index: &Index, key: &[u8]) -> Result<(), Error> {
+        match self.is_serializable {
+            true => self.lock(key_resource(index.hobt(), key), LockMode::RsS, Some(table)),
+            false => Ok(()),
+        }
+    }
+
     /// Waits until nobody else keeps the range that a key is about to be inserted into.
     pub(crate) fn test_range(&self, table: &Table, index: &Index, key: &[u8]) -> Result<Tested, Error> {
         match self.db.serializers.are_some() {

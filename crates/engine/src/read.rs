@@ -109,9 +109,11 @@ impl Session<'_> {
     /// Calls `each` with every row. Rows that others are changing are waited for.
     pub fn scan(&mut self, table: &Table, each: Each<'_>) -> Result<(), Error> {
         self.statement("SELECT", |session| {
-            let is_heap = table.storage().base.heap().is_some();
-            session.lock_table(table, session.table_lock(is_heap, false))?;
+            session.lock_table(table, session.table_lock(false, false))?;
             let storage = table.storage();
+            if storage.base.heap().is_some() {
+                session.lock_table(table, session.table_lock(true, false))?;
+            }
             let reading = Reading { table, storage: &storage, for_update: false };
             session.scan_rows(reading, &mut |at, row| Ok(each(at, storage.values_of(row)?)))
         })
@@ -276,10 +278,10 @@ impl Session<'_> {
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         // Against the order of the index the end comes first: a range is locked from the key behind it.
-        self.lock_end(of, index, &range)?;
+        self.lock_behind(of, index, range.behind())?;
         let leaves = index.tree().leaves(range);
         let mut leaves = if backward { leaves.backward() } else { leaves };
-        while let Some(leaf) = self.locked_leaf(of, index, &mut leaves)? {
+        while let Some(leaf) = self.locked_leaf(of, index, &mut leaves, backward)? {
             if self.hand_out(of, index, leaf, each)?.is_break() {
                 break;
             }
@@ -292,40 +294,42 @@ impl Session<'_> {
         of: Reading<'_>,
         index: &Index,
         leaves: &mut Leaves<'_>,
+        backward: bool,
     ) -> Result<Option<LeafRows>, Error> {
-        let all = || Some(Lsn::ZERO);
         let mode = if of.for_update { LockMode::RsU } else { LockMode::RsS };
-        let mut found = leaves.clone().next(&all)?;
+        let mut found = Batch::of(leaves, index)?;
         loop {
-            for row in found.iter().flat_map(|leaf| &leaf.rows) {
-                let key = key_resource(index.hobt(), &index.key_of_record(&row.bytes)?);
-                self.lock(key, mode, Some(of.table))?;
+            for key in &found.keys {
+                self.lock(key_resource(index.hobt(), key), mode, Some(of.table))?;
             }
-            let mut again = leaves.clone();
-            let now = again.next(&all)?;
-            let keys = |leaf: &Option<LeafRows>| -> Result<Vec<Vec<u8>>, Error> {
-                leaf.iter().flat_map(|leaf| &leaf.rows).map(|row| index.key_of_record(&row.bytes)).collect()
-            };
-            if keys(&found)? == keys(&now)? {
-                *leaves = again;
-                return Ok(now);
+            if !backward {
+                // What comes to the end of the leaf later lies before the first key behind it.
+                self.lock_behind(of, index, Some(found.rest.rest().clone()))?;
+            }
+            let now = Batch::of(leaves, index)?;
+            if found.keys == now.keys {
+                *leaves = now.rest;
+                return Ok(now.leaf);
             }
             found = now;
         }
     }
 
-    /// Locks the first key behind a range that is not about to vanish, or the end of the index.
-    fn lock_end(&self, of: Reading<'_>, index: &Index, range: &KeyRange) -> Result<(), Error> {
+    /// Locks the first key of what lies behind a range, one that is not about to vanish, or the end of the index.
+    fn lock_behind(&self, of: Reading<'_>, index: &Index, behind: Option<KeyRange>) -> Result<(), Error> {
         let mode = if of.for_update { LockMode::RsU } else { LockMode::RsS };
-        let mut behind = range.behind();
+        let mut behind = behind;
         let mut first = first_of(index, behind.as_ref())?;
         loop {
             let key = first.as_ref().map(|row| index.key_of_record(&row.bytes)).transpose()?;
             self.lock(end_of_range(index, key.as_deref()), mode, Some(of.table))?;
+            if let Some(row) = &first {
+                self.await_row(of, index, &row.bytes)?;
+            }
             let now = first_of(index, behind.as_ref())?;
             let now_key = now.as_ref().map(|row| index.key_of_record(&row.bytes)).transpose()?;
             match key {
-                // Another key came between.
+                // Another key came between, or this one has gone.
                 key if key != now_key => first = now,
                 // Ghosts go: what is behind them has to hold the range then.
                 Some(key) if now.is_some_and(|row| row.is_ghost()) => {
@@ -335,6 +339,19 @@ impl Session<'_> {
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Waits for whoever has put an entry there and may take it back: entries of indexes that are not unique are not locked
+    /// themselves, but the rows that they lead to are.
+    fn await_row(&self, of: Reading<'_>, index: &Index, entry: &[u8]) -> Result<(), Error> {
+        let is_locked =
+            index.is_unique() || of.storage.base.clustered().is_some_and(|it| it.id() == index.id());
+        if !is_locked {
+            let row = index.address(entry, &of.storage.shape)?.resource(of.storage.base.hobt());
+            self.lock(row, LockMode::S, Some(of.table))?;
+            self.unlock(row);
+        }
+        Ok(())
     }
 
     /// Reads a row under the lock that the isolation asks for.
@@ -349,11 +366,33 @@ impl Session<'_> {
         let resource = at.resource(of.storage.base.hobt());
         self.lock(resource, mode, Some(of.table))?;
         let found = of.storage.row_at(at);
-        // Of a row that is not there nothing has been read.
-        if !stays || !matches!(found, Ok(Some(_))) {
+        // Of a row that is not there nothing has been read, but that its key is free.
+        let is_kept_free = self.isolation == Isolation::Serializable && matches!(at, Address::Key(_));
+        if !stays || !(is_kept_free || matches!(found, Ok(Some(_)))) {
             self.unlock(resource);
         }
         found
+    }
+}
+
+/// A leaf of a range that is about to be locked.
+struct Batch<'t> {
+    leaf: Option<LeafRows>,
+    /// Those of its rows.
+    keys: Vec<Vec<u8>>,
+    /// What is left of the range.
+    rest: Leaves<'t>,
+}
+
+impl<'t> Batch<'t> {
+    fn of(leaves: &Leaves<'t>, index: &Index) -> Result<Batch<'t>, Error> {
+        // As if a transaction had been open for ever: ghosts count.
+        let all = || Some(Lsn::ZERO);
+        let mut rest = leaves.clone();
+        let leaf = rest.next(&all)?;
+        let rows = leaf.iter().flat_map(|leaf| &leaf.rows);
+        let keys = rows.map(|row| index.key_of_record(&row.bytes));
+        Ok(Batch { keys: keys.collect::<Result<_, _>>()?, leaf, rest })
     }
 }
 

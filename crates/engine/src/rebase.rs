@@ -37,6 +37,12 @@ impl Session<'_> {
         spec: &IndexSpec,
     ) -> Result<(), Error> {
         let _ddl = lock(&self.db.ddl);
+        if self.filegroup_id(spec.filegroup.as_deref())? != old.base.unit().group()
+            && spec.filegroup.is_some()
+        {
+            let what = format!("to move table {} to another filegroup", table.name());
+            return Err(Error::NotSupported { what });
+        }
         let schema = self.schema_id(table.schema())?;
         let constraint = self.constraint_of((table.id(), schema), spec)?;
         let base = spec.base_definition(&old.columns)?;
@@ -56,6 +62,7 @@ impl Session<'_> {
                 let fill = index.fill();
                 return session.rebase(table, &old, index.definition().clone(), None, fill);
             }
+            session.leave(table, &old);
             let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
             let unit = session.replace_unit(index.tree().unit())?;
             let fresh = Arc::new(index.over(session.db.space.clone(), unit));
@@ -77,6 +84,9 @@ impl Session<'_> {
         fill: Fill,
     ) -> Result<(), Error> {
         verify_no_gaps(table, &old.columns)?;
+        let bare = TableDefinition { indexes: Vec::new(), ..definition_of(table.id(), table.name(), old) };
+        verify_row_bytes(&bare.layout(&base))?;
+        self.leave(table, old);
         let rows = self.rows_for_ddl(old)?;
         let rows =
             rows.iter().map(|Found { record, .. }| old.values(record)).collect::<Result<Vec<Row>, _>>()?;

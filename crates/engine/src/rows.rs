@@ -64,6 +64,7 @@ impl Session<'_> {
             let at = storage.key_address(cells)?;
             let Address::Key(key) = &at else { return Err(Error::NoRow(at)) };
             self.lock(at.resource(index.hobt()), LockMode::X, Some(table))?;
+            self.keep_own_range(table, index, key)?;
             let tested = self.test_range(table, index, key)?;
             match index.tree().insert(self.tx()?, cells) {
                 Ok(()) => {
@@ -71,7 +72,10 @@ impl Session<'_> {
                     return Ok(at);
                 }
                 Err(extentdb_rowset::Error::Duplicate { .. }) => self.let_go(tested),
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    self.let_go(tested);
+                    return Err(error.into());
+                }
             }
             // Of another key somebody else was given the same uniquifier, and was faster.
             if index.is_unique() {

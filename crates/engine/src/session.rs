@@ -206,7 +206,7 @@ impl<'d> Session<'d> {
         self.db.verify_online()?;
         self.begin_as(name, false);
         let before = self.tx.as_ref().map_or(Lsn::ZERO, |tx| tx.undo_next().max(tx.begin_lsn()));
-        let endings = self.endings.len();
+        let (endings, freed) = (self.endings.len(), self.freed.mark());
         match work(self) {
             Ok(done) if self.is_explicit => Ok(done),
             Ok(done) => {
@@ -219,6 +219,8 @@ impl<'d> Session<'d> {
             }
             Err(error) => {
                 self.undo_statement(before)?;
+                // What it had given back, the undo took again.
+                self.freed.return_to(freed);
                 for ending in self.endings.split_off(endings).into_iter().rev() {
                     self.db.catalogue.roll_back(ending);
                 }

@@ -329,3 +329,31 @@ fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
         close_and_check(db, &disk, &paths);
     }
 }
+
+#[test]
+fn a_statement_that_fails_in_a_transaction_gives_nothing_back_that_is_in_use() {
+    let disk = MemDisk::new();
+    let (db, paths) = made(&disk, &people("t"), &[IndexSpec::new("by_id", &["id"])]);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    for id in 0..600 {
+        session.insert(&table, &person(id % 599, &"x".repeat(500))).unwrap();
+    }
+    let clustered = IndexSpec::new("c", &["id"]).unique().clustered();
+    session.begin();
+    assert!(matches!(session.create_index(&table, &clustered), Err(Error::DuplicateKey { .. })));
+    // A row that takes a whole page has no room for a uniquifier.
+    session.rebuild_index(&table, "by_id").unwrap();
+    session.commit().unwrap();
+    db.checkpoint().unwrap();
+    // Others take all the space that there is.
+    let other = session.create_table(&people("other")).unwrap();
+    for id in 0..600 {
+        session.insert(&other, &person(id, &"y".repeat(500))).unwrap();
+    }
+    assert_eq!(ids(&mut session, &table).len(), 600);
+    assert!(rows(&mut session, &table).iter().all(|(_, row)| row[1] == text(&"x".repeat(500))));
+    assert_eq!(seek(&mut session, &table, "by_id", &[]).len(), 600);
+    drop((session, table, other));
+    close_and_check(db, &disk, &paths);
+}

@@ -288,3 +288,113 @@ fn two_who_read_the_same_and_then_write_it_do_not_wait_for_ever() {
     drop(table);
     stage.close();
 }
+
+/// Over many leaves, while they are split and emptied: what a transaction has read of a range is what it reads again.
+#[test]
+fn threads_bring_no_phantoms_into_a_range() {
+    use extentdb_base::env::{Rng, SplitMix64};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const KEYS: u64 = 2000;
+    for (spec, index) in tables().into_iter().take(2) {
+        let stage = stage(&spec, index);
+        let table = stage.db.session().table("t").unwrap();
+        let row = |id: i32| person(id, &"long".repeat(100));
+        for id in (100..KEYS as i32).step_by(7) {
+            stage.db.session().insert(&table, &row(id)).unwrap();
+        }
+        let is_over = AtomicBool::new(false);
+        let write = |seed: u64| {
+            let (mut rng, mut session) = (SplitMix64::new(seed), stage.db.session());
+            let mut own = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                let done = match own.len() > 100 {
+                    true => {
+                        let at: Address = own.swap_remove(rng.below(own.len() as u64) as usize);
+                        session.delete(&table, &at)
+                    }
+                    false => session.insert(&table, &row(rng.below(KEYS) as i32)).map(|at| own.push(at)),
+                };
+                let may_fail =
+                    |error: &Error| is_lock(Some(error)) || matches!(error, Error::DuplicateKey { .. });
+                assert!(done.as_ref().err().is_none_or(may_fail), "{done:?}");
+            }
+        };
+        let read = || {
+            let mut session = stage.db.session();
+            session.set_isolation(Isolation::Serializable);
+            let (from, to) = ([Datum::Int(500)], [Datum::Int(1500)]);
+            let whole = Range { from: Bound::Included(&from), to: Bound::Excluded(&to), ..Range::all(index) };
+            let (mut agreed, mut tries) = (0, 0);
+            while agreed < 20 && tries < 2000 {
+                tries += 1;
+                session.begin();
+                let mut once = |range: &Range<'_>| -> Result<Vec<Row>, Error> {
+                    let mut found = Vec::new();
+                    session.range(&table, range, &mut |_, row| {
+                        found.push(vec![row[0].clone()]);
+                        ControlFlow::Continue(())
+                    })?;
+                    Ok(found)
+                };
+                let first = once(&whole);
+                std::thread::yield_now();
+                let again = once(&whole.clone().backward());
+                if let (Ok(first), Ok(mut again)) = (first, again) {
+                    again.reverse();
+                    assert_eq!(first, again);
+                    agreed += 1;
+                }
+                session.rollback().unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(agreed, 20, "in {tries} tries");
+        };
+        std::thread::scope(|scope| {
+            for seed in 0..2 {
+                scope.spawn(move || write(seed));
+            }
+            scope.spawn(read);
+        });
+        drop(table);
+        stage.close();
+    }
+}
+
+#[test]
+fn a_range_that_its_reader_inserts_into_stays_closed() {
+    for (spec, index) in tables() {
+        let stage = stage(&spec, index);
+        let (mut reader, mut writer, table) = stage.sessions(Isolation::Serializable);
+        reader.begin();
+        assert_eq!(middle(&mut reader, &table, stage.index).unwrap(), [20, 30, 40]);
+        let own = reader.insert(&table, &person(35, "own")).unwrap();
+        for id in [33, 37] {
+            assert!(is_refused(writer.insert(&table, &person(id, "phantom"))), "{id}");
+        }
+        assert_eq!(middle(&mut reader, &table, stage.index).unwrap(), [20, 30, 35, 40]);
+        reader.commit().unwrap();
+        writer.delete(&table, &own).unwrap();
+        drop((reader, writer, table));
+        stage.close();
+    }
+}
+
+#[test]
+fn a_key_that_may_go_again_does_not_end_a_range() {
+    for (spec, index) in tables() {
+        let stage = stage(&spec, index);
+        let (mut reader, mut writer, table) = stage.sessions(Isolation::Serializable);
+        writer.begin();
+        writer.insert(&table, &person(47, "uncommitted")).unwrap();
+        reader.begin();
+        // The reader waits for the one whose key would end the range.
+        assert!(is_refused(middle(&mut reader, &table, stage.index)));
+        writer.rollback().unwrap();
+        assert_eq!(middle(&mut reader, &table, stage.index).unwrap(), [20, 30, 40]);
+        assert!(is_refused(writer.insert(&table, &person(43, "phantom"))));
+        reader.commit().unwrap();
+        drop((reader, writer, table));
+        stage.close();
+    }
+}

@@ -144,6 +144,11 @@ impl<'t> Leaves<'t> {
         Leaves { is_backward: true, ..self }
     }
 
+    /// What is left of the range.
+    pub fn rest(&self) -> &KeyRange {
+        &self.range
+    }
+
     /// The rows of the next leaf that has some; `None` at the end. `oldest_open` says where the oldest open transaction began; it
     /// is asked while the leaf is latched.
     ///
