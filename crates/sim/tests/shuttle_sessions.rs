@@ -151,7 +151,7 @@ impl Owner {
             rows.insert(id, (at, row(id, len)));
         }
         let chosen = rng.below(rows.len() as u64) as usize;
-        if let Some((id, at)) = rows.iter().nth(chosen).map(|(id, (at, _))| (*id, *at)) {
+        if let Some((id, at)) = rows.iter().nth(chosen).map(|(id, (at, _))| (*id, at.clone())) {
             if rng.below(2) == 0 {
                 session.delete(&table, &at)?;
                 rows.remove(&id);
@@ -165,7 +165,7 @@ impl Owner {
         for at in [first, 1 - first] {
             let len = rng.below(4000) as usize;
             self.told.insert(len);
-            session.update(&table, beginning().1[at], &row(SHARED[at], len))?;
+            session.update(&table, &beginning().1[at], &row(SHARED[at], len))?;
         }
         if rng.below(4) == 0 {
             return session.rollback();
