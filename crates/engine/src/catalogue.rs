@@ -187,11 +187,10 @@ impl Catalogue {
         let of_system = self.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
         let of_table = |table: &Arc<Table>| table.storage().trees().find(is_it).cloned();
         let leaving = || {
-            let trees = read(&self.leaving).values().find_map(|left| match left {
+            read(&self.leaving).values().find_map(|left| match left {
                 Left::Tree(tree) => Some(tree).filter(is_it).cloned(),
                 Left::Heap(_) => None,
-            });
-            trees
+            })
         };
         let found = of_system.into_iter().find(is_it).cloned();
         found.or_else(|| read(&self.tables).values().find_map(of_table)).or_else(leaving)

@@ -304,7 +304,7 @@ impl Session<'_> {
             }
             if !backward {
                 // What comes to the end of the leaf later lies before the first key behind it.
-                self.lock_behind(of, index, Some(found.rest.rest().clone()))?;
+                self.lock_behind(of, index, Some(found.rest.rest().onward()))?;
             }
             let now = Batch::of(leaves, index)?;
             if found.keys == now.keys {

@@ -62,6 +62,12 @@ impl KeyRange {
         self.until.as_deref().is_some_and(|until| until <= key)
     }
 
+    /// The same without its end.
+    #[must_use]
+    pub fn onward(&self) -> KeyRange {
+        KeyRange { from: self.from.clone(), until: None }
+    }
+
     /// The keys behind all of the range; `None` when there can be none.
     pub fn behind(&self) -> Option<KeyRange> {
         let from = self.until.clone()?;
