@@ -164,6 +164,21 @@ impl ForeignKey {
         Ok(None)
     }
 
+    /// Is a row of the parent still found by what it was named by? Letters of another case may be the same to its index.
+    fn stays(
+        &self,
+        parent: &Storage,
+        before: &[Cell<'_>],
+        after: Option<&[Cell<'_>]>,
+    ) -> Result<bool, Error> {
+        let Some(after) = after else { return Ok(false) };
+        let index = parent.all_indexes().find(|index| index.id() == self.index);
+        let index = index.ok_or_else(|| self.not_there())?;
+        let declared: Vec<i32> = index.declared(&parent.columns).map(|column| column.id).collect();
+        let key = |row: &[Cell<'_>]| index.tree().shape().prefix(&parent.cells_by_id(&declared, row));
+        Ok(key(before)? == key(after)?)
+    }
+
     fn refused(&self, table: &Table) -> Error {
         Error::Constraint { table: table.name().to_owned(), name: self.name.clone(), kind: "FOREIGN KEY" }
     }
@@ -321,8 +336,7 @@ impl Session<'_> {
             let named: Vec<i32> = key.columns.iter().map(|(_, to)| *to).collect();
             let gone = storage.cells_by_id(&named, before);
             let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
-            let stays = after.is_some_and(|after| storage.cells_by_id(&named, after) == gone);
-            if stays || gone.iter().any(is_null) {
+            if gone.iter().any(is_null) || key.stays(storage, before, after)? {
                 continue;
             }
             if self.is_named(key, (table, storage), &gone)? {

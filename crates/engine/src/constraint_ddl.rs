@@ -110,7 +110,7 @@ impl Session<'_> {
     pub(crate) fn lock_parents(&mut self, storage: &Storage) -> Result<(), Error> {
         for key in &storage.constraints.leading_out {
             if let Some(parent) = self.db.catalogue.table_by_id(key.parent) {
-                self.lock_for_ddl(&parent)?;
+                self.lock_definition(&parent)?;
             }
         }
         Ok(())
@@ -129,7 +129,7 @@ impl Session<'_> {
             return Ok(());
         }
         if let Some(parent) = self.db.catalogue.table_by_id(key.parent) {
-            let mut of_parent = Storage::clone(&*self.lock_for_ddl(&parent)?);
+            let mut of_parent = Storage::clone(&*self.lock_definition(&parent)?);
             of_parent.constraints.leading_in.retain(|own| own.id != key.id);
             self.store(&parent, of_parent);
         }

@@ -17,6 +17,7 @@ use extentdb_txn::log_time;
 use extentdb_types::SqlType;
 
 use crate::column::TableColumn;
+use crate::constraint::Rule;
 use crate::ddl::{heap_definition, object, verify_name, with_nullable_key};
 use crate::entries::duplicate;
 use crate::error::Error;
@@ -137,7 +138,7 @@ impl Session<'_> {
     fn drop_index_of(&mut self, table: &Arc<Table>, name: &str, of_constraint: bool) -> Result<(), Error> {
         self.statement("DROP INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
-            if of_constraint {
+            if of_constraint && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name) {
                 session.lock_parents(&old)?;
             }
             let _ddl = lock(&session.db.ddl);
@@ -181,11 +182,16 @@ impl Session<'_> {
 
     /// Nobody else uses the table from here on; says what it is.
     pub(crate) fn lock_for_ddl(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
-        self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
-        self.verify_there(table)?;
-        let storage = table.storage();
+        let storage = self.lock_definition(table)?;
         table.verify_writable(&storage)?;
         Ok(storage)
+    }
+
+    /// The same of a table whose rows stay as they are.
+    pub(crate) fn lock_definition(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
+        self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
+        self.verify_there(table)?;
+        Ok(table.storage())
     }
 
     /// From now on this is what the table is; a rollback takes that back.
