@@ -312,13 +312,7 @@ impl UnitRows for UnitFinder {
         let tree = read(&self.tree).clone().ok_or_else(|| failed("it is not open".into()))?;
         // Between looking for the row and latching its page a split may have moved it.
         for _ in 0..TRIES_MAX {
-            let key = [bigint(unit.id().0)];
-            // A change of the tree's own pointers comes from inside one of its operations.
-            let found = match unit.id() == SYSALLOCUNITS {
-                true => tree.find_within(&key),
-                false => tree.find(&key),
-            };
-            let found = found.map_err(|error| failed(error.into()))?;
+            let found = tree.find(&[bigint(unit.id().0)]).map_err(|error| failed(error.into()))?;
             let row = found.ok_or_else(|| failed("there is no such row".into()))?;
             let mut page = self.pool.write(row.at.page)?;
             if names(&page, row.at.slot.0, unit.id()) {

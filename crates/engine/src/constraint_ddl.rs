@@ -6,11 +6,11 @@ use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_child}
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_txn::log_time;
 
-use crate::column::TableColumn;
 use crate::constraint::{Check, ForeignKey, Rule};
 use crate::ddl::{byte, verify_name};
 use crate::error::Error;
 use crate::index::Index;
+use crate::index_ddl::column;
 use crate::session::Session;
 use crate::storage::Storage;
 use crate::system_table::int;
@@ -198,9 +198,4 @@ fn foreign_key(
         columns: pairs,
         is_enabled: true,
     })
-}
-
-fn column<'c>(columns: &'c [TableColumn], name: &str) -> Result<&'c TableColumn, Error> {
-    let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| Error::NotSupported { what: format!("column {name}, which the table has not got") })
 }

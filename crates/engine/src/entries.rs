@@ -99,7 +99,7 @@ impl Session<'_> {
         }
         self.keep_own_range(table, index, &key)?;
         let tested = self.test_range(table, index, &key)?;
-        match index.tree().insert(self.tx()?, entry) {
+        match index.tree().insert_at(self.tx()?, &key, entry) {
             Ok(()) => self.test_again(table, index, &key, tested),
             Err(error) => {
                 self.let_go(tested);

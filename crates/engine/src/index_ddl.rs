@@ -425,7 +425,8 @@ impl IndexSpec {
     }
 }
 
-fn column<'t>(columns: &'t [TableColumn], name: &str) -> Result<&'t TableColumn, Error> {
+/// A column by its name.
+pub(crate) fn column<'t>(columns: &'t [TableColumn], name: &str) -> Result<&'t TableColumn, Error> {
     let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
     let missing = || Error::NotSupported { what: format!("column {name}, which the table has not got") };
     found.ok_or_else(missing)

@@ -14,6 +14,7 @@ mod create;
 mod database;
 mod ddl;
 mod defaults;
+mod ending;
 mod entries;
 mod error;
 mod ghost;

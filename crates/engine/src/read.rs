@@ -229,18 +229,24 @@ impl Session<'_> {
         backward: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        if self.isolation == Isolation::Serializable {
+        let is_locked = self.isolation == Isolation::Serializable;
+        if is_locked {
             self.begin_serializable();
-            return self.read_locked_range(of, index, range, backward, each);
+            // Against the order of the index the end comes first: a range is locked from the key behind it.
+            self.lock_behind(of, index, range.behind())?;
         }
         let leaves = index.tree().leaves(range);
         let mut leaves = if backward { leaves.backward() } else { leaves };
-        while let Some(leaf) = leaves.next(&|| self.oldest_open(of.for_update))? {
+        loop {
+            let leaf = match is_locked {
+                true => self.locked_leaf(of, index, &mut leaves, backward)?,
+                false => leaves.next(&|| self.oldest_open(of.for_update))?,
+            };
+            let Some(leaf) = leaf else { return Ok(()) };
             if self.hand_out(of, index, leaf, each)?.is_break() {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Rows of a leaf of an index.
@@ -267,28 +273,8 @@ impl Session<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The same with locks of all its keys and of the one behind it: those of a leaf are locked, then it is read again. When keys
-    /// have come between, they are locked, too.
-    fn read_locked_range(
-        &self,
-        of: Reading<'_>,
-        index: &Index,
-        range: KeyRange,
-        backward: bool,
-        each: EachRow<'_>,
-    ) -> Result<(), Error> {
-        // Against the order of the index the end comes first: a range is locked from the key behind it.
-        self.lock_behind(of, index, range.behind())?;
-        let leaves = index.tree().leaves(range);
-        let mut leaves = if backward { leaves.backward() } else { leaves };
-        while let Some(leaf) = self.locked_leaf(of, index, &mut leaves, backward)? {
-            if self.hand_out(of, index, leaf, each)?.is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
+    /// The next leaf of a range with locks of all its keys and of the one behind it: they are locked, then it is read again. When
+    /// keys have come between, they are locked, too.
     fn locked_leaf(
         &self,
         of: Reading<'_>,
@@ -304,7 +290,7 @@ impl Session<'_> {
             }
             if !backward {
                 // What comes to the end of the leaf later lies before the first key behind it.
-                self.lock_behind(of, index, Some(found.rest.rest().onward()))?;
+                self.lock_behind(of, index, Some(found.rest.onward()))?;
             }
             let now = Batch::of(leaves, index)?;
             if found.keys == now.keys {

@@ -66,7 +66,7 @@ impl Session<'_> {
             self.lock(at.resource(index.hobt()), LockMode::X, Some(table))?;
             self.keep_own_range(table, index, key)?;
             let tested = self.test_range(table, index, key)?;
-            match index.tree().insert(self.tx()?, cells) {
+            match index.tree().insert_at(self.tx()?, key, cells) {
                 Ok(()) => {
                     self.test_again(table, index, key, tested)?;
                     return Ok(at);

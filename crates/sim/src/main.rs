@@ -19,7 +19,7 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
   --openings K   how often each database is opened (default 5)
   --tight        in the smallest files there can be, which do not grow
   --rich         with statements that the first lives did not have
-  --indexed      with indexes that come and go
+  --indexed      with indexes that come and go, half of the tables clustered
   --trace        prints every step
   --keep DIR     leaves the files of each life there, and the rows that must be in them";
 

@@ -34,10 +34,17 @@ impl Tree {
     /// # Errors
     /// There is a row with this key, or the values are not those of the columns.
     pub fn insert(&self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
+        self.insert_at(tx, &self.shape.key_of_cells(cells)?, cells)
+    }
+
+    /// The same for one who has made the row's sort key ([`RowShape::key_of_cells`](crate::RowShape::key_of_cells)) already.
+    ///
+    /// # Errors
+    /// As for [`insert`](Self::insert).
+    pub fn insert_at(&self, tx: &mut Transaction, key: &[u8], cells: &[Cell<'_>]) -> Result<(), Error> {
         let row = self.shape.leaf_record(cells)?;
-        let key = self.shape.key_of_cells(cells)?;
         self.ensure_root(tx)?;
-        self.until_done(tx, &key, |tx| self.try_insert(tx, &key, &row))
+        self.until_done(tx, key, |tx| self.try_insert(tx, key, &row))
     }
 
     /// Inserts the row where there is room for it.

@@ -62,12 +62,6 @@ impl KeyRange {
         self.until.as_deref().is_some_and(|until| until <= key)
     }
 
-    /// The same without its end.
-    #[must_use]
-    pub fn onward(&self) -> KeyRange {
-        KeyRange { from: self.from.clone(), until: None }
-    }
-
     /// The keys behind all of the range; `None` when there can be none.
     pub fn behind(&self) -> Option<KeyRange> {
         let from = self.until.clone()?;
@@ -150,9 +144,9 @@ impl<'t> Leaves<'t> {
         Leaves { is_backward: true, ..self }
     }
 
-    /// What is left of the range.
-    pub fn rest(&self) -> &KeyRange {
-        &self.range
+    /// All keys from what is left of the range on, beyond its end, too.
+    pub fn onward(&self) -> KeyRange {
+        KeyRange { from: self.range.from.clone(), until: None }
     }
 
     /// The rows of the next leaf that has some; `None` at the end. `oldest_open` says where the oldest open transaction began; it

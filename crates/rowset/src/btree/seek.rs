@@ -77,21 +77,14 @@ enum Reached<G, T> {
 }
 
 impl Tree {
-    /// The row whose key columns have these values, all of them, in the order of the key.
+    /// The row whose key columns have these values, all of them, in the order of the key. Space asks for the row of a tree's own
+    /// unit from inside of its operations, too: they hold no latch then, and as long as one keeps the structure every descent
+    /// arrives at once.
     ///
     /// # Errors
     /// The values are not those of a key, or a page of the tree cannot be read.
     pub fn find(&self, key: &[Cell<'_>]) -> Result<Option<Row>, Error> {
         self.find_key(&self.whole_key(key)?)
-    }
-
-    /// The same from inside an operation of this tree: space asks for the row of the tree's own unit when its root changes. The
-    /// operation holds no latch then, and as long as it keeps the structure every descent arrives at once.
-    ///
-    /// # Errors
-    /// As for [`find`](Self::find).
-    pub fn find_within(&self, key: &[Cell<'_>]) -> Result<Option<Row>, Error> {
-        self.find(key)
     }
 
     /// The row with a sort key ([`RowShape::prefix`](crate::RowShape::prefix)).

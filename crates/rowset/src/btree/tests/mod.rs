@@ -3,7 +3,6 @@
 mod bench;
 mod build;
 mod crash;
-mod measure;
 mod model;
 mod operations;
 mod ranges;
