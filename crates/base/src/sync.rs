@@ -16,7 +16,7 @@ pub use std::sync::OnceLock;
 #[cfg(not(shuttle))]
 mod native {
     pub use std::sync::{
-        Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
+        Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, atomic, mpsc,
     };
     pub use std::thread;
 }
@@ -25,7 +25,7 @@ mod native {
 #[cfg(shuttle)]
 mod replayed {
     pub use shuttle::sync::{
-        Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc,
+        Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, mpsc,
     };
 
     /// Atomics, all of them sequentially consistent.

@@ -395,6 +395,50 @@ pub struct ForeignKey {
     pub referenced_index: IndexId,
     /// Pairs of referencing and referenced column, in key order.
     pub columns: Vec<(i32, i32)>,
+    /// What happens to rows that name a row which goes, as far as it is known.
+    pub on_delete: ReferentialAction,
+    /// What happens to rows that name a row which gets another key, as far as it is known.
+    pub on_update: ReferentialAction,
+}
+
+/// What happens to rows that name a row which goes or gets another key; numbered as in `sys.foreign_keys`.
+///
+/// Which bits of `sysschobjs.status` SQL Server keeps it in is not published. This program keeps it in extended properties of the
+/// constraint ([`ReferentialAction::ON_DELETE`], [`ReferentialAction::ON_UPDATE`]), which others show and pass over.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ReferentialAction {
+    /// The statement is refused.
+    #[default]
+    NoAction = 0,
+    /// They go, or get the same key.
+    Cascade = 1,
+    /// Their columns become NULL.
+    SetNull = 2,
+    /// Their columns get their defaults.
+    SetDefault = 3,
+}
+
+impl ReferentialAction {
+    /// Name of the extended property.
+    pub const ON_DELETE: &str = "ExtentDB_delete_referential_action";
+    /// Name of the extended property.
+    pub const ON_UPDATE: &str = "ExtentDB_update_referential_action";
+
+    /// By its number.
+    pub fn from_number(number: i64) -> Option<ReferentialAction> {
+        use ReferentialAction::{Cascade, NoAction, SetDefault, SetNull};
+        [NoAction, Cascade, SetNull, SetDefault].into_iter().find(|action| *action as i64 == number)
+    }
+
+    /// As in T-SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReferentialAction::NoAction => "NO ACTION",
+            ReferentialAction::Cascade => "CASCADE",
+            ReferentialAction::SetNull => "SET NULL",
+            ReferentialAction::SetDefault => "SET DEFAULT",
+        }
+    }
 }
 
 /// A view, procedure, function, trigger … by its stored text.

@@ -38,6 +38,8 @@ pub mod object {
     /// Columns and parameters.
     pub const SYSCOLPARS: ObjectId = ObjectId(41);
     /// Types.
+    pub const SYSXPROPS: ObjectId = ObjectId(49);
+    /// User-defined and system types.
     pub const SYSSCALARTYPES: ObjectId = ObjectId(50);
     /// Parameters of partition functions.
     pub const SYSTYPEDSUBOBJS: ObjectId = ObjectId(51);

@@ -60,12 +60,15 @@ pub(crate) enum Left {
     Tree(Arc<Tree>),
 }
 
+/// Tables by id.
+pub(crate) type Tables = BTreeMap<ObjectId, Arc<Table>>;
+
 /// The catalogue.
 pub(crate) struct Catalogue {
     pub(crate) system: BTreeMap<String, SystemTable>,
     pub(crate) units: Units,
     /// User tables, and `sysfiles1`.
-    pub(crate) tables: RwLock<BTreeMap<ObjectId, Arc<Table>>>,
+    pub(crate) tables: Arc<RwLock<Tables>>,
     /// Heaps and trees that open transactions have dropped or replaced: their catalogue rows are gone, and may come back.
     pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Left>>,
     /// Units that open transactions have made: their catalogue rows may go again, and are left as they are until then.
@@ -130,7 +133,7 @@ impl Catalogue {
         let catalogue = Catalogue {
             system,
             units,
-            tables: RwLock::default(),
+            tables: Arc::default(),
             leaving: RwLock::default(),
             coming: RwLock::default(),
             making: RwLock::default(),

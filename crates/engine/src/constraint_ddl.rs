@@ -2,19 +2,26 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::model::ReferentialAction;
 use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_child};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_txn::log_time;
 
-use crate::constraint::{Check, ForeignKey, Rule};
-use crate::ddl::{byte, verify_name};
+use crate::column::TableColumn;
+use crate::constraint::{Check, Rule};
+use crate::ddl::byte;
 use crate::error::Error;
+use crate::foreign_key::ForeignKey;
 use crate::index::Index;
 use crate::index_ddl::column;
 use crate::session::Session;
+use crate::spec::verify_name;
 use crate::storage::Storage;
-use crate::system_table::int;
+use crate::system_table::{int, smallint};
 use crate::table::Table;
+
+/// Column of `syscolpars`.
+const COLUMN_DEFAULT: usize = 13;
 
 impl Session<'_> {
     /// Adds a CHECK constraint; `text` as the catalogue is to keep it, in brackets: `([price]>=(0))`.
@@ -53,6 +60,21 @@ impl Session<'_> {
         parent: &Arc<Table>,
         columns: &[(&str, &str)],
     ) -> Result<(), Error> {
+        self.add_foreign_key_with(table, name, parent, columns, Default::default())
+    }
+
+    /// The same with what happens to rows when a row that they name goes, and when it gets another key.
+    ///
+    /// # Errors
+    /// The same, and: rows would follow others in a circle, or on two ways; a column takes no NULL, or has no default.
+    pub fn add_foreign_key_with(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        parent: &Arc<Table>,
+        columns: &[(&str, &str)],
+        (on_delete, on_update): (ReferentialAction, ReferentialAction),
+    ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
             verify_name(name)?;
             // In one order, whoever does this: by id.
@@ -62,6 +84,8 @@ impl Session<'_> {
             let _ddl = lock(&session.db.ddl);
             let (id, schema_id) = session.new_object(table, name)?;
             let key = foreign_key((id, name), (table, parent), columns)?;
+            let key = ForeignKey { on_delete, on_update, ..key };
+            session.verify_actions(&key, table)?;
             let old = table.storage();
             for row in session.rows_for_ddl(&old)? {
                 session.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
@@ -70,6 +94,7 @@ impl Session<'_> {
                 table: parent.id(),
                 index: key.index.0,
                 columns: key.columns.clone(),
+                actions: (on_delete, on_update),
             };
             session.insert_child(&Child { id, name: name.to_owned(), kind, table: table.id(), schema_id })?;
             let key = Arc::new(key);
@@ -83,7 +108,44 @@ impl Session<'_> {
         })
     }
 
-    /// Drops a check or foreign key of a table that is locked for it.
+    /// Adds a DEFAULT to a column: what rows get that come without a value for it. `text` as the catalogue is to keep it, in
+    /// brackets: `((0))`.
+    ///
+    /// # Errors
+    /// The name is taken; the column has a default already, or takes none: [`Error::NotSupported`].
+    pub fn add_default(
+        &mut self,
+        table: &Arc<Table>,
+        column_name: &str,
+        (name, text): (&str, &str),
+    ) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |session| {
+            verify_name(name)?;
+            let old = session.lock_for_ddl(table)?;
+            let _ddl = lock(&session.db.ddl);
+            let own = column(&old.columns, column_name)?;
+            let is_identity = old.identity.as_ref().is_some_and(|identity| identity.column() == own.id);
+            if own.default.is_some() || own.formula.is_some() || is_identity {
+                let what = format!("a default for column {column_name}, which has a value of its own");
+                return Err(Error::NotSupported { what });
+            }
+            let default = session.insert_default(table, own.id, (name, text))?;
+            session.name_default(table, own.id, default.id)?;
+            let mut new = Storage::clone(&old);
+            let is_it = |other: &&mut TableColumn| other.id == own.id;
+            new.columns.iter_mut().filter(is_it).for_each(|own| own.default = Some(default.clone()));
+            session.store(table, new);
+            Ok(())
+        })
+    }
+
+    /// Says which object the default of a column is.
+    fn name_default(&mut self, table: &Table, column: i32, default: ObjectId) -> Result<(), Error> {
+        let key = [int(table.id().0), smallint(0), int(column)];
+        self.change_system_row("syscolpars", &key, &[(COLUMN_DEFAULT, int(default.0))])
+    }
+
+    /// Drops a check, foreign key or default of a table that is locked for it.
     pub(crate) fn drop_rule(&mut self, table: &Arc<Table>, old: &Storage, rule: &Rule) -> Result<(), Error> {
         let mut new = old.clone();
         let id = match rule {
@@ -97,13 +159,45 @@ impl Session<'_> {
                 self.take_key_back(table, key)?;
                 key.id
             }
+            Rule::Default(column, id) => {
+                let is_it = |own: &&mut TableColumn| own.id == *column;
+                new.columns.iter_mut().filter(is_it).for_each(|own| own.default = None);
+                self.name_default(table, *column, ObjectId(0))?;
+                *id
+            }
         };
         self.delete_where("sysschobjs", &[int(id.0)])?;
         self.delete_where("sysobjvalues", &[byte(1), int(id.0)])?;
-        self.delete_where("syssingleobjrefs", &[int(id.0)])?;
-        self.delete_where("sysmultiobjrefs", &[int(id.0)])?;
+        self.forget_references(id)?;
         self.store(table, new);
         Ok(())
+    }
+
+    /// Refuses actions that columns do not take, or that would meet on two ways or in a circle.
+    fn verify_actions(&self, key: &ForeignKey, table: &Table) -> Result<(), Error> {
+        let refused =
+            |what: String| Err(Error::NotSupported { what: format!("foreign key {}: {what}", key.name) });
+        let is = |action| key.on_delete == action || key.on_update == action;
+        for own in &table.storage().columns {
+            let is_of = key.columns.iter().any(|(from, _)| *from == own.id);
+            let is_emptied = is(ReferentialAction::SetNull)
+                || (is(ReferentialAction::SetDefault) && own.default.is_none());
+            if is_of && is_emptied && !own.nullable {
+                return refused(format!("column {} takes no NULL", own.name));
+            }
+            if is_of && own.formula.is_some() && key.follows() {
+                return refused(format!("column {} is computed", own.name));
+            }
+        }
+        let tables = self.db.catalogue.user_tables();
+        let keys = tables.iter().flat_map(|table| table.storage().constraints.leading_in.clone());
+        let keys: Vec<Arc<ForeignKey>> =
+            keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
+        let meets = |table: &Arc<Table>| follows_twice(table.id(), &keys);
+        match key.follows() && tables.iter().any(meets) {
+            true => refused("rows would follow others in a circle, or on two ways".to_owned()),
+            false => Ok(()),
+        }
     }
 
     /// Locks the tables whose rows a table names, before anything is locked that locks do not know of.
@@ -163,6 +257,21 @@ impl Session<'_> {
     }
 }
 
+/// Do rows of some table follow those of this one on two ways, or its own?
+fn follows_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
+    let (mut reached, mut left) = (vec![start], vec![start]);
+    while let Some(parent) = left.pop() {
+        for key in keys.iter().filter(|key| key.parent == parent) {
+            if reached.contains(&key.child) {
+                return true;
+            }
+            reached.push(key.child);
+            left.push(key.child);
+        }
+    }
+    false
+}
+
 /// A foreign key by the names of its columns.
 fn foreign_key(
     (id, name): (ObjectId, &str),
@@ -182,6 +291,7 @@ fn foreign_key(
     let is_key = |index: &&Arc<Index>| {
         let key: Vec<i32> = index.declared(&of_parent.columns).map(|column| column.id).collect();
         index.is_unique()
+            && index.filter().is_none()
             && key.len() == pairs.len()
             && key.iter().all(|id| pairs.iter().any(|(_, to)| to == id))
     };
@@ -196,6 +306,8 @@ fn foreign_key(
         parent: parent.id(),
         index,
         columns: pairs,
+        on_delete: ReferentialAction::NoAction,
+        on_update: ReferentialAction::NoAction,
         is_enabled: true,
     })
 }

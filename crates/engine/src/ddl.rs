@@ -4,31 +4,30 @@ use std::borrow::Cow;
 
 use extentdb_base::sync::{Arc, lock, read, write};
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
-use extentdb_catalog::layout::{Cell, Compression};
+use extentdb_catalog::layout::{Cell, Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::rowset_status;
 use extentdb_catalog::table::describe::{
     Child, ChildKind, SystemRows, UnitPlace, add_child, add_rowsets, add_table, unit_row,
 };
-use extentdb_catalog::table::{
-    ColumnDefinition, IndexDefinition, RowsetLayout, Source, TableDefinition, UnitDefinition,
-};
+use extentdb_catalog::table::{IndexDefinition, TableDefinition, UnitDefinition};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
+use extentdb_rowset::layout::ROW_BYTES_MAX;
 use extentdb_space::{Counts, Freed, Unit, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
-use extentdb_types::SqlType;
 
 use crate::boot::{Counter, take};
 use crate::column::TableColumn;
 use crate::constraint::Constraints;
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::index::{Index, plain_column};
-use crate::index_ddl::IndexSpec;
+use crate::index::Index;
 use crate::session::{Ending, Session};
+use crate::spec::{TableSpec, column_definition};
+use crate::statistics::STATISTICS;
 use crate::storage::{Base, Storage, heap_shape};
 use crate::system_table::{Cells, bigint, int, number};
 use crate::table::Table;
@@ -39,114 +38,27 @@ const OBJECT_ID_STEP: u64 = 16_000_057;
 const TABLE_STATUS: u32 = 0xe_0000;
 /// `sysidxstats.status` of a heap: there is a rowset.
 const HAS_ROWSET: u32 = 0x1;
-const NAME_UNITS_MAX: usize = 128;
-const COLUMNS_MAX: usize = 1024;
 const PRIMARY: i16 = 1;
+/// `sysobjvalues.valclass` of what an index is filtered by.
+const FILTER_TEXT: u8 = 7;
+/// Column of `sysallocunits`: the rowset.
+const OWNER: usize = 2;
 /// Columns of sysschobjs.
 pub(crate) mod object {
     pub(crate) const ID: usize = 0;
     pub(crate) const NAME: usize = 1;
     pub(crate) const SCHEMA: usize = 2;
+    pub(crate) const KIND: usize = 5;
     pub(crate) const PARENT: usize = 6;
     /// Of a table: how many columns it has had.
     pub(crate) const COUNT: usize = 8;
 }
 
-/// A column of a new table.
-#[derive(Clone, Debug)]
-pub struct ColumnSpec {
-    /// Name.
-    pub name: String,
-    /// Type.
-    pub ty: SqlType,
-    /// May be NULL.
-    pub nullable: bool,
-    /// IDENTITY: seed and increment.
-    pub identity: Option<(i32, i32)>,
-    /// DEFAULT: name of the constraint, and the expression as the catalogue keeps it, in brackets.
-    pub default: Option<(String, String)>,
-}
-
-impl ColumnSpec {
-    /// A column that takes NULL.
-    pub fn new(name: &str, ty: SqlType) -> ColumnSpec {
-        ColumnSpec { name: name.to_owned(), ty, nullable: true, identity: None, default: None }
-    }
-
-    /// The same, NOT NULL.
-    #[must_use]
-    pub fn not_null(mut self) -> ColumnSpec {
-        self.nullable = false;
-        self
-    }
-}
-
-/// A new table.
-#[derive(Clone, Debug)]
-pub struct TableSpec {
-    /// Schema; `dbo` for none.
-    pub schema: Option<String>,
-    /// Name.
-    pub name: String,
-    /// Columns, in order.
-    pub columns: Vec<ColumnSpec>,
-    /// The clustered index of its rows; a heap for none.
-    pub clustered: Option<IndexSpec>,
-    /// Filegroup; PRIMARY for none.
-    pub filegroup: Option<String>,
-}
-
-impl TableSpec {
-    /// A heap in schema dbo and filegroup PRIMARY.
-    pub fn heap(name: &str, columns: Vec<ColumnSpec>) -> TableSpec {
-        TableSpec { schema: None, name: name.to_owned(), columns, clustered: None, filegroup: None }
-    }
-
-    /// The same with its rows in a clustered index.
-    #[must_use]
-    pub fn clustered(self, index: IndexSpec) -> TableSpec {
-        TableSpec { clustered: Some(index.clustered()), ..self }
-    }
-
-    /// The columns as statements know them, without their places in rows.
-    fn table_columns(&self) -> Vec<TableColumn> {
-        let columns = (1..).zip(&self.columns).map(|(id, column)| TableColumn {
-            id,
-            name: column.name.clone(),
-            ty: column.ty,
-            nullable: column.nullable,
-            default: column.default.as_ref().map(|(_, text)| text.clone()),
-            at: 0,
-        });
-        columns.collect()
-    }
-
-    fn verify(&self) -> Result<(), Error> {
-        verify_name(&self.name)?;
-        self.columns.iter().try_for_each(|column| verify_name(&column.name))?;
-        if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
-            return Err(Error::NotSupported { what: format!("a table of {} columns", self.columns.len()) });
-        }
-        for (at, column) in self.columns.iter().enumerate() {
-            if self.columns[..at].iter().any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
-                return Err(Error::Exists { name: column.name.clone() });
-            }
-            if column.ty.is_max() || column.ty.is_lob() {
-                return Err(Error::NotSupported {
-                    what: format!("column {}: values off the row", column.name),
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Refuses what is no name.
-pub(crate) fn verify_name(name: &str) -> Result<(), Error> {
-    match name.encode_utf16().count() {
-        1..=NAME_UNITS_MAX => Ok(()),
-        _ => Err(Error::NotSupported { what: "a name without or with more than 128 characters".into() }),
-    }
+/// A table that is about to be made.
+struct Defined {
+    definition: TableDefinition,
+    children: Vec<Child>,
+    columns: Vec<TableColumn>,
 }
 
 impl Session<'_> {
@@ -163,10 +75,10 @@ impl Session<'_> {
             if session.table(&qualified).is_ok() {
                 return Err(Error::Exists { name: spec.name.clone() });
             }
-            let (definition, children) = session.define(spec, schema)?;
-            session.lock(Resource::Object(definition.id), LockMode::SchM, None)?;
-            session.insert_rows(&definition, &children)?;
-            session.open_new(spec, &definition)
+            let defined = session.define(spec, schema)?;
+            session.lock(Resource::Object(defined.definition.id), LockMode::SchM, None)?;
+            session.insert_rows(&defined.definition, &defined.children)?;
+            session.open_new(spec, defined)
         })
     }
 
@@ -203,10 +115,11 @@ impl Session<'_> {
         }
     }
 
-    fn define(&mut self, spec: &TableSpec, schema_id: i32) -> Result<(TableDefinition, Vec<Child>), Error> {
+    /// The table, the constraints that belong to it, and its columns as statements know them.
+    fn define(&mut self, spec: &TableSpec, schema_id: i32) -> Result<Defined, Error> {
         let id = self.object_id()?;
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
-        let (mut columns, mut children) = (Vec::new(), Vec::new());
+        let (mut columns, mut children, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
         for (column_id, column) in (1..).zip(&spec.columns) {
             let mut default_object = ObjectId(0);
             if let Some((name, text)) = &column.default {
@@ -215,19 +128,20 @@ impl Session<'_> {
                 let name = name.clone();
                 children.push(Child { id: default_object, name, kind, table: id, schema_id });
             }
-            columns.push(column_definition(column, default_object));
+            columns.push(column_definition(column, default_object)?);
+            defaults.push(default_object);
         }
+        let of_table = spec.table_columns(&defaults)?;
         let index = match &spec.clustered {
             None => heap_definition(),
             Some(clustered) => {
-                let columns = spec.table_columns();
-                clustered.verify_columns(&columns)?;
+                clustered.verify_columns(&of_table)?;
                 if clustered.filegroup.is_some() && clustered.filegroup != spec.filegroup {
                     let what = format!("index {} in another filegroup than its table", clustered.name);
                     return Err(Error::NotSupported { what });
                 }
                 children.extend(self.constraint_of((id, schema_id), clustered)?);
-                clustered.base_definition(&columns)?
+                clustered.base_definition(&of_table)?
             }
         };
         let index = self.placed(index, group)?;
@@ -242,12 +156,13 @@ impl Session<'_> {
             indexes: vec![index],
         };
         let layout = definition.layout(&definition.indexes[0]);
-        verify_row_bytes(&layout)?;
+        verify_row_bytes(layout.max_leaf, spec.clustered.is_none())?;
         if let Some(clustered) = &spec.clustered {
             clustered.verify_layout(&layout)?;
         }
         let index = definition.indexes[0].clone();
-        Ok((TableDefinition { indexes: vec![with_nullable_key(&definition, index)], ..definition }, children))
+        let indexes = vec![with_nullable_key(&definition, index)];
+        Ok(Defined { definition: TableDefinition { indexes, ..definition }, children, columns: of_table })
     }
 
     /// An index with a rowset and a unit of its own in a filegroup.
@@ -286,18 +201,21 @@ impl Session<'_> {
     }
 
     /// The table as statements use it.
-    fn open_new(&mut self, spec: &TableSpec, definition: &TableDefinition) -> Result<Arc<Table>, Error> {
-        let db = self.db;
+    fn open_new(&mut self, spec: &TableSpec, defined: Defined) -> Result<Arc<Table>, Error> {
+        let (db, definition) = (self.db, &defined.definition);
         self.tx()?.keep_reserves();
-        let identity = (1..)
-            .zip(&definition.columns)
-            .find_map(|(id, column)| Identity::parse(id, column.identity.as_deref()?));
-        let (columns, shape, base) = self.open_base(definition, &spec.table_columns())?;
-        let (identity, indexes) = (identity.map(Arc::new), Vec::new());
-        let constraints = Constraints::default();
-        let storage = Storage { columns, shape, base, indexes, identity, constraints, read_only: None };
+        let identity =
+            (1..).zip(&spec.columns).find_map(|(id, column)| Identity::new(id, column.ty, column.identity?));
+        let (columns, shape, base) = self.open_base(definition, &defined.columns)?;
+        let (identity, indexes, disabled) = (identity.map(Arc::new), Vec::new(), Vec::new());
+        let (constraints, triggers, read_only) = (Constraints::default(), Vec::new(), None);
+        let storage =
+            Storage { columns, shape, base, indexes, disabled, identity, constraints, triggers, read_only };
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
         let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), storage));
+        if spec.columns.iter().any(|column| column.identity.is_some()) {
+            self.own_identities.push(table.id());
+        }
         write(&db.catalogue.making).insert(table.id());
         write(&db.catalogue.tables).insert(table.id(), table.clone());
         self.endings.push(Ending::Created(table.clone()));
@@ -313,10 +231,7 @@ impl Session<'_> {
         let (db, index) = (self.db, &definition.indexes[0]);
         let layout = definition.layout(index);
         let shape = RowShape::of_layout(&layout, true)?.with_declared_keys(index.keys.len());
-        let place = |id: i32| layout.sources.iter().position(|source| *source == Source::Column(id));
-        let placed =
-            columns.iter().map(|column| TableColumn { at: place(column.id).unwrap_or(0), ..column.clone() });
-        let columns: Vec<TableColumn> = placed.collect();
+        let columns = placed_columns(columns, &layout.row)?;
         let (unit, space) = (self.new_unit(index, index.units[0].id), db.space.clone());
         let base = match index.kind {
             IndexKind::Clustered => Base::Clustered(Arc::new(Index::clustered(
@@ -389,18 +304,38 @@ impl Session<'_> {
         for object in children.into_iter().chain([id]) {
             self.delete_where("sysschobjs", &[int(object.0)])?;
             self.delete_where("sysobjvalues", &[byte(1), int(object.0)])?;
-            self.delete_where("syssingleobjrefs", &[int(object.0)])?;
-            self.delete_where("sysmultiobjrefs", &[int(object.0)])?;
+            self.forget_references(object)?;
         }
         self.delete_where("syscolpars", &[int(id.0)])?;
+        self.delete_where("sysobjvalues", &[byte(FILTER_TEXT), int(id.0)])?;
+        self.delete_where("sysobjvalues", &[byte(STATISTICS), int(id.0)])?;
         self.delete_where("sysidxstats", &[int(id.0)])?;
         self.delete_where("sysiscols", &[int(id.0)])?;
         self.delete_unit_rows(storage.base.unit())
     }
 
-    /// Rows that describe a unit and its rowset.
+    /// What an index is filtered by, and the histogram of its first column.
+    pub(crate) fn forget_index_values(&mut self, table: &Table, index: IndexId) -> Result<(), Error> {
+        let key = |class: u8| [byte(class), int(table.id().0), int(index.0)];
+        self.delete_where("sysobjvalues", &key(FILTER_TEXT))?;
+        self.delete_where("sysobjvalues", &key(STATISTICS))
+    }
+
+    /// What an object depends on, says about itself, and allows others.
+    pub(crate) fn forget_references(&mut self, object: ObjectId) -> Result<(), Error> {
+        self.delete_where("syssingleobjrefs", &[int(object.0)])?;
+        self.delete_where("sysmultiobjrefs", &[int(object.0)])?;
+        self.delete_where("sysxprops", &[byte(1), int(object.0)])?;
+        self.delete_where("sysprivs", &[byte(1), int(object.0)])
+    }
+
+    /// Rows that describe a unit and its rowset, and the other units of that, which have no pages.
     pub(crate) fn delete_unit_rows(&mut self, unit: &Unit) -> Result<(), Error> {
-        self.delete_where("sysallocunits", &[bigint(unit.id().0)])?;
+        let units = self.db.catalogue.system("sysallocunits")?.rows(&[])?;
+        let of_rowset = |row: &&Cells| row.get(OWNER).and_then(number) == Some(unit.hobt().0);
+        for row in units.iter().filter(of_rowset) {
+            self.delete_where("sysallocunits", &row[..1])?;
+        }
         self.delete_where("sysrowsets", &[bigint(unit.hobt().0)])?;
         self.delete_where("sysrscols", &[bigint(unit.hobt().0)])
     }
@@ -417,6 +352,12 @@ impl Session<'_> {
         let db = self.db;
         let table = db.catalogue.system(table)?;
         for row in table.rows(prefix)? {
+            if row.iter().any(|cell| matches!(cell, Cell::Complex(_))) {
+                // Its pages would belong to nobody.
+                return Err(Error::NotSupported {
+                    what: format!("to delete a row of {} with values off the row", table.name),
+                });
+            }
             table.delete(self.tx()?, &row)?;
         }
         Ok(())
@@ -458,6 +399,12 @@ impl Session<'_> {
         self.endings.push(Ending::Stored { table: table.clone(), old: old.clone(), new: old.clone() });
     }
 
+    /// The same of one index alone: the counters of the others are written as before.
+    pub(crate) fn leave_index(&mut self, table: &Arc<Table>, old: &Arc<Storage>, index: &Index) {
+        self.db.catalogue.leave_tree(index.tree());
+        self.endings.push(Ending::Stored { table: table.clone(), old: old.clone(), new: old.clone() });
+    }
+
     /// A new, empty unit for a rowset, in the place of the one that it has.
     pub(crate) fn replace_unit(&mut self, old: &Unit) -> Result<Arc<Unit>, Error> {
         let db = self.db;
@@ -479,23 +426,45 @@ impl Session<'_> {
     }
 }
 
+/// The columns with their places in rows of this layout, and behind them.
+pub(crate) fn placed_columns(columns: &[TableColumn], layout: &RowLayout) -> Result<Vec<TableColumn>, Error> {
+    let place = |id: i32| {
+        let is_it = |own: &PhysicalColumn| own.column_id == id && !own.is_uniquifier() && !own.is_dropped();
+        layout.columns.iter().position(is_it)
+    };
+    let mut behind = layout.columns.len()..;
+    let placed = columns.iter().map(|column| {
+        let at = if column.is_stored() { place(column.id) } else { behind.next() };
+        let at =
+            at.ok_or_else(|| Error::catalogue(format!("rows have no place for column {}", column.name)))?;
+        Ok(TableColumn { at, ..column.clone() })
+    });
+    placed.collect()
+}
+
 /// What the longest record of a heap is said to be leaves room for one; the rows themselves may be that much shorter only.
 const ROOM_FOR_BACK_POINTER: usize = 12;
 
 /// Rows must fit a page, and those of heaps their way back when they move.
-pub(crate) fn verify_row_bytes(layout: &RowsetLayout) -> Result<(), Error> {
-    let longest = layout.max_leaf;
-    if longest as usize > extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER {
-        return Err(Error::NotSupported { what: format!("rows of up to {longest} bytes") });
+pub(crate) fn verify_row_bytes(longest: u32, is_heap: bool) -> Result<(), Error> {
+    let most = match is_heap {
+        true => extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER,
+        false => ROW_BYTES_MAX,
+    };
+    match longest as usize > most {
+        true => Err(Error::NotSupported { what: format!("rows of up to {longest} bytes") }),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// An index of a table with what its rowset says of its key.
 pub(crate) fn with_nullable_key(table: &TableDefinition, index: IndexDefinition) -> IndexDefinition {
     let is_nullable = index.kind != IndexKind::Heap && table.layout(&index).has_nullable_key;
     let nullable = if is_nullable { rowset_status::NULLABLE_KEY } else { 0 };
-    IndexDefinition { rowset_status: index.rowset_status | nullable, ..index }
+    IndexDefinition {
+        rowset_status: (index.rowset_status & !rowset_status::NULLABLE_KEY) | nullable,
+        ..index
+    }
 }
 
 /// A heap that has no place yet.
@@ -524,19 +493,4 @@ pub(crate) fn heap_definition() -> IndexDefinition {
 
 pub(crate) fn byte(value: u8) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(vec![value]))
-}
-
-pub(crate) fn column_definition(spec: &ColumnSpec, default_object: ObjectId) -> ColumnDefinition {
-    ColumnDefinition {
-        identity: spec.identity.map(|(seed, increment)| identity_value(seed, increment)),
-        default_object,
-        ..plain_column(&spec.name, spec.ty, spec.nullable)
-    }
-}
-
-/// `idtval`: last value, increment, seed, and a flag byte that is 1 as long as there was no row.
-fn identity_value(seed: i32, increment: i32) -> Vec<u8> {
-    let mut value: Vec<u8> = [seed, increment, seed].iter().flat_map(|n| n.to_le_bytes()).collect();
-    value.push(1);
-    value
 }

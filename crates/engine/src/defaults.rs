@@ -11,11 +11,13 @@
 use extentdb_base::env::Clock;
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_expr::{Batch, CompileError, Environment, EvalError, Program};
+use extentdb_txn::lock::LockMode;
 use extentdb_txn::log_time;
 use extentdb_types::{Collation, Datum, SqlType};
 
 use crate::address::Address;
-use crate::column::TableColumn;
+use crate::alter_column::widest;
+use crate::column::{ColumnDefault, TableColumn};
 use crate::error::Error;
 use crate::session::{Row, Session};
 use crate::storage::Storage;
@@ -31,8 +33,11 @@ impl Session<'_> {
     /// # Errors
     /// A column is not there, or named twice; a default cannot be evaluated: [`Error::NotSupported`].
     pub fn insert_columns(&mut self, table: &Table, values: &[(&str, Datum<'_>)]) -> Result<Address, Error> {
-        let row = self.complete(table, values)?;
-        self.insert(table, &row)
+        self.statement("INSERT", |session| {
+            session.lock_table(table, LockMode::Ix)?;
+            let row = session.complete(table, values)?;
+            session.insert_values(table, &row)
+        })
     }
 
     fn complete(&mut self, table: &Table, values: &[(&str, Datum<'_>)]) -> Result<Row, Error> {
@@ -65,9 +70,9 @@ impl Session<'_> {
         column: &TableColumn,
     ) -> Result<Datum<'static>, Error> {
         if storage.identity.as_ref().is_some_and(|identity| identity.column() == column.id) {
-            return Ok(Datum::Int(self.next_identity(table)?));
+            return self.next_identity(table);
         }
-        let Some(text) = &column.default else { return Ok(Datum::Null) };
+        let Some(ColumnDefault { text, .. }) = &column.default else { return Ok(Datum::Null) };
         evaluate(text, &column.ty, &*self.db.options.clock).map_err(|why| match why {
             Why::NotSupported(why) => {
                 Error::NotSupported { what: format!("the default {text} of column {}: {why}", column.name) }
@@ -124,6 +129,7 @@ fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'
         let bytes = match &whole {
             Datum::Char(text) => text.bytes.len(),
             Datum::NChar(text) => text.bytes.len(),
+            Datum::Binary(bytes) => bytes.len(),
             _ => 0,
         };
         if bytes > most {
@@ -131,19 +137,6 @@ fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'
         }
     }
     Ok(run(&format!("CAST({text} AS {ty})"), ty, clock)?)
-}
-
-/// The longest type of the same texts, and the bytes that there are in a column of this one.
-fn widest(ty: &SqlType) -> Option<(SqlType, usize)> {
-    match *ty {
-        SqlType::Char { len, collation } | SqlType::VarChar { len: Some(len), collation } => {
-            Some((SqlType::VarChar { len: Some(8000), collation }, len.into()))
-        }
-        SqlType::NChar { len, collation } | SqlType::NVarChar { len: Some(len), collation } => {
-            Some((SqlType::NVarChar { len: Some(8000), collation }, len.into()))
-        }
-        _ => None,
-    }
 }
 
 /// Why an expression has no value of a type.

@@ -8,6 +8,7 @@
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, read, write};
 use extentdb_base::{AllocUnitId, ObjectId};
+use extentdb_rowset::Tree;
 
 use crate::catalogue::{Catalogue, Left};
 use crate::error::Error;
@@ -59,6 +60,11 @@ impl Catalogue {
                 leaving.insert(unit, left);
             }
         }
+    }
+
+    /// This index is about to go.
+    pub(crate) fn leave_tree(&self, tree: &Arc<Tree>) {
+        write(&self.leaving).insert(tree.unit().id(), Left::Tree(tree.clone()));
     }
 
     /// All that a table has is about to go.

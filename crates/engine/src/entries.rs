@@ -10,6 +10,7 @@
 //! with the address of the row. Of a unique index the key itself is locked, X, by all who add or take away an entry with it, until
 //! their transaction ends. So nobody meets a ghost that may come back, or an entry that may go again.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use extentdb_catalog::layout::Cell;
@@ -19,6 +20,7 @@ use crate::address::{Address, key_resource};
 use crate::error::Error;
 use crate::index::{Constraint, Index};
 use crate::read::{EachRow, Reading};
+use crate::row_ref::RowRef;
 use crate::session::Session;
 use crate::storage::Storage;
 use crate::table::Table;
@@ -33,7 +35,9 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         for index in &storage.indexes {
             index.verify_order(&storage.columns)?;
-            self.add_entry((table, storage), index, &index.entry(row, &storage.columns, at))?;
+            if let Some(entry) = index.entry(row, &storage.columns, at)? {
+                self.add_entry((table, storage), index, &entry)?;
+            }
         }
         Ok(())
     }
@@ -51,7 +55,9 @@ impl Session<'_> {
         let row = storage.cells(record)?;
         for index in &storage.indexes {
             index.verify_order(&storage.columns)?;
-            self.take_entry((table, storage), index, &index.entry(&row, &storage.columns, at), at)?;
+            if let Some(entry) = index.entry(&row, &storage.columns, at)? {
+                self.take_entry((table, storage), index, &entry, at)?;
+            }
         }
         Ok(())
     }
@@ -69,21 +75,36 @@ impl Session<'_> {
         let before = storage.cells(before)?;
         for index in &storage.indexes {
             index.verify_order(&storage.columns)?;
-            let (old, new) =
-                (index.entry(&before, &storage.columns, at), index.entry(after, &storage.columns, at));
-            if old == new {
-                continue;
-            }
-            // Keys that differ in their bytes alone, as letters of another case do, are the same to the index.
-            let shape = index.tree().shape();
-            if shape.key_of_cells(&old)? == shape.key_of_cells(&new)? {
-                index.tree().replace(self.tx()?, &new)?;
-            } else {
-                self.take_entry((table, storage), index, &old, at)?;
-                self.add_entry((table, storage), index, &new)?;
+            let old = index.entry(&before, &storage.columns, at)?;
+            let new = index.entry(after, &storage.columns, at)?;
+            match (old, new) {
+                (None, None) => {}
+                (Some(old), Some(new)) => self.change_entry((table, storage), index, (&old, &new), at)?,
+                // By its filter the index has no entry for the row any more, or has one now.
+                (Some(old), None) => self.take_entry((table, storage), index, &old, at)?,
+                (None, Some(new)) => self.add_entry((table, storage), index, &new)?,
             }
         }
         Ok(())
+    }
+
+    fn change_entry(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        index: &Index,
+        (old, new): (&[Cell<'_>], &[Cell<'_>]),
+        at: &Address,
+    ) -> Result<(), Error> {
+        if old == new {
+            return Ok(());
+        }
+        // Keys that differ in their bytes alone, as letters of another case do, are the same to the index.
+        let shape = index.tree().shape();
+        if shape.key_of_cells(old)? == shape.key_of_cells(new)? {
+            return index.replace(self.tx()?, (old, new), &storage.columns);
+        }
+        self.take_entry((table, storage), index, old, at)?;
+        self.add_entry((table, storage), index, new)
     }
 
     fn add_entry(
@@ -92,20 +113,21 @@ impl Session<'_> {
         index: &Index,
         entry: &[Cell<'_>],
     ) -> Result<(), Error> {
-        index.verify_place(entry, &storage.columns)?;
         let key = index.tree().shape().key_of_cells(entry)?;
         if index.is_unique() {
             self.lock_key(table, index, &key)?;
         }
         self.keep_own_range(table, index, &key)?;
         let tested = self.test_range(table, index, &key)?;
-        match index.tree().insert_at(self.tx()?, &key, entry) {
+        match index.insert(self.tx()?, (&key, entry), &storage.columns) {
             Ok(()) => self.test_again(table, index, &key, tested),
             Err(error) => {
                 self.let_go(tested);
                 match error {
-                    extentdb_rowset::Error::Duplicate { .. } => Err(duplicate(table, storage, index, entry)),
-                    error => Err(error.into()),
+                    Error::Rowset(extentdb_rowset::Error::Duplicate { .. }) => {
+                        Err(duplicate(table, storage, index, entry))
+                    }
+                    error => Err(error),
                 }
             }
         }
@@ -144,26 +166,40 @@ impl Session<'_> {
         &self,
         of: Reading<'_>,
         index: &Index,
-        mut entry: Vec<u8>,
+        entry: &[u8],
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let storage = of.storage;
         let shape = index.tree().shape();
-        let key = shape.key_of_cells(&shape.decode(&entry)?)?;
+        let key = index.key_of_record(entry)?;
+        let mut entry = Cow::Borrowed(entry);
         loop {
             let at = index.address(&entry, &storage.shape)?;
             let found = self.read_row(of, &at)?;
             if let Some(record) = found {
-                let row = storage.cells(&record)?;
-                if shape.key_of_cells(&index.entry(&row, &storage.columns, &at))? == key {
-                    return each(at, &row);
+                let row = RowRef::at(storage, &record, &at)?;
+                let is_here = index.has_bytes_of(&shape.sound_leaf(&entry)?, row.record(), storage)?;
+                if is_here || Self::has_entry((index, &key), &row, storage, &at)? {
+                    return each(&row);
                 }
             }
             match index.tree().find_key(&key)? {
-                Some(now) if index.address(&now.bytes, &storage.shape)? != at => entry = now.bytes,
+                Some(now) if index.address(&now.bytes, &storage.shape)? != at => entry = now.bytes.into(),
                 _ => return Ok(ControlFlow::Continue(())),
             }
         }
+    }
+
+    /// Does a row have an entry with this key?
+    fn has_entry(
+        (index, key): (&Index, &[u8]),
+        row: &RowRef<'_>,
+        storage: &Storage,
+        at: &Address,
+    ) -> Result<bool, Error> {
+        let entry = index.entry(&row.cells()?, &storage.columns, at)?;
+        let own = entry.map(|entry| index.tree().shape().key_of_cells(&entry)).transpose()?;
+        Ok(own.is_some_and(|own| own == key))
     }
 }
 

@@ -109,6 +109,20 @@ pub enum Error {
         /// CHECK or FOREIGN KEY.
         kind: &'static str,
     },
+    /// A column that something else needs as it is. The edge calls it 5074.
+    #[error("{object} depends on column {column}")]
+    Dependent {
+        /// What needs it.
+        object: String,
+        /// The column's name.
+        column: String,
+    },
+    /// The identity values of a table are used up. The edge calls it 8115.
+    #[error("the identity values of table {table} are used up")]
+    Identity {
+        /// The table's name.
+        table: String,
+    },
     /// An index and its table contradict each other.
     #[error("index {index} of table {table} lacks the entry of row {at}: the database must be checked")]
     EntryMissing {

@@ -11,29 +11,30 @@
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an index whose rowset the catalogue
 //! describes in any other way is not written here.
 //!
-//! Texts are in order by their collation, which is not known here for every text. An index that was there when the database was
-//! opened and has texts in its key is therefore read once before it is used: only when the place of each entry is certain, what is
-//! looked for in it is found, and what is put into it lies where others look for it.
+//! What is known of the order of texts in its key: [`order`](crate::order).
 
 use std::borrow::Cow;
 
-use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_base::{HobtId, IndexId, ObjectId, Rid};
-use extentdb_catalog::layout::{Cell, Compression, Level, RowLayout};
-use extentdb_catalog::model::{self, AllocUnitKind, Catalog, IndexKind, ObjectType};
-use extentdb_catalog::table::definition::{index_status, rowset_status};
-use extentdb_catalog::table::{
-    ColumnDefinition, ColumnHistory, IndexDefinition, KeyColumn, RowsetLayout, Source, TableDefinition,
-};
+use extentdb_base::sync::Arc;
+use extentdb_base::{HobtId, IndexId, Rid};
+use extentdb_catalog::layout::{Cell, Level, RowLayout};
+use extentdb_catalog::model::{self, AllocUnitKind, Catalog, IndexKind};
+use extentdb_catalog::table::definition::index_status;
+use extentdb_catalog::table::{IndexDefinition, RowsetLayout, Source, TableDefinition};
+use extentdb_expr::EvalError;
+use extentdb_format::record::Record;
 use extentdb_rowset::btree::Fill;
 use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
-use extentdb_types::{Datum, SqlType};
+use extentdb_types::Datum;
 
 use crate::address::Address;
 use crate::catalogue::Units;
 use crate::column::TableColumn;
+use crate::definition::{definition_of_index, has_column, is_same_form, is_unknown};
 use crate::error::Error;
+use crate::formula::Condition;
+use crate::order::Order;
 use crate::storage::Storage;
 
 /// Where the value of a column of an entry comes from.
@@ -95,7 +96,7 @@ pub enum Constraint {
 }
 
 impl Constraint {
-    fn of_status(status: u32) -> Constraint {
+    pub(crate) fn of_status(status: u32) -> Constraint {
         match () {
             () if status & index_status::PRIMARY_KEY != 0 => Constraint::PrimaryKey,
             () if status & index_status::UNIQUE_CONSTRAINT != 0 => Constraint::Unique,
@@ -123,12 +124,13 @@ pub(crate) struct Index {
     /// The columns of an entry that its key consists of, in key order.
     key: Vec<usize>,
     locator: Locator,
-    /// Is the order of its entries certain? `None` as long as nobody has looked.
-    is_certain: Mutex<Option<bool>>,
+    /// The rows that it has entries for.
+    filter: Option<Arc<Condition>>,
+    order: Arc<Order>,
 }
 
 impl Index {
-    /// An index of the catalogue; `Ok(None)` for one that is disabled and has nothing to be kept true.
+    /// An index of the catalogue.
     ///
     /// # Errors
     /// Why it cannot be kept true here.
@@ -138,29 +140,32 @@ impl Index {
         index: &model::Index,
         catalog: &Catalog,
         (space, units): (&Arc<Space>, &Units),
-    ) -> Result<Option<Index>, String> {
+    ) -> Result<Index, String> {
         let name = index.name.clone().unwrap_or_default();
-        if index.is_marked_disabled() {
-            return Ok(None);
-        }
         let refused = |what: &str| Err(format!("index {name}, {what}"));
         if index.kind != IndexKind::Nonclustered {
             return refused(&format!("of kind {}", index.kind.name()));
-        }
-        if index.filter.is_some() {
-            return refused("which is filtered");
         }
         let [rowset] = index.rowsets.as_slice() else { return refused("which has not one partition") };
         let rowset = catalog.rowsets.get(rowset);
         let unit = rowset.and_then(|rowset| units.get(rowset.unit(AllocUnitKind::InRow)?.id));
         let (Some(rowset), Some(unit)) = (rowset, unit) else { return refused("whose pages are not known") };
-        let definition = definition_of_index(index, rowset);
+        let definition = definition_of_index(index, Some(rowset));
         let layout = table.layout(&definition);
+        if (index.status & index_status::FILTERED != 0) != index.filter.is_some() {
+            return refused("whose filter is not known");
+        }
+        if let Some(column) = columns.iter().find(|column| is_unknown(column, &definition)) {
+            return refused(&format!(
+                "which has computed column {}, whose values are not known",
+                column.name
+            ));
+        }
         if !is_same_form(&layout.row, &rowset.layout) {
             return refused("whose entries are laid out in a way of their own");
         }
         match Index::new(definition, &layout, (columns, base), (space.clone(), unit)) {
-            Ok(index) => Ok(Some(index.with_order_unknown(columns))),
+            Ok(index) => Ok(index.with_order_unknown()),
             Err(error) => refused(&error.to_string()),
         }
     }
@@ -185,13 +190,16 @@ impl Index {
             None => Locator::Key(base.sources.iter().map(place).collect::<Option<_>>().ok_or_else(missing)?),
         };
         let shape = RowShape::of_layout(layout, false)?.with_declared_keys(definition.keys.len());
+        let refused = |why: String| Error::NotSupported { what: format!("the filter of an index: {why}") };
+        let filter = definition.filter.as_deref().map(|text| Condition::compile(text, columns));
         Ok(Index {
+            order: Arc::new(Order::new(&shape)),
+            filter: filter.transpose().map_err(refused)?.map(Arc::new),
             definition,
             tree: Arc::new(Tree::new(space, unit, shape)),
             from,
             key: key_of(&layout.row),
             locator,
-            is_certain: Mutex::new(Some(true)),
         })
     }
 
@@ -206,28 +214,50 @@ impl Index {
         let from = (0..layout.columns.len())
             .map(|at| columns.iter().position(|column| column.at == at).map_or(From::Row(at), From::Column));
         Index {
+            order: Arc::new(Order::new(&shape)),
             definition,
             tree: Arc::new(Tree::new(space, unit, shape)),
             from: from.collect(),
             key: key_of(&layout),
             locator: Locator::Own,
-            is_certain: Mutex::new(Some(true)),
+            filter: None,
         }
     }
 
-    /// The same as one that was there when the database was opened: with texts in its key nobody has looked at its order yet.
-    pub(crate) fn with_order_unknown(self, columns: &[TableColumn]) -> Index {
-        let has_texts = self.declared(columns).any(|column| column.ty.collation().is_some());
-        *lock(&self.is_certain) = (!has_texts).then_some(true);
-        self
+    /// The same as one that was there when the database was opened: nobody has looked at its order yet.
+    pub(crate) fn with_order_unknown(self) -> Index {
+        let order = Arc::new(Order::unknown(self.tree.shape()));
+        Index { order, ..self }
+    }
+
+    /// The same over the tree of another one whose key it has.
+    pub(crate) fn with_order_of(self, other: &Index) -> Index {
+        Index { order: other.order.clone(), ..self }
     }
 
     /// The same over another, empty unit.
     pub(crate) fn over(&self, space: Arc<Space>, unit: Arc<Unit>) -> Index {
         let tree = Arc::new(Tree::new(space, unit, self.tree.shape().clone()));
         let (definition, locator) = (self.definition.clone(), self.locator.clone());
-        let (from, key, is_certain) = (self.from.clone(), self.key.clone(), Mutex::new(Some(true)));
-        Index { definition, tree, from, key, locator, is_certain }
+        let (from, key, filter) = (self.from.clone(), self.key.clone(), self.filter.clone());
+        let order = Arc::new(Order::new(tree.shape()));
+        Index { definition, tree, from, key, locator, filter, order }
+    }
+
+    /// The same when the columns of its table, which it has not, have changed.
+    pub(crate) fn renumbered(&self, old: &[TableColumn], new: &[TableColumn]) -> Result<Index, Error> {
+        let missing = || Error::catalogue(format!("index {} has a column that has gone", self.name()));
+        let number = |from: &From| match from {
+            From::Column(at) => {
+                let id = old.get(*at).ok_or_else(missing)?.id;
+                new.iter().position(|column| column.id == id).map(From::Column).ok_or_else(missing)
+            }
+            other => Ok(*other),
+        };
+        let from = self.from.iter().map(number).collect::<Result<_, Error>>()?;
+        let (definition, tree, locator) = (self.definition.clone(), self.tree.clone(), self.locator.clone());
+        let (key, filter, order) = (self.key.clone(), self.filter.clone(), self.order.clone());
+        Ok(Index { definition, tree, from, key, locator, filter, order })
     }
 
     /// What the catalogue says of it.
@@ -256,6 +286,10 @@ impl Index {
         Constraint::of_status(self.definition.status)
     }
 
+    pub(crate) fn order(&self) -> &Order {
+        &self.order
+    }
+
     pub(crate) fn tree(&self) -> &Arc<Tree> {
         &self.tree
     }
@@ -270,8 +304,52 @@ impl Index {
         self.key.last().copied().filter(|_| is_own && self.key.len() > self.definition.keys.len())
     }
 
-    /// The entry of a row, given by the cells of its record.
-    pub(crate) fn entry<'c>(&self, row: &[Cell<'c>], columns: &[TableColumn], at: &Address) -> Vec<Cell<'c>> {
+    /// Has it entries for some rows only?
+    pub(crate) fn filter(&self) -> Option<&Condition> {
+        self.filter.as_deref()
+    }
+
+    /// Does it have anything of this column: as key, included, or as what it is filtered by?
+    pub(crate) fn uses(&self, column: i32) -> bool {
+        let filter = self.filter().is_some_and(|filter| filter.columns().contains(&column));
+        has_column(&self.definition, column) || filter
+    }
+
+    /// The entry of a row; `None` when its filter leaves the row out.
+    ///
+    /// # Errors
+    /// The filter leaves open whether, or a computed column has no value.
+    pub(crate) fn entry<'c>(
+        &self,
+        row: &[Cell<'c>],
+        columns: &[TableColumn],
+        at: &Address,
+    ) -> Result<Option<Vec<Cell<'c>>>, Error> {
+        if let Some(filter) = self.filter() {
+            let truth = filter.truth(columns, row).map_err(|error| self.open_row(error))?;
+            if truth != Some(true) {
+                return Ok(None);
+            }
+        }
+        let is_of = |column: &TableColumn| !column.is_stored() && has_column(&self.definition, column.id);
+        for column in columns.iter().filter(|column| is_of(column)) {
+            if let (Some(Cell::Missing) | None, Some(formula)) = (row.get(column.at), &column.formula) {
+                formula.evaluate(column, columns, row)?;
+            }
+        }
+        Ok(Some(self.plain_entry(row, columns, at)))
+    }
+
+    fn open_row(&self, error: EvalError) -> Error {
+        let what = format!("this row under the filter of index {}: {error}", self.name());
+        if error.is_undecided() {
+            Error::NotSupported { what }
+        } else {
+            Error::Value { column: self.name().to_owned(), what }
+        }
+    }
+
+    fn plain_entry<'c>(&self, row: &[Cell<'c>], columns: &[TableColumn], at: &Address) -> Vec<Cell<'c>> {
         let of_row = |at: usize| match row.get(at) {
             None | Some(Cell::Missing) => Cell::Null,
             Some(cell) => cell.clone(),
@@ -293,7 +371,24 @@ impl Index {
 
     /// The columns of the tree's key, from an entry.
     pub(crate) fn key_of<'c>(&self, entry: &[Cell<'c>]) -> Vec<Cell<'c>> {
-        self.key.iter().filter_map(|at| entry.get(*at).cloned()).collect()
+        self.key_cells(entry).cloned().collect()
+    }
+
+    /// The same as they lie in the entry.
+    pub(crate) fn key_cells<'e, 'c>(&self, entry: &'e [Cell<'c>]) -> impl Iterator<Item = &'e Cell<'c>> {
+        self.key.iter().filter_map(|at| entry.get(*at))
+    }
+
+    /// The column of the table that a column of the tree's key, counted from 0, has its values from.
+    pub(crate) fn key_column<'t>(
+        &self,
+        number: usize,
+        columns: &'t [TableColumn],
+    ) -> Option<&'t TableColumn> {
+        match self.from.get(*self.key.get(number)?)? {
+            From::Column(at) => columns.get(*at),
+            From::Row(_) | From::Rid => None,
+        }
     }
 
     /// The table's columns that the index was declared with, in key order.
@@ -308,7 +403,7 @@ impl Index {
     pub(crate) fn address(&self, record: &[u8], rows: &RowShape) -> Result<Address, Error> {
         let shape = self.tree.shape();
         let cells = shape.decode(record)?;
-        let nowhere = || Error::catalogue(format!("an entry of index {} leads nowhere", self.name()));
+        let nowhere = || self.leads_nowhere();
         match &self.locator {
             Locator::Own => Ok(Address::Key(shape.key_of_cells(&cells)?.into())),
             Locator::Rid(at) => match cells.get(*at) {
@@ -324,68 +419,60 @@ impl Index {
         }
     }
 
-    /// The bytes with which the keys begin whose first declared columns have these values.
-    pub(crate) fn prefix(&self, columns: &[TableColumn], values: &[Datum<'_>]) -> Result<Vec<u8>, Error> {
-        let expected = self.declared(columns).count();
-        if values.len() > expected {
-            return Err(Error::Columns { expected, found: values.len() });
+    /// The place in the heap that an entry leads to.
+    pub(crate) fn rid(&self, entry: &Record<'_>) -> Result<Rid, Error> {
+        let Locator::Rid(at) = self.locator else { return Err(self.leads_nowhere()) };
+        match self.tree.shape().cell(entry, at)? {
+            Cell::Bytes(bytes) if let Ok(bytes) = <[u8; 8]>::try_from(&*bytes) => Ok(Rid::from_bytes(bytes)),
+            _ => Err(self.leads_nowhere()),
         }
-        let cells = self.declared(columns).zip(values).map(|(column, value)| column.sought(value));
-        Ok(self.tree.shape().prefix(&cells.collect::<Result<Vec<_>, Error>>()?)?)
     }
 
-    /// Refuses to use an index in which some entry has a place that is not known for certain. Looks at all of them when nobody has.
-    pub(crate) fn verify_order(&self, columns: &[TableColumn]) -> Result<(), Error> {
-        let mut is_certain = lock(&self.is_certain);
-        let found = match *is_certain {
-            Some(known) => known,
-            None => self.has_certain_order(columns)?,
-        };
-        *is_certain = Some(found);
-        if found {
-            return Ok(());
+    /// Has the row that an entry leads to the values of the entry's key in its record, byte for byte? Where it has not, they may
+    /// still belong together: letters may be of another case, values computed, and what a filter says is not looked at here.
+    pub(crate) fn has_bytes_of(
+        &self,
+        entry: &Record<'_>,
+        row: &Record<'_>,
+        storage: &Storage,
+    ) -> Result<bool, Error> {
+        if self.filter.is_some() {
+            return Ok(false);
         }
-        let what =
-            format!("index {}, which has texts whose order under their collation is not known", self.name());
-        Err(Error::NotSupported { what })
-    }
-
-    fn has_certain_order(&self, columns: &[TableColumn]) -> Result<bool, Error> {
-        for entry in self.tree.scan_all(&[])? {
-            match entry {
-                Ok(entry) => {
-                    let cells = self.tree.shape().decode(&entry.bytes)?;
-                    if self.verify_place(&cells, columns).is_err() {
-                        return Ok(false);
-                    }
+        for at in &self.key {
+            let of_row = match self.from.get(*at) {
+                Some(From::Column(number)) => {
+                    storage.columns.get(*number).filter(|column| column.is_stored()).map(|column| column.at)
                 }
-                // Out of the order that is known here.
-                Err(extentdb_rowset::Error::Corrupt { .. }) => return Ok(false),
-                Err(error) => return Err(error.into()),
+                Some(From::Row(at)) => Some(*at),
+                Some(From::Rid) => continue,
+                None => None,
+            };
+            let Some(of_row) = of_row else { return Ok(false) };
+            let (own, other) = (self.tree.shape().cell(entry, *at)?, storage.shape.cell(row, of_row)?);
+            let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
+            if own != other && !(is_null(&own) && is_null(&other)) {
+                return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Refuses an entry whose place among the others is not known for certain: the real product might look for it elsewhere.
-    pub(crate) fn verify_place(&self, entry: &[Cell<'_>], columns: &[TableColumn]) -> Result<(), Error> {
-        for (at, column) in self.key.iter().zip(self.declared(columns)) {
-            let Some(Cell::Bytes(bytes)) = entry.get(*at) else { continue };
-            let is_certain = match column.ty {
-                SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => {
-                    collation.certain_about_char(bytes)
-                }
-                SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. } => {
-                    collation.certain_about_nchar(bytes)
-                }
-                _ => true,
-            };
-            if !is_certain {
-                let what = format!("its place in index {} is not known under its collation", self.name());
-                return Err(Error::Value { column: column.name.clone(), what });
-            }
+    fn leads_nowhere(&self) -> Error {
+        Error::catalogue(format!("an entry of index {} leads nowhere", self.name()))
+    }
+
+    /// The cells of values of its first declared columns, which are looked for.
+    pub(crate) fn sought(
+        &self,
+        columns: &[TableColumn],
+        values: &[Datum<'_>],
+    ) -> Result<Vec<Cell<'static>>, Error> {
+        let expected = self.declared(columns).count();
+        if values.len() > expected {
+            return Err(Error::Columns { expected, found: values.len() });
         }
-        Ok(())
+        self.declared(columns).zip(values).map(|(column, value)| column.sought(value)).collect()
     }
 
     /// The key columns of an entry, for people.
@@ -413,85 +500,4 @@ fn key_of(layout: &RowLayout) -> Vec<usize> {
         .collect();
     key.sort_unstable();
     key.into_iter().map(|(_, at)| at).collect()
-}
-
-/// A table by its columns and its clustered index, as far as the layout of indexes needs it.
-pub(crate) fn definition_of(id: ObjectId, name: &str, storage: &Storage) -> TableDefinition {
-    let columns = &storage.columns;
-    let last = columns.iter().map(|column| column.id).max().unwrap_or(0);
-    let column = |id: i32| match columns.iter().find(|column| column.id == id) {
-        Some(column) => plain_column(&column.name, column.ty, column.nullable),
-        // Dropped: no index can name it.
-        None => plain_column("", SqlType::Int, true),
-    };
-    TableDefinition {
-        id,
-        name: name.to_owned(),
-        schema_id: 0,
-        kind: ObjectType::USER_TABLE,
-        status: 0,
-        parent: ObjectId(0),
-        columns: (1..=last).map(column).collect(),
-        indexes: storage.base.clustered().map(|index| index.definition.clone()).into_iter().collect(),
-    }
-}
-
-/// A column that is neither computed nor an identity, and has no default.
-pub(crate) fn plain_column(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
-    ColumnDefinition {
-        name: name.to_owned(),
-        ty,
-        user_type: i32::from(ty.xtype()),
-        nullable,
-        stored_nullable: nullable,
-        identity: None,
-        default_object: ObjectId(0),
-        computed: None,
-        history: ColumnHistory::default(),
-    }
-}
-
-pub(crate) fn definition_of_index(index: &model::Index, rowset: &model::Rowset) -> IndexDefinition {
-    let mut keys: Vec<_> = index.columns.iter().filter(|column| column.key_ordinal > 0).collect();
-    keys.sort_by_key(|column| column.key_ordinal);
-    let key = |column: &&model::IndexColumn| KeyColumn {
-        column_id: column.column_id,
-        descending: column.descending,
-    };
-    let unique = if index.unique { index_status::UNIQUE } else { 0 };
-    IndexDefinition {
-        id: index.id,
-        name: index.name.clone(),
-        kind: index.kind,
-        keys: keys.iter().map(key).collect(),
-        included: index.columns.iter().filter(|c| c.key_ordinal == 0).map(|c| c.column_id).collect(),
-        status: index.status | unique,
-        data_space: index.data_space,
-        filegroup: 0,
-        partition: 1,
-        partition_column: 0,
-        rest: Vec::new(),
-        filter: None,
-        rowset: rowset.id,
-        rowset_status: rowset.status | rowset_status::USUAL,
-        compression: rowset.compression,
-        fill_factor: index.fill_factor,
-        hides_min_interior: false,
-        units: Vec::new(),
-    }
-}
-
-/// Do records of both layouts have the same columns in the same places?
-fn is_same_form(ours: &RowLayout, theirs: &RowLayout) -> bool {
-    let is_same = |(a, b): (&extentdb_catalog::layout::PhysicalColumn, &_)| {
-        let b: &extentdb_catalog::layout::PhysicalColumn = b;
-        let order = |column: &extentdb_catalog::layout::PhysicalColumn| {
-            (column.key_ordinal, column.is_descending(), column.is_not_null())
-        };
-        (a.ty, a.leaf, a.interior) == (b.ty, b.leaf, b.interior) && order(a) == order(b)
-    };
-    ours.compression == Compression::None
-        && theirs.compression == Compression::None
-        && ours.columns.len() == theirs.columns.len()
-        && ours.columns.iter().zip(&theirs.columns).all(is_same)
 }

@@ -2,7 +2,6 @@
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{IndexId, ObjectId};
-use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::describe::{
@@ -10,7 +9,7 @@ use extentdb_catalog::table::describe::{
 };
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_format::allocation::field::StoredTime;
-use extentdb_rowset::btree::Fill;
+use extentdb_rowset::btree::{Fill, Sorter};
 use extentdb_rowset::layout::{KEY_BYTES_MAX, ROW_BYTES_MAX};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
@@ -18,14 +17,17 @@ use extentdb_types::SqlType;
 
 use crate::column::TableColumn;
 use crate::constraint::Rule;
-use crate::ddl::{heap_definition, object, verify_name, with_nullable_key};
+use crate::ddl::{heap_definition, object, with_nullable_key};
+use crate::definition::definition_of;
 use crate::entries::duplicate;
 use crate::error::Error;
-use crate::index::{BaseKey, Constraint, Index, definition_of};
-use crate::rows::Found;
+use crate::formula::{Condition, Formula};
+use crate::index::{BaseKey, Constraint, Index};
+use crate::order::Run;
 use crate::session::{Ending, Session};
+use crate::spec::verify_name;
 use crate::storage::Storage;
-use crate::system_table::{Cells, int, number};
+use crate::system_table::{Cells, int, number, text};
 use crate::table::Table;
 
 /// Key columns of an index, by public documentation.
@@ -50,6 +52,8 @@ pub struct IndexSpec {
     pub clustered: bool,
     /// INCLUDE.
     pub included: Vec<String>,
+    /// WHERE: it has entries for these rows only; the condition as the catalogue is to keep it, in brackets: `([price]>(0))`.
+    pub filter: Option<String>,
     /// FILLFACTOR, percent: how full leaves get when the index is made; 0 for as full as they can be.
     pub fill_factor: u8,
     /// PAD_INDEX: the same for the pages above. Not kept in the catalogue: its bit there is not known.
@@ -64,8 +68,19 @@ impl IndexSpec {
         let keys = keys.iter().map(|key| ((*key).to_owned(), false)).collect();
         let (name, constraint) = (name.to_owned(), Constraint::None);
         let (unique, clustered, included) = (false, false, Vec::new());
-        let (fill_factor, pad_index, filegroup) = (0, false, None);
-        IndexSpec { name, unique, constraint, keys, clustered, included, fill_factor, pad_index, filegroup }
+        let (filter, fill_factor, pad_index, filegroup) = (None, 0, false, None);
+        IndexSpec {
+            name,
+            unique,
+            constraint,
+            keys,
+            clustered,
+            included,
+            filter,
+            fill_factor,
+            pad_index,
+            filegroup,
+        }
     }
 
     /// The index of a nonclustered PRIMARY KEY.
@@ -127,7 +142,7 @@ impl Session<'_> {
         self.drop_index_of(table, name, false)
     }
 
-    /// Drops a check constraint or foreign key, or a primary key or unique constraint with its index.
+    /// Drops a check constraint, foreign key or default, or a primary key or unique constraint with its index.
     ///
     /// # Errors
     /// The table has no such constraint.
@@ -138,12 +153,24 @@ impl Session<'_> {
     fn drop_index_of(&mut self, table: &Arc<Table>, name: &str, of_constraint: bool) -> Result<(), Error> {
         self.statement("DROP INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
-            if of_constraint && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name) {
+            if of_constraint && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name, &old.columns) {
                 session.lock_parents(&old)?;
             }
             let _ddl = lock(&session.db.ddl);
-            if of_constraint && let Some(rule) = old.constraints.rule(name) {
+            if of_constraint && let Some(rule) = old.constraints.rule(name, &old.columns) {
                 return session.drop_rule(table, &old, &rule);
+            }
+            if let Some(key) = old
+                .disabled(name)
+                .and_then(|disabled| old.constraints.leading_in.iter().find(|key| key.index == disabled.id))
+            {
+                let what = format!("to drop index {name}, which foreign key {} leads to", key.name);
+                return Err(Error::NotSupported { what });
+            }
+            if let Some(disabled) = old.disabled(name)
+                && (Constraint::of_status(disabled.status) != Constraint::None) == of_constraint
+            {
+                return session.drop_disabled(table, &old, disabled);
             }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             match (index.constraint() != Constraint::None, of_constraint) {
@@ -168,9 +195,11 @@ impl Session<'_> {
             if index.id() == CLUSTERED {
                 return session.rebase(table, &old, heap_definition(), None, Fill::default());
             }
+            session.leave_index(table, &old, &index);
             session.delete_unit_rows(index.tree().unit())?;
             session.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
             session.delete_where("sysiscols", &[int(table.id().0), int(index.id().0)])?;
+            session.forget_index_values(table, index.id())?;
             let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
             session.freed.extend(freed);
             let mut new = Storage::clone(&old);
@@ -183,7 +212,7 @@ impl Session<'_> {
     /// Nobody else uses the table from here on; says what it is.
     pub(crate) fn lock_for_ddl(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
         let storage = self.lock_definition(table)?;
-        table.verify_writable(&storage)?;
+        table.verify_alterable(&storage)?;
         Ok(storage)
     }
 
@@ -245,13 +274,7 @@ impl Session<'_> {
     /// The object of a name in a schema.
     pub(crate) fn object_named(&self, schema: i32, name: &str) -> Result<Option<ObjectId>, Error> {
         let is_it = |row: &Cells| {
-            let own = match row.get(object::NAME) {
-                Some(Cell::Bytes(bytes)) => {
-                    let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
-                    String::from_utf16_lossy(&units.collect::<Vec<_>>())
-                }
-                _ => String::new(),
-            };
+            let own = text(row.get(object::NAME));
             row.get(object::SCHEMA).and_then(number) == Some(schema.into()) && own.eq_ignore_ascii_case(name)
         };
         let rows = self.db.catalogue.system("sysschobjs")?.rows(&[])?;
@@ -265,25 +288,34 @@ impl Session<'_> {
         index: &IndexDefinition,
         constraint: Option<Child>,
     ) -> Result<(), Error> {
-        let mut rows = SystemRows::new();
-        add_rowset(definition, index, 0, &mut rows);
+        self.insert_rowset_rows(definition, index)?;
         let mut names = SystemRows::new();
         add_index(definition, index, &mut names);
-        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
-        let unit = [("sysallocunits".to_owned(), vec![unit])];
         let mut objects = SystemRows::new();
         if let Some(constraint) = constraint {
             let now = log_time(&*self.db.options.clock);
             add_child(&constraint, StoredTime { ticks: now.ticks, days: now.days as i32 }, &mut objects);
         }
-        let names = names.into_iter().rev().chain(objects);
-        for (name, rows) in rows.into_iter().chain(unit).chain(names) {
+        for (name, rows) in names.into_iter().rev().chain(objects) {
             let table = self.db.catalogue.system(&name)?;
             for row in &rows {
                 table.insert(self.tx()?, row)?;
             }
         }
         Ok(())
+    }
+
+    /// The rowset of an index, and the unit behind it.
+    pub(crate) fn insert_rowset_rows(
+        &mut self,
+        definition: &TableDefinition,
+        index: &IndexDefinition,
+    ) -> Result<(), Error> {
+        let mut rows = SystemRows::new();
+        add_rowset(definition, index, 0, &mut rows);
+        self.insert_system_rows(&rows)?;
+        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
+        self.db.catalogue.system("sysallocunits")?.insert(self.tx()?, &unit)
     }
 
     /// Entries for all rows there are, in key order, into an index that this transaction has made.
@@ -293,22 +325,20 @@ impl Session<'_> {
         index: &Index,
         fill: Fill,
     ) -> Result<(), Error> {
-        let mut entries = Vec::new();
-        for Found { at, record } in self.rows_for_ddl(storage)? {
-            let entry = index.entry(&storage.cells(&record)?, &storage.columns, &at);
-            index.verify_place(&entry, &storage.columns)?;
-            entries.push((index.tree().shape().key_of_cells(&entry)?, at, record));
-        }
-        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        let mut before: Option<&[u8]> = None;
-        let entries = entries.iter().map(|(key, at, record)| {
-            let entry = index.entry(&storage.cells(record)?, &storage.columns, at);
-            match before.replace(key) == Some(key) {
-                true => Err(duplicate(table, storage, index, &entry)),
-                false => Ok(entry),
+        let mut entries = Sorter::new(index.tree().shape());
+        self.each_row_for_ddl(storage, &mut |at, record| {
+            if let Some(entry) = index.entry(&storage.cells(record)?, &storage.columns, &at)? {
+                entries.add(&entry)?;
             }
-        });
-        index.tree().build(self.tx()?, fill, entries)?;
+            Ok(())
+        })?;
+        let entries = entries.sort();
+        Run::verify_all(index, &storage.columns, &entries)?;
+        if let Some(entry) = entries.duplicate() {
+            let entry = index.tree().shape().decode(entry)?;
+            return Err(duplicate(table, storage, index, &entry));
+        }
+        index.tree().build_sorted(self.tx()?, fill, &entries)?;
         Ok(())
     }
 
@@ -325,10 +355,12 @@ impl Session<'_> {
 
 impl IndexSpec {
     fn verify(&self, storage: &Storage) -> Result<(), Error> {
-        if storage.index(&self.name).is_some() {
+        if storage.index(&self.name).is_some() || storage.disabled(&self.name).is_some() {
             return Err(Error::Exists { name: self.name.clone() });
         }
-        let has_primary = storage.all_indexes().any(|index| index.constraint() == Constraint::PrimaryKey);
+        let is_primary = |status: u32| Constraint::of_status(status) == Constraint::PrimaryKey;
+        let has_primary = storage.all_indexes().any(|index| index.constraint() == Constraint::PrimaryKey)
+            || storage.disabled.iter().any(|index| is_primary(index.status));
         if self.clustered && storage.base.clustered().is_some() {
             return Err(Error::NotSupported { what: "a second clustered index".to_owned() });
         }
@@ -360,8 +392,16 @@ impl IndexSpec {
             if matches!(column.ty, SqlType::SqlVariant | SqlType::Xml | SqlType::Udt { .. }) {
                 return not_supported(format!("column {name} of its type in an index"));
             }
+            if self.clustered && !column.is_stored() {
+                return not_supported(format!(
+                    "a clustered index over column {name}, computed and not persisted"
+                ));
+            }
+            if let Some(why) = column.formula.as_ref().and_then(|formula| not_indexed(formula)) {
+                return not_supported(format!("computed column {name} in an index: {why}"));
+            }
         }
-        Ok(())
+        self.verify_filter(columns)
     }
 
     fn definition(&self, storage: &Storage) -> Result<IndexDefinition, Error> {
@@ -372,8 +412,26 @@ impl IndexSpec {
             id: IndexId(id),
             kind: IndexKind::Nonclustered,
             included: included.collect::<Result<_, Error>>()?,
+            filter: self.filter.clone(),
             ..self.keyed_definition(&storage.columns)?
         })
+    }
+
+    /// A filtered index stands for no constraint, does not hold the rows, and asks for nothing that is computed.
+    fn verify_filter(&self, columns: &[TableColumn]) -> Result<(), Error> {
+        let Some(text) = &self.filter else { return Ok(()) };
+        let refused =
+            |why: String| Error::NotSupported { what: format!("the filter of index {}: {why}", self.name) };
+        if self.clustered || self.constraint != Constraint::None {
+            return Err(refused("the index is clustered, or stands for a constraint".to_owned()));
+        }
+        let condition = Condition::compile(text, columns).map_err(refused)?;
+        let computed =
+            |column: &&TableColumn| column.formula.is_some() && condition.columns().contains(&column.id);
+        match columns.iter().find(computed) {
+            Some(column) => Err(refused(format!("column {} is computed", column.name))),
+            None => Ok(()),
+        }
     }
 
     /// As the clustered index of a table with these columns.
@@ -393,7 +451,8 @@ impl IndexSpec {
         };
         let is_unique = self.unique || self.constraint != Constraint::None;
         let unique = if is_unique { (index_status::UNIQUE, rowset_status::UNIQUE) } else { (0, 0) };
-        let status = index_status::HAS_ROWSET | index_status::HAS_STATISTICS | unique.0;
+        let filtered = if self.filter.is_some() { index_status::FILTERED } else { 0 };
+        let status = index_status::HAS_ROWSET | index_status::HAS_STATISTICS | unique.0 | filtered;
         Ok(IndexDefinition {
             name: Some(self.name.clone()),
             keys: self.keys.iter().map(key).collect::<Result<_, Error>>()?,
@@ -423,6 +482,13 @@ impl IndexSpec {
             _ => Err(Error::NotSupported { what: format!("index entries of up to {longest} bytes") }),
         }
     }
+}
+
+/// Why the values of a computed column can be in no index. Those that are stored are what they are; others must be computed as the
+/// same on any machine.
+fn not_indexed(formula: &Formula) -> Option<&str> {
+    let is_imprecise = !formula.is_persisted && !formula.is_precise();
+    formula.unknown().or(is_imprecise.then_some("it is not precise, and not persisted"))
 }
 
 /// A column by its name.

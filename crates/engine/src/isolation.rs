@@ -152,8 +152,8 @@ fn next_key(index: &Index, key: &[u8]) -> Result<Resource, Error> {
     let range = KeyRange::all().not_before(key, true);
     // As if a transaction had been open for ever: ghosts count.
     let leaf = index.tree().leaves(range).next(&|| Some(Lsn::ZERO))?;
-    let next = leaf.and_then(|leaf| leaf.rows.into_iter().next());
-    let key = next.map(|row| index.key_of_record(&row.bytes)).transpose()?;
+    let next = leaf.as_ref().and_then(|leaf| leaf.iter().next());
+    let key = next.map(|row| index.key_of_record(row.bytes)).transpose()?;
     Ok(end_of_range(index, key.as_deref()))
 }
 

@@ -291,6 +291,7 @@ impl Database {
         }
         database.undo_losers(losers)?;
         database.verify_files(&files.files)?;
+        database.observe_deadlocks();
         database.settle_after_crash(&touched)?;
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));

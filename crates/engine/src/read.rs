@@ -1,9 +1,17 @@
 //! Reading rows: one by its address, all of a table, a range of an index. What is locked: [`isolation`](crate::isolation).
+//!
+//! ```text
+//! leaf of the clustered index, settled     its rows, as they were copied out of it
+//! leaf of another index of a heap          a batch of its entries; rows that they lead to, page by page where those are settled
+//! all else                                 row by row, each locked as the isolation asks for
+//! ```
+//!
+//! A row that was read for an entry at once is handed out when it has the values of the entry's key: between the two reads
+//! it may have become another one, and then it is looked at by itself.
 
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_base::{Lsn, PageId, Rid};
-use extentdb_catalog::layout::Cell;
 use extentdb_rowset::btree::{self, KeyRange, LeafRows, Leaves};
 use extentdb_rowset::heap::{Heap, PageRows};
 use extentdb_txn::lock::LockMode;
@@ -13,17 +21,22 @@ use crate::address::{Address, key_resource};
 use crate::error::Error;
 use crate::index::Index;
 use crate::isolation::{Isolation, end_of_range};
+use crate::order::Sought;
+use crate::row_ref::RowRef;
 use crate::session::{Row, Session};
 use crate::storage::{Base, Storage};
 use crate::table::Table;
 
 /// Pages that a scan asks for at once.
 const READ_AHEAD_PAGES: usize = 64;
+/// Rows of a heap that are read at once for the entries of an index: the first ones, and later.
+const FIRST_BATCH_ROWS: usize = 8;
+const BATCH_ROWS_MAX: usize = 128;
 
 /// Who takes the rows that are read.
 pub(crate) type Each<'e> = &'e mut dyn FnMut(Address, Row) -> ControlFlow<()>;
-/// Who takes them as the cells of their records.
-pub(crate) type EachRow<'e> = &'e mut dyn FnMut(Address, &[Cell<'_>]) -> Result<ControlFlow<()>, Error>;
+/// Who takes them as they lie in their records.
+pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&RowRef<'_>) -> Result<ControlFlow<()>, Error>;
 
 /// A range of an index, by values of its first key columns. Fewer values than columns stand for all keys that begin with them.
 #[derive(Clone, Debug)]
@@ -64,16 +77,16 @@ impl<'r> Range<'r> {
         Range { for_update: true, ..self }
     }
 
-    fn keys(&self, index: &Index, storage: &Storage) -> Result<KeyRange, Error> {
-        let prefix = |values: &[Datum<'_>]| index.prefix(&storage.columns, values);
-        let mut keys = KeyRange::all();
+    fn sought(&self, index: &Index, storage: &Storage) -> Result<Sought, Error> {
+        let cells = |values: &[Datum<'_>]| index.sought(&storage.columns, values);
+        let mut sought = Sought::all();
         if let Bound::Included(values) | Bound::Excluded(values) = self.from {
-            keys = keys.not_before(&prefix(values)?, matches!(self.from, Bound::Excluded(_)));
+            sought = sought.not_before(index, &cells(values)?, matches!(self.from, Bound::Excluded(_)))?;
         }
         if let Bound::Included(values) | Bound::Excluded(values) = self.to {
-            keys = keys.not_behind(&prefix(values)?, matches!(self.to, Bound::Excluded(_)));
+            sought = sought.not_behind(index, &cells(values)?, matches!(self.to, Bound::Excluded(_)))?;
         }
-        Ok(keys)
+        Ok(sought)
     }
 }
 
@@ -115,7 +128,7 @@ impl Session<'_> {
                 session.lock_table(table, session.table_lock(true, false))?;
             }
             let reading = Reading { table, storage: &storage, for_update: false };
-            session.scan_rows(reading, &mut |at, row| Ok(each(at, storage.values_of(row)?)))
+            session.scan_rows(reading, &mut |row| Ok(each(row.address()?, row.values()?)))
         })
     }
 
@@ -149,15 +162,27 @@ impl Session<'_> {
     /// # Errors
     /// There is no such index, or a value is not one of its column.
     pub fn range(&mut self, table: &Table, range: &Range<'_>, each: Each<'_>) -> Result<(), Error> {
+        self.visit(table, range, &mut |row| Ok(each(row.address()?, row.values()?)))
+    }
+
+    /// The same for one who needs some of the values, or looks at them and keeps none: nothing is copied that is not asked for.
+    ///
+    /// # Errors
+    /// As for [`range`](Self::range), and those of `each`.
+    pub fn visit(
+        &mut self,
+        table: &Table,
+        range: &Range<'_>,
+        each: &mut dyn FnMut(&RowRef<'_>) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
         self.statement("SELECT", |session| {
             session.lock_table(table, session.table_lock(false, range.for_update))?;
             let storage = table.storage();
             let index = storage.index(range.index).ok_or_else(|| table.no_index(range.index))?;
             index.verify_order(&storage.columns)?;
-            let keys = range.keys(index, &storage)?;
+            let sought = range.sought(index, &storage)?;
             let reading = Reading { table, storage: &storage, for_update: range.for_update };
-            let each = &mut |at, row: &[Cell<'_>]| Ok(each(at, storage.values_of(row)?));
-            session.read_keys(reading, index, keys, range.backward, each)
+            session.read_sought(reading, index, sought, range.backward, each)
         })
     }
 
@@ -201,7 +226,7 @@ impl Session<'_> {
         let places: Vec<Rid> = match heap.page_rows(page, || self.oldest_open(of.for_update))? {
             PageRows::Committed(rows) => {
                 for (at, record) in rows {
-                    if each(at.into(), &of.storage.cells(&record)?)?.is_break() {
+                    if each(&RowRef::new(of.storage, &record, Some(at))?)?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -212,12 +237,26 @@ impl Session<'_> {
         for at in places {
             let at = Address::Rid(at);
             if let Some(record) = self.read_row(of, &at)?
-                && each(at, &of.storage.cells(&record)?)?.is_break()
+                && each(&RowRef::at(of.storage, &record, &at)?)?.is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Rows of a range of an index when it is certain where it begins and ends, before it is read and still behind that.
+    pub(crate) fn read_sought(
+        &mut self,
+        of: Reading<'_>,
+        index: &Index,
+        sought: Sought,
+        backward: bool,
+        each: EachRow<'_>,
+    ) -> Result<(), Error> {
+        let looked = index.verify_ends(&sought.ends)?;
+        self.read_keys(of, index, sought.keys, backward, each)?;
+        index.verify_still(&sought.ends, looked)
     }
 
     /// Rows of a range of an index, in its order or against it.
@@ -243,7 +282,7 @@ impl Session<'_> {
                 false => leaves.next(&|| self.oldest_open(of.for_update))?,
             };
             let Some(leaf) = leaf else { return Ok(()) };
-            if self.hand_out(of, index, leaf, each)?.is_break() {
+            if self.hand_out(of, index, &leaf, each)?.is_break() {
                 return Ok(());
             }
         }
@@ -254,21 +293,52 @@ impl Session<'_> {
         &self,
         of: Reading<'_>,
         index: &Index,
-        leaf: LeafRows,
+        leaf: &LeafRows,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
-        for row in leaf.rows {
-            let flow = match is_base && leaf.is_settled {
-                true => {
-                    let cells = of.storage.cells(&row.bytes)?;
-                    each(of.storage.key_address(&cells)?, &cells)?
-                }
+        let keeps_locks = self.row_lock(of.for_update).is_some_and(|(_, stays)| stays);
+        if let Some(heap) = of.storage.base.heap().filter(|_| !keeps_locks && index.filter().is_none()) {
+            return self.hand_out_of_heap(of, (index, heap), leaf, each);
+        }
+        for row in leaf.iter() {
+            let flow = match is_base && leaf.is_settled() {
+                true => each(&RowRef::new(of.storage, row.bytes, None)?)?,
                 false => self.read_entry(of, index, row.bytes, each)?,
             };
             if flow.is_break() {
                 return Ok(flow);
             }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Rows of a heap that the entries of a leaf lead to, a batch after the other: whoever wants the first ones only waits for no
+    /// more than a few. What is not settled, or has changed since the entry was read, is looked at by itself.
+    fn hand_out_of_heap(
+        &self,
+        of: Reading<'_>,
+        (index, heap): (&Index, &Heap),
+        leaf: &LeafRows,
+        each: EachRow<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let (shape, mut entries, mut batch) = (index.tree().shape(), leaf.iter(), FIRST_BATCH_ROWS);
+        while entries.len() > 0 {
+            let records = entries.by_ref().take(batch).map(|entry| Ok(shape.sound_leaf(entry.bytes)?));
+            let records = records.collect::<Result<Vec<_>, Error>>()?;
+            let places = records.iter().map(|entry| index.rid(entry)).collect::<Result<Vec<_>, Error>>()?;
+            let fetched = heap.settled_rows(&places, &|| self.oldest_open(of.for_update))?;
+            for (number, (entry, at)) in records.iter().zip(places).enumerate() {
+                let row = fetched.record(number).map(|row| RowRef::new(of.storage, row, Some(at)));
+                let flow = match row.transpose()? {
+                    Some(row) if index.has_bytes_of(entry, row.record(), of.storage)? => each(&row)?,
+                    _ => self.read_entry(of, index, entry.bytes(), each)?,
+                };
+                if flow.is_break() {
+                    return Ok(flow);
+                }
+            }
+            batch = (2 * batch).min(BATCH_ROWS_MAX);
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -376,8 +446,8 @@ impl<'t> Batch<'t> {
         let all = || Some(Lsn::ZERO);
         let mut rest = leaves.clone();
         let leaf = rest.next(&all)?;
-        let rows = leaf.iter().flat_map(|leaf| &leaf.rows);
-        let keys = rows.map(|row| index.key_of_record(&row.bytes));
+        let rows = leaf.iter().flat_map(LeafRows::iter);
+        let keys = rows.map(|row| index.key_of_record(row.bytes));
         Ok(Batch { keys: keys.collect::<Result<_, _>>()?, leaf, rest })
     }
 }
@@ -386,5 +456,5 @@ impl<'t> Batch<'t> {
 fn first_of(index: &Index, range: Option<&KeyRange>) -> Result<Option<btree::Row>, Error> {
     let Some(range) = range else { return Ok(None) };
     let leaf = index.tree().leaves(range.clone()).next(&|| Some(Lsn::ZERO))?;
-    Ok(leaf.and_then(|leaf| leaf.rows.into_iter().next()))
+    Ok(leaf.and_then(|leaf| leaf.iter().next().map(btree::RowRef::to_row)))
 }

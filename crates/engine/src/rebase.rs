@@ -9,21 +9,24 @@
 
 use std::borrow::Cow;
 
+use extentdb_base::IndexId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::Cell;
+use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::describe::Child;
 use extentdb_catalog::table::{IndexDefinition, TableDefinition};
-use extentdb_rowset::btree::Fill;
+use extentdb_rowset::btree::{Fill, Sorter};
 use extentdb_space::Freed;
 
-use crate::column::TableColumn;
 use crate::ddl::{verify_row_bytes, with_nullable_key};
+use crate::definition::definition_of;
 use crate::entries::duplicate;
 use crate::error::Error;
-use crate::index::{BaseKey, Index, definition_of};
+use crate::index::{BaseKey, Index};
 use crate::index_ddl::IndexSpec;
+use crate::order::Run;
 use crate::rows::Found;
-use crate::session::{Row, Session};
+use crate::session::Session;
 use crate::storage::{Base, Storage};
 use crate::system_table::int;
 use crate::table::Table;
@@ -49,7 +52,8 @@ impl Session<'_> {
         self.rebase(table, old, base, constraint, spec.fill())
     }
 
-    /// Writes an index anew, without the gaps that splits and deletes have left; the clustered one with all that lead to it.
+    /// Makes an index that is switched off anew; writes any other without the gaps that splits and deletes have left, the
+    /// clustered one with all that lead to it.
     ///
     /// # Errors
     /// The table has no such index.
@@ -57,12 +61,15 @@ impl Session<'_> {
         self.statement("ALTER INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
+            if let Some(disabled) = old.disabled(name) {
+                return session.enable_index(table, &old, disabled);
+            }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
                 let fill = index.fill();
                 return session.rebase(table, &old, index.definition().clone(), None, fill);
             }
-            session.leave(table, &old);
+            session.leave_index(table, &old, &index);
             let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
             let unit = session.replace_unit(index.tree().unit())?;
             let fresh = Arc::new(index.over(session.db.space.clone(), unit));
@@ -83,13 +90,10 @@ impl Session<'_> {
         constraint: Option<Child>,
         fill: Fill,
     ) -> Result<(), Error> {
-        verify_no_gaps(table, &old.columns)?;
         let bare = TableDefinition { indexes: Vec::new(), ..definition_of(table.id(), table.name(), old) };
-        verify_row_bytes(&bare.layout(&base))?;
+        verify_row_bytes(bare.layout(&base).max_leaf, base.kind == IndexKind::Heap)?;
         self.leave(table, old);
         let rows = self.rows_for_ddl(old)?;
-        let rows =
-            rows.iter().map(|Found { record, .. }| old.values(record)).collect::<Result<Vec<Row>, _>>()?;
         if let Base::Heap(heap) = &old.base {
             heap.settle()?;
         }
@@ -102,10 +106,13 @@ impl Session<'_> {
         for id in old.indexes.iter().map(|index| index.id().0).chain([old_id]) {
             self.delete_where("sysidxstats", &[int(table.id().0), int(id)])?;
             self.delete_where("sysiscols", &[int(table.id().0), int(id)])?;
+            self.forget_index_values(table, IndexId(id))?;
         }
         let new = self.describe_base(table, old, base, constraint)?;
         self.freed.extend(freed);
         let storage = self.store(table, new);
+        let adopted = |found: &Found| storage.adopt(old, old.cells(&found.record)?);
+        let rows = rows.iter().map(adopted).collect::<Result<_, _>>()?;
         self.refill((table, &storage), rows, fill)
     }
 
@@ -121,7 +128,7 @@ impl Session<'_> {
         let index = self.placed(base, group)?;
         let bare = TableDefinition { indexes: Vec::new(), ..definition_of(table.id(), table.name(), old) };
         let index = with_nullable_key(&bare, index);
-        verify_row_bytes(&bare.layout(&index))?;
+        verify_row_bytes(bare.layout(&index).max_leaf, index.kind == IndexKind::Heap)?;
         let definition = TableDefinition { indexes: vec![index.clone()], ..bare };
         self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
@@ -145,10 +152,9 @@ impl Session<'_> {
     fn refill(
         &mut self,
         (table, storage): (&Table, &Storage),
-        rows: Vec<Row>,
+        cells: Vec<Vec<Cell<'static>>>,
         fill: Fill,
     ) -> Result<(), Error> {
-        let cells = rows.iter().map(|row| storage.cells_of(row)).collect::<Result<Vec<_>, _>>()?;
         match &storage.base {
             Base::Clustered(index) => self.build_clustered((table, storage), index, cells, fill)?,
             Base::Heap(_) => {
@@ -161,7 +167,8 @@ impl Session<'_> {
         storage.indexes.iter().try_for_each(|index| self.fill((table, storage), index, index.fill()))
     }
 
-    /// Puts rows into an empty clustered index: in the order of their keys, those with one key told apart from 0 on.
+    /// Puts rows into an empty clustered index: in the order of their keys. Those with one key are told apart as they were, or,
+    /// when they come from a heap, from 0 on.
     fn build_clustered(
         &mut self,
         (table, storage): (&Table, &Storage),
@@ -169,34 +176,51 @@ impl Session<'_> {
         rows: Vec<Vec<Cell<'static>>>,
         fill: Fill,
     ) -> Result<(), Error> {
+        let is_told = |at: usize| rows.iter().all(|row| row.get(at).is_some_and(|cell| *cell != Cell::Null));
+        if index.uniquifier().is_none_or(is_told) {
+            return self.build_unique((table, storage), index, &rows, fill);
+        }
         let mut keyed = Vec::with_capacity(rows.len());
         for row in rows {
-            index.verify_place(&row, &storage.columns)?;
-            keyed.push((storage.shape.key_of_cells(&row)?, row));
+            keyed.push((storage.shape.key_of_cells(storage.stored(&row))?, row));
         }
         keyed.sort_by(|a, b| a.0.cmp(&b.0));
         let (mut before, mut same): (Option<Vec<u8>>, i32) = (None, 0);
+        let mut run = Run::new(index, &storage.columns);
         let rows = keyed.into_iter().map(|(key, mut row)| {
             same = if before.as_ref() == Some(&key) { same + 1 } else { 0 };
             before = Some(key);
             match index.uniquifier() {
                 Some(at) if same > 0 => row[at] = int(same),
-                None if same > 0 => return Err(duplicate(table, storage, index, &row)),
                 Some(at) => row[at] = Cell::Bytes(Cow::Borrowed(&[])),
                 None => {}
             }
-            Ok(row)
+            row.truncate(storage.shape.layout().columns.len());
+            run.verify_next(&row)?;
+            Ok::<_, Error>(row)
         });
         index.tree().build(self.tx()?, fill, rows)?;
         Ok(())
     }
-}
 
-/// A column that was dropped keeps its place in rows as they are; rows that are written anew would need another one.
-pub(crate) fn verify_no_gaps(table: &Table, columns: &[TableColumn]) -> Result<(), Error> {
-    if (1..).zip(columns).all(|(id, column)| column.id == id) {
-        return Ok(());
+    /// The same with keys that need not be told apart.
+    fn build_unique(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        index: &Index,
+        rows: &[Vec<Cell<'static>>],
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let mut sorter = Sorter::new(index.tree().shape());
+        for row in rows {
+            sorter.add(storage.stored(row))?;
+        }
+        let sorted = sorter.sort();
+        Run::verify_all(index, &storage.columns, &sorted)?;
+        if let Some(row) = sorted.duplicate() {
+            return Err(duplicate(table, storage, index, &storage.cells(row)?));
+        }
+        index.tree().build_sorted(self.tx()?, fill, &sorted)?;
+        Ok(())
     }
-    let what = format!("to write table {} anew, of which columns were dropped", table.name());
-    Err(Error::NotSupported { what })
 }

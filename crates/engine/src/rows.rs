@@ -23,6 +23,9 @@ use crate::session::Session;
 use crate::storage::{Base, Storage};
 use crate::table::Table;
 
+/// Who takes addresses and records.
+type EachRecord<'e> = &'e mut dyn FnMut(Address, &[u8]) -> Result<(), Error>;
+
 /// A row as a statement has found it.
 pub(crate) struct Found {
     pub(crate) at: Address,
@@ -36,10 +39,9 @@ impl Session<'_> {
         (table, storage): (&Table, &Storage),
         cells: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        table.verify_writable(storage)?;
         let at = match &storage.base {
             Base::Heap(heap) => {
-                let (id, record) = (self.id, storage.shape.leaf_record(cells)?);
+                let (id, record) = (self.id, storage.shape.leaf_record(storage.stored(cells))?);
                 let mut locks = self.row_locks(table);
                 Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
             }
@@ -56,7 +58,6 @@ impl Session<'_> {
         cells: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
         index.verify_order(&storage.columns)?;
-        index.verify_place(cells, &storage.columns)?;
         loop {
             if let Some(at) = index.uniquifier() {
                 cells[at] = next_uniquifier(table, index, cells)?;
@@ -66,15 +67,15 @@ impl Session<'_> {
             self.lock(at.resource(index.hobt()), LockMode::X, Some(table))?;
             self.keep_own_range(table, index, key)?;
             let tested = self.test_range(table, index, key)?;
-            match index.tree().insert_at(self.tx()?, key, cells) {
+            match index.insert(self.tx()?, (key, storage.stored(cells)), &storage.columns) {
                 Ok(()) => {
                     self.test_again(table, index, key, tested)?;
                     return Ok(at);
                 }
-                Err(extentdb_rowset::Error::Duplicate { .. }) => self.let_go(tested),
+                Err(Error::Rowset(extentdb_rowset::Error::Duplicate { .. })) => self.let_go(tested),
                 Err(error) => {
                     self.let_go(tested);
-                    return Err(error.into());
+                    return Err(error);
                 }
             }
             // Of another key somebody else was given the same uniquifier, and was faster.
@@ -94,7 +95,7 @@ impl Session<'_> {
         match (&storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
                 let before = self.row_before(storage, at)?;
-                let record = storage.shape.leaf_record(cells)?;
+                let record = storage.shape.leaf_record(storage.stored(cells))?;
                 let mut locks = self.row_locks(table);
                 let (id, mut kept) = (self.id, Vec::new());
                 let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
@@ -105,14 +106,14 @@ impl Session<'_> {
             }
             (Base::Clustered(index), Address::Key(_)) => {
                 index.verify_order(&storage.columns)?;
-                index.verify_place(cells, &storage.columns)?;
                 let before = storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
                 let old = storage.cells(&before)?;
                 if let Some(place) = index.uniquifier() {
                     cells[place] = crate::system_table::owned(old[place].clone());
                 }
                 if storage.key_address(cells)? == *at {
-                    index.tree().replace(self.tx()?, cells)?;
+                    let stored = (storage.stored(&old), storage.stored(cells));
+                    index.replace(self.tx()?, stored, &storage.columns)?;
                     self.change_entries((table, storage), at, (&before, cells))?;
                     return Ok((at.clone(), before));
                 }
@@ -160,29 +161,43 @@ impl Session<'_> {
     /// All rows of a table that nobody else can be changing.
     pub(crate) fn rows_for_ddl(&self, storage: &Storage) -> Result<Vec<Found>, Error> {
         let mut rows = Vec::new();
+        self.each_row_for_ddl(storage, &mut |at, record| {
+            rows.push(Found { at, record: record.to_vec() });
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// The same one by one.
+    pub(crate) fn each_row_for_ddl(&self, storage: &Storage, each: EachRecord<'_>) -> Result<(), Error> {
         match &storage.base {
             Base::Heap(heap) => {
                 for page in heap.formatted_pages()? {
-                    let found = |(rid, record)| Found { at: Address::Rid(rid), record };
                     match heap.page_rows(page, || None)? {
-                        PageRows::Committed(there) => rows.extend(there.into_iter().map(found)),
+                        PageRows::Committed(there) => {
+                            there.iter().try_for_each(|(rid, record)| each(Address::Rid(*rid), record))?;
+                        }
                         PageRows::Unsure(places) => {
                             for rid in places {
-                                rows.extend(heap.get(rid)?.map(|record| found((rid, record))));
+                                if let Some(record) = heap.get(rid)? {
+                                    each(Address::Rid(rid), &record)?;
+                                }
                             }
                         }
                     }
                 }
             }
             Base::Clustered(index) => {
-                for row in index.tree().scan(&[])? {
-                    let record = row?.bytes;
-                    let at = index.address(&record, &storage.shape)?;
-                    rows.push(Found { at, record });
+                let mut leaves = index.tree().leaves(KeyRange::all());
+                // Nobody else changes anything: what this transaction itself has deleted is gone.
+                while let Some(leaf) = leaves.next(&|| None)? {
+                    for row in leaf.iter() {
+                        each(index.address(row.bytes, &storage.shape)?, row.bytes)?;
+                    }
                 }
             }
         }
-        Ok(rows)
+        Ok(())
     }
 }
 
@@ -194,10 +209,10 @@ fn next_uniquifier(table: &Table, index: &Index, cells: &[Cell<'_>]) -> Result<C
     let range = KeyRange::of(&shape.prefix(&key)?);
     // As if a transaction had been open for ever: ghosts count.
     let last = index.tree().leaves(range).backward().next(&|| Some(Lsn::ZERO))?;
-    let Some(last) = last.and_then(|leaf| leaf.rows.into_iter().next()) else {
+    let Some(last) = last.as_ref().and_then(|leaf| leaf.iter().next()) else {
         return Ok(Cell::Bytes(Cow::Borrowed(&[])));
     };
-    let last = match index.key_of(&shape.decode(&last.bytes)?).pop() {
+    let last = match index.key_of(&shape.decode(last.bytes)?).pop() {
         Some(Cell::Bytes(bytes)) if let Ok(bytes) = <[u8; 4]>::try_from(&*bytes) => i32::from_le_bytes(bytes),
         _ => 0,
     };

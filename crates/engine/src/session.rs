@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{Lsn, ObjectId, Rid, XactId};
+use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, LockManager, LockMode, LockRequest, Resource, Timeout};
@@ -16,6 +17,7 @@ use extentdb_types::Datum;
 use crate::address::Address;
 use crate::database::Database;
 use crate::error::Error;
+use crate::foreign_key::Deferred;
 use crate::isolation::Isolation;
 use crate::storage::Storage;
 use crate::table::Table;
@@ -65,6 +67,10 @@ pub struct Session<'d> {
     /// What an undo gave back. The transaction may have locks of rows there: it is free when they have gone.
     undone: Freed,
     pub(crate) endings: Vec<Ending>,
+    /// Tables whose identity column the transaction has made.
+    pub(crate) own_identities: Vec<ObjectId>,
+    /// Rows that are no more, and must be named by none when the statement is done; `None` outside of one that looks.
+    pub(crate) deferred: Option<Vec<Deferred>>,
     /// What there was of the two at each savepoint.
     marks: BTreeMap<Lsn, (FreedMark, usize)>,
 }
@@ -85,6 +91,8 @@ impl<'d> Session<'d> {
             freed: Freed::default(),
             undone: Freed::default(),
             endings: Vec::new(),
+            own_identities: Vec::new(),
+            deferred: None,
             marks: BTreeMap::new(),
         }
     }
@@ -169,6 +177,8 @@ impl<'d> Session<'d> {
         self.is_explicit = false;
         self.last_table = None;
         self.marks.clear();
+        self.own_identities.clear();
+        self.deferred = None;
     }
 
     /// Marks a place in the transaction to roll back to.
@@ -230,6 +240,10 @@ impl<'d> Session<'d> {
     }
 
     fn undo_statement(&mut self, until: Lsn) -> Result<(), Error> {
+        self.deferred = None;
+        for table in self.own_identities.iter().filter_map(|id| self.db.catalogue.table_by_id(*id)) {
+            table.storage().identity.iter().for_each(|identity| identity.doubt());
+        }
         let Some(tx) = &mut self.tx else { return Ok(()) };
         // A transaction whose first statement failed keeps its begin.
         let until = until.max(tx.begin_lsn());
@@ -295,15 +309,19 @@ impl<'d> Session<'d> {
 
     /// Inserts a row; returns its address.
     pub fn insert(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Address, Error> {
-        self.statement("INSERT", |session| {
-            session.lock_table(table, LockMode::Ix)?;
-            let storage = table.storage();
-            let mut row = storage.cells_of(values)?;
-            storage.constraints.verify_checks(table, &storage, &row)?;
-            let at = session.place_row((table, &storage), &mut row)?;
-            session.verify_named((table, &storage), None, &row)?;
-            Ok(at)
-        })
+        self.statement("INSERT", |session| session.insert_values(table, values))
+    }
+
+    /// The same inside of a statement.
+    pub(crate) fn insert_values(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Address, Error> {
+        self.lock_table(table, LockMode::Ix)?;
+        let storage = table.storage();
+        table.verify_writable(&storage)?;
+        let mut row = storage.cells_of(values)?;
+        storage.constraints.verify_checks(table, &storage, &row)?;
+        let at = self.place_row((table, &storage), &mut row)?;
+        self.verify_named((table, &storage), None, &row)?;
+        Ok(at)
     }
 
     /// Gives a row other values; returns its address from then on, which is another one when its clustered key has changed.
@@ -311,31 +329,50 @@ impl<'d> Session<'d> {
         self.statement("UPDATE", |session| {
             let storage = session.lock_row(table, at)?;
             let mut row = storage.cells_of(values)?;
-            storage.constraints.verify_checks(table, &storage, &row)?;
-            let (at, before) = session.change_row((table, &storage), at, &mut row)?;
-            if storage.constraints.look_back() {
-                let before = storage.cells(&before)?;
-                session.verify_named((table, &storage), Some(&before), &row)?;
-                session.verify_not_named((table, &storage), &before, Some(&row))?;
-            }
-            Ok(at)
+            session.change_at((table, &storage), at, &mut row)
         })
+    }
+
+    /// Gives a row that is locked other values, under all constraints.
+    pub(crate) fn change_at(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        at: &Address,
+        row: &mut [Cell<'static>],
+    ) -> Result<Address, Error> {
+        storage.constraints.verify_checks(table, storage, row)?;
+        let (at, before) = self.change_row((table, storage), at, row)?;
+        if storage.constraints.look_back() {
+            let before = storage.cells(&before)?;
+            self.verify_named((table, storage), Some(&before), row)?;
+            self.verify_not_named((table, storage), &before, Some(row))?;
+        }
+        Ok(at)
     }
 
     /// Deletes a row.
     pub fn delete(&mut self, table: &Table, at: &Address) -> Result<(), Error> {
         self.statement("DELETE", |session| {
             let storage = session.lock_row(table, at)?;
-            let before = session.remove_row((table, &storage), at)?;
-            if storage.constraints.look_back() {
-                session.verify_not_named((table, &storage), &storage.cells(&before)?, None)?;
-            }
-            Ok(())
+            session.delete_at((table, &storage), at)
         })
     }
 
+    /// Takes a row that is locked away, under all constraints.
+    pub(crate) fn delete_at(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        at: &Address,
+    ) -> Result<(), Error> {
+        let before = self.remove_row((table, storage), at)?;
+        if storage.constraints.look_back() {
+            self.verify_not_named((table, storage), &storage.cells(&before)?, None)?;
+        }
+        Ok(())
+    }
+
     /// Locks a row that is to change; says what its table is.
-    fn lock_row(&mut self, table: &Table, at: &Address) -> Result<Arc<Storage>, Error> {
+    pub(crate) fn lock_row(&mut self, table: &Table, at: &Address) -> Result<Arc<Storage>, Error> {
         self.lock_table(table, LockMode::Ix)?;
         let storage = table.storage();
         table.verify_writable(&storage)?;

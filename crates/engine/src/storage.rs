@@ -2,9 +2,12 @@
 //!
 //! DDL puts another one in its place, whole, while nobody else uses the table; a statement asks for it once.
 
+use std::borrow::Cow;
+
 use extentdb_base::sync::Arc;
 use extentdb_base::{HobtId, Lsn};
 use extentdb_catalog::layout::{Cell, Level, RowLayout};
+use extentdb_catalog::table::IndexDefinition;
 use extentdb_catalog::table::values::RowValues;
 use extentdb_rowset::heap::{Heap, HeapShape};
 use extentdb_rowset::{RowShape, Tree};
@@ -17,7 +20,8 @@ use crate::constraint::Constraints;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::index::Index;
-use crate::system_table::cells_of;
+use crate::module::Trigger;
+use crate::system_table::{cells_of, owned};
 
 /// What a table is at one moment.
 #[derive(Clone, Debug)]
@@ -27,9 +31,13 @@ pub(crate) struct Storage {
     pub(crate) base: Base,
     /// The nonclustered ones, by id.
     pub(crate) indexes: Vec<Arc<Index>>,
+    /// Those that are switched off: the catalogue knows them, and nobody keeps them true.
+    pub(crate) disabled: Vec<Arc<IndexDefinition>>,
     pub(crate) identity: Option<Arc<Identity>>,
     pub(crate) constraints: Constraints,
-    /// Why its rows are only read here.
+    /// What would run when rows change: they are only read here.
+    pub(crate) triggers: Vec<Trigger>,
+    /// Why its rows and its definition are only read here.
     pub(crate) read_only: Option<String>,
 }
 
@@ -57,6 +65,11 @@ impl Base {
         if let Base::Heap(heap) = self { Some(heap) } else { None }
     }
 
+    /// Where the uniquifier is in a row.
+    pub(crate) fn uniquifier(&self) -> Option<usize> {
+        self.clustered().and_then(|index| index.uniquifier())
+    }
+
     pub(crate) fn clustered(&self) -> Option<&Arc<Index>> {
         if let Base::Clustered(index) = self { Some(index) } else { None }
     }
@@ -73,6 +86,12 @@ impl Storage {
         self.all_indexes().find(|index| index.name().eq_ignore_ascii_case(name))
     }
 
+    /// An index that is switched off by its name.
+    pub(crate) fn disabled(&self, name: &str) -> Option<&Arc<IndexDefinition>> {
+        let is_it = |own: &str| own.eq_ignore_ascii_case(name);
+        self.disabled.iter().find(|index| index.name.as_deref().is_some_and(is_it))
+    }
+
     /// The units of the rows and of all indexes.
     pub(crate) fn units(&self) -> impl Iterator<Item = &Arc<Unit>> {
         std::iter::once(self.base.unit()).chain(self.indexes.iter().map(|index| index.tree().unit()))
@@ -83,20 +102,83 @@ impl Storage {
         self.all_indexes().map(|index| index.tree())
     }
 
-    /// The cells of a record, as its rowset has them.
+    /// The cells of the row that a record is.
     pub(crate) fn cells<'r>(&self, record: &'r [u8]) -> Result<Vec<Cell<'r>>, Error> {
-        Ok(self.shape.decode(record)?)
+        let mut cells = self.shape.decode(record)?;
+        self.compute_unstored(&mut cells);
+        Ok(cells)
     }
 
-    /// The cells of a row from values in column order. A uniquifier is left open.
+    /// The part of a row that its record has.
+    pub(crate) fn stored<'c, 'r>(&self, row: &'c [Cell<'r>]) -> &'c [Cell<'r>] {
+        &row[..row.len().min(self.shape.layout().columns.len())]
+    }
+
+    /// The cells of a row from values in column order, NULL for those that are computed. A uniquifier is left open.
     pub(crate) fn cells_of(&self, values: &[Datum<'_>]) -> Result<Vec<Cell<'static>>, Error> {
         if values.len() != self.columns.len() {
             return Err(Error::Columns { expected: self.columns.len(), found: values.len() });
         }
         let mut cells = vec![Cell::Null; self.shape.layout().columns.len()];
         for (column, value) in self.columns.iter().zip(values) {
-            cells[column.at] = column.cell(value)?;
+            match &column.formula {
+                None => cells[column.at] = column.cell(value)?,
+                Some(_) if matches!(value, Datum::Null) => {}
+                Some(_) => return Err(column.refused("it is computed, and takes no value")),
+            }
         }
+        self.compute(&mut cells)?;
+        Ok(cells)
+    }
+
+    /// Computes what is computed in a row.
+    pub(crate) fn compute(&self, cells: &mut Vec<Cell<'_>>) -> Result<(), Error> {
+        cells.truncate(self.shape.layout().columns.len());
+        for column in self.columns.iter().filter(|column| column.is_stored()) {
+            if let Some(formula) = &column.formula {
+                cells[column.at] = formula.evaluate(column, &self.columns, cells)?;
+            }
+        }
+        self.compute_unstored(cells);
+        Ok(())
+    }
+
+    /// Adds the cells of columns that are computed and not stored. One that has no value is left missing: that matters to those who
+    /// ask for it, and to nobody else.
+    fn compute_unstored(&self, cells: &mut Vec<Cell<'_>>) {
+        for column in self.columns.iter().filter(|column| !column.is_stored()) {
+            let value = self.computed(column, cells);
+            if cells.len() <= column.at {
+                cells.resize(column.at + 1, Cell::Missing);
+            }
+            cells[column.at] = value.unwrap_or(Cell::Missing);
+        }
+    }
+
+    /// The value of a computed column in a row.
+    pub(crate) fn computed(&self, column: &TableColumn, row: &[Cell<'_>]) -> Result<Cell<'static>, Error> {
+        match &column.formula {
+            Some(formula) => formula.evaluate(column, &self.columns, row),
+            None => Err(column.refused("it is not computed")),
+        }
+    }
+
+    /// The row of another storage of the same table as a row of this one, by the ids of its columns.
+    pub(crate) fn adopt(&self, other: &Storage, row: Vec<Cell<'_>>) -> Result<Vec<Cell<'static>>, Error> {
+        let mut cells = vec![Cell::Null; self.shape.layout().columns.len()];
+        for column in self.columns.iter().filter(|column| column.is_stored()) {
+            let own = other.columns.iter().find(|own| own.id == column.id);
+            if let Some(cell) = own.and_then(|own| row.get(own.at)).filter(|cell| **cell != Cell::Missing) {
+                cells[column.at] = owned(cell.clone());
+            }
+        }
+        if let (Some(at), Some(was)) = (self.base.uniquifier(), other.base.uniquifier()) {
+            cells[at] = match row.get(was) {
+                Some(cell @ Cell::Bytes(_)) => owned(cell.clone()),
+                _ => Cell::Bytes(Cow::Borrowed(&[])),
+            };
+        }
+        self.compute_unstored(&mut cells);
         Ok(cells)
     }
 
@@ -120,17 +202,24 @@ impl Storage {
 
     /// The values of a record, in column order.
     pub(crate) fn values(&self, record: &[u8]) -> Result<Vec<Datum<'static>>, Error> {
-        self.values_of(&self.shape.decode(record)?)
+        self.values_of(&self.cells(record)?)
     }
 
     /// The values of the cells of a row, in column order.
     pub(crate) fn values_of(&self, cells: &[Cell<'_>]) -> Result<Vec<Datum<'static>>, Error> {
-        self.columns.iter().map(|column| column.value(cells.get(column.at))).collect()
+        let value = |column: &TableColumn| match cells.get(column.at) {
+            Some(Cell::Missing) if !column.is_stored() => {
+                // It had no value before: this says why.
+                column.value(Some(&self.computed(column, cells)?))
+            }
+            cell => column.value(cell),
+        };
+        self.columns.iter().map(value).collect()
     }
 
     /// The address of a row in a clustered table, by its cells.
     pub(crate) fn key_address(&self, cells: &[Cell<'_>]) -> Result<Address, Error> {
-        Ok(Address::Key(self.shape.key_of_cells(cells)?.into()))
+        Ok(Address::Key(self.shape.key_of_cells(self.stored(cells))?.into()))
     }
 
     /// The record of the row at an address, when no transaction that is open can have changed it.

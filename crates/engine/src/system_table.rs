@@ -7,12 +7,14 @@ use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind};
 use extentdb_catalog::table::values::{Cell as Value, RowValues};
 use extentdb_catalog::table::{IndexDefinition, Source, TableDefinition};
+use extentdb_rowset::btree::Edge;
 use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_txn::Transaction;
 
 use crate::catalogue::Units;
 use crate::error::Error;
+use crate::order::{describe, open_neighbour};
 
 /// A row in the order of the table's columns.
 pub(crate) type Cells = Vec<Cell<'static>>;
@@ -58,11 +60,34 @@ impl SystemTable {
 
     /// Adds a row to all indexes.
     pub(crate) fn insert(&self, tx: &mut Transaction, row: &RowValues) -> Result<(), Error> {
-        let cells = cells_of(row, self.columns);
+        self.insert_cells(tx, &cells_of(row, self.columns))
+    }
+
+    /// The same of a row that was read before.
+    pub(crate) fn insert_cells(&self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
         for index in &self.indexes {
-            index.tree.insert(tx, &index.row(&cells))?;
+            let row = index.row(cells);
+            let key = index.tree.shape().key_of_cells(&row)?;
+            self.verify_place(index, &key, &index.key_of(cells))?;
+            index.tree.insert_at(tx, &key, &row)?;
         }
         Ok(())
+    }
+
+    /// Refuses a name whose place among the others is not known for certain ([`order`](crate::order)). One statement changes the
+    /// catalogue at a time: nobody comes between.
+    fn verify_place(&self, index: &SystemIndex, key: &[u8], own: &[Cell<'_>]) -> Result<(), Error> {
+        if !index.tree.shape().has_text_keys() {
+            return Ok(());
+        }
+        match open_neighbour(&index.tree, Edge::Before(key), own)? {
+            None => Ok(()),
+            Some((neighbour, at)) => {
+                let [name, there] = [own, &neighbour].map(|key| describe(index.tree.shape(), key, at));
+                let what = format!("'{name}' beside '{there}' in {}, whose order is not known", self.name);
+                Err(Error::NotSupported { what })
+            }
+        }
     }
 
     /// Takes a row out of all indexes.
@@ -173,6 +198,13 @@ pub(crate) fn cells_of(row: &RowValues, columns: usize) -> Cells {
     (0..columns).map(cell).collect()
 }
 
+/// The text in a cell of a name.
+pub(crate) fn text(cell: Option<&Cell<'_>>) -> String {
+    let Some(Cell::Bytes(bytes)) = cell else { return String::new() };
+    let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+    String::from_utf16_lossy(&units.collect::<Vec<_>>())
+}
+
 /// A number as a cell.
 pub(crate) fn int(value: i32) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(value.to_le_bytes().to_vec()))
@@ -181,6 +213,16 @@ pub(crate) fn int(value: i32) -> Cell<'static> {
 /// A number as a cell.
 pub(crate) fn bigint(value: i64) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(value.to_le_bytes().to_vec()))
+}
+
+/// A number as a cell.
+pub(crate) fn smallint(value: i16) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(value.to_le_bytes().to_vec()))
+}
+
+/// The bytes in a cell.
+pub(crate) fn bytes<'c>(cell: &'c Cell<'_>) -> &'c [u8] {
+    if let Cell::Bytes(bytes) = cell { bytes } else { &[] }
 }
 
 /// The number in a cell.

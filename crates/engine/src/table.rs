@@ -9,11 +9,14 @@ use extentdb_space::{Space, Unit};
 use extentdb_types::SqlType;
 
 use crate::catalogue::Units;
-use crate::column::TableColumn;
+use crate::column::{ColumnDefault, TableColumn};
 use crate::constraint::constraints_of;
+use crate::definition::{definition_of, definition_of_index};
 use crate::error::Error;
+use crate::formula::Formula;
 use crate::identity::Identity;
-use crate::index::{BaseKey, Index, definition_of, definition_of_index};
+use crate::index::{BaseKey, Index};
+use crate::module::Trigger;
 use crate::storage::{Base, Storage, heap_shape};
 
 /// A user table.
@@ -38,9 +41,7 @@ impl Table {
         let Some(rowset) = table.base().and_then(|base| catalog.rowsets_of(base).next()) else {
             return Ok(None);
         };
-        let has_computed = table.columns.iter().any(|column| column.computed.is_some());
-        let Some(first) = table.indexes.first().filter(|first| first.rowsets.len() == 1 && !has_computed)
-        else {
+        let Some(first) = table.indexes.first().filter(|first| first.rowsets.len() == 1) else {
             return Ok(None);
         };
         let Ok(shape) = RowShape::of_rowset(rowset) else { return Ok(None) };
@@ -54,23 +55,28 @@ impl Table {
                 (Base::Heap(Arc::new(heap)), shape)
             }
             IndexKind::Clustered => {
-                let definition = definition_of_index(first, rowset);
+                let definition = definition_of_index(first, Some(rowset));
                 let shape = shape.with_declared_keys(definition.keys.len());
                 let tree = (space.clone(), unit);
                 let index = Index::clustered(definition, &columns, shape.clone(), tree);
-                (Base::Clustered(Arc::new(index.with_order_unknown(&columns))), shape)
+                (Base::Clustered(Arc::new(index.with_order_unknown())), shape)
             }
             _ => return Ok(None),
         };
         let identity = table.columns.iter().find_map(Identity::of).map(Arc::new);
         let (constraints, read_only) = constraints_of(table, &columns, catalog);
+        let (indexes, disabled, triggers) = (Vec::new(), Vec::new(), triggers_of(table.id, catalog));
         let mut storage =
-            Storage { columns, shape, base, indexes: Vec::new(), identity, constraints, read_only };
+            Storage { columns, shape, base, indexes, disabled, identity, constraints, triggers, read_only };
         let definition = definition_of(table.id, &table.name, &storage);
         let base_key = BaseKey::of(&storage);
         for index in table.indexes.iter().skip(1) {
+            if index.is_marked_disabled() && index.kind == IndexKind::Nonclustered {
+                storage.disabled.push(Arc::new(definition_of_index(index, None)));
+                continue;
+            }
             match Index::open(&definition, (&storage.columns, &base_key), index, catalog, (space, units)) {
-                Ok(index) => storage.indexes.extend(index.map(Arc::new)),
+                Ok(index) => storage.indexes.push(Arc::new(index)),
                 Err(why) => storage.read_only = Some(why),
             }
         }
@@ -136,13 +142,27 @@ impl Table {
 
     /// Refuses a table whose rows are only read here.
     pub(crate) fn verify_writable(&self, storage: &Storage) -> Result<(), Error> {
-        match &storage.read_only {
+        self.verify_alterable(storage)?;
+        match storage.triggers.first() {
             None => Ok(()),
-            Some(why) => {
-                Err(Error::NotSupported { what: format!("changes of table {}, which has {why}", self.name) })
-            }
+            Some(trigger) => Err(self.only_read(&format!("trigger {}", trigger.name))),
         }
     }
+
+    /// Refuses a table that is not even altered here.
+    pub(crate) fn verify_alterable(&self, storage: &Storage) -> Result<(), Error> {
+        storage.read_only.as_ref().map_or(Ok(()), |why| Err(self.only_read(why)))
+    }
+
+    fn only_read(&self, why: &str) -> Error {
+        Error::NotSupported { what: format!("changes of table {}, which has {why}", self.name) }
+    }
+}
+
+fn triggers_of(table: ObjectId, catalog: &Catalog) -> Vec<Trigger> {
+    let objects = catalog.modules.iter().map(|module| &module.object);
+    let own = objects.filter(|object| object.kind.code() == "TR" && object.parent == table);
+    own.map(|object| Trigger { id: object.id, name: object.name.clone() }).collect()
 }
 
 /// The columns of a table of the catalogue; `None` when one of them is of a kind that is not written.
@@ -152,10 +172,12 @@ fn columns_of(
     catalog: &Catalog,
 ) -> Option<Vec<TableColumn>> {
     let mut columns = Vec::new();
+    let mut behind = rowset.layout.columns.len()..;
     for column in &table.columns {
         let at = rowset.layout.columns.iter().position(|physical| {
             physical.column_id == column.id && !physical.is_uniquifier() && !physical.is_dropped()
-        })?;
+        });
+        let is_virtual = column.computed.is_some() && !column.persisted;
         let constraint = catalog.defaults.iter().find(|default| default.object.id == column.default_object);
         let default = constraint.filter(|_| column.default_object.0 != 0);
         columns.push(TableColumn {
@@ -163,10 +185,32 @@ fn columns_of(
             name: column.name.clone(),
             ty: column.ty?,
             nullable: column.nullable,
-            // A default whose text cannot be read is one that cannot be evaluated.
-            default: default.map(|default| default.definition.clone().unwrap_or_default()),
-            at,
+            default: default.map(|default| ColumnDefault {
+                id: default.object.id,
+                name: default.object.name.clone(),
+                is_own: default.object.parent == table.id,
+                // A default whose text cannot be read is one that cannot be evaluated.
+                text: default.definition.clone().unwrap_or_default(),
+            }),
+            formula: None,
+            at: if is_virtual { behind.next()? } else { at? },
         });
     }
+    let texts = table.columns.iter().map(|column| Some((column.computed.clone()?, column.persisted)));
+    with_formulas(&mut columns, &texts.collect::<Vec<_>>());
     Some(columns)
+}
+
+/// Says which columns are computed: by these texts, and whether rows have their values.
+pub(crate) fn with_formulas(columns: &mut [TableColumn], texts: &[Option<(String, bool)>]) {
+    // Columns are computed of those that are not, whose names alone count.
+    let mut plain = columns.to_vec();
+    let computed = plain.iter_mut().zip(texts).filter(|(_, text)| text.is_some());
+    computed.for_each(|(column, _)| column.name.clear());
+    for (column, text) in columns.iter_mut().zip(texts) {
+        if let Some((text, is_persisted)) = text {
+            let formula = Formula::compile(text, column.ty, *is_persisted, &plain);
+            column.formula = Some(Arc::new(formula));
+        }
+    }
 }

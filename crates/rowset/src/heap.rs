@@ -15,6 +15,7 @@
 //! waited for, by an insert.
 
 mod append;
+mod fetch;
 mod forward;
 mod free_space;
 mod insert;
@@ -31,6 +32,7 @@ use crate::Error;
 use append::Appender;
 use free_space::{FreeSpace, SharedFreeSpace};
 
+pub use fetch::Fetched;
 pub use forward::{as_forwarded, as_primary};
 pub use insert::RowLocks;
 pub use scan::PageRows;
@@ -74,6 +76,11 @@ pub struct Heap {
     unit: Arc<Unit>,
     shape: HeapShape,
     placement: Placement,
+    room: Arc<Room>,
+}
+
+/// What is known of the room in a heap.
+struct Room {
     appenders: Vec<Mutex<Appender>>,
     free: SharedFreeSpace,
     /// Held while pages come: nobody uses a chain that the catalogue does not know yet, and nobody who lists the pages sees one
@@ -84,15 +91,16 @@ pub struct Heap {
 impl Heap {
     /// A heap over its allocation unit.
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: HeapShape, placement: Placement) -> Heap {
-        Heap {
-            space,
-            unit,
-            shape,
-            placement,
-            appenders: (0..APPENDERS).map(|_| Mutex::default()).collect(),
-            free: SharedFreeSpace::default(),
-            coming: Mutex::new(()),
-        }
+        let appenders = (0..APPENDERS).map(|_| Mutex::default()).collect();
+        let room = Room { appenders, free: SharedFreeSpace::default(), coming: Mutex::new(()) };
+        Heap { space, unit, shape, placement, room: Arc::new(room) }
+    }
+
+    /// The same heap with records of another shape. Both know the same of its room, whichever of them is used.
+    #[must_use]
+    pub fn with_shape(&self, shape: HeapShape) -> Heap {
+        let (space, unit, room) = (self.space.clone(), self.unit.clone(), self.room.clone());
+        Heap { space, unit, shape, placement: self.placement, room }
     }
 
     /// Its allocation unit.
@@ -107,13 +115,13 @@ impl Heap {
 
     /// The transaction that made this room has ended: others may use it.
     pub fn give_back(&self, kept: KeptBack) {
-        self.free.lock().give_back(kept);
+        self.room.free.lock().give_back(kept);
     }
 
     /// An undo changed this page: it may have room now that nobody knows of.
     pub fn touched(&self, page: PageId) -> Result<(), Error> {
         let free_bytes = PageHeader::of(&*self.space.pool().read(page)?).free_bytes.get();
-        let mut free = self.free.lock();
+        let mut free = self.room.free.lock();
         let room = free_bytes.saturating_sub(free.kept(page));
         free.file(page, room);
         free.touch(page);
@@ -122,8 +130,8 @@ impl Heap {
 
     /// Everything known of free space was changed behind its back.
     pub fn forget(&self) {
-        *self.free.lock() = FreeSpace::default();
-        for appender in &self.appenders {
+        *self.room.free.lock() = FreeSpace::default();
+        for appender in &self.room.appenders {
             *lock(appender) = Appender::default();
         }
     }

@@ -17,6 +17,8 @@
 //! - Every record made here is read back as the same cells, and its length is checked before it leaves.
 //! - The key of a row, of its separator and of the cells it was made from are the same bytes.
 
+mod compare;
+mod fixed;
 mod key;
 mod read;
 #[cfg(test)]
@@ -31,6 +33,9 @@ use extentdb_format::record::row::{DATA_HEADER_BYTES, INDEX_HEADER_BYTES};
 use extentdb_types::SqlType;
 
 use crate::error::Error;
+use fixed::FixedKey;
+
+pub use compare::KeyOrder;
 
 /// The longest row, by public documentation.
 pub const ROW_BYTES_MAX: usize = 8060;
@@ -44,6 +49,9 @@ pub struct RowShape {
     is_base: bool,
     leaf: Form,
     interior: Form,
+    /// What leaf pages say about the fixed part of their records. Records are longer when columns have come meanwhile: pages that
+    /// are made before that is committed may get records without them yet.
+    leaf_pminlen: u16,
     /// Columns of the physical key, in its order.
     key: Vec<usize>,
     /// How many of them count for the limit of a key.
@@ -59,6 +67,10 @@ struct Form {
     null_bits: u16,
     /// Columns of the variable part, in its order.
     variable: Vec<usize>,
+    /// Of index records, which have no head with the end of their fixed part.
+    is_index: bool,
+    /// The key, where it can be read in place.
+    key: Option<FixedKey>,
 }
 
 impl RowShape {
@@ -97,8 +109,10 @@ impl RowShape {
         for column in &layout.columns {
             verify_form(column)?;
         }
-        let declared_keys = key.len();
-        Ok(RowShape { layout, is_base, leaf, interior, key, declared_keys })
+        leaf.key = FixedKey::of(&layout, &key, (Level::Leaf, &leaf));
+        interior.key = FixedKey::of(&layout, &key, (Level::Interior, &interior));
+        let (declared_keys, leaf_pminlen) = (key.len(), leaf.fixed_end);
+        Ok(RowShape { layout, is_base, leaf, interior, leaf_pminlen, key, declared_keys })
     }
 
     /// Only the first so many key columns count for the limit of a key: those that the index was declared with, without what
@@ -106,6 +120,15 @@ impl RowShape {
     #[must_use]
     pub fn with_declared_keys(self, declared_keys: usize) -> RowShape {
         RowShape { declared_keys: declared_keys.min(self.key.len()), ..self }
+    }
+
+    /// The same rowset when its columns have changed; those of the key have not.
+    ///
+    /// # Errors
+    /// Its rows would be stored in a form that is not written here.
+    pub fn relaid(&self, layout: RowLayout) -> Result<RowShape, Error> {
+        let shape = RowShape::new(layout, self.is_base, self.leaf.fixed_end, self.interior.fixed_end)?;
+        Ok(RowShape { leaf_pminlen: self.leaf_pminlen, ..shape.with_declared_keys(self.declared_keys) })
     }
 
     /// The columns.
@@ -120,7 +143,10 @@ impl RowShape {
 
     /// `pminlen` of the pages of a level.
     pub fn pminlen(&self, level: Level) -> u16 {
-        self.form(level).fixed_end
+        match level {
+            Level::Leaf => self.leaf_pminlen,
+            Level::Interior => self.interior.fixed_end,
+        }
     }
 
     /// The columns of the physical key, in its order.
@@ -167,7 +193,8 @@ impl Form {
             return Err(Error::Form { column_id: 0, what: "variable columns with a gap" });
         }
         let variable = variable.into_iter().map(|(_, at)| at).collect();
-        Ok(Form { fixed_end, null_bits, variable })
+        let is_index = header_bytes == INDEX_HEADER_BYTES;
+        Ok(Form { fixed_end, null_bits, variable, is_index, key: None })
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod alter;
 mod clock;
 mod disk;
 pub mod fault;

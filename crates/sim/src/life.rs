@@ -38,6 +38,8 @@ pub struct Life {
     pub is_rich: bool,
     /// With indexes: statements that the lives before did not have.
     pub is_indexed: bool,
+    /// With columns that come, go and change, filtered indexes, and those that are switched off.
+    pub is_altered: bool,
     /// Print each step when it is done.
     pub is_loud: bool,
 }
@@ -45,7 +47,8 @@ pub struct Life {
 impl Life {
     /// Of usual length.
     pub fn of(seed: u64) -> Life {
-        Life { seed, openings: 5, is_tight: false, is_rich: false, is_indexed: false, is_loud: false }
+        let (is_tight, is_rich, is_indexed, is_altered, is_loud) = (false, false, false, false, false);
+        Life { seed, openings: 5, is_tight, is_rich, is_indexed, is_altered, is_loud }
     }
 
     /// Of usual length, and with every kind of statement; half of them are short of space.
@@ -56,6 +59,11 @@ impl Life {
     /// Of usual length, with every kind of statement and with indexes; a third of them are short of space.
     pub fn indexed(seed: u64) -> Life {
         Life { is_rich: true, is_indexed: true, is_tight: seed % 3 == 2, ..Life::of(seed) }
+    }
+
+    /// Of usual length, with everything there is; a third of them are short of space.
+    pub fn altered(seed: u64) -> Life {
+        Life { is_altered: true, ..Life::indexed(seed) }
     }
 
     /// Of usual length, and always short of space.
@@ -106,14 +114,18 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Life { seed, openings, is_tight, is_rich, is_indexed, .. } = self.life;
+        let Life { seed, openings, is_tight, is_rich, is_indexed, is_altered, .. } = self.life;
         writeln!(f, "seed {seed}: {}", self.what)?;
         let from = self.trace.len().saturating_sub(12);
         self.trace[from..].iter().try_for_each(|line| writeln!(f, "    {line}"))?;
         let tight = if is_tight { " --tight" } else { "" };
         let rich = if is_rich { " --rich" } else { "" };
         let indexed = if is_indexed { " --indexed" } else { "" };
-        write!(f, "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich}{indexed} --trace")
+        let altered = if is_altered { " --altered" } else { "" };
+        write!(
+            f,
+            "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich}{indexed}{altered} --trace"
+        )
     }
 }
 
@@ -144,6 +156,7 @@ pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
         next_table: 1,
         is_rich: life.is_rich,
         is_indexed: life.is_indexed,
+        is_altered: life.is_altered,
     };
     let mut living = Living { state };
     let lived = living.live(life.openings).and_then(|()| living.end());

@@ -10,8 +10,8 @@ use extentdb_base::env::{Clock, SystemClock};
 use extentdb_sim::{Failure, Life, Story, live_and_keep};
 
 const USAGE: &str = "\
-cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed] [--trace]
-            [--keep DIR]
+cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed] [--altered]
+            [--trace] [--keep DIR]
 
   --seed N       lives seed N; with --minutes, N and those behind it
   --seeds A..B   lives seeds A to B, B not included
@@ -20,6 +20,7 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
   --tight        in the smallest files there can be, which do not grow
   --rich         with statements that the first lives did not have
   --indexed      with indexes that come and go, half of the tables clustered
+  --altered      with columns that come, go and change, filtered indexes, and those that are switched off
   --trace        prints every step
   --keep DIR     leaves the files of each life there, and the rows that must be in them";
 
@@ -32,6 +33,7 @@ struct Asked {
     is_tight: bool,
     is_rich: bool,
     is_indexed: bool,
+    is_altered: bool,
     is_loud: bool,
     keep: Option<PathBuf>,
 }
@@ -62,6 +64,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
         is_tight: false,
         is_rich: false,
         is_indexed: false,
+        is_altered: false,
         is_loud: false,
         keep: None,
     };
@@ -73,6 +76,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
             "--tight" => asked.is_tight = true,
             "--rich" => asked.is_rich = true,
             "--indexed" => asked.is_indexed = true,
+            "--altered" => asked.is_altered = true,
             "--trace" => asked.is_loud = true,
             "--seed" => one = Some(rest.next()?.parse::<u64>().ok()?),
             "--seeds" => {
@@ -101,8 +105,9 @@ fn run(asked: &Asked) -> Result<(u64, Story), Box<Failure>> {
         if limit.is_some_and(|limit| clock.monotonic() >= limit) {
             break;
         }
-        let Asked { openings, is_tight, is_rich, is_indexed, is_loud, .. } = *asked;
-        let (lived, kept) = live_and_keep(&Life { seed, openings, is_tight, is_rich, is_indexed, is_loud });
+        let Asked { openings, is_tight, is_rich, is_indexed, is_altered, is_loud, .. } = *asked;
+        let (lived, kept) =
+            live_and_keep(&Life { seed, openings, is_tight, is_rich, is_indexed, is_altered, is_loud });
         if let Some(folder) = &asked.keep
             && let Err(error) = kept.write(&folder.join(format!("seed-{seed}")))
         {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Address, IndexSpec, Row, TableSpec};
+use extentdb_types::Datum;
 
 /// Tables by name.
 pub(crate) type Model = BTreeMap<String, TableModel>;
@@ -15,6 +16,41 @@ pub(crate) struct TableModel {
     pub(crate) rows: BTreeMap<i32, Stored>,
     /// By name.
     pub(crate) indexes: BTreeMap<String, Arc<IndexSpec>>,
+    /// Those that are switched off.
+    pub(crate) disabled: BTreeMap<String, Arc<IndexSpec>>,
+}
+
+/// What becomes of the rows when the columns of their table change.
+#[derive(Clone, Debug)]
+pub(crate) enum Reshape {
+    /// They stay.
+    Keep,
+    /// A value more.
+    Add(Datum<'static>),
+    /// A value more: twice the id.
+    AddTwice,
+    /// A value less.
+    Drop(usize),
+    /// An int becomes a bigint.
+    Widen(usize),
+}
+
+impl Reshape {
+    fn row(&self, id: i32, row: &Row) -> Row {
+        let mut row = row.clone();
+        match self {
+            Reshape::Keep => {}
+            Reshape::Add(value) => row.push(value.clone()),
+            Reshape::AddTwice => row.push(Datum::Int(2 * id)),
+            Reshape::Drop(at) => drop(row.remove(*at)),
+            Reshape::Widen(at) => {
+                if let Datum::Int(value) = row[*at] {
+                    row[*at] = Datum::BigInt(value.into());
+                }
+            }
+        }
+        row
+    }
 }
 
 /// A row and where it is: in a heap its address never changes.
@@ -34,6 +70,8 @@ pub(crate) enum Change {
     Truncate { name: String },
     Index { table: String, spec: Arc<IndexSpec> },
     Unindex { table: String, name: String },
+    Switch { table: String, name: String, is_on: bool },
+    Reshape { table: String, spec: Arc<TableSpec>, how: Reshape },
 }
 
 impl Change {
@@ -52,8 +90,8 @@ impl Change {
             Change::Create { name, spec } => {
                 let clustered =
                     spec.clustered.iter().map(|index| (index.name.clone(), Arc::new(index.clone())));
-                let (rows, indexes) = (BTreeMap::new(), clustered.collect());
-                model.insert(name.clone(), TableModel { spec: spec.clone(), rows, indexes });
+                let (rows, indexes, disabled) = (BTreeMap::new(), clustered.collect(), BTreeMap::new());
+                model.insert(name.clone(), TableModel { spec: spec.clone(), rows, indexes, disabled });
             }
             Change::Drop { name } => {
                 model.remove(name);
@@ -71,6 +109,23 @@ impl Change {
             Change::Unindex { table, name } => {
                 if let Some(table) = model.get_mut(table) {
                     table.indexes.remove(name);
+                }
+            }
+            Change::Switch { table, name, is_on } => {
+                let Some(table) = model.get_mut(table) else { return };
+                let (from, to) = match is_on {
+                    true => (&mut table.disabled, &mut table.indexes),
+                    false => (&mut table.indexes, &mut table.disabled),
+                };
+                if let Some(index) = from.remove(name) {
+                    to.insert(name.clone(), index);
+                }
+            }
+            Change::Reshape { table, spec, how } => {
+                if let Some(table) = model.get_mut(table) {
+                    table.spec = spec.clone();
+                    let rows = table.rows.iter_mut();
+                    rows.for_each(|(id, stored)| stored.row = Arc::new(how.row(*id, &stored.row)));
                 }
             }
         }

@@ -23,6 +23,44 @@ pub(crate) fn any_table(rng: &mut dyn Rng, name: &str, filegroup: Option<String>
     TableSpec { filegroup, ..TableSpec::heap(name, columns) }
 }
 
+/// What an index may be filtered by: ids below this.
+const FILTER_BELOW: i32 = 60;
+
+/// Has an index an entry for the row with this id?
+pub(crate) fn is_in(index: &IndexSpec, id: i32) -> bool {
+    index.filter.is_none() || id < FILTER_BELOW
+}
+
+/// The same index, with entries for some rows only now and then.
+pub(crate) fn any_filter(rng: &mut dyn Rng, index: IndexSpec) -> IndexSpec {
+    let filter = (rng.below(3) == 0).then(|| format!("([id]<({FILTER_BELOW}))"));
+    IndexSpec { filter, ..index }
+}
+
+/// The type of longer texts of the same kind.
+pub(crate) fn longer(ty: SqlType) -> Option<SqlType> {
+    Some(match ty {
+        SqlType::VarChar { len: Some(len @ ..=500), collation } => {
+            SqlType::VarChar { len: Some(len + 7), collation }
+        }
+        SqlType::NVarChar { len: Some(len @ ..=500), collation } => {
+            SqlType::NVarChar { len: Some(len + 6), collation }
+        }
+        SqlType::VarBinary { len: Some(len @ ..=500) } => SqlType::VarBinary { len: Some(len + 9) },
+        _ => return None,
+    })
+}
+
+/// A row as it is read: with what is computed.
+pub(crate) fn with_computed(table: &TableSpec, id: i32, mut row: Row) -> Row {
+    for (column, value) in table.columns.iter().zip(&mut row).filter(|(column, _)| column.computed.is_some())
+    {
+        debug_assert_eq!(column.ty, SqlType::Int);
+        *value = Datum::Int(2 * id);
+    }
+    row
+}
+
 /// An index of a table, whose keys and entries are short enough for whatever value comes. Ids are unique.
 pub(crate) fn any_index(rng: &mut dyn Rng, table: &TableSpec, name: &str) -> IndexSpec {
     const KEY_BYTES: usize = 300;
@@ -52,7 +90,7 @@ fn varchar(len: u16) -> SqlType {
     SqlType::VarChar { len: Some(len), collation: COLLATION }
 }
 
-fn any_type(rng: &mut dyn Rng) -> SqlType {
+pub(crate) fn any_type(rng: &mut dyn Rng) -> SqlType {
     match rng.below(16) {
         0 => SqlType::Bit,
         1 => SqlType::TinyInt,
@@ -75,7 +113,10 @@ fn any_type(rng: &mut dyn Rng) -> SqlType {
 /// A row of the table, of one of so many sizes.
 pub(crate) fn any_row(rng: &mut dyn Rng, table: &TableSpec, id: i32, sizes: u64) -> Row {
     let size = rng.below(sizes);
-    let rest = table.columns.iter().skip(1).map(|column| match column.nullable && rng.below(8) == 0 {
+    let is_null = |column: &ColumnSpec, rng: &mut dyn Rng| {
+        column.computed.is_some() || (column.nullable && rng.below(8) == 0)
+    };
+    let rest = table.columns.iter().skip(1).map(|column| match is_null(column, rng) {
         true => Datum::Null,
         false => any_value(rng, &column.ty, size),
     });

@@ -12,12 +12,12 @@ use crate::disk::FaultDisk;
 use crate::life::Story;
 use crate::model::{Change, Model, Stored, TableModel, with};
 use crate::property::rows;
-use crate::schema::{any_index, any_row, any_table};
+use crate::schema::{any_filter, any_index, any_row, any_table, with_computed};
 use crate::trace::Trace;
 use crate::world::World;
 
 /// The name of every clustered index.
-const CLUSTERED: &str = "c";
+pub(crate) const CLUSTERED: &str = "c";
 /// Tables at one time.
 const TABLES_MAX: usize = 6;
 
@@ -36,6 +36,7 @@ pub(crate) struct State {
     pub(crate) next_table: u32,
     pub(crate) is_rich: bool,
     pub(crate) is_indexed: bool,
+    pub(crate) is_altered: bool,
 }
 
 /// Why work stops.
@@ -48,8 +49,8 @@ pub(crate) enum Stop {
 }
 
 /// A session and what it did since its transaction began.
-struct Worker<'d> {
-    session: Session<'d>,
+pub(crate) struct Worker<'d> {
+    pub(crate) session: Session<'d>,
     changes: Vec<Change>,
     savepoints: Vec<usize>,
 }
@@ -57,8 +58,8 @@ struct Worker<'d> {
 /// Sessions at work.
 pub(crate) struct Work<'d, 's> {
     db: &'d Database,
-    state: &'s mut State,
-    workers: Vec<Worker<'d>>,
+    pub(crate) state: &'s mut State,
+    pub(crate) workers: Vec<Worker<'d>>,
     /// Faults that had happened before.
     fired: u64,
 }
@@ -95,7 +96,7 @@ impl<'d, 's> Work<'d, 's> {
         Ok(())
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.state.rng.below(bound)
     }
 
@@ -103,6 +104,9 @@ impl<'d, 's> Work<'d, 's> {
         let is_open = self.workers[at].session.is_in_transaction();
         if self.state.is_indexed && self.below(16) == 0 {
             return if self.below(3) == 0 { self.drop_index(at) } else { self.create_index(at) };
+        }
+        if self.state.is_altered && self.below(12) == 0 {
+            return self.alter(at);
         }
         match self.below(200) {
             0..=1 => self.checkpoint(),
@@ -135,7 +139,7 @@ impl<'d, 's> Work<'d, 's> {
         with(&self.state.committed, &self.workers[at].changes)
     }
 
-    fn any_table(&mut self, at: usize) -> Option<(String, TableModel)> {
+    pub(crate) fn any_table(&mut self, at: usize) -> Option<(String, TableModel)> {
         let view = self.view(at);
         let chosen = self.below(view.len() as u64) as usize;
         view.into_iter().nth(chosen)
@@ -149,7 +153,7 @@ impl<'d, 's> Work<'d, 's> {
         Some((name, table, id, stored))
     }
 
-    fn open_table(&mut self, at: usize, name: &str) -> Result<Arc<Table>, Stop> {
+    pub(crate) fn open_table(&mut self, at: usize, name: &str) -> Result<Arc<Table>, Stop> {
         let found = self.workers[at].session.table(name);
         found.map_err(|error| Stop::Wrong(format!("table {name}: {error}")))
     }
@@ -165,7 +169,7 @@ impl<'d, 's> Work<'d, 's> {
     }
 
     /// A statement has ended: what it changed, when it succeeded, or why it may fail.
-    fn judge<T>(
+    pub(crate) fn judge<T>(
         &mut self,
         at: usize,
         what: &str,
@@ -338,6 +342,7 @@ impl<'d, 's> Work<'d, 's> {
         let row = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
         let inserted = self.workers[at].session.insert(&table, &row);
         let what = format!("insert {id} into {name}{}", place(&inserted));
+        let row = with_computed(&model.spec, id, row);
         let put = |at: Option<&Address>| put(&name, id, at.cloned(), row);
         self.judge(at, &what, inserted, put).map(|_| ())
     }
@@ -347,6 +352,7 @@ impl<'d, 's> Work<'d, 's> {
         let table = self.open_table(at, &name)?;
         let row = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
         let updated = self.workers[at].session.update(&table, &stored.at, &row);
+        let row = with_computed(&model.spec, id, row);
         let what = format!("update {id} of {name} at {}", stored.at);
         self.judge(at, &what, updated, |at| put(&name, id, at.cloned(), row)).map(|_| ())
     }
@@ -400,10 +406,15 @@ impl<'d, 's> Work<'d, 's> {
         const INDEXES_MAX: usize = 4;
         let Some((table, model)) = self.any_table(at) else { return Ok(()) };
         let name = format!("i{}", self.below(6));
-        if model.indexes.len() >= INDEXES_MAX || model.indexes.contains_key(&name) {
+        let is_taken = model.indexes.contains_key(&name) || model.disabled.contains_key(&name);
+        if model.indexes.len() >= INDEXES_MAX || is_taken {
             return Ok(());
         }
-        let spec = Arc::new(any_index(&mut self.state.rng, &model.spec, &name));
+        let mut spec = any_index(&mut self.state.rng, &model.spec, &name);
+        if self.state.is_altered {
+            spec = any_filter(&mut self.state.rng, spec);
+        }
+        let spec = Arc::new(spec);
         let opened = self.open_table(at, &table)?;
         let created = self.workers[at].session.create_index(&opened, &spec);
         let what = format!("index {name} on {table}: {:?} {:?}", spec.keys, spec.included);

@@ -48,6 +48,11 @@ fn lives_with_indexes_are_survived() {
 }
 
 #[test]
+fn lives_with_columns_that_come_and_go_are_survived() {
+    seeds().for_each(|seed| drop(survive_life(&Life::altered(seed))));
+}
+
+#[test]
 fn equal_seeds_live_equal_lives() {
     assert_eq!(survive(3), survive(3));
 }
@@ -110,4 +115,39 @@ fn other_sessions_find_the_old_table_while_its_name_is_given_to_another() {
 #[test]
 fn pages_that_an_undo_gave_back_are_taken_by_others_when_the_locks_on_their_rows_are_gone() {
     survive_life(&Life::rich(106));
+}
+
+#[test]
+fn a_page_that_was_made_before_a_column_was_taken_back_has_rows_without_it() {
+    survive_life(&Life::altered(10));
+}
+
+#[test]
+fn pages_that_were_taken_in_advance_are_known_to_a_heap_whose_columns_were_taken_back() {
+    survive_life(&Life::altered(19));
+}
+
+#[test]
+fn rows_keep_their_uniquifiers_when_their_index_is_rebuilt() {
+    survive_life(&Life::altered(16));
+}
+
+#[test]
+fn a_ghost_may_have_a_column_that_was_taken_back() {
+    survive_life(&Life::altered(39));
+}
+
+#[test]
+fn a_rebuild_of_one_index_leaves_the_counters_of_the_rows_alone() {
+    survive_life(&Life::altered(211));
+}
+
+#[test]
+fn a_rollback_reads_its_log_where_the_file_has_grown() {
+    survive_life(&Life::altered(21292));
+}
+
+#[test]
+fn a_rollback_that_needs_a_page_has_one_in_a_full_filegroup() {
+    survive_life(&Life::altered(50048));
 }

@@ -24,7 +24,7 @@ impl Space {
         unit: &Unit,
         chain: &mut Chain,
     ) -> Result<Extent, Error> {
-        let extent = self.claim_extent(unit.group())?;
+        let extent = self.claim_extent(unit.group(), tx.is_undoing())?;
         self.log_taken(tx, extent)?;
         self.own(tx, unit, chain, extent)?;
         let reserved_pages = i64::from(PAGES_PER_EXTENT);
@@ -51,7 +51,7 @@ impl Space {
 
     /// A mixed extent for a filegroup, its pages free.
     pub(crate) fn mixed_extent(&self, tx: &mut Transaction, group: i16) -> Result<(), Error> {
-        let extent = self.claim_extent(group)?;
+        let extent = self.claim_extent(group, tx.is_undoing())?;
         let file = self.file(extent.file)?;
         self.in_system(tx, "AllocMixedExtent", |system| {
             self.log_taken(system, extent)?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use extentdb_base::Extent;
+use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::sync::{Arc, Mutex, RwLock, lock, read, write};
 
 use crate::error::Error;
@@ -86,7 +87,7 @@ impl Filegroup {
 
 impl Space {
     /// A free extent of a filegroup, which grows when there is none. Claimed in memory only: the maps are the caller's.
-    pub(crate) fn claim_extent(&self, group: i16) -> Result<Extent, Error> {
+    pub(crate) fn claim_extent(&self, group: i16, is_undoing: bool) -> Result<Extent, Error> {
         let group = self.group(group)?;
         loop {
             if let Some(extent) = group.claim(self.options(), self.events()) {
@@ -95,7 +96,10 @@ impl Space {
                 }
                 return Ok(extent);
             }
-            self.grow_group(&group, &|group| group.free_extents() > 0)?;
+            match self.grow_group(&group, &|group| group.free_extents() > 0) {
+                Err(Error::FilegroupFull { .. }) if is_undoing => self.grow_beyond(&group)?,
+                grown => grown?,
+            }
         }
     }
 
@@ -106,6 +110,13 @@ impl Space {
         for group in self.groups() {
             while !has_enough(&group) && self.grow_group(&group, &has_enough).is_ok() {}
         }
+    }
+
+    /// A rollback must not fail for want of a page: an extent more than the files may have is less harm than a database that cannot
+    /// be opened.
+    fn grow_beyond(&self, group: &Filegroup) -> Result<(), Error> {
+        let file = group.files.first().ok_or(Error::FilegroupFull { group: group.id })?;
+        self.grow_to(file.id(), file.pages() + PAGES_PER_EXTENT)
     }
 
     /// Makes one file of the group longer, in turn; nothing when somebody else has just done so.

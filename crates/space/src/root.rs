@@ -1,9 +1,11 @@
 //! The three pointers of a unit in the catalogue: first IAM page, first page, root.
 
-use extentdb_base::PageId;
+use extentdb_base::{Lsn, PageId};
 use extentdb_buffer::PageWriteGuard;
+use extentdb_format::PageBytes;
 use extentdb_format::log::payload::page::RootChange;
 use extentdb_format::log::{Context, Op, Payload};
+use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_txn::{Link, Transaction};
 
 use crate::change::change;
@@ -20,6 +22,9 @@ pub trait UnitRows: Send + Sync {
         f: &mut dyn FnMut(&mut PageWriteGuard, u16) -> Result<(), Error>,
     ) -> Result<(), Error>;
 }
+
+/// Where the unit's id is in a row of `sysallocunits`.
+const UNIT_ID_AT: usize = 4;
 
 /// Which pointer: its number in the log record, and its offset in a row of `sysallocunits`.
 #[derive(Clone, Copy)]
@@ -85,6 +90,31 @@ impl Space {
         Ok(())
     }
 
+    /// Takes a change of a pointer back, wherever the unit's row is by now: whoever let go of its page has let others put rows in
+    /// front of it, or split the page. Splits move rows to the right only.
+    pub(crate) fn undo_pointer(
+        &self,
+        tx: &mut Transaction,
+        undo_next: Lsn,
+        root: &RootChange,
+    ) -> Result<(), Error> {
+        let mut id = root.page.page;
+        while !id.is_none() {
+            let mut page = self.pool().write(id)?;
+            if let Some(slot) = slot_of(&page, root) {
+                let mut back = root.clone();
+                (back.new_page, back.old_page) = (root.old_page, root.new_page);
+                (back.page.page, back.page.slot) = (id, slot);
+                let link = Link::Compensation(tx, undo_next);
+                change(link, &mut page, Op::ROOT_CHANGE, Context::CLUSTERED, Payload::RootChange(back))?;
+                return Ok(());
+            }
+            id = PageHeader::of(&page).next();
+        }
+        let source = "its row is not where it was, nor to the right of that".into();
+        Err(Error::Catalogue { unit: root.alloc_unit, source })
+    }
+
     fn set_pointer(
         &self,
         tx: &mut Transaction,
@@ -94,7 +124,7 @@ impl Space {
     ) -> Result<(), Error> {
         let Some(rows) = self.unit_rows() else { return Ok(()) };
         rows.with_row(unit, &mut |page, slot| {
-            let view = extentdb_format::page::PageRef::new(page);
+            let view = PageRef::new(page);
             let at = usize::from(pointer.offset());
             let old = view.record_bytes(slot).and_then(|row| row.get(at..)).and_then(|b| b.first_chunk());
             let mut root = RootChange {
@@ -112,4 +142,14 @@ impl Space {
             Ok(())
         })
     }
+}
+
+/// Where the row of the unit is on a page; mostly where it was.
+fn slot_of(page: &PageBytes, root: &RootChange) -> Option<u16> {
+    let view = PageRef::new(page);
+    let names = |slot: &u16| {
+        let bytes = view.record_bytes(*slot).and_then(|row| row.get(UNIT_ID_AT..)?.first_chunk());
+        bytes.is_some_and(|bytes| i64::from_le_bytes(*bytes) == root.alloc_unit.0)
+    };
+    Some(root.page.slot).filter(names).or_else(|| (0..view.slot_count()).find(names))
 }

@@ -1,7 +1,8 @@
 //! Undo by place: what a record did to its page is taken back there.
 //!
 //! Right for everything but rows of B-trees whose transaction has let go of the page: maps, headers, heaps, and the system
-//! transactions that a crash or an error cut off, whose pages nobody else has touched.
+//! transactions that a crash or an error cut off, whose pages nobody else has touched. Pointers in the catalogue are looked for
+//! by their unit: its row may have moved.
 
 use extentdb_base::size::PAGES_PER_GAM;
 use extentdb_base::{Lsn, PageId};
@@ -50,6 +51,11 @@ fn undo_beside(
         return Ok(Restored::Nothing);
     };
     let at = held.iter().position(|page| page.id() == part.page);
+    if let (Payload::RootChange(root), None) = (&payload, at) {
+        space.undo_pointer(tx, undo_next, root)?;
+        tx.skip_to(undo_next);
+        return note(space, header.context, &payload, part.page);
+    }
     let mut page = match at {
         Some(at) => held.swap_remove(at),
         None => space.pool().write(part.page)?,

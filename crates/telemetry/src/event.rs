@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use extentdb_base::sync::{Mutex, lock};
-use extentdb_base::{FileId, Lsn, PageId};
+use extentdb_base::{FileId, Lsn, PageId, XactId};
 
 /// Takes events.
 pub trait EventSink: Send + Sync + fmt::Debug {
@@ -100,6 +100,15 @@ pub enum Event {
     Offline {
         /// The file that refused, or none when it was the log.
         file: Option<FileId>,
+    },
+    /// Owners of locks waited for each other in a circle, and one of them gave way: `xml_deadlock_report`.
+    Deadlock {
+        /// Who gave way.
+        victim: XactId,
+        /// What trace flag 1204 writes to the error log, line by line.
+        graph: Vec<String>,
+        /// What trace flag 1222 writes.
+        list: Vec<String>,
     },
     /// A phase of recovery ended.
     Recovery {

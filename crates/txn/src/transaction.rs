@@ -166,6 +166,11 @@ impl Transaction {
         self.is_undoing = true;
     }
 
+    /// Is it being taken back, or what it is part of?
+    pub fn is_undoing(&self) -> bool {
+        self.is_undoing
+    }
+
     /// It goes on: from a savepoint, or behind a statement that failed.
     pub fn end_undo(&mut self) {
         self.is_undoing = false;

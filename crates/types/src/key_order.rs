@@ -53,6 +53,33 @@ pub fn push_sort_key(ty: &SqlType, value: KeyValue<'_>, descending: bool, out: &
     }
 }
 
+/// How the sort key of a value follows from its bytes, for types that always have the same number of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FixedForm {
+    /// It is them.
+    AsIs,
+    /// The last byte first.
+    Reversed,
+    /// The last byte first, its highest bit the other way.
+    Signed,
+}
+
+/// How the sort keys of a type follow from the bytes of its values; `None` where that takes more.
+pub fn fixed_form(ty: &SqlType) -> Option<FixedForm> {
+    match ty {
+        SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Money | SqlType::SmallMoney => {
+            Some(FixedForm::Signed)
+        }
+        // Days stand behind the ticks.
+        SqlType::DateTime => Some(FixedForm::Signed),
+        SqlType::Date | SqlType::Time { .. } | SqlType::SmallDateTime | SqlType::DateTime2 { .. } => {
+            Some(FixedForm::Reversed)
+        }
+        SqlType::TinyInt | SqlType::Binary { .. } | SqlType::RowVersion => Some(FixedForm::AsIs),
+        _ => None,
+    }
+}
+
 fn value_key(ty: &SqlType, bytes: &[u8], out: &mut Vec<u8>) {
     match ty {
         SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Money | SqlType::SmallMoney => {
@@ -139,6 +166,43 @@ mod tests {
         let mut out = Vec::new();
         push_sort_key(&ty, KeyValue::Bytes(bytes), false, &mut out);
         out
+    }
+
+    #[test]
+    fn a_fixed_form_says_what_the_key_is() {
+        let types = [
+            SqlType::TinyInt,
+            SqlType::SmallInt,
+            SqlType::Int,
+            SqlType::BigInt,
+            SqlType::Money,
+            SqlType::SmallMoney,
+            SqlType::DateTime,
+            SqlType::SmallDateTime,
+            SqlType::Date,
+            SqlType::Time { scale: 3 },
+            SqlType::DateTime2 { scale: 7 },
+            SqlType::Binary { len: 5 },
+            SqlType::RowVersion,
+        ];
+        for ty in types {
+            for seed in [0u8, 1, 0x7f, 0x80, 0xc3] {
+                let len = ty.fixed_bytes().unwrap() as u8;
+                let bytes: Vec<u8> = (0..len).map(|at| at.wrapping_mul(67).wrapping_add(seed)).collect();
+                let mut expected = bytes.clone();
+                let form = fixed_form(&ty).unwrap();
+                if form != FixedForm::AsIs {
+                    expected.reverse();
+                }
+                if form == FixedForm::Signed {
+                    expected[0] ^= 0x80;
+                }
+                expected.insert(0, 1);
+                assert_eq!(key(ty, &bytes), expected, "{ty:?}");
+            }
+        }
+        assert_eq!(fixed_form(&SqlType::UniqueIdentifier), None, "in an order of its own");
+        assert_eq!(fixed_form(&SqlType::Float), None, "zeros have two forms");
     }
 
     #[test]

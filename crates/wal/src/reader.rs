@@ -196,12 +196,12 @@ impl ReadCache {
         if let Some(index) = self.windows.iter().position(|(window, _)| *window == start)
             && let Some(window) = self.windows.remove(index)
         {
-            let found = parse(&window.1[(spot.offset - start) as usize..], lsn, spot);
-            if let Ok(block) = found {
+            let bytes = window.1.get((spot.offset - start) as usize..).unwrap_or_default();
+            if let Ok(block) = parse(bytes, lsn, spot) {
                 self.windows.push_front(window);
                 return Ok(block);
             }
-            // It was read before the block was written.
+            // It was read before the block was written, or the file was that long.
         }
         let mut bytes = vec![0; WINDOW_BYTES as usize + MAX_BLOCK_BYTES];
         let read = file.read_at(start, &mut bytes)?;
@@ -234,5 +234,29 @@ fn parse(bytes: &[u8], lsn: Lsn, spot: Spot) -> Result<BlockBuf, Damage> {
     match damage_of(&block) {
         Some(fault) => Err(Damage::Block { lsn: first, fault }),
         None => Ok(block),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use extentdb_io::{Disk, MemDisk};
+
+    use super::*;
+
+    #[test]
+    fn a_window_that_was_read_before_the_file_grew_is_read_again() {
+        let (disk, path) = (MemDisk::new(), Path::new("log.ldf"));
+        disk.put(path, vec![0; 8192]);
+        let (mut cache, file) = (ReadCache::default(), disk.open(path).unwrap());
+        let lsn = Lsn { vlf: 1, block: 16, slot: 1 };
+        let fetch = |cache: &mut ReadCache, file: &dyn DiskFile, offset| {
+            cache.fetch(file, lsn, Spot { offset, room: 1 << 20 }).map(drop)
+        };
+        assert!(matches!(fetch(&mut cache, &*file, 512), Err(Error::Corrupt { offset: 512, .. })));
+        disk.put(path, vec![0; 65536]);
+        let file = disk.open(path).unwrap();
+        assert!(matches!(fetch(&mut cache, &*file, 32256), Err(Error::Corrupt { offset: 32256, .. })));
     }
 }

@@ -6,7 +6,7 @@ use extentdb_base::{IndexId, ObjectId};
 
 use super::Loader;
 use super::texts::Texts;
-use crate::model::{Catalog, Constraint, ForeignKey, Module, Object};
+use crate::model::{Catalog, Constraint, ForeignKey, Module, Object, ReferentialAction};
 use crate::system::object;
 
 /// Files an object that is not a table under what it is.
@@ -37,6 +37,8 @@ struct Parts {
     referenced: Option<(ObjectId, IndexId)>,
     from: BTreeMap<i32, i32>,
     to: BTreeMap<i32, i32>,
+    on_delete: ReferentialAction,
+    on_update: ReferentialAction,
 }
 
 impl Loader<'_> {
@@ -57,7 +59,26 @@ impl Loader<'_> {
                 _ => drop(parts.to.insert(ordinal, target_sub)),
             }
         });
+        self.actions(&mut parts);
         parts.into_iter().filter_map(|(id, parts)| foreign_key(objects.get(&id)?, &parts)).collect()
+    }
+}
+
+impl Loader<'_> {
+    /// Extended properties say what this program knows about actions.
+    fn actions(&mut self, parts: &mut BTreeMap<ObjectId, Parts>) {
+        const CLASS_OBJECT: i64 = 1;
+        self.tables.each(object::SYSXPROPS, &mut self.faults, |row| {
+            let is_of_object = row.int(1) == Some(CLASS_OBJECT) && row.int(3) == Some(0);
+            let parts = row.int32(2).filter(|_| is_of_object).and_then(|id| parts.get_mut(&ObjectId(id)));
+            let (Some(parts), Some(name)) = (parts, row.text(4)) else { return };
+            let action = row.variant_int(5).and_then(ReferentialAction::from_number).unwrap_or_default();
+            match name.as_str() {
+                ReferentialAction::ON_DELETE => parts.on_delete = action,
+                ReferentialAction::ON_UPDATE => parts.on_update = action,
+                _ => {}
+            }
+        });
     }
 }
 
@@ -67,5 +88,6 @@ fn foreign_key(object: &Object, parts: &Parts) -> Option<ForeignKey> {
     }
     let (referenced, referenced_index) = parts.referenced?;
     let columns = parts.from.iter().filter_map(|(n, from)| Some((*from, *parts.to.get(n)?))).collect();
-    Some(ForeignKey { object: object.clone(), referenced, referenced_index, columns })
+    let (on_delete, on_update) = (parts.on_delete, parts.on_update);
+    Some(ForeignKey { object: object.clone(), referenced, referenced_index, columns, on_delete, on_update })
 }

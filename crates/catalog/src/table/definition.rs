@@ -62,7 +62,22 @@ pub struct Computed {
 impl ColumnDefinition {
     /// Do rows have a place for this column?
     pub fn is_stored(&self) -> bool {
-        self.computed.as_ref().is_none_or(|computed| computed.persisted)
+        !self.history.gone && self.computed.as_ref().is_none_or(|computed| computed.persisted)
+    }
+
+    /// The column of an id that is used no more: nothing is left of it but that.
+    pub fn gone() -> ColumnDefinition {
+        ColumnDefinition {
+            name: String::new(),
+            ty: SqlType::Int,
+            user_type: 0,
+            nullable: true,
+            stored_nullable: true,
+            identity: None,
+            default_object: ObjectId(0),
+            computed: None,
+            history: ColumnHistory { gone: true, ..ColumnHistory::default() },
+        }
     }
 }
 
@@ -71,6 +86,8 @@ impl ColumnDefinition {
 pub struct ColumnHistory {
     /// It was dropped: `syscolpars` does not know it any more, the rows keep its place.
     pub dropped: bool,
+    /// It was dropped, and the rows have been written anew since: they have no place for it either.
+    pub gone: bool,
     /// It was added with a value for the rows there were, which `sysseobjvalues` keeps.
     pub has_stored_default: bool,
 }
@@ -157,6 +174,8 @@ pub mod index_status {
     pub const PRIMARY_KEY: u32 = 0x20;
     /// Belongs to a unique constraint.
     pub const UNIQUE_CONSTRAINT: u32 = 0x40;
+    /// Switched off (public text of `sys.indexes`).
+    pub const DISABLED: u32 = 0x80;
     /// Has a filter (public text of `sys.indexes`).
     pub const FILTERED: u32 = 0x2_0000;
 }

@@ -14,7 +14,7 @@ use super::definition::{
 };
 use super::values::RowValues;
 use crate::layout::{Compression, PhysicalColumn, Place};
-use crate::model::{AllocUnitKind, IndexKind};
+use crate::model::{AllocUnitKind, IndexKind, ObjectType, ReferentialAction};
 
 /// Rows of the base tables by name.
 pub type SystemRows = BTreeMap<String, Vec<RowValues>>;
@@ -62,6 +62,8 @@ pub enum ChildKind {
         index: i32,
         /// Pairs of referencing and referenced column.
         columns: Vec<(i32, i32)>,
+        /// ON DELETE and ON UPDATE.
+        actions: (ReferentialAction, ReferentialAction),
     },
 }
 
@@ -82,22 +84,45 @@ pub fn add_table(table: &TableDefinition, created: StoredTime, rows: &mut System
         table.columns.len() as i32,
         created,
     ));
-    for (id, column) in (1..).zip(&table.columns).filter(|(_, column)| !column.history.dropped) {
-        rows_of(rows, "syscolpars").push(column_row(table.id, id, column));
-        if let Some(computed) = &column.computed {
-            rows_of(rows, "sysobjvalues").push(text_row(TEXT, table.id, id, &computed.text));
-            let used =
-                (1..).zip(&table.columns).filter(|(_, c)| computed.text.contains(&format!("[{}]", c.name)));
-            let references = used.map(|(used, _)| reference_row(1, table.id, id, table.id, used));
-            rows_of(rows, "sysmultiobjrefs").extend(references);
-        }
+    let is_there = |column: &ColumnDefinition| !column.history.dropped && !column.history.gone;
+    for (id, column) in (1..).zip(&table.columns).filter(|(_, column)| is_there(column)) {
+        let used = |text: &str| {
+            let names = (1..).zip(&table.columns).filter(|(_, c)| text.contains(&format!("[{}]", c.name)));
+            names.map(|(used, _)| used).collect::<Vec<i32>>()
+        };
+        let used = column.computed.as_ref().map(|computed| used(&computed.text)).unwrap_or_default();
+        add_column(table.id, id, column, &used, rows);
     }
     table.indexes.iter().for_each(|index| add_index(table, index, rows));
 }
 
-/// The row of a column that comes to a table.
-pub fn add_column(table: ObjectId, id: i32, column: &ColumnDefinition, rows: &mut SystemRows) {
+/// The row of a column that comes to a table; of a computed one its text, and the columns that it is computed of.
+pub fn add_column(table: ObjectId, id: i32, column: &ColumnDefinition, used: &[i32], rows: &mut SystemRows) {
     rows_of(rows, "syscolpars").push(column_row(table, id, column));
+    if let Some(computed) = &column.computed {
+        rows_of(rows, "sysobjvalues").push(text_row(TEXT, table, id, &computed.text));
+        let references = used.iter().map(|used| reference_row(1, table, id, table, *used));
+        rows_of(rows, "sysmultiobjrefs").extend(references);
+    }
+}
+
+/// `sysschobjs.status` of views, procedures, functions and triggers, as real databases have it.
+const MODULE_STATUS: i32 = 0xc_0000;
+
+/// Rows that keep a view, procedure, function or trigger; a trigger has a parent.
+pub fn add_module(
+    (id, kind): (ObjectId, ObjectType),
+    (name, text): (&str, &str),
+    (schema_id, parent): (i32, ObjectId),
+    (columns, created): (&[ColumnDefinition], StoredTime),
+    rows: &mut SystemRows,
+) {
+    let object = object_row(id, name, schema_id, MODULE_STATUS, &kind.0, parent, 0, created);
+    rows_of(rows, "sysschobjs").push(object);
+    rows_of(rows, "sysobjvalues").push(text_row(TEXT, id, 0, text));
+    for (number, column) in (1..).zip(columns) {
+        rows_of(rows, "syscolpars").push(column_row(id, number, column));
+    }
 }
 
 /// The row of its place in the rows of a rowset.
@@ -131,7 +156,8 @@ fn object_row(
     row
 }
 
-fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues {
+/// The row of `syscolpars` of a column.
+pub fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues {
     let (length, precision, scale) = column_facets(&of.ty);
     let collation = of.ty.collation().map_or(0, |collation| collation.0 as i32);
     let flags = [
@@ -221,7 +247,9 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
             let references = columns.iter().map(|column| reference_row(1, child.id, 0, child.table, *column));
             rows_of(rows, "sysmultiobjrefs").extend(references);
         }
-        ChildKind::ForeignKey { table, index, columns } => {
+        ChildKind::ForeignKey { table, index, columns, actions: (on_delete, on_update) } => {
+            add_action(child.id, ReferentialAction::ON_DELETE, *on_delete, rows);
+            add_action(child.id, ReferentialAction::ON_UPDATE, *on_update, rows);
             let references = rows_of(rows, "syssingleobjrefs");
             references.push(reference_row(27, child.id, 0, *table, *index));
             for (ordinal, (from, to)) in (1..).zip(columns) {
@@ -229,6 +257,15 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
                 references.push(reference_row(29, child.id, ordinal, *table, *to));
             }
         }
+    }
+}
+
+/// An extended property of a foreign key.
+fn add_action(key: ObjectId, name: &str, action: ReferentialAction, rows: &mut SystemRows) {
+    if action != ReferentialAction::NoAction {
+        let mut row = RowValues::new();
+        row.tinyint(OBJECT_CLASS).int(key.0).int(0).ntext(name).raw(&[56, 1, action as u8, 0, 0, 0]);
+        rows_of(rows, "sysxprops").push(row);
     }
 }
 
@@ -246,11 +283,19 @@ fn reference_row(class: u8, from: ObjectId, sub: i32, to: ObjectId, to_sub: i32)
 /// `sysobjvalues.valclass`: text of an object or of one of its columns; of an index (public text of `sys.indexes`).
 const TEXT: u8 = 1;
 const FILTER_TEXT: u8 = 7;
+/// `sysxprops.class` of objects and columns.
+const OBJECT_CLASS: u8 = 1;
 
-/// Text in single bytes: the variant value 2 says so.
+/// Text in single bytes, which the variant value 2 says; with other letters than those of ASCII in UTF-16, which 0 says.
 fn text_row(class: u8, object: ObjectId, sub: i32, text: &str) -> RowValues {
     let mut row = RowValues::new();
-    row.tinyint(class).int(object.0).int(sub).int(0).raw(&[56, 1, 2, 0, 0, 0]).raw(text.as_bytes());
+    row.tinyint(class).int(object.0).int(sub).int(0);
+    if text.is_ascii() {
+        row.raw(&[56, 1, 2, 0, 0, 0]).raw(text.as_bytes());
+    } else {
+        let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        row.raw(&[56, 1, 0, 0, 0, 0]).raw(&units);
+    }
     row
 }
 
@@ -302,7 +347,8 @@ fn compression_level(compression: Compression) -> u8 {
     }
 }
 
-fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowValues {
+/// The row of a column of a rowset.
+pub fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowValues {
     let pack =
         |leaf: [u8; 2], interior: [u8; 2]| i32::from_le_bytes([leaf[0], leaf[1], interior[0], interior[1]]);
     let Place { offset, null_bit, bit } = column.leaf;

@@ -13,6 +13,7 @@
 //! Readers need none of this: they take every place from the file. A writer decides the places once, when it makes a
 //! table, by the rules of [`physical`]; the rules reproduce `sysrscols` of real files.
 
+mod altered;
 pub mod definition;
 pub mod describe;
 mod parse;
@@ -20,6 +21,7 @@ pub mod physical;
 mod rows;
 pub mod values;
 
+pub use altered::LeafLengths;
 pub use definition::{
     ColumnDefinition, ColumnHistory, Computed, IndexDefinition, KeyColumn, PartitionDefinition,
     TableDefinition, UnitDefinition,

@@ -58,13 +58,13 @@ impl RowsetLayout {
 }
 
 /// A column that has not got its place yet.
-struct Draft {
-    source: Source,
-    ty: SqlType,
-    nullable: bool,
-    descending: bool,
-    key_ordinal: i16,
-    history: ColumnHistory,
+pub(super) struct Draft {
+    pub(super) source: Source,
+    pub(super) ty: SqlType,
+    pub(super) nullable: bool,
+    pub(super) descending: bool,
+    pub(super) key_ordinal: i16,
+    pub(super) history: ColumnHistory,
 }
 
 /// `sysrowsets.maxint` is never less.
@@ -188,7 +188,7 @@ impl Draft {
 }
 
 /// Hands out places in a record.
-struct Places {
+pub(super) struct Places {
     fixed_end: i16,
     variable: i16,
     /// Byte and next free bit of the current byte of bit columns.
@@ -201,7 +201,42 @@ impl Places {
         Places { fixed_end: fixed_start, variable: 0, bits: None, max_variable: 0 }
     }
 
-    fn take(&mut self, draft: &Draft) -> Place {
+    /// Behind the columns that leaf records have. `None`: the place of one of them is not understood.
+    pub(super) fn behind(layout: &RowLayout) -> Option<Places> {
+        let mut places = Places::from(4);
+        for column in &layout.columns {
+            let (ty, offset) = (column.ty?, column.leaf.offset);
+            match offset {
+                ..=-1 => {
+                    places.variable = places.variable.max(-offset);
+                    let bytes = if column.is_uniquifier() { 4 } else { max_in_row(&ty) };
+                    places.max_variable += u32::from(bytes.unsigned_abs());
+                }
+                0 => {}
+                _ => {
+                    let bytes = if ty.is_bit() { 1 } else { ty.fixed_bytes()? as i16 };
+                    places.fixed_end = places.fixed_end.max(offset + bytes);
+                }
+            }
+            let is_last = |(byte, bit): (i16, u8)| (byte, bit) <= (offset, column.leaf.bit + 1);
+            if ty.is_bit() && places.bits.is_none_or(is_last) {
+                places.bits = Some((offset, column.leaf.bit + 1));
+            }
+        }
+        Some(places)
+    }
+
+    pub(super) fn fixed_end(&self) -> u16 {
+        self.fixed_end as u16
+    }
+
+    /// Room for the back pointer of a forwarded row.
+    pub(super) fn leave_room_to_move(&mut self) {
+        self.variable += 1;
+        self.max_variable += 10;
+    }
+
+    pub(super) fn take(&mut self, draft: &Draft) -> Place {
         if draft.is_variable() {
             self.variable += 1;
             self.max_variable += draft.max_bytes();
@@ -225,7 +260,7 @@ impl Places {
     }
 
     /// The longest record: fixed part, null bitmap for `null_bits` columns, variable columns.
-    fn max_len(&self, null_bits: u16) -> u32 {
+    pub(super) fn max_len(&self, null_bits: u16) -> u32 {
         let bitmap = if null_bits == 0 { 0 } else { 2 + u32::from(null_bits).div_ceil(8) };
         let offsets = if self.variable == 0 { 0 } else { 2 + 2 * self.variable as u32 };
         self.fixed_end as u32 + bitmap + offsets + self.max_variable
@@ -236,8 +271,10 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     let has_nullable_key = drafts.iter().any(|draft| draft.nullable && draft.key_ordinal > 0);
     let has_leaf_bits = index.is_base() || drafts.iter().any(|draft| draft.nullable);
     let mut leaf = Places::from(if index.is_base() { 4 } else { 1 });
-    let mut columns: Vec<PhysicalColumn> =
-        (1..).zip(drafts).map(|(ordinal, draft)| column(ordinal, draft, index, leaf.take(draft))).collect();
+    let mut columns: Vec<PhysicalColumn> = (1..)
+        .zip(drafts)
+        .map(|(ordinal, draft)| draft_column(ordinal, draft, index.is_base(), leaf.take(draft)))
+        .collect();
     if index.is_base() {
         mark_altered(drafts, &mut columns);
     }
@@ -254,9 +291,7 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     let columns_count = columns.len() as u16;
     let key_count = columns.iter().filter(|column| column.key_ordinal > 0).count() as u16;
     if is_heap {
-        // Room for the back pointer of a forwarded row.
-        leaf.variable += 1;
-        leaf.max_variable += 10;
+        leaf.leave_room_to_move();
     }
     RowsetLayout {
         sources: drafts.iter().map(|draft| draft.source).collect(),
@@ -310,18 +345,19 @@ fn place_interior(
     if has_nullable_key { count } else { 0 }
 }
 
-fn column(ordinal: i32, draft: &Draft, index: &IndexDefinition, leaf: Place) -> PhysicalColumn {
+/// A column that has got its place.
+pub(super) fn draft_column(ordinal: i32, draft: &Draft, is_base: bool, leaf: Place) -> PhysicalColumn {
     let (ti, collation_id) = draft.ty.to_physical();
     let mut status = if draft.nullable { 0 } else { column_status::NOT_NULL };
     if draft.descending && draft.key_ordinal > 0 {
         status |= column_status::DESCENDING;
     }
-    if draft.source == Source::Uniquifier && index.is_base() {
+    if draft.source == Source::Uniquifier && is_base {
         status |= column_status::UNIQUIFIER;
     }
     let column_id = match draft.source {
-        Source::Column(id) if index.is_base() => id,
-        Source::Uniquifier if index.is_base() => 0,
+        Source::Column(id) if is_base => id,
+        Source::Uniquifier if is_base => 0,
         _ => ordinal,
     };
     PhysicalColumn {

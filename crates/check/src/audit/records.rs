@@ -143,6 +143,8 @@ pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> 
         let len = match status >> 1 & 7 {
             STUB => stub_len(bytes),
             GHOST if is_ghost_of_stub(status) => stub_len(bytes),
+            // See `is_too_wide`.
+            GHOST => data_len(bytes, status, fixed_end_min, usize::from(u16::MAX)),
             _ => data_len(bytes, status, fixed_end_min, columns_max),
         };
         Some((status, len?))
@@ -224,7 +226,7 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
     let is_wrong = record.fault().is_some()
         || status & RESERVED_BITS != 0
         || !rules.kinds.has(kind)
-        || record.column_count() > rules.columns_max
+        || is_too_wide(&record, rules)
         || (record.fixed_end() < usize::from(rules.fixed_end_min) && kind != RecordKind::ForwardingStub);
     Measured {
         len: record.len(),
@@ -232,6 +234,13 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
         is_compressed: false,
         trouble: if is_wrong { row_trouble(&record, rules) } else { None },
     }
+}
+
+/// Has it columns that there are not? A ghost may: it was put there by somebody who added them, and rolled back.
+#[inline]
+fn is_too_wide(record: &Record<'_>, rules: &Rules) -> bool {
+    let is_ghost = record.kind() == RecordKind::GhostData;
+    record.column_count() > rules.columns_max && !is_ghost
 }
 
 #[cold]
@@ -262,7 +271,7 @@ fn row_trouble(record: &Record<'_>, rules: &Rules) -> Option<Test> {
     if let Some(fault) = record.fault() {
         return Some(fault_test(fault));
     }
-    if record.column_count() > rules.columns_max {
+    if is_too_wide(record, rules) {
         let values = (record.column_count().into(), rules.columns_max.into());
         return Some(Test { text: "columns of the record <= columns of the rowset", values, state: 3 });
     }

@@ -1,3 +1,4 @@
 //! Tests that look into the catalogue of an open database.
 
+mod pointers;
 mod template;

@@ -11,6 +11,7 @@
 //!
 //! Leaves are filled to a part of their room, with `pads` also the pages above, which take two records at least.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use extentdb_base::size::PAGE_BODY_BYTES;
@@ -26,6 +27,7 @@ use super::Tree;
 use super::insert::LEAF_FLAG_BITS;
 use super::page::{SLOT_BYTES, room_on};
 use super::seek::{Step, Towards, write_patiently};
+use super::sorted::SortedRows;
 use super::split::{OLD, Want, refuse_held};
 use super::system::{Held, Outcome};
 use crate::error::Error;
@@ -53,11 +55,11 @@ impl Fill {
 }
 
 /// A tree that is being built.
-struct Builder<'t> {
+struct Builder<'r, 't> {
     tree: &'t Tree,
     fill: Fill,
     /// The rows of the leaf that comes next.
-    rows: Vec<Vec<u8>>,
+    rows: Vec<Cow<'r, [u8]>>,
     /// What they take, with their slots.
     bytes: usize,
     /// The key of the last of them.
@@ -82,41 +84,57 @@ impl Tree {
         fill: Fill,
         rows: impl IntoIterator<Item = Result<Vec<Cell<'c>>, E>>,
     ) -> Result<u64, E> {
+        let mut builder = self.builder(fill)?;
+        for cells in rows {
+            let cells = cells?;
+            let (row, key) = (self.shape.leaf_record(&cells)?, self.shape.key_of_cells(&cells)?);
+            builder.add(tx, row.into(), &key)?;
+        }
+        Ok(builder.end(tx)?)
+    }
+
+    /// The same from rows that are sorted already.
+    ///
+    /// # Errors
+    /// As for [`build`](Self::build).
+    pub fn build_sorted(&self, tx: &mut Transaction, fill: Fill, rows: &SortedRows) -> Result<u64, Error> {
+        let mut builder = self.builder(fill)?;
+        for (key, row) in rows.iter() {
+            builder.add(tx, row.into(), key)?;
+        }
+        builder.end(tx)
+    }
+
+    fn builder<'r>(&self, fill: Fill) -> Result<Builder<'r, '_>, Error> {
         self.verify_whole()?;
         if !self.unit.root().is_none() {
-            return Err(Error::NotEmpty { unit: self.unit.id() }.into());
+            return Err(Error::NotEmpty { unit: self.unit.id() });
         }
-        let mut builder = Builder {
-            tree: self,
-            fill,
-            rows: Vec::new(),
-            bytes: 0,
-            last: Vec::new(),
-            leaf: PageId::NONE,
-            count: 0,
-        };
-        for cells in rows {
-            builder.add(tx, &cells?)?;
-        }
-        builder.write(tx)?;
-        Ok(builder.count)
+        let (rows, last) = (Vec::new(), Vec::new());
+        Ok(Builder { tree: self, fill, rows, bytes: 0, last, leaf: PageId::NONE, count: 0 })
     }
 }
 
-impl Builder<'_> {
-    fn add(&mut self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
-        let row = self.tree.shape.leaf_record(cells)?;
-        let key = self.tree.shape.key_of_cells(cells)?;
-        self.verify_order(&key)?;
+impl<'r> Builder<'r, '_> {
+    fn add(&mut self, tx: &mut Transaction, row: Cow<'r, [u8]>, key: &[u8]) -> Result<(), Error> {
+        self.verify_order(key)?;
         let bytes = room_on(self.tree.leaf_kind(), row.len()) + SLOT_BYTES;
         let most = PAGE_BODY_BYTES - self.fill.free_bytes();
         if self.bytes + bytes > most {
             self.write(tx)?;
         }
         self.rows.push(row);
-        (self.bytes, self.last) = (self.bytes + bytes, key);
+        self.bytes += bytes;
+        self.last.clear();
+        self.last.extend_from_slice(key);
         self.count += 1;
         Ok(())
+    }
+
+    /// Writes what is left; says how many rows there are.
+    fn end(mut self, tx: &mut Transaction) -> Result<u64, Error> {
+        self.write(tx)?;
+        Ok(self.count)
     }
 
     fn verify_order(&self, key: &[u8]) -> Result<(), Error> {
@@ -152,7 +170,7 @@ impl Builder<'_> {
 
 impl Tree {
     /// The first leaf, which is the root, too.
-    fn first_leaf(&self, tx: &Transaction, rows: &[Vec<u8>]) -> Result<PageId, Error> {
+    fn first_leaf(&self, tx: &Transaction, rows: &[Cow<'_, [u8]>]) -> Result<PageId, Error> {
         // Somebody has begun to use the tree.
         if !self.unit.root().is_none() {
             return Err(Error::NotEmpty { unit: self.unit.id() });
@@ -174,10 +192,10 @@ impl Tree {
         &self,
         tx: &Transaction,
         last: PageId,
-        rows: &[Vec<u8>],
+        rows: &[Cow<'_, [u8]>],
         fill: Fill,
     ) -> Result<PageId, Error> {
-        let first = rows.first().map(Vec::as_slice).unwrap_or_default();
+        let first = rows.first().map(|row| &**row).unwrap_or_default();
         let separator = self.shape.separator(&self.shape.leaf(first), PageId::NONE)?;
         let parent = self.parent_with_room(tx, last, &separator, fill)?;
         let leaf = self.in_system(tx, "SplitPage", |sys, page, held| {
@@ -238,7 +256,7 @@ impl Tree {
         held: &mut Held,
         page: PageId,
         prev: PageId,
-        rows: &[Vec<u8>],
+        rows: &[Cow<'_, [u8]>],
     ) -> Result<(), Error> {
         let form = PageForm {
             kind: self.leaf_kind(),
@@ -251,7 +269,7 @@ impl Tree {
             flag_bits: 0,
         };
         let mut target = self.space.format_page(sys, &self.unit, page, &form)?;
-        let images = rows.iter().map(Vec::as_slice).collect();
+        let images = rows.iter().map(|row| &**row).collect();
         let inserted = self.log_insert(Link::Change(sys), &mut target, 0, images, self.leaf_context());
         held.push(target);
         inserted

@@ -61,6 +61,7 @@ impl Tree {
             }
             Position::Free(slot) if node.fits_new(row.len())? => {
                 let (link, context) = (Link::Change(tx), self.leaf_context());
+                self.habits.note(node.id(), (slot, node.slot_count()), node.next().is_none());
                 self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))?;
             }
             Position::Ghost(_) | Position::Free(_) => return Ok(Attempt::NoRoomFor(row.into())),

@@ -13,13 +13,15 @@
 //!
 //! ```text
 //! seek, scan       from the root down, then along the leaves                          seek.rs, scan.rs
+//! beside           what lies on both sides of a place                                 beside.rs
 //! insert           INSERT_ROWS; a ghost of the same key comes back by MODIFY_ROW      insert.rs
 //! replace          MODIFY_ROW of the bytes that differ                                replace.rs
 //! delete           DELETE_ROWS that marks the row as a ghost                          delete.rs
 //! expunge_ghosts   EXPUNGE_ROWS, later, without a transaction                         ghost.rs
 //! (no room)        a system transaction that splits one page or sets a root on top    split.rs, system.rs
+//!                  where it is cut, by where rows came lately                         cut.rs, habit.rs
 //! undo             finds the row by its key and compensates                           undo.rs
-//! build            leaf after leaf from rows in key order, for an empty tree          build.rs
+//! build            leaf after leaf from rows in key order, for an empty tree          build.rs, sorted.rs
 //! ```
 //!
 //! Invariants
@@ -58,14 +60,19 @@
 //! 6. *A scan holds nothing between two leaves.* It goes on by key, from the separators that it came between: no latch is asked
 //!    for to the left or to the right.
 
+mod beside;
 mod build;
+mod cut;
 mod delete;
 mod ghost;
+mod habit;
 mod insert;
+mod leaf_rows;
 mod page;
 mod replace;
 mod scan;
 mod seek;
+mod sorted;
 mod split;
 mod system;
 #[cfg(test)]
@@ -84,8 +91,13 @@ use extentdb_space::{Space, Unit};
 use crate::error::Error;
 use crate::layout::RowShape;
 
+use habit::Habits;
+
+pub use beside::{Beside, Edge, Key};
 pub use build::Fill;
-pub use scan::{KeyRange, LeafRows, Leaves, Scan};
+pub use leaf_rows::{LeafRows, RowRef};
+pub use scan::{KeyRange, Leaves, Scan};
+pub use sorted::{SortedRows, Sorter};
 
 /// A B-tree. There is one of these per allocation unit: what keeps changes of its structure apart is in it.
 #[derive(Debug)]
@@ -99,6 +111,8 @@ pub struct Tree {
     version: AtomicU64,
     /// Leaves that have got ghosts since they were looked at last.
     haunted: Mutex<BTreeSet<PageId>>,
+    /// Where rows came lately.
+    habits: Habits,
     /// A change of several pages was cut off by an error.
     is_cut_off: AtomicBool,
 }
@@ -124,7 +138,7 @@ impl Tree {
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: RowShape) -> Tree {
         let (structure, haunted) = (Mutex::default(), Mutex::default());
         let (version, is_cut_off) = (AtomicU64::new(0), AtomicBool::new(false));
-        Tree { space, unit, shape, structure, version, haunted, is_cut_off }
+        Tree { space, unit, shape, structure, version, haunted, habits: Habits::default(), is_cut_off }
     }
 
     /// How its rows are laid out.

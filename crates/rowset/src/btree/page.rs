@@ -1,5 +1,7 @@
 //! One page of a tree: what it says about itself, its keys, and what fits on it.
 
+use std::cmp::Ordering;
+
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_HEADER_BYTES;
 use extentdb_buffer::PageReadGuard;
@@ -113,26 +115,64 @@ impl<'p> Node<'p> {
 
     /// The key of a slot, in place of what `out` holds.
     pub(super) fn key_into(self, slot: u16, out: &mut Vec<u8>) -> Result<(), Error> {
+        let bytes = self.view.record_bytes(slot);
+        if bytes.is_some_and(|bytes| self.shape.fixed_key_into(bytes, self.level, out)) {
+            return Ok(());
+        }
         self.shape.key_into(&self.record(slot)?, self.level, out)
+    }
+
+    /// How the key of a slot compares with another one. `own` is room to make it in.
+    fn compare(self, slot: u16, key: &[u8], own: &mut Vec<u8>) -> Result<Ordering, Error> {
+        let bytes = self.view.record_bytes(slot);
+        if let Some(order) = bytes.and_then(|bytes| self.shape.compare_fixed(bytes, self.level, key)) {
+            return Ok(order);
+        }
+        self.key_into(slot, own)?;
+        Ok(own.as_slice().cmp(key))
     }
 
     /// The first slot from `from` on whose key is not below `key`.
     pub(super) fn lower_bound(self, from: u16, key: &[u8]) -> Result<u16, Error> {
-        self.bound(from, |own| own < key)
+        self.bound(from, key, Ordering::is_lt)
     }
 
     /// The first slot from `from` on whose key is above `key`.
     pub(super) fn upper_bound(self, from: u16, key: &[u8]) -> Result<u16, Error> {
-        self.bound(from, |own| own <= key)
+        self.bound(from, key, Ordering::is_le)
     }
 
-    fn bound(self, from: u16, is_before: impl Fn(&[u8]) -> bool) -> Result<u16, Error> {
-        let (mut low, mut high) = (from, self.slot_count());
+    /// [`lower_bound`](Self::lower_bound) where it is seldom far from `from`: looks there first, and twice as far each time.
+    pub(super) fn lower_bound_near(self, from: u16, key: &[u8]) -> Result<u16, Error> {
+        let (end, mut own) = (self.slot_count(), Vec::new());
+        let (mut low, mut step) = (from, 1);
+        while low < end {
+            let probe = (low + step - 1).min(end - 1);
+            if self.compare(probe, key, &mut own)?.is_ge() {
+                return self.bound_in((low, probe), key, Ordering::is_lt);
+            }
+            (low, step) = (probe + 1, 2 * step);
+        }
+        Ok(low)
+    }
+
+    fn bound(self, from: u16, key: &[u8], is_before: impl Fn(Ordering) -> bool) -> Result<u16, Error> {
+        self.bound_in((from, self.slot_count()), key, is_before)
+    }
+
+    fn bound_in(
+        self,
+        (mut low, mut high): (u16, u16),
+        key: &[u8],
+        is_before: impl Fn(Ordering) -> bool,
+    ) -> Result<u16, Error> {
         let mut own = Vec::new();
         while low < high {
             let middle = low.midpoint(high);
-            self.key_into(middle, &mut own)?;
-            if is_before(&own) { low = middle + 1 } else { high = middle }
+            match is_before(self.compare(middle, key, &mut own)?) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
         }
         Ok(low)
     }
@@ -142,7 +182,10 @@ impl<'p> Node<'p> {
         if self.slot_count() == 0 {
             return Err(Error::Corrupt { page: self.id(), what: "leads nowhere" });
         }
-        Ok(self.upper_bound(1, key)? - 1)
+        match self.slot_count() > 1 && self.is_behind_all(key)? {
+            true => Ok(self.slot_count() - 1),
+            false => Ok(self.upper_bound(1, key)? - 1),
+        }
     }
 
     /// The slot that leads towards what lies before a key, or to the end of everything.
@@ -162,12 +205,14 @@ impl<'p> Node<'p> {
 
     /// Where a key lies on this leaf. A ghost may stand beside the row of its key.
     pub(super) fn position(self, key: &[u8]) -> Result<Position, Error> {
+        if self.is_behind_all(key)? {
+            return Ok(Position::Free(self.slot_count()));
+        }
         let first = self.lower_bound(0, key)?;
         let mut own = Vec::new();
         let mut position = Position::Free(first);
         for slot in first..self.slot_count() {
-            self.key_into(slot, &mut own)?;
-            if own != key {
+            if self.compare(slot, key, &mut own)?.is_ne() {
                 break;
             }
             if !self.is_ghost(slot)? {
@@ -176,6 +221,14 @@ impl<'p> Node<'p> {
             position = Position::Ghost(slot);
         }
         Ok(position)
+    }
+
+    /// Does a key lie behind all of the last page of a level? There is where ever-increasing ones go; elsewhere nobody looks.
+    fn is_behind_all(self, key: &[u8]) -> Result<bool, Error> {
+        match self.slot_count().checked_sub(1) {
+            Some(last) if self.next().is_none() => Ok(self.compare(last, key, &mut Vec::new())?.is_lt()),
+            _ => Ok(false),
+        }
     }
 
     /// What a record of so many bytes takes on this page, without its slot.

@@ -6,11 +6,12 @@
 
 use std::collections::VecDeque;
 
-use extentdb_base::{Lsn, Rid};
+use extentdb_base::Lsn;
 use extentdb_buffer::PageReadGuard;
 use extentdb_catalog::layout::Cell;
 
-use super::page::Node;
+use super::leaf_rows::{LeafRows, RowRef};
+use super::page::{Node, is_ghost};
 use super::seek::{Fence, Towards};
 use super::{Row, Tree};
 use crate::error::Error;
@@ -70,20 +71,11 @@ impl KeyRange {
 }
 
 /// The first key behind all that begin with a prefix; `None` when there is none.
-fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut next = prefix[..=last].to_vec();
     next[last] += 1;
     Some(next)
-}
-
-/// The rows of one leaf, in the order of the scan.
-#[derive(Debug)]
-pub struct LeafRows {
-    /// The rows.
-    pub rows: Vec<Row>,
-    /// No transaction that is open can have changed the leaf: the rows are committed, and there are no ghosts among them.
-    pub is_settled: bool,
 }
 
 /// Which ghosts a scan takes for rows.
@@ -172,32 +164,34 @@ impl<'t> Leaves<'t> {
             let node = tree.node(leaf.id(), &leaf)?;
             verify_links(node, &fence)?;
             let is_settled = oldest_open().is_none_or(|open| node.view.header().lsn() < open);
-            let has_ghosts = self.ghosts == Ghosts::All || !is_settled;
-            let rows = self.take(node, has_ghosts, &fence)?;
+            let rows = self.take(node, is_settled, &fence)?;
             self.advance(fence);
             if !rows.is_empty() {
-                return Ok(Some(LeafRows { rows, is_settled }));
+                return Ok(Some(rows));
             }
         }
         Ok(None)
     }
 
     /// Takes the rows of a leaf that are in the range.
-    fn take(&self, node: Node<'_>, has_ghosts: bool, fence: &Fence) -> Result<Vec<Row>, Error> {
+    fn take(&self, node: Node<'_>, is_settled: bool, fence: &Fence) -> Result<LeafRows, Error> {
         let corrupt = Err(Error::Corrupt { page: node.id(), what: "has keys that are out of order" });
         let first = node.lower_bound(0, &self.range.from)?;
         let end = match &self.range.until {
-            Some(until) => node.lower_bound(first, until)?,
+            Some(until) => node.lower_bound_near(first, until)?,
             None => node.slot_count(),
         };
-        let (mut rows, mut key, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        let has_ghosts = self.ghosts == Ghosts::All || !is_settled;
+        let mut rows = LeafRows::of(node.id(), usize::from(end.saturating_sub(first)), is_settled);
+        let (mut key, mut last) = (Vec::new(), Vec::new());
         for slot in first..end {
             node.key_into(slot, &mut key)?;
-            if key < last || fence.low.as_ref().is_some_and(|low| key < *low) {
+            if key < last || slot == first && fence.low.as_ref().is_some_and(|low| key < *low) {
                 return corrupt;
             }
-            if has_ghosts || !node.is_ghost(slot)? {
-                rows.push(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(node.id(), slot) });
+            let row = node.row(slot)?;
+            if has_ghosts || !is_ghost(row) {
+                rows.push(slot, row);
             }
             std::mem::swap(&mut key, &mut last);
         }
@@ -246,7 +240,9 @@ impl Iterator for Scan<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         if self.rows.is_empty() {
             match self.leaves.next(&|| None) {
-                Ok(leaf) => self.rows.extend(leaf.map(|leaf| leaf.rows).unwrap_or_default()),
+                Ok(leaf) => {
+                    self.rows.extend(leaf.iter().flat_map(|leaf| leaf.iter().map(RowRef::to_row)));
+                }
                 Err(error) => return Some(Err(error)),
             }
         }

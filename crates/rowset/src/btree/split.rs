@@ -8,6 +8,7 @@
 //! root without room                            BTree Split/Shrink: FORMAT_PAGE of a root whose only record leads to the
 //!                                                old one, ROOT_CHANGE; then the old root is a page like the others
 //! a row behind all others                      nothing moves: the new page begins with the row that comes (100/0)
+//! one of a run, or near the end of the tree    what stays behind stays full: habit.rs
 //! ```
 //!
 //! Each of these is a system transaction of its own that takes one page, in the order real logs have, and leaves a sound tree.
@@ -22,7 +23,6 @@
 use std::borrow::Cow;
 
 use extentdb_base::PageId;
-use extentdb_base::size::PAGE_BODY_BYTES;
 use extentdb_base::sync::lock;
 use extentdb_buffer::{PageReadGuard, PageWriteGuard};
 use extentdb_catalog::layout::Level;
@@ -35,6 +35,8 @@ use extentdb_space::{PageForm, change};
 use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
+use super::cut::cut_at;
+use super::habit::Habit;
 use super::insert::LEAF_FLAG_BITS;
 use super::page::{Node, Position, SLOT_BYTES, is_ghost};
 use super::seek::{Step, Towards, write_patiently};
@@ -56,7 +58,7 @@ const RIGHT: usize = 2;
 
 /// Where a record is to lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+pub(super) enum Place {
     /// In a new slot.
     New(u16),
     /// In the place of the record of a slot.
@@ -65,9 +67,9 @@ enum Place {
 
 /// A record that finds no room.
 #[derive(Clone, Copy, Debug)]
-struct Need<'r> {
-    place: Place,
-    row: &'r [u8],
+pub(super) struct Need<'r> {
+    pub(super) place: Place,
+    pub(super) row: &'r [u8],
 }
 
 /// How a page is to be split.
@@ -164,7 +166,7 @@ impl Tree {
     }
 
     fn cut(&self, node: Node<'_>, need: &Need<'_>) -> Result<Cut, Error> {
-        let at = cut_at(node, need)?;
+        let at = cut_at(node, need, self.habit(node, need))?;
         let separator = match node.level {
             Level::Leaf if at == node.slot_count() => {
                 self.shape.separator(&self.shape.leaf(need.row), PageId::NONE)?
@@ -173,6 +175,14 @@ impl Tree {
             Level::Interior => node.row(at)?.to_vec(),
         };
         Ok(Cut { at, separator })
+    }
+
+    /// What to expect of a leaf that is to be split.
+    fn habit(&self, node: Node<'_>, need: &Need<'_>) -> Habit {
+        match need.place {
+            Place::New(slot) => self.habits.of(node.id(), (slot, node.slot_count()), node.next().is_none()),
+            Place::Grown(_) => Habit::Scattered,
+        }
     }
 
     /// Sets a root on top of the one there is, whose only record leads to it. Nobody sees the new page before it is the root, and
@@ -401,62 +411,6 @@ fn need_of<'r>(node: Node<'_>, want: &Want<'r>) -> Result<Option<Need<'r>>, Erro
     Ok((!has_room).then_some(Need { place, row }))
 }
 
-/// The first slot that is to leave a page so that there is room for a record.
-///
-/// The records as they are to lie are cut where the halves differ least among the places where both fit. A row behind all others
-/// of the tree begins a page of its own.
-fn cut_at(node: Node<'_>, need: &Need<'_>) -> Result<u16, Error> {
-    let sizes: Result<Vec<usize>, Error> =
-        (0..node.slot_count()).map(|slot| Ok(node.room_of(slot)? + SLOT_BYTES)).collect();
-    let sizes = sizes?;
-    let appends = need.place == Place::New(node.slot_count()) && node.next().is_none();
-    let size = node.room(need.row.len()) + SLOT_BYTES;
-    let corrupt = Error::Corrupt { page: node.id(), what: "has no room and nothing to give away" };
-    let cut = match need.place {
-        Place::New(slot) if node.is_leaf() => cut_for_new(&sizes, slot.into(), size, appends),
-        // A page above the leaves gives one record away, so that neither page is empty.
-        Place::New(_) if appends => sizes.len().checked_sub(1),
-        Place::New(slot) => cut_for_new(&sizes, slot.into(), size, false),
-        Place::Grown(slot) => cut_for_grown(&sizes, slot.into(), size),
-    };
-    let is_sound = |cut: &usize| node.is_leaf() || (1..sizes.len()).contains(cut);
-    cut.filter(is_sound).map(|cut| cut as u16).ok_or(corrupt)
-}
-
-/// `sizes` are those of the records there are; the new one comes before record `slot`.
-fn cut_for_new(sizes: &[usize], slot: usize, size: usize, appends: bool) -> Option<usize> {
-    if appends {
-        return Some(sizes.len());
-    }
-    let mut all = sizes.to_vec();
-    all.insert(slot.min(sizes.len()), size);
-    match balanced(&all) {
-        // The new record is in the left half.
-        Some(cut) if slot < cut => Some(cut - 1),
-        Some(cut) => Some(cut),
-        // It fits beside neither of its neighbours: the page is cut at its place, and once more there.
-        None => Some(slot),
-    }
-}
-
-fn cut_for_grown(sizes: &[usize], slot: usize, size: usize) -> Option<usize> {
-    let mut all = sizes.to_vec();
-    *all.get_mut(slot)? = size;
-    balanced(&all).or(Some(slot.max(1))).filter(|cut| *cut < sizes.len())
-}
-
-/// Where to cut a run of records so that each part fits on a page and their sizes differ least.
-fn balanced(sizes: &[usize]) -> Option<usize> {
-    let total: usize = sizes.iter().sum();
-    let mut left = 0;
-    let cuts = sizes.iter().take(sizes.len().saturating_sub(1)).enumerate().filter_map(|(at, size)| {
-        left += size;
-        let right = total - left;
-        (left <= PAGE_BODY_BYTES && right <= PAGE_BODY_BYTES).then_some((left.abs_diff(right), at + 1))
-    });
-    cuts.min().map(|(_, cut)| cut)
-}
-
 /// The same separator with another child page.
 fn with_child(separator: &[u8], child: PageId, pminlen: u16) -> Vec<u8> {
     let mut out = separator.to_vec();
@@ -465,28 +419,4 @@ fn with_child(separator: &[u8], child: PageId, pminlen: u16) -> Vec<u8> {
         place.copy_from_slice(&child.to_bytes());
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_makes_room_for_the_new_record_on_both_sides() {
-        let cut = |sizes: &[usize], slot, size| cut_for_new(sizes, slot, size, false);
-        assert_eq!(cut(&[1000; 8], 0, 1000), Some(3), "left half: one less of the old ones");
-        assert_eq!(cut(&[1000; 8], 8, 1000), Some(4));
-        assert_eq!(cut(&[8000], 0, 8000), Some(0), "all of them go");
-        assert_eq!(cut(&[8000], 1, 8000), Some(1), "none goes");
-        assert_eq!(cut(&[4000, 4000], 1, 8000), Some(1), "and once more: it fits beside neither");
-        assert_eq!(cut_for_new(&[1000; 8], 8, 1000, true), Some(8));
-    }
-
-    #[test]
-    fn a_cut_makes_room_for_a_record_that_grows() {
-        assert_eq!(cut_for_grown(&[2000; 4], 1, 3000), Some(2));
-        assert_eq!(cut_for_grown(&[4000, 2000, 2000], 1, 8000), Some(1));
-        assert_eq!(cut_for_grown(&[4000, 4000], 0, 8000), Some(1));
-        assert_eq!(cut_for_grown(&[4000], 0, 8000), None, "a page of its own always has room");
-    }
 }

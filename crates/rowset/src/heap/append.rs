@@ -38,14 +38,14 @@ pub(super) struct Appender {
 impl Heap {
     /// The append slot of a session.
     pub(super) fn appender(&self, session: usize) -> MutexGuard<'_, Appender> {
-        lock(&self.appenders[session % self.appenders.len()])
+        lock(&self.room.appenders[session % self.room.appenders.len()])
     }
 
     /// The page of this appender is full: what it has left is filed, and PFS will hear when it was told otherwise.
     pub(super) fn retire(&self, appender: &mut Appender, free_bytes: u16) {
         let Some(page) = appender.page.take() else { return };
         let ends = Fullness::of_free_bytes(free_bytes);
-        let mut free = self.free.lock();
+        let mut free = self.room.free.lock();
         let room = free_bytes.saturating_sub(free.kept(page));
         free.file(page, room);
         if appender.told != Some(ends) {
@@ -81,7 +81,7 @@ impl Heap {
         tx: &mut Transaction,
         appender: &mut Appender,
     ) -> Result<Option<PageWriteGuard>, Error> {
-        let _coming = lock(&self.coming);
+        let _coming = lock(&self.room.coming);
         if self.placement == Placement::ByPfs || self.space.wants_single(&self.unit)? {
             return self.single_page(tx, appender).map(Some);
         }

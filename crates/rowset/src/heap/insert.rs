@@ -91,13 +91,13 @@ impl Heap {
         self.load_free_space()?;
         let room = footprint(record.len()) + SLOT_BYTES;
         for _ in 0..PROBES_MAX {
-            if !self.free.may_have(room as u16) {
+            if !self.room.free.may_have(room as u16) {
                 return Ok(None);
             }
-            let Some(id) = self.free.lock().take(room as u16) else { return Ok(None) };
+            let Some(id) = self.room.free.lock().take(room as u16) else { return Ok(None) };
             let Some(mut page) = self.space.pool().try_write(id)? else { continue };
             let placed = self.place(tx, &mut page, record, locks)?;
-            let mut free = self.free.lock();
+            let mut free = self.room.free.lock();
             let left = free_bytes(&page).saturating_sub(free.kept(id));
             free.file(id, left);
             if placed.is_some() {
@@ -170,7 +170,7 @@ impl Heap {
     /// A slot for a record of so many bytes: an empty one that nobody has locked, or a new one.
     fn slot_for(&self, page: &PageWriteGuard, len: usize, locks: &mut dyn RowLocks) -> Option<u16> {
         let view = PageRef::new(page);
-        let kept = usize::from(self.free.kept(page.id()));
+        let kept = usize::from(self.room.free.kept(page.id()));
         let free = usize::from(view.header().free_bytes.get()).saturating_sub(kept);
         if footprint(len) > free || !self.promises(page, len) {
             return None;
@@ -201,7 +201,7 @@ impl Heap {
 
     /// What PFS knows of the pages that were there before, once: the least room that each class promises.
     fn load_free_space(&self) -> Result<(), Error> {
-        if self.free.is_loaded() {
+        if self.room.free.is_loaded() {
             return Ok(());
         }
         // A heap without pages has nothing to be read, and its first insert shall not latch a map for that.
@@ -212,7 +212,7 @@ impl Heap {
             let full = state.first().and_then(|state| state.fullness()).unwrap_or(Fullness::UpTo100);
             known.push((id, (8096 * u32::from(100 - full.percent()) / 100) as u16));
         }
-        let mut free = self.free.lock();
+        let mut free = self.room.free.lock();
         if !free.is_loaded {
             known.into_iter().for_each(|(id, room)| free.file(id, room));
             free.is_loaded = true;

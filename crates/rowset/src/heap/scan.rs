@@ -11,13 +11,13 @@ use super::{Heap, rid};
 use crate::Error;
 
 /// What lies at an address.
-pub(super) enum Stored {
+pub(super) enum Stored<R> {
     /// The row itself.
-    Row(Vec<u8>),
+    Row(R),
     /// A stub: the row is elsewhere.
     Stub(Rid),
     /// A row that another address leads to.
-    Forwarded(Vec<u8>),
+    Forwarded(R),
     /// A row that is deleted but still there: other programs leave such rows.
     Ghost,
 }
@@ -35,12 +35,12 @@ impl Heap {
     /// The pages of the heap that have been formatted, in the order of the IAM chain.
     pub fn formatted_pages(&self) -> Result<Vec<PageId>, Error> {
         let pages = {
-            let _coming = lock(&self.coming);
+            let _coming = lock(&self.room.coming);
             self.space.pages_of(&self.unit)?
         };
         // A run that is taken in this moment is in the list before its appender knows: its slot is held until then.
         let rest: HashSet<PageId> =
-            self.appenders.iter().flat_map(|appender| lock(appender).rest.clone()).collect();
+            self.room.appenders.iter().flat_map(|appender| lock(appender).rest.clone()).collect();
         Ok(pages.into_iter().filter(|page| !rest.contains(page)).collect())
     }
 
@@ -58,7 +58,7 @@ impl Heap {
         let mut rows = Vec::with_capacity(places.len());
         for at in &places {
             match stored(view, *at)? {
-                Stored::Row(row) => rows.push((*at, row)),
+                Stored::Row(row) => rows.push((*at, row.to_vec())),
                 Stored::Forwarded(_) | Stored::Ghost => {}
                 // The row is on another page, which others may be changing.
                 Stored::Stub(_) => return Ok(PageRows::Unsure(places)),
@@ -87,19 +87,24 @@ impl Heap {
             return Ok(None);
         }
         match stored(view, at)? {
-            Stored::Row(row) => Ok(Some(row)),
+            Stored::Row(row) => Ok(Some(row.to_vec())),
             Stored::Stub(_) | Stored::Forwarded(_) | Stored::Ghost => Ok(None),
         }
     }
 
-    pub(super) fn stored_at(&self, at: Rid) -> Result<Option<Stored>, Error> {
+    pub(super) fn stored_at(&self, at: Rid) -> Result<Option<Stored<Vec<u8>>>, Error> {
         let page = self.space.pool().read(at.page)?;
         let view = PageRef::new(&page);
         let is_used = view.slot_offset(at.slot.0).is_some_and(|offset| offset != 0);
         if !is_used || view.header().alloc_unit() != self.unit.id() {
             return Ok(None);
         }
-        stored(view, at).map(Some)
+        Ok(Some(match stored(view, at)? {
+            Stored::Row(row) => Stored::Row(row.to_vec()),
+            Stored::Forwarded(row) => Stored::Forwarded(row.to_vec()),
+            Stored::Stub(target) => Stored::Stub(target),
+            Stored::Ghost => Stored::Ghost,
+        }))
     }
 
     /// The row that a stub leads to.
@@ -112,12 +117,12 @@ impl Heap {
 }
 
 /// What lies in a slot that is in use.
-pub(super) fn stored(view: PageRef<'_>, at: Rid) -> Result<Stored, Error> {
+pub(super) fn stored(view: PageRef<'_>, at: Rid) -> Result<Stored<&[u8]>, Error> {
     let bytes = view.row(at.slot.0).map_err(|_| Error::BadRow(at))?;
     let record = Record::parse_data(bytes);
     match record.kind() {
-        RecordKind::Primary => Ok(Stored::Row(bytes.to_vec())),
-        RecordKind::Forwarded => Ok(Stored::Forwarded(bytes.to_vec())),
+        RecordKind::Primary => Ok(Stored::Row(bytes)),
+        RecordKind::Forwarded => Ok(Stored::Forwarded(bytes)),
         RecordKind::ForwardingStub => record.stub_target().map(Stored::Stub).ok_or(Error::BadRow(at)),
         RecordKind::GhostData | RecordKind::GhostVersion => Ok(Stored::Ghost),
         _ => Err(Error::BadRow(at)),

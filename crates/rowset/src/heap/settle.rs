@@ -14,18 +14,18 @@ use crate::Error;
 impl Heap {
     /// Gives every page its true class of fullness, and pages that were taken in advance back, one record for each extent.
     pub fn settle(&self) -> Result<(), Error> {
-        for appender in &self.appenders {
+        for appender in &self.room.appenders {
             let mut appender = lock(appender);
             let rest: BTreeSet<PageId> = appender.rest.drain(..).collect();
             appender.told = None;
             if let Some(page) = appender.page {
-                self.free.lock().touch(page);
+                self.room.free.lock().touch(page);
             }
             for (extent, pages) in by_extent(rest) {
                 self.settle_extent(extent, &pages, |_, _| Ok(PfsByte::default()))?;
             }
         }
-        let touched = self.free.lock().take_touched();
+        let touched = self.room.free.lock().take_touched();
         for (extent, pages) in by_extent(touched) {
             self.settle_extent(extent, &pages, |page, old| {
                 Ok(if old.is_allocated() { old.with_fullness(self.fullness_of(page)?) } else { old })
@@ -38,7 +38,7 @@ impl Heap {
     pub fn unsettled_pages(&self) -> usize {
         // Each appender has a run of one extent at most.
         let appends = |appender: &&_| lock::<Appender>(appender).page.is_some();
-        self.appenders.iter().filter(appends).count() + self.free.lock().touched_count()
+        self.room.appenders.iter().filter(appends).count() + self.room.free.lock().touched_count()
     }
 
     /// After a crash: these pages of the heap were allocated in advance, perhaps, and those that were never formatted are given

@@ -97,7 +97,7 @@ impl Heap {
         let old = view.row(at.slot.0).map_err(|_| Error::NoRow(at))?.to_vec();
         let (before, after) = (footprint(old.len()), footprint(new.len()));
         let free = usize::from(view.header().free_bytes.get());
-        let mine = usize::from(self.free.kept(at.page));
+        let mine = usize::from(self.room.free.kept(at.page));
         if after > before && after - before > free.saturating_sub(mine) {
             return Ok(false);
         }
@@ -153,7 +153,7 @@ impl Heap {
     }
 
     fn keep_back(&self, at: Rid, bytes: usize, kept: &mut Vec<KeptBack>) {
-        let mut free = self.free.lock();
+        let mut free = self.room.free.lock();
         free.touch(at.page);
         if bytes > 0 {
             let room = KeptBack { page: at.page, bytes: bytes as u16 };

@@ -43,17 +43,24 @@ impl RowShape {
     /// # Errors
     /// There is another number of values, or those of the key are too long.
     pub fn key_of_cells(&self, cells: &[Cell<'_>]) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::new();
+        self.push_key_of_cells(cells, &mut out)?;
+        Ok(out)
+    }
+
+    /// The same behind what `out` holds.
+    pub(crate) fn push_key_of_cells(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<(), Error> {
         let expected = self.layout.columns.len();
         if cells.len() != expected {
             return Err(Error::Columns { expected, found: cells.len() });
         }
-        let (mut out, mut bytes) = (Vec::new(), 0);
+        let mut bytes = 0;
         for (number, at) in self.key.iter().enumerate() {
             let cell = &cells[*at];
             bytes += if number < self.declared_keys { len(cell) } else { 0 };
-            push(self.column(*at), cell, &mut out)?;
+            push(self.column(*at), cell, out)?;
         }
-        if bytes > KEY_BYTES_MAX { Err(Error::KeyTooLong { bytes, most: KEY_BYTES_MAX }) } else { Ok(out) }
+        if bytes > KEY_BYTES_MAX { Err(Error::KeyTooLong { bytes, most: KEY_BYTES_MAX }) } else { Ok(()) }
     }
 
     /// The bytes with which the keys begin whose first columns have these values, in the order of the key.
@@ -86,7 +93,7 @@ fn len(cell: &Cell<'_>) -> usize {
     }
 }
 
-fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+pub(super) fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
     let ty = column.ty.ok_or(Error::Form { column_id: column.column_id, what: "a key of unknown type" })?;
     let is_uniquifier = column.leaf.offset < 0 && ty.fixed_bytes().is_some();
     let value = match cell {

@@ -1,6 +1,6 @@
 //! Records to values.
 
-use extentdb_catalog::layout::{Cell, Level, cell};
+use extentdb_catalog::layout::{Cell, CellFault, Level, cell};
 use extentdb_format::record::Record;
 
 use super::RowShape;
@@ -13,6 +13,28 @@ impl RowShape {
             true => Record::parse_data(bytes),
             false => Record::parse_index(bytes, self.leaf.fixed_end),
         }
+    }
+
+    /// The same of a record that adds up.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn sound_leaf<'a>(&self, bytes: &'a [u8]) -> Result<Record<'a>, Error> {
+        let record = self.leaf(bytes);
+        match record.fault() {
+            Some(_) => Err(Error::Record { what: "its parts do not fit together" }),
+            None => Ok(record),
+        }
+    }
+
+    /// The value of a column of a leaf record that adds up, by its place in the layout.
+    ///
+    /// # Errors
+    /// The record ends within it, or the layout has no such column.
+    pub fn cell<'a>(&self, record: &Record<'a>, at: usize) -> Result<Cell<'a>, Error> {
+        let (expected, columns) = (self.layout.columns.len(), &self.layout.columns);
+        let column = columns.get(at).ok_or(Error::Columns { expected, found: at })?;
+        cell(record, column, Level::Leaf).map_err(within_column)
     }
 
     /// The values of a leaf record, one per column of the layout, in its order.
@@ -28,8 +50,15 @@ impl RowShape {
         if record.fault().is_some() {
             return Err(Error::Record { what: "its parts do not fit together" });
         }
-        let of_column = |column| cell(record, column, level);
-        let cells: Result<Vec<_>, _> = self.layout.columns.iter().map(of_column).collect();
-        cells.map_err(|_| Error::Record { what: "its fixed part ends within a column" })
+        // Collected as a result it would grow step by step.
+        let mut cells = Vec::with_capacity(self.layout.columns.len());
+        for column in &self.layout.columns {
+            cells.push(cell(record, column, level).map_err(within_column)?);
+        }
+        Ok(cells)
     }
+}
+
+fn within_column(_: CellFault) -> Error {
+    Error::Record { what: "its fixed part ends within a column" }
 }

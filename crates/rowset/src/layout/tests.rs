@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 
-use extentdb_catalog::layout::Cell;
+use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_catalog::layout::{Cell, column_status};
 use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::base_tables;
 use extentdb_format::record::Record;
@@ -161,9 +162,38 @@ fn the_shapes_of_new_system_tables_follow_from_their_columns() {
 }
 
 #[test]
-fn no_bytes_make_it_panic() {
-    use extentdb_base::env::{Rng, SplitMix64};
+fn keys_are_compared_as_far_as_their_texts_are_decided() {
+    use std::cmp::Ordering;
 
+    let shape = shape(true);
+    let key = |name: &str, id: i32| {
+        [Cell::Bytes(utf16(name).into()), Cell::Bytes(id.to_le_bytes().to_vec().into())]
+    };
+    let decided = |a: &[Cell<'_>], b: &[Cell<'_>]| match shape.compare(a, b).unwrap() {
+        KeyOrder::Decided(order) => Some(order),
+        KeyOrder::Open(at) => {
+            assert_eq!(at, 0, "the first column of the key is the name");
+            None
+        }
+    };
+    assert!(shape.has_text_keys());
+    assert_eq!(decided(&key("coop", 5), &key("co-op", 1)), Some(Ordering::Less));
+    assert_eq!(decided(&key("Coop", 5), &key("coop", 1)), Some(Ordering::Greater));
+    assert_eq!(decided(&key("Coop", 5), &key("coop ", 1)[..1]), Some(Ordering::Equal), "as far as both go");
+    assert_eq!(decided(&key("a_b", 1), &key("a.b", 1)), None);
+    assert_eq!(decided(&[Cell::Null, Cell::Null], &key("", 1)), Some(Ordering::Less));
+    assert!(shape.is_certain_about(&key("coop", 1)) && !shape.is_certain_about(&key("co-op", 1)));
+    let descending = column(1, text(), 1, both(-1, -1), both(1, 1));
+    let descending =
+        PhysicalColumn { status: extentdb_catalog::layout::column_status::DESCENDING, ..descending };
+    let layout = RowLayout::new(vec![descending], Compression::None);
+    let shape = RowShape::new(layout, true, 0, 0).expect("a usual table");
+    let order = shape.compare(&key("a", 1)[..1], &key("b", 1)[..1]).unwrap();
+    assert_eq!(order, KeyOrder::Decided(Ordering::Greater));
+}
+
+#[test]
+fn no_bytes_make_it_panic() {
     let mut rng = SplitMix64::new(3);
     let (mut sound, name) = (0, utf16("a name"));
     for round in 0..20_000 {
@@ -181,4 +211,93 @@ fn no_bytes_make_it_panic() {
         drop((decoded, made, shape.key(&leaf, Level::Leaf)));
     }
     assert!((1000..19_000).contains(&sound), "{sound}");
+}
+
+/// Of a few columns whose keys are read in place; the second one is descending, the third may be missing in old rows.
+fn shape_of_fixed(is_base: bool) -> RowShape {
+    let start = if is_base { 4 } else { 1 };
+    let mut columns = vec![
+        column(1, SqlType::Int, 1, both(start, 1), both(1, 1)),
+        column(2, SqlType::DateTime, 2, both(start + 4, 5), both(2, 2)),
+        column(3, SqlType::Date, 3, both(start + 12, 13), both(10, 3)),
+        column(4, SqlType::Binary { len: 3 }, 4, both(start + 15, 16), both(0, 0)),
+        column(5, SqlType::VarBinary { len: Some(50) }, 0, both(-1, 0), both(3, 0)),
+    ];
+    columns[1].status |= column_status::DESCENDING;
+    RowShape::new(RowLayout::new(columns, Compression::None), is_base, 0, 0).expect("a usual table")
+}
+
+fn random_cells(rng: &mut SplitMix64) -> Vec<Cell<'static>> {
+    let mut cell = |len: usize, may_be_null: bool| match rng.below(12) {
+        0 if may_be_null => Cell::Null,
+        // Few values, so that keys have columns in common.
+        _ => Cell::Bytes(Cow::Owned(
+            (0..len).map(|_| [0, 1, 0x7f, 0x80, 0xff][rng.below(5) as usize]).collect(),
+        )),
+    };
+    vec![cell(4, true), cell(8, true), cell(3, true), cell(3, false), cell(7, true)]
+}
+
+/// The key as it is without looking at it in place.
+fn key_of_record(shape: &RowShape, bytes: &[u8], level: Level) -> Result<Vec<u8>, Error> {
+    let record = match (level, shape.is_base()) {
+        (Level::Leaf, true) => Record::parse_data(bytes),
+        _ => Record::parse_index(bytes, shape.pminlen(level)),
+    };
+    shape.key(&record, level)
+}
+
+#[test]
+fn a_key_is_the_same_wherever_it_is_read() {
+    let mut rng = SplitMix64::new(7);
+    let (mut seen, mut unseen) = (0, 0);
+    for round in 0..20_000 {
+        let shape = shape_of_fixed(round % 2 == 0);
+        let (cells, other) = (random_cells(&mut rng), random_cells(&mut rng));
+        let mut leaf = shape.leaf_record(&cells).unwrap();
+        let separator = shape.separator(&shape.leaf(&leaf), PageId::new(1, 9)).unwrap();
+        // Of another page that lies behind the record.
+        leaf.extend([0xff; 20]);
+        let key = shape.key_of_cells(&cells).unwrap();
+        let mut sought = shape.prefix(&other[..rng.below(5) as usize]).unwrap();
+        sought.truncate(if rng.below(4) == 0 { rng.below(25) as usize } else { sought.len() });
+        for (bytes, level) in [(&leaf, Level::Leaf), (&separator, Level::Interior)] {
+            let mut own = vec![9];
+            if shape.fixed_key_into(bytes, level, &mut own) {
+                assert_eq!(own, key);
+                seen += 1;
+            } else {
+                assert!(own.is_empty() && cells[..4].contains(&Cell::Null));
+                unseen += 1;
+            }
+            assert!(shape.compare_fixed(bytes, level, &key).is_none_or(|order| order.is_eq()));
+            let order = shape.compare_fixed(bytes, level, &sought);
+            assert!(order.is_none_or(|order| order == key.as_slice().cmp(&sought)), "{key:x?} {sought:x?}");
+        }
+    }
+    assert!(seen > 20_000 && unseen > 1000, "{seen} {unseen}");
+}
+
+#[test]
+fn a_record_that_needs_a_closer_look_gets_it() {
+    let mut rng = SplitMix64::new(8);
+    for round in 0..50_000 {
+        let shape = shape_of_fixed(round % 2 == 0);
+        let mut bytes = shape.leaf_record(&random_cells(&mut rng)).unwrap();
+        for _ in 0..=rng.below(2) {
+            // Heads and the beginning of the null bitmap are what all else is found by.
+            let at = [0, 1, 2, 3, 19, 20, 21, 22, 23, 24][rng.below(10) as usize];
+            let at = at.min(bytes.len() - 1);
+            bytes[at] ^= 1 << rng.below(8);
+        }
+        bytes.truncate(rng.below(2 * bytes.len() as u64) as usize);
+        let mut own = Vec::new();
+        if shape.fixed_key_into(&bytes, Level::Leaf, &mut own)
+            && let Ok(key) = key_of_record(&shape, &bytes, Level::Leaf)
+        {
+            assert_eq!(own, key);
+        }
+        // Whatever it says, it says something.
+        let _ = shape.compare_fixed(&bytes, Level::Leaf, &[1, 0x80, 0]);
+    }
 }

@@ -7,24 +7,48 @@ use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 use super::{ROW_BYTES_MAX, RowShape, place};
 use crate::error::Error;
 
+/// Bytes of a usual record beside its fixed part and null bitmap.
+const ROOM_FOR_HEADS: usize = 8;
+
 impl RowShape {
     /// A leaf record of these values, one per column of the layout, in its order; a dropped column has NULL.
     ///
     /// # Errors
     /// The values are not those of the columns, or too long together.
     pub fn leaf_record(&self, cells: &[Cell<'_>]) -> Result<Vec<u8>, Error> {
+        // Heads of the null bitmap and the variable part lie behind the fixed one; what is more grows.
+        let mut out =
+            Vec::with_capacity(usize::from(self.leaf.fixed_end + self.leaf.null_bits / 8) + ROOM_FOR_HEADS);
+        self.push_leaf_record(&mut self.leaf_builder(), cells, &mut out)?;
+        Ok(out)
+    }
+
+    /// What makes leaf records.
+    pub(crate) fn leaf_builder(&self) -> RecordBuilder {
+        let fixed_end = usize::from(self.leaf.fixed_end);
+        match self.is_base {
+            true => RecordBuilder::data(RecordKind::Primary, fixed_end),
+            false => RecordBuilder::index(RecordKind::Index, fixed_end),
+        }
+    }
+
+    /// A leaf record behind what `out` holds, by a builder for leaf records.
+    pub(crate) fn push_leaf_record(
+        &self,
+        builder: &mut RecordBuilder,
+        cells: &[Cell<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let expected = self.layout.columns.len();
         if cells.len() != expected {
             return Err(Error::Columns { expected, found: cells.len() });
         }
-        let fixed_end = usize::from(self.leaf.fixed_end);
-        let builder = match self.is_base {
-            true => RecordBuilder::data(RecordKind::Primary, fixed_end),
-            false => RecordBuilder::index(RecordKind::Index, fixed_end),
-        };
-        let record = self.fill(builder, cells, Level::Leaf, self.leaf.null_bits)?.to_vec();
-        match record.len() {
-            0..=ROW_BYTES_MAX => Ok(record),
+        builder.clear();
+        self.fill(builder, cells, Level::Leaf, self.leaf.null_bits)?;
+        let start = out.len();
+        builder.write(out);
+        match out.len() - start {
+            0..=ROW_BYTES_MAX => Ok(()),
             bytes => Err(Error::RowTooLong { bytes, most: ROW_BYTES_MAX }),
         }
     }
@@ -34,9 +58,10 @@ impl RowShape {
     /// # Errors
     /// The record does not add up.
     pub fn separator(&self, leaf: &Record<'_>, child: PageId) -> Result<Vec<u8>, Error> {
-        let builder = RecordBuilder::index(RecordKind::Index, usize::from(self.interior.fixed_end));
+        let mut builder = RecordBuilder::index(RecordKind::Index, usize::from(self.interior.fixed_end));
         let cells = self.cells(leaf, Level::Leaf)?;
-        Ok(self.fill(builder, &cells, Level::Interior, self.interior.null_bits)?.child(child).to_vec())
+        self.fill(&mut builder, &cells, Level::Interior, self.interior.null_bits)?;
+        Ok(builder.child(child).to_vec())
     }
 
     /// The first record of the leftmost page of a level: it has no key, and real ones have neither null bitmap nor variable
@@ -51,9 +76,10 @@ impl RowShape {
     /// # Errors
     /// The record does not add up.
     pub fn key_image(&self, leaf: &Record<'_>) -> Result<Vec<u8>, Error> {
-        let builder = RecordBuilder::index(RecordKind::Index, usize::from(self.key_image_end()));
+        let mut builder = RecordBuilder::index(RecordKind::Index, usize::from(self.key_image_end()));
         let cells = self.cells(leaf, Level::Leaf)?;
-        Ok(self.fill(builder, &cells, Level::Interior, self.key.len() as u16)?.to_vec())
+        self.fill(&mut builder, &cells, Level::Interior, self.key.len() as u16)?;
+        Ok(builder.to_vec())
     }
 
     /// End of the fixed part of a key image.
@@ -64,16 +90,16 @@ impl RowShape {
     /// Puts the values into a record; those of columns that the level does not have are passed over.
     fn fill(
         &self,
-        mut builder: RecordBuilder,
+        builder: &mut RecordBuilder,
         cells: &[Cell<'_>],
         level: Level,
         null_bits: u16,
-    ) -> Result<RecordBuilder, Error> {
+    ) -> Result<(), Error> {
         if null_bits > 0 {
             builder.columns(null_bits);
         }
         for (column, cell) in self.layout.columns.iter().zip(cells) {
-            fill_fixed(&mut builder, column, cell, place(column, level))?;
+            fill_fixed(builder, column, cell, place(column, level))?;
         }
         for at in &self.form(level).variable {
             let cell = cells.get(*at).unwrap_or(&Cell::Null);
@@ -83,7 +109,7 @@ impl RowShape {
                 Cell::Null | Cell::Missing | Cell::Bit(_) => builder.var(&[], false),
             };
         }
-        Ok(builder)
+        Ok(())
     }
 }
 

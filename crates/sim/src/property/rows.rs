@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use extentdb_engine::{Address, Database, Error, Row};
-use extentdb_types::Datum;
+use extentdb_types::{Datum, SqlType};
 
 use crate::model::Model;
+use crate::schema::is_in;
 
 /// Tables by name.
 pub(crate) type Found = BTreeMap<String, FoundTable>;
@@ -16,6 +17,8 @@ pub(crate) type Found = BTreeMap<String, FoundTable>;
 pub(crate) struct FoundTable {
     /// By id.
     pub(crate) rows: BTreeMap<i32, (Address, Row)>,
+    /// Names and types.
+    columns: Vec<(String, SqlType)>,
     /// By index: the ids that it leads to, ascending.
     indexes: BTreeMap<String, Vec<i32>>,
 }
@@ -40,7 +43,8 @@ pub(crate) fn read(db: &Database) -> Result<Found, Error> {
             ids.sort_unstable();
             indexes.insert(index, ids);
         }
-        found.insert(table.name().to_owned(), FoundTable { rows, indexes });
+        let columns = table.columns();
+        found.insert(table.name().to_owned(), FoundTable { rows, columns, indexes });
     }
     Ok(found)
 }
@@ -60,7 +64,11 @@ pub(crate) fn difference(model: &Model, found: &Found, places: bool) -> Option<S
         return Some(format!("tables {expected:?} expected, {there:?} found"));
     }
     for (name, table) in model {
-        let FoundTable { rows, indexes } = &found[name];
+        let FoundTable { rows, columns, indexes } = &found[name];
+        let expected = table.spec.columns.iter().map(|column| (&column.name, &column.ty));
+        if !expected.eq(columns.iter().map(|(name, ty)| (name, ty))) {
+            return Some(format!("columns {:?} of {name} expected, {columns:?} found", table.spec.columns));
+        }
         if !table.indexes.keys().eq(indexes.keys()) {
             return Some(format!(
                 "indexes {:?} of {name} expected, {:?} found",
@@ -83,7 +91,10 @@ pub(crate) fn difference(model: &Model, found: &Found, places: bool) -> Option<S
                 return Some(format!("row {id} of {name} was put at {} and is at {at}", stored.at));
             }
         }
-        if let Some((index, ids)) = indexes.iter().find(|(_, ids)| !ids.iter().eq(rows.keys())) {
+        let is_complete = |index: &String, ids: &[i32]| {
+            ids.iter().eq(rows.keys().filter(|id| is_in(&table.indexes[index], **id)))
+        };
+        if let Some((index, ids)) = indexes.iter().find(|(index, ids)| !is_complete(index, ids)) {
             return Some(format!("index {index} of {name} leads to {} of {} rows", ids.len(), rows.len()));
         }
     }

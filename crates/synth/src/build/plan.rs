@@ -172,6 +172,7 @@ fn plan_column(spec: &ColumnSpec, rows: u64) -> Result<ColumnDefinition, Error> 
         computed: spec.computed.clone().map(|(text, persisted)| Computed { text, persisted }),
         history: ColumnHistory {
             dropped: spec.dropped_at.is_some(),
+            gone: false,
             has_stored_default: spec.added.as_ref().is_some_and(|added| added.value.is_some()),
         },
     })
@@ -325,5 +326,5 @@ fn plan_foreign_key(
         index.is_unique() && index.keys.iter().map(|key| key.column_id).eq(columns.iter().map(|(_, to)| *to))
     };
     let index = to.indexes.iter().find(is_on_key).ok_or_else(missing)?;
-    Ok(ChildKind::ForeignKey { table: to.id, index: index.id.0, columns })
+    Ok(ChildKind::ForeignKey { table: to.id, index: index.id.0, columns, actions: Default::default() })
 }

@@ -1,6 +1,6 @@
 //! Foreign keys and checks: ALTER TABLE, because a foreign key needs both tables.
 
-use extentdb_catalog::model::{Constraint, ForeignKey, Object};
+use extentdb_catalog::model::{Constraint, ForeignKey, Object, ReferentialAction};
 use extentdb_catalog::{Catalog, Table};
 
 use super::index::column_name;
@@ -23,7 +23,12 @@ fn references(catalog: &Catalog, table: &Table, key: &ForeignKey) -> Option<Stri
     let from: Vec<String> = key.columns.iter().map(|(from, _)| column_name(table, *from)).collect();
     let to: Vec<String> = key.columns.iter().map(|(_, to)| column_name(target, *to)).collect();
     let target = quoted(&target.schema, &target.name);
-    Some(format!("FOREIGN KEY ({}) REFERENCES {target} ({})", from.join(", "), to.join(", ")))
+    let action = |when: &str, action: ReferentialAction| match action {
+        ReferentialAction::NoAction => String::new(),
+        action => format!(" ON {when} {}", action.name()),
+    };
+    let actions = action("DELETE", key.on_delete) + &action("UPDATE", key.on_update);
+    Some(format!("FOREIGN KEY ({}) REFERENCES {target} ({}){actions}", from.join(", "), to.join(", ")))
 }
 
 /// The checks of a table.

@@ -13,7 +13,7 @@ use super::bench::{Bench, Setup, key};
 use super::crash::after_every_record;
 use super::walk::walk;
 use crate::Error;
-use crate::btree::Fill;
+use crate::btree::{Fill, Sorter};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -256,4 +256,54 @@ fn a_build_without_room_in_the_log_leaves_a_sound_tree() {
         assert!(!seen.rows.is_empty() && seen.rows.iter().eq(model.iter().take(seen.rows.len())));
         assert_eq!((seen.rows.len() as i64, seen.pages), (bench.counts().rows, bench.pages()));
     }
+}
+
+/// In whatever order they come, sorted rows make the tree that rows in order make.
+#[test]
+fn rows_may_come_in_any_order_to_be_sorted() {
+    let mut rng = SplitMix64::new(12);
+    for (is_base, is_wide) in [(true, false), (false, true)] {
+        let model = rows(900, is_wide, 90, &mut rng);
+        let (bench, other) = (Bench::new(is_base), Bench::new(is_base));
+        let mut order: Vec<_> = model.iter().collect();
+        (1..order.len()).for_each(|at| order.swap(at, rng.below(at as u64 + 1) as usize));
+        let mut sorter = Sorter::new(bench.tree.shape());
+        for (key, value) in order {
+            sorter.add(&bench.cells(key, value)).unwrap();
+        }
+        let sorted = sorter.sort();
+        assert_eq!(sorted.duplicate(), None);
+        let (mut tx, mut other_tx) = (bench.begin(), other.begin());
+        assert_eq!(bench.tree.build_sorted(&mut tx, Fill::default(), &sorted).unwrap(), 900);
+        build(&other, &mut other_tx, Fill::default(), &model).unwrap();
+        let (seen, expected) = (walk(&bench.tree), walk(&other.tree));
+        seen.matches(&bench, &model);
+        assert_eq!(seen.leaves, expected.leaves);
+        for leaf in &seen.leaves {
+            assert!(
+                PageRef::new(&bench.page(*leaf))
+                    .slot_offsets()
+                    .eq(PageRef::new(&other.page(*leaf)).slot_offsets())
+            );
+        }
+    }
+}
+
+#[test]
+fn two_rows_with_one_key_are_found_when_they_are_sorted() {
+    let bench = Bench::new(true);
+    let mut sorter = Sorter::new(bench.tree.shape());
+    for number in [5, 3, 9, 3, 1] {
+        sorter.add(&bench.cells(&key(number, false), &[number as u8])).unwrap();
+    }
+    assert!(sorter.add(&[]).is_err() && sorter.add(&bench.cells(&key(4, false), &[0; 8100])).is_err());
+    sorter.add(&bench.cells(&key(2, false), &[2])).unwrap();
+    let sorted = sorter.sort();
+    let twice = super::bench::key_and_value(&bench.tree, sorted.duplicate().unwrap());
+    assert_eq!(twice, (key(3, false), vec![3]));
+    assert!(sorted.iter().map(|(key, _)| key).is_sorted(), "what was refused is none of them");
+    assert_eq!(sorted.iter().len(), 6);
+    let mut tx = bench.begin();
+    let refused = bench.tree.build_sorted(&mut tx, Fill::default(), &sorted);
+    assert!(matches!(refused, Err(Error::Duplicate { .. })), "{refused:?}");
 }

@@ -1,8 +1,10 @@
 //! The tree against a model: every batch of changes is followed by a walk over all pages.
 
 mod bench;
+mod beside;
 mod build;
 mod crash;
+mod fill;
 mod model;
 mod operations;
 mod ranges;

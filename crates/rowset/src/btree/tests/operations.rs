@@ -1,6 +1,6 @@
-//! Many random operations of all kinds, one after the other, each compared with a map; a walk over all pages after each thousand.
+//! A million random operations of all kinds, one after the other, each compared with a map; a walk over all pages after each thousand.
 //!
-//! `EXTENTDB_OPERATIONS=1000000 cargo test -p extentdb-rowset operations` makes it a million.
+//! `EXTENTDB_OPERATIONS=10000000 cargo test -p extentdb-rowset operations` makes it ten.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -12,7 +12,7 @@ use extentdb_txn::Transaction;
 use super::bench::{Bench, Setup, bytes, key, key_and_value};
 use super::walk::walk;
 use crate::Error;
-use crate::btree::KeyRange;
+use crate::btree::{KeyRange, RowRef};
 
 /// Operations of one tree: its log is in memory, all of it.
 const OPERATIONS_OF_TREE: usize = 25_000;
@@ -127,7 +127,7 @@ impl Run {
         let mut leaves = if is_backward { leaves.backward() } else { leaves };
         let mut rows = Vec::new();
         while let Some(leaf) = leaves.next(&|| oldest).unwrap() {
-            rows.extend(leaf.rows.into_iter().filter(|row| !row.is_ghost()));
+            rows.extend(leaf.iter().filter(|row| !row.is_ghost()).map(RowRef::to_row));
         }
         if is_backward {
             rows.reverse();
@@ -188,9 +188,9 @@ impl Run {
     }
 }
 
-/// How many operations: more with EXTENTDB_OPERATIONS.
+/// How many operations: others with EXTENTDB_OPERATIONS.
 fn operations() -> usize {
-    std::env::var("EXTENTDB_OPERATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(100_000)
+    std::env::var("EXTENTDB_OPERATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1_000_000)
 }
 
 #[test]

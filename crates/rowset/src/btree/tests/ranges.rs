@@ -9,7 +9,7 @@ use extentdb_format::page::PageHeader;
 
 use super::bench::{Bench, bytes, key, key_and_value};
 use super::walk::walk;
-use crate::btree::{KeyRange, LeafRows, Row};
+use crate::btree::{KeyRange, LeafRows, Row, RowRef};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -54,7 +54,7 @@ fn read(bench: &Bench, range: KeyRange, is_backward: bool, oldest: Option<Lsn>) 
     let mut leaves = if is_backward { leaves.backward() } else { leaves };
     let mut out = Vec::new();
     while let Some(leaf) = leaves.next(&|| oldest).unwrap() {
-        assert!(!leaf.rows.is_empty(), "a leaf with nothing to say");
+        assert!(!leaf.is_empty(), "a leaf with nothing to say");
         out.push(leaf);
     }
     assert!(leaves.next(&|| oldest).unwrap().is_none(), "the end stays the end");
@@ -63,8 +63,8 @@ fn read(bench: &Bench, range: KeyRange, is_backward: bool, oldest: Option<Lsn>) 
 
 /// The rows of leaves that are no ghosts.
 fn live(bench: &Bench, leaves: &[LeafRows]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let rows = leaves.iter().flat_map(|leaf| &leaf.rows).filter(|row| !row.is_ghost());
-    rows.map(|row| key_and_value(&bench.tree, &row.bytes)).collect()
+    let rows = leaves.iter().flat_map(LeafRows::iter).filter(|row| !row.is_ghost());
+    rows.map(|row| key_and_value(&bench.tree, row.bytes)).collect()
 }
 
 /// Fills a tree, deletes some of it, and leaves a transaction open that has deleted and inserted, too.
@@ -150,21 +150,21 @@ fn only_leaves_that_are_not_settled_give_their_ghosts() {
         let leaves = read(&bench, KeyRange::all(), is_backward, Some(oldest));
         let mut kinds = [0; 2];
         for leaf in &leaves {
-            let page = leaf.rows[0].at.page;
-            assert_eq!(leaf.is_settled, PageHeader::of(&bench.page(page)).lsn() < oldest);
-            let is_there = |row: &&Row| row.at.page == page && !(leaf.is_settled && row.is_ghost());
+            let page = leaf.iter().next().unwrap().at.page;
+            assert_eq!(leaf.is_settled(), PageHeader::of(&bench.page(page)).lsn() < oldest);
+            let is_there = |row: &&Row| row.at.page == page && !(leaf.is_settled() && row.is_ghost());
             let mut expected: Vec<Row> = all.iter().filter(is_there).cloned().collect();
             if is_backward {
                 expected.reverse();
             }
-            assert_eq!(leaf.rows, expected);
-            kinds[usize::from(leaf.is_settled)] += 1;
+            assert!(leaf.iter().map(RowRef::to_row).eq(expected));
+            kinds[usize::from(leaf.is_settled())] += 1;
         }
         assert!(kinds.iter().all(|count| *count > 0), "{kinds:?}");
     }
     open.commit().unwrap();
     let leaves = read(&bench, KeyRange::all(), true, None);
-    assert!(leaves.iter().all(|leaf| leaf.is_settled && !leaf.rows.iter().any(Row::is_ghost)));
+    assert!(leaves.iter().all(|leaf| leaf.is_settled() && !leaf.iter().any(|row| row.is_ghost())));
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl Owner<'_> {
         let mut leaves = if is_backward { leaves.backward() } else { leaves };
         let mut rows = Vec::new();
         while let Some(leaf) = leaves.next(&|| None).unwrap() {
-            rows.extend(leaf.rows.iter().map(|row| key_and_value(&self.bench.tree, &row.bytes)));
+            rows.extend(leaf.iter().map(|row| key_and_value(&self.bench.tree, row.bytes)));
         }
         if is_backward {
             rows.reverse();

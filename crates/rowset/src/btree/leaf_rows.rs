@@ -1,0 +1,88 @@
+//! The rows of one leaf, copied out of it one behind the other.
+
+use extentdb_base::{PageId, Rid};
+
+use super::{Row, page};
+
+/// Room that is taken at once for the rows of a leaf when there is more than one.
+const ROOM: usize = 4096;
+
+/// The rows of one leaf, in the order of the scan.
+#[derive(Clone, Debug)]
+pub struct LeafRows {
+    page: PageId,
+    /// Their records, one behind the other in the order of their slots.
+    bytes: Vec<u8>,
+    rows: Vec<Lies>,
+    is_settled: bool,
+}
+
+/// Where a row is among the bytes, and where it was.
+#[derive(Clone, Copy, Debug)]
+struct Lies {
+    start: u32,
+    end: u32,
+    slot: u16,
+}
+
+/// A row of a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowRef<'l> {
+    /// Its record; [`RowShape::decode`](crate::RowShape::decode) reads it.
+    pub bytes: &'l [u8],
+    /// Where it lay when it was read.
+    pub at: Rid,
+}
+
+impl RowRef<'_> {
+    /// Is it deleted, and only still there?
+    pub fn is_ghost(&self) -> bool {
+        page::is_ghost(self.bytes)
+    }
+
+    /// The same with bytes of its own.
+    pub fn to_row(self) -> Row {
+        Row { bytes: self.bytes.to_vec(), at: self.at }
+    }
+}
+
+impl LeafRows {
+    /// No transaction that is open can have changed the leaf: the rows are committed, and there are no ghosts among them.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = RowRef<'_>> + ExactSizeIterator {
+        self.rows.iter().map(|lies| RowRef {
+            bytes: &self.bytes[lies.start as usize..lies.end as usize],
+            at: Rid::new(self.page, lies.slot),
+        })
+    }
+
+    /// None yet, of a page from which so many are to come at most.
+    pub(super) fn of(page: PageId, most: usize, is_settled: bool) -> LeafRows {
+        let bytes = Vec::with_capacity(if most > 1 { ROOM } else { 0 });
+        LeafRows { page, bytes, rows: Vec::with_capacity(most), is_settled }
+    }
+
+    pub(super) fn push(&mut self, slot: u16, row: &[u8]) {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(row);
+        self.rows.push(Lies { start, end: self.bytes.len() as u32, slot });
+    }
+
+    pub(super) fn reverse(&mut self) {
+        self.rows.reverse();
+    }
+}

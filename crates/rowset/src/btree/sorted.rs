@@ -1,0 +1,101 @@
+//! Rows for a tree that is to be built: brought in any order, sorted by their keys.
+//!
+//! ```text
+//! bytes   key │ record │ key │ record │ …        each made once, where it stays
+//! rows    first bytes of the key as a number, where key and record are        sorted in their place
+//! ```
+
+use extentdb_catalog::layout::Cell;
+use extentdb_format::record::RecordBuilder;
+
+use crate::error::Error;
+use crate::layout::RowShape;
+
+/// Rows on their way into a tree.
+#[derive(Debug)]
+pub struct Sorter<'s> {
+    shape: &'s RowShape,
+    builder: RecordBuilder,
+    bytes: Vec<u8>,
+    rows: Vec<Lies>,
+}
+
+/// Rows in the order of their keys.
+#[derive(Debug)]
+pub struct SortedRows {
+    bytes: Vec<u8>,
+    rows: Vec<Lies>,
+}
+
+/// Where key and record of a row are.
+#[derive(Clone, Copy, Debug)]
+struct Lies {
+    /// The first bytes of the key, which are all that most comparisons need.
+    head: u64,
+    start: usize,
+    key: u32,
+    record: u32,
+}
+
+impl<'s> Sorter<'s> {
+    /// None yet, of rows of this shape.
+    pub fn new(shape: &'s RowShape) -> Sorter<'s> {
+        Sorter { shape, builder: shape.leaf_builder(), bytes: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Adds a row by its values, one per column of the layout, in its order.
+    ///
+    /// # Errors
+    /// The values are not those of the columns, or too long together.
+    pub fn add(&mut self, cells: &[Cell<'_>]) -> Result<(), Error> {
+        let start = self.bytes.len();
+        self.shape.push_key_of_cells(cells, &mut self.bytes)?;
+        let record = self.bytes.len();
+        self.shape.push_leaf_record(&mut self.builder, cells, &mut self.bytes)?;
+        let head = head_of(&self.bytes[start..record]);
+        let (key, record) = ((record - start) as u32, (self.bytes.len() - record) as u32);
+        self.rows.push(Lies { head, start, key, record });
+        Ok(())
+    }
+
+    /// The rows in the order of their keys; those with one key lie side by side.
+    pub fn sort(mut self) -> SortedRows {
+        let bytes = self.bytes;
+        self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| a.key(&bytes).cmp(b.key(&bytes))));
+        SortedRows { bytes, rows: self.rows }
+    }
+}
+
+impl SortedRows {
+    /// Keys and records of the rows.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
+        self.rows.iter().map(|lies| (lies.key(&self.bytes), lies.record(&self.bytes)))
+    }
+
+    /// The record of a row whose key another one has, too.
+    pub fn duplicate(&self) -> Option<&[u8]> {
+        let is_same = |pair: &&[Lies]| {
+            pair[0].head == pair[1].head && pair[0].key(&self.bytes) == pair[1].key(&self.bytes)
+        };
+        self.rows.windows(2).find(is_same).map(|pair| pair[1].record(&self.bytes))
+    }
+}
+
+impl Lies {
+    fn key(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start..self.start + self.key as usize]
+    }
+
+    fn record(self, bytes: &[u8]) -> &[u8] {
+        let start = self.start + self.key as usize;
+        &bytes[start..start + self.record as usize]
+    }
+}
+
+/// The first bytes of a key as a number; zeros stand behind a short one, which is not above what it begins.
+fn head_of(key: &[u8]) -> u64 {
+    let mut head = [0; size_of::<u64>()];
+    let len = key.len().min(head.len());
+    head[..len].copy_from_slice(&key[..len]);
+    u64::from_be_bytes(head)
+}

@@ -1,0 +1,154 @@
+//! Statements that change what a table is: its columns, and which of its indexes are kept true.
+
+use extentdb_base::sync::Arc;
+use extentdb_engine::{ColumnSpec, Error, IndexSpec, TableSpec};
+use extentdb_types::{Datum, SqlType};
+
+use crate::model::{Change, Reshape, TableModel};
+use crate::schema::{any_type, longer};
+use crate::work::{CLUSTERED, Stop, Work};
+
+/// Columns of a table at one time.
+const COLUMNS_MAX: usize = 14;
+
+impl Work<'_, '_> {
+    /// One of them.
+    pub(crate) fn alter(&mut self, at: usize) -> Result<(), Stop> {
+        let Some((name, model)) = self.any_table(at) else { return Ok(()) };
+        match self.below(8) {
+            0..=2 => self.add_column(at, &name, &model),
+            3..=4 => self.drop_column(at, &name, &model),
+            5 => self.alter_column(at, &name, &model),
+            6 => self.switch_index(at, &name, &model),
+            _ => self.rebuild_index(at, &name, &model),
+        }
+    }
+
+    fn add_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+        if model.spec.columns.len() >= COLUMNS_MAX {
+            return Ok(());
+        }
+        let own = format!("a{}", self.state.next_table);
+        self.state.next_table += 1;
+        let (column, how) = match self.below(5) {
+            0 => {
+                let default = Some((format!("df_{name}_{own}"), "((7))".to_owned()));
+                let column = ColumnSpec { default, ..ColumnSpec::new(&own, SqlType::Int).not_null() };
+                (column, Reshape::Add(Datum::Int(7)))
+            }
+            1 => {
+                let twice = ColumnSpec::computed(&own, SqlType::Int, "([id]*(2))");
+                let twice = if self.below(2) == 0 { twice.persisted() } else { twice };
+                (twice, Reshape::AddTwice)
+            }
+            _ => (ColumnSpec::new(&own, any_type(&mut self.state.rng)), Reshape::Add(Datum::Null)),
+        };
+        let mut spec = TableSpec::clone(&model.spec);
+        spec.columns.push(column.clone());
+        let table = self.open_table(at, name)?;
+        let added = self.workers[at].session.add_column(&table, &column);
+        self.reshaped(at, &format!("add column {own} {} to {name}", column.ty), added, (name, spec, how))
+    }
+
+    fn drop_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+        let Some(chosen) = self.free_column(model, |_| true) else { return Ok(()) };
+        let own = model.spec.columns[chosen].clone();
+        let mut spec = TableSpec::clone(&model.spec);
+        spec.columns.remove(chosen);
+        let table = self.open_table(at, name)?;
+        let session = &mut self.workers[at].session;
+        let default =
+            own.default.as_ref().map_or(Ok(()), |(default, _)| session.drop_constraint(&table, default));
+        if own.default.is_some() {
+            // A statement of its own, which no model knows of: what is left of the two is a column without a default.
+            let mut bare = TableSpec::clone(&model.spec);
+            bare.columns[chosen].default = None;
+            let what = format!("drop the default of {}", own.name);
+            return self.reshaped(at, &what, default, (name, bare, Reshape::Keep));
+        }
+        let dropped = session.drop_column(&table, &own.name);
+        self.reshaped(
+            at,
+            &format!("drop column {} of {name}", own.name),
+            dropped,
+            (name, spec, Reshape::Drop(chosen)),
+        )
+    }
+
+    fn alter_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+        let is_plain = |column: &ColumnSpec| column.default.is_none() && column.computed.is_none();
+        let Some(chosen) = self.free_column(model, is_plain) else { return Ok(()) };
+        let own = model.spec.columns[chosen].clone();
+        let (ty, how) = match own.ty {
+            SqlType::Int => (SqlType::BigInt, Reshape::Widen(chosen)),
+            ty => match longer(ty) {
+                Some(ty) => (ty, Reshape::Keep),
+                None => return Ok(()),
+            },
+        };
+        let mut spec = TableSpec::clone(&model.spec);
+        spec.columns[chosen].ty = ty;
+        spec.columns[chosen].nullable = true;
+        let table = self.open_table(at, name)?;
+        let altered = self.workers[at].session.alter_column(&table, &own.name, ty, true);
+        self.reshaped(at, &format!("alter column {} of {name} to {ty}", own.name), altered, (name, spec, how))
+    }
+
+    /// A column that no index has, but for the first.
+    fn free_column(&mut self, model: &TableModel, is_meant: impl Fn(&ColumnSpec) -> bool) -> Option<usize> {
+        let indexes = || model.indexes.values().chain(model.disabled.values());
+        let uses = |index: &Arc<IndexSpec>, name: &String| {
+            index.keys.iter().any(|(key, _)| key == name) || index.included.contains(name)
+        };
+        let columns = model.spec.columns.iter().enumerate().skip(1);
+        let is_free =
+            |column: &ColumnSpec| indexes().all(|index| !uses(index, &column.name)) && is_meant(column);
+        let free: Vec<usize> = columns.filter(|(_, column)| is_free(column)).map(|(at, _)| at).collect();
+        let chosen = self.below(free.len() as u64) as usize;
+        free.get(chosen).copied()
+    }
+
+    fn switch_index(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+        let chosen = self.below(model.indexes.len() as u64) as usize;
+        let index = model.indexes.keys().nth(chosen).filter(|index| *index != CLUSTERED).cloned();
+        let Some(index) = index else { return Ok(()) };
+        let table = self.open_table(at, name)?;
+        let done = self.workers[at].session.disable_index(&table, &index);
+        let change = Change::Switch { table: name.to_owned(), name: index.clone(), is_on: false };
+        self.judge(at, &format!("disable index {index} of {name}"), done, |_| Some(change)).map(|_| ())
+    }
+
+    fn rebuild_index(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+        let names: Vec<&String> = model.disabled.keys().chain(model.indexes.keys()).collect();
+        let chosen = self.below(names.len() as u64) as usize;
+        let Some(index) = names.get(chosen).map(|index| (*index).clone()) else { return Ok(()) };
+        let table = self.open_table(at, name)?;
+        let done = self.workers[at].session.rebuild_index(&table, &index);
+        let change = Change::Switch { table: name.to_owned(), name: index.clone(), is_on: true };
+        self.judge(at, &format!("rebuild index {index} of {name}"), done, |_| Some(change)).map(|_| ())
+    }
+
+    /// Rows may be too long for another column: that is refused, and has changed nothing.
+    fn reshaped(
+        &mut self,
+        at: usize,
+        what: &str,
+        done: Result<(), Error>,
+        (table, spec, how): (&str, TableSpec, Reshape),
+    ) -> Result<(), Stop> {
+        // Whether a default has gone is not seen in the rows: who was in doubt about it may be told either.
+        let is_refused = |error: &Error| match error {
+            Error::NotSupported { .. } | Error::NoIndex { .. } => true,
+            Error::Dependent { object, .. } => object.starts_with("df_"),
+            _ => false,
+        };
+        if let Err(error) = &done
+            && is_refused(error)
+        {
+            self.state.trace.note(format!("{at}: {what}: {error}"));
+            return Ok(());
+        }
+        let change = Change::Reshape { table: table.to_owned(), spec: Arc::new(spec), how };
+        self.judge(at, what, done, |_| Some(change)).map(|_| ())
+    }
+}
