@@ -62,9 +62,7 @@ impl Pool {
     pub fn write_dirty(&self) -> Result<WriteStats, Error> {
         self.refuse_offline()?;
         let begun = self.shared.accounts.clock.monotonic();
-        let mut dirty: Vec<PageId> =
-            self.frames.iter().filter(|frame| frame.is_dirty()).map(|frame| frame.page()).collect();
-        dirty.sort_unstable();
+        let dirty = each_once(self.frames.iter().filter(|frame| frame.is_dirty()).map(|frame| frame.page()));
         let mut written = Written::default();
         let mut rest = dirty.as_slice();
         // The frames of a batch are fixed until it is written; a small pool needs most of its frames for others.
@@ -257,6 +255,15 @@ fn seal(page: PageId, copy: &mut PageBytes) -> Result<(), PageFault> {
     fault_of(page, copy).map_or(Ok(()), Err)
 }
 
+/// The pages in order, each once. One that was written, thrown out and read again while the frames were looked at is met in both
+/// of its frames; a batch that held it twice would wait for itself for ever, since a page has one copy in flight.
+fn each_once(pages: impl Iterator<Item = PageId>) -> Vec<PageId> {
+    let mut pages: Vec<PageId> = pages.collect();
+    pages.sort_unstable();
+    pages.dedup();
+    pages
+}
+
 /// The first pages of a sorted list that make a batch: a run of neighbours, and more of the same file as far as there is `room`. A
 /// run that does not fit any more begins the next batch, so that it stays one write.
 fn next_batch(pages: &[PageId], room: usize) -> Option<&[PageId]> {
@@ -310,6 +317,12 @@ mod tests {
             pages = &pages[batch.len()..];
         }
         lengths
+    }
+
+    #[test]
+    fn a_page_met_in_two_frames_is_written_once() {
+        let met = pages(1, &[(9, 1), (3, 2), (9, 1), (4, 1)]);
+        assert_eq!(each_once(met.into_iter()), pages(1, &[(3, 2), (9, 1)]));
     }
 
     #[test]
