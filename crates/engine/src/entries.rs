@@ -49,13 +49,9 @@ impl Session<'_> {
         at: &Address,
         record: &[u8],
     ) -> Result<(), Error> {
-        if storage.indexes.is_empty() {
-            return Ok(());
-        }
-        let row = storage.cells(record)?;
         for index in &storage.indexes {
             index.verify_order(&storage.columns)?;
-            if let Some(entry) = index.entry(&row, &storage.columns, at)? {
+            if let Some(entry) = index.entry_of_record(storage, record, at)? {
                 self.take_entry((table, storage), index, &entry, at)?;
             }
         }

@@ -13,15 +13,12 @@
 //!
 //! What is known of the order of texts in its key: [`order`](crate::order).
 
-use std::borrow::Cow;
-
 use extentdb_base::sync::Arc;
 use extentdb_base::{HobtId, IndexId, Rid};
 use extentdb_catalog::layout::{Cell, Level, RowLayout};
 use extentdb_catalog::model::{self, AllocUnitKind, Catalog, IndexKind};
 use extentdb_catalog::table::definition::index_status;
 use extentdb_catalog::table::{IndexDefinition, RowsetLayout, Source, TableDefinition};
-use extentdb_expr::EvalError;
 use extentdb_format::record::Record;
 use extentdb_rowset::btree::Fill;
 use extentdb_rowset::{RowShape, Tree};
@@ -36,6 +33,8 @@ use crate::error::Error;
 use crate::formula::Condition;
 use crate::order::Order;
 use crate::storage::Storage;
+
+mod entry;
 
 /// Where the value of a column of an entry comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -313,54 +312,6 @@ impl Index {
     pub(crate) fn uses(&self, column: i32) -> bool {
         let filter = self.filter().is_some_and(|filter| filter.columns().contains(&column));
         has_column(&self.definition, column) || filter
-    }
-
-    /// The entry of a row; `None` when its filter leaves the row out.
-    ///
-    /// # Errors
-    /// The filter leaves open whether, or a computed column has no value.
-    pub(crate) fn entry<'c>(
-        &self,
-        row: &[Cell<'c>],
-        columns: &[TableColumn],
-        at: &Address,
-    ) -> Result<Option<Vec<Cell<'c>>>, Error> {
-        if let Some(filter) = self.filter() {
-            let truth = filter.truth(columns, row).map_err(|error| self.open_row(error))?;
-            if truth != Some(true) {
-                return Ok(None);
-            }
-        }
-        let is_of = |column: &TableColumn| !column.is_stored() && has_column(&self.definition, column.id);
-        for column in columns.iter().filter(|column| is_of(column)) {
-            if let (Some(Cell::Missing) | None, Some(formula)) = (row.get(column.at), &column.formula) {
-                formula.evaluate(column, columns, row)?;
-            }
-        }
-        Ok(Some(self.plain_entry(row, columns, at)))
-    }
-
-    fn open_row(&self, error: EvalError) -> Error {
-        let what = format!("this row under the filter of index {}: {error}", self.name());
-        if error.is_undecided() {
-            Error::NotSupported { what }
-        } else {
-            Error::Value { column: self.name().to_owned(), what }
-        }
-    }
-
-    fn plain_entry<'c>(&self, row: &[Cell<'c>], columns: &[TableColumn], at: &Address) -> Vec<Cell<'c>> {
-        let of_row = |at: usize| match row.get(at) {
-            None | Some(Cell::Missing) => Cell::Null,
-            Some(cell) => cell.clone(),
-        };
-        let cell = |from: &From| match (from, at) {
-            (From::Rid, Address::Rid(rid)) => Cell::Bytes(Cow::Owned(rid.to_bytes().to_vec())),
-            (From::Rid, Address::Key(_)) => Cell::Null,
-            (From::Row(at), _) => of_row(*at),
-            (From::Column(number), _) => columns.get(*number).map_or(Cell::Null, |column| of_row(column.at)),
-        };
-        self.from.iter().map(cell).collect()
     }
 
     /// The sort key of an entry.

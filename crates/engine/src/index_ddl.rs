@@ -327,7 +327,7 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         let mut entries = Sorter::new(index.tree().shape());
         self.each_row_for_ddl(storage, &mut |at, record| {
-            if let Some(entry) = index.entry(&storage.cells(record)?, &storage.columns, &at)? {
+            if let Some(entry) = index.entry_of_record(storage, record, &at)? {
                 entries.add(&entry)?;
             }
             Ok(())

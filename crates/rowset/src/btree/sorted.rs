@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! bytes   key │ record │ key │ record │ …        each made once, where it stays
-//! rows    first bytes of the key as a number, where key and record are        sorted in their place
+//! rows    bytes of the key as a number, where key and record are        sorted in their place
 //! ```
+//!
+//! The bytes that all keys begin with, as those of numbers and of names made by programs do, are counted as the rows come, and
+//! the number is made of those behind them.
 
 use extentdb_catalog::layout::Cell;
 use extentdb_format::record::RecordBuilder;
@@ -18,6 +21,9 @@ pub struct Sorter<'s> {
     builder: RecordBuilder,
     bytes: Vec<u8>,
     rows: Vec<Lies>,
+    is_certain: bool,
+    /// Bytes that all keys begin with.
+    common: usize,
 }
 
 /// Rows in the order of their keys.
@@ -25,12 +31,13 @@ pub struct Sorter<'s> {
 pub struct SortedRows {
     bytes: Vec<u8>,
     rows: Vec<Lies>,
+    is_certain: bool,
 }
 
 /// Where key and record of a row are.
 #[derive(Clone, Copy, Debug)]
 struct Lies {
-    /// The first bytes of the key, which are all that most comparisons need.
+    /// The first bytes of the key that are not common to all, which are all that most comparisons need.
     head: u64,
     start: usize,
     key: u32,
@@ -40,7 +47,8 @@ struct Lies {
 impl<'s> Sorter<'s> {
     /// None yet, of rows of this shape.
     pub fn new(shape: &'s RowShape) -> Sorter<'s> {
-        Sorter { shape, builder: shape.leaf_builder(), bytes: Vec::new(), rows: Vec::new() }
+        let (builder, bytes, rows) = (shape.leaf_builder(), Vec::new(), Vec::new());
+        Sorter { shape, builder, bytes, rows, is_certain: true, common: usize::MAX }
     }
 
     /// Adds a row by its values, one per column of the layout, in its order.
@@ -49,20 +57,25 @@ impl<'s> Sorter<'s> {
     /// The values are not those of the columns, or too long together.
     pub fn add(&mut self, cells: &[Cell<'_>]) -> Result<(), Error> {
         let start = self.bytes.len();
-        self.shape.push_key_of_cells(cells, &mut self.bytes)?;
+        self.is_certain &= self.shape.push_key_of_cells(cells, &mut self.bytes)?;
         let record = self.bytes.len();
         self.shape.push_leaf_record(&mut self.builder, cells, &mut self.bytes)?;
-        let head = head_of(&self.bytes[start..record]);
         let (key, record) = ((record - start) as u32, (self.bytes.len() - record) as u32);
-        self.rows.push(Lies { head, start, key, record });
+        let lies = Lies { head: 0, start, key, record };
+        let first = self.rows.first().unwrap_or(&lies).key(&self.bytes);
+        let same = first.iter().zip(lies.key(&self.bytes)).take(self.common).take_while(|(a, b)| a == b);
+        self.common = same.count();
+        self.rows.push(lies);
         Ok(())
     }
 
     /// The rows in the order of their keys; those with one key lie side by side.
     pub fn sort(mut self) -> SortedRows {
-        let bytes = self.bytes;
-        self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| a.key(&bytes).cmp(b.key(&bytes))));
-        SortedRows { bytes, rows: self.rows }
+        let (bytes, common) = (self.bytes, self.common);
+        self.rows.iter_mut().for_each(|row| row.head = head_of(&row.key(&bytes)[common..]));
+        let rest = |row: &Lies| &row.key(&bytes)[common..];
+        self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| rest(a).cmp(rest(b))));
+        SortedRows { bytes, rows: self.rows, is_certain: self.is_certain }
     }
 }
 
@@ -70,6 +83,11 @@ impl SortedRows {
     /// Keys and records of the rows.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
         self.rows.iter().map(|lies| (lies.key(&self.bytes), lies.record(&self.bytes)))
+    }
+
+    /// Are the places of all texts in their keys certain?
+    pub fn is_certain(&self) -> bool {
+        self.is_certain
     }
 
     /// The record of a row whose key another one has, too.
@@ -92,7 +110,7 @@ impl Lies {
     }
 }
 
-/// The first bytes of a key as a number; zeros stand behind a short one, which is not above what it begins.
+/// The first bytes of what is left of a key as a number; zeros stand behind a short one, which is not above what it begins.
 fn head_of(key: &[u8]) -> u64 {
     let mut head = [0; size_of::<u64>()];
     let len = key.len().min(head.len());

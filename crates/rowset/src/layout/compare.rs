@@ -86,7 +86,7 @@ fn compare_values(column: &PhysicalColumn, a: &Cell<'_>, b: &Cell<'_>) -> Result
     }
     let key = |value: &Cell<'_>| {
         let mut out = Vec::new();
-        push(column, value, &mut out).map(|()| out)
+        push(column, value, &mut out).map(|_| out)
     };
     Ok(Some(key(a)?.cmp(&key(b)?)))
 }

@@ -48,19 +48,22 @@ impl RowShape {
         Ok(out)
     }
 
-    /// The same behind what `out` holds.
-    pub(crate) fn push_key_of_cells(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<(), Error> {
+    /// The same behind what `out` holds; says whether the places of all its texts are certain.
+    pub(crate) fn push_key_of_cells(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<bool, Error> {
         let expected = self.layout.columns.len();
         if cells.len() != expected {
             return Err(Error::Columns { expected, found: cells.len() });
         }
-        let mut bytes = 0;
+        let (mut bytes, mut is_certain) = (0, true);
         for (number, at) in self.key.iter().enumerate() {
             let cell = &cells[*at];
             bytes += if number < self.declared_keys { len(cell) } else { 0 };
-            push(self.column(*at), cell, out)?;
+            is_certain &= push(self.column(*at), cell, out)?;
         }
-        if bytes > KEY_BYTES_MAX { Err(Error::KeyTooLong { bytes, most: KEY_BYTES_MAX }) } else { Ok(()) }
+        if bytes > KEY_BYTES_MAX {
+            return Err(Error::KeyTooLong { bytes, most: KEY_BYTES_MAX });
+        }
+        Ok(is_certain)
     }
 
     /// The bytes with which the keys begin whose first columns have these values, in the order of the key.
@@ -72,7 +75,9 @@ impl RowShape {
             return Err(Error::Columns { expected: self.key.len(), found: values.len() });
         }
         let mut out = Vec::new();
-        self.key_columns().zip(values).try_for_each(|(column, value)| push(column, value, &mut out))?;
+        for (column, value) in self.key_columns().zip(values) {
+            push(column, value, &mut out)?;
+        }
         Ok(out)
     }
 
@@ -93,7 +98,8 @@ fn len(cell: &Cell<'_>) -> usize {
     }
 }
 
-pub(super) fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+/// Appends the sort key of a column, and says whether its place is certain.
+pub(super) fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<bool, Error> {
     let ty = column.ty.ok_or(Error::Form { column_id: column.column_id, what: "a key of unknown type" })?;
     let is_uniquifier = column.leaf.offset < 0 && ty.fixed_bytes().is_some();
     let value = match cell {
@@ -104,6 +110,5 @@ pub(super) fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) 
         // A key is never pushed off its row.
         Cell::Complex(_) => return Err(Error::Record { what: "a key column lies off the row" }),
     };
-    push_sort_key(&ty, value, column.is_descending(), out);
-    Ok(())
+    Ok(push_sort_key(&ty, value, column.is_descending(), out))
 }

@@ -167,11 +167,12 @@ impl Collation {
         if self.is_binary() {
             return SortKey { bytes: text.to_vec(), is_order_certain: text.iter().all(|&byte| byte >= b' ') };
         }
-        let codes = char_codes(self.code_page().unwrap_or(CodePage::Unknown), text);
-        match Rules::for_char(self) {
-            Some(rules) => rules.sort_key(&codes),
-            None => SortKey { bytes: text.to_vec(), is_order_certain: false },
-        }
+        let Some(rules) = Rules::for_char(self) else {
+            return SortKey { bytes: text.to_vec(), is_order_certain: false };
+        };
+        rules.plain_sort_key(text.iter().map(|&byte| u16::from(byte))).unwrap_or_else(|| {
+            rules.sort_key(&char_codes(self.code_page().unwrap_or(CodePage::Unknown), text))
+        })
     }
 
     /// The sort key of nchar, nvarchar or ntext.
@@ -181,10 +182,10 @@ impl Collation {
         if self.is_binary() {
             return binary::sort_key(self, text);
         }
-        match Rules::for_nchar(self) {
-            Some(rules) => rules.sort_key(&nchar_codes(text)),
-            None => SortKey { bytes: text.to_vec(), is_order_certain: false },
-        }
+        let Some(rules) = Rules::for_nchar(self) else {
+            return SortKey { bytes: text.to_vec(), is_order_certain: false };
+        };
+        rules.plain_sort_key(units(text)).unwrap_or_else(|| rules.sort_key(&nchar_codes(text)))
     }
 }
 
@@ -200,7 +201,7 @@ fn trim_nchar(text: &[u8]) -> &[u8] {
 }
 
 /// The code units of UTF-16LE bytes.
-pub(super) fn units(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
+pub(super) fn units(text: &[u8]) -> impl ExactSizeIterator<Item = u16> + Clone + '_ {
     text.as_chunks::<2>().0.iter().map(|&pair| u16::from_le_bytes(pair))
 }
 

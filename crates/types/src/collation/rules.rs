@@ -229,14 +229,34 @@ impl Rules {
         SortKey { bytes: key, is_order_certain }
     }
 
+    /// The same of a text of ASCII letters, digits and blanks alone, as most keys are: `None` of any other one.
+    pub(super) fn plain_sort_key(&self, text: impl ExactSizeIterator<Item = u16> + Clone) -> Option<SortKey> {
+        if !self.tailoring.leaves_ascii_alone() {
+            return None;
+        }
+        let mut key = Vec::with_capacity(text.len() * if self.collation.ignores_case() { 2 } else { 3 } + 4);
+        for code in text.clone() {
+            key.extend(weights::of_plain(code)?.primary.to_be_bytes());
+        }
+        let is_order_certain = self.is_case_certain() || key.is_empty();
+        key.extend([0, 0, 0]);
+        if !self.collation.ignores_case() {
+            push_trimmed(text.map(|code| u8::from((0x41..=0x5a).contains(&code))), &mut key);
+        }
+        key.push(0);
+        Some(SortKey { bytes: key, is_order_certain })
+    }
+
     /// Is every comparison that this weight can settle, or tie, known?
     fn is_place_certain(&self, weight: Weight) -> bool {
-        let is_case_certain = !self.is_sql_order
-            || (self.collation.ignores_case()
-                && !sort_order::prefers_upper_case(self.collation.sort_order()));
         let is_accent_certain =
             weight.accent == 0 || (self.collation.ignores_accents() && weight.accent < STROKE);
-        is_case_certain && is_accent_certain && (self.knows_symbols || !weight.is_symbol())
+        self.is_case_certain() && is_accent_certain && (self.knows_symbols || !weight.is_symbol())
+    }
+
+    fn is_case_certain(&self) -> bool {
+        !self.is_sql_order
+            || (self.collation.ignores_case() && !sort_order::prefers_upper_case(self.collation.sort_order()))
     }
 
     /// Accents, case and skipped characters behind a separator that is below every primary weight.
@@ -278,5 +298,51 @@ fn compare_skipped(a: &[(usize, u32)], b: &[(usize, u32)]) -> Comparison {
         (true, false) => Comparison::Less,
         (false, true) => Comparison::Greater,
         _ => Comparison::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 12] = [
+        "SQL_Latin1_General_CP1_CI_AS",
+        "SQL_Latin1_General_CP1_CS_AS",
+        "SQL_Latin1_General_CP1_CI_AI",
+        "SQL_Latin1_General_Pref_CP1_CI_AS",
+        "Latin1_General_CI_AS",
+        "Latin1_General_CS_AS",
+        "Latin1_General_100_CS_AI",
+        "German_PhoneBook_CI_AS",
+        "Traditional_Spanish_CI_AS",
+        "Croatian_CI_AS",
+        "Turkish_CI_AS",
+        "Danish_Norwegian_CS_AS",
+    ];
+
+    /// The short way says of all its texts what the long one does.
+    #[test]
+    fn plain_texts_have_the_key_of_their_weights() {
+        let texts =
+            ["", "a", "A", "aB c", "x 1Y2", "ZZZ9", "0", " a", "Zuerich AE oe SS", "ll", "ch dz", "lj NJ"];
+        let others = ["a-b", "o'n", "é", "_", "\t", "ß", "x\u{100}"];
+        let mut plain = 0;
+        for name in NAMES {
+            let collation = Collation::from_name(name).unwrap();
+            for rules in [Rules::for_char(collation), Rules::for_nchar(collation)].into_iter().flatten() {
+                for text in texts {
+                    let units: Vec<u16> = text.encode_utf16().collect();
+                    let codes: Vec<u32> = text.chars().map(u32::from).collect();
+                    let Some(key) = rules.plain_sort_key(units.into_iter()) else { continue };
+                    assert_eq!(key, rules.sort_key(&codes), "{name} {text}");
+                    plain += 1;
+                }
+                for text in others {
+                    let units: Vec<u16> = text.encode_utf16().collect();
+                    assert_eq!(rules.plain_sort_key(units.into_iter()), None, "{name} {text}");
+                }
+            }
+        }
+        assert!(plain > 100, "{plain}");
     }
 }

@@ -108,6 +108,14 @@ pub(super) fn of(code: u32) -> Weights {
     }
 }
 
+/// The weight of an ASCII letter, digit or blank; `None` of anything else.
+pub(super) fn of_plain(code: u16) -> Option<Weight> {
+    match ASCII.get(usize::from(code)) {
+        Some(Weights::One(weight)) if !weight.is_symbol() => Some(*weight),
+        _ => None,
+    }
+}
+
 /// Letters with one accent: code point, base letter, number of the accent. From the canonical decompositions of
 /// Unicode, Latin-1 and Latin Extended-A.
 #[rustfmt::skip]
