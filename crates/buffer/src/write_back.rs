@@ -65,9 +65,7 @@ impl Pool {
         let dirty = each_once(self.frames.iter().filter(|frame| frame.is_dirty()).map(|frame| frame.page()));
         let mut written = Written::default();
         let mut rest = dirty.as_slice();
-        // The frames of a batch are fixed until it is written; a small pool needs most of its frames for others.
-        let room = GATHER_PAGES.min(self.frames.len() / 4);
-        while let Some(batch) = next_batch(rest, room) {
+        while let Some(batch) = next_batch(rest, self.batch_room()) {
             written.add(self.write_batch(batch, Patience::Wait)?);
             rest = &rest[batch.len()..];
         }
@@ -89,10 +87,9 @@ impl Pool {
             let shard = self.table.shard(neighbour);
             shard.frame(neighbour).is_some_and(|frame| self.frames[frame].is_dirty())
         };
-        let below =
-            (0..page.page).rev().take(GATHER_PAGES / 2).take_while(|number| is_dirty(*number)).count();
-        let above =
-            (page.page + 1..).take(GATHER_PAGES - 1 - below).take_while(|number| is_dirty(*number)).count();
+        let room = self.batch_room();
+        let below = (0..page.page).rev().take(room / 2).take_while(|number| is_dirty(*number)).count();
+        let above = (page.page + 1..).take(room - 1 - below).take_while(|number| is_dirty(*number)).count();
         let first = page.page - below as u32;
         let run: Vec<PageId> = (first..=page.page + above as u32)
             .map(|number| PageId { file: page.file, page: number })
@@ -128,6 +125,12 @@ impl Pool {
             batch.add(*page, patience)?;
         }
         batch.write()
+    }
+
+    /// Pages of a batch. Their frames are fixed until it is written: a small pool needs most of its frames for others, also for
+    /// those who must get on before the batch can.
+    fn batch_room(&self) -> usize {
+        GATHER_PAGES.min(self.frames.len() / 4).max(1)
     }
 
     fn take_buffer(&self) -> AlignedBuf {
@@ -265,11 +268,11 @@ fn each_once(pages: impl Iterator<Item = PageId>) -> Vec<PageId> {
 }
 
 /// The first pages of a sorted list that make a batch: a run of neighbours, and more of the same file as far as there is `room`. A
-/// run that does not fit any more begins the next batch, so that it stays one write.
+/// run that does not fit any more begins the next batch, so that it stays one write, unless it is longer than any batch.
 fn next_batch(pages: &[PageId], room: usize) -> Option<&[PageId]> {
     let file = pages.first()?.file;
-    let mut end = next_run(pages)?.len();
-    while let Some(run) = pages.get(end..).and_then(next_run) {
+    let mut end = next_run(pages, room)?.len();
+    while let Some(run) = pages.get(end..).and_then(|pages| next_run(pages, room)) {
         if end + run.len() > room || run.iter().any(|page| page.file != file) {
             break;
         }
@@ -278,10 +281,10 @@ fn next_batch(pages: &[PageId], room: usize) -> Option<&[PageId]> {
     pages.get(..end)
 }
 
-/// The first pages of a sorted list, as far as they are neighbours and fit one write.
-fn next_run(pages: &[PageId]) -> Option<&[PageId]> {
+/// The first pages of a sorted list, as far as they are neighbours and fit one batch.
+fn next_run(pages: &[PageId], room: usize) -> Option<&[PageId]> {
     let first = pages.first()?;
-    let neighbours = pages.iter().zip(first.page..).take(GATHER_PAGES);
+    let neighbours = pages.iter().zip(first.page..).take(room);
     let len = neighbours.take_while(|(page, number)| page.file == first.file && page.page == *number).count();
     pages.get(..len)
 }
@@ -338,9 +341,9 @@ mod tests {
         assert_eq!(of_128(&files), [2, 3]);
         let scattered: Vec<(u32, u32)> = (0..300).map(|number| (number * 2, 1)).collect();
         assert_eq!(of_128(&pages(1, &scattered)), [128, 128, 44]);
-        // Little room is for single pages, too: a run of neighbours is never less than one write.
-        assert_eq!(batches(&pages(1, &[(10, 3), (20, 5), (30, 1), (40, 2)]), 4), [3, 5, 3]);
-        assert_eq!(batches(&pages(1, &[(10, 1), (12, 1)]), 0), [1, 1]);
+        // A pool has frames for so many and no more.
+        assert_eq!(batches(&pages(1, &[(10, 3), (20, 5), (30, 1), (40, 2)]), 4), [3, 4, 4]);
+        assert_eq!(batches(&pages(1, &[(10, 2), (14, 1)]), 1), [1, 1, 1]);
     }
 
     #[test]

@@ -179,6 +179,9 @@ pub enum Error {
     /// The database is offline: something that had to become durable could not, or a page did not take its own log record.
     #[error("the database is offline after an error; it must be opened again")]
     Offline,
+    /// The transaction gave way in a deadlock: all that is left to do is to roll it back. The edge calls it 3930.
+    #[error("the transaction gave way in a deadlock and can only be rolled back")]
+    Doomed,
     /// A lock is not to be had.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -235,6 +238,15 @@ pub enum Cause {
 }
 
 impl Error {
+    /// Did whoever got it give way in a deadlock? The edge calls it 1205.
+    pub fn is_deadlock(&self) -> bool {
+        // A row's old place is waited for without a limit: nothing else ends that.
+        matches!(
+            self,
+            Error::Lock(LockError::Deadlock { .. }) | Error::Rowset(extentdb_rowset::Error::Locked(_))
+        )
+    }
+
     /// What is behind the error.
     pub fn cause(&self) -> Cause {
         match self {

@@ -56,6 +56,8 @@ pub struct Session<'d> {
     tx: Option<Transaction>,
     /// Was the transaction asked for, or is it that of one statement?
     is_explicit: bool,
+    /// Has the transaction given way in a deadlock, so that only a rollback is left?
+    is_doomed: bool,
     kept: Vec<(Arc<Heap>, KeptBack)>,
     /// The table that the open transaction locked last, and how: locks of tables stay until it ends.
     last_table: Option<(ObjectId, LockMode)>,
@@ -84,6 +86,7 @@ impl<'d> Session<'d> {
             deadlock_priority: 0,
             tx: None,
             is_explicit: false,
+            is_doomed: false,
             kept: Vec::new(),
             last_table: None,
             isolation: Isolation::default(),
@@ -127,8 +130,10 @@ impl<'d> Session<'d> {
     /// Makes what the transaction did permanent: it is durable when this returns.
     ///
     /// # Errors
-    /// It could not become durable. Whether it did is found out when the database is opened again.
+    /// It gave way in a deadlock, and stays open for its rollback. Or it could not become durable; whether it did is found out when
+    /// the database is opened again.
     pub fn commit(&mut self) -> Result<(), Error> {
+        self.verify_not_doomed()?;
         let Some(tx) = self.tx.take() else { return Ok(()) };
         let id = tx.id();
         let committed = tx.commit();
@@ -175,14 +180,25 @@ impl<'d> Session<'d> {
         self.db.locks.release_all(id);
         self.end_serializable();
         self.is_explicit = false;
+        self.is_doomed = false;
         self.last_table = None;
         self.marks.clear();
         self.own_identities.clear();
         self.deferred = None;
     }
 
+    /// Has the open transaction given way in a deadlock? It takes no more statements, and cannot commit.
+    pub fn is_doomed(&self) -> bool {
+        self.is_doomed
+    }
+
+    fn verify_not_doomed(&self) -> Result<(), Error> {
+        if self.is_doomed { Err(Error::Doomed) } else { Ok(()) }
+    }
+
     /// Marks a place in the transaction to roll back to.
     pub fn save(&mut self, name: &str) -> Result<(), Error> {
+        self.verify_not_doomed()?;
         self.begin();
         let Some(tx) = &mut self.tx else { return Ok(()) };
         let lsn = tx.savepoint(name)?;
@@ -193,6 +209,7 @@ impl<'d> Session<'d> {
     /// Takes everything back that was done since the savepoint. Its locks stay.
     pub fn rollback_to(&mut self, name: &str) -> Result<(), Error> {
         self.db.verify_online()?;
+        self.verify_not_doomed()?;
         let missing = || Error::NoSavepoint { name: name.to_owned() };
         let tx = self.tx.as_mut().ok_or_else(missing)?;
         let until = tx.return_to(name).map_err(|_| missing())?;
@@ -214,6 +231,7 @@ impl<'d> Session<'d> {
         work: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.db.verify_online()?;
+        self.verify_not_doomed()?;
         self.begin_as(name, false);
         let before = self.tx.as_ref().map_or(Lsn::ZERO, |tx| tx.undo_next().max(tx.begin_lsn()));
         let (endings, freed) = (self.endings.len(), self.freed.mark());
@@ -228,6 +246,7 @@ impl<'d> Session<'d> {
                 Err(error)
             }
             Err(error) => {
+                self.is_doomed = error.is_deadlock();
                 self.undo_statement(before)?;
                 // What it had given back, the undo took again.
                 self.freed.return_to(freed);

@@ -26,8 +26,9 @@ fn a_circle_is_told_with_its_names() {
         let change = |first: usize, second: usize| -> Result<(), Error> {
             let mut session = db.session();
             session.begin();
-            session.update(&table, &at[first], &person(first as i32 + 1, "y"))?;
+            let held = session.update(&table, &at[first], &person(first as i32 + 1, "y"));
             both_hold_one.wait();
+            held?;
             session.update(&table, &at[second], &person(second as i32 + 1, "y"))?;
             session.commit()
         };
@@ -51,4 +52,48 @@ fn a_circle_is_told_with_its_names() {
         assert!(list.contains(name) || graph.contains(name), "{graph}\n{list}");
         assert!(list.contains("objectname=circle.dbo.people"), "{list}");
     }
+}
+
+/// One that gives way has done half of what it was asked for: it takes nothing more and cannot commit that half.
+#[test]
+fn whoever_gave_way_can_only_roll_back() {
+    let disk = MemDisk::new();
+    let db = Database::create(&spec("doomed"), on(&disk)).unwrap();
+    let table = db.session().create_table(&people("people")).unwrap();
+    let at = [1, 2].map(|id| db.session().insert(&table, &person(id, "old")).unwrap());
+    let both_hold_one = Barrier::new(2);
+    let change = |name: &str, first: usize, second: usize| {
+        let mut session = db.session();
+        session.set_deadlock_priority(if name == "loser" { -5 } else { 5 });
+        session.begin();
+        let held = session.update(&table, &at[first], &person(first as i32 + 1, name));
+        both_hold_one.wait();
+        held.unwrap();
+        let done = session.update(&table, &at[second], &person(second as i32 + 1, name));
+        if done.is_ok() {
+            assert!(!session.is_doomed());
+            session.commit().unwrap();
+            return;
+        }
+        assert!(done.is_err_and(|error| error.is_deadlock()) && session.is_doomed());
+        for refused in [
+            session.commit(),
+            session.save("here"),
+            session.insert(&table, &person(3, name)).map(|_| ()),
+            session.get(&table, &at[first]).map(|_| ()),
+        ] {
+            assert!(matches!(refused, Err(Error::Doomed)), "{refused:?}");
+        }
+        assert!(session.is_in_transaction());
+        session.rollback().unwrap();
+        session.insert(&table, &person(3, "after")).unwrap();
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| change("loser", 1, 0));
+        change("winner", 0, 1);
+        other.join().unwrap();
+    });
+    let names = [0, 1].map(|row| db.session().get(&table, &at[row]).unwrap().unwrap());
+    assert_eq!(names, [person(1, "winner"), person(2, "winner")]);
+    assert!(!db.session().is_doomed());
 }

@@ -468,7 +468,7 @@ fn ghosts_go_when_nobody_can_want_them_back() {
         other.rollback().unwrap();
         let work = || {
             let (mut turns, mut now) = (0, ghosts(&db));
-            while now >= 100 && turns < 100 {
+            while now >= 100 && turns < 1500 {
                 std::thread::sleep(Duration::from_millis(20));
                 (turns, now) = (turns + 1, ghosts(&db));
                 if !ghost_cleanup {

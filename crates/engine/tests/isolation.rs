@@ -274,8 +274,9 @@ fn two_who_read_the_same_and_then_write_it_do_not_wait_for_ever() {
         let mut session = stage.db.session();
         session.set_isolation(Isolation::RepeatableRead);
         session.begin();
-        session.get(&table, &at).unwrap();
+        let there = session.get(&table, &at);
         ready.wait();
+        assert!(there.unwrap().is_some());
         let done = session.update(&table, &at, &person(30, name)).map(|_| ());
         if done.is_ok() { session.commit() } else { session.rollback().and(done) }
     };
@@ -347,14 +348,16 @@ fn threads_bring_no_phantoms_into_a_range() {
                 }
                 session.rollback().unwrap();
             }
-            is_over.store(true, Ordering::Relaxed);
             assert_eq!(agreed, 20, "in {tries} tries");
         };
         std::thread::scope(|scope| {
             for seed in 0..2 {
                 scope.spawn(move || write(seed));
             }
-            scope.spawn(read);
+            // The writers must hear of the end also when the reader failed, or the failure is never told.
+            let ended = scope.spawn(read).join();
+            is_over.store(true, Ordering::Relaxed);
+            ended.unwrap();
         });
         drop(table);
         stage.close();

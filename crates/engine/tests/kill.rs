@@ -162,7 +162,9 @@ fn what_a_killed_process_had_acknowledged_is_there() {
     let mut all = BTreeSet::new();
     for round in 0..rounds {
         let child = start(folder.path(), round * PER_ROUND);
-        all.extend(kill_after(Duration::from_millis(40 + rng.below(500)), child));
+        // On a busy machine none may have come to anything: the last one has all the time that takes.
+        let patience = if round + 1 == rounds && all.is_empty() { 10_000 } else { 40 };
+        all.extend(kill_after(Duration::from_millis(patience + rng.below(500)), child));
         let db = Database::open(&spec.paths(), options()).unwrap();
         assert_kept(&found(&db), &all);
         db.close().unwrap();

@@ -251,8 +251,10 @@ impl Bank {
                 }
                 Ok(())
             });
-            let results: Vec<_> = workers.into_iter().map(|worker| worker.join().unwrap()).collect();
+            // Whoever makes checkpoints must hear of the end also when somebody failed, or the failure is never told.
+            let ended: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
             done.store(true, Ordering::Release);
+            let results = ended.into_iter().map(|result| result.unwrap());
             std::iter::once(checkpoints.join().unwrap()).chain(results).collect::<Vec<_>>()
         });
         for result in &finished {

