@@ -446,7 +446,7 @@ impl<'i> Run<'i> {
         }
         let mut run = Run::new(index, columns);
         let shape = index.tree().shape();
-        entries.iter().try_for_each(|(_, record)| run.verify_next(&shape.decode(record)?))
+        entries.records().try_for_each(|record| run.verify_next(&shape.decode(record)?))
     }
 
     /// The next entry.

@@ -1,7 +1,7 @@
 //! Sessions: one after the other their transactions, and in them statements.
 //!
 //! A statement outside of a transaction is one by itself. A statement that fails leaves nothing behind; the transaction goes
-//! on, unless it gave way in a deadlock: then only a rollback is left.
+//! on, unless it gave way in a deadlock: then only a rollback is left, and all else is refused.
 
 use std::collections::BTreeMap;
 

@@ -62,8 +62,6 @@ struct Builder<'r, 't> {
     rows: Vec<Cow<'r, [u8]>>,
     /// What they take, with their slots.
     bytes: usize,
-    /// The key of the last of them.
-    last: Vec<u8>,
     /// The leaf written last.
     leaf: PageId,
     /// Rows so far.
@@ -84,11 +82,13 @@ impl Tree {
         fill: Fill,
         rows: impl IntoIterator<Item = Result<Vec<Cell<'c>>, E>>,
     ) -> Result<u64, E> {
-        let mut builder = self.builder(fill)?;
+        let (mut builder, mut before) = (self.builder(fill)?, None);
         for cells in rows {
             let cells = cells?;
             let (row, key) = (self.shape.leaf_record(&cells)?, self.shape.key_of_cells(&cells)?);
-            builder.add(tx, row.into(), &key)?;
+            builder.verify_order(before.as_deref(), &key)?;
+            builder.add(tx, row.into())?;
+            before = Some(key);
         }
         Ok(builder.end(tx)?)
     }
@@ -96,11 +96,14 @@ impl Tree {
     /// The same from rows that are sorted already.
     ///
     /// # Errors
-    /// As for [`build`](Self::build).
+    /// As for [`build`](Self::build); nothing is written when two rows have one key.
     pub fn build_sorted(&self, tx: &mut Transaction, fill: Fill, rows: &SortedRows) -> Result<u64, Error> {
         let mut builder = self.builder(fill)?;
-        for (key, row) in rows.iter() {
-            builder.add(tx, row.into(), key)?;
+        if rows.duplicate().is_some() {
+            return Err(self.twice());
+        }
+        for row in rows.records() {
+            builder.add(tx, row.into())?;
         }
         builder.end(tx)
     }
@@ -110,14 +113,18 @@ impl Tree {
         if !self.unit.root().is_none() {
             return Err(Error::NotEmpty { unit: self.unit.id() });
         }
-        let (rows, last) = (Vec::new(), Vec::new());
-        Ok(Builder { tree: self, fill, rows, bytes: 0, last, leaf: PageId::NONE, count: 0 })
+        Ok(Builder { tree: self, fill, rows: Vec::new(), bytes: 0, leaf: PageId::NONE, count: 0 })
+    }
+
+    /// Two rows that are to come have one key.
+    fn twice(&self) -> Error {
+        Error::Duplicate { unit: self.unit.id(), at: Rid::new(PageId::NONE, 0) }
     }
 }
 
 impl<'r> Builder<'r, '_> {
-    fn add(&mut self, tx: &mut Transaction, row: Cow<'r, [u8]>, key: &[u8]) -> Result<(), Error> {
-        self.verify_order(key)?;
+    /// The next row; its key is behind that of the one before.
+    fn add(&mut self, tx: &mut Transaction, row: Cow<'r, [u8]>) -> Result<(), Error> {
         let bytes = room_on(self.tree.leaf_kind(), row.len()) + SLOT_BYTES;
         let most = PAGE_BODY_BYTES - self.fill.free_bytes();
         if self.bytes + bytes > most {
@@ -125,8 +132,6 @@ impl<'r> Builder<'r, '_> {
         }
         self.rows.push(row);
         self.bytes += bytes;
-        self.last.clear();
-        self.last.extend_from_slice(key);
         self.count += 1;
         Ok(())
     }
@@ -137,13 +142,11 @@ impl<'r> Builder<'r, '_> {
         Ok(self.count)
     }
 
-    fn verify_order(&self, key: &[u8]) -> Result<(), Error> {
-        let unit = self.tree.unit.id();
-        match self.last.as_slice().cmp(key) {
-            _ if self.count == 0 => Ok(()),
-            Ordering::Less => Ok(()),
-            Ordering::Equal => Err(Error::Duplicate { unit, at: Rid::new(PageId::NONE, 0) }),
-            Ordering::Greater => Err(Error::OutOfOrder { unit, row: self.count }),
+    fn verify_order(&self, before: Option<&[u8]>, key: &[u8]) -> Result<(), Error> {
+        match before.map(|before| before.cmp(key)) {
+            None | Some(Ordering::Less) => Ok(()),
+            Some(Ordering::Equal) => Err(self.tree.twice()),
+            Some(Ordering::Greater) => Err(Error::OutOfOrder { unit: self.tree.unit.id(), row: self.count }),
         }
     }
 

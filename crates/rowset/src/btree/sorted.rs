@@ -80,9 +80,9 @@ impl<'s> Sorter<'s> {
 }
 
 impl SortedRows {
-    /// Keys and records of the rows.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
-        self.rows.iter().map(|lies| (lies.key(&self.bytes), lies.record(&self.bytes)))
+    /// The records of the rows.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.rows.iter().map(|lies| lies.record(&self.bytes))
     }
 
     /// Are the places of all texts in their keys certain?
