@@ -111,6 +111,10 @@ impl Log {
         state.is_writing = false;
         self.sleepers(round).notify_all();
         self.sleepers(round + 1).notify_one();
+        if result.is_err() {
+            // Those who wait for buffers, too: nobody writes any more.
+            self.changed.notify_all();
+        }
         result.map(|()| state)
     }
 
