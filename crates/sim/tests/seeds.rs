@@ -151,3 +151,8 @@ fn a_rollback_reads_its_log_where_the_file_has_grown() {
 fn a_rollback_that_needs_a_page_has_one_in_a_full_filegroup() {
     survive_life(&Life::altered(50048));
 }
+
+#[test]
+fn a_leaf_is_split_beside_a_ghost_that_ends_within_a_column_of_today() {
+    survive_life(&Life::altered(8_000_300));
+}

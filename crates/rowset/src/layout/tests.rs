@@ -4,7 +4,7 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::layout::{Cell, column_status};
 use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::base_tables;
-use extentdb_format::record::Record;
+use extentdb_format::record::{Record, RecordKind};
 use extentdb_types::{Collation, SqlType};
 
 use super::*;
@@ -81,6 +81,23 @@ fn values_come_back_and_lengths_follow_from_the_columns() {
             assert!(key.starts_with(&shape.prefix(&cells[1..2]).unwrap()));
         }
     }
+}
+
+/// A column was added, a row inserted, both taken back: the row is a ghost that ends within the longer column that came since.
+#[test]
+fn a_ghost_has_its_key_and_need_not_have_the_columns_of_today() {
+    let int = column(1, SqlType::Int, 1, both(4, 1), both(1, 1));
+    let layout = |ty| RowLayout::new(vec![int.clone(), column(2, ty, 0, 8, 2)], Compression::None);
+    let before = RowShape::new(layout(SqlType::Int), true, 0, 0).expect("a usual table");
+    let now = RowShape::new(layout(SqlType::BigInt), true, 0, 0).expect("a usual table");
+    let mut record = before.leaf_record(&[bytes(&[7, 0, 0, 0]), bytes(&[1, 0, 0, 0])]).unwrap();
+    assert!(now.decode(&record).is_err() && now.separator(&now.leaf(&record), PageId::new(1, 77)).is_err());
+    record[0] = record[0] & !0x0e | RecordKind::GhostData.bits();
+    assert_eq!(now.decode(&record).unwrap(), [bytes(&[7, 0, 0, 0]), Cell::Missing]);
+    let separator = now.separator(&now.leaf(&record), PageId::new(1, 77)).unwrap();
+    let separator = Record::parse_index(&separator, now.pminlen(Level::Interior));
+    let key = now.key(&now.leaf(&record), Level::Leaf).unwrap();
+    assert_eq!(now.key(&separator, Level::Interior).unwrap(), key);
 }
 
 #[test]
