@@ -156,3 +156,8 @@ fn a_rollback_that_needs_a_page_has_one_in_a_full_filegroup() {
 fn a_leaf_is_split_beside_a_ghost_that_ends_within_a_column_of_today() {
     survive_life(&Life::altered(8_000_300));
 }
+
+#[test]
+fn a_rollback_grows_a_full_filegroup_by_the_log_that_is_reserved() {
+    survive_life(&Life { is_tight: true, ..Life::altered(8_001_441) });
+}

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use extentdb_base::Extent;
-use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::sync::{Arc, Mutex, RwLock, lock, read, thread, write};
 
 use crate::error::Error;
@@ -96,7 +95,7 @@ impl Space {
                 }
                 return Ok(extent);
             }
-            match self.grow_group(&group, &|group| group.free_extents() > 0) {
+            match self.grow_group(&group, &|group| group.free_extents() > 0, is_undoing) {
                 Err(Error::FilegroupFull { .. }) if is_undoing => self.grow_beyond(&group)?,
                 grown => grown?,
             }
@@ -110,7 +109,7 @@ impl Space {
     pub fn grow_ahead(&self) {
         let has_enough = |group: &Filegroup| !group.is_low(self.options());
         for group in self.groups() {
-            while !has_enough(&group) && self.grow_group(&group, &has_enough).is_ok() {}
+            while !has_enough(&group) && self.grow_group(&group, &has_enough, false).is_ok() {}
         }
     }
 
@@ -118,18 +117,23 @@ impl Space {
     /// be opened.
     fn grow_beyond(&self, group: &Filegroup) -> Result<(), Error> {
         let file = group.files.first().ok_or(Error::FilegroupFull { group: group.id })?;
-        self.grow_to(file.id(), file.pages() + PAGES_PER_EXTENT)
+        self.grow_for_undo(file)
     }
 
     /// Makes one file of the group longer, in turn; nothing when somebody else has just done so.
-    fn grow_group(&self, group: &Filegroup, has_enough: &dyn Fn(&Filegroup) -> bool) -> Result<(), Error> {
+    fn grow_group(
+        &self,
+        group: &Filegroup,
+        has_enough: &dyn Fn(&Filegroup) -> bool,
+        is_undoing: bool,
+    ) -> Result<(), Error> {
         let mut next = lock(&group.next_to_grow);
         if has_enough(group) {
             return Ok(());
         }
         for step in 0..group.files.len() {
             let at = (*next + step) % group.files.len();
-            if self.grow(&group.files[at])? {
+            if self.grow(&group.files[at], is_undoing)? {
                 *next = at + 1;
                 return Ok(());
             }
