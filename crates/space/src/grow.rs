@@ -30,7 +30,7 @@ use crate::space::Space;
 const PAGES_MAX: u32 = 0x8000_0000;
 
 impl Space {
-    /// Makes a file longer by its own increment. False when it may not grow any more. For an undo it takes of the log what is reserved.
+    /// Makes a file longer by its own increment, for an undo by the log that is reserved. False when it may not grow any more.
     pub(crate) fn grow(&self, file: &DataFile, is_undoing: bool) -> Result<bool, Error> {
         let _growing = lock(file.growing());
         let pages = file.pages();
