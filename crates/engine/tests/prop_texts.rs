@@ -8,7 +8,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 
 use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
@@ -204,7 +204,7 @@ impl Life {
 
     fn seek(&mut self, session: &mut Session<'_>, table: &Table, rows: &Rows, text: &str) {
         let value = [self.form.value(text)];
-        let found = ids_of(session, table, &Range::of("by_name", &value));
+        let found = ids_in(session, table, &Range::of("by_name", &value));
         self.compare(found, rows, |truth, own| truth.place(own) == truth.place(text));
     }
 
@@ -218,7 +218,7 @@ impl Life {
             backward: self.rng.below(2) == 0,
             ..Range::all("by_name")
         };
-        let found = ids_of(session, table, &range);
+        let found = ids_in(session, table, &range);
         self.compare(found, rows, |truth, own| {
             let [mut from, mut to] =
                 [(&low, own), (&own.to_owned(), text)].map(|(a, b)| truth.place(a).cmp(&truth.place(b)));
@@ -248,7 +248,7 @@ impl Life {
 
     /// All entries are there, in an order that is right under every one, both ways.
     fn assert_in_order(&self, session: &mut Session<'_>, table: &Table, rows: &Rows) {
-        let mut ids = ids_of(session, table, &Range::all("by_name")).unwrap();
+        let mut ids = ids_in(session, table, &Range::all("by_name")).unwrap();
         assert_eq!(ids.len(), rows.len());
         for truth in &self.truths {
             let places = ids.iter().map(|id| truth.place(&rows[id].1));
@@ -259,7 +259,7 @@ impl Life {
             assert!(is_sorted, "{:?}", ids.iter().map(|id| &rows[id].1).collect::<Vec<_>>());
         }
         ids.reverse();
-        assert_eq!(ids, ids_of(session, table, &Range::all("by_name").backward()).unwrap());
+        assert_eq!(ids, ids_in(session, table, &Range::all("by_name").backward()).unwrap());
     }
 
     fn live(&mut self, mut disk: MemDisk, db: Database, paths: &Paths) -> (MemDisk, Rows) {
@@ -322,16 +322,6 @@ impl Life {
             rows.get_mut(&id).unwrap().0 = at;
         }
     }
-}
-
-fn ids_of(session: &mut Session<'_>, table: &Table, range: &Range<'_>) -> Result<Vec<i32>, Error> {
-    let mut found = Vec::new();
-    let each = &mut |_: Address, row: Row| {
-        found.push(if let Datum::Int(id) = row[0] { id } else { -1 });
-        ControlFlow::Continue(())
-    };
-    session.range(table, range, each)?;
-    Ok(found)
 }
 
 /// The pages of an index, as somebody else goes through them.

@@ -121,16 +121,6 @@ impl Fixture {
     }
 }
 
-fn ids_in(session: &mut Session<'_>, table: &Table, range: &Range<'_>) -> Result<Vec<i32>, Error> {
-    let mut found = Vec::new();
-    let each = &mut |_: Address, row: Row| {
-        found.push(if let Datum::Int(id) = row[0] { id } else { -1 });
-        ControlFlow::Continue(())
-    };
-    session.range(table, range, each)?;
-    Ok(found)
-}
-
 /// The refused change names the column and the neighbour.
 fn assert_refused<T: std::fmt::Debug>(done: Result<T, Error>, neighbour: &str) {
     let error = done.unwrap_err();

@@ -9,7 +9,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options as CheckOptions, Report, Verdict};
 use extentdb_engine::{
-    Address, ColumnSpec, Database, DatabaseSpec, Options, Paths, Row, Session, Table, TableSpec,
+    Address, ColumnSpec, Database, DatabaseSpec, Error, Options, Paths, Range, Row, Session, Table, TableSpec,
 };
 use extentdb_io::{Disk, MemDisk};
 use extentdb_reader::rows::{TableScan, Value};
@@ -116,6 +116,17 @@ pub fn ids(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
     let mut ids: Vec<i32> = rows(session, table).iter().map(|(_, row)| id(row)).collect();
     ids.sort_unstable();
     ids
+}
+
+/// The ids in the first column, in the order of a range.
+pub fn ids_in(session: &mut Session<'_>, table: &Table, range: &Range<'_>) -> Result<Vec<i32>, Error> {
+    let mut found = Vec::new();
+    let each = &mut |_: Address, row: Row| {
+        found.push(if let Datum::Int(id) = row[0] { id } else { -1 });
+        ControlFlow::Continue(())
+    };
+    session.range(table, range, each)?;
+    Ok(found)
 }
 
 pub fn exists(disk: &dyn Disk, path: &Path) -> bool {
