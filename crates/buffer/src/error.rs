@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use extentdb_base::{FileId, Lsn, PageId};
+use extentdb_base::{FileId, Lsn, OfflineCause, PageId};
 
 use crate::WriteAheadError;
 
@@ -41,9 +41,9 @@ pub enum Error {
     /// The log could not be made durable, so no page may be written. The pool is offline from here on.
     #[error("no page may be written before its log")]
     Log(#[from] WriteAheadError),
-    /// Something durable failed before. Pages can be read; nothing can be changed or written any more.
-    #[error("the buffer pool is offline: a durable write failed before")]
-    Offline,
+    /// The database went offline before. Pages can be read; nothing can be changed or written any more.
+    #[error("offline: {0}")]
+    Offline(OfflineCause),
 }
 
 /// What is wrong with the bytes of a page.

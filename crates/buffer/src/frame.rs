@@ -21,9 +21,9 @@
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Condvar, Mutex, lock, wait};
-use extentdb_base::{Lsn, PageId};
+use extentdb_base::{FileId, Lsn, OfflineCause, Outage, PageId};
 use extentdb_format::page::{PageBytes, PageHeader};
-use extentdb_telemetry::{Event, EventSink};
+use extentdb_telemetry::EventSink;
 
 use crate::PageFault;
 use crate::guard::Fixed;
@@ -35,8 +35,8 @@ use crate::memory::{PageMemory, SLAB_PAGES, Slab};
 pub(crate) struct Shared {
     pub(crate) accounts: WaitAccounts,
     pub(crate) events: Arc<dyn EventSink>,
-    /// A durable write failed: nothing is changed or written any more.
-    pub(crate) offline: AtomicBool,
+    /// Once it has begun, nothing is changed or written any more.
+    pub(crate) outage: Outage,
     /// Frames with changes that are not written.
     pub(crate) dirty_count: AtomicU64,
 }
@@ -91,15 +91,9 @@ pub(crate) struct Image {
 }
 
 impl Shared {
-    pub(crate) fn is_offline(&self) -> bool {
-        self.offline.load(Ordering::Acquire)
-    }
-
-    /// Nothing durable any more. Says so once.
-    pub(crate) fn go_offline(&self, file: Option<extentdb_base::FileId>) {
-        if !self.offline.swap(true, Ordering::AcqRel) {
-            self.events.event(&Event::Offline { file });
-        }
+    /// Nothing is changed or written after `error`.
+    pub(crate) fn go_offline(&self, file: Option<FileId>, error: &(dyn std::error::Error + 'static)) {
+        self.outage.begin(OfflineCause::new(file, error));
     }
 }
 

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use extentdb_base::sync::{Arc, thread};
-use extentdb_base::{Lsn, PageId};
+use extentdb_base::{Lsn, OfflineCause, PageId};
 use extentdb_format::page::PageBytes;
 
 use crate::frame::{Frame, Patience};
@@ -107,7 +107,8 @@ impl Fixed {
             self.frame.set_absent();
         }
         if std::mem::take(&mut self.touched) && thread::panicking() {
-            self.frame.shared.go_offline(None);
+            let cause = "a thread panicked in the middle of a change of a page";
+            self.frame.shared.outage.begin(OfflineCause::text(None, cause));
         }
     }
 }

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use extentdb_base::env::Clock;
-use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use extentdb_base::sync::atomic::{AtomicU64, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex, RwLock, lock, read, write};
-use extentdb_base::{FileId, Lsn, PageId};
+use extentdb_base::{FileId, Lsn, Outage, PageId};
 use extentdb_io::{AlignedBuf, DiskFile};
-use extentdb_telemetry::{EventSink, NoEvents, Waits};
+use extentdb_telemetry::{Event, EventSink, NoEvents, Waits};
 
 use crate::file::PoolFile;
 use crate::frame::{Frame, Shared, earlier};
@@ -36,6 +36,8 @@ pub struct PoolOptions {
     pub waits: Arc<Waits>,
     /// Who hears of retries, long I/O and the end of durability.
     pub events: Arc<dyn EventSink>,
+    /// Shared with the log: what takes one of them offline takes the other offline, too.
+    pub outage: Outage,
 }
 
 /// Pages of files in memory. All methods may be called from all threads; see the crate for the rules of latching.
@@ -65,7 +67,12 @@ pub(crate) enum Found {
 impl PoolOptions {
     /// A pool of `frames` frames that counts waits for itself and tells nobody of events.
     pub fn new(frames: usize) -> Self {
-        PoolOptions { frames, waits: Arc::new(Waits::new()), events: Arc::new(NoEvents) }
+        PoolOptions {
+            frames,
+            waits: Arc::new(Waits::new()),
+            events: Arc::new(NoEvents),
+            outage: Outage::default(),
+        }
     }
 }
 
@@ -75,12 +82,16 @@ impl Pool {
     /// # Panics
     /// When the memory is not to be had.
     pub fn new(options: PoolOptions, log: Arc<dyn WriteAhead>, clock: Arc<dyn Clock>) -> Pool {
+        let events = Arc::clone(&options.events);
+        options.outage.observe(move |cause| {
+            events.event(&Event::Offline { file: cause.file, cause: cause.to_string() });
+        });
         let counters = Counters::default();
         counters.start(clock.monotonic());
         let shared = Arc::new(Shared {
             accounts: WaitAccounts { waits: options.waits, clock },
             events: options.events,
-            offline: AtomicBool::new(false),
+            outage: options.outage,
             dirty_count: AtomicU64::new(0),
         });
         let frames = Frame::allocate(options.frames.max(4), &shared);
@@ -196,9 +207,9 @@ impl Pool {
         self.all_files().iter().for_each(|file| file.forget_writes());
     }
 
-    /// Has a durable write failed? Then nothing is changed or written any more.
-    pub fn is_offline(&self) -> bool {
-        self.shared.is_offline()
+    /// Whether pages are changed and written, and why not.
+    pub fn outage(&self) -> &Outage {
+        &self.shared.outage
     }
 
     /// What the pool holds and did.
@@ -291,7 +302,7 @@ impl Pool {
     }
 
     pub(crate) fn refuse_offline(&self) -> Result<(), Error> {
-        if self.shared.is_offline() { Err(Error::Offline) } else { Ok(()) }
+        self.shared.outage.verify().map_err(Error::Offline)
     }
 
     pub(crate) fn refuse_beyond_end(&self, page: PageId) -> Result<Arc<PoolFile>, Error> {

@@ -104,8 +104,9 @@ impl Pool {
             self.refuse_offline()?;
             let begun = self.shared.accounts.clock.monotonic();
             let writes = file.sync().map_err(|source| {
-                self.shared.go_offline(Some(file.id));
-                Error::Disk { file: file.id, source }
+                let error = Error::Disk { file: file.id, source };
+                self.shared.go_offline(Some(file.id), &error);
+                error
             })?;
             if writes > 0 {
                 let duration: Duration = self.shared.accounts.clock.monotonic().saturating_sub(begun);
@@ -192,7 +193,7 @@ impl<'a> Batch<'a> {
         let runs = runs_of(&self.pages, &self.buffer);
         if let Err(error) = self.transfer(&runs) {
             let file = matches!(error, Error::Disk { .. }).then_some(self.file.id);
-            self.pool.shared.go_offline(file);
+            self.pool.shared.go_offline(file, &error);
             return Err(error);
         }
         let written = Written { pages: self.frames.len() as u64, writes: runs.len() as u64 };
@@ -243,8 +244,9 @@ impl Pool {
 
     /// A page in memory must not be written. Nothing is durable from here on.
     fn unsound(&self, page: PageId, fault: PageFault) -> Error {
-        self.shared.go_offline(Some(page.file));
-        Error::BadPage { page, fault }
+        let error = Error::BadPage { page, fault };
+        self.shared.go_offline(Some(page.file), &error);
+        error
     }
 }
 

@@ -258,15 +258,15 @@ fn goes_offline(break_it: impl FnOnce(&Bench), expected: impl FnOnce(&Error) -> 
     break_it(&bench);
     let error = bench.pool.write_dirty().unwrap_err();
     assert!(expected(&error), "{error}");
-    assert!(bench.pool.is_offline());
+    assert!(bench.pool.outage().has_begun());
     let events = bench.events.take();
     assert_eq!(events.iter().filter(|event| matches!(event, Event::Offline { .. })).count(), 1, "{events:?}");
     // From here on the device works again; that changes nothing.
     bench.log.broken.store(false, Ordering::SeqCst);
-    assert!(matches!(bench.pool.write_dirty(), Err(Error::Offline)));
-    assert!(matches!(bench.pool.write(page(2)), Err(Error::Offline)));
-    assert!(matches!(bench.pool.create(page(2)), Err(Error::Offline)));
-    assert!(matches!(bench.pool.try_write(page(2)), Err(Error::Offline)));
+    assert!(matches!(bench.pool.write_dirty(), Err(Error::Offline(_))));
+    assert!(matches!(bench.pool.write(page(2)), Err(Error::Offline(_))));
+    assert!(matches!(bench.pool.create(page(2)), Err(Error::Offline(_))));
+    assert!(matches!(bench.pool.try_write(page(2)), Err(Error::Offline(_))));
     assert_eq!(counter(&bench.pool.read(page(1)).unwrap()), 1, "what is in memory can be read");
     assert_eq!(counter(&bench.pool.read(page(5)).unwrap()), 0);
     assert_eq!(bench.pool.oldest_dirty(), Some(first), "and is not forgotten");
@@ -296,7 +296,7 @@ fn a_page_whose_lsn_was_not_announced_is_not_written() {
     let error = bench.pool.write_dirty().unwrap_err();
     let fault = PageFault::AheadOfLog { lsn: second, announced: first };
     assert!(matches!(error, Error::BadPage { fault: found, .. } if found == fault), "{error}");
-    assert!(bench.pool.is_offline() && bench.file.writes.lock().unwrap().is_empty());
+    assert!(bench.pool.outage().has_begun() && bench.file.writes.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn a_panic_amid_a_change_takes_the_pool_offline() {
         guard.bytes_mut()[200] = 1;
         panic!("half way");
     }));
-    assert!(outcome.is_err() && bench.pool.is_offline());
+    assert!(outcome.is_err() && bench.pool.outage().has_begun());
     assert!(bench.pool.read(page(1)).is_ok(), "the latch was given back");
 }
 

@@ -189,7 +189,7 @@ proptest! {
         bench.disk.fail_after(calls);
         for number in numbers {
             let outcome = bench.pool.write(page(number)).map(drop);
-            if outcome.is_ok() && !bench.pool.is_offline() {
+            if outcome.is_ok() && !bench.pool.outage().has_begun() {
                 change(&bench.pool, &bench.log, number, u64::from(number));
             }
             if number % 8 == 0 {

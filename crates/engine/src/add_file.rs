@@ -65,7 +65,7 @@ impl Database {
                 }
                 Err(error)
             }
-            (Ok(()), None) => Err(Error::Offline),
+            (Ok(()), None) => Err(Error::NoTransaction),
         }
     }
 
@@ -97,10 +97,7 @@ impl Database {
             growth: identity.growth.by,
             pages_max: identity.growth.pages_max,
         };
-        if let Err(error) = self.space.add_file(description) {
-            self.go_offline();
-            return Err(error.into());
-        }
+        self.space.add_file(description).map_err(Error::from).inspect_err(|error| self.go_offline(error))?;
         Ok(identity.id)
     }
 

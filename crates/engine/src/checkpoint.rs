@@ -97,11 +97,8 @@ impl Database {
         self.verify_online()?;
         let _running = lock(&self.checkpoints.running);
         self.ensure_log_for_checkpoint()?;
-        let done = self.write_checkpoint();
-        if done.is_err() {
-            self.go_offline();
-        }
-        done.map(|_| ())
+        self.write_checkpoint().inspect_err(|error| self.go_offline(error))?;
+        Ok(())
     }
 
     /// Checkpoints do not touch what is reserved for rollbacks: without room beside it there is none, and nothing has happened.
@@ -152,10 +149,8 @@ impl Database {
         if self.urgency() != Urgency::None
             && let Ok(_running) = self.checkpoints.running.try_lock()
             && self.ensure_log_for_checkpoint().is_ok()
-            && self.write_checkpoint().is_err()
         {
-            self.go_offline();
-            return Err(Error::Offline);
+            self.write_checkpoint().inspect_err(|error| self.go_offline(error))?;
         }
         Ok(())
     }

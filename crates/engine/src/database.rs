@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use extentdb_base::Lsn;
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
+use extentdb_base::{Lsn, OfflineCause, Outage};
 use extentdb_buffer::{Pool, WriteAhead, WriteAheadError};
 use extentdb_io::{Disk, DurabilityMode, RealDisk};
 use extentdb_rowset::heap::Placement;
@@ -110,7 +110,8 @@ pub struct Database {
     pub(crate) version: u16,
     pub(crate) sessions: AtomicUsize,
     pub(crate) serializers: Serializers,
-    pub(crate) is_offline: AtomicBool,
+    /// Shared by log, pool and database.
+    pub(crate) outage: Outage,
     /// Those of its threads, when it has some: see [`run`](Self::run).
     pub(crate) bells: Arc<Bells>,
 }
@@ -163,15 +164,17 @@ impl Database {
 
     /// Nothing more is done after an error that leaves memory and files apart.
     pub(crate) fn verify_online(&self) -> Result<(), Error> {
-        let is_offline =
-            self.is_offline.load(Ordering::Acquire) || self.log.is_offline() || self.pool.is_offline();
-        if is_offline { Err(Error::Offline) } else { Ok(()) }
+        self.outage.verify().map_err(Error::Offline)
     }
 
-    /// From now on every statement fails.
-    pub(crate) fn go_offline(&self) {
-        self.is_offline.store(true, Ordering::Release);
-        self.options.events.event(&extentdb_telemetry::Event::Offline { file: None });
+    /// Why the database is offline: the first failure; `None` while it is online.
+    pub fn offline_cause(&self) -> Option<OfflineCause> {
+        self.outage.cause().cloned()
+    }
+
+    /// From now on every statement fails, with this error as the reason unless there was one before.
+    pub(crate) fn go_offline(&self, error: &Error) {
+        self.outage.begin(OfflineCause::new(None, error));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use extentdb_base::{FileId, Lsn, ObjectId, PageId};
+use extentdb_base::{FileId, Lsn, ObjectId, OfflineCause, PageId};
 use extentdb_format::log::apply::Stop;
 use extentdb_txn::lock::LockError;
 
@@ -176,9 +176,13 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The database is offline: something that had to become durable could not, or a page did not take its own log record.
-    #[error("the database is offline after an error; it must be opened again")]
-    Offline,
+    /// The database is offline: something that had to become durable could not, or a page did not take its own log record. Opening
+    /// it again recovers.
+    #[error("the database is offline and must be opened again: {0}")]
+    Offline(OfflineCause),
+    /// A change was asked for outside of a transaction.
+    #[error("there is no open transaction")]
+    NoTransaction,
     /// The transaction gave way in a deadlock: all that is left to do is to roll it back. The edge calls it 3930.
     #[error("the transaction gave way in a deadlock and can only be rolled back")]
     Doomed,
@@ -250,7 +254,7 @@ impl Error {
     /// What is behind the error.
     pub fn cause(&self) -> Cause {
         match self {
-            Error::Offline => Cause::Offline,
+            Error::Offline(_) => Cause::Offline,
             Error::Lock(_) => Cause::Lock,
             Error::Disk(_) => Cause::Disk,
             Error::Log(error) => of_log(error),
@@ -266,7 +270,7 @@ impl Error {
 fn of_log(error: &extentdb_wal::Error) -> Cause {
     match error {
         extentdb_wal::Error::Full { .. } => Cause::LogFull,
-        extentdb_wal::Error::Offline => Cause::Offline,
+        extentdb_wal::Error::Offline(_) => Cause::Offline,
         extentdb_wal::Error::Disk(_) => Cause::Disk,
         _ => Cause::Other,
     }
@@ -283,7 +287,7 @@ fn of_buffer(error: &extentdb_buffer::Error) -> Cause {
     match error {
         extentdb_buffer::Error::BadPage { .. } => Cause::BadPage,
         extentdb_buffer::Error::Disk { .. } => Cause::Disk,
-        extentdb_buffer::Error::Log(_) | extentdb_buffer::Error::Offline => Cause::Offline,
+        extentdb_buffer::Error::Log(_) | extentdb_buffer::Error::Offline(_) => Cause::Offline,
         _ => Cause::Other,
     }
 }

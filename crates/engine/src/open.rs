@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
+use extentdb_base::sync::atomic::AtomicUsize;
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{FileId, Lsn, PageId, XactId};
 use extentdb_buffer::{Pool, PoolOptions};
@@ -234,7 +234,9 @@ impl Database {
             frames: options.frames,
             waits: options.waits.clone(),
             events: options.events.clone(),
+            outage: log.outage().clone(),
         };
+        let outage = log.outage().clone();
         let pool = Arc::new(Pool::new(pool_options, Arc::new(Ahead(log.clone())), options.clock.clone()));
         for file in &files.files {
             pool.add_file(file.id(), file.disk.clone());
@@ -281,7 +283,7 @@ impl Database {
             version: files.boot.version,
             sessions: AtomicUsize::new(0),
             serializers: Default::default(),
-            is_offline: AtomicBool::new(false),
+            outage,
             bells,
         };
         // From now on the files are not those of a clean shutdown.

@@ -136,11 +136,10 @@ impl<'d> Session<'d> {
         self.verify_not_doomed()?;
         let Some(tx) = self.tx.take() else { return Ok(()) };
         let id = tx.id();
-        let committed = tx.commit();
-        if committed.is_err() {
-            self.db.go_offline();
+        if let Err(error) = tx.commit().map_err(Error::from) {
+            self.db.go_offline(&error);
             self.end(id);
-            return committed.map(|_| ()).map_err(Error::from);
+            return Err(error);
         }
         for ending in std::mem::take(&mut self.endings) {
             self.db.catalogue.commit(ending);
@@ -160,8 +159,8 @@ impl<'d> Session<'d> {
         let id = tx.id();
         let begin = tx.begin_lsn();
         let undone = self.db.undo_to(&mut tx, begin, &mut self.undone).and_then(|()| Ok(tx.abort()?));
-        if undone.is_err() {
-            self.db.go_offline();
+        if let Err(error) = &undone {
+            self.db.go_offline(error);
         }
         for ending in std::mem::take(&mut self.endings).into_iter().rev() {
             self.db.catalogue.roll_back(ending);
@@ -266,16 +265,12 @@ impl<'d> Session<'d> {
         let Some(tx) = &mut self.tx else { return Ok(()) };
         // A transaction whose first statement failed keeps its begin.
         let until = until.max(tx.begin_lsn());
-        let undone = self.db.undo_to(tx, until, &mut self.undone);
-        if undone.is_err() {
-            self.db.go_offline();
-        }
-        undone
+        self.db.undo_to(tx, until, &mut self.undone).inspect_err(|error| self.db.go_offline(error))
     }
 
     /// The transaction that is open; statements always have one.
     pub(crate) fn tx(&mut self) -> Result<&mut Transaction, Error> {
-        self.tx.as_mut().ok_or(Error::Offline)
+        self.tx.as_mut().ok_or(Error::NoTransaction)
     }
 
     fn xact(&self) -> XactId {

@@ -6,6 +6,7 @@
 )]
 
 pub mod allocation;
+pub mod double_write;
 pub mod log;
 pub mod mtf;
 pub mod page;

@@ -96,10 +96,12 @@ pub enum Event {
         /// Time inside the call.
         duration: Duration,
     },
-    /// A durable write failed: nothing more is written to the database.
+    /// The database went offline: nothing more is written to it. Told once.
     Offline {
-        /// The file that refused, or none when it was the log.
+        /// The data file that refused; none when it was the log, or no file.
         file: Option<FileId>,
+        /// The first failure, with all reasons below it.
+        cause: String,
     },
     /// Owners of locks waited for each other in a circle, and one of them gave way: `xml_deadlock_report`.
     Deadlock {

@@ -1,6 +1,6 @@
 //! What can go wrong with a log.
 
-use extentdb_base::Lsn;
+use extentdb_base::{Lsn, OfflineCause};
 use extentdb_format::log::block::BuildError;
 use extentdb_format::log::fault::{BlockFault, NoBlock, VlfFault};
 
@@ -23,9 +23,9 @@ pub enum Error {
         #[source]
         growth: Option<extentdb_io::Error>,
     },
-    /// A durable write of the log failed before. Nothing that was not durable then ever will be.
-    #[error("the log is offline: an earlier write failed")]
-    Offline,
+    /// The database went offline before. Nothing that was not durable then ever will be.
+    #[error("offline: {0}")]
+    Offline(OfflineCause),
     /// The disk refused. The edge calls it 823.
     #[error(transparent)]
     Disk(#[from] extentdb_io::Error),

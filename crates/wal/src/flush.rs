@@ -71,9 +71,9 @@ impl Log {
     fn wait_or_lead<'a>(&'a self, mut state: MutexGuard<'a, State>, target: Lsn) -> Result<(), Error> {
         let round = state.round;
         while state.durable < target {
-            if state.is_offline() {
+            if let Err(offline) = state.verify_online() {
                 self.wake_all();
-                return Err(Error::Offline);
+                return Err(offline);
             }
             state = if state.is_writing { wait(self.sleepers(round), state) } else { self.lead(state)? };
         }
@@ -179,7 +179,7 @@ impl Log {
             state.stats.write_us += took.as_micros() as u64;
             state.write_time = (state.write_time * 3 + took) / 4;
             if let Err(error) = result {
-                state.go_offline();
+                state.go_offline(&error);
                 self.wake_all();
                 return (state, Err(error));
             }

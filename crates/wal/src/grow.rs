@@ -60,7 +60,7 @@ impl Log {
             }
             Err(Refusal::NoSpace(error)) => Err(state.full(wanted, Some(error))),
             Err(Refusal::NotDurable(error)) => {
-                state.go_offline();
+                state.go_offline(&error);
                 Err(error.into())
             }
         }

@@ -12,10 +12,9 @@
 //! - What [`Log::append`] lets in leaves room for all that was reserved: undo can always be logged.
 //! - No file is touched while the state is locked.
 
-use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
-use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
+use extentdb_base::{Lsn, Outage};
 use extentdb_format::log::vlf::{FIRST_VLF_OFFSET, VLF_HEADER_AREA};
 use extentdb_format::log::{BlockBuilder, Payload, RecordHeader, Vlf};
 use extentdb_io::{DiskCounters, DiskFile, Durability, Fill};
@@ -34,7 +33,7 @@ pub struct Log {
     pub(crate) growth: GrowthRule,
     pub(crate) state: Mutex<State>,
     /// The state's own: every statement asks.
-    offline: Arc<AtomicBool>,
+    outage: Outage,
     /// Log buffers were written, the log grew, or it went offline.
     pub(crate) changed: Condvar,
     /// Callers of flush, by the round that writes for them.
@@ -88,14 +87,15 @@ impl Log {
         growth: GrowthRule,
         state: State,
     ) -> Log {
-        let (offline, state) = (state.offline.clone(), Mutex::new(state));
+        let outage = state.outage.clone();
+        let state = Mutex::new(state);
         let (changed, rounds) = (Condvar::new(), [Condvar::new(), Condvar::new()]);
         Log {
             file,
             clock,
             growth,
             state,
-            offline,
+            outage,
             changed,
             rounds,
             gathered: Condvar::new(),
@@ -149,9 +149,7 @@ impl Log {
     ) -> Result<MutexGuard<'_, State>, Error> {
         let mut state = lock(&self.state);
         loop {
-            if state.is_offline() {
-                return Err(Error::Offline);
-            }
+            state.verify_online()?;
             if has_room(&state) {
                 return Ok(state);
             }
@@ -185,9 +183,7 @@ impl Log {
         let mut state = lock(&self.state);
         state.note_size(bytes, reserve.unwrap_or(0));
         loop {
-            if state.is_offline() {
-                return Err(Error::Offline);
-            }
+            state.verify_online()?;
             let fits = reserve.is_none_or(|reserve| state.has_room_beside_reserved(bytes, reserve));
             let placing = if fits { state.place(bytes)? } else { Placing::NoVlf };
             state = match placing {
@@ -243,9 +239,9 @@ impl Log {
         self.file.counters()
     }
 
-    /// Did a durable write fail?
-    pub fn is_offline(&self) -> bool {
-        self.offline.load(Ordering::Acquire)
+    /// Whether the log takes records, shared with whoever must stop when it does not.
+    pub fn outage(&self) -> &Outage {
+        &self.outage
     }
 }
 

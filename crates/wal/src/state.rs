@@ -16,10 +16,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use extentdb_base::Lsn;
 use extentdb_base::size::SECTOR_BYTES;
 use extentdb_base::sync::Arc;
-use extentdb_base::sync::atomic::{AtomicBool, Ordering};
+use extentdb_base::{Lsn, OfflineCause, Outage};
 use extentdb_format::log::block::{BlockHeader, MAX_BLOCK_BYTES};
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
 use extentdb_format::log::{BlockBuilder, BlockFormat, Parity, Payload, RecordHeader, Vlf, VlfHeader};
@@ -111,8 +110,8 @@ pub(crate) struct State {
     /// Somebody writes from the front of the queue.
     pub(crate) is_writing: bool,
     pub(crate) is_growing: bool,
-    /// Changed under the log's lock only; read without it by those who ask for nothing else.
-    pub(crate) offline: Arc<AtomicBool>,
+    /// Shared with the pool and the database over this log.
+    pub(crate) outage: Outage,
     /// Number of the write that will take along what is in the open block now.
     pub(crate) round: u64,
     /// Callers of flush whose records no write has taken along yet; how many are to be expected for the next one.
@@ -141,7 +140,7 @@ impl State {
             largest: SECTOR_BYTES as u64,
             is_writing: false,
             is_growing: false,
-            offline: Arc::new(AtomicBool::new(false)),
+            outage: Outage::default(),
             round: 0,
             waiting: 0,
             expected: 0,
@@ -151,12 +150,13 @@ impl State {
         }
     }
 
-    pub(crate) fn is_offline(&self) -> bool {
-        self.offline.load(Ordering::Acquire)
+    pub(crate) fn verify_online(&self) -> Result<(), Error> {
+        self.outage.verify().map_err(Error::Offline)
     }
 
-    pub(crate) fn go_offline(&self) {
-        self.offline.store(true, Ordering::Release);
+    /// Nothing is appended or written after `error`.
+    pub(crate) fn go_offline(&self, error: &(dyn std::error::Error + 'static)) {
+        self.outage.begin(OfflineCause::new(None, error));
     }
 
     fn current(&self) -> &Vlf {
@@ -244,10 +244,7 @@ impl State {
         let (first, count) = (self.tail_lsn(), block.record_count());
         let finished = block.finish(&self.block_header(size), self.parity());
         // A block that cannot be written takes its records with it: nothing may follow.
-        if finished.is_err() {
-            self.go_offline();
-        }
-        let bytes = finished?;
+        let bytes = finished.inspect_err(|error| self.go_offline(error))?;
         let last = if count == 0 { Lsn::ZERO } else { Lsn { slot: count, ..first } };
         let offset = self.current().offset + self.tail.at;
         self.queue.push_back(Closed::Block { first, last, offset, bytes: Arc::new(bytes) });

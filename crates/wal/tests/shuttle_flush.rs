@@ -122,7 +122,7 @@ fn commit_side_by_side(writes: u64) {
     if results.iter().all(Result::is_ok) {
         assert_eq!(log.stats().records, u64::from(4 * COMMITS));
     } else {
-        assert!(writes < u64::MAX && log.is_offline());
+        assert!(writes < u64::MAX && log.outage().has_begun());
     }
 }
 

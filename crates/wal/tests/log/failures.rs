@@ -84,10 +84,10 @@ fn after_a_failed_write_the_log_is_offline_and_stays_so() {
     // The disk works again; what it did with the block is not known, so nothing is tried again.
     file.refuses_writes.store(false, Ordering::Relaxed);
     let writes = file.writes.load(Ordering::Relaxed);
-    assert!(matches!(log.flush(lost), Err(Error::Offline)));
-    assert!(matches!(log.flush_all(), Err(Error::Offline)));
-    assert!(matches!(append(&log, 3, 100), Err(Error::Offline)));
-    assert!(log.is_offline());
+    assert!(matches!(log.flush(lost), Err(Error::Offline(_))));
+    assert!(matches!(log.flush_all(), Err(Error::Offline(_))));
+    assert!(matches!(append(&log, 3, 100), Err(Error::Offline(_))));
+    assert!(log.outage().has_begun());
     assert_eq!((file.writes.load(Ordering::Relaxed), log.durable()), (writes, durable));
     // What is durable can still be flushed and read.
     log.flush(durable).unwrap();
@@ -108,7 +108,7 @@ fn everybody_who_waits_learns_of_the_failure() {
             })
             .collect();
         for commit in commits {
-            assert!(matches!(commit.join().unwrap(), Err(Error::Disk(_) | Error::Offline)));
+            assert!(matches!(commit.join().unwrap(), Err(Error::Disk(_) | Error::Offline(_))));
         }
     });
     assert!(log.durable().is_zero());
@@ -146,7 +146,7 @@ fn a_growth_that_is_not_durable_takes_the_log_offline() {
     file.refuses_writes.store(true, Ordering::Relaxed);
     let error = (0..).find_map(|serial| append(&log, serial, 10_000).err()).unwrap();
     assert!(matches!(error, Error::Disk(_)), "{error}");
-    assert!(log.is_offline());
+    assert!(log.outage().has_begun());
 }
 
 #[test]
