@@ -16,7 +16,8 @@
 //! - Writes name their offset; no file position, so one file serves all threads.
 //! - After a failed sync or a failed [`Durability::Through`] write the file is poisoned: what was written before may be lost, and a
 //!   later sync that succeeded would hide it. Every later sync and durable write fails with [`Error::Poisoned`].
-//! - A sector of 512 bytes is written whole or not at all; anything longer may tear.
+//! - A sector of 512 bytes is written whole or not at all; anything longer may tear: in a power cut between any two sectors, when
+//!   the process dies between any two blocks of 4096 bytes, wherever the file system has split the write.
 
 mod mem;
 mod real;
@@ -47,6 +48,9 @@ pub trait Disk: Send + Sync + Debug {
 
     /// Removes a file. It stays removed after a power cut.
     fn remove(&self, path: &Path) -> Result<(), Error>;
+
+    /// Gives a file another name, which nothing may have yet. The new name is durable when the call returns.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), Error>;
 }
 
 /// A file taken for reading and writing, until the last reference to it is gone.
@@ -73,8 +77,8 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Returns when every write that ended before the call is durable, and the length with it.
     fn sync(&self) -> Result<(), Error>;
 
-    /// Makes the file `bytes` long. A file that is as long already is left alone. When it fails, the length is the old one.
-    /// Durable after the next sync.
+    /// Makes the file `bytes` long. A file that is as long already is left alone, but [`Fill::Allocated`] gives its holes room. When
+    /// it fails, the length is the old one. Durable after the next sync.
     fn extend(&self, bytes: u64, fill: Fill) -> Result<(), Error>;
 
     /// What was done to the file since it was opened.
@@ -104,8 +108,12 @@ pub enum Durability {
 /// What the bytes of a longer file are made of. They read as zeros either way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fill {
-    /// Nothing is stored. The first write to a place costs the file system a change of its own records.
+    /// Nothing is stored, and no room is taken: a later write may find the disk full. The first write to a place costs the file
+    /// system a change of its own records.
     Hole,
+    /// Room is allocated and nothing is stored, as [`Hole`](Self::Hole) but for the full disk: a later write has room. Zeros are
+    /// written where the file system cannot do that.
+    Allocated,
     /// Zeros are written, so that a later write changes bytes only: then forced unit access needs no flush.
     Zeros,
 }

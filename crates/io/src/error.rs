@@ -95,6 +95,8 @@ pub enum Op {
     Lock,
     /// Removing the file.
     Remove,
+    /// Giving the file another name.
+    Rename,
 }
 
 impl fmt::Display for Op {
@@ -107,6 +109,7 @@ impl fmt::Display for Op {
             Op::Write => "write",
             Op::Resize => "resize",
             Op::Sync => "sync",
+            Op::Rename => "rename",
             Op::Lock => "lock",
             Op::Remove => "remove",
         })

@@ -211,6 +211,29 @@ fn write_vectored_at(
     parts.first().map_or(Ok(0), |part| write_at(handle, part, offset))
 }
 
+/// Allocates room for `bytes` from `offset` on and makes the file that long; the room reads as zeros. False where the file system
+/// cannot allocate without writing.
+#[cfg(target_os = "linux")]
+pub(crate) fn allocate(handle: &fs::File, offset: u64, bytes: u64) -> io::Result<bool> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+
+    loop {
+        match fallocate(handle, FallocateFlags::empty(), offset, bytes) {
+            Ok(()) => return Ok(true),
+            Err(Errno::INTR) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Allocates room without writing: not here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn allocate(_handle: &fs::File, _offset: u64, _bytes: u64) -> io::Result<bool> {
+    Ok(false)
+}
+
 /// Makes the entry of `path` in its folder durable, whether it was added or removed.
 #[cfg(unix)]
 pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {

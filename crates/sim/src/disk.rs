@@ -138,6 +138,10 @@ impl Disk for FaultDisk {
     fn remove(&self, path: &Path) -> Result<(), Error> {
         self.memory.remove(path)
     }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
+        self.memory.rename(from, to)
+    }
 }
 
 #[derive(Debug)]

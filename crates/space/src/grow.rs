@@ -128,7 +128,7 @@ pub fn write_new_file(
 
 /// The maps between two sizes of a file, not synced.
 fn write_part(disk: &dyn DiskFile, id: FileId, old: u32, new: u32) -> Result<(), extentdb_io::Error> {
-    disk.extend(u64::from(new) * PAGE_BYTES as u64, Fill::Hole)?;
+    disk.extend(u64::from(new) * PAGE_BYTES as u64, Fill::Allocated)?;
     let mut page = PageBuf::zeroed();
     for number in fixed_pages(old, new) {
         write_fixed_page(PageId { file: id, page: number }, &mut page);

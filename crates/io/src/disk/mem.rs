@@ -175,6 +175,18 @@ impl Disk for MemDisk {
         self.refuse_without_power(Op::Remove, path)?;
         lock(&self.files).remove(path).map(drop).ok_or_else(|| not_found(Op::Remove, path))
     }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
+        self.refuse_without_power(Op::Rename, from)?;
+        let mut files = lock(&self.files);
+        if files.contains_key(to) {
+            let source = std::io::ErrorKind::AlreadyExists.into();
+            return Err(Error::File { op: Op::Rename, path: from.to_path_buf(), source });
+        }
+        let node = files.remove(from).ok_or_else(|| not_found(Op::Rename, from))?;
+        files.insert(to.to_path_buf(), node);
+        Ok(())
+    }
 }
 
 fn not_found(op: Op, path: &Path) -> Error {
@@ -384,7 +396,7 @@ impl DiskFile for MemFile {
         let old = stored.live.len();
         if end > old {
             match fill {
-                Fill::Hole => stored.live.resize(end, 0),
+                Fill::Hole | Fill::Allocated => stored.live.resize(end, 0),
                 Fill::Zeros => stored.write(old, &[&vec![0; end - old]]),
             }
         }

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! mode          Deferred write    Through write               sync
-//! ForcedFlush   page cache        direct, fdatasync           fdatasync
+//! ForcedFlush   direct            direct, fdatasync           fdatasync
 //! Fua           direct            direct with RWF_DSYNC       fdatasync
 //! DirectOnly    direct            direct                      nothing, unless a write could not go direct
 //! ```
 //!
 //! The kernel turns a direct write with `RWF_DSYNC` into forced unit access where the device has it (or has no volatile cache) and
 //! the place was written before; elsewhere it flushes by itself. It is asked per write, never by the open flag: data pages
-//! must not pay for what log blocks need. A write that is not aligned for the device takes the page cache, in every mode, and
-//! is then flushed.
+//! must not pay for what log blocks need. Deferred writes go direct in every mode: one that the kernel has taken is not cut short
+//! when the process dies. A write that is not aligned for the device takes the page cache, in every mode, and is then flushed.
 //!
 //! `DirectOnly` is for media that are declared stable. A file with holes is still flushed in that mode: a write into
 //! a hole changes the file system's own records, and those are in its journal first.
@@ -52,8 +52,7 @@ use crate::platform;
 /// How durable writes are done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DurabilityMode {
-    /// Writes and flushes; only those that are flushed at once go past the page cache, where they can. Right everywhere; what SQL
-    /// Server does on Linux by default.
+    /// Direct writes and flushes. Right everywhere; what SQL Server does on Linux by default.
     ForcedFlush,
     /// Direct writes, the durable ones with `RWF_DSYNC`: no flush where the device supports forced unit access.
     Fua,
@@ -170,5 +169,14 @@ impl Disk for RealDisk {
         let failed = |source| Error::File { op: Op::Remove, path: path.to_path_buf(), source };
         fs::remove_file(path).map_err(failed)?;
         platform::sync_folder_of(path).map_err(failed)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
+        let failed = |source| Error::File { op: Op::Rename, path: from.to_path_buf(), source };
+        if self.exists(to) {
+            return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
+        }
+        fs::rename(from, to).map_err(failed)?;
+        platform::sync_folder_of(from).and_then(|()| platform::sync_folder_of(to)).map_err(failed)
     }
 }

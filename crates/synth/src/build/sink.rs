@@ -79,7 +79,7 @@ impl Target {
             Target::File(file) if file.len() < bytes => file.set_len(bytes),
             Target::File(_) => Ok(()),
             Target::Disk(file) => {
-                file.extend(bytes.max(file.len()), Fill::Hole)?;
+                file.extend(bytes.max(file.len()), Fill::Allocated)?;
                 file.sync()
             }
         }

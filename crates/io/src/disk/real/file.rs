@@ -61,10 +61,8 @@ pub(super) enum Way {
 /// How soon a write must be durable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Haste {
-    /// Some time later.
-    None,
-    /// A flush comes at once: what went into the page cache would have to be written out first.
-    BeforeFlush,
+    /// After the next flush.
+    Deferred,
     /// When the call returns.
     Through,
 }
@@ -109,11 +107,10 @@ impl RealFile {
         Ok(())
     }
 
-    /// Where a write goes, and whether that is past the page cache: where mode and alignment allow.
-    pub(super) fn door(&self, offset: u64, bytes: usize, haste: Haste) -> (&fs::File, Way) {
-        let goes_direct = haste != Haste::None || self.mode != DurabilityMode::ForcedFlush;
+    /// Where a write goes, and whether that is past the page cache: where alignment allows.
+    pub(super) fn door(&self, offset: u64, bytes: usize) -> (&fs::File, Way) {
         match &self.direct {
-            Some((twin, align)) if goes_direct && is_aligned(offset, bytes, *align) => (twin, Way::Direct),
+            Some((twin, align)) if is_aligned(offset, bytes, *align) => (twin, Way::Direct),
             _ => (&self.handle, Way::PageCache),
         }
     }
@@ -121,7 +118,7 @@ impl RealFile {
     /// Writes everything. Returns how, for those who must flush.
     fn put(&self, offset: u64, parts: &[&[u8]], haste: Haste) -> Result<Way, Error> {
         let bytes = total(parts);
-        let (handle, way) = self.door(offset, bytes, haste);
+        let (handle, way) = self.door(offset, bytes);
         let through = haste == Haste::Through;
         let written = with_aligned(parts, way, |parts| {
             let done = if through { self.write_through_ring(handle, offset, parts, bytes)? } else { 0 };
@@ -171,7 +168,7 @@ impl RealFile {
         {
             return result;
         }
-        let way = self.put(offset, parts, Haste::BeforeFlush)?;
+        let way = self.put(offset, parts, Haste::Deferred)?;
         if way == Way::Direct && self.mode == DurabilityMode::DirectOnly {
             return Ok(());
         }
@@ -202,13 +199,46 @@ impl RealFile {
         Ok(())
     }
 
+    /// Makes the file longer by a hole.
+    fn lengthen(&self, bytes: u64) -> Result<(), Error> {
+        self.has_holes.store(true, Ordering::Release);
+        let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
+        self.handle.set_len(bytes).map_err(failed)
+    }
+
+    /// Makes the file longer by room that is allocated and never written; by zeros where that cannot be had.
+    fn allocate(&self, from: u64, to: u64) -> Result<(), Error> {
+        let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
+        match platform::allocate(&self.handle, from, to - from) {
+            Ok(true) => {
+                self.has_holes.store(true, Ordering::Release);
+                Ok(())
+            }
+            Ok(false) => self.fill_with_zeros(from, to),
+            Err(source) => Err(failed(source)),
+        }
+    }
+
+    /// Allocates room for what was never written below `end`, where that can be had.
+    fn allocate_holes(&self, end: u64) -> Result<(), Error> {
+        if end == 0
+            || !self.has_holes.load(Ordering::Acquire)
+                && platform::next_data(&self.handle, 0, end) == Some(0..end)
+        {
+            return Ok(());
+        }
+        let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
+        self.has_holes.store(true, Ordering::Release);
+        platform::allocate(&self.handle, 0, end).map(drop).map_err(failed)
+    }
+
     fn fill_with_zeros(&self, from: u64, to: u64) -> Result<(), Error> {
         let zeros = AlignedBuf::zeroed(FILL_BYTES);
         let mut at = from;
         while at < to {
             // The first piece ends on a boundary, so that all others are aligned.
             let piece = (FILL_BYTES as u64 - at % FILL_BYTES as u64).min(to - at);
-            self.put(at, &[&zeros[..piece as usize]], Haste::None)?;
+            self.put(at, &[&zeros[..piece as usize]], Haste::Deferred)?;
             at += piece;
         }
         Ok(())
@@ -257,7 +287,7 @@ impl DiskFile for RealFile {
             }
             return result;
         }
-        let way = self.put(offset, parts, Haste::None);
+        let way = self.put(offset, parts, Haste::Deferred);
         self.note_deferred(way.as_ref().ok().copied());
         way.map(drop)
     }
@@ -280,15 +310,13 @@ impl DiskFile for RealFile {
         let _turn = lock(&self.growing);
         let old = self.len();
         if bytes <= old {
-            return Ok(());
+            // Holes within the file get their room, too.
+            return if fill == Fill::Allocated { self.allocate_holes(old) } else { Ok(()) };
         }
         let result = match fill {
             Fill::Zeros => self.fill_with_zeros(old, bytes),
-            Fill::Hole => {
-                self.has_holes.store(true, Ordering::Release);
-                let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
-                self.handle.set_len(bytes).map_err(failed)
-            }
+            Fill::Hole => self.lengthen(bytes),
+            Fill::Allocated => self.allocate_holes(old).and_then(|()| self.allocate(old, bytes)),
         };
         self.written.fetch_add(1, Ordering::AcqRel);
         match result {

@@ -18,7 +18,7 @@ use std::io;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::lock;
 
-use super::file::{Haste, RealFile, Way, lies_well, total, with_aligned};
+use super::file::{RealFile, Way, lies_well, total, with_aligned};
 use super::lane::Turn;
 use super::ring::{Chained, Completion, DEPTH, MAX_PARTS, Request, Written, judge_chain, judge_write};
 use crate::error::Error;
@@ -48,7 +48,7 @@ impl RealFile {
     pub(super) fn put_chained(&self, offset: u64, parts: &[&[u8]]) -> Option<Result<(), Error>> {
         let mut turn = self.lane.for_one().filter(|_| fits(offset, parts))?;
         let bytes = total(parts);
-        let (handle, way) = self.door(offset, bytes, Haste::BeforeFlush);
+        let (handle, way) = self.door(offset, bytes);
         let done = with_aligned(parts, way, |parts| {
             let is_durable = self.chain(&mut turn, handle, offset, parts)?;
             drop(turn);
@@ -112,7 +112,7 @@ impl RealFile {
     /// write, a ring gains nothing.
     pub(super) fn put_batch(&self, writes: &[(u64, &[u8])]) -> Option<Result<(), Error>> {
         let goes_direct = |(offset, bytes): &(u64, &[u8])| {
-            let (_, way) = self.door(*offset, bytes.len(), Haste::BeforeFlush);
+            let (_, way) = self.door(*offset, bytes.len());
             way == Way::Direct && lies_well(bytes) && fits(*offset, &[bytes])
         };
         let (twin, _) = self.direct.as_ref()?;
