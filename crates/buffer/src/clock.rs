@@ -59,6 +59,13 @@ impl Pool {
         Err(Error::NoFrame { frames: self.frames.len() })
     }
 
+    /// The frames in the order in which the hand will pass them.
+    pub(crate) fn frames_ahead(&self) -> impl Iterator<Item = &Arc<Frame>> {
+        let hand = self.hand.load(Ordering::Relaxed);
+        let count = self.frames.len();
+        (0..count).map(move |step| &self.frames[(hand.wrapping_add(step)) % count])
+    }
+
     /// Moves the hand until it finds something, at most two turns.
     pub(crate) fn find_victim(&self) -> Victim {
         let mut dirty = None;

@@ -64,12 +64,22 @@ struct Changes {
     changed: bool,
     /// The first logged of these changes.
     first: Lsn,
-    /// The first logged change in the copy that is on its way to the file.
-    in_flight: Option<Lsn>,
+    /// The copy that is on its way to the file.
+    in_flight: Option<InFlight>,
+    /// Formatted, by a logged record, since the last copy was taken.
+    formatted: bool,
     /// The newest logged change ever announced; the log must be durable up to here before the page is written.
     newest: Lsn,
     /// The LSN that the page came with. Its log was durable before it was written, perhaps in another log.
     came_with: Lsn,
+}
+
+/// A copy of a page on its way to its file.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    /// The first logged change in it.
+    first: Lsn,
+    tear: Tear,
 }
 
 /// Whether to wait for others.
@@ -88,6 +98,18 @@ pub(crate) struct Image {
     pub(crate) newest: Lsn,
     /// The first logged change in it.
     pub(crate) first: Lsn,
+    /// Whether a torn write of it would matter.
+    pub(crate) tear: Tear,
+}
+
+/// What a torn write of a page does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tear {
+    /// Destroys what redo needs: a copy must be durable first.
+    Harmful,
+    /// Nothing. The page was formatted since it was written last: redo makes it again and never reads it. No checkpoint that a
+    /// restart could begin at is later than that record, because the page has been dirty since.
+    Harmless,
 }
 
 impl Shared {
@@ -182,6 +204,11 @@ impl Frame {
         }
     }
 
+    /// Was it used since the clock's last turn?
+    pub(crate) fn has_chance(&self) -> bool {
+        self.referenced.load(Ordering::Relaxed)
+    }
+
     /// Takes away the second chance; false when it was taken away before.
     pub(crate) fn take_chance(&self) -> bool {
         self.referenced.load(Ordering::Relaxed) && self.referenced.swap(false, Ordering::Relaxed)
@@ -195,6 +222,12 @@ impl Frame {
     /// Has it changes that no copy holds? Final while EX is held.
     pub(crate) fn is_changed(&self) -> bool {
         lock(&self.changes).changed
+    }
+
+    /// Announces that the page was formatted by the record at `lsn`. EX is held.
+    pub(crate) fn set_formatted(&self, lsn: Lsn) {
+        lock(&self.changes).formatted = true;
+        self.set_dirty(lsn);
     }
 
     /// Announces a change, logged at `lsn` or, with zero, not logged. EX is held.
@@ -216,7 +249,7 @@ impl Frame {
         }
         let changes = lock(&self.changes);
         let first = if changes.changed { changes.first } else { Lsn::ZERO };
-        earlier(first, changes.in_flight.unwrap_or(Lsn::ZERO))
+        earlier(first, changes.in_flight.map_or(Lsn::ZERO, |copy| copy.first))
     }
 
     /// Copies the page into `image` if it has changes, and counts them as in flight. The caller has the frame fixed as the
@@ -249,14 +282,34 @@ impl Frame {
                 return Err(PageFault::AheadOfLog { lsn: header.lsn(), announced });
             }
             let first = changes.first;
+            let tear = if changes.formatted { Tear::Harmless } else { Tear::Harmful };
             changes.changed = false;
-            changes.in_flight = Some(first);
+            changes.formatted = false;
+            changes.in_flight = Some(InFlight { first, tear });
             let newest = changes.newest;
             // The copy is made under UP, so nobody changes the page; readers go on.
             drop(changes);
             image.copy_from_slice(fixed.bytes());
-            return Ok(Some(Image { newest, first }));
+            return Ok(Some(Image { newest, first, tear }));
         }
+    }
+
+    /// Waits until no copy is on its way to the file; says up to where the log must be durable before the page is written. EX is
+    /// held, so that no copy is taken meanwhile.
+    pub(crate) fn wait_for_write(&self) -> Lsn {
+        let mut changes = lock(&self.changes);
+        while changes.in_flight.is_some() {
+            changes = wait(&self.written, changes);
+        }
+        changes.newest
+    }
+
+    /// The page as it is now is durable in its file. EX is held.
+    pub(crate) fn set_clean(&self) {
+        let mut changes = lock(&self.changes);
+        changes.changed = false;
+        changes.formatted = false;
+        self.count_dirty(&changes);
     }
 
     /// The copy has reached the file, and the file's account knows its first change.
@@ -270,10 +323,11 @@ impl Frame {
     /// The copy may not have reached the file: its changes count as before.
     pub(crate) fn fail_write(&self) {
         let mut changes = lock(&self.changes);
-        if let Some(first) = changes.in_flight.take() {
+        if let Some(copy) = changes.in_flight.take() {
             let later = if changes.changed { changes.first } else { Lsn::ZERO };
-            changes.first = earlier(first, later);
+            changes.first = earlier(copy.first, later);
             changes.changed = true;
+            changes.formatted |= copy.tear == Tear::Harmless;
         }
         self.count_dirty(&changes);
         self.written.notify_all();

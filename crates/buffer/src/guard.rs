@@ -148,6 +148,10 @@ impl PageWriteGuard {
         self.id
     }
 
+    pub(crate) fn frame(&self) -> Arc<Frame> {
+        Arc::clone(&self.fixed.frame)
+    }
+
     /// The bytes, to be changed.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut PageBytes {
@@ -159,6 +163,12 @@ impl PageWriteGuard {
     pub fn set_dirty(&mut self, lsn: Lsn) {
         self.fixed.unformatted = false;
         self.fixed.frame.set_dirty(lsn);
+    }
+
+    /// Announces that the page was formatted by the record at `lsn`: whatever was on it before is of no interest, to redo either.
+    pub fn set_formatted(&mut self, lsn: Lsn) {
+        self.fixed.unformatted = false;
+        self.fixed.frame.set_formatted(lsn);
     }
 
     /// Was a change announced that no write of the page has taken along yet? The log from there on is kept.

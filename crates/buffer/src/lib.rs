@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
+mod double_write;
 mod error;
 mod file;
 mod frame;
@@ -16,6 +17,7 @@ mod stats;
 mod write_ahead;
 mod write_back;
 
+pub use double_write::{Area, DoubleWrite, Repaired};
 pub use error::{Error, PageFault};
 pub use guard::{PageReadGuard, PageWriteGuard};
 pub use latch::{Latch, LatchMode, WaitAccounts};

@@ -19,6 +19,7 @@ use extentdb_base::{FileId, Lsn, Outage, PageId};
 use extentdb_io::{AlignedBuf, DiskFile};
 use extentdb_telemetry::{Event, EventSink, NoEvents, Waits};
 
+use crate::double_write::DoubleWrite;
 use crate::file::PoolFile;
 use crate::frame::{Frame, Shared, earlier};
 use crate::guard::{Fixed, PageReadGuard, PageWriteGuard};
@@ -38,6 +39,9 @@ pub struct PoolOptions {
     pub events: Arc<dyn EventSink>,
     /// Shared with the log: what takes one of them offline takes the other offline, too.
     pub outage: Outage,
+    /// Where copies of pages go before the pages are overwritten, so that torn pages can be repaired. None: a page that a crash tears is
+    /// lost (824).
+    pub double_write: Option<Arc<DoubleWrite>>,
 }
 
 /// Pages of files in memory. All methods may be called from all threads; see the crate for the rules of latching.
@@ -52,6 +56,8 @@ pub struct Pool {
     pub(crate) log: Arc<dyn WriteAhead>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) counters: Counters,
+    /// Where copies of pages go before the pages are overwritten.
+    pub(crate) double_write: Option<Arc<DoubleWrite>>,
     /// Buffers of gathered writes and reads, kept for the next one.
     pub(crate) buffers: Mutex<Vec<AlignedBuf>>,
 }
@@ -72,6 +78,7 @@ impl PoolOptions {
             waits: Arc::new(Waits::new()),
             events: Arc::new(NoEvents),
             outage: Outage::default(),
+            double_write: None,
         }
     }
 }
@@ -104,6 +111,7 @@ impl Pool {
             log,
             shared,
             counters,
+            double_write: options.double_write,
             buffers: Mutex::default(),
         }
     }

@@ -1,30 +1,34 @@
-//! Writing changed pages: gathered, sorted, after their log.
+//! Writing changed pages: gathered, sorted, after their log, and after a copy of them.
 //!
 //! ```text
 //! dirty pages, sorted by file and page
-//!   ▼ runs of neighbours, up to 128 pages; as many runs of a file in a batch as 128 pages hold
+//!   ▼ batches: runs of neighbours of one file, up to 128 pages        ▼ groups: batches, up to 1024 pages
 //! per page:   UP ─ copy ─ release          readers go on; a writer waits for one copy, never for the device
-//! per batch:  seal the copies ─ flush the log to the newest change in them ─ a write for each run, all handed over at once ─
-//!             file's account ─ frames clean
-//! per file:   one sync
+//! per group:  seal the copies ─ flush the log to the newest change in them ─ copies to the double-write area, durable ─
+//!             in place: a write for each run, those of a batch handed over at once ─ accounts of the files ─ frames clean
+//! at last:    one sync per file
 //! ```
 //!
 //! Invariants
 //! - No latch is held while the log or a file is waited for.
 //! - A page has at most one copy in flight, so an old image never overtakes a newer one.
-//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool is offline.
+//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool is offline; but not when the
+//!   double-write area finds no room, because then nothing was written.
 
 use std::time::Duration;
 
-use extentdb_base::size::PAGE_BYTES;
+use extentdb_base::size::{PAGE_BYTES, SECTOR_BYTES};
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{Lsn, PageId};
+use extentdb_format::PageBuf;
 use extentdb_format::page::{PageBytes, PageHeader, checksum};
-use extentdb_io::AlignedBuf;
+use extentdb_io::{AlignedBuf, Durability};
 use extentdb_telemetry::Event;
 
+use crate::double_write::{Copy as PageCopy, Held};
 use crate::file::PoolFile;
-use crate::frame::{Frame, Patience, earlier};
+use crate::frame::{Frame, Patience, Tear, earlier};
+use crate::guard::PageWriteGuard;
 use crate::load::fault_of;
 use crate::pool::Pool;
 use crate::stats::{Counters, WriteStats, count};
@@ -32,6 +36,8 @@ use crate::{Error, PageFault};
 
 /// Pages of one write, and of all writes of a batch: 1 MiB.
 pub(crate) const GATHER_PAGES: usize = 128;
+/// Pages whose copies become durable together: 8 MiB, so that the wait for it costs little beside the transfer.
+const GROUP_PAGES: usize = 1024;
 /// Buffers kept for the next write.
 const SPARE_BUFFERS: usize = 4;
 
@@ -42,6 +48,7 @@ struct Batch<'a> {
     /// The pages, in the order of their copies in the buffer.
     pages: Vec<u32>,
     frames: Vec<Arc<Frame>>,
+    tears: Vec<Tear>,
     buffer: AlignedBuf,
     /// The log must be durable up to here.
     newest: Lsn,
@@ -59,46 +66,182 @@ pub(crate) struct Written {
 impl Pool {
     /// Writes every page that was dirty when the call began, and returns when it is durable. The caller holds no guard: pages
     /// that are being changed are waited for.
+    ///
+    /// # Errors
+    /// The pool is offline, but for an error that [is full](Error::is_full): then some pages may have been written, and the others
+    /// are as dirty as before.
     pub fn write_dirty(&self) -> Result<WriteStats, Error> {
         self.refuse_offline()?;
         let begun = self.shared.accounts.clock.monotonic();
         let dirty = each_once(self.frames.iter().filter(|frame| frame.is_dirty()).map(|frame| frame.page()));
-        let mut written = Written::default();
-        let mut rest = dirty.as_slice();
-        while let Some(batch) = next_batch(rest, self.batch_room()) {
-            written.add(self.write_batch(batch, Patience::Wait)?);
-            rest = &rest[batch.len()..];
-        }
+        let written = self.write_pages(&dirty, Patience::Wait)?;
         count(&self.counters.checkpoint_pages, written.pages);
         let syncs = self.sync_files()?;
         let duration = self.shared.accounts.clock.monotonic().saturating_sub(begun);
         Ok(WriteStats { pages: written.pages, writes: written.writes, syncs, duration })
     }
 
-    /// Writes the page of a frame together with neighbours that are dirty and free at once. Not durable before the next sync.
+    /// Writes the page of a frame together with neighbours that are dirty and free at once; and, because a copy has to become durable
+    /// first, with other dirty pages that the clock would meet soon. Not durable before the next sync.
     pub(crate) fn write_around(&self, index: usize) -> Result<Written, Error> {
         self.refuse_offline()?;
         let page = self.frames[index].page();
         if page.is_none() {
             return Ok(Written::default());
         }
+        let room = self.batch_room();
+        let mut pages = self.dirty_run(page, room);
+        if self.double_write.is_some() {
+            pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
+        }
+        self.write_pages(&each_once(pages.into_iter()), Patience::AtOnce)
+    }
+
+    /// The dirty neighbours of a page, and the page.
+    fn dirty_run(&self, page: PageId, room: usize) -> Vec<PageId> {
         let is_dirty = |number: u32| {
             let neighbour = PageId { file: page.file, page: number };
             let shard = self.table.shard(neighbour);
             shard.frame(neighbour).is_some_and(|frame| self.frames[frame].is_dirty())
         };
-        let room = self.batch_room();
         let below = (0..page.page).rev().take(room / 2).take_while(|number| is_dirty(*number)).count();
         let above = (page.page + 1..).take(room - 1 - below).take_while(|number| is_dirty(*number)).count();
         let first = page.page - below as u32;
-        let run: Vec<PageId> = (first..=page.page + above as u32)
-            .map(|number| PageId { file: page.file, page: number })
-            .collect();
-        self.write_batch(&run, Patience::AtOnce)
+        (first..=page.page + above as u32).map(|number| PageId { file: page.file, page: number }).collect()
+    }
+
+    /// Up to `room` dirty pages that nobody uses and that were not used since the clock's last turn, in the order of the clock.
+    fn cold_dirty_pages(&self, room: usize) -> Vec<PageId> {
+        let ahead = self.frames_ahead().take(8 * room);
+        let cold = ahead.filter(|frame| frame.is_dirty() && !frame.has_chance() && !Frame::is_fixed(frame));
+        cold.map(|frame| frame.page()).filter(|page| !page.is_none()).take(room).collect()
+    }
+
+    /// Writes those of these pages that are dirty, group by group; without patience, only those that are not busy.
+    fn write_pages(&self, pages: &[PageId], patience: Patience) -> Result<Written, Error> {
+        let mut written = Written::default();
+        let mut rest = pages;
+        while !rest.is_empty() {
+            let mut group = Vec::new();
+            let mut room = self.group_room();
+            while let Some(batch) = next_batch(rest, self.batch_room()).filter(|batch| batch.len() <= room) {
+                group.push(self.copy_pages(batch, patience)?);
+                room -= batch.len();
+                rest = &rest[batch.len()..];
+            }
+            written.add(self.write_group(&mut group)?);
+        }
+        Ok(written)
+    }
+
+    /// Copies those of the pages of one file that are dirty.
+    fn copy_pages(&self, pages: &[PageId], patience: Patience) -> Result<Batch<'_>, Error> {
+        let file = pages.first().map_or(extentdb_base::FileId(0), |first| first.file);
+        let mut batch = Batch::new(self, self.pool_file(file)?);
+        for page in pages {
+            batch.add(*page, patience)?;
+        }
+        Ok(batch)
+    }
+
+    /// Writes the copies of a group: to the double-write area, then in place.
+    fn write_group(&self, group: &mut [Batch<'_>]) -> Result<Written, Error> {
+        let transferred = self.transfer(group);
+        if let Err(error) = &transferred
+            && !error.is_full()
+        {
+            let file = if let Error::Disk { file, .. } = error { Some(*file) } else { None };
+            self.shared.go_offline(file, error);
+        }
+        let held = transferred?;
+        let mut written = Written::default();
+        for batch in group {
+            written.add(batch.end());
+        }
+        held.in_place();
+        Ok(written)
+    }
+
+    fn transfer(&self, group: &[Batch<'_>]) -> Result<Held<'_>, Error> {
+        self.refuse_offline()?;
+        let newest = group.iter().map(|batch| batch.newest).max().unwrap_or(Lsn::ZERO);
+        if !newest.is_zero() {
+            self.log.flush_to(newest)?;
+        }
+        let copies: Vec<PageCopy<'_>> = group.iter().flat_map(Batch::harmful).collect();
+        let held = self.protect(&copies, newest)?;
+        for batch in group {
+            batch.write_in_place()?;
+        }
+        Ok(held)
+    }
+
+    /// Makes copies durable, where pages are written twice.
+    fn protect(&self, copies: &[PageCopy<'_>], log_durable: Lsn) -> Result<Held<'_>, Error> {
+        match &self.double_write {
+            Some(area) if !copies.is_empty() => {
+                area.protect(copies, log_durable, &|| self.sync_files().map(drop))
+            }
+            _ => Ok(Held::none()),
+        }
+    }
+
+    /// Writes a page in place while its guard is held; it is durable when the call returns, and clean. For the page that says where a
+    /// restart begins.
+    ///
+    /// # Errors
+    /// The pool is offline, but for an error that [is full](Error::is_full).
+    pub fn write_through(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {
+        let written = self.write_guarded(guard);
+        if let Err(error) = &written
+            && !error.is_full()
+        {
+            self.shared.go_offline(Some(guard.id().file), error);
+        }
+        written
+    }
+
+    fn write_guarded(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {
+        self.refuse_offline()?;
+        let page = guard.id();
+        let file = self.pool_file(page.file)?;
+        // With EX held no other copy is taken; one that is under way must not arrive after this one.
+        let frame = guard.frame();
+        let newest = frame.wait_for_write();
+        let mut image = PageBuf::zeroed();
+        image.copy_from_slice(&guard[..]);
+        seal(page, &mut image).map_err(|fault| Error::BadPage { page, fault })?;
+        if !newest.is_zero() {
+            self.log.flush_to(newest)?;
+        }
+        let offset = u64::from(page.page) * PAGE_BYTES as u64;
+        let disk_error = |source| Error::Disk { file: page.file, source };
+        let copies = [(page, &image[..])];
+        let copies = if self.may_tear(&file, page, &image)? { &copies[..] } else { &[] };
+        let held = self.protect(copies, newest)?;
+        file.disk.write_at(offset, &[&image[..]], Durability::Through).map_err(disk_error)?;
+        frame.set_clean();
+        held.in_place();
+        Ok(())
+    }
+
+    /// Would a write that is cut short leave anything but the old or the new page? Not when they differ in one sector only.
+    fn may_tear(&self, file: &PoolFile, page: PageId, image: &PageBytes) -> Result<bool, Error> {
+        let mut stored = PageBuf::zeroed();
+        self.read_run(file, page.page, &mut stored[..])?;
+        let sectors = stored.chunks(SECTOR_BYTES).zip(image.chunks(SECTOR_BYTES));
+        Ok(sectors.filter(|(old, new)| old != new).count() > 1)
     }
 
     /// Makes all pages that were written durable. Returns the number of files that needed it.
-    fn sync_files(&self) -> Result<u64, Error> {
+    pub(crate) fn sync_files(&self) -> Result<u64, Error> {
+        match &self.double_write {
+            Some(area) => area.sync_with(|| self.sync_each_file()),
+            None => self.sync_each_file(),
+        }
+    }
+
+    fn sync_each_file(&self) -> Result<u64, Error> {
         let mut syncs = 0;
         for file in self.all_files() {
             self.refuse_offline()?;
@@ -118,20 +261,15 @@ impl Pool {
         Ok(syncs)
     }
 
-    /// Writes those of the pages of one file that are still dirty; without patience, only those that are not busy.
-    fn write_batch(&self, pages: &[PageId], patience: Patience) -> Result<Written, Error> {
-        let Some(first) = pages.first() else { return Ok(Written::default()) };
-        let mut batch = Batch::new(self, self.pool_file(first.file)?);
-        for page in pages {
-            batch.add(*page, patience)?;
-        }
-        batch.write()
-    }
-
     /// Pages of a batch. Their frames are fixed until it is written: a small pool needs most of its frames for others, also for
     /// those who must get on before the batch can.
     fn batch_room(&self) -> usize {
         GATHER_PAGES.min(self.frames.len() / 4).max(1)
+    }
+
+    /// Pages of a group, for the same reason.
+    fn group_room(&self) -> usize {
+        GROUP_PAGES.min(self.frames.len() / 8).max(self.batch_room())
     }
 
     fn take_buffer(&self) -> AlignedBuf {
@@ -162,6 +300,7 @@ impl<'a> Batch<'a> {
             file,
             pages: Vec::new(),
             frames: Vec::new(),
+            tears: Vec::new(),
             buffer: pool.take_buffer(),
             newest: Lsn::ZERO,
             first: Lsn::ZERO,
@@ -180,42 +319,40 @@ impl<'a> Batch<'a> {
         };
         self.pages.push(page.page);
         self.frames.push(frame);
+        self.tears.push(image.tear);
         self.newest = self.newest.max(image.newest);
         self.first = earlier(self.first, image.first);
         seal(page, copy).map_err(|fault| self.pool.unsound(page, fault))
     }
 
-    /// Writes what was added.
-    fn write(&mut self) -> Result<Written, Error> {
-        if self.frames.is_empty() {
-            return Ok(Written::default());
-        }
+    /// The copies whose pages must not be torn.
+    fn harmful(&self) -> impl Iterator<Item = PageCopy<'_>> {
+        let images = self.buffer.chunks(PAGE_BYTES);
+        let pages = self.pages.iter().zip(&self.tears).zip(images);
+        let harmful = pages.filter(|((_, tear), _)| **tear == Tear::Harmful);
+        harmful.map(|((page, _), image)| (PageId { file: self.file.id, page: *page }, image))
+    }
+
+    fn write_in_place(&self) -> Result<(), Error> {
         let runs = runs_of(&self.pages, &self.buffer);
-        if let Err(error) = self.transfer(&runs) {
-            let file = matches!(error, Error::Disk { .. }).then_some(self.file.id);
-            self.pool.shared.go_offline(file, &error);
-            return Err(error);
-        }
-        let written = Written { pages: self.frames.len() as u64, writes: runs.len() as u64 };
+        let Some((offset, _)) = runs.first() else { return Ok(()) };
+        let begun = self.pool.shared.accounts.clock.monotonic();
+        let outcome = self.file.disk.write_many(&runs);
+        self.pool.note_io(self.file.id, *offset, begun);
+        outcome.map_err(|source| Error::Disk { file: self.file.id, source })
+    }
+
+    /// The copies are in place.
+    fn end(&mut self) -> Written {
+        let writes = runs_of(&self.pages, &self.buffer).len() as u64;
+        let written = Written { pages: self.frames.len() as u64, writes };
         // The file's account first: a change is in one of the two at every moment.
         self.file.note_writes(written.writes, self.first);
         self.frames.drain(..).for_each(|frame| frame.end_write());
         let Counters { page_writes, write_calls, .. } = &self.pool.counters;
         count(page_writes, written.pages);
         count(write_calls, written.writes);
-        Ok(written)
-    }
-
-    fn transfer(&self, runs: &[(u64, &[u8])]) -> Result<(), Error> {
-        self.pool.refuse_offline()?;
-        if !self.newest.is_zero() {
-            self.pool.log.flush_to(self.newest)?;
-        }
-        let offset = runs.first().map_or(0, |(offset, _)| *offset);
-        let begun = self.pool.shared.accounts.clock.monotonic();
-        let outcome = self.file.disk.write_many(runs);
-        self.pool.note_io(self.file.id, offset, begun);
-        outcome.map_err(|source| Error::Disk { file: self.file.id, source })
+        written
     }
 }
 

@@ -13,7 +13,7 @@
 //!      0   16 "ExtentDB area 1\0"                    0   16 "ExtentDB batch 1"
 //!     16   16 binding id of the database            16    8 number of the batch, ascending
 //!     32   10 use of this opening (an LSN)          24   10 the log was durable up to here
-//!     42   10 use of the opening before             34    2 images
+//!     42   10 oldest use that a data file named             34    2 images
 //!     52    4 pages per segment                     36    4 CRC-32C of the rest of the page
 //!     56    4 CRC-32C of bytes 0..56                40   12 × images: file u16, 0 u16, page u32, CRC-32C u32
 //! ```
@@ -47,8 +47,8 @@ pub struct AreaHeader {
     pub binding_id: Guid,
     /// Names the opening for writing that the area belongs to: data files carry it in their headers.
     pub current_use: Lsn,
-    /// The opening before. Files that were not stamped yet when the power went still carry it.
-    pub previous_use: Lsn,
+    /// The oldest opening that a data file named when the area was made: files that are not stamped yet still carry it.
+    pub oldest_use: Lsn,
     /// Images of a segment: 1 to [`IMAGES_MAX`].
     pub pages_per_segment: u32,
 }
@@ -66,7 +66,7 @@ impl AreaHeader {
         bytes.extend_from_slice(HEADER_SIGNATURE);
         bytes.extend_from_slice(&self.binding_id.0);
         bytes.extend_from_slice(&self.current_use.to_bytes());
-        bytes.extend_from_slice(&self.previous_use.to_bytes());
+        bytes.extend_from_slice(&self.oldest_use.to_bytes());
         bytes.extend_from_slice(&self.pages_per_segment.to_le_bytes());
         let checksum = crc32c::crc32c(&bytes);
         bytes.extend_from_slice(&checksum.to_le_bytes());
@@ -83,7 +83,7 @@ impl AreaHeader {
         (is_sound && is_possible).then_some(AreaHeader {
             binding_id: Guid(array_at(page, 16)?),
             current_use: Lsn::from_bytes(array_at(page, 32)?),
-            previous_use: Lsn::from_bytes(array_at(page, 42)?),
+            oldest_use: Lsn::from_bytes(array_at(page, 42)?),
             pages_per_segment,
         })
     }
@@ -192,7 +192,7 @@ mod tests {
         AreaHeader {
             binding_id: Guid([7; 16]),
             current_use: Lsn::new(30, 16, 2),
-            previous_use: Lsn::new(29, 400, 1),
+            oldest_use: Lsn::new(29, 400, 1),
             pages_per_segment: 128,
         }
     }

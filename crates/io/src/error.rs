@@ -74,6 +74,19 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Is there no room: on the disk, in the quota, or in the largest file there can be?
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        match self {
+            Error::File { source, .. } | Error::Transfer { source, .. } => {
+                matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What was asked of the operating system.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {

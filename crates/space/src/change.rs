@@ -41,7 +41,10 @@ pub fn change(
         page.set_dirty(link.manager().log().last());
     }
     let lsn = link.log(op, context, &payload)?;
-    page.set_dirty(lsn);
+    match op {
+        Op::FORMAT_PAGE => page.set_formatted(lsn),
+        _ => page.set_dirty(lsn),
+    }
     let header = RecordHeader { op, context, flags: link.flags(), ..RecordHeader::default() };
     let id = page.id();
     let stopped = |source| Error::Apply { page: id, op, source };

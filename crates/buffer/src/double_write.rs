@@ -1,0 +1,311 @@
+//! Torn pages are survived: pages are written twice, as in InnoDB's doublewrite buffer.
+//!
+//! ```text
+//! group of copies ──▶ free segments of the area, durable ──▶ in place ──▶ segments wait for the sync of the files ──▶ free
+//! restart: every image of the area whose page in place is damaged replaces it                          (repair.rs)
+//! ```
+//!
+//! Where we differ: a page that was formatted since it was last written needs no copy, because redo makes it again from its
+//! `FORMAT_PAGE` record and never reads it. The area is made when it is first needed, grows segment by segment, and is removed by a
+//! clean close.
+//!
+//! Invariants
+//! - A page is written in place only when its image is durable in the area, or nobody will read what is in place after a crash.
+//! - A segment is used again only when all its pages are durable in place.
+//! - Segments are taken after the copies are made and no latch is held: holders wait for the disk only.
+//!
+//! Crash example: 1. pages 8 and 9 are copied, their segment is durable. 2. Page 8 is half written in place, the power goes. 3. At
+//! restart page 8 fails its checksum and is replaced by its image; page 9 is sound, in its older state, and redo brings it forward.
+
+mod repair;
+
+use std::path::{Path, PathBuf};
+
+use extentdb_base::size::PAGE_BYTES;
+use extentdb_base::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait};
+use extentdb_base::{Lsn, PageId};
+use extentdb_format::PageBuf;
+use extentdb_format::double_write::{AreaHeader, Directory, DirectoryEntry, segment_offset};
+use extentdb_io::{AlignedBuf, Disk, DiskFile, Durability, Fill};
+
+use crate::Error;
+
+pub use repair::{Area, Repaired};
+
+/// Segments of the area at most.
+const SEGMENTS_MAX: usize = 16;
+
+/// The double-write area of a database. See the module.
+#[derive(Debug)]
+pub struct DoubleWrite {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    header: AreaHeader,
+    state: Mutex<State>,
+    /// A segment is not in use any more, or waits for a sync.
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Made when the first page is to be written.
+    file: Option<Arc<dyn DiskFile>>,
+    segments: Vec<Segment>,
+    /// Number of the last batch.
+    batch: u64,
+}
+
+/// What a segment is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Segment {
+    Free,
+    /// Its pages are being written, to it or in place.
+    Busy,
+    /// The pages of this batch have been written in place, and are not known to be durable there.
+    InPlace {
+        batch: u64,
+    },
+}
+
+/// Segments that hold the images of pages which are about to be written in place.
+#[derive(Debug)]
+#[must_use = "segments stay busy until they are given back"]
+pub(crate) struct Held<'a> {
+    area: Option<&'a DoubleWrite>,
+    segments: Vec<(usize, u64)>,
+    is_in_place: bool,
+}
+
+/// A page that needs a copy, and its image.
+pub(crate) type Copy<'a> = (PageId, &'a [u8]);
+
+/// What taking a segment came to.
+enum Taken {
+    Segment {
+        index: usize,
+        batch: u64,
+    },
+    /// All wait for a sync.
+    SyncFirst,
+}
+
+impl DoubleWrite {
+    /// The area of a database at `path`, where no file is yet, or one that [`Area::renew`] has made ready.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        path: PathBuf,
+        header: AreaHeader,
+        file: Option<Arc<dyn DiskFile>>,
+    ) -> DoubleWrite {
+        let state = State { file, ..State::default() };
+        DoubleWrite { disk, path, header, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Where the file of the area is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Images of a segment.
+    fn images(&self) -> usize {
+        self.header.pages_per_segment as usize
+    }
+
+    /// Makes copies durable. `sync` makes everything durable that was written in place before it is called.
+    ///
+    /// # Errors
+    /// Those of the disk and of `sync`. When the disk is full nothing was written.
+    pub(crate) fn protect(
+        &self,
+        copies: &[Copy<'_>],
+        log_durable: Lsn,
+        sync: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Held<'_>, Error> {
+        let mut held = Held { area: Some(self), segments: Vec::new(), is_in_place: false };
+        for _ in copies.chunks(self.images()) {
+            held.segments.push(self.take(sync)?);
+        }
+        self.write(&held.segments, copies, log_durable).map_err(|source| Error::DoubleWrite { source })?;
+        Ok(held)
+    }
+
+    /// Writes copies to these segments; they are durable when the call returns.
+    fn write(
+        &self,
+        segments: &[(usize, u64)],
+        copies: &[Copy<'_>],
+        log_durable: Lsn,
+    ) -> Result<(), extentdb_io::Error> {
+        let Some(file) = self.file() else { return Ok(()) };
+        let durability = if segments.len() == 1 { Durability::Through } else { Durability::Deferred };
+        for (copies, (index, batch)) in copies.chunks(self.images()).zip(segments) {
+            let directory = Directory { batch: *batch, log_durable, entries: entries_of(copies) };
+            let offset = segment_offset(*index, self.header.pages_per_segment);
+            write_segment(&*file, offset, &directory, copies, durability)?;
+        }
+        if segments.len() > 1 { file.sync() } else { Ok(()) }
+    }
+
+    /// Takes a free segment. Syncs or waits when there is none.
+    fn take(&self, sync: &dyn Fn() -> Result<(), Error>) -> Result<(usize, u64), Error> {
+        loop {
+            match self.take_or_wait().map_err(|source| Error::DoubleWrite { source })? {
+                Taken::Segment { index, batch } => return Ok((index, batch)),
+                Taken::SyncFirst => self.sync_with(sync)?,
+            }
+        }
+    }
+
+    fn take_or_wait(&self) -> Result<Taken, extentdb_io::Error> {
+        let mut state = lock(&self.state);
+        loop {
+            let free = state.segments.iter().position(|segment| *segment == Segment::Free);
+            let index = match free {
+                Some(index) => Some(index),
+                None => self.add_segment(&mut state)?,
+            };
+            if let Some(index) = index {
+                state.batch += 1;
+                state.segments[index] = Segment::Busy;
+                return Ok(Taken::Segment { index, batch: state.batch });
+            }
+            if state.segments.iter().any(|segment| matches!(segment, Segment::InPlace { .. })) {
+                return Ok(Taken::SyncFirst);
+            }
+            state = wait(&self.changed, state);
+        }
+    }
+
+    /// Makes the area longer by a segment. None when it is as long as it may be, or when the disk is full and there are others.
+    fn add_segment(&self, state: &mut MutexGuard<'_, State>) -> Result<Option<usize>, extentdb_io::Error> {
+        let index = state.segments.len();
+        if index == SEGMENTS_MAX {
+            return Ok(None);
+        }
+        let added = self.made(state).and_then(|file| {
+            file.extend(segment_offset(index + 1, self.header.pages_per_segment), Fill::Zeros)
+        });
+        match added {
+            Ok(()) => {
+                state.segments.push(Segment::Free);
+                Ok(Some(index))
+            }
+            Err(error) if error.is_full() && index > 0 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The file; made when there is none.
+    fn made(&self, state: &mut MutexGuard<'_, State>) -> Result<Arc<dyn DiskFile>, extentdb_io::Error> {
+        if let Some(file) = &state.file {
+            return Ok(file.clone());
+        }
+        let file = self.disk.create(&self.path)?;
+        let mut page = PageBuf::zeroed();
+        self.header.write(&mut page);
+        let written = file.write_at(0, &[&page[..]], Durability::Through);
+        if let Err(error) = written {
+            drop(file);
+            // Nobody knows of the file yet; if it cannot be removed either, the next attempt says that it exists.
+            let _ = self.disk.remove(&self.path);
+            return Err(error);
+        }
+        state.file = Some(file.clone());
+        Ok(file)
+    }
+
+    fn file(&self) -> Option<Arc<dyn DiskFile>> {
+        lock(&self.state).file.clone()
+    }
+
+    /// Runs a sync of all data files; segments whose pages had been written in place before are free afterwards.
+    pub(crate) fn sync_with<T, E>(&self, sync: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let covered = lock(&self.state).segments.clone();
+        let synced = sync()?;
+        let mut state = lock(&self.state);
+        for (segment, before) in state.segments.iter_mut().zip(covered) {
+            // The batch tells whether it was used again meanwhile.
+            if *segment == before && matches!(before, Segment::InPlace { .. }) {
+                *segment = Segment::Free;
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+        Ok(synced)
+    }
+
+    /// Removes the file: every page is durable in place, and nothing is written any more.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn remove(&self) -> Result<(), extentdb_io::Error> {
+        let file = {
+            let mut state = lock(&self.state);
+            state.segments.clear();
+            state.file.take()
+        };
+        match file {
+            Some(file) => {
+                drop(file);
+                self.disk.remove(&self.path)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn give_back(&self, segments: &[(usize, u64)], is_in_place: bool) {
+        let mut state = lock(&self.state);
+        for (index, batch) in segments {
+            if let Some(segment) = state.segments.get_mut(*index) {
+                *segment = if is_in_place { Segment::InPlace { batch: *batch } } else { Segment::Free };
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+impl Held<'_> {
+    /// For pages that need no copy.
+    pub(crate) fn none() -> Held<'static> {
+        Held { area: None, segments: Vec::new(), is_in_place: true }
+    }
+
+    /// The writes in place have ended, and the accounts of the files know of them.
+    pub(crate) fn in_place(mut self) {
+        self.is_in_place = true;
+    }
+}
+
+impl Drop for Held<'_> {
+    /// Without [`in_place`](Held::in_place) the writes have failed, or never began: then the pool is offline, or the images are of
+    /// no use.
+    fn drop(&mut self) {
+        if let Some(area) = self.area {
+            area.give_back(&self.segments, self.is_in_place);
+        }
+    }
+}
+
+fn entries_of(copies: &[Copy<'_>]) -> Vec<DirectoryEntry> {
+    copies.iter().map(|(page, image)| DirectoryEntry::of(*page, image)).collect()
+}
+
+/// Writes a directory and its images in one go.
+fn write_segment(
+    file: &dyn DiskFile,
+    offset: u64,
+    directory: &Directory,
+    copies: &[Copy<'_>],
+    durability: Durability,
+) -> Result<(), extentdb_io::Error> {
+    let mut bytes = AlignedBuf::zeroed((1 + copies.len()) * PAGE_BYTES);
+    let mut page = PageBuf::zeroed();
+    directory.write(&mut page);
+    let (pages, _) = bytes.as_chunks_mut::<PAGE_BYTES>();
+    pages[0].copy_from_slice(&page[..]);
+    for (place, (_, image)) in pages[1..].iter_mut().zip(copies) {
+        place.copy_from_slice(image);
+    }
+    file.write_at(offset, &[&bytes[..]], durability)
+}
