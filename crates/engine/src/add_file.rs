@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::system_table::{Cells, number};
 
 /// Columns of `sysprufiles`.
-const FILE_ID: usize = 2 - 1;
+pub(crate) const FILE_ID: usize = 2 - 1;
 const FILE_TYPE: usize = 5 - 1;
 const NAME: usize = 10 - 1;
 const DROP_LSN: usize = 13 - 1;
@@ -113,12 +113,8 @@ impl Database {
     /// The data files that the catalogue knows.
     pub(crate) fn data_file_ids(&self) -> Result<Vec<FileId>, Error> {
         let rows = self.catalogue.system("sysprufiles")?.rows(&[])?;
-        let is_data = |row: &&Cells| {
-            let is_dropped = !matches!(row.get(DROP_LSN), None | Some(Cell::Null | Cell::Missing));
-            row.get(FILE_TYPE).and_then(number) == Some(ROWS_FILE) && !is_dropped
-        };
         let id = |row: &Cells| row.get(FILE_ID).and_then(number).and_then(|id| u16::try_from(id).ok());
-        Ok(rows.iter().filter(is_data).filter_map(id).map(FileId).collect())
+        Ok(rows.iter().filter(|row| is_data_file(row)).filter_map(id).map(FileId).collect())
     }
 }
 
@@ -163,6 +159,12 @@ impl Session<'_> {
         self.place_row((&table, &storage), &mut row)?;
         Ok(())
     }
+}
+
+/// Is it the row of a data file that was not dropped?
+pub(crate) fn is_data_file(row: &Cells) -> bool {
+    let is_dropped = !matches!(row.get(DROP_LSN), None | Some(Cell::Null | Cell::Missing));
+    row.get(FILE_TYPE).and_then(number) == Some(ROWS_FILE) && !is_dropped
 }
 
 /// A text in a cell.

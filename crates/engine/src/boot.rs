@@ -10,11 +10,10 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, BootView, DatabaseStatus};
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_format::page::{PageHeader, checksum};
-use extentdb_io::{DiskFile, Durability};
+use extentdb_format::page::checksum;
+use extentdb_io::DiskFile;
 use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
-use extentdb_wal::Log;
 
 use crate::error::Error;
 
@@ -40,13 +39,8 @@ pub(crate) struct Mark {
 }
 
 /// Writes the mark, durably, to the page in memory and to the file.
-pub(crate) fn write_mark(pool: &Pool, log: &Log, mark: Mark) -> Result<(), Error> {
+pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
-    // The page goes to disk with all that is on it, which somebody may have logged a moment ago.
-    let lsn = PageHeader::of(&page).lsn();
-    if lsn > log.durable() {
-        log.flush(lsn)?;
-    }
     let mut record = BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
     let clean = DatabaseStatus::CLEAN_SHUTDOWN;
     let DatabaseStatus(status) = record.status;
@@ -56,12 +50,8 @@ pub(crate) fn write_mark(pool: &Pool, log: &Log, mark: Mark) -> Result<(), Error
     let at = BootView::new(&page).record_offset();
     let end = at + usize::from(record.len);
     record.write(page.bytes_mut().get_mut(at..end).unwrap_or_default());
-    let mut copy = PageBuf::zeroed();
-    copy.copy_from_slice(&page[..]);
-    checksum::seal(&mut copy);
-    let file = pool.file(PageId::BOOT.file).ok_or(Error::MissingFile { file: PageId::BOOT.file })?;
-    let offset = u64::from(PageId::BOOT.page) * PAGE_BYTES as u64;
-    file.write_at(offset, &[&copy[..]], Durability::Through)?;
+    // With all that is on the page, which somebody may have logged a moment ago.
+    pool.write_through(&mut page)?;
     Ok(())
 }
 

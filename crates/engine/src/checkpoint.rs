@@ -24,7 +24,7 @@ use extentdb_base::{AllocUnitId, FileId};
 
 use crate::boot::{Mark, write_mark};
 use crate::database::{Database, RecoveryModel};
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::system_table::{bigint, int, number};
 
 /// Version of the databases that are written.
@@ -97,8 +97,7 @@ impl Database {
         self.verify_online()?;
         let _running = lock(&self.checkpoints.running);
         self.ensure_log_for_checkpoint()?;
-        self.write_checkpoint().inspect_err(|error| self.go_offline(error))?;
-        Ok(())
+        self.write_checkpoint_or_go_offline()
     }
 
     /// Checkpoints do not touch what is reserved for rollbacks: without room beside it there is none, and nothing has happened.
@@ -150,9 +149,21 @@ impl Database {
             && let Ok(_running) = self.checkpoints.running.try_lock()
             && self.ensure_log_for_checkpoint().is_ok()
         {
-            self.write_checkpoint().inspect_err(|error| self.go_offline(error))?;
+            self.write_checkpoint_or_go_offline()?;
         }
         Ok(())
+    }
+
+    /// A checkpoint for which the disk has no room has not taken place, and nothing is lost by that.
+    fn write_checkpoint_or_go_offline(&self) -> Result<(), Error> {
+        match self.write_checkpoint() {
+            Ok(_) => Ok(()),
+            Err(error) if error.cause() == Cause::DiskFull => Err(error),
+            Err(error) => {
+                self.go_offline(&error);
+                Err(error)
+            }
+        }
     }
 
     fn urgency(&self) -> Urgency {
@@ -191,7 +202,7 @@ impl Database {
         let end = self.log_end(begin, minimum)?;
         self.log.flush(end)?;
         let last_xact = self.transactions.last_id();
-        write_mark(&self.pool, &self.log, Mark { checkpoint: begin, is_clean: false, last_xact })?;
+        write_mark(&self.pool, Mark { checkpoint: begin, is_clean: false, last_xact })?;
         self.log.truncate(self.kept_from(minimum))?;
         *lock(&self.checkpoints.last) = Last { begin, used_bytes: self.log.used_bytes() };
         let duration = self.options.clock.monotonic().saturating_sub(started);
@@ -358,7 +369,9 @@ impl Database {
         let is_clean = self.transactions.with_active(|active| active.is_empty());
         let checkpoint = lock(&self.checkpoints.last).begin;
         let last_xact = self.transactions.last_id();
-        write_mark(&self.pool, &self.log, Mark { checkpoint, is_clean, last_xact })?;
+        write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;
+        // Every page is durable in place by now.
+        self.double_write.as_ref().map_or(Ok(()), |area| area.remove())?;
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use extentdb_base::env::{Clock, SystemClock};
 use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{Lsn, OfflineCause, Outage};
-use extentdb_buffer::{Pool, WriteAhead, WriteAheadError};
+use extentdb_buffer::{DoubleWrite, Pool, WriteAhead, WriteAheadError};
 use extentdb_io::{Disk, DurabilityMode, RealDisk};
 use extentdb_rowset::heap::Placement;
 use extentdb_space::{FillEvents, Space};
@@ -22,6 +22,7 @@ use crate::isolation::Serializers;
 use crate::recovery::Recovered;
 use crate::running::Bells;
 use crate::session::Session;
+use crate::torn_pages::TornPages;
 
 /// Which log is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -58,6 +59,8 @@ pub struct Options {
     pub target_recovery: Option<Duration>,
     /// Take ghosts away while the database runs with threads of its own; off with trace flag 661.
     pub ghost_cleanup: bool,
+    /// What becomes of pages whose write a crash cuts short.
+    pub torn_pages: TornPages,
     /// Where waits are counted.
     pub waits: Arc<Waits>,
     /// Who hears of events.
@@ -79,6 +82,7 @@ impl Options {
             checkpoint_log_bytes: Some(64 << 20),
             target_recovery: Some(Duration::from_secs(60)),
             ghost_cleanup: true,
+            torn_pages: TornPages::default(),
             waits: Arc::new(Waits::new()),
             events: Arc::new(NoEvents),
         }
@@ -104,6 +108,8 @@ pub struct Database {
     pub(crate) catalogue: Catalogue,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) recovered: Recovered,
+    /// Where copies of pages go before the pages are overwritten.
+    pub(crate) double_write: Option<Arc<DoubleWrite>>,
     /// One statement changes the catalogue at a time.
     pub(crate) ddl: Mutex<()>,
     /// By its boot page: 655 or 661.

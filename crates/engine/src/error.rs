@@ -26,6 +26,16 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// A data file of another state of the database: an older or newer copy of the file that belongs here.
+    #[error("{} is of another state of the database: it was last opened at {found}, the catalog expects {expected}", path.display())]
+    StaleFile {
+        /// The file.
+        path: PathBuf,
+        /// LSN of the last opening, by the file's header.
+        found: Lsn,
+        /// The same, by `sysprufiles`.
+        expected: Lsn,
+    },
     /// Databases of this version are read, not written.
     #[error("a database of version {found} is not written; only {expected}")]
     Version {
@@ -229,6 +239,8 @@ pub enum Cause {
     LogFull,
     /// The filegroup is full. The edge calls it 1105.
     FilegroupFull,
+    /// The disk has no room for copies of pages that are to be written. Nothing was written, and the database is online.
+    DiskFull,
     /// A lock is not to be had: 1205 or 1222.
     Lock,
     /// The disk refused. The edge calls it 823.
@@ -285,6 +297,7 @@ fn of_transaction(error: &extentdb_txn::Error) -> Cause {
 
 fn of_buffer(error: &extentdb_buffer::Error) -> Cause {
     match error {
+        error if error.is_full() => Cause::DiskFull,
         extentdb_buffer::Error::BadPage { .. } => Cause::BadPage,
         extentdb_buffer::Error::Disk { .. } => Cause::Disk,
         extentdb_buffer::Error::Log(_) | extentdb_buffer::Error::Offline(_) => Cause::Offline,

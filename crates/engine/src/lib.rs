@@ -21,6 +21,7 @@ mod disable;
 mod ending;
 mod entries;
 mod error;
+mod file_stamp;
 mod foreign_key;
 mod formula;
 mod ghost;
@@ -47,6 +48,7 @@ mod system_table;
 mod table;
 #[cfg(test)]
 mod tests;
+mod torn_pages;
 mod undo;
 
 pub use address::Address;
@@ -69,3 +71,4 @@ pub use row_ref::RowRef;
 pub use session::{Row, Session};
 pub use spec::{ColumnSpec, TableSpec};
 pub use table::Table;
+pub use torn_pages::TornPages;

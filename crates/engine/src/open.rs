@@ -6,7 +6,7 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::atomic::AtomicUsize;
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{FileId, Lsn, PageId, XactId};
-use extentdb_buffer::{Pool, PoolOptions};
+use extentdb_buffer::{DoubleWrite, Pool, PoolOptions};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus};
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, MAX_SIZE_UNLIMITED};
@@ -23,9 +23,10 @@ use crate::catalogue::Catalogue;
 use crate::checkpoint::{Checkpoints, VERSION, WRITTEN};
 use crate::create::LogFileSpec;
 use crate::database::{Ahead, Database, Fills, Options};
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::recovery::{Recovered, Recovery};
 use crate::running::Bells;
+use crate::torn_pages::{self, Leftover};
 
 /// Where the files of a database are.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ pub struct Paths {
 }
 
 /// A data file that is open, and what its header says.
-struct DataFile {
+pub(crate) struct DataFile {
     disk: Arc<dyn DiskFile>,
     header: FileHeader,
 }
@@ -46,12 +47,16 @@ struct DataFile {
 struct DataFiles {
     files: Vec<DataFile>,
     boot: BootRecord,
+    /// What a crash had left in the double-write area.
+    leftover: Leftover,
 }
 
 impl DataFiles {
     fn open(paths: &Paths, options: &Options) -> Result<DataFiles, Error> {
-        let files: Vec<DataFile> =
-            paths.data.iter().map(|path| DataFile::open(path, options)).collect::<Result<_, _>>()?;
+        let disks: Vec<Arc<dyn DiskFile>> =
+            paths.data.iter().map(|path| options.disk.open(path)).collect::<Result<_, _>>()?;
+        let leftover = torn_pages::repair(&disks, options)?;
+        let files: Vec<DataFile> = disks.into_iter().map(DataFile::read).collect::<Result<_, _>>()?;
         let primary = files.first().filter(|file| file.header.file_id == Some(1));
         let primary = primary.ok_or(Error::MissingFile { file: FileId(1) })?;
         if let Some(other) = files.iter().find(|file| file.header.binding_id != primary.header.binding_id) {
@@ -62,7 +67,15 @@ impl DataFiles {
         if !WRITTEN.contains(&boot.version) {
             return Err(Error::Version { found: boot.version, expected: VERSION });
         }
-        Ok(DataFiles { files, boot })
+        Ok(DataFiles { files, boot, leftover })
+    }
+
+    /// The double-write area of an opening that is called `stamp`.
+    fn begin_use(&mut self, stamp: Lsn, options: &Options) -> Result<Option<Arc<DoubleWrite>>, Error> {
+        let binding = self.binding();
+        let Some(primary) = self.files.first().map(DataFile::path) else { return Ok(None) };
+        let oldest = torn_pages::oldest_stamp(self.files.iter().map(|file| file.header.first_update_lsn));
+        std::mem::take(&mut self.leftover).begin_use(&primary, binding, (oldest, stamp), options)
     }
 
     fn is_clean(&self) -> bool {
@@ -84,11 +97,11 @@ impl DataFiles {
 }
 
 impl DataFile {
-    fn open(path: &Path, options: &Options) -> Result<DataFile, Error> {
-        let disk = options.disk.open(path)?;
+    fn read(disk: Arc<dyn DiskFile>) -> Result<DataFile, Error> {
         let mut page = PageBuf::zeroed();
         disk.read_exact_at(0, &mut page[..])?;
-        let wrong = |what| Error::WrongFile { path: path.to_path_buf(), what };
+        let path = disk.path().to_path_buf();
+        let wrong = |what| Error::WrongFile { path: path.clone(), what };
         let is_intact = checksum::verify(&page).is_intact();
         checksum::restore_torn(&mut page);
         if !FileHeaderView::new(&page).faults().is_empty() || !is_intact {
@@ -101,8 +114,12 @@ impl DataFile {
         Ok(DataFile { disk, header })
     }
 
-    fn id(&self) -> FileId {
+    pub(crate) fn id(&self) -> FileId {
         FileId(self.header.file_id.unwrap_or(0))
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.disk.path().to_path_buf()
     }
 
     fn description(&self) -> Result<FileDescription, Error> {
@@ -223,18 +240,22 @@ impl Database {
     }
 
     fn recover(
-        files: DataFiles,
+        mut files: DataFiles,
         log: Log,
         options: Options,
         checkpoint: Lsn,
         minimum: Lsn,
     ) -> Result<Database, Error> {
         let log = Arc::new(log);
+        // The name of this opening: no record before it has this LSN.
+        let stamp = log.next();
+        let double_write = files.begin_use(stamp, &options)?;
         let pool_options = PoolOptions {
             frames: options.frames,
             waits: options.waits.clone(),
             events: options.events.clone(),
             outage: log.outage().clone(),
+            double_write: double_write.clone(),
         };
         let outage = log.outage().clone();
         let pool = Arc::new(Pool::new(pool_options, Arc::new(Ahead(log.clone())), options.clock.clone()));
@@ -279,6 +300,7 @@ impl Database {
             catalogue,
             checkpoints: Checkpoints::opened_at(checkpoint),
             recovered: recovery.into_facts(),
+            double_write,
             ddl: Mutex::new(()),
             version: files.boot.version,
             sessions: AtomicUsize::new(0),
@@ -286,18 +308,24 @@ impl Database {
             outage,
             bells,
         };
+        database.verify_stamps(&files.files)?;
         // From now on the files are not those of a clean shutdown.
         let mark = Mark { checkpoint, is_clean: false, last_xact: database.transactions.last_id() };
         if files.is_clean() {
-            write_mark(&database.pool, &database.log, mark)?;
+            write_mark(&database.pool, mark)?;
         }
         database.undo_losers(losers)?;
         database.verify_files(&files.files)?;
+        database.stamp_files(stamp)?;
         database.observe_deadlocks();
         database.settle_after_crash(&touched)?;
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
-        database.checkpoint()?;
+        match database.checkpoint() {
+            // The log keeps what the files do not have.
+            Err(error) if error.cause() == Cause::DiskFull => {}
+            done => done?,
+        }
         Ok(database)
     }
 }

@@ -147,7 +147,6 @@ impl Database {
         let _running = Running(&self.bells);
         thread::scope(|scope| {
             let _over = Over(&self.bells);
-            // An error has taken the database offline; there is nobody else to tell.
             scope.spawn(|| {
                 let (bell, idle) = (&self.bells.checkpoint, WaitType::CheckpointQueue);
                 self.work(bell, idle, Database::make_due_checkpoint);
@@ -159,16 +158,15 @@ impl Database {
         })
     }
 
-    /// Does `task` again and again, until it is over or fails.
+    /// Does `task` again and again, until it is over or the database is offline.
     fn work(&self, bell: &Bell, idle: WaitType, task: fn(&Database) -> Result<(), Error>) {
         let now = || self.options.clock.monotonic();
         loop {
             let wait = self.options.waits.begin(idle, now());
             let goes_on = bell.wait(POLL) && self.verify_online().is_ok();
             wait.end(now(), None);
-            if !goes_on || task(self).is_err() {
-                break;
-            }
+            // What one turn could not do, the next may: a full disk is emptied, an outage is seen above.
+            let _ = if goes_on { task(self) } else { break };
         }
     }
 }

@@ -9,7 +9,7 @@
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::lock;
-use extentdb_base::{Extent, FileId, PageId};
+use extentdb_base::{Extent, FileId, Lsn, PageId};
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, write_map};
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, Growth};
@@ -98,10 +98,32 @@ impl Space {
 
     /// Logs the new size of the file in its header.
     fn set_header_size(&self, tx: &mut Transaction, id: FileId, pages: u32) -> Result<(), Error> {
+        self.change_header(tx, id, |header| header.size = Some(pages))
+    }
+
+    /// Logs the LSN of this opening in the header of a file. False when the header has no room for it: it was made by a version that
+    /// did not know the field.
+    pub fn set_first_update(&self, tx: &mut Transaction, id: FileId, lsn: Lsn) -> Result<bool, Error> {
+        let has_field = {
+            let page = self.pool().read(PageId { file: id, page: 0 })?;
+            FileHeaderView::new(&page).header().first_update_lsn.is_some()
+        };
+        if has_field {
+            self.change_header(tx, id, |header| header.first_update_lsn = Some(lsn))?;
+        }
+        Ok(has_field)
+    }
+
+    fn change_header(
+        &self,
+        tx: &mut Transaction,
+        id: FileId,
+        change_fields: impl FnOnce(&mut FileHeader),
+    ) -> Result<(), Error> {
         let mut page = self.pool().write(PageId { file: id, page: 0 })?;
         let before = header_record(&page);
         let (mut header, _) = FileHeader::parse(&before);
-        header.size = Some(pages);
+        change_fields(&mut header);
         let after = header.to_record();
         let modify = FileHeaderModify { before: &before, after: &after, ..FileHeaderModify::default() };
         let payload = Payload::FileHeaderModify(modify);

@@ -96,6 +96,11 @@ pub enum Event {
         /// Time inside the call.
         duration: Duration,
     },
+    /// A crash had torn pages; they were replaced by their copies in the double-write area.
+    TornPagesRepaired {
+        /// The pages, in order.
+        pages: Vec<PageId>,
+    },
     /// The database went offline: nothing more is written to it. Told once.
     Offline {
         /// The data file that refused; none when it was the log, or no file.
