@@ -29,6 +29,7 @@ use crate::PageFault;
 use crate::guard::Fixed;
 use crate::latch::{Latch, LatchMode, WaitAccounts};
 use crate::memory::{PageMemory, SLAB_PAGES, Slab};
+use crate::suspect::Suspects;
 
 /// What all frames of a pool share.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) outage: Outage,
     /// Frames with changes that are not written.
     pub(crate) dirty_count: AtomicU64,
+    /// Pages that could not be read.
+    pub(crate) suspects: Suspects,
 }
 
 /// See the module.
@@ -227,6 +230,7 @@ impl Frame {
     /// Announces that the page was formatted by the record at `lsn`. EX is held.
     pub(crate) fn set_formatted(&self, lsn: Lsn) {
         lock(&self.changes).formatted = true;
+        self.shared.suspects.clear(self.page());
         self.set_dirty(lsn);
     }
 

@@ -14,6 +14,7 @@ mod page_table;
 mod pool;
 mod read_ahead;
 mod stats;
+mod suspect;
 mod write_ahead;
 mod write_back;
 
@@ -23,4 +24,5 @@ pub use guard::{PageReadGuard, PageWriteGuard};
 pub use latch::{Latch, LatchMode, WaitAccounts};
 pub use pool::{Pool, PoolOptions};
 pub use stats::{PoolStats, SweepStats, WriteStats};
+pub use suspect::SuspectPage;
 pub use write_ahead::{WriteAhead, WriteAheadError};

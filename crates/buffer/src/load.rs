@@ -31,12 +31,24 @@ impl Pool {
         match outcome {
             Ok(()) => {
                 fixed.frame().set_present(PageHeader::of(fixed.bytes()).lsn());
+                self.shared.suspects.clear(page);
                 Ok(fixed)
             }
             Err(error) => {
                 fixed.frame().set_absent();
+                self.note_suspect(&error);
                 Err(error)
             }
+        }
+    }
+
+    /// Keeps the page of an error in the list of suspects.
+    fn note_suspect(&self, error: &Error) {
+        if let Error::BadPage { page, fault } = error
+            && !matches!(fault, PageFault::BeyondEnd { .. })
+            && self.shared.suspects.note(*page, *fault)
+        {
+            self.shared.events.event(&Event::SuspectPage { page: *page, fault: fault.to_string() });
         }
     }
 

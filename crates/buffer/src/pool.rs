@@ -26,7 +26,8 @@ use crate::guard::{Fixed, PageReadGuard, PageWriteGuard};
 use crate::latch::{LatchMode, WaitAccounts};
 use crate::page_table::PageTable;
 use crate::stats::{Counters, total};
-use crate::{Error, PageFault, PoolStats, WriteAhead};
+use crate::suspect::Suspects;
+use crate::{Error, PageFault, PoolStats, SuspectPage, WriteAhead};
 
 /// How a pool is made.
 #[derive(Clone, Debug)]
@@ -100,6 +101,7 @@ impl Pool {
             events: options.events,
             outage: options.outage,
             dirty_count: AtomicU64::new(0),
+            suspects: Suspects::default(),
         });
         let frames = Frame::allocate(options.frames.max(4), &shared);
         Pool {
@@ -218,6 +220,11 @@ impl Pool {
     /// Whether pages are changed and written, and why not.
     pub fn outage(&self) -> &Outage {
         &self.shared.outage
+    }
+
+    /// Pages that could not be read, by number.
+    pub fn suspect_pages(&self) -> Vec<SuspectPage> {
+        self.shared.suspects.all()
     }
 
     /// What the pool holds and did.

@@ -22,12 +22,13 @@ pub(crate) fn read_boot(file: &dyn DiskFile) -> Result<BootRecord, Error> {
     let mut page = PageBuf::zeroed();
     let offset = u64::from(PageId::BOOT.page) * PAGE_BYTES as u64;
     file.read_exact_at(offset, &mut page[..])?;
+    let is_intact = checksum::verify(&page).is_intact();
     checksum::restore_torn(&mut page);
-    let wrong = |what| Error::WrongFile { path: file.path().to_path_buf(), what };
-    if !BootView::new(&page).faults().is_empty() {
-        return Err(wrong("page 9 is no boot page"));
-    }
-    BootView::new(&page).record().ok_or(wrong("the boot page has no record"))
+    let is_boot = is_intact && BootView::new(&page).faults().is_empty();
+    let record = BootView::new(&page).record().filter(|_| is_boot);
+    let unreadable =
+        || Error::Unreadable { path: file.path().to_path_buf(), page: PageId::BOOT, kind: "boot page" };
+    record.ok_or_else(unreadable)
 }
 
 /// What the boot page says beside its counters.

@@ -25,7 +25,8 @@ use extentdb_base::{AllocUnitId, FileId};
 use crate::boot::{Mark, write_mark};
 use crate::database::{Database, RecoveryModel};
 use crate::error::{Cause, Error};
-use crate::system_table::{bigint, int, number};
+use crate::suspect::skip_suspect;
+use crate::system_table::{SystemTable, bigint, int, number};
 
 /// Version of the databases that are written.
 pub(crate) const VERSION: u16 = 661;
@@ -65,6 +66,8 @@ pub(crate) struct Checkpoints {
     backed_up: Mutex<Lsn>,
     /// Pages of the files as the catalogue has them.
     sized: Mutex<BTreeMap<FileId, u32>>,
+    /// The first record that a suspect page lacks.
+    needed_from: Mutex<Option<Lsn>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -80,6 +83,15 @@ impl Checkpoints {
         let checkpoints = Checkpoints::default();
         lock(&checkpoints.last).begin = begin;
         checkpoints
+    }
+
+    /// The log is needed from this record on, until the database is opened again.
+    pub(crate) fn need_from(&self, lsn: Option<Lsn>) {
+        *lock(&self.needed_from) = lsn;
+    }
+
+    fn needed_from(&self) -> Option<Lsn> {
+        *lock(&self.needed_from)
     }
 
     pub(crate) fn set_backed_up(&self, lsn: Lsn) {
@@ -225,7 +237,7 @@ impl Database {
         let _ddl = lock(&self.ddl);
         let heaps = self.catalogue.all_tables().into_iter().filter_map(|table| table.heap());
         for heap in heaps.filter(|heap| !self.catalogue.is_leaving(heap.unit().id())) {
-            heap.settle()?;
+            skip_suspect(heap.settle().map_err(Error::from))?;
         }
         Ok(())
     }
@@ -245,7 +257,8 @@ impl Database {
     /// Logs the open transactions; returns the oldest record that a restart needs.
     fn log_active(&self, begin: Lsn) -> Result<Lsn, Error> {
         self.transactions.with_active(|active| {
-            let minimum = active.iter().map(|xact| xact.begin).min().unwrap_or(begin).min(begin);
+            let oldest = active.iter().map(|xact| xact.begin).chain(self.checkpoints.needed_from()).min();
+            let minimum = oldest.unwrap_or(begin).min(begin);
             if active.is_empty() {
                 return Ok(minimum);
             }
@@ -276,7 +289,6 @@ impl Database {
 
     /// Brings `sysprufiles.size` up to date: a file that grows says so in its header at once, and here by the next checkpoint.
     fn write_file_sizes(&self) -> Result<(), Error> {
-        const SIZE: usize = 7 - 1;
         let _ddl = lock(&self.ddl);
         let table = self.catalogue.system("sysprufiles")?;
         for file in self.space.files() {
@@ -284,13 +296,19 @@ impl Database {
             if lock(&self.checkpoints.sized).get(&file.id()) == Some(&pages) {
                 continue;
             }
-            for mut row in table.rows(&[int(i32::from(file.id().0))])? {
-                if row.get(SIZE).and_then(number) != Some(i64::from(pages)) {
-                    row[SIZE] = int(pages as i32);
-                    self.space.in_own_system("FileSize", |system| table.replace(system, &row))?;
-                }
-            }
+            skip_suspect(self.write_size_of(table, file.id(), pages))?;
             lock(&self.checkpoints.sized).insert(file.id(), pages);
+        }
+        Ok(())
+    }
+
+    fn write_size_of(&self, table: &SystemTable, file: FileId, pages: u32) -> Result<(), Error> {
+        const SIZE: usize = 7 - 1;
+        for mut row in table.rows(&[int(i32::from(file.0))])? {
+            if row.get(SIZE).and_then(number) != Some(i64::from(pages)) {
+                row[SIZE] = int(pages as i32);
+                self.space.in_own_system("FileSize", |system| table.replace(system, &row))?;
+            }
         }
         Ok(())
     }
@@ -309,7 +327,7 @@ impl Database {
                 continue;
             }
             if known.is_none_or(|(before, _)| before != counts) {
-                self.write_counts_of(&unit, counts)?;
+                skip_suspect(self.write_counts_of(&unit, counts))?;
             }
             lock(&self.checkpoints.counted).insert(unit.id(), (counts, changes));
         }
@@ -362,11 +380,12 @@ impl Database {
     pub fn close(self) -> Result<(), Error> {
         // The first one writes what is to be written; behind the second no page is newer than it.
         self.verify_online()?;
-        self.store_identities()?;
+        skip_suspect(self.store_identities())?;
         self.clean_ghosts()?;
         self.checkpoint()?;
         self.checkpoint()?;
-        let is_clean = self.transactions.with_active(|active| active.is_empty());
+        let is_open = self.transactions.with_active(|active| !active.is_empty());
+        let is_clean = !is_open && self.checkpoints.needed_from().is_none();
         let checkpoint = lock(&self.checkpoints.last).begin;
         let last_xact = self.transactions.last_id();
         write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;

@@ -1,11 +1,12 @@
 //! A database that is open.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
 use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
-use extentdb_base::{Lsn, OfflineCause, Outage};
+use extentdb_base::{Lsn, OfflineCause, Outage, XactId};
 use extentdb_buffer::{DoubleWrite, Pool, WriteAhead, WriteAheadError};
 use extentdb_io::{Disk, DurabilityMode, RealDisk};
 use extentdb_rowset::heap::Placement;
@@ -110,6 +111,8 @@ pub struct Database {
     pub(crate) recovered: Recovered,
     /// Where copies of pages go before the pages are overwritten.
     pub(crate) double_write: Option<Arc<DoubleWrite>>,
+    /// Transactions whose rollback waits for a suspect page.
+    pub(crate) deferred: Mutex<BTreeSet<XactId>>,
     /// One statement changes the catalogue at a time.
     pub(crate) ddl: Mutex<()>,
     /// By its boot page: 655 or 661.

@@ -26,6 +26,26 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// A page without which nothing can be read is damaged: a file header, or the boot page. The edge calls it 824.
+    #[error("page {page} of {} is no sound {kind}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The page.
+        page: PageId,
+        /// What it should be.
+        kind: &'static str,
+    },
+    /// The tables that describe all others cannot be read whole: the database can be checked and its rows exported, not opened.
+    #[error("the catalog cannot be read: page {page}: {fault}")]
+    CatalogDamaged {
+        /// The first page that cannot be read.
+        page: PageId,
+        /// What is wrong with it.
+        fault: extentdb_buffer::PageFault,
+        /// What it led to.
+        source: Box<Error>,
+    },
     /// A data file of another state of the database: an older or newer copy of the file that belongs here.
     #[error("{} is of another state of the database: it was last opened at {found}, the catalog expects {expected}", path.display())]
     StaleFile {
@@ -268,6 +288,7 @@ impl Error {
         match self {
             Error::Offline(_) => Cause::Offline,
             Error::Lock(_) => Cause::Lock,
+            Error::Unreadable { .. } | Error::CatalogDamaged { .. } => Cause::BadPage,
             Error::Disk(_) => Cause::Disk,
             Error::Log(error) => of_log(error),
             Error::Transaction(error) => of_transaction(error),

@@ -5,9 +5,11 @@
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;
+use extentdb_rowset::Tree;
 
 use crate::database::Database;
 use crate::error::{Cause, Error};
+use crate::suspect::skip_suspect;
 
 /// Leaves of one tree that are cleaned in one turn: DDL waits for no more than that.
 const LEAVES_PER_TURN: usize = 64;
@@ -32,7 +34,7 @@ impl Database {
                 match tree.clean(&self.transactions, LEAVES_PER_TURN).map_err(Error::from) {
                     // There will be room in the log when those who need it more have ended.
                     Err(error) if error.cause() == Cause::LogFull => return Ok(()),
-                    done => done?,
+                    done => skip_suspect(done.map(drop))?,
                 };
             }
         }
@@ -45,15 +47,17 @@ impl Database {
         if self.transactions.with_active(|active| !active.is_empty()) {
             return Ok(());
         }
-        for tree in self.catalogue.trees() {
-            for id in self.space.pages_of(tree.unit())? {
-                let page = self.pool.read(id)?;
-                let header = PageHeader::of(&page);
-                let has_ghosts = header.level == 0 && header.ghost_count.get() > 0;
-                drop(page);
-                if has_ghosts {
-                    tree.expunge_ghosts(&self.transactions, id)?;
-                }
+        self.catalogue.trees().iter().try_for_each(|tree| skip_suspect(self.clean_ghosts_of(tree)))
+    }
+
+    fn clean_ghosts_of(&self, tree: &Tree) -> Result<(), Error> {
+        for id in self.space.pages_of(tree.unit())? {
+            let page = self.pool.read(id)?;
+            let header = PageHeader::of(&page);
+            let has_ghosts = header.level == 0 && header.ghost_count.get() > 0;
+            drop(page);
+            if has_ghosts {
+                tree.expunge_ghosts(&self.transactions, id)?;
             }
         }
         Ok(())

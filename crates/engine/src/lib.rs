@@ -44,6 +44,7 @@ mod session;
 mod spec;
 mod statistics;
 mod storage;
+mod suspect;
 mod system_table;
 mod table;
 #[cfg(test)]
@@ -55,6 +56,7 @@ pub use address::Address;
 pub use create::{DataFileSpec, DatabaseSpec, LogFileSpec};
 pub use database::{Database, Options, RecoveryModel};
 pub use error::{Cause, Error};
+pub use extentdb_buffer::{PageFault, SuspectPage};
 pub use extentdb_catalog::model::ReferentialAction;
 pub use extentdb_format::allocation::file_header::Growth as FileGrowth;
 pub use extentdb_rowset::heap::Placement;

@@ -6,11 +6,11 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::atomic::AtomicUsize;
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{FileId, Lsn, PageId, XactId};
-use extentdb_buffer::{DoubleWrite, Pool, PoolOptions};
+use extentdb_buffer::{DoubleWrite, Pool, PoolOptions, SuspectPage};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus};
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, MAX_SIZE_UNLIMITED};
-use extentdb_format::page::checksum;
+use extentdb_format::page::{PageHeader, checksum};
 use extentdb_io::DiskFile;
 use extentdb_space::{FileDescription, Options as SpaceOptions, Space};
 use extentdb_txn::Manager;
@@ -101,15 +101,15 @@ impl DataFile {
         let mut page = PageBuf::zeroed();
         disk.read_exact_at(0, &mut page[..])?;
         let path = disk.path().to_path_buf();
-        let wrong = |what| Error::WrongFile { path: path.clone(), what };
         let is_intact = checksum::verify(&page).is_intact();
         checksum::restore_torn(&mut page);
         if !FileHeaderView::new(&page).faults().is_empty() || !is_intact {
-            return Err(wrong("page 0 is no sound file header"));
+            let page = PageHeader::of(&page).page_id();
+            return Err(Error::Unreadable { path, page: PageId { page: 0, ..page }, kind: "file header" });
         }
         let header = FileHeaderView::new(&page).header();
         if header.file_id.is_none() || header.size.is_none() {
-            return Err(wrong("the file header names no file"));
+            return Err(Error::WrongFile { path, what: "the file header names no file" });
         }
         Ok(DataFile { disk, header })
     }
@@ -284,10 +284,14 @@ impl Database {
         let space = Arc::new(space);
         recovery.take_back_freed(&space)?;
         recovery.undo_system(&space)?;
-        let catalogue = Catalogue::load(&pool, &space, options.placement)?;
+        let catalogue = Catalogue::load(&pool, &space, options.placement)
+            .map_err(|error| catalog_damaged(&pool, error))?;
         space.set_unit_rows(catalogue.finder());
         let locks = Arc::new(LockManager::new(options.waits.clone(), options.clock.clone()));
         let touched = recovery.touched();
+        let checkpoints = Checkpoints::opened_at(checkpoint);
+        checkpoints.need_from(recovery.needed_from());
+        let deferred = recovery.take_deferred();
         let losers = recovery.losers(&transactions);
         let mut database = Database {
             name: files.boot.name.to_string(),
@@ -298,9 +302,10 @@ impl Database {
             space,
             locks,
             catalogue,
-            checkpoints: Checkpoints::opened_at(checkpoint),
+            checkpoints,
             recovered: recovery.into_facts(),
             double_write,
+            deferred: Mutex::default(),
             ddl: Mutex::new(()),
             version: files.boot.version,
             sessions: AtomicUsize::new(0),
@@ -313,6 +318,9 @@ impl Database {
         let mark = Mark { checkpoint, is_clean: false, last_xact: database.transactions.last_id() };
         if files.is_clean() {
             write_mark(&database.pool, mark)?;
+        }
+        for (tx, error) in deferred {
+            database.defer_transaction(tx, error)?;
         }
         database.undo_losers(losers)?;
         database.verify_files(&files.files)?;
@@ -352,6 +360,17 @@ fn missing_file(error: Error) -> Error {
     match error {
         Error::Buffer(extentdb_buffer::Error::NoFile { file }) => Error::MissingFile { file },
         other => other,
+    }
+}
+
+/// What keeps the catalog from being read is the page that cannot be read, when there is one.
+fn catalog_damaged(pool: &Pool, error: Error) -> Error {
+    match pool.suspect_pages().first() {
+        Some(suspect) => {
+            let SuspectPage { page, fault, .. } = *suspect;
+            Error::CatalogDamaged { page, fault, source: Box::new(error) }
+        }
+        None => error,
     }
 }
 

@@ -7,6 +7,7 @@ use extentdb_space::{Counts, Unit};
 use crate::database::Database;
 use crate::error::Error;
 use crate::recovery::Touched;
+use crate::suspect::skip_suspect;
 
 impl Database {
     /// Counts every unit that the log touched, and corrects the classes of its pages.
@@ -15,14 +16,19 @@ impl Database {
             if !touched.units.iter().any(|id| unit.is_known_as(*id)) {
                 continue;
             }
-            if let Some(heap) = self.catalogue.table_of(unit.id()).and_then(|table| table.heap()) {
-                let pages = self.space.pages_of(&unit)?;
-                let pages = pages.into_iter().filter(|page| touched.extents.contains(&page.extent()));
-                heap.settle_after_crash(pages)?;
-            }
-            let counts = self.count(&unit)?;
-            unit.set_counts(counts);
+            skip_suspect(self.settle_unit(&unit, touched))?;
         }
+        Ok(())
+    }
+
+    fn settle_unit(&self, unit: &Unit, touched: &Touched) -> Result<(), Error> {
+        if let Some(heap) = self.catalogue.table_of(unit.id()).and_then(|table| table.heap()) {
+            let pages = self.space.pages_of(unit)?;
+            let pages = pages.into_iter().filter(|page| touched.extents.contains(&page.extent()));
+            heap.settle_after_crash(pages)?;
+        }
+        let counts = self.count(unit)?;
+        unit.set_counts(counts);
         Ok(())
     }
 

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Invariants
-//! - Redo is strict: a page that is neither before nor behind a record stops the recovery, with the place.
+//! - Redo is strict: a page that is neither before nor behind a record stops the recovery, with the place. A page that cannot be read
+//!   is passed over, and what it lacks is kept in the log (`suspect`).
 //! - Doing all of it again, from any point where the power went, ends in the same state.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use std::ops::ControlFlow;
 use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Extent, Lsn, PageId, XactId};
-use extentdb_buffer::Pool;
+use extentdb_buffer::{PageWriteGuard, Pool};
 use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::replay::{Applied, page_of, redo};
@@ -28,7 +29,7 @@ use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
 use crate::catalogue::{SYSALLOCUNITS, UNIT_ID_AT};
-use crate::error::Error;
+use crate::error::{Cause, Error};
 
 /// Bits of a map's record before its first extent.
 const BITS_BEFORE_MAP: u32 = 32;
@@ -68,6 +69,10 @@ pub(crate) struct Recovery {
     touched: Touched,
     /// What open transactions gave back.
     freed: BTreeMap<XactId, Freed>,
+    /// Pages that cannot be read, and the first record that each of them lacks.
+    unredone: BTreeMap<PageId, Lsn>,
+    /// System transactions whose undo needs a page that cannot be read.
+    deferred: Vec<(Transaction, Error)>,
     facts: Recovered,
 }
 
@@ -80,6 +85,8 @@ impl Recovery {
             last_xact: XactId::default(),
             touched: Touched::default(),
             freed: BTreeMap::new(),
+            unredone: BTreeMap::new(),
+            deferred: Vec::new(),
             facts: Recovered::default(),
         }
     }
@@ -104,16 +111,47 @@ impl Recovery {
         self.note(record);
         self.note_freed(record);
         let Some(part) = page_of(record) else { return Ok(()) };
-        let mut page = match record.header().op {
-            Op::FORMAT_PAGE => self.pool.create(part.page)?,
-            _ => self.pool.write(part.page)?,
-        };
-        page.set_dirty(lsn);
+        let Some(mut page) = self.page_to_redo(lsn, record.header().op, part.page)? else { return Ok(()) };
         let stopped = |source| Error::Redo { lsn, page: part.page, source };
         if redo(lsn, record, page.bytes_mut()).map_err(stopped)? == Applied::Changed {
             self.facts.redone += 1;
         }
         Ok(())
+    }
+
+    /// The page of a record, announced as changed; none when it cannot be read. Such a page may be one whose first write was torn:
+    /// then a later record formats it.
+    fn page_to_redo(&mut self, lsn: Lsn, op: Op, id: PageId) -> Result<Option<PageWriteGuard>, Error> {
+        if op == Op::FORMAT_PAGE {
+            self.unredone.remove(&id);
+            let mut page = self.pool.create(id)?;
+            page.set_formatted(lsn);
+            return Ok(Some(page));
+        }
+        if self.unredone.contains_key(&id) {
+            return Ok(None);
+        }
+        match self.pool.write(id).map_err(Error::from) {
+            Ok(mut page) => {
+                page.set_dirty(lsn);
+                Ok(Some(page))
+            }
+            Err(error) if error.cause() == Cause::BadPage => {
+                self.unredone.insert(id, lsn);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The first record that a page lacks because it cannot be read: the log is needed from there on.
+    pub(crate) fn needed_from(&self) -> Option<Lsn> {
+        self.unredone.values().min().copied()
+    }
+
+    /// System transactions that could not be undone, and why.
+    pub(crate) fn take_deferred(&mut self) -> Vec<(Transaction, Error)> {
+        std::mem::take(&mut self.deferred)
     }
 
     /// Keeps the table of open transactions.
@@ -248,10 +286,15 @@ impl Recovery {
             system.iter().map(|(id, open)| space.transactions().resume(*id, open.begin, open.last)).collect();
         self.facts.undone += open.len() as u64;
         while let Some(at) = newest(&open) {
-            if open[at].undo_next() > open[at].begin_lsn() {
-                space.undo_next(&mut open[at])?;
-            } else {
+            if open[at].undo_next() <= open[at].begin_lsn() {
                 open.swap_remove(at).abort()?;
+                continue;
+            }
+            match space.undo_next(&mut open[at]).map_err(Error::from) {
+                Err(error) if error.cause() == Cause::BadPage => {
+                    self.deferred.push((open.swap_remove(at), error));
+                }
+                undone => drop(undone?),
             }
         }
         Ok(())

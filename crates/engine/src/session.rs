@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::sync::Arc;
+use extentdb_base::sync::{Arc, MutexGuard, lock};
 use extentdb_base::{Lsn, ObjectId, Rid, XactId};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
@@ -16,7 +16,7 @@ use extentdb_types::Datum;
 
 use crate::address::Address;
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::foreign_key::Deferred;
 use crate::isolation::Isolation;
 use crate::storage::Storage;
@@ -141,8 +141,11 @@ impl<'d> Session<'d> {
             self.end(id);
             return Err(error);
         }
-        for ending in std::mem::take(&mut self.endings) {
-            self.db.catalogue.commit(ending);
+        if !self.endings.is_empty() {
+            let _ddl = lock(&self.db.ddl);
+            for ending in std::mem::take(&mut self.endings) {
+                self.db.catalogue.commit(ending);
+            }
         }
         self.end(id);
         self.db.space.release(std::mem::take(&mut self.freed))?;
@@ -158,18 +161,47 @@ impl<'d> Session<'d> {
         let Some(mut tx) = self.tx.take() else { return Ok(()) };
         let id = tx.id();
         let begin = tx.begin_lsn();
+        // Checkpoints, which look at the catalog under the same mutex, see it before the undo or after it, and its rows with it.
+        let ddl = self.lock_catalog_from(0);
         let undone = self.db.undo_to(&mut tx, begin, &mut self.undone).and_then(|()| Ok(tx.abort()?));
         if let Err(error) = &undone {
+            if error.cause() == Cause::BadPage && self.endings.is_empty() {
+                lock(&self.db.deferred).insert(id);
+                return self.defer(undone.map(drop));
+            }
             self.db.go_offline(error);
         }
-        for ending in std::mem::take(&mut self.endings).into_iter().rev() {
-            self.db.catalogue.roll_back(ending);
-        }
+        self.roll_back_endings(0);
+        drop(ddl);
         // What it had given back, the undo took again.
         self.freed = Freed::default();
         self.end(id);
         self.db.space.release(std::mem::take(&mut self.undone))?;
         undone.map(|_| ())
+    }
+
+    /// Keeps others from the catalog while changes of it since `from` are undone; nothing when there are none. Whoever holds the
+    /// mutex never waits for a lock of a transaction, so a rollback may wait for it.
+    fn lock_catalog_from(&self, from: usize) -> Option<MutexGuard<'d, ()>> {
+        let db = self.db;
+        (self.endings.len() > from).then(|| lock(&db.ddl))
+    }
+
+    /// The cached catalog follows an undo of all changes since `from`.
+    fn roll_back_endings(&mut self, from: usize) {
+        for ending in self.endings.split_off(from).into_iter().rev() {
+            self.db.catalogue.roll_back(ending);
+        }
+    }
+
+    /// A rollback needs a page that cannot be read. The transaction stays open, its locks are held, the log keeps its records: the
+    /// next opening goes on with the rollback. The session begins another transaction.
+    fn defer(&mut self, undone: Result<(), Error>) -> Result<(), Error> {
+        self.freed = Freed::default();
+        self.undone = Freed::default();
+        self.kept.clear();
+        self.forget_transaction();
+        undone
     }
 
     fn end(&mut self, id: XactId) {
@@ -178,6 +210,10 @@ impl<'d> Session<'d> {
         }
         self.db.locks.release_all(id);
         self.end_serializable();
+        self.forget_transaction();
+    }
+
+    fn forget_transaction(&mut self) {
         self.is_explicit = false;
         self.is_doomed = false;
         self.last_table = None;
@@ -212,14 +248,12 @@ impl<'d> Session<'d> {
         let missing = || Error::NoSavepoint { name: name.to_owned() };
         let tx = self.tx.as_mut().ok_or_else(missing)?;
         let until = tx.return_to(name).map_err(|_| missing())?;
+        let (freed, endings) = self.marks.get(&until).copied().ok_or_else(missing)?;
+        let _ddl = self.lock_catalog_from(endings);
         self.undo_statement(until)?;
         self.marks.retain(|lsn, _| *lsn <= until);
-        if let Some((freed, endings)) = self.marks.get(&until) {
-            self.freed.return_to(*freed);
-            for ending in self.endings.split_off(*endings).into_iter().rev() {
-                self.db.catalogue.roll_back(ending);
-            }
-        }
+        self.freed.return_to(freed);
+        self.roll_back_endings(endings);
         Ok(())
     }
 
@@ -246,12 +280,11 @@ impl<'d> Session<'d> {
             }
             Err(error) => {
                 self.is_doomed = error.is_deadlock();
+                let _ddl = self.lock_catalog_from(endings);
                 self.undo_statement(before)?;
                 // What it had given back, the undo took again.
                 self.freed.return_to(freed);
-                for ending in self.endings.split_off(endings).into_iter().rev() {
-                    self.db.catalogue.roll_back(ending);
-                }
+                self.roll_back_endings(endings);
                 Err(error)
             }
         }

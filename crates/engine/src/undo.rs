@@ -10,7 +10,7 @@ use extentdb_space::{Freed, Restored, change, undo_record};
 use extentdb_txn::{Link, Transaction};
 
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::recovery::newest;
 
 /// Unit of the clustered index of `sysallocunits`.
@@ -32,18 +32,27 @@ impl Database {
         let any = !losers.is_empty();
         losers.iter_mut().for_each(Transaction::begin_undo);
         let mut freed = Freed::default();
+        let mut deferred = Vec::new();
         while let Some(at) = newest(&losers) {
-            if losers[at].undo_next() > losers[at].begin_lsn() {
-                self.find_tree(losers[at].undo_next())?;
-                self.undo_one(&mut losers[at], &mut freed)?;
-            } else {
+            if losers[at].undo_next() <= losers[at].begin_lsn() {
                 losers.swap_remove(at).abort()?;
+                continue;
+            }
+            self.find_tree(losers[at].undo_next())?;
+            match self.undo_one(&mut losers[at], &mut freed) {
+                Err(error) if error.cause() == Cause::BadPage => {
+                    deferred.push((losers.swap_remove(at), error));
+                }
+                undone => undone?,
             }
         }
         self.space.release(freed)?;
         if any {
             // Tables may have come and gone.
             self.catalogue.reload(&self.pool, &self.space, self.options.placement)?;
+        }
+        for (tx, error) in deferred {
+            self.defer_transaction(tx, error)?;
         }
         Ok(())
     }

@@ -163,15 +163,23 @@ impl Space {
         Ok(())
     }
 
+    /// The bits that are set. None of a map that cannot be read: nothing is free there, nothing was changed.
     fn map_bits(&self, kind: MapKind, interval: PageId, limit: u32) -> Result<Vec<u32>, Error> {
-        let page = self.pool.read(kind.page_of(interval))?;
+        let page = match self.pool.read(kind.page_of(interval)) {
+            Err(extentdb_buffer::Error::BadPage { .. }) => return Ok(Vec::new()),
+            page => page?,
+        };
         let bitmap = MapView::new(&page, kind).bitmap();
         Ok(bitmap.ones().take_while(|bit| *bit < limit).collect())
     }
 
     fn read_mixed(&self, file: &DataFile, extent: u32) -> Result<(), Error> {
         let first = extent * PAGES_PER_EXTENT;
-        let states = self.pfs_bytes(file.id(), first..first + PAGES_PER_EXTENT)?;
+        let states = match self.pfs_bytes(file.id(), first..first + PAGES_PER_EXTENT) {
+            // A page that cannot be read tells of no free page.
+            Err(Error::Buffer(extentdb_buffer::Error::BadPage { .. })) => return Ok(()),
+            states => states?,
+        };
         let free = (0u8..).zip(states).filter(|(_, state)| !state.is_allocated());
         file.release_mixed(extent, free.fold(0, |mask, (page, _)| mask | 1 << page));
         Ok(())
@@ -321,7 +329,11 @@ impl Space {
     /// Marks the extents of these pages, in their order, on the one map that they share: neighbours with one record.
     fn mark_on_map(&self, pages: &[PageId]) -> Result<(), Error> {
         let Some(first) = pages.first() else { return Ok(()) };
-        let mut map = self.pool.write(MapKind::Diff.page_of(*first))?;
+        let mut map = match self.pool.write(MapKind::Diff.page_of(*first)) {
+            // No backup of differences can be made of a file whose map cannot be read.
+            Err(extentdb_buffer::Error::BadPage { .. }) => return Ok(()),
+            map => map?,
+        };
         let bits = pages.iter().map(|page| page.page % PAGES_PER_GAM / PAGES_PER_EXTENT);
         let bitmap = MapView::new(&map, MapKind::Diff).bitmap();
         let mut unmarked: Vec<u32> = bits.filter(|bit| !bitmap.get(*bit)).collect();

@@ -96,6 +96,13 @@ pub enum Event {
         /// Time inside the call.
         duration: Duration,
     },
+    /// A page cannot be read (824): told when it is met for the first time.
+    SuspectPage {
+        /// The page.
+        page: PageId,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A crash had torn pages; they were replaced by their copies in the double-write area.
     TornPagesRepaired {
         /// The pages, in order.

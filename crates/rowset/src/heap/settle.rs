@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::sync::lock;
 use extentdb_base::{Extent, PageId};
+use extentdb_buffer::{Error as BufferError, PageFault};
 use extentdb_format::allocation::pfs::{Fullness, PfsByte};
 use extentdb_format::page::{PageHeader, PageType};
 
@@ -28,7 +29,14 @@ impl Heap {
         let touched = self.room.free.lock().take_touched();
         for (extent, pages) in by_extent(touched) {
             self.settle_extent(extent, &pages, |page, old| {
-                Ok(if old.is_allocated() { old.with_fullness(self.fullness_of(page)?) } else { old })
+                if !old.is_allocated() {
+                    return Ok(old);
+                }
+                match self.fullness_of(page) {
+                    Ok(fullness) => Ok(old.with_fullness(fullness)),
+                    Err(Error::Page(BufferError::BadPage { .. })) => Ok(old),
+                    Err(error) => Err(error),
+                }
             })?;
         }
         Ok(())
@@ -45,13 +53,28 @@ impl Heap {
     /// back; the others get their true class.
     pub fn settle_after_crash(&self, pages: impl IntoIterator<Item = PageId>) -> Result<(), Error> {
         for (extent, pages) in by_extent(pages.into_iter().collect()) {
-            self.settle_extent(extent, &pages, |page, old| match () {
-                () if !old.is_allocated() || old.is_iam() => Ok(old),
-                () if !self.is_formatted(page) => Ok(PfsByte::default().with_mixed(old.is_mixed())),
-                () => Ok(old.with_fullness(self.fullness_of(page)?)),
-            })?;
+            self.settle_extent(extent, &pages, |page, old| self.state_after_crash(page, old))?;
         }
         Ok(())
+    }
+
+    fn state_after_crash(&self, page: PageId, old: PfsByte) -> Result<PfsByte, Error> {
+        if !old.is_allocated() || old.is_iam() {
+            return Ok(old);
+        }
+        match self.space.pool().read(page) {
+            Ok(guard) => {
+                let header = PageHeader::of(&guard);
+                let is_own = header.kind() == PageType::Data && header.alloc_unit() == self.unit.id();
+                let fullness = Fullness::of_free_bytes(header.free_bytes.get());
+                Ok(if is_own { old.with_fullness(fullness) } else { unformatted(old) })
+            }
+            // A page that was never written.
+            Err(BufferError::BadPage { fault: PageFault::Zeroed, .. }) => Ok(unformatted(old)),
+            // It may hold rows: it stays what PFS calls it.
+            Err(BufferError::BadPage { .. }) => Ok(old),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn settle_extent(
@@ -73,19 +96,15 @@ impl Heap {
         Ok(())
     }
 
-    /// Has the page begun its life as one of this heap's?
-    fn is_formatted(&self, page: PageId) -> bool {
-        // A page that was never written cannot be read either.
-        self.space.pool().read(page).is_ok_and(|page| {
-            let header = PageHeader::of(&page);
-            header.kind() == PageType::Data && header.alloc_unit() == self.unit.id()
-        })
-    }
-
     fn fullness_of(&self, page: PageId) -> Result<Fullness, Error> {
         let page = self.space.pool().read(page)?;
         Ok(Fullness::of_free_bytes(PageHeader::of(&page).free_bytes.get()))
     }
+}
+
+/// The byte of a page that was allocated and never formatted: it is given back.
+fn unformatted(old: PfsByte) -> PfsByte {
+    PfsByte::default().with_mixed(old.is_mixed())
 }
 
 fn by_extent(pages: BTreeSet<PageId>) -> BTreeMap<Extent, Vec<PageId>> {

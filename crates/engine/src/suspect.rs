@@ -1,0 +1,75 @@
+//! Suspect pages: what needs one fails and names it (824); everything else works, closes and opens again.
+//!
+//! ```text
+//! statement   fails with the page; the next one that needs it, too
+//! checkpoint  passes over what the page keeps it from telling the catalog or the maps
+//! redo        passes over the page's records, unless one formats it anew; the log is kept from the first of them
+//! undo        stops: the transaction is deferred, its tables stay locked, the log is kept from its begin
+//! ```
+//!
+//! Every opening tries again what was deferred. Until that succeeds the database is not marked as closed cleanly.
+
+use std::collections::BTreeSet;
+
+use extentdb_base::AllocUnitId;
+use extentdb_base::sync::{Arc, lock};
+use extentdb_buffer::SuspectPage;
+use extentdb_format::log::{BlockFormat, RecordRef};
+use extentdb_txn::Transaction;
+use extentdb_txn::lock::{LockMode, LockRequest, Resource, Timeout};
+
+use crate::database::Database;
+use crate::error::{Cause, Error};
+
+/// Passes over what a suspect page keeps from being done: the page is on the list of the pool.
+pub(crate) fn skip_suspect(done: Result<(), Error>) -> Result<(), Error> {
+    match done {
+        Err(error) if error.cause() == Cause::BadPage => Ok(()),
+        done => done,
+    }
+}
+
+impl Database {
+    /// Pages that could not be read since the database was opened, by number.
+    pub fn suspect_pages(&self) -> Vec<SuspectPage> {
+        self.pool.suspect_pages()
+    }
+
+    /// Transactions whose rollback waits for a suspect page.
+    pub fn deferred_transactions(&self) -> usize {
+        lock(&self.deferred).len()
+    }
+
+    /// Leaves a transaction open whose undo met a suspect page, and locks its tables.
+    ///
+    /// # Errors
+    /// It has changed the catalog, which must be whole: the error of the page.
+    pub(crate) fn defer_transaction(&self, tx: Transaction, error: Error) -> Result<(), Error> {
+        for unit in self.units_of(&tx)? {
+            let tables = self.catalogue.all_tables();
+            let has_unit =
+                |table: &&Arc<crate::Table>| table.storage().units().any(|own| own.is_known_as(unit));
+            let Some(table) = tables.iter().find(has_unit) else { return Err(error) };
+            let resource = Resource::Object(table.id());
+            let request = LockRequest::new(tx.id(), resource, LockMode::X);
+            // Nobody else has a lock yet.
+            self.locks.acquire(LockRequest { timeout: Timeout::NoWait, ..request })?;
+        }
+        lock(&self.deferred).insert(tx.id());
+        Ok(())
+    }
+
+    /// The allocation units that a transaction has changed.
+    fn units_of(&self, tx: &Transaction) -> Result<BTreeSet<AllocUnitId>, Error> {
+        let mut units = BTreeSet::new();
+        let mut at = tx.last_lsn();
+        while at > tx.begin_lsn() {
+            let bytes = self.space.record_bytes(at)?;
+            let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { break };
+            let unit = record.payload().page_part().map(|part| part.alloc_unit());
+            units.extend(unit.filter(|unit| *unit != AllocUnitId::SYSTEM_PAGES));
+            at = record.header().previous;
+        }
+        Ok(units)
+    }
+}
