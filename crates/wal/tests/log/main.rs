@@ -2,6 +2,7 @@
 
 mod crash;
 mod damage;
+mod emergency;
 mod failures;
 mod growth;
 mod harness;
