@@ -119,7 +119,7 @@ fn a_file_is_there_or_it_is_not_wherever_the_power_goes() {
                 with_it += 1;
                 whole
             }
-            Err(Error::WrongFile { .. } | Error::Disk(_)) => {
+            Err(Error::WrongFile { .. } | Error::Unreadable { .. } | Error::Disk(_)) => {
                 assert!(added.is_err(), "call {calls}: the file was added");
                 without += 1;
                 reopen(&disk, &spec.paths()).close().unwrap();

@@ -2,7 +2,7 @@
 
 use extentdb_base::{Lsn, OfflineCause};
 use extentdb_format::log::block::BuildError;
-use extentdb_format::log::fault::{BlockFault, NoBlock, VlfFault};
+use extentdb_format::log::fault::{BlockFault, NoBlock, TailFault, VlfFault};
 
 /// A log that cannot take a record, or cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -131,5 +131,48 @@ pub enum Damage {
         after: u32,
         /// First number behind it.
         next: u32,
+    },
+    /// A block is missing or torn that was durable: a later one was written when the log had been
+    /// durable past it.
+    #[error("the log ends at {lsn} ({reason}), and block {by} proves that it was durable up to {durable}")]
+    EndsEarly {
+        /// LSN of the first record that the missing block must have.
+        lsn: Lsn,
+        /// Why there is no block.
+        reason: NoBlock,
+        /// LSN of the block that proves it.
+        by: Lsn,
+        /// LSN up to which the log was durable by that block.
+        durable: Lsn,
+    },
+    /// The caller knows of a durable record past the end of the log.
+    #[error("the log ends at {end}, and record {durable} was durable")]
+    EndsBefore {
+        /// LSN of that record.
+        durable: Lsn,
+        /// LSN that the next block would have.
+        end: Lsn,
+    },
+    /// Past the end of the log lies what no interrupted write leaves there.
+    #[error("past the end of the log, at {lsn}: {fault}")]
+    Tail {
+        /// The place, as the LSN of a block.
+        lsn: Lsn,
+        /// What is wrong.
+        fault: TailFault,
+    },
+    /// The header of a VLF is older than the blocks in it.
+    #[error("the header of VLF {sequence:#x} is older than its first block, {block}")]
+    VlfHeader {
+        /// Sequence number in the header.
+        sequence: u32,
+        /// LSN of the block.
+        block: Lsn,
+    },
+    /// The header of a VLF lies within another one, whose size is damaged.
+    #[error("a VLF begins at {at:#x}, within this one")]
+    HiddenVlf {
+        /// Offset in the file of the hidden VLF.
+        at: u64,
     },
 }

@@ -15,5 +15,6 @@ mod vlf;
 
 pub use error::{Damage, Error};
 pub use log_manager::Log;
-pub use spec::{Growth, LogSpec, MIN_LOG_BYTES};
+pub use open::{Lost, OnDamage, OpenOptions, Opened};
+pub use spec::{Growth, LogIdentity, LogSpec, MIN_LOG_BYTES};
 pub use stats::LogStats;

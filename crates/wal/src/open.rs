@@ -1,36 +1,88 @@
 //! Opening: where does the log end?
 //!
 //! ```text
-//! VLFs      walk, refuse damage; do an interrupted growth once more
+//! VLFs      walk, refuse damage; do an interrupted growth once more                          vlfs.rs
 //! chain     from the block of the minimum LSN: every block sound, none missing     ──▶ end of the log
+//! tail      what a power cut can leave of one write, or a proof that the log went on
 //! behind    the rest of the current VLF is filled with zeros; sync                 ──▶ ready for append
 //! ```
 //!
-//! The end is stored nowhere: it is the first place in the newest VLF that is no valid next block. A torn block is no valid block,
-//! and neither are blocks that reached the disk while one before them did not; none of them was ever acknowledged. They are
-//! overwritten with zeros before the first append, or a later block could lead into them.
+//! The end is stored nowhere: it is the first place in the newest VLF that is no valid next block. When
+//! what lies past it can be the rest of one write, it is: the write was never acknowledged, and is
+//! overwritten with zeros before the first append, or a later block could lead into it. Anything else
+//! is damage ([`LogReader::tail`]).
 //!
-//! Invariant: what is damaged anywhere else is refused, with its place. A log is never cut short in silence.
+//! Invariant: damage is refused, with its place. A log is never cut short in silence; in an emergency,
+//! and on request, it is cut and says what is lost (`cut.rs`).
+
+mod cut;
+mod vlfs;
 
 use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
 use extentdb_base::sync::Arc;
-use extentdb_format::log::block::{BlockBuf, BlockFormat};
-use extentdb_format::log::fault::{BlockFault, NoBlock, RecordFault, VlfFault};
+use extentdb_format::log::block::{BlockBuf, BlockFormat, BlockView};
+use extentdb_format::log::fault::{BlockFault, NoBlock, RecordFault};
 use extentdb_format::log::reader::{ChainItem, Gap, LogBlock, LogEnd};
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
-use extentdb_format::log::{LogBytes, LogReader, VlfHeader, VlfMap};
+use extentdb_format::log::{LogBytes, LogReader, Op, VlfMap};
 use extentdb_io::DiskFile;
 
 use crate::error::{Damage, Error};
-use crate::grow::{Refusal, add_vlfs, write_zeros};
+use crate::grow::write_zeros;
 use crate::log_manager::Log;
-use crate::spec::{HeaderFacts, read_header};
+use crate::spec::read_header;
 use crate::state::{State, Tail};
-use crate::vlf::{MIN_VLF_BYTES, VLF_FORMAT, VlfTable};
+use crate::vlf::VlfTable;
 
 /// Bytes of a sector, where a VLF header lies.
 const SECTOR: usize = 512;
+
+/// How a log is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// The minimum LSN: where recovery will begin. Zero stands for the oldest block of the log.
+    pub from: Lsn,
+    /// A record that is known to have been durable, because something that was written later names
+    /// it: a checkpoint, a page. A log that ends before it is damaged. Zero when nothing is known.
+    pub durable_at_least: Lsn,
+    /// What to do with a damaged log.
+    pub on_damage: OnDamage,
+}
+
+/// What to do with a log that is damaged past its first block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDamage {
+    /// Refuse it, and change nothing.
+    #[default]
+    Refuse,
+    /// Emergency: let it end before the damage, and erase what follows. Committed transactions are
+    /// lost, and pages may be newer than the log.
+    CutHere,
+}
+
+/// An opened log.
+#[derive(Debug)]
+pub struct Opened {
+    /// The log.
+    pub log: Log,
+    /// What was cut off, in an emergency.
+    pub lost: Option<Lost>,
+}
+
+/// What an emergency cut has erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Where the log ends now; the next record will have this LSN or a later one.
+    pub from: Lsn,
+    /// The log is known to have been durable up to here. `None` when nothing says that anything
+    /// durable is lost.
+    pub proven_to: Option<Lsn>,
+    /// Offset in the file of the damage.
+    pub offset: u64,
+    /// What was wrong there.
+    pub what: Damage,
+}
 
 impl Log {
     /// Finds the end of the log, verifies the chain of blocks from `from` on, and makes it ready for appending behind it.
@@ -40,17 +92,45 @@ impl Log {
     /// # Errors
     /// [`Error::Corrupt`] when the file is no sound log from `from` on.
     pub fn open(file: Arc<dyn DiskFile>, from: Lsn, clock: Arc<dyn Clock>) -> Result<Log, Error> {
+        let options = OpenOptions { from, ..OpenOptions::default() };
+        Log::open_with(file, &options, clock).map(|opened| opened.log)
+    }
+
+    /// As [`open`](Self::open), with what else is known about the log, or in an emergency.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when the file is no sound log. In an emergency only when there is nothing to
+    /// go on with: its header page, a VLF's place or size, or the block of `from` is damaged.
+    pub fn open_with(
+        file: Arc<dyn DiskFile>,
+        options: &OpenOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Opened, Error> {
         let facts = read_header(&*file)?;
-        let map = read_vlfs(&*file, &facts)?;
-        let found = walk(&*file, &map, from)?;
-        let from = found.from;
+        let map = vlfs::read(&*file, &facts)?;
+        let reader = LogReader::with_map(Bytes(&*file), map.clone());
+        let found = walk(&reader, options)?;
+        let lost = match (found.broken, options.on_damage) {
+            (None, _) => None,
+            (Some(broken), OnDamage::Refuse) => return Err(broken.into()),
+            (Some(broken), OnDamage::CutHere) => Some(lose(&reader, &found, broken)?),
+        };
+        let map = match lost {
+            None => map,
+            Some(_) => {
+                cut::erase_after(&*file, &map, &found.tail, &vlfs::strays(&reader)?)?;
+                VlfMap::read(&Bytes(&*file))?
+            }
+        };
         let vlf = &map.vlfs()[found.tail.vlf];
         write_zeros(&*file, vlf.offset + found.tail.at, vlf.end())?;
         // Also for blocks that were found in the page cache: what is built upon must be durable.
         file.sync()?;
+        let from = found.from;
         let table = VlfTable::new(map.vlfs().to_vec(), from.vlf);
         let state = State::new(table, found.tail, facts.sector, found.last, from);
-        Ok(Log::with_state(file, clock, facts.growth, state))
+        let log = Log::with_state(file.clone(), clock, facts.growth, state);
+        Ok(Opened { log, lost })
     }
 }
 
@@ -69,116 +149,141 @@ impl LogBytes for Bytes<'_> {
     }
 }
 
-/// The VLFs of the file; an interrupted growth has been repeated.
-fn read_vlfs(file: &dyn DiskFile, facts: &HeaderFacts) -> Result<VlfMap, Error> {
-    let map = VlfMap::read(&Bytes(file))?;
-    let map = match interrupted_growth(file, &map)? {
-        None => map,
-        Some(end) => {
-            let least = file.len().next_multiple_of(0x1_0000).max(end + MIN_VLF_BYTES);
-            let new_end = facts.growth.next_len(end).filter(|next| *next >= file.len()).unwrap_or(least);
-            add_vlfs(file, end, new_end, Lsn::ZERO).map_err(|refusal| match refusal {
-                Refusal::NoSpace(error) | Refusal::NotDurable(error) => Error::Disk(error),
-            })?;
-            VlfMap::read(&Bytes(file))?
-        }
-    };
-    if let Some((offset, fault)) = map.faults().first() {
-        return Err(Error::Corrupt { offset: *offset, what: Damage::Vlf(*fault) });
-    }
-    let foreign = map.vlfs().iter().find(|vlf| vlf.header.is_used() && vlf.header.format != VLF_FORMAT);
-    if let Some(vlf) = foreign {
-        return Err(Error::Corrupt { offset: vlf.offset, what: Damage::Format { found: vlf.header.format } });
-    }
-    Ok(map)
+/// Damage at a place of the file.
+#[derive(Clone, Copy, Debug)]
+struct Broken {
+    offset: u64,
+    what: Damage,
 }
 
-/// Where an interrupted growth began: behind the last VLF within reach there is more file, and nothing in it was ever used.
-fn interrupted_growth(file: &dyn DiskFile, map: &VlfMap) -> Result<Option<u64>, Error> {
-    let Some(end) = map.faults().iter().map(|(offset, _)| *offset).min() else { return Ok(None) };
-    let is_unused = map.vlfs().iter().all(|vlf| vlf.offset < end || !vlf.header.is_used());
-    if !is_unused || !map.vlfs().iter().any(|vlf| vlf.end() == end) {
-        return Ok(None);
+impl From<Broken> for Error {
+    fn from(broken: Broken) -> Error {
+        Error::Corrupt { offset: broken.offset, what: broken.what }
     }
-    for (offset, fault) in map.faults() {
-        if !is_unfinished(file, *offset, fault)? {
-            return Ok(None);
-        }
-    }
-    Ok(Some(end))
-}
-
-/// Can a growth that was cut short have left this? A VLF whose header was lost later would have a stamp where its first block
-/// begins.
-fn is_unfinished(file: &dyn DiskFile, offset: u64, fault: &VlfFault) -> Result<bool, Error> {
-    let mut head = [0; SECTOR];
-    file.read_at(offset, &mut head)?;
-    let has_no_header = match fault {
-        VlfFault::Signature { found: 0 } => head.iter().all(|byte| *byte == 0),
-        // Stands beside one of the other two, or for the last bytes of the file.
-        VlfFault::Unreachable { .. } => true,
-        // The header is there and the file is shorter than it should be.
-        VlfFault::Size { .. } => VlfHeader::parse(&head).is_some_and(|header| !header.is_used()),
-        _ => false,
-    };
-    let mut stamp = [0];
-    file.read_at(offset.saturating_add(VLF_HEADER_AREA), &mut stamp)?;
-    Ok(has_no_header && stamp == [0])
-}
-
-/// LSN of the first block of the oldest VLF from which the sequence numbers lead to the newest one without a gap.
-fn oldest(map: &VlfMap) -> Result<Lsn, Error> {
-    let mut first: Option<u32> = None;
-    for vlf in map.by_sequence().iter().rev() {
-        match first {
-            Some(next) if vlf.header.sequence.checked_add(1) != Some(next) => break,
-            _ => first = Some(vlf.header.sequence),
-        }
-    }
-    let lsn = |vlf| Lsn::new(vlf, (VLF_HEADER_AREA / SECTOR as u64) as u32, 1);
-    let none = Error::Corrupt { offset: 0, what: Damage::NoVlf { lsn: Lsn::ZERO } };
-    first.map(lsn).ok_or(none)
 }
 
 /// What the walk along the chain found.
 struct Found {
     /// Where the walk began.
     from: Lsn,
+    /// Past the last block that can be relied upon.
     tail: Tail,
     /// The newest record; zero when the log is empty.
     last: Lsn,
+    /// Why the log cannot end there.
+    broken: Option<Broken>,
+}
+
+/// A walk along the chain, as far as it has come.
+struct Walk<'r> {
+    reader: &'r LogReader<Bytes<'r>>,
+    from: Lsn,
+    last: Lsn,
+    /// LSN and size of the last block.
+    previous: Option<(Lsn, u16)>,
 }
 
 /// Walks along the blocks from the one that holds `from` to the end of the log.
-fn walk(file: &dyn DiskFile, map: &VlfMap, wanted: Lsn) -> Result<Found, Error> {
-    let from = if wanted.is_zero() { oldest(map)? } else { wanted };
-    let reader = LogReader::with_map(Bytes(file), map.clone());
-    let chain = reader.chain_from(from);
-    let mut previous: Option<(Lsn, u16)> = None;
-    let mut last = Lsn::ZERO;
-    for item in chain.into_iter().flatten() {
+fn walk<'r>(reader: &'r LogReader<Bytes<'r>>, options: &OpenOptions) -> Result<Found, Error> {
+    let wanted = options.from;
+    let from = if wanted.is_zero() { vlfs::oldest(reader.map())? } else { wanted };
+    let mut walk = Walk { reader, from, last: Lsn::ZERO, previous: None };
+    for item in reader.chain_from(from).into_iter().flatten() {
         match item? {
             ChainItem::Block(block) => {
-                accept(&block, previous.is_none().then_some(from))?;
-                let view = block.buf.view();
-                let count = view.header().record_count;
-                if count > 0 {
-                    last = Lsn { slot: count, ..block.lsn };
+                if let Err(broken) = walk.accept(&block) {
+                    return walk.stop(broken);
                 }
-                previous = Some((block.lsn, view.header().size));
             }
-            ChainItem::Gap(gap) => return Err(refuse_gap(gap)),
-            ChainItem::End(end) => {
-                if previous.is_none() && !is_new(&reader, wanted, &end)? {
-                    let what = Damage::NoBlock { lsn: Lsn { slot: 1, ..from }, reason: end.reason };
-                    return Err(Error::Corrupt { offset: end.file_offset, what });
-                }
-                let tail = tail_at(map, &end, previous.map_or(0, |(_, size)| size));
-                return tail.map(|tail| Found { from, tail, last });
-            }
+            ChainItem::Gap(gap) => return walk.stop(broken_by(gap)),
+            ChainItem::End(end) => return walk.end(&end, options),
         }
     }
     Err(Error::Corrupt { offset: 0, what: Damage::NoVlf { lsn: from } })
+}
+
+impl Walk<'_> {
+    /// Takes a block that is sound, and refuses one that is not.
+    fn accept(&mut self, block: &LogBlock) -> Result<(), Broken> {
+        let first = self.previous.is_none().then_some(self.from);
+        accept(block, first).map_err(|what| Broken { offset: block.file_offset, what })?;
+        let view = block.buf.view();
+        if let Some(slot) = last_slot(&view) {
+            self.last = Lsn { slot, ..block.lsn };
+        }
+        self.previous = Some((block.lsn, view.header().size));
+        Ok(())
+    }
+
+    /// The log is broken after the last block. Without one there is nothing to go on with.
+    fn stop(self, broken: Broken) -> Result<Found, Error> {
+        let Some((lsn, size)) = self.previous else { return Err(broken.into()) };
+        let vlfs = self.reader.map().vlfs();
+        let Some(vlf) = vlfs.iter().position(|vlf| vlf.header.sequence == lsn.vlf) else {
+            return Err(broken.into());
+        };
+        let at = vlfs[vlf].block_offset(lsn) + u64::from(size) - vlfs[vlf].offset;
+        let tail = Tail { vlf, at, previous_size: size };
+        Ok(Found { from: self.from, tail, last: self.last, broken: Some(broken) })
+    }
+
+    /// The chain ends. Can the log end there?
+    fn end(self, end: &LogEnd, options: &OpenOptions) -> Result<Found, Error> {
+        if self.previous.is_none() && !is_new(self.reader, options.from, end)? {
+            let what = Damage::NoBlock { lsn: Lsn { slot: 1, ..self.from }, reason: end.reason };
+            return Err(Error::Corrupt { offset: end.file_offset, what });
+        }
+        let broken = refute(self.reader, end, options.durable_at_least)?;
+        let tail = tail_at(self.reader.map(), end, self.previous.map_or(0, |(_, size)| size))?;
+        Ok(Found { from: self.from, tail, last: self.last, broken })
+    }
+}
+
+/// Slot of the last record of a block, its durable mark apart.
+fn last_slot(view: &BlockView<'_>) -> Option<u16> {
+    let count = view.header().record_count;
+    let is_mark = |slot| view.record(slot).is_some_and(|record| record.header().op == Op::DURABLE_MARK);
+    (count > 0 && !is_mark(count)).then_some(count)
+}
+
+/// What says that the log cannot end where its chain ends.
+fn refute(
+    reader: &LogReader<Bytes<'_>>,
+    end: &LogEnd,
+    durable_at_least: Lsn,
+) -> Result<Option<Broken>, Error> {
+    let LogEnd { lsn, file_offset, reason } = *end;
+    let tail = reader.tail(end)?;
+    if let Some(proof) = tail.proof {
+        let what = Damage::EndsEarly { lsn, reason, by: proof.by, durable: proof.durable };
+        return Ok(Some(Broken { offset: file_offset, what }));
+    }
+    if let Some(damage) = tail.damage {
+        let what = Damage::Tail { lsn: damage.lsn, fault: damage.fault };
+        return Ok(Some(Broken { offset: damage.file_offset, what }));
+    }
+    if let Some(stray) = vlfs::strays(reader)?.first() {
+        let what = Damage::VlfHeader { sequence: stray.header, block: stray.block };
+        return Ok(Some(Broken { offset: stray.file_offset, what }));
+    }
+    let is_short = !durable_at_least.is_zero() && durable_at_least >= lsn;
+    let what = Damage::EndsBefore { durable: durable_at_least, end: lsn };
+    Ok(is_short.then_some(Broken { offset: file_offset, what }))
+}
+
+/// What is lost when the log is cut where the walk has ended.
+fn lose(reader: &LogReader<Bytes<'_>>, found: &Found, broken: Broken) -> Result<Lost, Error> {
+    let Broken { offset, what } = broken;
+    let vlf = &reader.map().vlfs()[found.tail.vlf];
+    let block = (found.tail.at / SECTOR as u64) as u32;
+    let from = Lsn::new(vlf.header.sequence, block, 1);
+    let file_offset = vlf.offset + found.tail.at;
+    let reason = if file_offset == vlf.end() { NoBlock::VlfFull } else { NoBlock::NeverWritten };
+    let proven_to = match what {
+        Damage::EndsBefore { durable, .. } => Some(durable),
+        _ => cut::proven_past(reader, &LogEnd { lsn: from, file_offset, reason })?,
+    };
+    Ok(Lost { from, proven_to, offset, what })
 }
 
 /// Was nothing ever acknowledged? The chain ends where it should begin. That is no damage when the log has had one VLF only, and
@@ -187,7 +292,8 @@ fn is_new(reader: &LogReader<Bytes<'_>>, wanted: Lsn, end: &LogEnd) -> Result<bo
     let used = reader.map().by_sequence();
     let [vlf] = used.as_slice() else { return Ok(false) };
     let is_start = end.file_offset == vlf.offset + VLF_HEADER_AREA;
-    let is_unwritten = wanted.is_zero() || end.reason == NoBlock::NeverWritten;
+    // Slot 1 is that of the durable mark: it stands for the start of the log, not for a record.
+    let is_unwritten = wanted.is_zero() || (wanted.slot <= 1 && end.reason == NoBlock::NeverWritten);
     Ok(is_start && is_unwritten && reader.leftovers(end)?.lost_blocks == 0)
 }
 
@@ -201,28 +307,25 @@ fn tail_at(map: &VlfMap, end: &LogEnd, previous_size: u16) -> Result<Tail, Error
 }
 
 /// Refuses a block that is damaged; `from` is set for the first one, which must hold it.
-fn accept(block: &LogBlock, from: Option<Lsn>) -> Result<(), Error> {
+fn accept(block: &LogBlock, from: Option<Lsn>) -> Result<(), Damage> {
     let (lsn, view) = (block.lsn, block.buf.view());
-    let refuse = |what| Err(Error::Corrupt { offset: block.file_offset, what });
     if let Some(from) = from {
         if from.block != lsn.block || from.vlf != lsn.vlf {
-            return refuse(Damage::NoBlock {
-                lsn: Lsn { slot: 1, ..from },
-                reason: NoBlock::Lsn { found: lsn },
-            });
+            let reason = NoBlock::Lsn { found: lsn };
+            return Err(Damage::NoBlock { lsn: Lsn { slot: 1, ..from }, reason });
         }
         if from.slot == 0 || from.slot > view.header().record_count.max(1) {
-            return refuse(Damage::NoRecord { lsn: from });
+            return Err(Damage::NoRecord { lsn: from });
         }
     }
     if let Some(fault) = damage_of(&block.buf) {
-        return refuse(Damage::Block { lsn, fault });
+        return Err(Damage::Block { lsn, fault });
     }
     if view.format() != Some(BlockFormat::V4) {
-        return refuse(Damage::Format { found: view.header().format });
+        return Err(Damage::Format { found: view.header().format });
     }
     if let Some(expected) = block.previous_size_should_be {
-        return refuse(Damage::PreviousSize { lsn, found: view.header().previous_size, expected });
+        return Err(Damage::PreviousSize { lsn, found: view.header().previous_size, expected });
     }
     Ok(())
 }
@@ -236,11 +339,11 @@ pub(crate) fn damage_of(block: &BlockBuf) -> Option<BlockFault> {
     block.faults().into_iter().find(|fault| !is_harmless(fault))
 }
 
-fn refuse_gap(gap: Gap) -> Error {
+fn broken_by(gap: Gap) -> Broken {
     match gap {
-        Gap::Vlfs { after, next } => Error::Corrupt { offset: 0, what: Damage::MissingVlfs { after, next } },
+        Gap::Vlfs { after, next } => Broken { offset: 0, what: Damage::MissingVlfs { after, next } },
         Gap::Blocks { lsn, from, reason, .. } => {
-            Error::Corrupt { offset: from, what: Damage::NoBlock { lsn, reason } }
+            Broken { offset: from, what: Damage::NoBlock { lsn, reason } }
         }
     }
 }

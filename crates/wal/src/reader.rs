@@ -21,7 +21,7 @@ use extentdb_base::sync::{Arc, lock};
 use extentdb_format::log::block::{BlockBuf, MAX_BLOCK_BYTES, Stamp};
 use extentdb_format::log::fault::NoBlock;
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
-use extentdb_format::log::{RecordRef, Vlf};
+use extentdb_format::log::{Op, RecordRef, Vlf};
 use extentdb_io::DiskFile;
 
 use crate::error::{Damage, Error};
@@ -76,7 +76,8 @@ impl Log {
         block.view().record(lsn.slot).map(|record| f(&record)).ok_or(none)
     }
 
-    /// Hands the records from `from` on to `each`, in order, up to the newest one at the time of the call.
+    /// Hands the records from `from` on to `each`, in order, up to the newest one at the time of the call. The durable marks of the
+    /// blocks are the log's own and are left out.
     ///
     /// # Errors
     /// [`Error::NoRecord`] when `from` is not in the log; damage and refusals of the disk on the way.
@@ -91,6 +92,9 @@ impl Log {
             let Some(block) = self.block(at)? else { return Err(Error::NoRecord { lsn: at }) };
             let view = block.view();
             for (lsn, record) in view.records().filter(|(lsn, _)| (from..=newest).contains(lsn)) {
+                if record.header().op == Op::DURABLE_MARK {
+                    continue;
+                }
                 if each(lsn, &record).is_break() {
                     return Ok(());
                 }

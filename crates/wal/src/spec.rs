@@ -19,6 +19,7 @@ use extentdb_io::DiskFile;
 use extentdb_types::Guid;
 
 use crate::error::{Damage, Error};
+use crate::log_manager::Log;
 use crate::vlf::{GrowthRule, MIN_VLF_BYTES};
 
 /// The smallest log: file header page and two VLFs.
@@ -151,15 +152,38 @@ impl LogSpec {
 /// No log file is longer: 2 TB.
 const MAX_LOG_BYTES: u64 = MAX_SIZE_LOG as u64 * PAGE_BYTES as u64;
 
-/// What the file header page says that an open log needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HeaderFacts {
-    pub(crate) sector: u64,
-    pub(crate) growth: GrowthRule,
+/// Which database a log file belongs to, by its file header page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogIdentity {
+    /// Binding id of the database: that of its primary data file.
+    pub binding_id: Guid,
+    /// Id of the file itself.
+    pub file_guid: Guid,
+    /// Recovery fork; zero when the log was never restored.
+    pub fork_guid: Guid,
+    /// Where redo of that fork began.
+    pub redo_start_fork: ForkPoint,
+}
+
+impl Log {
+    /// Which database a log file belongs to. Nothing but the file header page is read.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] at offset 0 when that page is damaged or not that of a log file.
+    pub fn identity(file: &dyn DiskFile) -> Result<LogIdentity, Error> {
+        let header = read_file_header(file)?;
+        let zero = Guid([0; 16]);
+        Ok(LogIdentity {
+            binding_id: header.binding_id.unwrap_or(zero),
+            file_guid: header.file_guid.unwrap_or(zero),
+            fork_guid: header.fork_guid.unwrap_or(zero),
+            redo_start_fork: header.redo_start_fork.unwrap_or_default(),
+        })
+    }
 }
 
 /// Reads the file header page.
-pub(crate) fn read_header(file: &dyn DiskFile) -> Result<HeaderFacts, Error> {
+fn read_file_header(file: &dyn DiskFile) -> Result<FileHeader, Error> {
     let damage = Error::Corrupt { offset: 0, what: Damage::FileHeader };
     let mut page = PageBuf::zeroed();
     if file.read_at(0, &mut page[..])? != PAGE_BYTES {
@@ -174,6 +198,19 @@ pub(crate) fn read_header(file: &dyn DiskFile) -> Result<HeaderFacts, Error> {
     if header.filegroup_id != Some(0) {
         return Err(damage);
     }
+    Ok(header)
+}
+
+/// What the file header page says that an open log needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeaderFacts {
+    pub(crate) sector: u64,
+    pub(crate) growth: GrowthRule,
+}
+
+/// Reads them from the file header page.
+pub(crate) fn read_header(file: &dyn DiskFile) -> Result<HeaderFacts, Error> {
+    let header = read_file_header(file)?;
     let growth = match header.growth() {
         Some(file_header::Growth::Pages(0) | file_header::Growth::Percent(0)) | None => Growth::None,
         Some(file_header::Growth::Pages(pages)) => Growth::Pages(pages),

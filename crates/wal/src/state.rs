@@ -12,6 +12,8 @@
 //! - An open block has room in its VLF for all it may become; a VLF is left only when the next one is taken.
 //! - The queue holds nothing that is durable and everything closed that is not.
 //! - `durable <= last`, both in the order of the queue.
+//! - Every block begins with a durable mark: the filler of a VLF has no other record. What it says is
+//!   a lower bound until the block is about to be written; then it is exact.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,6 +21,7 @@ use std::time::Duration;
 use extentdb_base::size::SECTOR_BYTES;
 use extentdb_base::sync::Arc;
 use extentdb_base::{Lsn, OfflineCause, Outage};
+use extentdb_format::log::block::mark::{self, DURABLE_MARK_BYTES};
 use extentdb_format::log::block::{BlockHeader, MAX_BLOCK_BYTES};
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
 use extentdb_format::log::{BlockBuilder, BlockFormat, Parity, Payload, RecordHeader, Vlf, VlfHeader};
@@ -36,9 +39,12 @@ const CHECKPOINT_SECTORS: u64 = 64;
 /// Closed blocks that may wait in memory: 3.75 MiB.
 const MAX_QUEUED_BLOCKS: usize = 64;
 
-/// Bytes for records and slots in a block of `bytes`.
+/// Bytes of a block before its first record but the durable mark, and the mark's slot.
+const BLOCK_OVERHEAD: usize = FORMAT.header_bytes() + DURABLE_MARK_BYTES;
+
+/// Bytes for records and slots in a block of `bytes`, its durable mark apart.
 const fn records_room(bytes: usize) -> usize {
-    (bytes - bytes / SECTOR_BYTES).saturating_sub(FORMAT.header_bytes())
+    (bytes - bytes / SECTOR_BYTES).saturating_sub(BLOCK_OVERHEAD)
 }
 
 /// Where the next block goes.
@@ -59,7 +65,7 @@ pub(crate) enum Closed {
     Block {
         /// LSN of its first record, whether it has one or not.
         first: Lsn,
-        /// LSN of its last record; zero for a filler.
+        /// LSN of its last record, the durable mark apart; zero for a filler.
         last: Lsn,
         /// Offset in the file.
         offset: u64,
@@ -189,13 +195,21 @@ impl State {
             }
             let room = self.room_at_tail() as usize;
             if records_room(room) >= bytes {
-                self.open = Some((self.tail_lsn(), BlockBuilder::with_room(FORMAT, room)));
+                self.open = Some((self.tail_lsn(), self.new_block(room)?));
                 return Ok(Placing::Ready);
             }
             // The next VLF first: should there be none, smaller records may still go into the rest of this one.
             let Some(next) = self.vlfs.next_free() else { return Ok(Placing::NoVlf) };
             self.go_to(next)?;
         }
+    }
+
+    /// A block that may become `room` bytes long, with its durable mark.
+    fn new_block(&self, room: usize) -> Result<BlockBuilder, Error> {
+        let mut block = BlockBuilder::with_room(FORMAT, room);
+        let (header, payload) = mark::durable_mark(self.durable);
+        block.push(&header, &payload)?;
+        Ok(block)
     }
 
     /// Adds a record to the open block, which [`place`](Self::place) has made ready.
@@ -245,7 +259,7 @@ impl State {
         let finished = block.finish(&self.block_header(size), self.parity());
         // A block that cannot be written takes its records with it: nothing may follow.
         let bytes = finished.inspect_err(|error| self.go_offline(error))?;
-        let last = if count == 0 { Lsn::ZERO } else { Lsn { slot: count, ..first } };
+        let last = if count <= 1 { Lsn::ZERO } else { Lsn { slot: count, ..first } };
         let offset = self.current().offset + self.tail.at;
         self.queue.push_back(Closed::Block { first, last, offset, bytes: Arc::new(bytes) });
         self.queued_blocks += 1;
@@ -258,7 +272,7 @@ impl State {
     fn go_to(&mut self, next: usize) -> Result<(), Error> {
         let rest = self.current().header.size - self.tail.at;
         if rest > 0 {
-            self.enqueue(BlockBuilder::with_room(FORMAT, rest as usize), rest)?;
+            self.enqueue(self.new_block(rest as usize)?, rest)?;
             self.stats.fillers += 1;
         }
         let header = self.vlfs.take(next);
@@ -275,15 +289,17 @@ impl State {
         Some(block.clone().finish(&header, self.parity()).map_err(Error::from))
     }
 
-    /// What is written next: a VLF header alone, or blocks that lie one behind the other.
-    pub(crate) fn front_run(&self) -> Vec<Closed> {
+    /// What is written next: a VLF header alone, or blocks that lie one behind the other. For the
+    /// caller that writes it: all earlier writes have ended, so the marks of the blocks are set.
+    pub(crate) fn front_run(&mut self) -> Vec<Closed> {
         let mut run: Vec<Closed> = Vec::new();
         let mut next = None;
-        for item in &self.queue {
+        for item in &mut self.queue {
             match item {
                 Closed::Header(_) if run.is_empty() => return vec![item.clone()],
                 Closed::Block { offset, bytes, .. } if next.is_none_or(|next| next == *offset) => {
-                    next = Some(offset + bytes.len() as u64);
+                    next = Some(*offset + bytes.len() as u64);
+                    mark::set(Arc::make_mut(bytes).as_mut_slice(), self.durable);
                     run.push(item.clone());
                 }
                 _ => break,
@@ -311,7 +327,7 @@ impl State {
 
     /// Would a record of `bytes` leave room for what is reserved, for `reserve` more, and for a checkpoint?
     pub(crate) fn has_room_beside_reserved(&self, bytes: usize, reserve: u64) -> bool {
-        let own = bytes as u64 + self.sector + FORMAT.header_bytes() as u64;
+        let own = bytes as u64 + self.sector + BLOCK_OVERHEAD as u64;
         self.has_room(own, self.reserved.saturating_add(reserve), CHECKPOINT_SECTORS * self.sector)
     }
 
@@ -330,7 +346,7 @@ impl State {
 
     /// Bytes that records can have for certain: at the end of each VLF a record may not fit.
     fn sure_bytes(&self) -> u64 {
-        let waste = self.largest + self.sector + FORMAT.header_bytes() as u64;
+        let waste = self.largest + self.sector + BLOCK_OVERHEAD as u64;
         let of_others = self.vlfs.free_bytes().saturating_sub(self.vlfs.free_count() * waste);
         of_others + self.rest_of_current().saturating_sub(waste)
     }

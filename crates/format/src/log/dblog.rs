@@ -95,6 +95,7 @@ columns! {
     NewSplitPage "New Split Page",
     RowsDeleted "Rows Deleted",
     BytesFreed "Bytes Freed",
+    Description "Description",
     RowLogContents0 "RowLog Contents 0",
     RowLogContents1 "RowLog Contents 1",
     RowLogContents2 "RowLog Contents 2",
@@ -300,6 +301,9 @@ impl Row {
             Payload::BeginCheckpoint(p) => self.begin_checkpoint(p),
             Payload::EndCheckpoint(p) => self.end_checkpoint(p),
             Payload::XactCheckpoint(p) => self.set(Column::NumTransactions, p.active.len()),
+            Payload::DurableMark(p) => {
+                self.set(Column::Description, format_args!("durable up to {}", p.durable));
+            }
             _ => {}
         }
     }

@@ -232,3 +232,42 @@ pub enum NoBlock {
         found: u8,
     },
 }
+
+/// What lies past the end of a log that no power cut leaves there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TailFault {
+    /// A sector that is neither zero nor stamped by the log.
+    #[error("sector begins with {found:02x}, which the log never wrote")]
+    Foreign {
+        /// Its first byte.
+        found: u8,
+    },
+    /// A sector stamped by another use of a VLF that is used for the first time.
+    #[error("sector is stamped {found:02x} by another use, and the VLF had none")]
+    FirstUse {
+        /// Stamp found.
+        found: u8,
+    },
+    /// A sector of this use lies where a block must begin, and begins none.
+    #[error("sector stamped {found:02x} where a block must begin")]
+    NotFirst {
+        /// Stamp found.
+        found: u8,
+    },
+    /// The first sector of a block names another place, or another use.
+    #[error("block names itself {found}")]
+    Lsn {
+        /// LSN of the first record according to the block.
+        found: Lsn,
+    },
+    /// The size of a block cannot be, or does not agree with the stamp of its first sector.
+    #[error("block size {found} cannot be")]
+    Size {
+        /// The size in the header.
+        found: u16,
+    },
+    /// A block has all its sectors and is not what was written.
+    #[error(transparent)]
+    Block(BlockFault),
+}

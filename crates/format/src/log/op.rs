@@ -1,7 +1,8 @@
 //! Operations of log records: the byte at +16 hex of a record header (format 2: +0E), `LOP_…` in `fn_dblog`.
 //!
 //! The names are public documentation. Those marked *seen* were observed in real files of versions 539 to 904 with a
-//! payload that fits the name; the others are known by name only.
+//! payload that fits the name; the others are known by name only. F1 to FE hex are not used by SQL Server in any file seen: what this
+//! engine needs beyond its operations lies there, named `LOP_X_…`.
 //!
 //! Invariants
 //! - The table is sorted by number and holds each number once.
@@ -27,7 +28,7 @@ pub struct Op(pub u8);
 
 macro_rules! operations {
     ($($number:literal $name:ident $variable:ident $(as $constant:ident)?;)*) => {
-        #[allow(missing_docs, reason = "the names are SQL Server's own")]
+        #[allow(missing_docs, reason = "the names say it")]
         impl Op {
             $(operations!(@constant $number $name $($constant)?);)*
         }
@@ -121,6 +122,8 @@ operations! {
     0xe7 HK_CHECKPOINT Unknown;
     0xe8 HK_CHAINED Unknown;
     0xf0 SEREPL_MSG Unknown;
+    // Of this engine.
+    0xf1 X_DURABLE Absent as DURABLE_MARK;
 }
 
 impl Op {
@@ -163,7 +166,7 @@ impl Op {
             Op::BP_DBVER => always(0x1c),
             Op::MIGRATE_LOCKS => always(0x1e),
             Op::IDENT_NEWVAL | Op::IDENT_SENTVAL => always(0x20),
-            Op::MARK_SAVEPOINT => always(0x22),
+            Op::MARK_SAVEPOINT | Op::DURABLE_MARK => always(0x22),
             Op::HOBT_DDL => always(0x24),
             Op::CREATE_ALLOCCHAIN => always(0x28),
             Op::SET_FREE_SPACE => by_age(0x30, 0x34, 0x34),

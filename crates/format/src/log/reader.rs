@@ -18,10 +18,16 @@
 
 mod leftovers;
 mod probe;
+mod starts;
+mod tail;
+#[cfg(test)]
+mod tail_tests;
 #[cfg(test)]
 mod tests;
 
 pub use leftovers::Leftovers;
+pub use starts::StrayUse;
+pub use tail::{LogTail, TailDamage, TailProof};
 
 use std::ops::ControlFlow;
 
@@ -134,6 +140,18 @@ impl<S: LogBytes> LogReader<S> {
     /// What lies behind the end of the log in its VLF.
     pub fn leftovers(&self, end: &LogEnd) -> Result<Leftovers, S::Error> {
         leftovers::find(&self.source, &self.map, end, self.search_budget)
+    }
+
+    /// The VLFs whose first block was written by another use than their header names, and a newer
+    /// one: the header was damaged, or replaced by what it was before.
+    pub fn stray_uses(&self) -> Result<Vec<StrayUse>, S::Error> {
+        starts::find(&self.source, &self.map)
+    }
+
+    /// Whether the log ends where its chain does, or was cut there by damage: reads the rest of the
+    /// VLF, whatever its size.
+    pub fn tail(&self, end: &LogEnd) -> Result<LogTail, S::Error> {
+        tail::find(&self.source, &self.map, end)
     }
 }
 

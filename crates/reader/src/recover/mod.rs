@@ -27,6 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, BootView};
+use extentdb_format::log::reader::{LogEnd, LogTail, TailProof};
 use extentdb_format::log::replay::{Analysis, Unfinished};
 use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader, LogTime, Op};
 
@@ -231,6 +232,7 @@ where
         end: checkpoint,
         last: checkpoint,
         records: 0,
+        has_marks: false,
     };
     let outcome = pass.run(reader).map_err(|error| match error {
         PassError::Recover(error) => error,
@@ -258,6 +260,8 @@ struct Pass<'s> {
     /// The last record used.
     last: Lsn,
     records: u64,
+    /// Blocks of this log bear durable marks.
+    has_marks: bool,
 }
 
 enum PassError<E> {
@@ -291,14 +295,33 @@ impl<'s> Pass<'s> {
                         return Ok(Outcome::Foreign(self.not_found()));
                     }
                     self.end = end.lsn;
-                    let lost = reader.leftovers(&end).map_err(PassError::Read)?.first_lost;
-                    return Ok(Outcome::Done(lost.map(|lost| {
-                        format!("log block {} is damaged; the log goes on at {lost}", end.lsn)
-                    })));
+                    return Ok(Outcome::Done(self.ends_early(reader, &end).map_err(PassError::Read)?));
                 }
             }
         }
         Ok(Outcome::Foreign(self.not_found()))
+    }
+
+    /// What says that the log went on past its end. What lies there is judged only where blocks have
+    /// durable marks: other engines write several blocks at a time.
+    fn ends_early<L: LogBytes>(
+        &self,
+        reader: &LogReader<L>,
+        end: &LogEnd,
+    ) -> Result<Option<String>, L::Error> {
+        let tail = if self.has_marks { reader.tail(end)? } else { LogTail::default() };
+        if let Some(proof) = tail.proof {
+            let LogEnd { lsn, reason, .. } = end;
+            let TailProof { by, durable } = proof;
+            return Ok(Some(format!(
+                "log block {lsn} is damaged ({reason}); block {by} says that the log was durable up to {durable}"
+            )));
+        }
+        if let Some(damage) = tail.damage {
+            return Ok(Some(format!("the log is damaged at {}: {}", damage.lsn, damage.fault)));
+        }
+        let lost = reader.leftovers(end)?.first_lost;
+        Ok(lost.map(|lost| format!("log block {} is damaged; the log goes on at {lost}", end.lsn)))
     }
 
     fn not_found(&self) -> String {
@@ -329,6 +352,10 @@ impl<'s> Pass<'s> {
                 return Ok(Some(Outcome::Foreign(self.not_found())));
             }
             self.has_begun = true;
+            if record.header().op == Op::DURABLE_MARK {
+                self.has_marks = true;
+                continue;
+            }
             self.records += 1;
             (self.end, self.last) = (lsn, lsn);
             self.ahead.add(&record);

@@ -1,6 +1,8 @@
 //! The log as its users meet it: on a disk that loses power, on a real one with many threads, on one that refuses.
 
 mod crash;
+mod damage;
+mod emergency;
 mod failures;
 mod growth;
 mod harness;

@@ -130,15 +130,7 @@ impl Model {
         self.log = None;
         self.durable = acknowledged;
         let from = self.minimum();
-        self.log = match open(&self.disk, from) {
-            Ok(log) => Some(log),
-            // Of the very first write, a later block is there and the first is not.
-            Err(Error::Corrupt { offset: 0x4000, .. }) if from.is_zero() => {
-                *self = Model { serial: self.serial, ..Model::new(Growth::None, 512) };
-                return;
-            }
-            Err(error) => panic!("{error}"),
-        };
+        self.log = Some(open(&self.disk, from).unwrap_or_else(|error| panic!("{error}")));
         let found =
             if self.log().last().is_zero() { Vec::new() } else { records(self.log(), self.from(from)) };
         assert!(

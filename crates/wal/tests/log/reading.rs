@@ -48,7 +48,7 @@ fn what_is_not_in_the_log_is_not_found() {
     let strange = [
         Lsn::ZERO,
         Lsn { slot: 0, ..first },
-        Lsn { slot: 2, ..first },
+        Lsn { slot: 3, ..first },
         Lsn { slot: 9, ..second },
         Lsn { block: 0, ..first },
         Lsn { vlf: 7, ..first },

@@ -61,3 +61,15 @@ pub fn seal(disk: &mut [u8]) {
     let computed = compute(disk);
     write_chunk(disk, CHECKSUM_OFFSET, &computed.to_le_bytes());
 }
+
+/// Changes bytes of the first sector and corrects the checksum in the header, which it must not touch. A sector enters the checksum
+/// by itself, so the others are not read.
+pub(crate) fn change_first_sector(disk: &mut [u8], change: impl FnOnce(&mut [u8; SECTOR_BYTES])) {
+    let last = (disk.len() / SECTOR_BYTES).saturating_sub(1);
+    let Some(sector) = disk.first_chunk_mut::<SECTOR_BYTES>() else { return };
+    let before = fold(sector);
+    let stored = u32::read(sector, CHECKSUM_OFFSET).unwrap_or(0);
+    change(sector);
+    let difference = (before ^ fold(sector)).rotate_left((last % 32) as u32);
+    write_chunk(sector, CHECKSUM_OFFSET, &(stored ^ difference).to_le_bytes());
+}

@@ -28,6 +28,7 @@
 
 mod build;
 pub mod checksum;
+pub mod mark;
 pub mod stamp;
 #[cfg(test)]
 mod tests;

@@ -89,6 +89,11 @@ impl Stamp {
         self.0 & Self::LAST != 0
     }
 
+    /// True for a byte that some sector of some block is stamped with: a parity, and no bit that has no meaning.
+    pub const fn is_possible(self) -> bool {
+        self.parity().is_some() && self.0 & !(Self::PARITY | Self::FIRST | Self::LAST) == 0
+    }
+
     /// True for a sector that was initialised and never written.
     pub const fn is_unwritten(self) -> bool {
         matches!(self.0, 0x00 | 0xc0)

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::checksum::{self, BlockChecksum, CHECKSUM_OFFSET};
 use super::stamp::{Parity, Stamp, unstamp, verify_stamps};
-use super::{BlockFormat, BlockHeader, sectors};
+use super::{BlockFormat, BlockHeader, mark, sectors};
 use crate::log::fault::{BlockFault, RecordFault};
 use crate::log::field::{Field, FixedPart};
 use crate::log::record::RecordRef;
@@ -31,8 +31,9 @@ impl BlockBuf {
         let computed = checksum::compute(&disk);
         unstamp(&mut disk);
         let view = BlockView::of(&disk);
-        // A damaged format number must not switch the checksum off; only format 2 has none.
-        let flagged = view.header().flags & BlockHeader::FLAG_CHECKSUM != 0;
+        // A damaged format number must not switch the checksum off; only format 2 has none. Nor must a
+        // damaged flag: a block with a durable mark always has one.
+        let flagged = view.header().flags & BlockHeader::FLAG_CHECKSUM != 0 || mark::read(&disk).is_some();
         let checksum = match u32::read(&disk, CHECKSUM_OFFSET) {
             Some(stored) if flagged && view.format() != Some(BlockFormat::V2) => {
                 BlockChecksum::Present { stored, computed }
@@ -171,9 +172,13 @@ impl<'a> BlockView<'a> {
         self.slots().map(|(slot, record)| (self.header.lsn(slot), record))
     }
 
-    /// True for a block that only fills the rest of a VLF.
+    /// True for a block that only fills the rest of a VLF: it has no record but its durable mark.
     pub fn is_filler(&self) -> bool {
-        self.header.record_count == 0
+        match self.header.record_count {
+            0 => true,
+            1 => mark::read(self.bytes).is_some(),
+            _ => false,
+        }
     }
 
     /// Everything wrong with header, slots and records.

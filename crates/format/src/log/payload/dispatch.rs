@@ -1,6 +1,7 @@
 //! From an operation to its payload type and back.
 
 use super::checkpoint::{BeginCheckpoint, EndCheckpoint, XactCheckpoint};
+use super::mark::DurableMark;
 use super::page::{DeleteSplit, FormatPage, InSysXactRecord, RootChange, SetBits, SetFreeSpace};
 use super::row::{
     DeleteRows, FileHeaderModify, InsertRows, ModifyColumns, ModifyHeader, ModifyRow, RowPart, RowTouch,
@@ -153,6 +154,8 @@ payloads! {
     EndCheckpoint(EndCheckpoint): END_CKPT;
     /// `LOP_CREATE_ALLOCCHAIN`
     CreateAllocChain(CreateAllocChain): CREATE_ALLOCCHAIN;
+    /// `LOP_X_DURABLE`
+    DurableMark(DurableMark): DURABLE_MARK;
 }
 
 fn is_2005(format: BlockFormat) -> bool {

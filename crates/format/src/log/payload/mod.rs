@@ -10,6 +10,7 @@
 
 pub mod checkpoint;
 mod dispatch;
+pub mod mark;
 pub mod page;
 pub mod row;
 pub mod space;

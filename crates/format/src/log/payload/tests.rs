@@ -255,6 +255,7 @@ fn shapes() -> Vec<(Op, usize, Option<usize>)> {
             Op::BEGIN_CKPT => (0x60, None),
             Op::END_CKPT => (0x88, None),
             Op::CREATE_ALLOCCHAIN => (0x28, None),
+            Op::DURABLE_MARK => (0x22, None),
             Op::MODIFY_COLUMNS => (0x3e, Some(4)),
             _ => (0x3e, Some(3)),
         };

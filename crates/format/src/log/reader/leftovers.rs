@@ -3,13 +3,14 @@
 //! A VLF that is used again is not cleared: whole blocks of its earlier use may follow the end of the log. They are
 //! harmless, because they carry the other parity and an older sequence number. Blocks of the *current* use behind the
 //! end are another matter: they say that the block at the end was written once and is now damaged, so that what
-//! follows it is lost.
+//! follows it is lost. Unless they bear a durable mark before the end: then they belong to the last write, which a power cut
+//! tore.
 
 use extentdb_base::Lsn;
 
 use super::probe::{Probe, Window, skip_hole};
 use super::{LogEnd, STEP};
-use crate::log::block::Stamp;
+use crate::log::block::{Parity, Stamp, mark};
 use crate::log::fault::NoBlock;
 use crate::log::source::LogBytes;
 use crate::log::vlf::{Vlf, VlfMap};
@@ -25,13 +26,19 @@ pub struct Leftovers {
     pub lost_blocks: u64,
     /// LSN of the first of them.
     pub first_lost: Option<Lsn>,
+    /// Whole blocks of the current use that were never durable, by their marks.
+    pub torn_blocks: u64,
     /// True when the search reached the end of the VLF.
     pub complete: bool,
 }
 
 impl Leftovers {
-    fn add(&mut self, vlf: &Vlf, parity_is_current: bool, lsn: Lsn) {
-        if parity_is_current && lsn.vlf == vlf.header.sequence {
+    fn add(&mut self, vlf: &Vlf, found: &Found<'_>) {
+        let lsn = found.lsn;
+        let is_current = found.parity == vlf.header.block_parity() && lsn.vlf == vlf.header.sequence;
+        if is_current && mark::read(found.disk).is_some_and(|durable| durable < found.end) {
+            self.torn_blocks += 1;
+        } else if is_current {
             self.lost_blocks += 1;
             self.first_lost.get_or_insert(lsn);
         } else {
@@ -40,6 +47,16 @@ impl Leftovers {
             self.stale_sequences = Some((low.min(lsn.vlf), high.max(lsn.vlf)));
         }
     }
+}
+
+/// A whole block past the end of the log.
+struct Found<'a> {
+    disk: &'a [u8],
+    lsn: Lsn,
+    /// Of its first stamp.
+    parity: Option<Parity>,
+    /// Where the log ends.
+    end: Lsn,
 }
 
 /// Searches from the end of the log to the end of its VLF.
@@ -71,7 +88,8 @@ pub(super) fn find<S: LogBytes>(
         })?;
         position = match probe {
             Probe::Block { disk, lsn } => {
-                found.add(vlf, first_stamp.parity() == vlf.header.block_parity(), lsn);
+                let parity = first_stamp.parity();
+                found.add(vlf, &Found { disk: &disk, lsn, parity, end: end.lsn });
                 position + disk.len() as u64
             }
             Probe::None(NoBlock::NeverWritten) => skip_hole(source, vlf, position),

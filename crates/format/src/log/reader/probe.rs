@@ -41,7 +41,7 @@ pub(super) struct Window {
 
 impl Window {
     /// `len` bytes at a place in a VLF, which must lie within it.
-    fn bytes<S: LogBytes>(
+    pub(super) fn bytes<S: LogBytes>(
         &mut self,
         source: &S,
         vlf: &Vlf,

@@ -193,6 +193,7 @@ fn is_harmless(op: Op) -> bool {
             | Op::INVALIDATE_CACHE
             | Op::REPL_NOOP
             | Op::REPL_COMMAND
+            | Op::DURABLE_MARK
     )
 }
 
