@@ -29,6 +29,8 @@ impl Lsn {
     pub const ZERO: Lsn = Lsn { vlf: 0, block: 0, slot: 0 };
     /// Bytes on disk.
     pub const BYTES: usize = 10;
+    /// After every LSN there is.
+    pub const MAX: Lsn = Lsn { vlf: u32::MAX, block: u32::MAX, slot: u16::MAX };
 
     /// A position from its parts.
     pub const fn new(vlf: u32, block: u32, slot: u16) -> Self {

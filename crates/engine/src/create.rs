@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use extentdb_base::env::{Clock, Rng, SplitMix64};
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::allocation::file_header::Growth;
 use extentdb_synth::build::{DatabaseBuilder, FileGrowth, FileName};
@@ -36,6 +37,14 @@ pub struct LogFileSpec {
     pub growth: extentdb_wal::Growth,
     /// What it may grow to; `None` = without a limit.
     pub bytes_max: Option<u64>,
+}
+
+impl LogFileSpec {
+    /// A log of usual size and growth.
+    pub(crate) fn usual(path: &Path) -> LogFileSpec {
+        let path = path.to_path_buf();
+        LogFileSpec { path, bytes: 1 << 20, growth: extentdb_wal::Growth::Percent(10), bytes_max: None }
+    }
 }
 
 /// A new database.
@@ -88,14 +97,21 @@ impl DatabaseSpec {
     /// One data file and a log beside each other: `name.mdf`, `name_log.ldf` in this folder.
     pub fn new(name: &str, folder: impl Into<PathBuf>, bytes: u64) -> DatabaseSpec {
         let folder: PathBuf = folder.into();
-        let log = LogFileSpec {
-            path: folder.join(format!("{name}_log.ldf")),
-            bytes: 1 << 20,
-            growth: extentdb_wal::Growth::Percent(10),
-            bytes_max: None,
-        };
+        let log = LogFileSpec::usual(&folder.join(format!("{name}_log.ldf")));
         let files = vec![DataFileSpec::new(folder.join(format!("{name}.mdf")), bytes)];
         DatabaseSpec { name: name.to_owned(), files, filegroups: Vec::new(), log, seed: 0 }
+    }
+
+    /// What the ids of the database follow from: no two databases have the same ones, though they be made with the same seed.
+    fn identity_seed(&self, clock: &dyn Clock) -> u64 {
+        let moment = clock.since_epoch().as_nanos().to_le_bytes();
+        let paths = self.data_files().map(|file| file.path.as_os_str().as_encoded_bytes());
+        let parts = [self.name.as_bytes(), &moment].into_iter().chain(paths);
+        let mut seed = self.seed;
+        for byte in parts.flatten() {
+            seed = SplitMix64::new(seed ^ u64::from(*byte)).next_u64();
+        }
+        seed
     }
 
     /// All data files, in the order of their ids.
@@ -122,7 +138,8 @@ impl Database {
         }
         names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)?) });
         let growth = spec.data_files().map(DataFileSpec::file_growth).collect();
-        let mut builder = DatabaseBuilder::new(&spec.name).seed(spec.seed).growth(growth).file_names(names);
+        let seed = spec.identity_seed(&*options.clock);
+        let mut builder = DatabaseBuilder::new(&spec.name).seed(seed).growth(growth).file_names(names);
         for (name, files) in &spec.filegroups {
             builder = builder.filegroup(name, files.len());
         }

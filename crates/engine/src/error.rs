@@ -5,8 +5,24 @@ use std::path::PathBuf;
 use extentdb_base::{FileId, Lsn, ObjectId, OfflineCause, PageId};
 use extentdb_format::log::apply::Stop;
 use extentdb_txn::lock::LockError;
+use extentdb_types::Guid;
 
 use crate::address::Address;
+
+/// Which database a log belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogOwner {
+    /// Binding id of the database.
+    pub binding_id: Guid,
+    /// Its recovery fork; zero when it was never restored.
+    pub fork_guid: Guid,
+}
+
+impl std::fmt::Display for LogOwner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (fork {})", self.binding_id, self.fork_guid)
+    }
+}
 
 /// Why a database cannot be opened, or a statement not be done.
 #[derive(Debug, thiserror::Error)]
@@ -67,13 +83,25 @@ pub enum Error {
     /// The database was not closed cleanly, and its log is missing or damaged.
     #[error("the database was not closed cleanly, and its log is not there")]
     LogMissing,
-    /// The database was closed cleanly, and the file in the place of its log is none that it could go on with.
-    #[error("{} is no log of this database, which was closed cleanly: without the file it gets a new one", path.display())]
-    LogUnusable {
-        /// The file.
+    /// The database was not closed cleanly, and the log is that of another database, or of another restore of this one.
+    #[error("{} is the log of another database: it names {found}, the data files {expected}", path.display())]
+    ForeignLog {
+        /// The log.
         path: PathBuf,
-        /// What is wrong with it; `None` when it is older than the database.
-        source: Option<extentdb_wal::Error>,
+        /// Binding id and fork by the log.
+        found: LogOwner,
+        /// The same by the primary data file.
+        expected: LogOwner,
+    },
+    /// The log ends although a page has a later change: what it lacks was acknowledged, perhaps.
+    #[error("the log ends at {end}, and page {page} carries the later LSN {lsn}")]
+    LogEndsBefore {
+        /// The page.
+        page: PageId,
+        /// Its LSN.
+        lsn: Lsn,
+        /// The last record of the log.
+        end: Lsn,
     },
     /// The log ends before its last checkpoint does.
     #[error("the log does not hold the end of the checkpoint {checkpoint}")]

@@ -55,7 +55,7 @@ mod undo;
 pub use address::Address;
 pub use create::{DataFileSpec, DatabaseSpec, LogFileSpec};
 pub use database::{Database, Options, RecoveryModel};
-pub use error::{Cause, Error};
+pub use error::{Cause, Error, LogOwner};
 pub use extentdb_buffer::{PageFault, SuspectPage};
 pub use extentdb_catalog::model::ReferentialAction;
 pub use extentdb_format::allocation::file_header::Growth as FileGrowth;

@@ -11,8 +11,9 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus};
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, MAX_SIZE_UNLIMITED};
 use extentdb_format::page::{PageHeader, checksum};
-use extentdb_io::DiskFile;
+use extentdb_io::{Disk, DiskFile};
 use extentdb_space::{FileDescription, Options as SpaceOptions, Space};
+use extentdb_telemetry::Event;
 use extentdb_txn::Manager;
 use extentdb_txn::lock::LockManager;
 use extentdb_types::Guid;
@@ -23,7 +24,7 @@ use crate::catalogue::Catalogue;
 use crate::checkpoint::{Checkpoints, VERSION, WRITTEN};
 use crate::create::LogFileSpec;
 use crate::database::{Ahead, Database, Fills, Options};
-use crate::error::{Cause, Error};
+use crate::error::{Cause, Error, LogOwner};
 use crate::recovery::{Recovered, Recovery};
 use crate::running::Bells;
 use crate::torn_pages::{self, Leftover};
@@ -41,6 +42,8 @@ pub struct Paths {
 pub(crate) struct DataFile {
     disk: Arc<dyn DiskFile>,
     header: FileHeader,
+    /// LSN of page 0.
+    page_lsn: Lsn,
 }
 
 /// The data files of a database that is being opened.
@@ -68,6 +71,50 @@ impl DataFiles {
             return Err(Error::Version { found: boot.version, expected: VERSION });
         }
         Ok(DataFiles { files, boot, leftover })
+    }
+
+    /// What the log must name as its database.
+    fn owner(&self) -> LogOwner {
+        let zero = Guid([0; 16]);
+        let fork = self.files.first().and_then(|file| file.header.fork_guid);
+        LogOwner { binding_id: self.binding(), fork_guid: fork.unwrap_or(zero) }
+    }
+
+    /// The log from the oldest record that a restart needs on, and that record; zero when the power went before the first checkpoint
+    /// with this log.
+    fn open_log(&self, log: &Arc<dyn DiskFile>, options: &Options) -> Result<(Log, Lsn), Error> {
+        let checkpoint = self.boot.checkpoint_lsn;
+        let open = |from| {
+            let asked = extentdb_wal::OpenOptions {
+                from,
+                durable_at_least: self.log_durable(),
+                ..extentdb_wal::OpenOptions::default()
+            };
+            Log::open_with(log.clone(), &asked, options.clock.clone()).map(|opened| opened.log)
+        };
+        let opened = open(checkpoint)?;
+        if checkpoint.is_zero() {
+            let minimum = opened.minimum();
+            return Ok((opened, minimum));
+        }
+        let minimum = minimum_of(&opened, checkpoint)?;
+        let opened = if minimum < checkpoint { open(minimum)? } else { opened };
+        Ok((opened, minimum))
+    }
+
+    /// The log was durable at least up to here: pages and copies of pages are written after it.
+    fn log_durable(&self) -> Lsn {
+        let pages = self.files.iter().map(|file| file.page_lsn);
+        pages.chain([self.leftover.log_durable]).max().unwrap_or(Lsn::ZERO)
+    }
+
+    /// A log that was made for this database, whose last checkpoint it does not hold because it was never used: the power went before.
+    fn unused_log(&self, log: &Arc<dyn DiskFile>, options: &Options) -> Option<Log> {
+        if owner_of(&**log).ok()? != self.owner() {
+            return None;
+        }
+        let opened = Log::open(log.clone(), Lsn::ZERO, options.clock.clone()).ok()?;
+        (opened.next().vlf > self.boot.checkpoint_lsn.vlf).then_some(opened)
     }
 
     /// The double-write area of an opening that is called `stamp`.
@@ -111,7 +158,8 @@ impl DataFile {
         if header.file_id.is_none() || header.size.is_none() {
             return Err(Error::WrongFile { path, what: "the file header names no file" });
         }
-        Ok(DataFile { disk, header })
+        let page_lsn = PageHeader::of(&page).lsn();
+        Ok(DataFile { disk, header, page_lsn })
     }
 
     pub(crate) fn id(&self) -> FileId {
@@ -155,57 +203,52 @@ impl Database {
 
     fn open_files(paths: &Paths, options: Options) -> Result<Database, Error> {
         let files = DataFiles::open(paths, &options)?;
-        if !options.disk.exists(&paths.log) {
-            if !files.is_clean() {
-                return Err(Error::LogMissing);
-            }
-            let log = LogFileSpec {
-                path: paths.log.clone(),
-                bytes: 1 << 20,
-                growth: extentdb_wal::Growth::Percent(10),
-                bytes_max: None,
-            };
-            return Database::with_new_log(files, &log, options);
-        }
-        let log = options.disk.open(&paths.log)?;
-        let checkpoint = files.boot.checkpoint_lsn;
-        if checkpoint.is_zero() {
-            // The power went before the first checkpoint with this log: all of it is needed.
-            let opened = Log::open(log, Lsn::ZERO, options.clock.clone())?;
-            let minimum = opened.minimum();
-            return Database::recover(files, opened, options, checkpoint, minimum);
-        }
-        match Log::open(log.clone(), checkpoint, options.clock.clone()) {
-            Ok(opened) => {
-                let minimum = minimum_of(&opened, checkpoint)?;
-                let opened = match minimum < checkpoint {
-                    true => Log::open(log, minimum, options.clock.clone())?,
-                    false => opened,
-                };
-                Database::recover(files, opened, options, checkpoint, minimum)
-            }
-            Err(extentdb_wal::Error::Corrupt { .. }) if files.is_clean() => {
-                Database::go_on_with(files, log, &paths.log, options)
-            }
-            Err(error) => Err(error.into()),
+        match (options.disk.exists(&paths.log), files.is_clean()) {
+            (false, false) => Err(Error::LogMissing),
+            (false, true) => Database::with_new_log(files, &LogFileSpec::usual(&paths.log), options),
+            (true, false) => Database::open_crashed(files, &paths.log, options),
+            (true, true) => Database::open_clean(files, &paths.log, options),
         }
     }
 
-    /// Opens a database that was closed cleanly with a log that does not hold its last checkpoint: one that was made for it, when
-    /// the power went before it was used.
-    fn go_on_with(
-        files: DataFiles,
-        log: Arc<dyn DiskFile>,
-        path: &Path,
-        options: Options,
-    ) -> Result<Database, Error> {
-        let unusable = |source| Error::LogUnusable { path: path.to_path_buf(), source };
-        let opened =
-            Log::open(log, Lsn::ZERO, options.clock.clone()).map_err(|error| unusable(Some(error)))?;
-        if opened.next().vlf <= files.boot.checkpoint_lsn.vlf {
-            return Err(unusable(None));
+    /// Opens a database that was not closed cleanly: without its own log, whole, it cannot be brought to a state.
+    fn open_crashed(files: DataFiles, path: &Path, options: Options) -> Result<Database, Error> {
+        let log = options.disk.open(path)?;
+        let found = owner_of(&*log)?;
+        let expected = files.owner();
+        if found != expected {
+            return Err(Error::ForeignLog { path: path.to_path_buf(), found, expected });
         }
-        Database::recover(files, opened, options, Lsn::ZERO, Lsn::ZERO)
+        let (log, minimum) = files.open_log(&log, &options)?;
+        let checkpoint = files.boot.checkpoint_lsn;
+        Database::recover(files, log, options, checkpoint, minimum)
+    }
+
+    /// Opens a database that was closed cleanly. It needs nothing of its log, and goes on with it when it is the one; any other file in
+    /// its place is kept under another name, and never replayed.
+    fn open_clean(files: DataFiles, path: &Path, options: Options) -> Result<Database, Error> {
+        let log = options.disk.open(path)?;
+        let why = match owner_of(&*log) {
+            Ok(found) if found == files.owner() => match files.open_log(&log, &options) {
+                Ok((log, minimum)) => {
+                    let checkpoint = files.boot.checkpoint_lsn;
+                    return Database::recover(files, log, options, checkpoint, minimum);
+                }
+                Err(error) => error,
+            },
+            Ok(found) => Error::ForeignLog { path: path.to_path_buf(), found, expected: files.owner() },
+            Err(error) => error,
+        };
+        if !is_of_log(&why) {
+            return Err(why);
+        }
+        if let Some(unused) = files.unused_log(&log, &options) {
+            return Database::recover(files, unused, options, Lsn::ZERO, Lsn::ZERO);
+        }
+        drop(log);
+        let kept_as = set_log_aside(&*options.disk, path)?;
+        options.events.event(&Event::LogReplaced { kept_as, why: why.to_string() });
+        Database::with_new_log(files, &LogFileSpec::usual(path), options)
     }
 
     /// Opens a database that was closed cleanly, with a log that it has not got yet.
@@ -229,7 +272,8 @@ impl Database {
             bytes: log.bytes,
             growth: log.growth,
             max_bytes: log.bytes_max,
-            binding_id: files.binding(),
+            binding_id: files.owner().binding_id,
+            fork_guid: files.owner().fork_guid,
             file_guid: Guid(guid),
             // Above every LSN of the pages.
             first_sequence: files.boot.checkpoint_lsn.vlf + 1,
@@ -264,7 +308,8 @@ impl Database {
         }
         let known = files.boot.unknown_384;
         let last_xact = XactId { high: (known >> 32) as u16, low: known as u32 };
-        let mut recovery = Recovery::new(log.clone(), pool.clone());
+        let log_end = if files.is_clean() { Lsn::MAX } else { log.last() };
+        let mut recovery = Recovery::new(log.clone(), pool.clone(), log_end);
         if !minimum.is_zero() {
             recovery.redo(minimum).map_err(missing_file)?;
         }
@@ -361,6 +406,36 @@ fn missing_file(error: Error) -> Error {
         Error::Buffer(extentdb_buffer::Error::NoFile { file }) => Error::MissingFile { file },
         other => other,
     }
+}
+
+/// Which database a log names.
+fn owner_of(log: &dyn DiskFile) -> Result<LogOwner, Error> {
+    let identity = Log::identity(log)?;
+    Ok(LogOwner { binding_id: identity.binding_id, fork_guid: identity.fork_guid })
+}
+
+/// Does the error say that the log cannot be gone on with, as against a disk that refuses?
+fn is_of_log(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::ForeignLog { .. }
+            | Error::NoCheckpoint { .. }
+            | Error::Log(extentdb_wal::Error::Corrupt { .. } | extentdb_wal::Error::NoRecord { .. })
+    )
+}
+
+/// Gives a file that stands in the place of a log another name: somebody may still want it.
+fn set_log_aside(disk: &dyn Disk, path: &Path) -> Result<PathBuf, Error> {
+    for number in 1_u32.. {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".old{number}"));
+        let aside = PathBuf::from(name);
+        if !disk.exists(&aside) {
+            disk.rename(path, &aside)?;
+            return Ok(aside);
+        }
+    }
+    Err(Error::LogMissing)
 }
 
 /// What keeps the catalog from being read is the page that cannot be read, when there is one.

@@ -24,6 +24,7 @@ use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::replay::{Applied, page_of, redo};
 use extentdb_format::log::{Context, Op, Payload, RecordRef};
+use extentdb_format::page::PageHeader;
 use extentdb_space::{FileDescription, Freed, Space};
 use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
@@ -64,6 +65,8 @@ pub(crate) struct Touched {
 pub(crate) struct Recovery {
     log: Arc<Log>,
     pool: Arc<Pool>,
+    /// The last record of the log: no page is newer.
+    log_end: Lsn,
     open: BTreeMap<XactId, Open>,
     last_xact: XactId,
     touched: Touched,
@@ -77,10 +80,11 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    pub(crate) fn new(log: Arc<Log>, pool: Arc<Pool>) -> Recovery {
+    pub(crate) fn new(log: Arc<Log>, pool: Arc<Pool>, log_end: Lsn) -> Recovery {
         Recovery {
             log,
             pool,
+            log_end,
             open: BTreeMap::new(),
             last_xact: XactId::default(),
             touched: Touched::default(),
@@ -133,6 +137,10 @@ impl Recovery {
         }
         match self.pool.write(id).map_err(Error::from) {
             Ok(mut page) => {
+                let page_lsn = PageHeader::of(&page).lsn();
+                if page_lsn > self.log_end {
+                    return Err(Error::LogEndsBefore { page: id, lsn: page_lsn, end: self.log_end });
+                }
                 page.set_dirty(lsn);
                 Ok(Some(page))
             }

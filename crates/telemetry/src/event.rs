@@ -96,6 +96,13 @@ pub enum Event {
         /// Time inside the call.
         duration: Duration,
     },
+    /// A database that was closed cleanly found a log that it cannot go on with, and was given a new one.
+    LogReplaced {
+        /// Where the old file is now.
+        kept_as: std::path::PathBuf,
+        /// Why it could not be used.
+        why: String,
+    },
     /// A page cannot be read (824): told when it is met for the first time.
     SuspectPage {
         /// The page.

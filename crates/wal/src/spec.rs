@@ -42,6 +42,8 @@ pub struct LogSpec {
     pub max_bytes: Option<u64>,
     /// Binding id of the database.
     pub binding_id: Guid,
+    /// Recovery fork of the database; zero when it was never restored.
+    pub fork_guid: Guid,
     /// Id of the file itself.
     pub file_guid: Guid,
     /// Sequence number of the first VLF. Above every LSN of the database's pages when the log replaces another one.
@@ -134,7 +136,7 @@ impl LogSpec {
             restore_status: Some(0),
             restore_redo_start_lsn: no_lsn,
             restore_source_guid: no_guid,
-            fork_guid: no_guid,
+            fork_guid: Some(self.fork_guid),
             read_only_lsn: no_lsn,
             read_write_lsn: no_lsn,
             unknown_fork: Some(ForkPoint::default()),

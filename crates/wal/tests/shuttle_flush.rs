@@ -79,6 +79,7 @@ fn log(writes: u64) -> Arc<Log> {
         growth: Growth::None,
         max_bytes: None,
         binding_id: Guid([1; 16]),
+        fork_guid: Guid([0; 16]),
         file_guid: Guid([2; 16]),
         first_sequence: 0x31,
         sector_bytes: 512,

@@ -30,6 +30,7 @@ pub(crate) fn spec(bytes: u64, growth: Growth) -> LogSpec {
         growth,
         max_bytes: None,
         binding_id: Guid([1; 16]),
+        fork_guid: Guid([0; 16]),
         file_guid: Guid([2; 16]),
         first_sequence: FIRST,
         sector_bytes: 512,

@@ -206,6 +206,7 @@ fn new_log(disk: &MemDisk, setup: &Setup) -> Log {
         growth: if setup.has_small_log { Growth::None } else { Growth::Pages(2048) },
         max_bytes: None,
         binding_id: Guid([1; 16]),
+        fork_guid: Guid([0; 16]),
         file_guid: Guid([2; 16]),
         first_sequence: FIRST_SEQUENCE,
         sector_bytes: 512,
