@@ -20,10 +20,16 @@ const LATE_BYTES: usize = PAGE_BODY_BYTES / 10;
 /// The first slot that is to leave a page so that there is room for a record.
 ///
 /// The records as they are to lie are cut where the halves differ least among the places where both fit, unless a leaf has a
-/// [habit](super::habit).
-pub(super) fn cut_at(node: Node<'_>, need: &Need<'_>, habit: Habit) -> Result<u16, Error> {
-    let sizes: Result<Vec<usize>, Error> =
-        (0..node.slot_count()).map(|slot| Ok(node.room_of(slot)? + SLOT_BYTES)).collect();
+/// [habit](super::habit). A record counts with what is `reserved` for its slot: the longest that an undo makes it.
+pub(super) fn cut_at(
+    node: Node<'_>,
+    need: &Need<'_>,
+    reserved: &[usize],
+    habit: Habit,
+) -> Result<u16, Error> {
+    let reserved_of = |slot: u16| reserved.get(usize::from(slot)).copied().unwrap_or(0);
+    let size_of = |slot| Ok(node.room_of(slot)? + SLOT_BYTES + reserved_of(slot));
+    let sizes: Result<Vec<usize>, Error> = (0..node.slot_count()).map(size_of).collect();
     let sizes = sizes?;
     let is_last = need.place == Place::New(node.slot_count()) && node.next().is_none();
     let size = node.room(need.row.len()) + SLOT_BYTES;
@@ -59,7 +65,8 @@ fn cut_for_new(sizes: &[usize], slot: usize, size: usize, habit: Habit) -> Optio
 
 fn cut_for_grown(sizes: &[usize], slot: usize, size: usize) -> Option<usize> {
     let mut all = sizes.to_vec();
-    *all.get_mut(slot)? = size;
+    let own = all.get_mut(slot)?;
+    *own = size.max(*own);
     balanced(&all).or(Some(slot.max(1))).filter(|cut| *cut < sizes.len())
 }
 

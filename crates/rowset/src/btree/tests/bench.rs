@@ -295,7 +295,7 @@ impl Bench {
         own.map(|kept| (kept.record().header().op, kept.record().header().context)).collect()
     }
 
-    fn record(&self, lsn: Lsn) -> Kept {
+    pub(super) fn record(&self, lsn: Lsn) -> Kept {
         self.log.with_record(lsn, |record| Kept::of(lsn, record)).expect("a record there is")
     }
 
