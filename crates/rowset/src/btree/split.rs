@@ -22,8 +22,8 @@
 
 use std::borrow::Cow;
 
-use extentdb_base::{PageId, XactId};
 use extentdb_base::sync::lock;
+use extentdb_base::{PageId, XactId};
 use extentdb_buffer::{PageReadGuard, PageWriteGuard};
 use extentdb_catalog::layout::Level;
 use extentdb_format::log::payload::Payload;
