@@ -111,11 +111,7 @@ impl Space {
     }
 
     /// Makes one file of the group longer, in turn; nothing when somebody else has just done so.
-    fn grow_group(
-        &self,
-        group: &Filegroup,
-        has_enough: &dyn Fn(&Filegroup) -> bool,
-    ) -> Result<(), Error> {
+    fn grow_group(&self, group: &Filegroup, has_enough: &dyn Fn(&Filegroup) -> bool) -> Result<(), Error> {
         let mut next = lock(&group.next_to_grow);
         if has_enough(group) {
             return Ok(());

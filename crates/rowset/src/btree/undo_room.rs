@@ -1,4 +1,5 @@
-//! Undo room: the bytes that an open transaction has made free on a leaf stay reserved there until it ends.
+//! Undo room: the bytes that an open transaction has made free on a leaf stay reserved there until
+//! it ends.
 //!
 //! ```text
 //! entry as T found it   │██████████████│
@@ -6,44 +7,51 @@
 //! T undoes that         │██████████████│    fits without a split, without a page, without a file that grows
 //! ```
 //!
-//! SQL Server does the same with three fields of the page header: `m_reservedCnt` bytes, of which `m_xactReserved` belong to the
-//! transaction `m_xdesId`. These fields cannot say which entry the bytes belong to, so they cannot follow an entry that a split
-//! moves. Here the exact account is in memory, one number for each shortened entry of an open transaction, and the header
-//! repeats its sums.
+//! SQL Server does the same with three fields of the page header: `m_reservedCnt` bytes, of which
+//! `m_xactReserved` belong to the transaction `m_xdesId`. These fields cannot say which entry the
+//! bytes belong to, so they cannot follow an entry that a split moves. Here the exact account is in
+//! memory, one number for each shortened entry of an open transaction, and the header repeats its
+//! sums.
 //!
 //! Invariants
-//! - *An account is at least what undo needs*: the longest that the entry has been since its transaction began, less what it is
-//!   now. It changes with the entry, under the EX latch of the leaf.
-//! - *Room that others see is free bytes less the accounts of the other open transactions.* Only entries that are inserted or
-//!   grow ask; a transaction may use its own account for other entries, because its undo gives that back first.
-//! - *A page with an account has `m_xdesId` set.* That field is all that an operation reads on a page without accounts. A value
-//!   that SQL Server or an earlier run left there leads to no account; the next change of the page clears it.
-//! - The account of a transaction is void when the transaction is not active. Its end is in the log by then, so that whoever
-//!   uses the room does so after it in the log.
+//! - *An account is at least what undo needs*: the longest that the entry has been since its
+//!   transaction began, less what it is now. It changes with the entry, under the EX latch of the
+//!   leaf.
+//! - *Room that others see is free bytes less the accounts of the other open transactions.* Only
+//!   entries that are inserted or grow ask; a transaction may use its own account for other
+//!   entries, because its undo gives that back first.
+//! - *A page with an account has `m_xdesId` set.* That field is all that an operation reads on a
+//!   page without accounts. A value that SQL Server or an earlier run left there leads to no
+//!   account; the next change of the page clears it.
+//! - The account of a transaction is void when the transaction is not active. Its end is in the log
+//!   by then, so that whoever uses the room does so after it in the log.
 //!
 //! # Why undo always fits
 //!
-//! Let a *state* of a leaf be its entries when any of the open transactions have been rolled back by any number of their newest
-//! changes. All states fit on the page:
+//! Let a *state* of a leaf be its entries when any of the open transactions have been rolled back
+//! by any number of their newest changes. All states fit on the page:
 //!
-//! 1. Each entry belongs to one open transaction at most, by its lock, so that the accounts of a transaction bound what its
-//!    undo adds to a page. An entry of `n` bytes is accepted when `n` plus the accounts of all others are free: then it fits in
-//!    each state that has it. The states that do not have it are those from before.
+//! 1. Each entry belongs to one open transaction at most, by its lock, so that the accounts of a
+//!    transaction bound what its undo adds to a page. An entry of `n` bytes is accepted when `n`
+//!    plus the accounts of all others are free: then it fits in each state that has it. The states
+//!    that do not have it are those from before.
 //! 2. An undo step goes from one state to another.
-//! 3. A split moves some entries of each state to another page, where they fit because all of them fitted on one. Their accounts
-//!    go with them, before the latches are released.
-//! 4. A ghost keeps its bytes. It is expunged when its page is older than every open transaction, and then none of them has an
-//!    account on the page or a change of the ghost to undo.
+//! 3. A split moves some entries of each state to another page, where they fit because all of them
+//!    fitted on one. Their accounts go with them, before the latches are released.
+//! 4. A ghost keeps its bytes. It is expunged when its page is older than every open transaction,
+//!    and then none of them has an account on the page or a change of the ghost to undo.
 //!
 //! # Restart
 //!
-//! Accounts are not logged and are empty after a restart. Redo makes the pages of some moment before the crash; system
-//! transactions that it cut off are undone while nothing can have been built on their pages; then the pages are in a state of
-//! that moment. From there until the last loser is undone there are only undo steps, which ask for no accounts. A crash in the
-//! middle of a rollback changes nothing: its compensation records are redone, and that is a state, too.
+//! Accounts are not logged and are empty after a restart. Redo makes the pages of some moment
+//! before the crash; system transactions that it cut off are undone while nothing can have been
+//! built on their pages; then the pages are in a state of that moment. From there until the last
+//! loser is undone there are only undo steps, which ask for no accounts. A crash in the middle of a
+//! rollback changes nothing: its compensation records are redone, and that is a state, too.
 //!
-//! An account takes 24 bytes of memory. Those of transactions that have ended are dropped when their page is changed, and all at
-//! once when there are twice as many accounts as after the last time.
+//! An account takes 24 bytes of memory. Those of transactions that have ended are dropped when
+//! their page is changed, and all at once when there are twice as many accounts as after the last
+//! time.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -183,8 +191,8 @@ impl Sums {
         Sums { all: accounts.iter().map(bytes).sum(), newest, of_newest }
     }
 
-    /// Enters the sums in the header of their page. What a transaction uses of its own room is not free any more: the header
-    /// never claims more than there is.
+    /// Enters the sums in the header of their page. What a transaction uses of its own room is not
+    /// free any more: the header never claims more than there is.
     fn write_to(self, header: &mut PageHeader) {
         let free = usize::from(header.free_bytes.get());
         header.reserved_bytes.set(self.all.min(free) as u16);
@@ -225,7 +233,8 @@ fn is_marked(header: &PageHeader) -> bool {
 }
 
 impl Tree {
-    /// Bytes of a leaf that are reserved for other entries of other open transactions than `by`. The caller has the page latched.
+    /// Bytes of a leaf that are reserved for other entries of other open transactions than `by`.
+    /// The caller has the page latched.
     pub(super) fn reserved_beside(&self, node: Node<'_>, by: XactId, key: &[u8]) -> usize {
         if !is_marked(node.view.header()) {
             return 0;
@@ -279,7 +288,8 @@ impl Tree {
         sums.write_to(PageHeader::of_mut(page.bytes_mut()));
     }
 
-    /// A split has moved the rows of `to` there: their accounts follow. The caller has both pages latched.
+    /// A split has moved the rows of `to` there: their accounts follow. The caller has both pages
+    /// latched.
     pub(super) fn move_room(&self, from: &mut PageWriteGuard, to: &mut PageWriteGuard) -> Result<(), Error> {
         if !is_marked(PageHeader::of(from)) {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Undo room: transactions side by side, each with rows of its own, on leaves that are full in a file that is full. Every rollback
-//! succeeds, and none takes a page.
+//! Undo room: transactions side by side, each with rows of its own, on leaves that are full in a
+//! file that is full. Every rollback succeeds, and none takes a page.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn free_bytes(bench: &Bench, page: PageId) -> u16 {
     PageHeader::of(&bench.page(page)).free_bytes.get()
 }
 
-/// What the header of a page says of reserved room: all of it, the newest transaction, and its part.
+/// What the header of a page says of reserved room: all of it, the newest transaction, its share.
 fn reserved(bench: &Bench, page: PageId) -> (u16, XactId, u16) {
     let page = bench.page(page);
     let header = PageHeader::of(&page);
@@ -113,7 +113,8 @@ fn a_ghost_that_comes_back_shorter_keeps_its_room() {
     assert!(seen == rows);
 }
 
-/// A row that was grown and shortened again needs no more than it ever had; one that goes back to a savepoint keeps its room.
+/// A row that was grown and shortened again needs no more than it ever had; one that goes back to a
+/// savepoint keeps its room.
 #[test]
 fn room_is_reserved_up_to_the_longest_that_a_row_has_been() {
     let (bench, _) = full_leaf(true);
@@ -160,7 +161,8 @@ fn reserved_room_that_another_program_left_is_void() {
     }
 }
 
-/// Rows of one transaction, all short, and those of others between them: whatever page a row comes to, its room is there.
+/// Rows of one transaction, all short, and those of others between them: whatever page a row comes
+/// to, its room is there.
 #[test]
 fn room_follows_rows_that_splits_move() {
     let (bench, rows) = full_leaf(true);
@@ -182,7 +184,8 @@ fn room_follows_rows_that_splits_move() {
     assert_eq!(bench.pages(), pages);
 }
 
-/// A row as long as a page, shortened; others take what they can beside it, down to leaves of one row.
+/// A row as long as a page, shortened; others take what they can beside it, down to leaves of one
+/// row.
 #[test]
 fn a_split_makes_progress_beside_a_row_whose_room_is_a_whole_page() {
     for (grown, seed) in [(false, 1), (true, 2)] {
@@ -235,7 +238,8 @@ struct Member {
     savepoint: Option<(Lsn, usize)>,
 }
 
-/// Transactions side by side. As by locks, a key belongs to the one that changed it until that has ended.
+/// Transactions side by side. As by locks, a key belongs to the one that changed it until that has
+/// ended.
 struct Crowd<'b> {
     bench: &'b Bench,
     rng: SplitMix64,
