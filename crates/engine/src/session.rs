@@ -139,6 +139,8 @@ impl<'d> Session<'d> {
         let committed = tx.commit();
         if committed.is_err() {
             self.db.go_offline();
+            // It may still be open in the log: nobody has its room before the next restart.
+            self.kept.clear();
             self.end(id);
             return committed.map(|_| ()).map_err(Error::from);
         }
@@ -162,6 +164,7 @@ impl<'d> Session<'d> {
         let undone = self.db.undo_to(&mut tx, begin, &mut self.undone).and_then(|()| Ok(tx.abort()?));
         if undone.is_err() {
             self.db.go_offline();
+            self.kept.clear();
         }
         for ending in std::mem::take(&mut self.endings).into_iter().rev() {
             self.db.catalogue.roll_back(ending);

@@ -39,7 +39,7 @@ pub(super) fn cut_at(
         // A page above the leaves gives one record away, so that neither page is empty.
         Place::New(_) if is_last => sizes.len().checked_sub(1),
         Place::New(slot) => cut_for_new(&sizes, slot.into(), size, Habit::Scattered),
-        Place::Grown(slot) => cut_for_grown(&sizes, slot.into(), size),
+        Place::Grown(slot) => cut_for_grown(&sizes, slot.into(), size + reserved_of(slot)),
     };
     let is_sound = |cut: &usize| node.is_leaf() || (1..sizes.len()).contains(cut);
     cut.filter(is_sound).map(|cut| cut as u16).ok_or(corrupt)
@@ -65,8 +65,7 @@ fn cut_for_new(sizes: &[usize], slot: usize, size: usize, habit: Habit) -> Optio
 
 fn cut_for_grown(sizes: &[usize], slot: usize, size: usize) -> Option<usize> {
     let mut all = sizes.to_vec();
-    let own = all.get_mut(slot)?;
-    *own = size.max(*own);
+    *all.get_mut(slot)? = size;
     balanced(&all).or(Some(slot.max(1))).filter(|cut| *cut < sizes.len())
 }
 

@@ -51,7 +51,7 @@ impl Tree {
     fn try_insert<'r>(&self, tx: &mut Transaction, key: &[u8], row: &'r [u8]) -> Result<Attempt<'r>, Error> {
         let mut page = self.leaf_to_change(key)?;
         let node = self.node(page.id(), &page)?;
-        let reserved = self.reserved_beside(node, tx.id(), key);
+        let reserved = self.reserved_for_others(node, tx.id());
         match node.position(key)? {
             Position::Live(slot) => {
                 return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(page.id(), slot) });

@@ -41,7 +41,7 @@ impl Tree {
         let Position::Live(slot) = node.position(key)? else {
             return Err(Error::NotFound { unit: self.unit.id() });
         };
-        let reserved = self.reserved_beside(node, tx.id(), key);
+        let reserved = self.reserved_for_others(node, tx.id());
         if !node.fits_instead(slot, row.len(), reserved)? {
             return Ok(Attempt::NoRoomFor(row.into()));
         }

@@ -351,7 +351,7 @@ impl Tree {
                     Position::Free(slot) => Place::New(slot),
                     Position::Live(slot) | Position::Ghost(slot) => Place::Grown(slot),
                 };
-                (place, row, self.reserved_beside(node, by, key))
+                (place, row, self.reserved_for_others(node, by))
             }
         };
         let has_room = match place {

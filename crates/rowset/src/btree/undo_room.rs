@@ -233,17 +233,16 @@ fn is_marked(header: &PageHeader) -> bool {
 }
 
 impl Tree {
-    /// Bytes of a leaf that are reserved for other entries of other open transactions than `by`.
-    /// The caller has the page latched.
-    pub(super) fn reserved_beside(&self, node: Node<'_>, by: XactId, key: &[u8]) -> usize {
+    /// Bytes of a leaf that are reserved for other open transactions than `by`. The caller has the
+    /// page latched.
+    pub(super) fn reserved_for_others(&self, node: Node<'_>, by: XactId) -> usize {
         if !is_marked(node.view.header()) {
             return 0;
         }
-        let key = self.undo_room.hasher.hash_one(key);
         let mut activity = Activity::new(self.space.transactions());
         let accounts = lock(&self.undo_room.accounts);
         let of_page = accounts.pages.get(&node.id()).into_iter().flatten();
-        let of_others = of_page.filter(|account| account.owner != by && account.key != key);
+        let of_others = of_page.filter(|account| account.owner != by);
         let bytes = |account: &Account| usize::from(account.bytes);
         of_others.filter(|account| activity.is_active(account.owner)).map(bytes).sum()
     }
