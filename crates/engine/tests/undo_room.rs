@@ -50,7 +50,7 @@ fn shorten(session: &mut Session<'_>) {
     session.begin();
     for (at, row) in rows(session, &table) {
         let id = row[0].clone();
-        session.update(&table, &at, &vec![id, text("s")]).unwrap();
+        session.update(&table, &at, &[id, text("s")]).unwrap();
     }
 }
 

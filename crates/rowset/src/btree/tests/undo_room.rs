@@ -274,7 +274,7 @@ impl<'b> Crowd<'b> {
     /// One change of one member, if no other has the key.
     fn change(&mut self, who: usize) {
         let number = self.rng.below(self.keys);
-        let key = key(number, number % 7 == 0);
+        let key = key(number, number.is_multiple_of(7));
         if self.owner(&key).is_some_and(|owner| owner != who) {
             return;
         }
@@ -382,12 +382,12 @@ fn rollbacks_in_a_full_file_succeed_and_take_no_page() {
     let (mut refused, mut grown_back) = (0, 0);
     for seed in 0..rounds() {
         let pages_max = Some(size + [0, 16, 64][seed as usize % 3]);
-        let setup = Setup { pages_max, frames: 200, ..Setup::of(seed % 2 == 0) };
+        let setup = Setup { pages_max, frames: 200, ..Setup::of(seed.is_multiple_of(2)) };
         let bench = Bench::with(&setup);
         let mut crowd = Crowd::new(&bench, seed, 400, 2 + seed as usize % 5);
         for step in 0..3000 {
             crowd.step();
-            if step % 500 == 0 {
+            if step % 500 == 499 {
                 let seen = walk(&bench.tree);
                 assert!(seen.rows == crowd.rows, "seed {seed}, step {step}");
             }
