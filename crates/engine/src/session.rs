@@ -138,6 +138,8 @@ impl<'d> Session<'d> {
         let id = tx.id();
         if let Err(error) = tx.commit().map_err(Error::from) {
             self.db.go_offline(&error);
+            // It may still be open in the log: nobody has its room before the next restart.
+            self.kept.clear();
             self.end(id);
             return Err(error);
         }
@@ -170,6 +172,7 @@ impl<'d> Session<'d> {
                 return self.defer(undone.map(drop));
             }
             self.db.go_offline(error);
+            self.kept.clear();
         }
         self.roll_back_endings(0);
         drop(ddl);

@@ -106,6 +106,15 @@ pub enum Error {
         /// Why.
         what: &'static str,
     },
+    /// A row gets its old length back, and its page has no room for that, although it was reserved: the page is damaged, or the
+    /// engine is wrong. An undo never takes another page.
+    #[error("page {page} has no room for a row of {bytes} bytes whose change is undone")]
+    NoUndoRoom {
+        /// The page.
+        page: PageId,
+        /// Length of the row as it was before the change.
+        bytes: usize,
+    },
     /// A change of several pages was cut off by an error; the next restart takes back what was done of it.
     #[error("allocation unit {unit} is out of use until restart: a page split was cut off")]
     CutOff {

@@ -148,7 +148,7 @@ fn a_rollback_reads_its_log_where_the_file_has_grown() {
 }
 
 #[test]
-fn a_rollback_that_needs_a_page_has_one_in_a_full_filegroup() {
+fn a_rollback_in_a_full_filegroup_gives_a_row_its_old_length_back() {
     survive_life(&Life::altered(50048));
 }
 
@@ -158,6 +158,6 @@ fn a_leaf_is_split_beside_a_ghost_that_ends_within_a_column_of_today() {
 }
 
 #[test]
-fn a_rollback_grows_a_full_filegroup_by_the_log_that_is_reserved() {
+fn a_rollback_in_a_full_filegroup_and_a_full_log_gives_rows_their_old_length_back() {
     survive_life(&Life { is_tight: true, ..Life::altered(8_001_441) });
 }

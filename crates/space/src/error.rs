@@ -15,6 +15,12 @@ pub enum Error {
         /// The filegroup.
         group: i16,
     },
+    /// A rollback asks for a page. What it puts back has its room where it was, so that this is a fault of the engine.
+    #[error("a rollback asks for a page for unit {unit}")]
+    PageForUndo {
+        /// The unit.
+        unit: AllocUnitId,
+    },
     /// A filegroup that the database does not have.
     #[error("there is no filegroup {group}")]
     NoFilegroup {

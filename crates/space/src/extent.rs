@@ -13,6 +13,7 @@ use extentdb_format::log::payload::space::HobtDelta;
 use extentdb_txn::{Link, Transaction};
 
 use crate::error::Error;
+use crate::page::refuse_undo;
 use crate::space::Space;
 use crate::unit::{Chain, Unit};
 
@@ -24,7 +25,7 @@ impl Space {
         unit: &Unit,
         chain: &mut Chain,
     ) -> Result<Extent, Error> {
-        let extent = self.claim_extent(unit.group(), tx.is_undoing())?;
+        let extent = self.claim_extent(unit.group())?;
         self.log_taken(tx, extent)?;
         self.own(tx, unit, chain, extent)?;
         let reserved_pages = i64::from(PAGES_PER_EXTENT);
@@ -51,7 +52,7 @@ impl Space {
 
     /// A mixed extent for a filegroup, its pages free.
     pub(crate) fn mixed_extent(&self, tx: &mut Transaction, group: i16) -> Result<(), Error> {
-        let extent = self.claim_extent(group, tx.is_undoing())?;
+        let extent = self.claim_extent(group)?;
         let file = self.file(extent.file)?;
         self.in_system(tx, "AllocMixedExtent", |system| {
             self.log_taken(system, extent)?;
@@ -79,6 +80,7 @@ impl Space {
         unit: &Unit,
         ends: Fullness,
     ) -> Result<Vec<PageId>, Error> {
+        refuse_undo(tx, unit)?;
         let is_first = unit.first_iam().is_none();
         let taken = self.in_system_of(tx, unit, "BulkExtentAlloc", |system| {
             let (run, iam) = self.append_run(system, unit)?;

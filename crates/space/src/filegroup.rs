@@ -86,7 +86,7 @@ impl Filegroup {
 
 impl Space {
     /// A free extent of a filegroup, which grows when there is none. Claimed in memory only: the maps are the caller's.
-    pub(crate) fn claim_extent(&self, group: i16, is_undoing: bool) -> Result<Extent, Error> {
+    pub(crate) fn claim_extent(&self, group: i16) -> Result<Extent, Error> {
         let group = self.group(group)?;
         loop {
             if let Some(extent) = group.claim(self.options(), self.events()) {
@@ -95,10 +95,7 @@ impl Space {
                 }
                 return Ok(extent);
             }
-            match self.grow_group(&group, &|group| group.free_extents() > 0, is_undoing) {
-                Err(Error::FilegroupFull { .. }) if is_undoing => self.grow_beyond(&group)?,
-                grown => grown?,
-            }
+            self.grow_group(&group, &|group| group.free_extents() > 0)?;
             // Counts run ahead of the bits for an instant: let whoever is between the two get on.
             thread::yield_now();
         }
@@ -109,31 +106,19 @@ impl Space {
     pub fn grow_ahead(&self) {
         let has_enough = |group: &Filegroup| !group.is_low(self.options());
         for group in self.groups() {
-            while !has_enough(&group) && self.grow_group(&group, &has_enough, false).is_ok() {}
+            while !has_enough(&group) && self.grow_group(&group, &has_enough).is_ok() {}
         }
     }
 
-    /// A rollback must not fail for want of a page: an extent more than the files may have is less harm than a database that cannot
-    /// be opened.
-    fn grow_beyond(&self, group: &Filegroup) -> Result<(), Error> {
-        let file = group.files.first().ok_or(Error::FilegroupFull { group: group.id })?;
-        self.grow_for_undo(file)
-    }
-
     /// Makes one file of the group longer, in turn; nothing when somebody else has just done so.
-    fn grow_group(
-        &self,
-        group: &Filegroup,
-        has_enough: &dyn Fn(&Filegroup) -> bool,
-        is_undoing: bool,
-    ) -> Result<(), Error> {
+    fn grow_group(&self, group: &Filegroup, has_enough: &dyn Fn(&Filegroup) -> bool) -> Result<(), Error> {
         let mut next = lock(&group.next_to_grow);
         if has_enough(group) {
             return Ok(());
         }
         for step in 0..group.files.len() {
             let at = (*next + step) % group.files.len();
-            if self.grow(&group.files[at], is_undoing)? {
+            if self.grow(&group.files[at])? {
                 *next = at + 1;
                 return Ok(());
             }

@@ -19,7 +19,7 @@ use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageRef, checksum};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::{DiskFile, Durability, Fill};
-use extentdb_txn::{Kind, Link, Transaction};
+use extentdb_txn::{Link, Transaction};
 
 use crate::change::change;
 use crate::error::Error;
@@ -30,8 +30,8 @@ use crate::space::Space;
 const PAGES_MAX: u32 = 0x8000_0000;
 
 impl Space {
-    /// Makes a file longer by its own increment, for an undo by the log that is reserved. False when it may not grow any more.
-    pub(crate) fn grow(&self, file: &DataFile, is_undoing: bool) -> Result<bool, Error> {
+    /// Makes a file longer by its own increment. False when it may not grow any more.
+    pub(crate) fn grow(&self, file: &DataFile) -> Result<bool, Error> {
         let _growing = lock(file.growing());
         let pages = file.pages();
         let increment = match file.description().growth {
@@ -46,7 +46,7 @@ impl Space {
         if target <= u64::from(pages) {
             return Ok(false);
         }
-        self.lengthen(file, target as u32, is_undoing)?;
+        self.lengthen(file, target as u32)?;
         Ok(true)
     }
 
@@ -54,17 +54,11 @@ impl Space {
     pub fn grow_to(&self, id: FileId, pages: u32) -> Result<(), Error> {
         let file = self.file(id)?;
         let _growing = lock(file.growing());
-        self.lengthen(&file, pages, false)
-    }
-
-    /// Makes a file longer by an extent, for an undo.
-    pub(crate) fn grow_for_undo(&self, file: &DataFile) -> Result<(), Error> {
-        let _growing = lock(file.growing());
-        self.lengthen(file, file.pages() + PAGES_PER_EXTENT, true)
+        self.lengthen(&file, pages)
     }
 
     /// The same, by the one who holds the file's lock.
-    fn lengthen(&self, file: &DataFile, pages: u32, is_undoing: bool) -> Result<(), Error> {
+    fn lengthen(&self, file: &DataFile, pages: u32) -> Result<(), Error> {
         let (id, started) = (file.id(), self.transactions().clock().monotonic());
         let (old, new) = (file.pages(), pages / PAGES_PER_EXTENT * PAGES_PER_EXTENT);
         if new <= old {
@@ -73,11 +67,7 @@ impl Space {
         self.write_new_part(id, old, new)?;
         let added = old.div_ceil(PAGES_PER_EXTENT)..new / PAGES_PER_EXTENT;
         let (fixed, free): (Vec<u32>, Vec<u32>) = added.partition(|index| is_fixed(*index));
-        let mut system = self.transactions().begin(Kind::System, "GrowFile");
-        if is_undoing {
-            system.begin_undo();
-        }
-        self.run_system(system, |system| -> Result<(), Error> {
+        self.in_own_system("GrowFile", |system| -> Result<(), Error> {
             self.set_header_size(system, id, new)?;
             // Maps that the old part has do not know yet that these extents hold a PFS page.
             let mut extents = fixed.iter().map(|index| Extent { file: id, index: *index });

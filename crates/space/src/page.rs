@@ -55,8 +55,9 @@ impl Space {
     /// A page for the unit. Allocated, but not formatted.
     ///
     /// # Errors
-    /// There is none to be had; nothing has changed then.
+    /// There is none to be had, or the transaction is being rolled back; nothing has changed then.
     pub fn allocate_page(&self, tx: &mut Transaction, unit: &Unit) -> Result<PageId, Error> {
+        refuse_undo(tx, unit)?;
         let mut chain = self.chain_of(unit)?;
         let Some(own) = chain.as_mut() else { return Err(Error::NoFilegroup { group: unit.group() }) };
         let is_first = own.iams.is_empty();
@@ -196,4 +197,9 @@ impl Space {
         }
         done.map(|_| guard)
     }
+}
+
+/// A rollback must succeed in a full filegroup on a full disk: it works on the pages there are.
+pub(crate) fn refuse_undo(tx: &Transaction, unit: &Unit) -> Result<(), Error> {
+    if tx.is_undoing() { Err(Error::PageForUndo { unit: unit.id() }) } else { Ok(()) }
 }

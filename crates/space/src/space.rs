@@ -285,15 +285,7 @@ impl Space {
         name: &str,
         work: impl FnOnce(&mut Transaction) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.run_system(self.transactions.begin(Kind::System, name), work)
-    }
-
-    /// Runs work in a system transaction that has begun.
-    pub(crate) fn run_system<T, E: From<Error>>(
-        &self,
-        mut system: Transaction,
-        work: impl FnOnce(&mut Transaction) -> Result<T, E>,
-    ) -> Result<T, E> {
+        let mut system = self.transactions.begin(Kind::System, name);
         match work(&mut system) {
             Ok(done) => {
                 system.commit().map_err(Error::from)?;

@@ -140,6 +140,11 @@ impl Manager {
         f(&active)
     }
 
+    /// Is this transaction active? When it is not, its end is in the log.
+    pub fn is_active(&self, xact: XactId) -> bool {
+        lock(&self.state).active.contains_key(&xact)
+    }
+
     /// Where the oldest active transaction began; `None` when there is none.
     pub fn oldest_begin(&self) -> Option<Lsn> {
         lock(&self.state).active.values().map(|progress| progress.begin).min()

@@ -69,6 +69,14 @@ impl Link<'_> {
         }
     }
 
+    /// The transaction of the record; the default one when it belongs to none.
+    pub fn xact(&self) -> XactId {
+        match self {
+            Link::Change(transaction) | Link::Compensation(transaction, _) => transaction.id,
+            Link::Alone(_) => XactId::default(),
+        }
+    }
+
     /// Whose transactions these are.
     pub fn manager(&self) -> &Manager {
         match self {

@@ -36,7 +36,7 @@ use std::fmt;
 use std::mem::{offset_of, size_of};
 
 use extentdb_base::size::PAGE_HEADER_BYTES;
-use extentdb_base::{AllocUnitId, Lsn, PageId};
+use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -129,6 +129,20 @@ impl PageHeader {
     #[inline]
     pub fn lsn(&self) -> Lsn {
         Lsn::from_bytes(self.lsn_bytes)
+    }
+
+    /// The transaction that reserved space last; the default one when there was none.
+    #[inline]
+    pub fn xdes_id(&self) -> XactId {
+        let [l0, l1, l2, l3, h0, h1] = self.xdes_id_bytes;
+        XactId { high: u16::from_le_bytes([h0, h1]), low: u32::from_le_bytes([l0, l1, l2, l3]) }
+    }
+
+    /// Enters the transaction that reserved space last.
+    pub fn set_xdes_id(&mut self, xact: XactId) {
+        let [l0, l1, l2, l3] = xact.low.to_le_bytes();
+        let [h0, h1] = xact.high.to_le_bytes();
+        self.xdes_id_bytes = [l0, l1, l2, l3, h0, h1];
     }
 
     /// The allocation unit this header names.

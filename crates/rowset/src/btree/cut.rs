@@ -20,10 +20,16 @@ const LATE_BYTES: usize = PAGE_BODY_BYTES / 10;
 /// The first slot that is to leave a page so that there is room for a record.
 ///
 /// The records as they are to lie are cut where the halves differ least among the places where both fit, unless a leaf has a
-/// [habit](super::habit).
-pub(super) fn cut_at(node: Node<'_>, need: &Need<'_>, habit: Habit) -> Result<u16, Error> {
-    let sizes: Result<Vec<usize>, Error> =
-        (0..node.slot_count()).map(|slot| Ok(node.room_of(slot)? + SLOT_BYTES)).collect();
+/// [habit](super::habit). A record counts with what is `reserved` for its slot: the longest that an undo makes it.
+pub(super) fn cut_at(
+    node: Node<'_>,
+    need: &Need<'_>,
+    reserved: &[usize],
+    habit: Habit,
+) -> Result<u16, Error> {
+    let reserved_of = |slot: u16| reserved.get(usize::from(slot)).copied().unwrap_or(0);
+    let size_of = |slot| Ok(node.room_of(slot)? + SLOT_BYTES + reserved_of(slot));
+    let sizes: Result<Vec<usize>, Error> = (0..node.slot_count()).map(size_of).collect();
     let sizes = sizes?;
     let is_last = need.place == Place::New(node.slot_count()) && node.next().is_none();
     let size = node.room(need.row.len()) + SLOT_BYTES;
@@ -33,7 +39,7 @@ pub(super) fn cut_at(node: Node<'_>, need: &Need<'_>, habit: Habit) -> Result<u1
         // A page above the leaves gives one record away, so that neither page is empty.
         Place::New(_) if is_last => sizes.len().checked_sub(1),
         Place::New(slot) => cut_for_new(&sizes, slot.into(), size, Habit::Scattered),
-        Place::Grown(slot) => cut_for_grown(&sizes, slot.into(), size),
+        Place::Grown(slot) => cut_for_grown(&sizes, slot.into(), size + reserved_of(slot)),
     };
     let is_sound = |cut: &usize| node.is_leaf() || (1..sizes.len()).contains(cut);
     cut.filter(is_sound).map(|cut| cut as u16).ok_or(corrupt)

@@ -20,9 +20,9 @@ use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::page::Position;
-use super::replace::keep_room_to_grow_back;
 use super::split::Attempt;
 use super::system::Outcome;
+use super::undo_room::RoomChange;
 use crate::error::Error;
 
 /// Type flag bits of leaf pages, as real logs format them.
@@ -51,18 +51,21 @@ impl Tree {
     fn try_insert<'r>(&self, tx: &mut Transaction, key: &[u8], row: &'r [u8]) -> Result<Attempt<'r>, Error> {
         let mut page = self.leaf_to_change(key)?;
         let node = self.node(page.id(), &page)?;
+        let reserved = self.reserved_for_others(node, tx.id());
         match node.position(key)? {
             Position::Live(slot) => {
                 return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(page.id(), slot) });
             }
-            Position::Ghost(slot) if node.fits_instead(slot, row.len())? => {
-                keep_room_to_grow_back(tx, node.row(slot)?, row)?;
+            Position::Ghost(slot) if node.fits_instead(slot, row.len(), reserved)? => {
                 self.counted(1, || self.modify(Link::Change(tx), &mut page, slot, row))?;
             }
-            Position::Free(slot) if node.fits_new(row.len())? => {
-                let (link, context) = (Link::Change(tx), self.leaf_context());
+            Position::Free(slot) if node.fits_new(row.len(), reserved)? => {
+                let (xact, context) = (tx.id(), self.leaf_context());
+                let change = RoomChange { before: 0, after: node.room(row.len()) };
                 self.habits.note(node.id(), (slot, node.slot_count()), node.next().is_none());
+                let link = Link::Change(tx);
                 self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))?;
+                self.note_room(&mut page, key, xact, change);
             }
             Position::Ghost(_) | Position::Free(_) => return Ok(Attempt::NoRoomFor(row.into())),
         }

@@ -21,6 +21,7 @@
 //! (no room)        a system transaction that splits one page or sets a root on top    split.rs, system.rs
 //!                  where it is cut, by where rows came lately                         cut.rs, habit.rs
 //! undo             finds the row by its key and compensates                           undo.rs
+//! (shorter row)    what it frees is reserved until its transaction has ended          undo_room.rs
 //! build            leaf after leaf from rows in key order, for an empty tree          build.rs, sorted.rs
 //! ```
 //!
@@ -78,6 +79,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod undo_room;
 
 use std::collections::BTreeSet;
 
@@ -92,6 +94,7 @@ use crate::error::Error;
 use crate::layout::RowShape;
 
 use habit::Habits;
+use undo_room::UndoRoom;
 
 pub use beside::{Beside, Edge, Key};
 pub use build::Fill;
@@ -113,6 +116,8 @@ pub struct Tree {
     haunted: Mutex<BTreeSet<PageId>>,
     /// Where rows came lately.
     habits: Habits,
+    /// What entries need that open transactions have made shorter.
+    undo_room: UndoRoom,
     /// A change of several pages was cut off by an error.
     is_cut_off: AtomicBool,
 }
@@ -138,7 +143,9 @@ impl Tree {
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: RowShape) -> Tree {
         let (structure, haunted) = (Mutex::default(), Mutex::default());
         let (version, is_cut_off) = (AtomicU64::new(0), AtomicBool::new(false));
-        Tree { space, unit, shape, structure, version, haunted, habits: Habits::default(), is_cut_off }
+        let habits = Habits::default();
+        let undo_room = UndoRoom::default();
+        Tree { space, unit, shape, structure, version, haunted, habits, undo_room, is_cut_off }
     }
 
     /// How its rows are laid out.

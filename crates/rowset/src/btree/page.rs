@@ -241,15 +241,17 @@ impl<'p> Node<'p> {
         Ok(self.room(self.row(slot)?.len()))
     }
 
-    /// Does another record fit? Reckoned from the records, not from the header: once it is logged, it must.
-    pub(super) fn fits_new(self, len: usize) -> Result<bool, Error> {
-        self.fits(self.room(len) + SLOT_BYTES, None)
+    /// Does another record fit when `reserved` bytes stay free? Reckoned from the records, not from the header: once it is
+    /// logged, it must.
+    pub(super) fn fits_new(self, len: usize, reserved: usize) -> Result<bool, Error> {
+        self.fits(self.room(len) + SLOT_BYTES + reserved, None)
     }
 
-    /// Does a record fit in the place of the one in `slot`, wherever on the page it comes to lie?
-    pub(super) fn fits_instead(self, slot: u16, len: usize) -> Result<bool, Error> {
+    /// Does a record fit in the slot of another one, wherever on the page it comes to lie? A longer one only when `reserved`
+    /// bytes stay free.
+    pub(super) fn fits_instead(self, slot: u16, len: usize, reserved: usize) -> Result<bool, Error> {
         let room = self.room(len);
-        if room <= self.room_of(slot)? { self.fits(0, None) } else { self.fits(room, Some(slot)) }
+        if room <= self.room_of(slot)? { self.fits(0, None) } else { self.fits(room + reserved, Some(slot)) }
     }
 
     fn fits(self, needed: usize, without: Option<u16>) -> Result<bool, Error> {

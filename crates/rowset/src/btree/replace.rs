@@ -10,7 +10,7 @@
 //! neighbouring byte that stays counts as changed.
 
 use extentdb_buffer::PageWriteGuard;
-use extentdb_catalog::layout::Cell;
+use extentdb_catalog::layout::{Cell, Level};
 use extentdb_format::log::Op;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
@@ -20,6 +20,7 @@ use extentdb_txn::{Link, Transaction};
 use super::Tree;
 use super::page::Position;
 use super::split::Attempt;
+use super::undo_room::{self, RoomChange};
 use crate::error::Error;
 
 impl Tree {
@@ -40,15 +41,16 @@ impl Tree {
         let Position::Live(slot) = node.position(key)? else {
             return Err(Error::NotFound { unit: self.unit.id() });
         };
-        if !node.fits_instead(slot, row.len())? {
+        let reserved = self.reserved_for_others(node, tx.id());
+        if !node.fits_instead(slot, row.len(), reserved)? {
             return Ok(Attempt::NoRoomFor(row.into()));
         }
-        keep_room_to_grow_back(tx, node.row(slot)?, row)?;
         self.modify(Link::Change(tx), &mut page, slot, row)?;
         Ok(Attempt::Done)
     }
 
-    /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when nothing changes.
+    /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when nothing changes. What it makes free is
+    /// reserved for its transaction.
     pub(super) fn modify(
         &self,
         link: Link<'_>,
@@ -58,7 +60,12 @@ impl Tree {
     ) -> Result<(), Error> {
         let node = self.node(page.id(), page)?;
         let old = node.row(slot)?.to_vec();
+        let room = RoomChange { before: node.room(old.len()), after: node.room(row.len()) };
+        let sort_key = undo_room::is_concerned(page, room)
+            .then(|| self.shape.key(&self.shape.leaf(row), Level::Leaf))
+            .transpose()?;
         let key = self.shape.key_image(&self.shape.leaf(row))?;
+        let xact = link.xact();
         let Some(run) = changed_run(&old, row) else { return Ok(()) };
         let fixed = RowPart {
             offset_in_row: run.offset as u16,
@@ -69,18 +76,11 @@ impl Tree {
         let modify =
             ModifyRow { fixed, before, after, key: Some(&key), lock_info: Some(&[]), ..ModifyRow::default() };
         change(link, page, Op::MODIFY_ROW, self.leaf_context(), Payload::ModifyRow(modify))?;
+        if let Some(key) = sort_key {
+            self.note_room(page, &key, xact, room);
+        }
         Ok(())
     }
-}
-
-/// A row that becomes shorter grows when that is undone, and others may have its room by then: log for a split is kept back.
-pub(super) fn keep_room_to_grow_back(tx: &mut Transaction, old: &[u8], new: &[u8]) -> Result<(), Error> {
-    // The rows of half a page go and come, each with their records' heads; a page is taken, formatted and linked.
-    const SPLIT_LOG_BYTES: u64 = 2 * 8192 + 4096;
-    if new.len() < old.len() {
-        tx.reserve(SPLIT_LOG_BYTES)?;
-    }
-    Ok(())
 }
 
 /// The bytes of a record that become others.

@@ -22,8 +22,8 @@
 
 use std::borrow::Cow;
 
-use extentdb_base::PageId;
 use extentdb_base::sync::lock;
+use extentdb_base::{PageId, XactId};
 use extentdb_buffer::{PageReadGuard, PageWriteGuard};
 use extentdb_catalog::layout::Level;
 use extentdb_format::log::payload::Payload;
@@ -83,8 +83,8 @@ struct Cut {
 /// What finds no room on a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Want<'r> {
-    /// A row on a leaf, in the place that its key has there.
-    Row { key: &'r [u8], row: &'r [u8] },
+    /// A row of a transaction on a leaf, in the place that its key has there.
+    Row { key: &'r [u8], row: &'r [u8], by: XactId },
     /// A separator on a page above, in this slot. So many bytes are to stay free beside it when the page has three already.
     Separator { slot: u16, record: &'r [u8], spare: usize },
 }
@@ -131,7 +131,7 @@ impl Tree {
         let (leaf, steps) = way.ok_or(Error::NotFound { unit: self.unit.id() })?;
         let page = leaf.id();
         drop(leaf);
-        self.make_room_on(tx, &steps, page, &Want::Row { key, row })
+        self.make_room_on(tx, &steps, page, &Want::Row { key, row, by: tx.id() })
     }
 
     pub(super) fn make_room_on(
@@ -143,7 +143,7 @@ impl Tree {
     ) -> Result<(), Error> {
         let guard = self.read(page)?;
         let node = self.node(page, &guard)?;
-        let Some(need) = need_of(node, want)? else { return Ok(()) };
+        let Some(need) = self.need_of(node, want)? else { return Ok(()) };
         let Some((parent, above)) = steps.split_last() else {
             drop(guard);
             return self.grow_root(tx, page);
@@ -162,11 +162,11 @@ impl Tree {
     /// Is there room on a page for what is wanted?
     pub(super) fn has_room_on(&self, page: PageId, want: &Want<'_>) -> Result<bool, Error> {
         let guard = self.read(page)?;
-        Ok(need_of(self.node(page, &guard)?, want)?.is_none())
+        Ok(self.need_of(self.node(page, &guard)?, want)?.is_none())
     }
 
     fn cut(&self, node: Node<'_>, need: &Need<'_>) -> Result<Cut, Error> {
-        let at = cut_at(node, need, self.habit(node, need))?;
+        let at = cut_at(node, need, &self.reserved_of_slots(node)?, self.habit(node, need))?;
         let separator = match node.level {
             Level::Leaf if at == node.slot_count() => {
                 self.shape.separator(&self.shape.leaf(need.row), PageId::NONE)?
@@ -232,6 +232,7 @@ impl Tree {
             };
             self.move_rows(sys, held, new, cut.at)?;
             self.link(sys, held, new, parent.slot + 1, &cut.separator)?;
+            self.move_room_within(held)?;
             Ok(Outcome::Done)
         });
         done.map(drop)
@@ -269,9 +270,9 @@ impl Tree {
         held.push(write_patiently(pool, parent)?);
         held.push(write_patiently(pool, old)?);
         let node = self.node(old, &held[OLD])?;
-        let Some(need) = need_of(node, want)? else { return Ok(None) };
+        let Some(need) = self.need_of(node, want)? else { return Ok(None) };
         let (cut, next) = (self.cut(node, &need)?, node.next());
-        if !self.node(parent, &held[PARENT])?.fits_new(cut.separator.len())? {
+        if !self.node(parent, &held[PARENT])?.fits_new(cut.separator.len(), 0)? {
             return Ok(None);
         }
         if !next.is_none() {
@@ -334,6 +335,34 @@ impl Tree {
         Ok(())
     }
 
+    /// What is reserved for rows that have moved follows them. Nothing can fail behind this but the end of the split, and then the
+    /// tree is cut off.
+    fn move_room_within(&self, held: &mut Held) -> Result<(), Error> {
+        let Some((new, others)) = held.split_last_mut() else { return Ok(()) };
+        self.move_room(&mut others[OLD], new)
+    }
+
+    /// Where what is wanted comes to lie; `None` when there is room for it.
+    fn need_of<'r>(&self, node: Node<'_>, want: &Want<'r>) -> Result<Option<Need<'r>>, Error> {
+        let (place, row, reserved) = match *want {
+            Want::Separator { slot, record, .. } => (Place::New(slot), record, 0),
+            Want::Row { key, row, by } => {
+                let place = match node.position(key)? {
+                    Position::Free(slot) => Place::New(slot),
+                    Position::Live(slot) | Position::Ghost(slot) => Place::Grown(slot),
+                };
+                (place, row, self.reserved_for_others(node, by))
+            }
+        };
+        let has_room = match place {
+            // It gives one away when it is split, and two stay.
+            Place::New(_) if node.slot_count() > 2 => node.fits_new(row.len() + want.spare(), reserved)?,
+            Place::New(_) => node.fits_new(row.len(), reserved)?,
+            Place::Grown(slot) => node.fits_instead(slot, row.len(), reserved)?,
+        };
+        Ok((!has_room).then_some(Need { place, row }))
+    }
+
     /// MODIFY_HEADER.
     fn log_header(
         &self,
@@ -391,24 +420,6 @@ pub(super) fn refuse_held(held: &Held, new: PageId) -> Result<(), Error> {
         true => Err(Error::Corrupt { page: new, what: "is a page of the tree and free" }),
         false => Ok(()),
     }
-}
-
-/// The place of what is wanted; `None` when there is room for it.
-fn need_of<'r>(node: Node<'_>, want: &Want<'r>) -> Result<Option<Need<'r>>, Error> {
-    let (place, row) = match *want {
-        Want::Separator { slot, record, .. } => (Place::New(slot), record),
-        Want::Row { key, row } => match node.position(key)? {
-            Position::Free(slot) => (Place::New(slot), row),
-            Position::Live(slot) | Position::Ghost(slot) => (Place::Grown(slot), row),
-        },
-    };
-    let has_room = match place {
-        // It gives one away when it is split, and two stay.
-        Place::New(_) if node.slot_count() > 2 => node.fits_new(row.len() + want.spare())?,
-        Place::New(_) => node.fits_new(row.len())?,
-        Place::Grown(slot) => node.fits_instead(slot, row.len())?,
-    };
-    Ok((!has_room).then_some(Need { place, row }))
 }
 
 /// The same separator with another child page.

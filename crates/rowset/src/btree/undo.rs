@@ -4,16 +4,14 @@
 //! record undone               today                           compensation
 //! INSERT_ROWS                 the row                         DELETE_ROWS; its page's only record: MODIFY_ROW into a ghost
 //! DELETE_ROWS (ghost)         the ghost                       INSERT_ROWS, which takes the mark away
-//!                             a ghost with other bytes        MODIFY_ROW
-//!                             nothing                         a ghost is put back in a system transaction, then as above
 //! MODIFY_ROW                  the row                         MODIFY_ROW with before and after exchanged
 //! ```
 //!
-//! Splits that make room for a row that comes back are system transactions, as always. Only the last step is the compensation:
-//! when a crash comes before it, the next restart does all of it again on a tree that has more room.
+//! Each undo is one compensation record on one leaf. It takes no page and splits none: what it makes longer has
+//! [room reserved](super::undo_room), and the ghost of an open transaction is never expunged. An undo that finds it otherwise is
+//! refused ([`Error::NoUndoRoom`], [`Error::NotUndone`]) before anything is logged: the tree is damaged.
 
 use extentdb_base::{Lsn, Rid};
-use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::Level;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::ModifyRow;
@@ -23,7 +21,7 @@ use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::page::{Position, is_ghost};
-use super::split::Attempt;
+use super::undo_room::RoomChange;
 use crate::error::Error;
 
 /// Bits of the status byte that name the kind.
@@ -69,103 +67,55 @@ impl Tree {
             return Err(lost("the row has changed"));
         }
         let is_only = node.slot_count() == 1;
+        let room = RoomChange { before: node.room(row.len()), after: 0 };
+        let xact = tx.id();
         let link = Link::Compensation(tx, undo_next);
-        self.counted(-1, || match is_only {
-            true => self.modify(link, &mut page, slot, &self.as_ghost(row)),
-            false => self.log_delete(link, &mut page, slot, &[], self.leaf_context()),
-        })
+        if is_only {
+            return self.counted(-1, || self.modify(link, &mut page, slot, &self.as_ghost(row)));
+        }
+        self.counted(-1, || self.log_delete(link, &mut page, slot, &[], self.leaf_context()))?;
+        self.note_room(&mut page, &key, xact, room);
+        Ok(())
     }
 
     fn undo_delete(&self, tx: &mut Transaction, undo_next: Lsn, row: &[u8]) -> Result<(), Error> {
+        let lost = |what| Error::NotUndone { op: Op::DELETE_ROWS, what };
         let key = self.shape.key(&self.shape.leaf(row), Level::Leaf)?;
-        self.ensure_root(tx)?;
-        self.until_done(tx, &key, |tx| self.try_revive(tx, undo_next, &key, row))
-    }
-
-    /// Gives a ghost its life back, one that is put there first when there is none.
-    fn try_revive<'r>(
-        &self,
-        tx: &mut Transaction,
-        undo_next: Lsn,
-        key: &[u8],
-        row: &'r [u8],
-    ) -> Result<Attempt<'r>, Error> {
-        let mut page = self.leaf_to_change(key)?;
+        let mut page = self.leaf_to_change(&key)?;
         let node = self.node(page.id(), &page)?;
-        let slot = match node.position(key)? {
+        let slot = match node.position(&key)? {
+            Position::Ghost(slot) => slot,
             Position::Live(slot) => {
                 return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(page.id(), slot) });
             }
-            Position::Ghost(slot) if node.row(slot)?.get(1..) == row.get(1..) => slot,
-            Position::Ghost(slot) if node.fits_instead(slot, row.len())? => {
-                let link = Link::Compensation(tx, undo_next);
-                self.counted(1, || self.modify(link, &mut page, slot, row))?;
-                return Ok(Attempt::Done);
-            }
-            Position::Free(slot) if node.fits_new(row.len())? => {
-                page = self.put_ghost(tx, page, slot, row)?;
-                slot
-            }
-            Position::Ghost(_) | Position::Free(_) => return Ok(Attempt::NoRoomFor(row.into())),
+            Position::Free(_) => return Err(lost("the ghost of the row has been expunged")),
         };
-        let (link, context) = (Link::Compensation(tx, undo_next), self.leaf_context());
-        self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))?;
-        Ok(Attempt::Done)
-    }
-
-    /// Puts the ghost of a row back: a compensation record that inserts next to a ghost would be taken for one that revives it.
-    fn put_ghost(
-        &self,
-        tx: &Transaction,
-        mut page: PageWriteGuard,
-        slot: u16,
-        row: &[u8],
-    ) -> Result<PageWriteGuard, Error> {
-        let mut sys = tx.begin_system("GhostForUndo");
-        let (ghost, context) = (self.as_ghost(row), self.leaf_context());
-        match self.log_insert(Link::Change(&mut sys), &mut page, slot, vec![&ghost], context) {
-            // It ends before anybody can move what it did.
-            Ok(()) => {
-                sys.commit()?;
-                Ok(page)
-            }
-            Err(error) => {
-                drop(page);
-                self.space.roll_back_system(sys)?;
-                Err(error)
-            }
+        if node.row(slot)?.get(1..) != row.get(1..) {
+            return Err(lost("the ghost of the row has changed"));
         }
+        let (link, context) = (Link::Compensation(tx, undo_next), self.leaf_context());
+        self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))
     }
 
     fn undo_modify(&self, tx: &mut Transaction, undo_next: Lsn, modify: &ModifyRow<'_>) -> Result<(), Error> {
         let what = "it does not name the key of its row";
         let image = modify.key.ok_or(Error::NotUndone { op: Op::MODIFY_ROW, what })?;
         let key = self.shape.key_of_image(image)?;
-        self.until_done(tx, &key, |tx| self.try_change_back(tx, undo_next, &key, modify))
-    }
-
-    fn try_change_back(
-        &self,
-        tx: &mut Transaction,
-        undo_next: Lsn,
-        key: &[u8],
-        modify: &ModifyRow<'_>,
-    ) -> Result<Attempt<'static>, Error> {
         let lost = |what| Error::NotUndone { op: Op::MODIFY_ROW, what };
-        let mut page = self.leaf_to_change(key)?;
+        let mut page = self.leaf_to_change(&key)?;
         let node = self.node(page.id(), &page)?;
-        let (Position::Live(slot) | Position::Ghost(slot)) = node.position(key)? else {
+        let (Position::Live(slot) | Position::Ghost(slot)) = node.position(&key)? else {
             return Err(lost("the row is not there"));
         };
         let now = node.row(slot)?;
         let row = changed_back(now, modify).ok_or(lost("the row has changed"))?;
-        if !node.fits_instead(slot, row.len())? {
-            return Ok(Attempt::NoRoomFor(row.into()));
+        // What others have reserved leaves room for this, too.
+        if !node.fits_instead(slot, row.len(), 0)? {
+            return Err(Error::NoUndoRoom { page: page.id(), bytes: row.len() });
         }
         let delta = i64::from(is_ghost(now)) - i64::from(is_ghost(&row));
         let link = Link::Compensation(tx, undo_next);
-        self.counted(delta, || self.modify(link, &mut page, slot, &row))?;
-        Ok(Attempt::Done)
+        self.counted(delta, || self.modify(link, &mut page, slot, &row))
     }
 
     /// The record of a row as a deleted one.

@@ -87,7 +87,8 @@ impl Drop for Locked<'_> {
 pub(super) struct FreeSpace {
     classes: BTreeMap<u16, Vec<PageId>>,
     filed: HashMap<PageId, u16>,
-    kept: HashMap<PageId, u16>,
+    /// More than a page has when statements that made rows shorter were undone: what they kept back stays until the end.
+    kept: HashMap<PageId, u32>,
     touched: BTreeSet<PageId>,
     /// What PFS knows of the pages that were there when the heap was opened has been read.
     pub(super) is_loaded: bool,
@@ -132,19 +133,19 @@ impl FreeSpace {
 
     /// Bytes of a page that are kept back.
     pub(super) fn kept(&self, page: PageId) -> u16 {
-        self.kept.get(&page).copied().unwrap_or(0)
+        self.kept.get(&page).map_or(0, |bytes| u16::try_from(*bytes).unwrap_or(u16::MAX))
     }
 
     /// Keeps bytes of a page back for the transaction that made them free.
     pub(super) fn keep(&mut self, kept: KeptBack) {
-        *self.kept.entry(kept.page).or_default() += kept.bytes;
+        *self.kept.entry(kept.page).or_default() += u32::from(kept.bytes);
         self.touched.insert(kept.page);
     }
 
     /// The transaction has ended. The page is filed with what it gave back; whoever comes finds out how much there really is.
     pub(super) fn give_back(&mut self, kept: KeptBack) {
         if let Some(bytes) = self.kept.get_mut(&kept.page) {
-            *bytes = bytes.saturating_sub(kept.bytes);
+            *bytes = bytes.saturating_sub(kept.bytes.into());
             if *bytes == 0 {
                 self.kept.remove(&kept.page);
             }
@@ -200,6 +201,20 @@ mod tests {
         while shared.lock().take(1).is_some() {}
         shared.lock().is_loaded = true;
         assert!(!shared.may_have(1) && shared.is_loaded());
+    }
+
+    /// A row that is shortened and rolled back to a savepoint, again and again, in one transaction.
+    #[test]
+    fn more_can_be_kept_back_than_a_page_has() {
+        let mut free = FreeSpace::default();
+        let page = PageId::new(1, 7);
+        let kept = KeptBack { page, bytes: 7000 };
+        (0..20).for_each(|_| free.keep(kept));
+        assert_eq!(free.kept(page), u16::MAX);
+        (0..19).for_each(|_| free.give_back(kept));
+        assert_eq!(free.kept(page), 7000);
+        free.give_back(kept);
+        assert_eq!(free.kept(page), 0);
     }
 
     #[test]

@@ -296,7 +296,7 @@ impl Bench {
         own.map(|kept| (kept.record().header().op, kept.record().header().context)).collect()
     }
 
-    fn record(&self, lsn: Lsn) -> Kept {
+    pub(super) fn record(&self, lsn: Lsn) -> Kept {
         self.log.with_record(lsn, |record| Kept::of(lsn, record)).expect("a record there is")
     }
 
@@ -359,14 +359,21 @@ fn description_of(image: &Image, at: Rid, rowset: &Rowset, id: AllocUnitId) -> U
 pub(super) fn undo_with(tree: &Tree, tx: &mut Transaction, to: Lsn, fetch: &dyn Fn(Lsn) -> Kept) {
     while tx.undo_next() > to {
         let kept = fetch(tx.undo_next());
-        let record = kept.record();
-        let header: RecordHeader = *record.header();
-        match record.payload() {
-            _ if header.op == Op::BEGIN_XACT => return,
-            _ if header.flags.is_compensation() => tx.skip_to(header.previous),
-            Payload::Savepoint(_) => tx.skip_to(header.previous),
-            payload => tree.undo(tx, header.previous, &header, &payload).expect("it can be undone"),
+        if kept.record().header().op == Op::BEGIN_XACT {
+            return;
         }
+        undo_one_with(tree, tx, &kept);
+    }
+}
+
+/// Undoes the next record of a transaction.
+pub(super) fn undo_one_with(tree: &Tree, tx: &mut Transaction, kept: &Kept) {
+    let record = kept.record();
+    let header: RecordHeader = *record.header();
+    match record.payload() {
+        _ if header.flags.is_compensation() => tx.skip_to(header.previous),
+        Payload::Savepoint(_) => tx.skip_to(header.previous),
+        payload => tree.undo(tx, header.previous, &header, &payload).expect("it can be undone"),
     }
 }
 

@@ -57,9 +57,9 @@ fn history(bench: &Bench, rng: &mut SplitMix64, rounds: usize) -> Vec<(Lsn, Rows
 
 /// What analysis knows of an open transaction.
 pub(super) struct Open {
-    begin: Lsn,
-    last: Lsn,
-    is_system: bool,
+    pub(super) begin: Lsn,
+    pub(super) last: Lsn,
+    pub(super) is_system: bool,
 }
 
 fn note(open: &mut BTreeMap<XactId, Open>, lsn: Lsn, header: &RecordHeader, payload: &Payload<'_>) {

@@ -12,4 +12,5 @@ mod ranges;
 mod shuttle;
 mod single;
 mod threads;
+mod undo_room;
 mod walk;
