@@ -32,13 +32,14 @@ impl Session<'_> {
         self.statement("ALTER TABLE", |session| {
             verify_name(name)?;
             let old = session.lock_for_ddl(table)?;
+            let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
+                .map_err(|why| Error::NotSupported { what: format!("check constraint {name}: {why}") })?;
+            // Nobody changes rows of the table. Checkpoints need what is locked from here on, and do not wait for a scan.
+            session
+                .each_row_for_ddl(&old, &mut |_, record| check.verify(table, &old, &old.cells(record)?))?;
             let _ddl = lock(&session.db.ddl);
             let (id, schema_id) = session.new_object(table, name)?;
-            let check = Check::compile((id, name.to_owned()), text, &old.columns)
-                .map_err(|why| Error::NotSupported { what: format!("check constraint {name}: {why}") })?;
-            for row in session.rows_for_ddl(&old)? {
-                check.verify(table, &old, &old.cells(&row.record)?)?;
-            }
+            check.id = id;
             let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
             session.insert_child(&Child { id, name: name.to_owned(), kind, table: table.id(), schema_id })?;
             let mut new = Storage::clone(&old);
@@ -81,15 +82,17 @@ impl Session<'_> {
             let (first, second) = if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
             session.lock_for_ddl(first)?;
             session.lock_for_ddl(second)?;
-            let _ddl = lock(&session.db.ddl);
-            let (id, schema_id) = session.new_object(table, name)?;
-            let key = foreign_key((id, name), (table, parent), columns)?;
-            let key = ForeignKey { on_delete, on_update, ..key };
-            session.verify_actions(&key, table)?;
+            let key = foreign_key((ObjectId(0), name), (table, parent), columns)?;
+            let mut key = ForeignKey { on_delete, on_update, ..key };
             let old = table.storage();
             for row in session.rows_for_ddl(&old)? {
                 session.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
             }
+            // Nobody changes rows of the two tables. Checkpoints need what is locked from here on, and do not wait for a scan.
+            let _ddl = lock(&session.db.ddl);
+            session.verify_actions(&key, table)?;
+            let (id, schema_id) = session.new_object(table, name)?;
+            key.id = id;
             let kind = ChildKind::ForeignKey {
                 table: parent.id(),
                 index: key.index.0,
@@ -189,12 +192,15 @@ impl Session<'_> {
                 return refused(format!("column {} is computed", own.name));
             }
         }
+        if !key.follows() {
+            return Ok(());
+        }
         let tables = self.db.catalogue.user_tables();
         let keys = tables.iter().flat_map(|table| table.storage().constraints.leading_in.clone());
         let keys: Vec<Arc<ForeignKey>> =
             keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
         let meets = |table: &Arc<Table>| follows_twice(table.id(), &keys);
-        match key.follows() && tables.iter().any(meets) {
+        match tables.iter().any(meets) {
             true => refused("rows would follow others in a circle, or on two ways".to_owned()),
             false => Ok(()),
         }

@@ -45,6 +45,7 @@ mod statistics;
 mod storage;
 mod system_table;
 mod table;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod undo;
