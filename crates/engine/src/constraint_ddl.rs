@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::foreign_key::ForeignKey;
 use crate::index::Index;
 use crate::index_ddl::column;
+use crate::invalid::verify_name;
 use crate::session::Session;
-use crate::spec::verify_name;
 use crate::storage::Storage;
 use crate::system_table::{int, smallint};
 use crate::table::Table;
@@ -30,7 +30,7 @@ impl Session<'_> {
     /// The name is taken, the condition cannot be evaluated ([`Error::NotSupported`]), or a row is there that it is false for.
     pub fn add_check(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
-            verify_name(name)?;
+            verify_name("constraint", name)?;
             let old = session.lock_for_ddl(table)?;
             let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
                 .map_err(|why| Error::NotSupported { what: format!("check constraint {name}: {why}") })?;
@@ -77,7 +77,7 @@ impl Session<'_> {
         (on_delete, on_update): (ReferentialAction, ReferentialAction),
     ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
-            verify_name(name)?;
+            verify_name("constraint", name)?;
             // In one order, whoever does this: by id.
             let (first, second) = if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
             session.lock_for_ddl(first)?;
@@ -123,7 +123,7 @@ impl Session<'_> {
         (name, text): (&str, &str),
     ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
-            verify_name(name)?;
+            verify_name("constraint", name)?;
             let old = session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
             let own = column(&old.columns, column_name)?;

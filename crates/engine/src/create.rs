@@ -76,12 +76,8 @@ pub(crate) fn pages_of(bytes: u64) -> Result<u32, Error> {
 }
 
 /// A path as the catalogue keeps it.
-pub(crate) fn physical_name(path: &Path) -> Result<String, Error> {
-    let name = path.display().to_string();
-    match name.encode_utf16().count() {
-        0..=260 => Ok(name),
-        _ => Err(Error::NotSupported { what: format!("a path of more than 260 characters: {name}") }),
-    }
+pub(crate) fn physical_name(path: &Path) -> String {
+    path.display().to_string()
 }
 
 impl DatabaseSpec {
@@ -114,13 +110,16 @@ impl Database {
     /// Makes the files and opens the database. None of the files may exist.
     ///
     /// # Errors
-    /// See [`Error`]; files that were begun stay as they are.
+    /// [`Error::Invalid`] when an option or part of the specification cannot be as it is; nothing has been made then. For others
+    /// see [`Error`]; files that were begun stay as they are.
     pub fn create(spec: &DatabaseSpec, options: Options) -> Result<Database, Error> {
+        options.verify()?;
+        spec.verify()?;
         let mut names = Vec::new();
         for file in spec.data_files() {
-            names.push(FileName { name: file.name.clone(), path: Some(physical_name(&file.path)?) });
+            names.push(FileName { name: file.name.clone(), path: Some(physical_name(&file.path)) });
         }
-        names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)?) });
+        names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)) });
         let growth = spec.data_files().map(DataFileSpec::file_growth).collect();
         let mut builder = DatabaseBuilder::new(&spec.name).seed(spec.seed).growth(growth).file_names(names);
         for (name, files) in &spec.filegroups {

@@ -7,6 +7,7 @@ use extentdb_format::log::apply::Stop;
 use extentdb_txn::lock::LockError;
 
 use crate::address::Address;
+use crate::invalid::InvalidOption;
 
 /// Why a database cannot be opened, or a statement not be done.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +68,9 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// An option, or a part of a specification, that cannot be as it is. Nothing has changed.
+    #[error(transparent)]
+    Invalid(#[from] InvalidOption),
     /// A name that is taken.
     #[error("there is an object named {name} already")]
     Exists {

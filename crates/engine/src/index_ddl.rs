@@ -23,9 +23,9 @@ use crate::entries::duplicate;
 use crate::error::Error;
 use crate::formula::{Condition, Formula};
 use crate::index::{BaseKey, Constraint, Index};
+use crate::invalid::verify_name;
 use crate::order::Run;
 use crate::session::{Ending, Session};
-use crate::spec::verify_name;
 use crate::storage::Storage;
 use crate::system_table::{Cells, int, number, text};
 use crate::table::Table;
@@ -378,7 +378,7 @@ impl IndexSpec {
 
     /// Can there be such an index over these columns?
     pub(crate) fn verify_columns(&self, columns: &[TableColumn]) -> Result<(), Error> {
-        verify_name(&self.name)?;
+        verify_name("index", &self.name)?;
         let not_supported = |what: String| Err(Error::NotSupported { what });
         if self.fill_factor > 100 {
             return not_supported(format!("a fill factor of {} percent", self.fill_factor));

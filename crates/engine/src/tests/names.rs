@@ -1,12 +1,16 @@
 //! Names are looked up by indexes, and what validates rows does not hold what checkpoints need.
 
+use std::path::Path;
+
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_io::MemDisk;
+use extentdb_synth::build::DatabaseBuilder;
 use extentdb_types::{Datum, SqlType};
 
 use super::template::sample;
 use crate::ddl::object;
+use crate::invalid::PRIMARY_BYTES_MIN;
 use crate::system_table::{int, number, text};
 use crate::{ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Session, Table, TableSpec};
 
@@ -97,4 +101,11 @@ fn rows_are_validated_without_the_lock_that_checkpoints_need() {
     drop(held);
     session.add_check(&child, "few", "([id]<(100))").unwrap();
     db.checkpoint().unwrap();
+}
+
+#[test]
+fn the_catalogue_of_a_new_database_fits_the_smallest_primary_file() {
+    let disk = MemDisk::new();
+    let built = DatabaseBuilder::new("least").build_on(&disk, &[Path::new("least.mdf")]).unwrap();
+    assert!(built.file_bytes[0] <= PRIMARY_BYTES_MIN, "{} bytes", built.file_bytes[0]);
 }
