@@ -84,6 +84,8 @@ impl Session<'_> {
             session.lock_for_ddl(second)?;
             let key = foreign_key((ObjectId(0), name), (table, parent), columns)?;
             let mut key = ForeignKey { on_delete, on_update, ..key };
+            // Before the scan, so that nobody waits for one in vain, and once more when nothing else can come between.
+            session.verify_actions(&key, table)?;
             let old = table.storage();
             for row in session.rows_for_ddl(&old)? {
                 session.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
