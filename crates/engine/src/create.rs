@@ -17,11 +17,11 @@ pub struct DataFileSpec {
     pub path: PathBuf,
     /// Logical name; `None` = after the database.
     pub name: Option<String>,
-    /// Size; at least what the catalogue needs.
+    /// Size, in whole extents: at least 2 MB of the primary file, which holds the catalogue, and 128 KB of any other.
     pub bytes: u64,
-    /// What it grows by.
+    /// What it grows by; at most 100 percent.
     pub growth: Growth,
-    /// What it may grow to; `None` = without a limit.
+    /// What it may grow to, not less than its size; `None` = without a limit.
     pub bytes_max: Option<u64>,
 }
 
@@ -41,11 +41,11 @@ pub struct LogFileSpec {
 /// A new database.
 #[derive(Clone, Debug)]
 pub struct DatabaseSpec {
-    /// Name.
+    /// Name: 1 to 100 UTF-16 units.
     pub name: String,
     /// Files of filegroup PRIMARY; the first one holds the catalogue.
     pub files: Vec<DataFileSpec>,
-    /// Further filegroups with their files.
+    /// Further filegroups with their files, one at least. The name PRIMARY is taken.
     pub filegroups: Vec<(String, Vec<DataFileSpec>)>,
     /// The log.
     pub log: LogFileSpec,
