@@ -15,6 +15,9 @@ use support::*;
 
 const MB: u64 = 1 << 20;
 
+/// The option that a refusal must name, and what makes it invalid.
+type Case<T> = (&'static str, fn(&mut T));
+
 /// The option that a refusal names; the text of any other error.
 fn refused<T>(result: Result<T, Error>) -> String {
     match result {
@@ -29,7 +32,7 @@ fn refused<T>(result: Result<T, Error>) -> String {
 
 #[test]
 fn options_out_of_range_are_refused() {
-    let cases: [(&str, fn(&mut Options)); 9] = [
+    let cases: [Case<Options>; 9] = [
         ("frames", |options| options.frames = 0),
         ("frames", |options| options.frames = 15),
         ("frames", |options| options.frames = 1 << 31),
@@ -83,9 +86,7 @@ fn good() -> DatabaseSpec {
     spec
 }
 
-type Spoil = fn(&mut DatabaseSpec);
-
-const SPOILED_NAMES: [(&str, Spoil); 15] = [
+const SPOILED_NAMES: [Case<DatabaseSpec>; 15] = [
     ("name", |spec| spec.name = String::new()),
     ("name", |spec| spec.name = "n".repeat(101)),
     ("name", |spec| spec.name = "a\0b".to_owned()),
@@ -105,7 +106,7 @@ const SPOILED_NAMES: [(&str, Spoil); 15] = [
     ("files", |spec| spec.files.clear()),
 ];
 
-const SPOILED_FILES: [(&str, Spoil); 16] = [
+const SPOILED_FILES: [Case<DatabaseSpec>; 16] = [
     ("files[1].path", |spec| spec.files[1].path = "good.mdf".into()),
     ("filegroups[0].files[0].path", |spec| spec.filegroups[0].1[0].path = "good_log.ldf".into()),
     ("files[0].path", |spec| spec.files[0].path = "".into()),
@@ -157,7 +158,7 @@ fn a_file_that_is_given_twice_is_refused() {
 
 #[test]
 fn files_that_cannot_be_added_are_refused() {
-    let cases: [(&str, fn(&mut DataFileSpec)); 7] = [
+    let cases: [Case<DataFileSpec>; 7] = [
         ("name", |file| file.name = Some(String::new())),
         ("name", |file| file.name = Some("n".repeat(129))),
         ("path", |file| file.path = "".into()),
