@@ -6,10 +6,12 @@
 //! work       what is inserted, by us and by peers                   backends  durable writes and checkpoints by each backend
 //! tree_work  what is done to a table with indexes                   trees     that table, and clients that do it
 //! together   clients that begin at the same moment                  sales     a heap with the rows of a data file, and its indexes
+//! ddl        tables that are made and dropped
 //! ```
 
 mod backends;
 mod database;
+mod ddl;
 mod device;
 mod extents;
 mod heap;
@@ -22,6 +24,7 @@ mod work;
 
 pub use backends::BackendFile;
 pub use database::{Form, Lab, Load};
+pub use ddl::{add_tables, table_cycle};
 pub use device::Device;
 pub use extents::extents_per_second;
 pub use heap::{HeapFacts, ideal_pages};

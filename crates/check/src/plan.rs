@@ -164,6 +164,8 @@ struct Prelude<'s> {
     target: Option<String>,
     refused: Option<Finding>,
     cut_units: BTreeSet<UnitIndex>,
+    /// Mixed extents noted as 59031.
+    unreachable_extents: usize,
 }
 
 impl<'s> Prelude<'s> {
@@ -185,6 +187,7 @@ impl<'s> Prelude<'s> {
             missing_files: Vec::new(),
             has_cut_chains: false,
             cut_units: BTreeSet::new(),
+            unreachable_extents: 0,
             chosen: Chosen::Database,
             target: None,
             refused: None,

@@ -10,7 +10,7 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_check::{Options, Report, Verdict};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::PageStamp;
-use extentdb_format::allocation::bitmap::AllocationBitmapMut;
+use extentdb_format::allocation::bitmap::{AllocationBitmapMut, MapKind, MapView};
 use extentdb_format::allocation::iam::{IamView, write_iam};
 use extentdb_format::allocation::pfs::{PfsByte, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageMut, PageRef, checksum};
@@ -460,6 +460,31 @@ fn row_109_no_dedicated_extent_is_mixed() {
         set_bit(&mut memory, 3, extent, true);
         let report = memory.check_with(&Options { physical_only: true, ..Options::default() });
         assert_eq!(numbers(&report), BTreeSet::from([8904, 8913]), "extent {extent}\n{}", report.to_text());
+    }
+}
+
+/// Pages that no allocation finds are lost, not damaged: a note names them, and the verdict stays.
+#[test]
+fn free_pages_of_a_mixed_extent_without_its_sgam_bit_are_noted() {
+    let demo = Demo::small();
+    let mixed: Vec<u32> = {
+        let map = demo.memory.stored(3);
+        MapView::new(&map, MapKind::Sgam).bitmap().ones().collect()
+    };
+    let pfs = demo.memory.stored(1);
+    // One without any page in use would be nobody's: 8905.
+    let is_used = |extent: &u32| PfsView::new(&pfs).entry(extent * 8).is_allocated();
+    let mixed: Vec<u32> = mixed.into_iter().filter(is_used).collect();
+    assert!(!mixed.is_empty());
+    for extent in mixed {
+        let mut memory = demo.memory.clone();
+        set_bit(&mut memory, 3, extent, false);
+        let report = memory.check_with(&Options::default());
+        assert_eq!((report.findings.len(), report.verdict), (0, Verdict::Clean), "{}", report.to_text());
+        let notes: Vec<_> = report.notes.iter().filter(|note| note.error == 59031).collect();
+        let [note] = notes[..] else { panic!("extent {extent}: {notes:?}") };
+        assert_eq!(note.place.page, Some(PageId::new(1, extent * 8)));
+        assert!(note.message.contains(&format!("(1:{})", extent * 8 + 7)), "{}", note.message);
     }
 }
 

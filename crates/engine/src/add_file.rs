@@ -21,6 +21,7 @@ use extentdb_types::Guid;
 use crate::create::{DataFileSpec, pages_of, physical_name};
 use crate::database::Database;
 use crate::error::Error;
+use crate::invalid::FILE_BYTES_MIN;
 use crate::session::Session;
 use crate::system_table::{Cells, number};
 
@@ -32,9 +33,6 @@ const DROP_LSN: usize = 13 - 1;
 /// Rows of data, as against log.
 const ROWS_FILE: i64 = 0;
 const FILES_MAX: u16 = 32_766;
-const NAME_UNITS_MAX: usize = 128;
-/// A file has one page of every map, and an extent to give.
-const PAGES_MIN: u32 = 16;
 
 impl Database {
     /// Adds a data file to a filegroup, PRIMARY for none: ALTER DATABASE … ADD FILE. Returns its id.
@@ -42,15 +40,13 @@ impl Database {
     /// # Errors
     /// The name or the path is taken; or the file cannot be made. Nothing has changed then.
     pub fn add_file(&self, spec: &DataFileSpec, filegroup: Option<&str>) -> Result<FileId, Error> {
+        spec.verify("", FILE_BYTES_MIN)?;
         let mut session = self.session();
         let mut made = None;
         let added = session.statement("ALTER DATABASE", |session| {
             let _ddl = lock(&self.ddl);
             let identity = session.identity_of(spec, filegroup)?;
             let pages = pages_of(spec.bytes)? / 8 * 8;
-            if pages < PAGES_MIN {
-                return Err(Error::NotSupported { what: format!("a data file of {pages} pages") });
-            }
             let disk = self.make_file(spec, &identity, pages)?;
             made = Some((disk, identity.clone(), pages));
             session.insert_file(&identity, pages)
@@ -126,11 +122,6 @@ impl Session<'_> {
         let id = u16::try_from(last + 1).ok().filter(|id| *id <= FILES_MAX);
         let id = id.ok_or_else(|| Error::NotSupported { what: "more than 32,766 files".into() })?;
         let name = spec.name.clone().unwrap_or_else(|| format!("{}_{}", self.db.name, id - 1));
-        if name.is_empty() || name.encode_utf16().count() > NAME_UNITS_MAX {
-            return Err(Error::NotSupported {
-                what: "a name without or with more than 128 characters".into(),
-            });
-        }
         let is_taken = |row: &Cells| text_of(row.get(NAME)).eq_ignore_ascii_case(&name);
         if rows.iter().any(is_taken) {
             return Err(Error::Exists { name });
@@ -142,7 +133,7 @@ impl Session<'_> {
             id: FileId(id),
             group: self.filegroup_id(filegroup)?,
             name,
-            path: physical_name(&spec.path)?,
+            path: physical_name(&spec.path),
             guid: Guid(guid),
             growth: spec.file_growth(),
         })

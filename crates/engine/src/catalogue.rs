@@ -20,6 +20,7 @@ use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
 use crate::error::Error;
 use crate::system_table::{SystemTable, bigint};
 use crate::table::Table;
+use crate::tables::Tables;
 
 /// Unit of the clustered index of `sysallocunits`.
 pub(crate) const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
@@ -48,8 +49,8 @@ impl Units {
         write(&self.0).insert(unit.id(), unit);
     }
 
-    pub(crate) fn remove(&self, id: AllocUnitId) {
-        write(&self.0).remove(&id);
+    pub(crate) fn remove(&self, id: AllocUnitId) -> Option<Arc<Unit>> {
+        write(&self.0).remove(&id)
     }
 }
 
@@ -60,12 +61,11 @@ pub(crate) enum Left {
     Tree(Arc<Tree>),
 }
 
-/// Tables by id.
-pub(crate) type Tables = BTreeMap<ObjectId, Arc<Table>>;
-
 /// The catalogue.
 pub(crate) struct Catalogue {
     pub(crate) system: BTreeMap<String, SystemTable>,
+    /// The trees of system tables, by every id that pages and log records name them by.
+    system_trees: BTreeMap<AllocUnitId, Arc<Tree>>,
     pub(crate) units: Units,
     /// User tables, and `sysfiles1`.
     pub(crate) tables: Arc<RwLock<Tables>>,
@@ -131,6 +131,7 @@ impl Catalogue {
         }
         let finder = Arc::new(UnitFinder { pool: space.pool().clone(), tree: RwLock::new(None) });
         let catalogue = Catalogue {
+            system_trees: trees_by_unit(&system),
             system,
             units,
             tables: Arc::default(),
@@ -149,7 +150,7 @@ impl Catalogue {
         };
         for table in catalog.tables.values().filter(is_ours) {
             if let Some(table) = Table::open(table, &catalog, space, &catalogue.units, placement)? {
-                write(&catalogue.tables).insert(table.id(), Arc::new(table));
+                write(&catalogue.tables).add(Arc::new(table));
             }
         }
         Ok(catalogue)
@@ -187,16 +188,23 @@ impl Catalogue {
     /// The tree of a unit: that of a system table, of an index, or one that is about to go.
     pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
         let is_it = |tree: &&Arc<Tree>| tree.unit().is_known_as(unit);
-        let of_system = self.system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
-        let of_table = |table: &Arc<Table>| table.storage().trees().find(is_it).cloned();
-        let leaving = || {
-            read(&self.leaving).values().find_map(|left| match left {
-                Left::Tree(tree) => Some(tree).filter(is_it).cloned(),
-                Left::Heap(_) => None,
-            })
+        if let Some(tree) = self.system_trees.get(&unit) {
+            return Some(tree.clone());
+        }
+        let owner = read(&self.tables).owner(unit).cloned();
+        let of_table = owner.and_then(|table| table.storage().trees().find(is_it).cloned());
+        of_table.or_else(|| self.leaving_tree(unit))
+    }
+
+    /// A tree that an open transaction has dropped or replaced.
+    fn leaving_tree(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
+        let leaving = read(&self.leaving);
+        let tree = |left: &Left| match left {
+            Left::Tree(tree) if tree.unit().is_known_as(unit) => Some(tree.clone()),
+            _ => None,
         };
-        let found = of_system.into_iter().find(is_it).cloned();
-        found.or_else(|| read(&self.tables).values().find_map(of_table)).or_else(leaving)
+        let by_id = leaving.get(&unit).and_then(tree);
+        by_id.or_else(|| leaving.values().find_map(tree))
     }
 
     /// All trees: those of system tables, and those of user tables.
@@ -209,7 +217,7 @@ impl Catalogue {
 
     /// The user table whose rows a unit holds.
     pub(crate) fn table_of(&self, unit: AllocUnitId) -> Option<Arc<Table>> {
-        read(&self.tables).values().find(|table| table.unit().id() == unit).cloned()
+        read(&self.tables).owner(unit).filter(|table| table.unit().id() == unit).cloned()
     }
 
     /// The heap whose rows a unit holds, that of a table or one that is about to go.
@@ -240,35 +248,31 @@ impl Catalogue {
     /// without regard to case.
     pub(crate) fn table(&self, name: &str, rank: impl Fn(&Table) -> Option<u8>) -> Option<Arc<Table>> {
         let (schema, name) = name.split_once('.').unwrap_or(("dbo", name));
-        let is_it = |table: &&Arc<Table>| {
-            table.name().eq_ignore_ascii_case(name)
-                && table.schema().eq_ignore_ascii_case(schema)
-                && table.id() != SYSFILES1
-        };
         let tables = read(&self.tables);
-        let ranked = tables.values().filter(is_it).filter_map(|table| Some((rank(table)?, table)));
+        let users = tables.named(schema, name).filter(|table| table.id() != SYSFILES1);
+        let ranked = users.filter_map(|table| Some((rank(table)?, table)));
         ranked.min_by_key(|(rank, _)| *rank).map(|(_, table)| table.clone())
     }
 
     /// A table by its id.
     pub(crate) fn table_by_id(&self, id: ObjectId) -> Option<Arc<Table>> {
-        read(&self.tables).get(&id).cloned()
+        read(&self.tables).get(id).cloned()
     }
 
     /// `sysfiles1`, which lists the files a second time.
     pub(crate) fn sysfiles1(&self) -> Result<Arc<Table>, Error> {
-        let found = read(&self.tables).get(&SYSFILES1).cloned();
+        let found = read(&self.tables).get(SYSFILES1).cloned();
         found.ok_or_else(|| Error::catalogue("there is no table sysfiles1"))
     }
 
     /// All tables, by id.
     pub(crate) fn all_tables(&self) -> Vec<Arc<Table>> {
-        read(&self.tables).values().cloned().collect()
+        read(&self.tables).all().cloned().collect()
     }
 
     /// All tables but the system's own, by id.
     pub(crate) fn user_tables(&self) -> Vec<Arc<Table>> {
-        read(&self.tables).values().filter(|table| table.id() != SYSFILES1).cloned().collect()
+        read(&self.tables).all().filter(|table| table.id() != SYSFILES1).cloned().collect()
     }
 
     /// The next rowset id.
@@ -276,6 +280,11 @@ impl Catalogue {
         use extentdb_base::sync::atomic::Ordering;
         HobtId(self.last_rowset.fetch_add(1 << 16, Ordering::Relaxed) + (1 << 16))
     }
+}
+
+fn trees_by_unit(system: &BTreeMap<String, SystemTable>) -> BTreeMap<AllocUnitId, Arc<Tree>> {
+    let trees = system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
+    trees.flat_map(|tree| tree.unit().aliases().map(|id| (id, tree.clone()))).collect()
 }
 
 /// A unit as `sysallocunits` and `sysrowsets` describe it.

@@ -123,7 +123,7 @@ impl Database {
         let has_changed =
             |unit: &&Arc<Unit>| counted.get(&unit.id()).map_or(0, |(_, at)| *at) != unit.counts().1;
         let units = self.catalogue.units.all().iter().filter(has_changed).count();
-        let extents = self.space.unmarked_extents() + self.unsettled_pages();
+        let extents = self.space.unmarked_extents() + self.space.unsettled_hints() + self.unsettled_pages();
         let active = self.transactions.with_active(<[_]>::len);
         let bytes = 1024 + EXTENT_BYTES * extents + UNIT_BYTES * units + ACTIVE_BYTES * active;
         Ok(self.log.ensure(bytes as u64)?)
@@ -207,6 +207,7 @@ impl Database {
         self.settle_heaps()?;
         self.write_file_sizes()?;
         self.write_counts()?;
+        self.space.settle_hints()?;
         self.space.mark_changed()?;
         let minimum = self.log_active(begin)?;
         self.log.flush_all()?;

@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::foreign_key::ForeignKey;
 use crate::index::Index;
 use crate::index_ddl::column;
+use crate::invalid::verify_name;
 use crate::session::Session;
-use crate::spec::verify_name;
 use crate::storage::Storage;
 use crate::system_table::{int, smallint};
 use crate::table::Table;
@@ -30,15 +30,16 @@ impl Session<'_> {
     /// The name is taken, the condition cannot be evaluated ([`Error::NotSupported`]), or a row is there that it is false for.
     pub fn add_check(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
-            verify_name(name)?;
+            verify_name("constraint", name)?;
             let old = session.lock_for_ddl(table)?;
+            let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
+                .map_err(|why| Error::NotSupported { what: format!("check constraint {name}: {why}") })?;
+            // Nobody changes rows of the table. Checkpoints need what is locked from here on, and do not wait for a scan.
+            session
+                .each_row_for_ddl(&old, &mut |_, record| check.verify(table, &old, &old.cells(record)?))?;
             let _ddl = lock(&session.db.ddl);
             let (id, schema_id) = session.new_object(table, name)?;
-            let check = Check::compile((id, name.to_owned()), text, &old.columns)
-                .map_err(|why| Error::NotSupported { what: format!("check constraint {name}: {why}") })?;
-            for row in session.rows_for_ddl(&old)? {
-                check.verify(table, &old, &old.cells(&row.record)?)?;
-            }
+            check.id = id;
             let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
             session.insert_child(&Child { id, name: name.to_owned(), kind, table: table.id(), schema_id })?;
             let mut new = Storage::clone(&old);
@@ -76,20 +77,24 @@ impl Session<'_> {
         (on_delete, on_update): (ReferentialAction, ReferentialAction),
     ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
-            verify_name(name)?;
+            verify_name("constraint", name)?;
             // In one order, whoever does this: by id.
             let (first, second) = if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
             session.lock_for_ddl(first)?;
             session.lock_for_ddl(second)?;
-            let _ddl = lock(&session.db.ddl);
-            let (id, schema_id) = session.new_object(table, name)?;
-            let key = foreign_key((id, name), (table, parent), columns)?;
-            let key = ForeignKey { on_delete, on_update, ..key };
+            let key = foreign_key((ObjectId(0), name), (table, parent), columns)?;
+            let mut key = ForeignKey { on_delete, on_update, ..key };
+            // Before the scan, so that nobody waits for one in vain, and once more when nothing else can come between.
             session.verify_actions(&key, table)?;
             let old = table.storage();
             for row in session.rows_for_ddl(&old)? {
                 session.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
             }
+            // Nobody changes rows of the two tables. Checkpoints need what is locked from here on, and do not wait for a scan.
+            let _ddl = lock(&session.db.ddl);
+            session.verify_actions(&key, table)?;
+            let (id, schema_id) = session.new_object(table, name)?;
+            key.id = id;
             let kind = ChildKind::ForeignKey {
                 table: parent.id(),
                 index: key.index.0,
@@ -120,7 +125,7 @@ impl Session<'_> {
         (name, text): (&str, &str),
     ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
-            verify_name(name)?;
+            verify_name("constraint", name)?;
             let old = session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
             let own = column(&old.columns, column_name)?;
@@ -189,12 +194,15 @@ impl Session<'_> {
                 return refused(format!("column {} is computed", own.name));
             }
         }
+        if !key.follows() {
+            return Ok(());
+        }
         let tables = self.db.catalogue.user_tables();
         let keys = tables.iter().flat_map(|table| table.storage().constraints.leading_in.clone());
         let keys: Vec<Arc<ForeignKey>> =
             keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
         let meets = |table: &Arc<Table>| follows_twice(table.id(), &keys);
-        match key.follows() && tables.iter().any(meets) {
+        match tables.iter().any(meets) {
             true => refused("rows would follow others in a circle, or on two ways".to_owned()),
             false => Ok(()),
         }

@@ -18,11 +18,11 @@ pub struct DataFileSpec {
     pub path: PathBuf,
     /// Logical name; `None` = after the database.
     pub name: Option<String>,
-    /// Size; at least what the catalogue needs.
+    /// Size, in whole extents: at least 2 MB of the primary file, which holds the catalogue, and 128 KB of any other.
     pub bytes: u64,
-    /// What it grows by.
+    /// What it grows by; at most 100 percent.
     pub growth: Growth,
-    /// What it may grow to; `None` = without a limit.
+    /// What it may grow to, not less than its size; `None` = without a limit.
     pub bytes_max: Option<u64>,
 }
 
@@ -50,11 +50,11 @@ impl LogFileSpec {
 /// A new database.
 #[derive(Clone, Debug)]
 pub struct DatabaseSpec {
-    /// Name.
+    /// Name: 1 to 100 UTF-16 units.
     pub name: String,
     /// Files of filegroup PRIMARY; the first one holds the catalogue.
     pub files: Vec<DataFileSpec>,
-    /// Further filegroups with their files.
+    /// Further filegroups with their files, one at least. The name PRIMARY is taken.
     pub filegroups: Vec<(String, Vec<DataFileSpec>)>,
     /// The log.
     pub log: LogFileSpec,
@@ -85,12 +85,8 @@ pub(crate) fn pages_of(bytes: u64) -> Result<u32, Error> {
 }
 
 /// A path as the catalogue keeps it.
-pub(crate) fn physical_name(path: &Path) -> Result<String, Error> {
-    let name = path.display().to_string();
-    match name.encode_utf16().count() {
-        0..=260 => Ok(name),
-        _ => Err(Error::NotSupported { what: format!("a path of more than 260 characters: {name}") }),
-    }
+pub(crate) fn physical_name(path: &Path) -> String {
+    path.display().to_string()
 }
 
 impl DatabaseSpec {
@@ -130,13 +126,16 @@ impl Database {
     /// Makes the files and opens the database. None of the files may exist.
     ///
     /// # Errors
-    /// See [`Error`]; files that were begun stay as they are.
+    /// [`Error::Invalid`] when an option or part of the specification cannot be as it is; nothing has been made then. For others
+    /// see [`Error`]; files that were begun stay as they are.
     pub fn create(spec: &DatabaseSpec, options: Options) -> Result<Database, Error> {
+        options.verify()?;
+        spec.verify()?;
         let mut names = Vec::new();
         for file in spec.data_files() {
-            names.push(FileName { name: file.name.clone(), path: Some(physical_name(&file.path)?) });
+            names.push(FileName { name: file.name.clone(), path: Some(physical_name(&file.path)) });
         }
-        names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)?) });
+        names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)) });
         let growth = spec.data_files().map(DataFileSpec::file_growth).collect();
         let seed = spec.identity_seed(&*options.clock);
         let mut builder = DatabaseBuilder::new(&spec.name).seed(seed).growth(growth).file_names(names);

@@ -42,11 +42,11 @@ pub struct Options {
     pub disk: Arc<dyn Disk>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Pages in memory.
+    /// Pages in memory: 16 at least, and no more than the machine has memory for, or 2^31.
     pub frames: usize,
     /// The first eight pages of a table come from mixed extents.
     pub mixed_pages: bool,
-    /// Consecutive extents per file and turn: 64 with `-E`.
+    /// Consecutive extents per file and turn: 1 to 64, as with `-E`.
     pub extents_per_turn: u32,
     /// New files count as full as SQL Server's are, in memory only, so that skip targets are the same; off by default.
     pub compatible_space: bool,

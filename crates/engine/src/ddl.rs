@@ -1,6 +1,7 @@
 //! Tables come and go: rows of the system tables, changed in the session's transaction like any other.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use extentdb_base::sync::{Arc, lock, read, write};
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
@@ -29,7 +30,7 @@ use crate::session::{Ending, Session};
 use crate::spec::{TableSpec, column_definition};
 use crate::statistics::STATISTICS;
 use crate::storage::{Base, Storage, heap_shape};
-use crate::system_table::{Cells, bigint, int, number};
+use crate::system_table::{bigint, int, number};
 use crate::table::Table;
 
 /// Object ids go up by this, modulo 2^31.
@@ -41,10 +42,12 @@ const HAS_ROWSET: u32 = 0x1;
 const PRIMARY: i16 = 1;
 /// `sysobjvalues.valclass` of what an index is filtered by.
 const FILTER_TEXT: u8 = 7;
-/// Column of `sysallocunits`: the rowset.
-const OWNER: usize = 2;
+/// Index of `sysallocunits` by the rowset.
+const UNITS_BY_OWNER: IndexId = IndexId(2);
 /// Columns of sysschobjs.
 pub(crate) mod object {
+    use extentdb_base::IndexId;
+
     pub(crate) const ID: usize = 0;
     pub(crate) const NAME: usize = 1;
     pub(crate) const SCHEMA: usize = 2;
@@ -52,6 +55,10 @@ pub(crate) mod object {
     pub(crate) const PARENT: usize = 6;
     /// Of a table: how many columns it has had.
     pub(crate) const COUNT: usize = 8;
+    /// Its index by name, schema and class.
+    pub(crate) const BY_NAME: IndexId = IndexId(3);
+    /// Its index by the object that it belongs to.
+    pub(crate) const BY_PARENT: IndexId = IndexId(4);
 }
 
 /// A table that is about to be made.
@@ -76,10 +83,22 @@ impl Session<'_> {
                 return Err(Error::Exists { name: spec.name.clone() });
             }
             let defined = session.define(spec, schema)?;
+            session.verify_names_free(&defined, schema)?;
             session.lock(Resource::Object(defined.definition.id), LockMode::SchM, None)?;
             session.insert_rows(&defined.definition, &defined.children)?;
             session.open_new(spec, defined)
         })
+    }
+
+    /// Refuses a table when it, or a constraint that comes with it, has the name of another object of the schema.
+    fn verify_names_free(&self, defined: &Defined, schema: i32) -> Result<(), Error> {
+        let mut own = BTreeSet::new();
+        for name in [&defined.definition.name].into_iter().chain(defined.children.iter().map(|c| &c.name)) {
+            if !own.insert(name.to_ascii_lowercase()) || self.object_named(schema, name)?.is_some() {
+                return Err(Error::Exists { name: name.clone() });
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn schema_id(&self, name: &str) -> Result<i32, Error> {
@@ -217,7 +236,7 @@ impl Session<'_> {
             self.own_identities.push(table.id());
         }
         write(&db.catalogue.making).insert(table.id());
-        write(&db.catalogue.tables).insert(table.id(), table.clone());
+        write(&db.catalogue.tables).add(table.clone());
         self.endings.push(Ending::Created(table.clone()));
         Ok(table)
     }
@@ -331,9 +350,8 @@ impl Session<'_> {
 
     /// Rows that describe a unit and its rowset, and the other units of that, which have no pages.
     pub(crate) fn delete_unit_rows(&mut self, unit: &Unit) -> Result<(), Error> {
-        let units = self.db.catalogue.system("sysallocunits")?.rows(&[])?;
-        let of_rowset = |row: &&Cells| row.get(OWNER).and_then(number) == Some(unit.hobt().0);
-        for row in units.iter().filter(of_rowset) {
+        let owner = [bigint(unit.hobt().0)];
+        for row in self.db.catalogue.system("sysallocunits")?.rows_by(UNITS_BY_OWNER, &owner)? {
             self.delete_where("sysallocunits", &row[..1])?;
         }
         self.delete_where("sysrowsets", &[bigint(unit.hobt().0)])?;
@@ -342,10 +360,10 @@ impl Session<'_> {
 
     /// The constraints of a table: objects that belong to it.
     fn children_of(&self, table: ObjectId) -> Result<Vec<ObjectId>, Error> {
-        let rows = self.db.catalogue.system("sysschobjs")?.rows(&[])?;
-        let of = |row: &Cells, at: usize| row.get(at).and_then(number);
-        let children = rows.iter().filter(|row| of(row, object::PARENT) == Some(table.0.into()));
-        Ok(children.filter_map(|row| of(row, object::ID)).map(|id| ObjectId(id as i32)).collect())
+        let objects = self.db.catalogue.system("sysschobjs")?;
+        let children = objects.rows_by(object::BY_PARENT, &[int(table.0)])?;
+        let ids = children.iter().filter_map(|row| row.get(object::ID).and_then(number));
+        Ok(ids.map(|id| ObjectId(id as i32)).collect())
     }
 
     pub(crate) fn delete_where(&mut self, table: &str, prefix: &[Cell<'_>]) -> Result<(), Error> {

@@ -8,9 +8,9 @@ use extentdb_telemetry::{Event, EventSink};
 use extentdb_txn::lock::Resource;
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, Names};
 
-use crate::catalogue::Tables;
 use crate::database::Database;
 use crate::table::Table;
+use crate::tables::Tables;
 
 /// Tells of deadlocks.
 pub(crate) struct Deadlocks {
@@ -33,7 +33,7 @@ impl Database {
 impl Deadlocks {
     fn find<T>(&self, which: impl Fn(&Table) -> Option<T>) -> Option<T> {
         let tables = self.tables.upgrade()?;
-        read(&tables).values().find_map(|table| which(table))
+        read(&tables).all().find_map(|table| which(table))
     }
 }
 

@@ -69,6 +69,7 @@ impl Session<'_> {
         old: &Storage,
         disabled: &IndexDefinition,
     ) -> Result<(), Error> {
+        let ddl = lock(&self.db.ddl);
         let status = (disabled.status | index_status::HAS_ROWSET) & !index_status::DISABLED;
         let definition = IndexDefinition { status, ..disabled.clone() };
         let group = i16::try_from(definition.data_space).unwrap_or(old.base.unit().group());
@@ -86,6 +87,7 @@ impl Session<'_> {
         new.indexes.push(index.clone());
         new.indexes.sort_by_key(|index| index.id());
         let storage = self.store(table, new);
+        drop(ddl);
         let fill = extentdb_rowset::btree::Fill { percent: fill, pads: false };
         self.fill((table, &storage), &index, fill)
     }

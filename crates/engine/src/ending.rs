@@ -26,7 +26,7 @@ fn lefts(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, Left)> {
 impl Catalogue {
     /// Is the table there?
     pub(crate) fn has(&self, id: ObjectId) -> bool {
-        read(&self.tables).contains_key(&id)
+        read(&self.tables).get(id).is_some()
     }
 
     /// Does the unit hold rows that `sysrowsets` counts?
@@ -91,7 +91,9 @@ impl Catalogue {
     fn forget_unit(&self, unit: AllocUnitId) {
         write(&self.leaving).remove(&unit);
         write(&self.coming).remove(&unit);
-        self.units.remove(unit);
+        if let Some(unit) = self.units.remove(unit) {
+            write(&self.tables).disown(&unit);
+        }
     }
 
     /// The transaction that did this was rolled back.
@@ -121,7 +123,7 @@ impl Catalogue {
 
     fn forget(&self, table: &Table) {
         write(&self.making).remove(&table.id());
-        write(&self.tables).remove(&table.id());
+        write(&self.tables).remove(table.id());
         table.storage().units().for_each(|unit| self.forget_unit(unit.id()));
     }
 

@@ -8,6 +8,7 @@ use extentdb_txn::lock::LockError;
 use extentdb_types::Guid;
 
 use crate::address::Address;
+use crate::invalid::InvalidOption;
 
 /// Which database a log belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +126,9 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// An option, or a part of a specification, that cannot be as it is. Nothing has changed.
+    #[error(transparent)]
+    Invalid(#[from] InvalidOption),
     /// A name that is taken.
     #[error("there is an object named {name} already")]
     Exists {

@@ -1,6 +1,6 @@
 //! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the session's transaction.
 
-use extentdb_base::sync::{Arc, lock};
+use extentdb_base::sync::{Arc, lock, write};
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::definition::{index_status, rowset_status};
@@ -23,9 +23,9 @@ use crate::entries::duplicate;
 use crate::error::Error;
 use crate::formula::{Condition, Formula};
 use crate::index::{BaseKey, Constraint, Index};
+use crate::invalid::verify_name;
 use crate::order::Run;
 use crate::session::{Ending, Session};
-use crate::spec::verify_name;
 use crate::storage::Storage;
 use crate::system_table::{Cells, int, number, text};
 use crate::table::Table;
@@ -156,7 +156,7 @@ impl Session<'_> {
             if of_constraint && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name, &old.columns) {
                 session.lock_parents(&old)?;
             }
-            let _ddl = lock(&session.db.ddl);
+            let ddl = lock(&session.db.ddl);
             if of_constraint && let Some(rule) = old.constraints.rule(name, &old.columns) {
                 return session.drop_rule(table, &old, &rule);
             }
@@ -193,7 +193,8 @@ impl Session<'_> {
                 session.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
             }
             if index.id() == CLUSTERED {
-                return session.rebase(table, &old, heap_definition(), None, Fill::default());
+                drop(ddl);
+                return session.rebase_alone(table, &old, heap_definition(), Fill::default());
             }
             session.leave_index(table, &old, &index);
             session.delete_unit_rows(index.tree().unit())?;
@@ -227,6 +228,7 @@ impl Session<'_> {
     pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
         let (old, new) = (table.storage(), Arc::new(new));
         self.db.catalogue.leave(&old, &new);
+        write(&self.db.catalogue.tables).own(table.id(), &new);
         table.set_storage(new.clone());
         self.endings.push(Ending::Stored { table: table.clone(), old, new: new.clone() });
         new
@@ -277,7 +279,11 @@ impl Session<'_> {
             let own = text(row.get(object::NAME));
             row.get(object::SCHEMA).and_then(number) == Some(schema.into()) && own.eq_ignore_ascii_case(name)
         };
-        let rows = self.db.catalogue.system("sysschobjs")?.rows(&[])?;
+        let objects = self.db.catalogue.system("sysschobjs")?;
+        let rows = match objects.rows_named(object::BY_NAME, name)? {
+            Some(rows) => rows,
+            None => objects.rows(&[])?,
+        };
         let found = rows.iter().find(|row| is_it(row)).and_then(|row| row.get(object::ID).and_then(number));
         Ok(found.map(|id| ObjectId(id as i32)))
     }
@@ -372,7 +378,7 @@ impl IndexSpec {
 
     /// Can there be such an index over these columns?
     pub(crate) fn verify_columns(&self, columns: &[TableColumn]) -> Result<(), Error> {
-        verify_name(&self.name)?;
+        verify_name("index", &self.name)?;
         let not_supported = |what: String| Err(Error::NotSupported { what });
         if self.fill_factor > 100 {
             return not_supported(format!("a fill factor of {} percent", self.fill_factor));

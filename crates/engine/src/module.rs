@@ -18,8 +18,9 @@ use extentdb_txn::log_time;
 
 use crate::ddl::{byte, object};
 use crate::error::Error;
+use crate::invalid::verify_name;
 use crate::session::Session;
-use crate::spec::{ColumnSpec, column_definition, verify_name};
+use crate::spec::{ColumnSpec, column_definition};
 use crate::storage::Storage;
 use crate::system_table::{int, number};
 use crate::table::Table;
@@ -86,8 +87,8 @@ impl Session<'_> {
     /// The name is taken, or the text is longer than a row has room for: [`Error::NotSupported`].
     pub fn create_module(&mut self, spec: &ModuleSpec) -> Result<(), Error> {
         self.statement("CREATE", |session| {
-            verify_name(&spec.name)?;
-            spec.columns.iter().try_for_each(|column| verify_name(&column.name))?;
+            verify_name("module", &spec.name)?;
+            spec.columns.iter().try_for_each(|column| verify_name("column", &column.name))?;
             let _ddl = lock(&session.db.ddl);
             let schema = session.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
             let named = (spec.name.as_str(), spec.text.as_str());
@@ -102,7 +103,7 @@ impl Session<'_> {
     /// The same as for other modules.
     pub fn create_trigger(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
         self.statement("CREATE TRIGGER", |session| {
-            verify_name(name)?;
+            verify_name("trigger", name)?;
             let old = session.lock_definition(table)?;
             let _ddl = lock(&session.db.ddl);
             let schema = session.schema_id(table.schema())?;

@@ -1,5 +1,6 @@
 //! Opening a database: its files, its log, recovery, its catalogue.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use extentdb_base::size::PAGE_BYTES;
@@ -62,6 +63,11 @@ impl DataFiles {
         let files: Vec<DataFile> = disks.into_iter().map(DataFile::read).collect::<Result<_, _>>()?;
         let primary = files.first().filter(|file| file.header.file_id == Some(1));
         let primary = primary.ok_or(Error::MissingFile { file: FileId(1) })?;
+        let mut ids = BTreeSet::new();
+        if let Some(again) = files.iter().find(|file| !ids.insert(file.id())) {
+            let path = again.disk.path().to_path_buf();
+            return Err(Error::WrongFile { path, what: "another file that was given has its number" });
+        }
         if let Some(other) = files.iter().find(|file| file.header.binding_id != primary.header.binding_id) {
             let path = other.disk.path().to_path_buf();
             return Err(Error::WrongFile { path, what: "it belongs to another database" });
@@ -202,6 +208,7 @@ impl Database {
     }
 
     fn open_files(paths: &Paths, options: Options) -> Result<Database, Error> {
+        options.verify()?;
         let files = DataFiles::open(paths, &options)?;
         match (options.disk.exists(&paths.log), files.is_clean()) {
             (false, false) => Err(Error::LogMissing),

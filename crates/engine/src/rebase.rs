@@ -39,7 +39,8 @@ impl Session<'_> {
         old: &Arc<Storage>,
         spec: &IndexSpec,
     ) -> Result<(), Error> {
-        let _ddl = lock(&self.db.ddl);
+        let rows = self.rows_for_ddl(old)?;
+        let ddl = lock(&self.db.ddl);
         if self.filegroup_id(spec.filegroup.as_deref())? != old.base.unit().group()
             && spec.filegroup.is_some()
         {
@@ -49,7 +50,9 @@ impl Session<'_> {
         let schema = self.schema_id(table.schema())?;
         let constraint = self.constraint_of((table.id(), schema), spec)?;
         let base = spec.base_definition(&old.columns)?;
-        self.rebase(table, old, base, constraint, spec.fill())
+        let storage = self.rebase(table, old, base, constraint)?;
+        drop(ddl);
+        self.refill_from((table, &storage), old, &rows, spec.fill())
     }
 
     /// Makes an index that is switched off anew; writes any other without the gaps that splits and deletes have left, the
@@ -60,15 +63,15 @@ impl Session<'_> {
     pub fn rebuild_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
         self.statement("ALTER INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
-            let _ddl = lock(&session.db.ddl);
             if let Some(disabled) = old.disabled(name) {
                 return session.enable_index(table, &old, disabled);
             }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
-                let fill = index.fill();
-                return session.rebase(table, &old, index.definition().clone(), None, fill);
+                let base = index.definition().clone();
+                return session.rebase_alone(table, &old, base, index.fill());
             }
+            let ddl = lock(&session.db.ddl);
             session.leave_index(table, &old, &index);
             let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
             let unit = session.replace_unit(index.tree().unit())?;
@@ -77,23 +80,38 @@ impl Session<'_> {
             let mut new = Storage::clone(&old);
             new.indexes.iter_mut().filter(|own| own.id() == fresh.id()).for_each(|own| *own = fresh.clone());
             let storage = session.store(table, new);
+            drop(ddl);
             session.fill((table, &storage), &fresh, fresh.fill())
         })
     }
 
-    /// Gives a table that is locked for it another base. The catalogue is locked.
-    pub(crate) fn rebase(
+    /// Gives a table that is locked for it another base, with all its rows. The catalogue is locked for its own rows alone:
+    /// checkpoints need it, and do not wait until rows are read and written.
+    pub(crate) fn rebase_alone(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+        base: IndexDefinition,
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let rows = self.rows_for_ddl(old)?;
+        let ddl = lock(&self.db.ddl);
+        let storage = self.rebase(table, old, base, None)?;
+        drop(ddl);
+        self.refill_from((table, &storage), old, &rows, fill)
+    }
+
+    /// Gives a table that is locked for it another base, empty. The catalogue is locked.
+    fn rebase(
         &mut self,
         table: &Arc<Table>,
         old: &Arc<Storage>,
         base: IndexDefinition,
         constraint: Option<Child>,
-        fill: Fill,
-    ) -> Result<(), Error> {
+    ) -> Result<Arc<Storage>, Error> {
         let bare = TableDefinition { indexes: Vec::new(), ..definition_of(table.id(), table.name(), old) };
         verify_row_bytes(bare.layout(&base).max_leaf, base.kind == IndexKind::Heap)?;
         self.leave(table, old);
-        let rows = self.rows_for_ddl(old)?;
         if let Base::Heap(heap) = &old.base {
             heap.settle()?;
         }
@@ -110,10 +128,20 @@ impl Session<'_> {
         }
         let new = self.describe_base(table, old, base, constraint)?;
         self.freed.extend(freed);
-        let storage = self.store(table, new);
+        Ok(self.store(table, new))
+    }
+
+    /// Puts the rows that the table had into its new base and the indexes that lead to it.
+    fn refill_from(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        old: &Storage,
+        rows: &[Found],
+        fill: Fill,
+    ) -> Result<(), Error> {
         let adopted = |found: &Found| storage.adopt(old, old.cells(&found.record)?);
         let rows = rows.iter().map(adopted).collect::<Result<_, _>>()?;
-        self.refill((table, &storage), rows, fill)
+        self.refill((table, storage), rows, fill)
     }
 
     /// The rows of the catalogue for another base and the indexes that lead to it, all of them empty.

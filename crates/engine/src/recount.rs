@@ -1,5 +1,8 @@
 //! After a crash: what was touched is counted anew, and PFS learns the truth about it.
 
+use std::collections::BTreeSet;
+
+use extentdb_base::Extent;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::RecordKind;
 use extentdb_space::{Counts, Unit};
@@ -18,7 +21,30 @@ impl Database {
             }
             skip_suspect(self.settle_unit(&unit, touched))?;
         }
-        Ok(())
+        // A map that cannot be read may hide the owner of an extent: then nothing is found again.
+        skip_suspect(self.settle_mixed(touched))
+    }
+
+    /// Mixed extents that the log touched, and whose free pages SGAM does not lead to, are found again: older versions of the
+    /// engine left such behind. Nothing says that an extent is mixed but that no unit owns it.
+    fn settle_mixed(&self, touched: &Touched) -> Result<(), Error> {
+        let mut left: BTreeSet<Extent> =
+            self.space.without_hint(touched.extents.iter().copied())?.into_iter().collect();
+        let mut units = self.catalogue.units.all();
+        // Most of them are extents of units that were touched, too: often no other unit need be read.
+        units.sort_by_key(|unit| !touched.units.iter().any(|id| unit.is_known_as(*id)));
+        let mut singles = BTreeSet::new();
+        for unit in units {
+            if left.is_empty() {
+                return Ok(());
+            }
+            let owned = self.space.owned_by(&unit)?;
+            owned.extents.iter().for_each(|extent| {
+                left.remove(extent);
+            });
+            singles.extend(owned.singles);
+        }
+        left.into_iter().try_for_each(|extent| Ok(self.space.restore_hint(extent, &singles)?))
     }
 
     fn settle_unit(&self, unit: &Unit, touched: &Touched) -> Result<(), Error> {

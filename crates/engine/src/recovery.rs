@@ -248,9 +248,9 @@ impl Recovery {
                 let map = modify.fixed.page.page;
                 let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS
                     + u32::from(modify.fixed.offset_in_row).saturating_sub(4);
-                let is_allocated = |byte: &u8| PfsByte(*byte).is_allocated();
                 for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
-                    if is_allocated(before) && !is_allocated(after) {
+                    let was_single = PfsByte(*before).is_allocated() && PfsByte(*before).is_mixed();
+                    if was_single && !PfsByte(*after).is_allocated() {
                         self.freed.entry(xact).or_default().push_single(PageId { file: map.file, page });
                     }
                 }

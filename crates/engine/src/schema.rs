@@ -5,6 +5,7 @@ use extentdb_catalog::table::values::RowValues;
 use extentdb_txn::log_time;
 
 use crate::error::Error;
+use crate::invalid::verify_name;
 use crate::session::{Ending, Session};
 
 /// `sysclsobjs.class` of a schema, and `syssingleobjrefs.class` of its owner.
@@ -39,11 +40,7 @@ impl Session<'_> {
     }
 
     fn free_schema_id(&self, name: &str) -> Result<i32, Error> {
-        if !(1..=128).contains(&name.encode_utf16().count()) {
-            return Err(Error::NotSupported {
-                what: "a name without or with more than 128 characters".into(),
-            });
-        }
+        verify_name("schema", name)?;
         let schemas = read(&self.db.catalogue.schemas);
         if schemas.values().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err(Error::Exists { name: name.to_owned() });

@@ -9,9 +9,9 @@ use crate::definition::plain_column;
 use crate::error::Error;
 use crate::identity::identity_value;
 use crate::index_ddl::IndexSpec;
+use crate::invalid::verify_name;
 use crate::table::with_formulas;
 
-const NAME_UNITS_MAX: usize = 128;
 pub(crate) const COLUMNS_MAX: usize = 1024;
 
 /// A column of a new table.
@@ -64,7 +64,10 @@ impl ColumnSpec {
 
     /// Refuses a column that is of a kind that is not made here.
     pub(crate) fn verify(&self) -> Result<(), Error> {
-        verify_name(&self.name)?;
+        verify_name("column", &self.name)?;
+        if let Some((name, _)) = &self.default {
+            verify_name("default", name)?;
+        }
         let refused = |what: &str| Err(Error::NotSupported { what: format!("column {}: {what}", self.name) });
         match &self.computed {
             _ if self.ty.is_max() || self.ty.is_lob() => refused("values off the row"),
@@ -124,7 +127,7 @@ impl TableSpec {
     }
 
     pub(crate) fn verify(&self) -> Result<(), Error> {
-        verify_name(&self.name)?;
+        verify_name("table", &self.name)?;
         self.columns.iter().try_for_each(ColumnSpec::verify)?;
         if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
             return Err(Error::NotSupported { what: format!("a table of {} columns", self.columns.len()) });
@@ -143,14 +146,6 @@ pub(crate) fn verify_formula(column: &TableColumn) -> Result<(), Error> {
     match column.formula.as_ref().and_then(|formula| formula.unknown()) {
         None => Ok(()),
         Some(why) => Err(Error::NotSupported { what: format!("computed column {}: {why}", column.name) }),
-    }
-}
-
-/// Refuses what is no name.
-pub(crate) fn verify_name(name: &str) -> Result<(), Error> {
-    match name.encode_utf16().count() {
-        1..=NAME_UNITS_MAX => Ok(()),
-        _ => Err(Error::NotSupported { what: "a name without or with more than 128 characters".into() }),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use extentdb_base::IndexId;
 use extentdb_base::sync::Arc;
 use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind};
@@ -21,6 +22,7 @@ pub(crate) type Cells = Vec<Cell<'static>>;
 
 /// An index of a system table.
 pub(crate) struct SystemIndex {
+    id: IndexId,
     pub(crate) tree: Arc<Tree>,
     /// What each column of its rows holds.
     sources: Vec<Source>,
@@ -111,6 +113,39 @@ impl SystemTable {
         let scan = clustered.tree.scan(prefix)?;
         scan.map(|row| clustered.cells(&row?.bytes, self.columns)).collect()
     }
+
+    /// The rows whose key in this index begins with these values. Of each, only the columns that the index has; the clustered key
+    /// is among them.
+    pub(crate) fn rows_by(&self, index: IndexId, prefix: &[Cell<'_>]) -> Result<Vec<Cells>, Error> {
+        let index = self.index(index)?;
+        let scan = index.tree.scan(prefix)?;
+        scan.map(|row| index.cells(&row?.bytes, self.columns)).collect()
+    }
+
+    /// The same by a text, which comes first in the key and compares without the case of ASCII letters. `None` when the order of
+    /// the text among those that are there is not known for certain ([`order`](crate::order)), or the index minds the case: then
+    /// all rows must be looked at.
+    pub(crate) fn rows_named(&self, index: IndexId, name: &str) -> Result<Option<Vec<Cells>>, Error> {
+        let tree = &self.index(index)?.tree;
+        let own = [name_cell(name)];
+        let prefix = tree.shape().prefix(&own)?;
+        for folded in [name.to_ascii_lowercase(), name.to_ascii_uppercase()] {
+            if tree.shape().prefix(&[name_cell(&folded)])? != prefix {
+                return Ok(None);
+            }
+        }
+        for edge in [Edge::Before(&prefix), Edge::Behind(&prefix)] {
+            if open_neighbour(tree, edge, &own)?.is_some() {
+                return Ok(None);
+            }
+        }
+        self.rows_by(index, &own).map(Some)
+    }
+
+    fn index(&self, id: IndexId) -> Result<&SystemIndex, Error> {
+        let found = self.indexes.iter().find(|index| index.id == id);
+        found.ok_or_else(|| Error::catalogue(format!("{} has no index {}", self.name, id.0)))
+    }
 }
 
 impl SystemIndex {
@@ -144,7 +179,7 @@ impl SystemIndex {
             .collect();
         key.sort_unstable();
         let tree = Arc::new(Tree::new(space.clone(), unit, RowShape::of_rowset(rowset)?));
-        Ok(SystemIndex { tree, sources, key: key.into_iter().map(|(_, at)| at).collect() })
+        Ok(SystemIndex { id: definition.id, tree, sources, key: key.into_iter().map(|(_, at)| at).collect() })
     }
 
     /// The row of this index for a row of the table.
@@ -196,6 +231,11 @@ pub(crate) fn cells_of(row: &RowValues, columns: usize) -> Cells {
         }
     };
     (0..columns).map(cell).collect()
+}
+
+/// A name as a cell.
+fn name_cell(name: &str) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(name.encode_utf16().flat_map(u16::to_le_bytes).collect()))
 }
 
 /// The text in a cell of a name.

@@ -20,5 +20,6 @@ pub use disk::{
 };
 pub use error::{Error, Op};
 pub use file::{File, FileIdentity};
+pub use platform::memory_bytes;
 pub use read_ahead::{Chunk, ChunkReader, IoChoice, Piece, Pieces, ReadMode, Throttle, plan};
 pub use read_at::ReadAt;

@@ -12,6 +12,21 @@ use crate::buf::AlignedBuf;
 
 pub(crate) use imp::{Identity, identity, not_a_file, read_at, write_at};
 
+/// Bytes of memory that the machine has; `None` where that is not known.
+#[cfg(target_os = "linux")]
+pub fn memory_bytes() -> Option<u64> {
+    let facts = fs::read_to_string("/proc/meminfo").ok()?;
+    let total = facts.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = total.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Bytes of memory that the machine has: not known here.
+#[cfg(not(target_os = "linux"))]
+pub fn memory_bytes() -> Option<u64> {
+    None
+}
+
 /// Length of a file or of a block device, whose metadata says 0.
 pub(crate) fn len(mut handle: &fs::File) -> io::Result<u64> {
     handle.seek(SeekFrom::End(0))

@@ -50,28 +50,6 @@ impl Space {
         Ok(())
     }
 
-    /// A mixed extent for a filegroup, its pages free.
-    pub(crate) fn mixed_extent(&self, tx: &mut Transaction, group: i16) -> Result<(), Error> {
-        let extent = self.claim_extent(group)?;
-        let file = self.file(extent.file)?;
-        self.in_system(tx, "AllocMixedExtent", |system| {
-            self.log_taken(system, extent)?;
-            self.set_sgam(Link::Change(system), extent.first_page(), true)
-        })?;
-        file.release_mixed(extent.index, u8::MAX);
-        Ok(())
-    }
-
-    /// Says whether the mixed extent of a page has free pages.
-    pub(crate) fn set_sgam(&self, link: Link<'_>, page: PageId, value: bool) -> Result<(), Error> {
-        let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
-        let mut map = self.pool().write(MapKind::Sgam.page_of(page))?;
-        if MapView::new(&map, MapKind::Sgam).bitmap().get(bit) != value {
-            self.set_map_bits(link, &mut map, Context::SGAM, bit, 1, value)?;
-        }
-        Ok(())
-    }
-
     /// A run of pages of one extent that are all called allocated and this full at once: for one who is about to fill them. One
     /// record in PFS instead of two for each page; whoever gives up in between corrects it with [`settle`](Self::settle).
     pub fn append_pages(

@@ -13,16 +13,16 @@
 //! - An extent is claimed by one caller only.
 //! - `free` is the number of bits set, as soon as no claim is under way.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT};
 use extentdb_base::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use extentdb_base::sync::{Mutex, OnceLock, lock};
+use extentdb_base::sync::{Mutex, OnceLock};
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::allocation::file_header::Growth;
 
 use crate::grow::is_fixed;
+use crate::mixed::MixedExtents;
 
 /// Words of 64 bits that an interval has.
 const WORDS: usize = EXTENTS_PER_GAM.div_ceil(64) as usize;
@@ -53,8 +53,7 @@ pub struct DataFile {
     free: AtomicU32,
     hint: AtomicU32,
     intervals: Box<[OnceLock<Box<[AtomicU64]>>]>,
-    /// Mixed extents with free pages: a bit for each page, 1 = free.
-    mixed: Mutex<BTreeMap<u32, u8>>,
+    mixed: MixedExtents,
     /// Extents that are marked in DIFF, or about to be.
     marked: Box<[OnceLock<Box<[AtomicU64]>>]>,
     /// Held by the one who makes it longer.
@@ -70,7 +69,7 @@ impl DataFile {
             free: AtomicU32::new(0),
             hint: AtomicU32::new(0),
             intervals: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
-            mixed: Mutex::new(BTreeMap::new()),
+            mixed: MixedExtents::default(),
             marked: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
             growing: Mutex::new(()),
         }
@@ -189,35 +188,15 @@ impl DataFile {
         None
     }
 
-    /// Takes a free page of a mixed extent, and says whether it was the extent's last.
-    pub(crate) fn claim_mixed(&self) -> Option<(PageId, bool)> {
-        let mut mixed = lock(&self.mixed);
-        let (&extent, free) = mixed.iter_mut().next()?;
-        let page = free.trailing_zeros();
-        *free &= !(1 << page);
-        let is_last = *free == 0;
-        if is_last {
-            mixed.remove(&extent);
-        }
-        Some((PageId { file: self.id(), page: extent * PAGES_PER_EXTENT + page }, is_last))
+    /// Holds a free page of a mixed extent for the caller.
+    pub(crate) fn claim_mixed(&self) -> Option<PageId> {
+        let (extent, page) = self.mixed.claim()?;
+        Some(PageId { file: self.id(), page: extent * PAGES_PER_EXTENT + page })
     }
 
-    /// A page of a mixed extent is not free, whatever its map said.
-    pub(crate) fn take_mixed(&self, extent: u32, pages: u8) {
-        let mut mixed = lock(&self.mixed);
-        if let Some(free) = mixed.get_mut(&extent) {
-            *free &= !pages;
-            if *free == 0 {
-                mixed.remove(&extent);
-            }
-        }
-    }
-
-    /// Enters pages of a mixed extent that are free.
-    pub(crate) fn release_mixed(&self, extent: u32, pages: u8) {
-        if pages != 0 {
-            *lock(&self.mixed).entry(extent).or_default() |= pages;
-        }
+    /// Its mixed extents.
+    pub(crate) fn mixed(&self) -> &MixedExtents {
+        &self.mixed
     }
 }
 
@@ -279,14 +258,5 @@ mod tests {
         });
         all.sort_unstable();
         assert_eq!(all, (1..1001).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn pages_of_mixed_extents_are_given_out_singly() {
-        let file = file(80);
-        file.release_mixed(2, 0b1010_0000);
-        assert_eq!(file.claim_mixed(), Some((PageId::new(1, 21), false)));
-        assert_eq!(file.claim_mixed(), Some((PageId::new(1, 23), true)));
-        assert_eq!(file.claim_mixed(), None);
     }
 }

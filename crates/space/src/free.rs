@@ -74,9 +74,7 @@ impl Space {
                 self.free_run(tx, run)?;
             }
             for single in singles.into_iter().chain([next]) {
-                self.set_pfs(Link::Change(tx), single, 1, |_, old| old.with_allocated(false))?;
-                // The bit may say so before the page is free for good: a page too many is looked for, none is lost.
-                self.set_sgam(Link::Alone(self.transactions()), single, true)?;
+                self.free_single(tx, single)?;
                 freed.singles.push(single);
             }
             freed.extents.extend(extents);
@@ -102,11 +100,7 @@ impl Space {
         for extent in &freed.extents {
             self.file(extent.file)?.take(extent.index);
         }
-        for page in &freed.singles {
-            let extent = page.extent();
-            self.file(page.file)?.take_mixed(extent.index, 1 << (page.page - extent.first_page().page));
-        }
-        Ok(())
+        freed.singles.iter().try_for_each(|page| self.hold_freed(*page))
     }
 
     /// The transaction has committed: what it gave back can be had again.
@@ -114,10 +108,7 @@ impl Space {
         for extent in freed.extents {
             self.file(extent.file)?.release(extent.index);
         }
-        for page in freed.singles {
-            self.release_single(page)?;
-        }
-        Ok(())
+        freed.singles.into_iter().try_for_each(|page| self.release_single(page))
     }
 }
 

@@ -10,6 +10,7 @@ pub mod fill;
 mod free;
 mod grow;
 mod iam;
+mod mixed;
 mod page;
 mod pfs;
 mod root;

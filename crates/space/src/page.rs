@@ -121,51 +121,6 @@ impl Space {
         Ok(page)
     }
 
-    /// A page of a mixed extent, with this byte in PFS.
-    pub(crate) fn single_page(
-        &self,
-        tx: &mut Transaction,
-        group: i16,
-        state: PfsByte,
-    ) -> Result<PageId, Error> {
-        let (page, is_last) = loop {
-            let files = self.group(group)?;
-            if let Some(claimed) = files.files().iter().find_map(|file| file.claim_mixed()) {
-                break claimed;
-            }
-            self.mixed_extent(tx, group)?;
-        };
-        let logged = self.set_pfs(Link::Change(tx), page, 1, |_, _| state.with_mixed(true));
-        if logged.is_err() {
-            self.release_single(page)?;
-        }
-        logged?;
-        // Should this fail, the page is free again only when the database is opened again: better one page too few than one that
-        // two have, while the record before is being undone.
-        if is_last {
-            self.set_sgam(Link::Change(tx), page, false)?;
-        }
-        self.note_changed([page.extent()]);
-        Ok(page)
-    }
-
-    pub(crate) fn release_single(&self, page: PageId) -> Result<(), Error> {
-        let extent = page.extent();
-        let bit = 1 << (page.page - extent.first_page().page);
-        self.file(page.file)?.release_mixed(extent.index, bit);
-        Ok(())
-    }
-
-    /// Gives a page of the unit back. Its extent stays the unit's; a single page stays in its slot, to be used again.
-    pub fn free_page(&self, tx: &mut Transaction, unit: &Unit, page: PageId) -> Result<(), Error> {
-        self.set_pfs(Link::Change(tx), page, 1, |_, old| old.with_allocated(false))?;
-        self.count_pages(tx, unit, HobtDelta { used_pages: -1, ..HobtDelta::default() })?;
-        if let Some(chain) = unit.chain().as_mut() {
-            chain.rest.push_back(page);
-        }
-        Ok(())
-    }
-
     /// Begins a page's life.
     pub fn format_page(
         &self,

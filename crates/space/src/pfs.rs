@@ -17,6 +17,11 @@ use crate::space::Space;
 /// Bytes before the first page's byte in the record of a PFS page.
 const BYTES_AT: u32 = 4;
 
+/// The page whose byte lies at this offset in the record of a PFS page.
+pub(crate) fn first_page_of(map: PageId, offset_in_row: u16) -> u32 {
+    map.page / PAGES_PER_PFS * PAGES_PER_PFS + u32::from(offset_in_row).saturating_sub(BYTES_AT)
+}
+
 impl Space {
     /// The PFS bytes of a run of pages, which lies in one PFS interval.
     pub fn pfs_bytes(&self, file: FileId, pages: Range<u32>) -> Result<Vec<PfsByte>, Error> {

@@ -173,18 +173,6 @@ impl Space {
         Ok(bitmap.ones().take_while(|bit| *bit < limit).collect())
     }
 
-    fn read_mixed(&self, file: &DataFile, extent: u32) -> Result<(), Error> {
-        let first = extent * PAGES_PER_EXTENT;
-        let states = match self.pfs_bytes(file.id(), first..first + PAGES_PER_EXTENT) {
-            // A page that cannot be read tells of no free page.
-            Err(Error::Buffer(extentdb_buffer::Error::BadPage { .. })) => return Ok(()),
-            states => states?,
-        };
-        let free = (0u8..).zip(states).filter(|(_, state)| !state.is_allocated());
-        file.release_mixed(extent, free.fold(0, |mask, (page, _)| mask | 1 << page));
-        Ok(())
-    }
-
     /// Who knows where the rows of allocation units lie in the catalogue. To be set once, before anything is allocated.
     pub fn set_unit_rows(&self, rows: Arc<dyn UnitRows>) {
         // A second call would change nothing; there is one engine above.

@@ -8,6 +8,7 @@ use extentdb_base::size::PAGES_PER_GAM;
 use extentdb_base::{Lsn, PageId};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_format::PageBytes;
+use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::undo::{Inverse, inverse};
 use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
@@ -16,6 +17,7 @@ use extentdb_txn::{Link, Transaction};
 
 use crate::change::change;
 use crate::error::Error;
+use crate::pfs::first_page_of;
 use crate::space::Space;
 use crate::unit::{Pointers, Unit};
 
@@ -50,6 +52,8 @@ fn undo_beside(
         tx.skip_to(undo_next);
         return Ok(Restored::Nothing);
     };
+    let singles = Singles::of(header.context, &payload, part.page);
+    space.hold_all(&singles.claimed)?;
     let at = held.iter().position(|page| page.id() == part.page);
     if let (Payload::RootChange(root), None) = (&payload, at) {
         space.undo_pointer(tx, undo_next, root)?;
@@ -64,7 +68,45 @@ fn undo_beside(
     held.extend(at.map(|_| page));
     undone?;
     tx.skip_to(undo_next);
+    singles.note_undone(space)?;
     note(space, header.context, &payload, part.page)
+}
+
+/// Pages of mixed extents that a change of PFS is about.
+#[derive(Default)]
+struct Singles {
+    /// Not allocated before it.
+    claimed: Vec<PageId>,
+    /// Not allocated after it.
+    freed: Vec<PageId>,
+}
+
+impl Singles {
+    fn of(context: Context, payload: &Payload<'_>, map: PageId) -> Singles {
+        let mut singles = Singles::default();
+        let Payload::ModifyRow(modify) = payload else { return singles };
+        if context != Context::PFS {
+            return singles;
+        }
+        let first = first_page_of(map, modify.fixed.offset_in_row);
+        let is_single = |state: PfsByte| state.is_allocated() && state.is_mixed();
+        for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
+            let page = PageId { file: map.file, page };
+            let (before, after) = (PfsByte(*before), PfsByte(*after));
+            match (is_single(before), is_single(after)) {
+                (false, true) if !before.is_allocated() => singles.claimed.push(page),
+                (true, false) if !after.is_allocated() => singles.freed.push(page),
+                _ => {}
+            }
+        }
+        singles
+    }
+
+    /// The change is undone: what it claimed may be handed out, what it freed is allocated again.
+    fn note_undone(&self, space: &Space) -> Result<(), Error> {
+        self.claimed.iter().try_for_each(|page| space.release_single(*page))?;
+        self.freed.iter().try_for_each(|page| space.take_single(*page))
+    }
 }
 
 /// Takes a change of a page back.
@@ -131,7 +173,11 @@ fn note(space: &Space, context: Context, payload: &Payload<'_>, page: PageId) ->
             let interval = PageId { file: page.file, page: page.page - page.page % PAGES_PER_GAM };
             let first = interval.extent().index + u32::from(bits.fixed.first_bit).saturating_sub(32);
             let file = space.file(page.file)?;
-            (first..first + u32::from(bits.fixed.bit_count)).for_each(|extent| file.release(extent));
+            for extent in first..first + u32::from(bits.fixed.bit_count) {
+                // A restart may have found it mixed: the record of SGAM behind this one was undone by place.
+                file.mixed().forget(extent);
+                file.release(extent);
+            }
             Ok(Restored::Nothing)
         }
         Payload::RootChange(root) => Ok(Restored::Pointer(root.alloc_unit)),

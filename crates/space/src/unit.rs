@@ -115,13 +115,16 @@ impl Unit {
 
     /// Is this how pages and log records name it? Data pages of clustered indexes that SQL Server 2000 made say index 0.
     pub fn is_known_as(&self, id: AllocUnitId) -> bool {
+        self.aliases().any(|own| own == id)
+    }
+
+    /// Every id that pages and log records may name it by, its own first.
+    pub fn aliases(&self) -> impl Iterator<Item = AllocUnitId> + use<> {
         const CLUSTERED_THEN: u16 = 1;
-        let by_header = AllocUnitId::from_header(self.id.header_object_id(), self.id.header_index_id());
-        let is_old = || {
-            self.id.header_index_id() == CLUSTERED_THEN
-                && id == AllocUnitId::from_header(self.id.header_object_id(), 0)
-        };
-        id == self.id || id == by_header || is_old()
+        let (object, index) = (self.id.header_object_id(), self.id.header_index_id());
+        let is_old = index == CLUSTERED_THEN;
+        let old = is_old.then(|| AllocUnitId::from_header(object, 0));
+        [self.id, AllocUnitId::from_header(object, index)].into_iter().chain(old)
     }
 
     /// Its rowset.

@@ -5,7 +5,7 @@
 //!  1    0    0               free
 //!  0    0    1 unit          dedicated to that unit
 //!  0    1    0               mixed, some page is free
-//!  0    0    0, but singles  mixed and full
+//!  0    0    0, but singles  mixed and full; 59031 when PFS calls a page of it free
 //!  1    1    any             8903
 //!  more than one of GAM, SGAM, units   8904, and 8913 for each of them
 //!  0    0    0               8905: nobody knows the extent
@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::allocation::bitmap::MapKind;
+use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_messages::Arg;
 
 use super::{Chosen, FileMaps, Prelude};
@@ -55,6 +56,8 @@ pub enum ExtentOwner {
 const NOBODY: u32 = 0;
 const SINGLES: u32 = 1;
 const FIRST_UNIT: u32 = 2;
+/// Notes of 59031 in one report; a database with more such extents has been told.
+const UNREACHABLE_NOTES_MAX: usize = 100;
 
 /// Owners of all extents and single pages.
 #[derive(Clone, Debug, Default)]
@@ -236,9 +239,37 @@ impl Prelude<'_> {
                     && !holds_fixed_pages(index)
                 {
                     self.verify_extent(units, extent, gam, sgam, owners);
+                    if !gam && !sgam && owners.extent(extent) == ExtentOwner::Singles {
+                        self.note_unreachable_pages(maps, extent, owners);
+                    }
                 }
             }
         }
+    }
+
+    /// 59031: pages of a mixed extent that are free by PFS while SGAM says that the extent has none. No allocation finds them. It
+    /// is space lost, not damage: no page is read otherwise than it should be.
+    fn note_unreachable_pages(&mut self, maps: &FileMaps, extent: Extent, owners: &OwnerMap) {
+        let Some(states) = maps.states(extent.index) else { return };
+        let is_unreachable = |(page, state): &(PageId, u8)| {
+            page.page < maps.pages && !PfsByte(*state).is_allocated() && owners.page(*page).is_none()
+        };
+        let pages: Vec<PageId> =
+            extent.pages().zip(states).filter(is_unreachable).map(|(page, _)| page).collect();
+        if pages.is_empty() || self.unreachable_extents >= UNREACHABLE_NOTES_MAX {
+            return;
+        }
+        self.unreachable_extents += 1;
+        let first = extent.first_page();
+        let names: Vec<String> = pages.iter().map(|page| format!("({}:{})", page.file, page.page)).collect();
+        let args: [Arg<'_>; 5] = [
+            page_arg(first),
+            self.database_id.into(),
+            (pages.len() as i32).into(),
+            names.join(", ").into(),
+            page_arg(MapKind::Sgam.page_of(first)),
+        ];
+        self.notes.push(Finding::new(59031, Place::page(first), &args));
     }
 
     fn verify_extent(&mut self, units: &Units, extent: Extent, gam: bool, sgam: bool, owners: &OwnerMap) {

@@ -32,6 +32,9 @@ pub fn assert_sound(files: &[PathBuf]) {
         "{:?} {findings:#?}",
         report.verdict
     );
+    let unreachable: Vec<&str> =
+        report.notes.iter().filter(|note| note.error == 59031).map(|note| note.message.as_str()).collect();
+    assert!(unreachable.is_empty(), "{unreachable:#?}");
 }
 
 /// The rows of a table as the offline reader sees them, which shares nothing with the engine's own way to them but the bytes.

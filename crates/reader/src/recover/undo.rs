@@ -16,10 +16,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use extentdb_base::size::PAGES_PER_PFS;
 use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
 use extentdb_format::allocation::bitmap::{AllocationBitmapMut, MapKind};
 use extentdb_format::allocation::iam::IamView;
-use extentdb_format::allocation::pfs::{PfsMut, PfsView};
+use extentdb_format::allocation::pfs::{PfsByte, PfsMut, PfsView};
 use extentdb_format::log::apply::apply;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
@@ -38,6 +39,8 @@ const SYSROWSETS: AllocUnitId = AllocUnitId(5 << 16);
 /// Where the id of the unit or rowset is in their rows, and the first IAM page in one of `sysallocunits`.
 const ID_AT: Range<usize> = 4..12;
 const FIRST_IAM_AT: usize = 0x27;
+/// Where the byte of the first page is in the record of a PFS page.
+const PFS_BYTES_AT: u32 = 4;
 /// Bit of a status byte that tells a ghost from a row, in either kind of record (kinds 0 and 6, 3 and 5).
 const KIND_BITS: u8 = 0x0e;
 
@@ -114,7 +117,8 @@ fn take_back(header: &RecordHeader, payload: &Payload<'_>, redo: &mut Redo<'_>) 
             if change.op == Op::DELETE_ROWS && part.alloc_unit() == SYSALLOCUNITS {
                 free_unit(redo, page, slot)?;
             }
-            put(redo, page, slot, &change)
+            put(redo, page, slot, &change)?;
+            set_hints(header, payload, redo)
         }
         Inverse::RowsFrom { page, count, slot } => {
             let rows = rows_of(redo, page, count)?;
@@ -126,6 +130,31 @@ fn take_back(header: &RecordHeader, payload: &Payload<'_>, redo: &mut Redo<'_>) 
             put(redo, part.page, slot, &change)
         }
     }
+}
+
+/// Single pages that a transaction had claimed are free again: SGAM leads to them. A surplus bit does not disturb.
+fn set_hints(header: &RecordHeader, payload: &Payload<'_>, redo: &mut Redo<'_>) -> Result<(), String> {
+    let Payload::ModifyRow(modify) = payload else { return Ok(()) };
+    if header.context != Context::PFS {
+        return Ok(());
+    }
+    let map = modify.fixed.page.page;
+    let at = u32::from(modify.fixed.offset_in_row).saturating_sub(PFS_BYTES_AT);
+    let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS + at;
+    for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
+        let (before, after) = (PfsByte(*before), PfsByte(*after));
+        if !before.is_allocated() && after.is_allocated() && after.is_mixed() {
+            set_hint(redo, PageId { file: map.file, page })?;
+        }
+    }
+    Ok(())
+}
+
+fn set_hint(redo: &mut Redo<'_>, page: PageId) -> Result<(), String> {
+    let interval = page.gam_interval();
+    let bit = page.extent().index - interval.extent().index;
+    AllocationBitmapMut::of(redo.page(MapKind::Sgam.page_of(interval))?).set(bit, true);
+    Ok(())
 }
 
 /// Makes a change of a page that keeps its LSN.
@@ -227,9 +256,7 @@ fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String>
             }
         }
         for single in view.single_pages().chain([next]) {
-            let interval = single.gam_interval();
-            let bit = single.extent().index - interval.extent().index;
-            AllocationBitmapMut::of(redo.page(MapKind::Sgam.page_of(interval))?).set(bit, true);
+            set_hint(redo, single)?;
             give_back(redo, single)?;
         }
         next = view.header().next();

@@ -61,6 +61,10 @@ impl PageSource for Image {
 /// What the check found, as text; `None` when the files are sound.
 pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
     let report = Image::of(memory, paths).check();
+    // Free pages of mixed extents that SGAM does not lead to: no damage, and yet a fault of the engine.
+    if let Some(note) = report.notes.iter().find(|note| note.error == 59031) {
+        return Some(note.message.clone());
+    }
     if report.findings.is_empty() && report.verdict == Verdict::Clean {
         return None;
     }

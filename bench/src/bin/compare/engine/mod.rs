@@ -4,6 +4,7 @@
 //! lengths   10,000 rows of seven lengths: pages, PFS records, time       clients   1 … 64 threads into one heap
 //! commits   1 and 64 committers beside the device; one client's writes   bulk      one long transaction and its checkpoint
 //! extents   extents per second, equal and unequal files           backends  commits and checkpoints by plain calls and by io_uring
+//! ddl       create, insert and drop, with 0, 100 and 900 tables
 //! trees     tables with indexes: inserts, point selects, ranges, updates of indexed columns, index builds; five parts
 //! ```
 
@@ -11,6 +12,7 @@ mod backends;
 mod bulk;
 mod clients;
 mod commits;
+mod ddl;
 mod extents;
 mod lengths;
 mod trees;
@@ -53,6 +55,7 @@ enum Part {
     Bulk,
     Extents,
     Backends,
+    Ddl,
     TreesInsert,
     TreesSelect,
     TreesRange,
@@ -102,13 +105,14 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     };
     let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
     let setting = Setting { folder, runs, scale, is_alone, peers, trees };
-    let parts: [(Part, Run); 11] = [
+    let parts: [(Part, Run); 12] = [
         (Part::Lengths, lengths::run),
         (Part::Clients, clients::run),
         (Part::Commits, commits::run),
         (Part::Bulk, bulk::run),
         (Part::Extents, extents::run),
         (Part::Backends, backends::run),
+        (Part::Ddl, ddl::run),
         (Part::TreesInsert, |setting| trees::run(setting, Part::TreesInsert)),
         (Part::TreesSelect, |setting| trees::run(setting, Part::TreesSelect)),
         (Part::TreesRange, |setting| trees::run(setting, Part::TreesRange)),
