@@ -3,7 +3,8 @@
 //! ```text
 //! db.run(|| …)   checkpointer   every 100 ms, or when a commit rings: is a checkpoint due?   CHECKPOINT_QUEUE while it waits
 //!                lazy writer    every 100 ms: frees frames when few are free                 LAZYWRITER_SLEEP
-//!                growth         when few extents are left: makes files longer ahead of need  SLEEP_TASK
+//!                growth         when few extents are left: makes files longer ahead of need, and writes zeros into
+//!                               room that was never written                                  SLEEP_TASK
 //!                ghosts         every 100 ms: takes away what was deleted in trees           SLEEP_TASK
 //! ```
 //!
@@ -135,6 +136,7 @@ impl Database {
         if !self.options.compatible_space {
             self.space.grow_ahead();
         }
+        self.space.zero_ahead()?;
         Ok(())
     }
 

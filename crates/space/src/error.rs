@@ -14,6 +14,9 @@ pub enum Error {
     FilegroupFull {
         /// The filegroup.
         group: i16,
+        /// Why a file that may grow did not: the disk is full.
+        #[source]
+        growth: Option<extentdb_io::Error>,
     },
     /// A rollback asks for a page. What it puts back has its room where it was, so that this is a fault of the engine.
     #[error("a rollback asks for a page for unit {unit}")]

@@ -58,13 +58,16 @@ pub struct DataFile {
     marked: Box<[OnceLock<Box<[AtomicU64]>>]>,
     /// Held by the one who makes it longer.
     growing: Mutex<()>,
+    /// From this extent on the file may never have been written. What it had when it was opened counts as written.
+    first_unwritten: AtomicU32,
 }
 
 impl DataFile {
     /// A file whose free extents are not known yet.
     pub fn new(description: FileDescription) -> DataFile {
+        let pages = description.pages;
         DataFile {
-            pages: AtomicU32::new(description.pages),
+            pages: AtomicU32::new(pages),
             description,
             free: AtomicU32::new(0),
             hint: AtomicU32::new(0),
@@ -72,7 +75,16 @@ impl DataFile {
             mixed: MixedExtents::default(),
             marked: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
             growing: Mutex::new(()),
+            first_unwritten: AtomicU32::new(pages.div_ceil(PAGES_PER_EXTENT)),
         }
+    }
+
+    pub(crate) fn first_unwritten(&self) -> u32 {
+        self.first_unwritten.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_first_unwritten(&self, extent: u32) {
+        self.first_unwritten.store(extent, Ordering::Release);
     }
 
     pub(crate) fn growing(&self) -> &Mutex<()> {
@@ -141,11 +153,15 @@ impl DataFile {
     }
 
     /// An extent is not free, whatever its map said: what gave it back may still be undone.
-    pub(crate) fn take(&self, extent: u32) {
+    ///
+    /// True when it was free until now.
+    pub(crate) fn take(&self, extent: u32) -> bool {
         let (interval, word, mask) = DataFile::place(extent);
-        if self.words(interval)[word].fetch_and(!mask, Ordering::AcqRel) & mask != 0 {
+        let was_free = self.words(interval)[word].fetch_and(!mask, Ordering::AcqRel) & mask != 0;
+        if was_free {
             self.free.fetch_sub(1, Ordering::AcqRel);
         }
+        was_free
     }
 
     /// Is the extent free?

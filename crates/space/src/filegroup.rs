@@ -116,13 +116,20 @@ impl Space {
         if has_enough(group) {
             return Ok(());
         }
+        let mut refusal = None;
         for step in 0..group.files.len() {
             let at = (*next + step) % group.files.len();
-            if self.grow(&group.files[at])? {
-                *next = at + 1;
-                return Ok(());
+            match self.grow(&group.files[at]) {
+                Ok(true) => {
+                    *next = at + 1;
+                    return Ok(());
+                }
+                Ok(false) => {}
+                // The disk is full; another file may lie on another one.
+                Err(Error::Disk(error)) if error.is_full() => refusal = Some(error),
+                Err(error) => return Err(error),
             }
         }
-        Err(Error::FilegroupFull { group: group.id })
+        Err(Error::FilegroupFull { group: group.id, growth: refusal })
     }
 }

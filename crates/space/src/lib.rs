@@ -17,6 +17,7 @@ mod root;
 mod space;
 mod undo;
 mod unit;
+mod zero_ahead;
 
 pub use change::change;
 pub use error::Error;

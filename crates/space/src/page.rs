@@ -94,7 +94,7 @@ impl Space {
             chain.rest.extend(extent.pages());
         }
         let Some(page) = chain.rest.pop_front() else {
-            return Err(Error::FilegroupFull { group: unit.group() });
+            return Err(Error::FilegroupFull { group: unit.group(), growth: None });
         };
         // Whatever the extent was before: in databases made by other versions it may say that it was mixed.
         self.set_pfs(Link::Change(tx), page, 1, |_, _| PfsByte::ALLOCATED)?;

@@ -66,7 +66,9 @@ impl Heap {
             return Ok(page);
         }
         let Some(next) = appender.rest.front().copied() else {
-            return Err(extentdb_space::Error::FilegroupFull { group: self.unit.group() }.into());
+            return Err(
+                extentdb_space::Error::FilegroupFull { group: self.unit.group(), growth: None }.into()
+            );
         };
         // It leaves the run when it is formatted, not before: what is left of a run is given back, and the log may be full now.
         let page = self.space.format_page(tx, &self.unit, next, &self.form())?;
