@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use extentdb_engine::{
-    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Placement, Table, TableSpec,
+    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Placement, Table, TableSpec, TornPages,
 };
 use extentdb_io::{Backend, DiskCounters, DurabilityMode, RealDisk};
 use extentdb_telemetry::WaitType;
@@ -33,6 +33,10 @@ pub struct Form {
     pub durability: DurabilityMode,
     /// How writes are handed to the system.
     pub backend: Backend,
+    /// What becomes of pages that a crash tears.
+    pub torn_pages: TornPages,
+    /// Pages in memory.
+    pub frames: usize,
 }
 
 /// A database that goes with its folder when it is dropped.
@@ -60,7 +64,14 @@ impl Form {
     /// Files of this many bytes.
     pub fn of(files: impl Into<Vec<u64>>) -> Form {
         let (durability, backend) = (DurabilityMode::Auto, Backend::Auto);
-        Form { files: files.into(), placement: Placement::Packed, durability, backend }
+        Form {
+            files: files.into(),
+            placement: Placement::Packed,
+            durability,
+            backend,
+            torn_pages: TornPages::default(),
+            frames: FRAMES,
+        }
     }
 }
 
@@ -79,7 +90,8 @@ impl Lab {
         spec.files = form.files.iter().enumerate().map(file).collect();
         spec.log.bytes = LOG_BYTES;
         let options = Options {
-            frames: FRAMES,
+            frames: form.frames,
+            torn_pages: form.torn_pages,
             mixed_pages: false,
             placement: form.placement,
             checkpoint_log_bytes: None,

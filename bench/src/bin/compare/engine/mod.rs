@@ -5,6 +5,7 @@
 //! commits   1 and 64 committers beside the device; one client's writes   bulk      one long transaction and its checkpoint
 //! extents   extents per second, equal and unequal files           backends  commits and checkpoints by plain calls and by io_uring
 //! ddl       create, insert and drop, with 0, 100 and 900 tables
+//! torn-pages  checkpoints and evictions with pages written twice and once
 //! trees     tables with indexes: inserts, point selects, ranges, updates of indexed columns, index builds; five parts
 //! ```
 
@@ -15,6 +16,7 @@ mod commits;
 mod ddl;
 mod extents;
 mod lengths;
+mod torn_pages;
 mod trees;
 
 use std::path::PathBuf;
@@ -56,6 +58,7 @@ enum Part {
     Extents,
     Backends,
     Ddl,
+    TornPages,
     TreesInsert,
     TreesSelect,
     TreesRange,
@@ -105,7 +108,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     };
     let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
     let setting = Setting { folder, runs, scale, is_alone, peers, trees };
-    let parts: [(Part, Run); 12] = [
+    let parts: [(Part, Run); 13] = [
         (Part::Lengths, lengths::run),
         (Part::Clients, clients::run),
         (Part::Commits, commits::run),
@@ -113,6 +116,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
         (Part::Extents, extents::run),
         (Part::Backends, backends::run),
         (Part::Ddl, ddl::run),
+        (Part::TornPages, torn_pages::run),
         (Part::TreesInsert, |setting| trees::run(setting, Part::TreesInsert)),
         (Part::TreesSelect, |setting| trees::run(setting, Part::TreesSelect)),
         (Part::TreesRange, |setting| trees::run(setting, Part::TreesRange)),
