@@ -1,8 +1,8 @@
 //! Operations of log records: the byte at +16 hex of a record header (format 2: +0E), `LOP_…` in `fn_dblog`.
 //!
 //! The names are public documentation. Those marked *seen* were observed in real files of versions 539 to 904 with a
-//! payload that fits the name; the others are known by name only. F1 to FE hex are not used by SQL Server in any file seen: what this
-//! engine needs beyond its operations lies there, named `LOP_X_…`.
+//! payload that fits the name; the others are known by name only. F1 to FE hex are not used by SQL
+//! Server in any file seen: this engine's own operations lie there, named `LOP_X_…`.
 //!
 //! Invariants
 //! - The table is sorted by number and holds each number once.

@@ -6,10 +6,11 @@
 //!                4A   padding to 50   the next record
 //! ```
 //!
-//! A log of SQL Server does not say where it ends: a block that is missing at the end was never written, or was lost. A mark in a
-//! *later* block tells the two apart. It is record 1 of every block that this engine writes, fillers included, and is set right before
-//! the block is written, when all earlier writes are durable. It lies in the block's first sector, which is written as a whole or
-//! not at all, so it can be read from a block whose other sectors are missing.
+//! A log of SQL Server does not say where it ends: a block that is missing at the end was never
+//! written, or was lost. A mark in a *later* block tells the two apart. It is record 1 of every block
+//! that this engine writes, fillers included, and is set right before the block is written, when all
+//! earlier writes are durable. It lies in the block's first sector, which is written as a whole or not
+//! at all, so it can be read from a block whose other sectors are missing.
 //!
 //! Offsets are hexadecimal. Only blocks of format 4 have marks.
 //!

@@ -37,14 +37,12 @@ use crate::log::source::LogBytes;
 use crate::log::vlf::{Vlf, VlfMap};
 
 /// What lies past the end of the log in its VLF.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogTail {
     /// The first thing, in file order, that no power cut leaves.
     pub damage: Option<TailDamage>,
     /// The block that proves most: the log was durable at least up to the end. The end is damage.
     pub proof: Option<TailProof>,
-    /// True when there is nothing but zeros.
-    pub is_blank: bool,
 }
 
 /// A block that was written when the log had been durable past its end.
@@ -86,12 +84,11 @@ impl Before {
 
 /// Searches from the end of the log to the end of its VLF.
 pub(super) fn find<S: LogBytes>(source: &S, map: &VlfMap, end: &LogEnd) -> Result<LogTail, S::Error> {
-    let blank = LogTail { is_blank: true, ..LogTail::default() };
     if end.reason == NoBlock::VlfFull {
-        return Ok(blank);
+        return Ok(LogTail::default());
     }
     let holds_end = |vlf: &&Vlf| (vlf.offset..vlf.end()).contains(&end.file_offset);
-    let Some(vlf) = map.vlfs().iter().find(holds_end) else { return Ok(blank) };
+    let Some(vlf) = map.vlfs().iter().find(holds_end) else { return Ok(LogTail::default()) };
     let tail = Search::new(source, vlf, end, Before::of(vlf)).run()?;
     let is_unexpected_use =
         tail.damage.is_some_and(|damage| matches!(damage.fault, TailFault::FirstUse { .. }));
@@ -149,7 +146,7 @@ impl<'s, S: LogBytes> Search<'s, S> {
             window: Window::default(),
             position,
             boundary: position,
-            found: LogTail { is_blank: true, ..LogTail::default() },
+            found: LogTail::default(),
         }
     }
 
@@ -163,7 +160,6 @@ impl<'s, S: LogBytes> Search<'s, S> {
     /// Judges what lies at the position, and goes on past it.
     fn step(&mut self) -> Result<(), S::Error> {
         let sector = self.sector(self.position)?;
-        self.found.is_blank &= matches!(sector, Sector::Blank);
         match sector {
             Sector::Blank => self.position = skip_hole(self.source, self.vlf, self.position),
             Sector::Earlier => self.position += STEP,
