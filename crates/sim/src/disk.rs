@@ -27,7 +27,12 @@ struct Plan {
     fired: u64,
     /// A durable write of the log was among them.
     has_lost_log: bool,
+    /// The last durable writes of the log, the newest first: which bytes of its file.
+    log_writes: [(u64, u64); LOG_WRITES],
 }
+
+/// Writes of the log that are remembered: the one in flight, and the last that was acknowledged.
+const LOG_WRITES: usize = 2;
 
 /// See the module. Clones are the same disk.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +70,7 @@ impl FaultDisk {
     /// Nothing more fails by plan.
     pub fn calm(&self) {
         let mut plan = lock(&self.plan);
-        *plan = Plan { fired: plan.fired, has_lost_log: plan.has_lost_log, ..Plan::default() };
+        *plan = Plan { reads: None, syncs: None, room: None, ..*plan };
     }
 
     /// How many calls have failed by plan.
@@ -76,6 +81,11 @@ impl FaultDisk {
     /// Did a durable write of a log fail? From then on nothing may be acknowledged.
     pub fn has_lost_log(&self) -> bool {
         lock(&self.plan).has_lost_log
+    }
+
+    /// The last durable writes of the log, the newest first: first byte and the one after the last.
+    pub fn log_writes(&self) -> Vec<std::ops::Range<u64>> {
+        lock(&self.plan).log_writes.iter().map(|(from, to)| *from..*to).collect()
     }
 
     fn file(&self, file: Arc<dyn DiskFile>) -> Arc<dyn DiskFile> {
@@ -94,6 +104,11 @@ impl Plan {
         let fails = count_down(&mut self.syncs);
         self.fired += u64::from(fails);
         fails
+    }
+
+    fn note_log_write(&mut self, offset: u64, bytes: u64) {
+        self.log_writes.rotate_right(1);
+        self.log_writes[0] = (offset, offset + bytes);
     }
 
     fn growth_fails(&mut self, bytes: u64) -> bool {
@@ -159,6 +174,10 @@ impl FaultFile {
         }
     }
 
+    fn is_log(&self) -> bool {
+        self.path().extension().is_some_and(|extension| extension == "ldf")
+    }
+
     fn grow(&self, op: Op, end: u64) -> Result<(), Error> {
         let bytes = end.saturating_sub(self.len());
         match bytes > 0 && lock(&self.plan).growth_fails(bytes) {
@@ -191,15 +210,27 @@ impl DiskFile for FaultFile {
             return self.file.write_at(offset, parts, durability);
         }
         self.verify_promises()?;
+        if self.is_log() {
+            lock(&self.plan).note_log_write(offset, bytes as u64);
+        }
         if lock(&self.plan).sync_fails() {
             self.is_poisoned.store(true, Ordering::Release);
-            lock(&self.plan).has_lost_log |=
-                self.path().extension().is_some_and(|extension| extension == "ldf");
+            lock(&self.plan).has_lost_log |= self.is_log();
             // The bytes are on their way; nobody knows whether they arrive.
             self.file.write_at(offset, parts, Durability::Deferred)?;
             return Err(self.transfer(Op::Write, offset, bytes, std::io::ErrorKind::Other));
         }
         self.file.write_at(offset, parts, durability)
+    }
+
+    fn write_many(&self, writes: &[(u64, &[u8])]) -> Result<(), Error> {
+        let grows = |(offset, bytes): &(u64, &[u8])| offset + bytes.len() as u64 > self.len();
+        if writes.iter().any(grows) {
+            let mut writes = writes.iter();
+            return writes
+                .try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred));
+        }
+        self.file.write_many(writes)
     }
 
     fn sync(&self) -> Result<(), Error> {
