@@ -21,6 +21,8 @@ struct Plan {
     reads: Option<u64>,
     /// Syncs and durable writes that still work before one fails.
     syncs: Option<u64>,
+    /// Syncs of data files that still work before one fails.
+    data_syncs: Option<u64>,
     /// Bytes that files may still grow by, all together.
     room: Option<u64>,
     /// Calls that failed by plan.
@@ -62,6 +64,11 @@ impl FaultDisk {
         lock(&self.plan).syncs = Some(syncs);
     }
 
+    /// After so many syncs of data files one fails: checkpoints make them.
+    pub fn fail_data_sync_after(&self, syncs: u64) {
+        lock(&self.plan).data_syncs = Some(syncs);
+    }
+
     /// Files may grow by so many bytes; then the disk is full.
     pub fn limit_growth(&self, bytes: u64) {
         lock(&self.plan).room = Some(bytes);
@@ -70,7 +77,7 @@ impl FaultDisk {
     /// Nothing more fails by plan.
     pub fn calm(&self) {
         let mut plan = lock(&self.plan);
-        *plan = Plan { reads: None, syncs: None, room: None, ..*plan };
+        *plan = Plan { reads: None, syncs: None, data_syncs: None, room: None, ..*plan };
     }
 
     /// How many calls have failed by plan.
@@ -102,6 +109,12 @@ impl Plan {
 
     fn sync_fails(&mut self) -> bool {
         let fails = count_down(&mut self.syncs);
+        self.fired += u64::from(fails);
+        fails
+    }
+
+    fn data_sync_fails(&mut self) -> bool {
+        let fails = count_down(&mut self.data_syncs);
         self.fired += u64::from(fails);
         fails
     }
@@ -235,7 +248,8 @@ impl DiskFile for FaultFile {
 
     fn sync(&self) -> Result<(), Error> {
         self.verify_promises()?;
-        if lock(&self.plan).sync_fails() {
+        let is_data = !self.is_log();
+        if lock(&self.plan).sync_fails() || is_data && lock(&self.plan).data_sync_fails() {
             self.is_poisoned.store(true, Ordering::Release);
             let source = std::io::ErrorKind::Other.into();
             return Err(Error::File { op: Op::Sync, path: self.path().to_path_buf(), source });

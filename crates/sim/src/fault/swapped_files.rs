@@ -40,6 +40,13 @@ impl Foreign {
     }
 }
 
+impl Foreign {
+    /// Both, with what they are.
+    pub(crate) fn logs(&self) -> [(&'static str, &MemDisk); 2] {
+        [("of another, crashed database", &self.crashed), ("of another database", &self.closed)]
+    }
+}
+
 /// Puts the file of another disk in its place; false when there is no such file, or it is the same.
 pub(crate) fn swap(memory: &MemDisk, path: &Path, from: &MemDisk) -> bool {
     match from.contents(path) {
