@@ -1,0 +1,208 @@
+//! The process that kills, opens and compares.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use extentdb_base::env::{Rng, SplitMix64, SystemClock};
+use extentdb_base::sync::atomic::AtomicBool;
+use extentdb_check::{Control, Options as CheckOptions, Verdict};
+use extentdb_engine::Database;
+use extentdb_reader::{OpenOptions, Opened};
+use tempfile::TempDir;
+
+use crate::child::{FIRST, FOLDER, MIX};
+use crate::plan::{End, Mix, Parts, SESSIONS, plan};
+use crate::rows::{create, options, read, spec};
+
+/// How long the child may work before it is killed, at most.
+const WORK_MILLIS_MAX: u64 = 250;
+/// How long it may take to open its files.
+const START_MAX: Duration = Duration::from_secs(60);
+/// Numbers of transactions of one round.
+const PER_ROUND: i64 = 1_000_000;
+
+/// A folder that stays when the test fails.
+struct Folder(Option<TempDir>);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(Some(match std::env::var_os("EXTENTDB_KILL_DIR") {
+            Some(folder) => TempDir::new_in(folder).unwrap(),
+            None => TempDir::new().unwrap(),
+        }))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.as_ref().unwrap().path()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if thread::panicking()
+            && let Some(folder) = self.0.take()
+        {
+            eprintln!("the files are in {}", folder.keep().display());
+        }
+    }
+}
+
+/// An outcome that the child has told.
+struct Told {
+    session: usize,
+    number: i64,
+    end: End,
+}
+
+/// All of it, so many times.
+pub(crate) fn kill_again_and_again(kills: u64, mix: Mix, seed: u64) {
+    let folder = Folder::new();
+    create(folder.path());
+    let mut rng = SplitMix64::new(seed);
+    let mut committed = vec![Parts::new(); SESSIONS as usize];
+    let mut acknowledged = 0;
+    for round in 0..kills {
+        let first = round as i64 * PER_ROUND + 1;
+        let child = start(folder.path(), first, mix);
+        let told = kill_after(Duration::from_millis(rng.below(WORK_MILLIS_MAX)), child, round);
+        acknowledged += told.iter().filter(|told| told.end == End::Commit).count();
+        let doubtful = follow(&mut committed, &told, first, mix);
+        verify(folder.path(), &mut committed, &doubtful, round);
+    }
+    eprintln!("{kills} kills, {acknowledged} transactions acknowledged");
+    assert!(acknowledged > 0, "nothing was acknowledged");
+}
+
+fn start(folder: &Path, first: i64, mix: Mix) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "process_that_is_killed", "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder)
+        .env(FIRST, first.to_string())
+        .env(MIX, mix.name())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Lets it work for a while, kills it, and returns what it told.
+fn kill_after(time: Duration, mut child: Child, round: u64) -> Vec<Told> {
+    let output = child.stdout.take().unwrap();
+    let (sender, started) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        let mut told = Vec::new();
+        let mut failures = Vec::new();
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            match line.split_once(' ') {
+                Some(("ack", rest)) => told.extend(parse(rest)),
+                Some(("fail", rest)) => failures.push(rest.to_owned()),
+                _ if line == "ready" => drop(sender.send(())),
+                _ => {}
+            }
+        }
+        (told, failures)
+    });
+    let has_started = started.recv_timeout(START_MAX).is_ok();
+    thread::sleep(time);
+    // SIGKILL.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (told, failures) = reader.join().unwrap();
+    assert!(failures.is_empty(), "kill {round}: the process failed before it was killed: {failures:#?}");
+    assert!(has_started, "kill {round}: the process did not begin to work");
+    told
+}
+
+fn parse(line: &str) -> Option<Told> {
+    let mut words = line.split(' ');
+    let session = words.next()?.parse().ok()?;
+    let number = words.next()?.parse().ok()?;
+    let end = if words.next()? == "commit" { End::Commit } else { End::Rollback };
+    Some(Told { session, number, end })
+}
+
+/// What the outcomes make of the model. Returns what each session has if its last transaction became permanent untold.
+fn follow(committed: &mut [Parts], told: &[Told], first: i64, mix: Mix) -> Vec<Parts> {
+    let mut next = vec![first; committed.len()];
+    for Told { session, number, end } in told {
+        assert_eq!(*number, next[*session], "the outcomes of session {session} come in order");
+        next[*session] += 1;
+        if *end == End::Commit {
+            committed[*session] = plan(mix, *session as u64, *number, &committed[*session]).after;
+        }
+    }
+    let doubtful = committed.iter().enumerate().map(|(session, parts)| {
+        let plan = plan(mix, session as u64, next[session], parts);
+        if plan.end == End::Commit { plan.after } else { parts.clone() }
+    });
+    doubtful.collect()
+}
+
+/// Opens and compares; closes and checks; opens and compares again.
+fn verify(folder: &Path, committed: &mut [Parts], doubtful: &[Parts], round: u64) {
+    let paths = spec(folder).paths();
+    for opening in 1..=2 {
+        let opened = Database::open(&paths, options());
+        let db = opened.unwrap_or_else(|error| panic!("kill {round}, opening {opening}: {error}: {error:?}"));
+        let found = read(&db).unwrap_or_else(|error| panic!("kill {round}, reading: {error:?}"));
+        for (session, own) in found.into_iter().enumerate() {
+            let found = without_empty(own.parts);
+            if found == without_empty(doubtful[session].clone()) && opening == 1 {
+                committed[session] = doubtful[session].clone();
+            }
+            let expected = without_empty(committed[session].clone());
+            assert!(found == expected, "kill {round}, session {session}: {}", difference(&expected, &found));
+        }
+        db.close().unwrap_or_else(|error| panic!("kill {round}, closing: {error:?}"));
+        if opening == 1 {
+            assert_sound(&paths.data, round);
+        }
+    }
+}
+
+/// A shared table in which a session has no row is as good as none.
+fn without_empty(mut parts: Parts) -> Parts {
+    parts.retain(|table, part| table.starts_with("own") || !part.rows.is_empty());
+    parts
+}
+
+fn difference(expected: &Parts, found: &Parts) -> String {
+    let tables: Vec<_> = expected.keys().chain(found.keys()).collect();
+    for table in tables {
+        let (expected, found) = (expected.get(table), found.get(table));
+        if expected == found {
+            continue;
+        }
+        let (Some(expected), Some(found)) = (expected, found) else {
+            return format!("table {table}: {expected:?} expected, {found:?} found");
+        };
+        let ids: Vec<_> = expected.rows.keys().chain(found.rows.keys()).collect();
+        let other = ids.into_iter().find(|id| expected.rows.get(id) != found.rows.get(id));
+        return match other {
+            Some(id) => {
+                let values = (expected.rows.get(id), found.rows.get(id));
+                format!("row {id} of {table}: {:?} expected, {:?} found", values.0, values.1)
+            }
+            None => format!("indexes {:?} of {table} expected, {:?} found", expected.indexes, found.indexes),
+        };
+    }
+    "nothing differs".to_owned()
+}
+
+fn assert_sound(files: &[PathBuf], round: u64) {
+    let opened = Opened::open(files, &OpenOptions::default()).unwrap();
+    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let report =
+        extentdb_check::run(opened.source(), &CheckOptions::default(), &Control::new(&clock, &cancel));
+    let findings: Vec<String> =
+        report.findings.iter().take(8).map(|finding| format!("{finding:?}")).collect();
+    assert!(
+        report.findings.is_empty() && report.verdict == Verdict::Clean,
+        "kill {round}: {:?} {findings:#?}",
+        report.verdict
+    );
+}
