@@ -14,7 +14,7 @@ pub(crate) const FOLDER: &str = "EXTENTDB_KILL_MIX_FOLDER";
 pub(crate) const FIRST: &str = "EXTENTDB_KILL_MIX_FIRST";
 pub(crate) const MIX: &str = "EXTENTDB_KILL_MIX_MIX";
 /// Transactions of the first session from one checkpoint to the next.
-const CHECKPOINT_EVERY: i64 = 32;
+const CHECKPOINT_EVERY: i64 = 8;
 
 /// Works until it is killed, or until something fails.
 pub(crate) fn run() {
@@ -51,11 +51,11 @@ fn work(db: &Database, mix: Mix, (number, first): (u64, i64), mut own: Own) {
             Ok(End::Rollback) => tell(&format!("ack {number} {transaction} rollback")),
             Err(error) => return fail(&error),
         }
-        if number == 0
-            && transaction % CHECKPOINT_EVERY == 0
-            && let Err(error) = db.checkpoint()
-        {
-            return fail(&error);
+        if number == 0 && transaction % CHECKPOINT_EVERY == 0 {
+            tell("checkpoint");
+            if let Err(error) = db.checkpoint() {
+                return fail(&error);
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options as CheckOptions, Verdict};
 use extentdb_engine::Database;
+use extentdb_io::{DurabilityMode, RealDisk};
 use extentdb_reader::{OpenOptions, Opened};
 use tempfile::TempDir;
 
@@ -20,6 +21,10 @@ use crate::rows::{create, options, read, spec};
 
 /// How long the child may work before it is killed, at most.
 const WORK_MILLIS_MAX: u64 = 250;
+/// A kill that is meant for a checkpoint comes this long after its beginning, at most.
+const CHECKPOINT_MICROS_MAX: u64 = 4000;
+/// How long a checkpoint is waited for.
+const CHECKPOINT_WAIT: Duration = Duration::from_millis(200);
 /// How long it may take to open its files.
 const START_MAX: Duration = Duration::from_secs(60);
 /// Numbers of transactions of one round.
@@ -51,6 +56,46 @@ impl Drop for Folder {
     }
 }
 
+/// When the child is killed.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// After it has worked for so long.
+    Any(Duration),
+    /// The same, and then at a checkpoint: so long after its beginning.
+    Checkpoint(Duration, Duration),
+}
+
+impl Moment {
+    fn any(rng: &mut dyn Rng) -> Moment {
+        let work = Duration::from_millis(rng.below(WORK_MILLIS_MAX));
+        match rng.below(2) {
+            0 => Moment::Any(work),
+            _ => Moment::Checkpoint(work, Duration::from_micros(rng.below(CHECKPOINT_MICROS_MAX))),
+        }
+    }
+
+    /// Returns when it has come.
+    fn wait(self, events: &mpsc::Receiver<Event>) {
+        let (Moment::Any(work) | Moment::Checkpoint(work, _)) = self;
+        thread::sleep(work);
+        if let Moment::Checkpoint(_, after) = self {
+            // Those that are over.
+            while events.try_recv().is_ok() {}
+            let _ = events.recv_timeout(CHECKPOINT_WAIT);
+            thread::sleep(after);
+        }
+    }
+}
+
+/// What the child says beside outcomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// It works now.
+    Ready,
+    /// It begins a checkpoint.
+    Checkpoint,
+}
+
 /// An outcome that the child has told.
 struct Told {
     session: usize,
@@ -62,13 +107,15 @@ struct Told {
 pub(crate) fn kill_again_and_again(kills: u64, mix: Mix, seed: u64) {
     let folder = Folder::new();
     create(folder.path());
+    let report = RealDisk::new(DurabilityMode::Auto).report(&spec(folder.path()).paths().log).unwrap();
+    eprintln!("durable by {:?} through {:?} ({})", report.chosen, report.backend, report.reason);
     let mut rng = SplitMix64::new(seed);
     let mut committed = vec![Parts::new(); SESSIONS as usize];
     let mut acknowledged = 0;
     for round in 0..kills {
         let first = round as i64 * PER_ROUND + 1;
         let child = start(folder.path(), first, mix);
-        let told = kill_after(Duration::from_millis(rng.below(WORK_MILLIS_MAX)), child, round);
+        let told = kill_at(Moment::any(&mut rng), child, round);
         acknowledged += told.iter().filter(|told| told.end == End::Commit).count();
         let doubtful = follow(&mut committed, &told, first, mix);
         verify(folder.path(), &mut committed, &doubtful, round);
@@ -90,9 +137,9 @@ fn start(folder: &Path, first: i64, mix: Mix) -> Child {
 }
 
 /// Lets it work for a while, kills it, and returns what it told.
-fn kill_after(time: Duration, mut child: Child, round: u64) -> Vec<Told> {
+fn kill_at(moment: Moment, mut child: Child, round: u64) -> Vec<Told> {
     let output = child.stdout.take().unwrap();
-    let (sender, started) = mpsc::channel();
+    let (sender, events) = mpsc::channel();
     let reader = thread::spawn(move || {
         let mut told = Vec::new();
         let mut failures = Vec::new();
@@ -100,14 +147,15 @@ fn kill_after(time: Duration, mut child: Child, round: u64) -> Vec<Told> {
             match line.split_once(' ') {
                 Some(("ack", rest)) => told.extend(parse(rest)),
                 Some(("fail", rest)) => failures.push(rest.to_owned()),
-                _ if line == "ready" => drop(sender.send(())),
+                _ if line == "ready" => drop(sender.send(Event::Ready)),
+                _ if line == "checkpoint" => drop(sender.send(Event::Checkpoint)),
                 _ => {}
             }
         }
         (told, failures)
     });
-    let has_started = started.recv_timeout(START_MAX).is_ok();
-    thread::sleep(time);
+    let has_started = events.recv_timeout(START_MAX) == Ok(Event::Ready);
+    moment.wait(&events);
     // SIGKILL.
     child.kill().unwrap();
     child.wait().unwrap();

@@ -13,8 +13,8 @@ pub(crate) const IDS_APART: i32 = 1_000_000;
 const IDS: u64 = 250;
 /// Tables of its own that a session may have.
 const OWN_TABLES: u64 = 3;
-/// Statements of one transaction, at most.
-const STATEMENTS_MAX: u64 = 6;
+/// Statements of one transaction, at most: of usual ones, and of those that change many pages.
+const STATEMENTS_MAX: [u64; 2] = [6, 60];
 const INDEXES: [&str; 2] = ["by_version", "by_text"];
 
 /// Which statements there are.
@@ -106,7 +106,8 @@ pub(crate) fn plan(mix: Mix, session: u64, number: i64, parts: &Parts) -> Plan {
     let rng = SplitMix64::new(session << 40 ^ number as u64);
     let (parts, saved, statements) = (parts.clone(), None, Vec::new());
     let mut planner = Planner { rng, session, number, parts, saved, statements };
-    for _ in 0..1 + planner.rng.below(STATEMENTS_MAX) {
+    let most = STATEMENTS_MAX[planner.below(STATEMENTS_MAX.len())];
+    for _ in 0..1 + planner.rng.below(most) {
         match mix == Mix::RowsAndTables && planner.rng.below(4) == 0 {
             true => planner.change_tables(),
             false => planner.change_row(),
