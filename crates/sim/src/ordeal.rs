@@ -1,4 +1,5 @@
-//! What is done to copies of the files between two openings, by the kind of the life: damage, and files that are not the right ones.
+//! What is done to copies of the files between two openings, by the kind of the life: damage, and
+//! files that are not the right ones.
 //!
 //! The files themselves stay as they are. A copy is opened, and what must be true of it is looked at.
 
@@ -30,7 +31,7 @@ enum Opened {
     /// It was refused.
     Refused(String),
     /// It has the rows of the model.
-    Right(Database),
+    Right(Box<Database>),
     /// It has others.
     Wrong(String),
 }
@@ -99,7 +100,7 @@ impl Living {
             Ok(Ok(opened)) => opened,
         };
         match differences.iter().any(Option::is_none) {
-            true => Ok(Opened::Right(db)),
+            true => Ok(Opened::Right(Box::new(db))),
             false => Ok(Opened::Wrong(differences.swap_remove(0).unwrap_or_default())),
         }
     }
@@ -146,7 +147,7 @@ impl Living {
         for (what, from) in foreign.logs() {
             match self.open_swapped(what, &paths.log, from)? {
                 None => {}
-                Some(Opened::Right(db)) => self.close_copy(db, what)?,
+                Some(Opened::Right(db)) => self.close_copy(*db, what)?,
                 Some(Opened::Wrong(difference)) => return Err(format!("a log {what}: {difference}")),
                 // What loses rows is told first.
                 Some(Opened::Refused(why)) => {
@@ -234,10 +235,11 @@ impl Living {
         for (name, model) in &self.state.committed {
             let read = session.table(name).and_then(|table| rows::read_table(&mut session, &table));
             match read {
-                Ok(found) => match rows::table_difference(name, model, &found, false) {
-                    Some(difference) => return Err(difference),
-                    None => {}
-                },
+                Ok(found) => {
+                    if let Some(difference) = rows::table_difference(name, model, &found, false) {
+                        return Err(difference);
+                    }
+                }
                 Err(error) if names(&error, bad) => unreadable.push(name),
                 Err(error) => return Err(format!("reading {name}: {error:?}")),
             }

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
     Cause, ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Session, TableSpec,
@@ -109,9 +109,9 @@ fn transaction(session: &mut Session<'_>, number: u64, statement: Statement) -> 
 fn run(db: &Database, number: u64, plan: Plan) -> Result<u64, Error> {
     let mut rng = SplitMix64::new(number);
     let mut session = db.session();
-    let until = Instant::now() + plan.time;
+    let clock = SystemClock::new();
     let mut done = 0;
-    while Instant::now() < until {
+    while clock.monotonic() < plan.time {
         let statement = match plan.statement {
             Statement::Any => STATEMENTS[rng.below(STATEMENTS.len() as u64) as usize],
             statement => statement,
@@ -137,7 +137,7 @@ fn checkpoints(db: &Database, is_over: &AtomicBool) -> Result<(), Error> {
 fn survive(plan: Plan) {
     let disk = beginning(plan.sessions);
     let db = Database::open(&spec().paths(), options(&disk)).unwrap();
-    let started = Instant::now();
+    let clock = SystemClock::new();
     let is_over = AtomicBool::new(false);
     let results: Vec<Result<u64, Error>> = thread::scope(|scope| {
         let db = &db;
@@ -150,7 +150,7 @@ fn survive(plan: Plan) {
         std::iter::once(checkpointed).chain(results).collect()
     });
     let errors: Vec<&Error> = results.iter().filter_map(|result| result.as_ref().err()).collect();
-    assert!(errors.is_empty(), "{:?} after {:?}: {errors:?}", plan.statement, started.elapsed());
+    assert!(errors.is_empty(), "{:?} after {:?}: {errors:?}", plan.statement, clock.monotonic());
     assert!(results.iter().any(|result| *result.as_ref().unwrap() > 0), "no transaction ended");
     drop(db);
     let db = Database::open(&spec().paths(), options(&disk)).unwrap();

@@ -109,8 +109,9 @@ impl MemDisk {
         Self::default()
     }
 
-    /// After `calls` more I/O calls the power goes, or the process dies: [`crash`](Self::crash) and [`kill`](Self::kill) say what that leaves. the next call fails and leaves what it wrote unsynced, and every call after it
-    /// fails with [`Error::PowerLost`].
+    /// After `calls` more I/O calls the power goes, or the process dies: the next call fails, and every
+    /// call after it fails with [`Error::PowerLost`]. What is left is said by [`crash`](Self::crash),
+    /// where all that is unsynced is unsure, or by [`kill`](Self::kill), where only the call that failed is.
     pub fn fail_after(&self, calls: u64) {
         self.power.0.store(calls.saturating_add(1).min(UNLIMITED - 1), Ordering::Release);
     }

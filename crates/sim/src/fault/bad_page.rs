@@ -1,8 +1,10 @@
-//! One allocated page cannot be read as what it was: of a table, of an index, of the maps, of the catalogue.
+//! One allocated page cannot be read as what it was: of a table, of an index, of the maps, of the
+//! catalogue.
 //!
-//! Seen in the wild as: error 824 or 823 for one page of a database of a terabyte. We promise to detect, and to go on without it:
-//! errors name the page; the database opens, also after a crash whose log has records for it, and work on everything that does not
-//! need the page goes on, to a clean close and over the next opening. Only a page without which the catalogue cannot be read
+//! Seen in the wild as: error 824 or 823 for one page of a database of a terabyte. We promise to
+//! detect, and to go on without it: errors name the page; the database opens, also after a crash
+//! whose log has records for it, and work on everything that does not need the page goes on, to a
+//! clean close and over the next opening. Only a page without which the catalogue cannot be read
 //! prevents the opening; the error then names it.
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! A sector of the log of a crashed database is not what was written.
 //!
-//! Seen in the wild as: a log on a failing disk, found damaged by the restart that needs it; error 9004. A torn end of the log is
-//! nothing of the kind: it has sectors of the last write that are old, or still zero. We promise to detect: with any other sector
-//! damaged, an opening has all acknowledged rows or is refused. It never takes damage for the end of the log.
+//! Seen in the wild as: a log on a failing disk, found damaged by the restart that needs it; error
+//! 9004. A torn end of the log is nothing of the kind: it has sectors of the last write that are
+//! old, or still zero. We promise to detect: with any other sector damaged, an opening has all
+//! acknowledged rows or is refused. It never takes damage for the end of the log.
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The catalogue of faults: one file each, with what it looks like outside and what we promise.
 //!
 //! ```text
-//! survive   no acknowledged change is lost, no other one is seen       power cut, torn page, process death, read error, failed sync,
-//!                                                                      disk full, full disk
+//! survive   no acknowledged change is lost, no other one is seen       power cut, torn page, process death, read error,
+//!                                                                      failed sync, disk full, full disk
 //! detect    an error or a finding names the place; never wrong rows    bit rot, misdirected write, lost write, log damage,
 //!                                                                      swapped files, bad page
 //! ```

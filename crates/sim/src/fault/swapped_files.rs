@@ -1,8 +1,9 @@
 //! A file in the place of another: a log of another database, a data file or a log of another age.
 //!
-//! Seen in the wild as: a restore or a copy that brought one file too few, two databases whose logs have the same name. We promise to
-//! detect: a crashed database is not opened with a log that is not its own; one that was closed cleanly is opened without replaying
-//! such a log; and no data file that is older than the others is taken for one of them.
+//! Seen in the wild as: a restore or a copy that brought one file too few, two databases whose logs
+//! have the same name. We promise to detect: a crashed database is not opened with a log that is
+//! not its own; one that was closed cleanly is opened without replaying such a log; and no data
+//! file that is older than the others is taken for one of them.
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
 //! The power goes, and the device has written a page in part.
 //!
-//! Seen in the wild as: error 824, a torn page or a checksum that does not match, after a power failure on any device whose sectors
-//! are smaller than a page: 512 bytes, or 4,096. Each sector of a page that was not durable is old or new by itself; with 4,096 one
-//! half of the page. We promise to survive, as after any power cut.
+//! Seen in the wild as: error 824, a torn page or a checksum that does not match, after a power
+//! failure on any device whose sectors are smaller than a page: 512 bytes, or 4,096. Each sector of
+//! a page that was not durable is old or new by itself; with 4,096 one half of the page. We promise
+//! to survive, as after any power cut.
 
 use std::path::Path;
 

@@ -2,13 +2,13 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::atomic::AtomicBool;
+use extentdb_base::sync::mpsc;
 use extentdb_check::{Control, Options as CheckOptions, Verdict};
 use extentdb_engine::Database;
 use extentdb_io::{DurabilityMode, RealDisk};
@@ -23,6 +23,8 @@ use crate::rows::{create, options, read, spec};
 const WORK_MILLIS_MAX: u64 = 250;
 /// A kill that is meant for a checkpoint comes this long after its beginning, at most.
 const CHECKPOINT_MICROS_MAX: u64 = 4000;
+/// Events that wait to be looked at.
+const EVENTS_MAX: usize = 16;
 /// How long a checkpoint is waited for.
 const CHECKPOINT_WAIT: Duration = Duration::from_millis(200);
 /// How long it may take to open its files.
@@ -139,30 +141,43 @@ fn start(folder: &Path, first: i64, mix: Mix) -> Child {
 /// Lets it work for a while, kills it, and returns what it told.
 fn kill_at(moment: Moment, mut child: Child, round: u64) -> Vec<Told> {
     let output = child.stdout.take().unwrap();
-    let (sender, events) = mpsc::channel();
-    let reader = thread::spawn(move || {
-        let mut told = Vec::new();
-        let mut failures = Vec::new();
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            match line.split_once(' ') {
-                Some(("ack", rest)) => told.extend(parse(rest)),
-                Some(("fail", rest)) => failures.push(rest.to_owned()),
-                _ if line == "ready" => drop(sender.send(Event::Ready)),
-                _ if line == "checkpoint" => drop(sender.send(Event::Checkpoint)),
-                _ => {}
-            }
-        }
-        (told, failures)
+    let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
+    let (has_started, said) = thread::scope(|scope| {
+        let reader = scope.spawn(move || listen(output, &sender));
+        let has_started = events.recv_timeout(START_MAX) == Ok(Event::Ready);
+        moment.wait(&events);
+        // SIGKILL.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        (has_started, reader.join().unwrap())
     });
-    let has_started = events.recv_timeout(START_MAX) == Ok(Event::Ready);
-    moment.wait(&events);
-    // SIGKILL.
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let (told, failures) = reader.join().unwrap();
+    let Said { told, failures } = said;
     assert!(failures.is_empty(), "kill {round}: the process failed before it was killed: {failures:#?}");
     assert!(has_started, "kill {round}: the process did not begin to work");
     told
+}
+
+/// All that the child said.
+#[derive(Default)]
+struct Said {
+    told: Vec<Told>,
+    failures: Vec<String>,
+}
+
+/// Reads until the child is dead.
+fn listen(output: ChildStdout, events: &mpsc::SyncSender<Event>) -> Said {
+    let mut said = Said::default();
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        match line.split_once(' ') {
+            Some(("ack", rest)) => said.told.extend(parse(rest)),
+            Some(("fail", rest)) => said.failures.push(rest.to_owned()),
+            // Where nobody waits for it, an event is lost.
+            _ if line == "ready" => drop(events.try_send(Event::Ready)),
+            _ if line == "checkpoint" => drop(events.try_send(Event::Checkpoint)),
+            _ => {}
+        }
+    }
+    said
 }
 
 fn parse(line: &str) -> Option<Told> {
