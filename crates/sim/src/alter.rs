@@ -118,7 +118,7 @@ impl Work<'_, '_> {
         self.judge(at, &format!("disable index {index} of {name}"), done, |_| Some(change)).map(|_| ())
     }
 
-    fn rebuild_index(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+    pub(crate) fn rebuild_index(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
         let names: Vec<&String> = model.disabled.keys().chain(model.indexes.keys()).collect();
         let chosen = self.below(names.len() as u64) as usize;
         let Some(index) = names.get(chosen).map(|index| (*index).clone()) else { return Ok(()) };

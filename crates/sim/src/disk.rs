@@ -21,13 +21,20 @@ struct Plan {
     reads: Option<u64>,
     /// Syncs and durable writes that still work before one fails.
     syncs: Option<u64>,
+    /// Syncs of data files that still work before one fails.
+    data_syncs: Option<u64>,
     /// Bytes that files may still grow by, all together.
     room: Option<u64>,
     /// Calls that failed by plan.
     fired: u64,
     /// A durable write of the log was among them.
     has_lost_log: bool,
+    /// The last durable writes of the log, the newest first: which bytes of its file.
+    log_writes: [(u64, u64); LOG_WRITES],
 }
+
+/// Writes of the log that are remembered: the one in flight, and the last that was acknowledged.
+const LOG_WRITES: usize = 2;
 
 /// See the module. Clones are the same disk.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +64,11 @@ impl FaultDisk {
         lock(&self.plan).syncs = Some(syncs);
     }
 
+    /// After so many syncs of data files one fails: checkpoints make them.
+    pub fn fail_data_sync_after(&self, syncs: u64) {
+        lock(&self.plan).data_syncs = Some(syncs);
+    }
+
     /// Files may grow by so many bytes; then the disk is full.
     pub fn limit_growth(&self, bytes: u64) {
         lock(&self.plan).room = Some(bytes);
@@ -65,7 +77,7 @@ impl FaultDisk {
     /// Nothing more fails by plan.
     pub fn calm(&self) {
         let mut plan = lock(&self.plan);
-        *plan = Plan { fired: plan.fired, has_lost_log: plan.has_lost_log, ..Plan::default() };
+        *plan = Plan { reads: None, syncs: None, data_syncs: None, room: None, ..*plan };
     }
 
     /// How many calls have failed by plan.
@@ -76,6 +88,11 @@ impl FaultDisk {
     /// Did a durable write of a log fail? From then on nothing may be acknowledged.
     pub fn has_lost_log(&self) -> bool {
         lock(&self.plan).has_lost_log
+    }
+
+    /// The last durable writes of the log, the newest first: first byte and the one after the last.
+    pub fn log_writes(&self) -> Vec<std::ops::Range<u64>> {
+        lock(&self.plan).log_writes.iter().map(|(from, to)| *from..*to).collect()
     }
 
     fn file(&self, file: Arc<dyn DiskFile>) -> Arc<dyn DiskFile> {
@@ -94,6 +111,17 @@ impl Plan {
         let fails = count_down(&mut self.syncs);
         self.fired += u64::from(fails);
         fails
+    }
+
+    fn data_sync_fails(&mut self) -> bool {
+        let fails = count_down(&mut self.data_syncs);
+        self.fired += u64::from(fails);
+        fails
+    }
+
+    fn note_log_write(&mut self, offset: u64, bytes: u64) {
+        self.log_writes.rotate_right(1);
+        self.log_writes[0] = (offset, offset + bytes);
     }
 
     fn growth_fails(&mut self, bytes: u64) -> bool {
@@ -163,6 +191,10 @@ impl FaultFile {
         }
     }
 
+    fn is_log(&self) -> bool {
+        self.path().extension().is_some_and(|extension| extension == "ldf")
+    }
+
     fn grow(&self, op: Op, end: u64) -> Result<(), Error> {
         let bytes = end.saturating_sub(self.len());
         match bytes > 0 && lock(&self.plan).growth_fails(bytes) {
@@ -195,10 +227,12 @@ impl DiskFile for FaultFile {
             return self.file.write_at(offset, parts, durability);
         }
         self.verify_promises()?;
+        if self.is_log() {
+            lock(&self.plan).note_log_write(offset, bytes as u64);
+        }
         if lock(&self.plan).sync_fails() {
             self.is_poisoned.store(true, Ordering::Release);
-            lock(&self.plan).has_lost_log |=
-                self.path().extension().is_some_and(|extension| extension == "ldf");
+            lock(&self.plan).has_lost_log |= self.is_log();
             // The bytes are on their way; nobody knows whether they arrive.
             self.file.write_at(offset, parts, Durability::Deferred)?;
             return Err(self.transfer(Op::Write, offset, bytes, std::io::ErrorKind::Other));
@@ -206,9 +240,20 @@ impl DiskFile for FaultFile {
         self.file.write_at(offset, parts, durability)
     }
 
+    fn write_many(&self, writes: &[(u64, &[u8])]) -> Result<(), Error> {
+        let grows = |(offset, bytes): &(u64, &[u8])| offset + bytes.len() as u64 > self.len();
+        if writes.iter().any(grows) {
+            let mut writes = writes.iter();
+            return writes
+                .try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred));
+        }
+        self.file.write_many(writes)
+    }
+
     fn sync(&self) -> Result<(), Error> {
         self.verify_promises()?;
-        if lock(&self.plan).sync_fails() {
+        let is_data = !self.is_log();
+        if lock(&self.plan).sync_fails() || is_data && lock(&self.plan).data_sync_fails() {
             self.is_poisoned.store(true, Ordering::Release);
             let source = std::io::ErrorKind::Other.into();
             return Err(Error::File { op: Op::Sync, path: self.path().to_path_buf(), source });

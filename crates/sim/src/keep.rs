@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! DIR/seed-7/life.mdf  more0.ndf  life_log.ldf      closed; after a failure as they were found
+//!            life.mdf.dw                           and whatever else the engine left there
 //!            rows/dbo.t3.jsonl                      as `extentdb export --format jsonl` writes them, by the first column
 //! ```
 
@@ -25,7 +26,9 @@ impl Kept {
     pub(crate) fn of(memory: &MemDisk, world: &World, model: &Model) -> Kept {
         let paths = world.paths();
         let mut kept = Kept::default();
-        for path in paths.data.iter().chain([&paths.log]) {
+        let is_known = |path: &PathBuf| paths.data.contains(path) || *path == paths.log;
+        let others: Vec<PathBuf> = memory.paths().into_iter().filter(|path| !is_known(path)).collect();
+        for path in paths.data.iter().chain([&paths.log]).chain(&others) {
             kept.files.extend(memory.contents(path).map(|bytes| (path.clone(), bytes)));
         }
         for (name, table) in model {

@@ -3,11 +3,14 @@
 
 mod alter;
 mod clock;
+mod ddl;
 mod disk;
 pub mod fault;
 mod keep;
+mod kind;
 mod life;
 mod model;
+mod ordeal;
 mod property;
 mod schema;
 mod trace;
@@ -17,5 +20,6 @@ mod world;
 pub use disk::FaultDisk;
 pub use fault::Fault;
 pub use keep::Kept;
+pub use kind::Kind;
 pub use life::{Failure, Life, Story, live, live_and_keep};
 pub use property::sound::assert_sound;

@@ -4,7 +4,7 @@
 //! create ─▶ ┌ a copy is recovered in peace: rows, counters, full check   (also the judge of what was in doubt)
 //!           │ the power goes during recovery, up to three times
 //!           │ open, compare; a fault is armed; work                       (work.rs)
-//!           │ closed: full check; a copy is damaged and must not lie      (fault/)
+//!           │ closed: full check; a copy is damaged and must not lie      (fault/, ordeal.rs)
 //!           └ or dead: what a power cut leaves                            ─▶ again
 //! ```
 
@@ -16,8 +16,9 @@ use extentdb_engine::Database;
 use extentdb_io::MemDisk;
 
 use crate::disk::FaultDisk;
-use crate::fault::{Fault, bit_rot, lost_write, misdirected_write, power_cut};
+use crate::fault::{Fault, bit_rot, lost_write, misdirected_write};
 use crate::keep::Kept;
+use crate::kind::Kind;
 use crate::model::{Model, with};
 use crate::property::detected::{Witness, witness};
 use crate::property::{counters, rows, sound};
@@ -42,13 +43,69 @@ pub struct Life {
     pub is_altered: bool,
     /// Print each step when it is done.
     pub is_loud: bool,
+    /// What goes wrong beyond what goes wrong in every one.
+    pub kind: Kind,
 }
 
 impl Life {
     /// Of usual length.
     pub fn of(seed: u64) -> Life {
-        let (is_tight, is_rich, is_indexed, is_altered, is_loud) = (false, false, false, false, false);
-        Life { seed, openings: 5, is_tight, is_rich, is_indexed, is_altered, is_loud }
+        Life {
+            seed,
+            openings: 5,
+            is_tight: false,
+            is_rich: false,
+            is_indexed: false,
+            is_altered: false,
+            is_loud: false,
+            kind: Kind::Plain,
+        }
+    }
+
+    /// Of usual length, with every kind of statement, and with what goes wrong in this kind of it.
+    pub fn of_kind(kind: Kind, seed: u64) -> Life {
+        let is_tight = kind.may_be_tight() && seed % 3 == 2;
+        Life { kind, is_tight, ..Life::altered(seed) }
+    }
+
+    /// The device writes sectors of 512 or 4,096 bytes, so that power cuts tear pages.
+    pub fn torn(seed: u64) -> Life {
+        Life::of_kind(Kind::Torn, seed)
+    }
+
+    /// The process is killed where others lose power.
+    pub fn killed(seed: u64) -> Life {
+        Life::of_kind(Kind::Killed, seed)
+    }
+
+    /// The disk is full, at openings and during statements.
+    pub fn full_disk(seed: u64) -> Life {
+        Life::of_kind(Kind::FullDisk, seed)
+    }
+
+    /// DDL in explicit transactions, rolled back for the most part, and checkpoints between any two statements.
+    pub fn ddl(seed: u64) -> Life {
+        Life::of_kind(Kind::Ddl, seed)
+    }
+
+    /// Used sectors of the log are damaged after each crash.
+    pub fn log_damage(seed: u64) -> Life {
+        Life::of_kind(Kind::LogDamage, seed)
+    }
+
+    /// Files are swapped with those of another database, or of another age.
+    pub fn swapped(seed: u64) -> Life {
+        Life::of_kind(Kind::Swapped, seed)
+    }
+
+    /// One allocated page is bad, in closed databases and in crashed ones.
+    pub fn bad_page(seed: u64) -> Life {
+        Life::of_kind(Kind::BadPage, seed)
+    }
+
+    /// After each close no free page of a mixed extent is out of reach.
+    pub fn mixed_extents(seed: u64) -> Life {
+        Life::of_kind(Kind::MixedExtents, seed)
     }
 
     /// Of usual length, and with every kind of statement; half of them are short of space.
@@ -114,7 +171,7 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Life { seed, openings, is_tight, is_rich, is_indexed, is_altered, .. } = self.life;
+        let Life { seed, openings, is_tight, is_rich, is_indexed, is_altered, kind, .. } = self.life;
         writeln!(f, "seed {seed}: {}", self.what)?;
         let from = self.trace.len().saturating_sub(12);
         self.trace[from..].iter().try_for_each(|line| writeln!(f, "    {line}"))?;
@@ -122,9 +179,10 @@ impl std::fmt::Display for Failure {
         let rich = if is_rich { " --rich" } else { "" };
         let indexed = if is_indexed { " --indexed" } else { "" };
         let altered = if is_altered { " --altered" } else { "" };
+        let kind = if kind == Kind::Plain { String::new() } else { format!(" --kind {}", kind.name()) };
         write!(
             f,
-            "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich}{indexed}{altered} --trace"
+            "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich}{indexed}{altered}{kind} --trace"
         )
     }
 }
@@ -157,6 +215,7 @@ pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
         is_rich: life.is_rich,
         is_indexed: life.is_indexed,
         is_altered: life.is_altered,
+        kind: life.kind,
     };
     let mut living = Living { state };
     let lived = living.live(life.openings).and_then(|()| living.end());
@@ -171,12 +230,19 @@ pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
     (lived, kept)
 }
 
-struct Living {
-    state: State,
+pub(crate) struct Living {
+    pub(crate) state: State,
+}
+
+/// The files as they were when the database was last opened.
+pub(crate) struct Older {
+    pub(crate) disk: MemDisk,
+    /// Had it been closed then?
+    pub(crate) was_closed: bool,
 }
 
 /// A property that does not hold, in words.
-type Held<T = ()> = Result<T, String>;
+pub(crate) type Held<T = ()> = Result<T, String>;
 
 impl Living {
     fn live(&mut self, openings: u64) -> Held {
@@ -187,13 +253,17 @@ impl Living {
         self.sound(&self.state.disk.memory().clone(), "after creation")?;
         let mut was_closed = true;
         for _ in 0..openings {
-            let older = copy(self.state.disk.memory(), &self.state.world);
-            let fault = Fault::any(&mut self.state.rng);
+            let older = Older { disk: self.state.disk.memory().copy(), was_closed };
+            let fault = self.state.kind.any_fault(&mut self.state.rng);
             self.state.trace.note(format!("opened: {fault:?}"));
+            self.fill_disk();
             was_closed = self.opening(fault, was_closed)?;
             match was_closed {
-                true => self.damage_copies(&older)?,
-                false => self.lose_power()?,
+                true => self.damage_copies(&older.disk)?,
+                false => self.crash(&older)?,
+            }
+            if was_closed {
+                self.torment_closed(&older)?;
             }
         }
         Ok(())
@@ -201,6 +271,7 @@ impl Living {
 
     /// Whatever came last, the files are those of a database that was closed.
     fn end(&mut self) -> Held {
+        self.state.disk.memory().set_capacity(None);
         let db = self.open()?;
         self.compare(&db, true)?;
         db.close().map_err(|error| format!("the last close: {error:?}"))?;
@@ -217,8 +288,9 @@ impl Living {
         fault.arm(&self.state.disk.clone(), &mut self.state.rng);
         let steps = 20 + self.state.rng.below(400);
         let mut work = Work::new(&db, &mut self.state);
-        let lived = work.run(steps).and_then(|()| match fault {
+        let lived = work.run(steps).and_then(|()| work.change_room()).and_then(|()| match fault {
             Fault::Abandoned => Err(Stop::Dead),
+            Fault::CutCheckpoint => work.die_in_checkpoint(),
             _ => work.finish(),
         });
         drop(work);
@@ -258,12 +330,15 @@ impl Living {
         self.state.disk = FaultDisk::over(memory);
     }
 
-    /// The power goes now, and up to three times while the database recovers.
-    fn lose_power(&mut self) -> Held {
-        let mut memory = power_cut::crash(&self.state.disk, &mut self.state.rng);
+    /// The power goes now, or the process dies, and up to three times more while the database recovers.
+    fn crash(&mut self, older: &Older) -> Held {
+        let mut memory = self.state.kind.crash(&self.state.disk, &mut self.state.rng);
         self.state.story.cuts += 1;
+        let writes = self.state.disk.log_writes();
         self.renew(memory);
+        let undecided = self.state.committed.clone();
         self.recover_copy()?;
+        self.torment_crashed(older, &undecided, &writes)?;
         for _ in 0..self.state.rng.below(4) {
             let calls = self.state.rng.below(250);
             self.state.trace.note(format!("the power goes after {calls} calls of the recovery"));
@@ -273,7 +348,7 @@ impl Living {
                 Err(_) if self.state.disk.memory().is_dark() => {}
                 Err(error) => return Err(format!("open, cut after {calls} calls: {error:?}")),
             }
-            memory = power_cut::crash(&self.state.disk, &mut self.state.rng);
+            memory = self.state.kind.crash(&self.state.disk, &mut self.state.rng);
             self.state.story.cuts += 1;
             self.renew(memory);
         }
@@ -282,7 +357,7 @@ impl Living {
 
     /// Recovers a copy of the disk, compares, closes and checks it.
     fn recover_copy(&mut self) -> Held {
-        let memory = copy(self.state.disk.memory(), &self.state.world);
+        let memory = self.state.disk.memory().copy();
         let disk = FaultDisk::over(memory.clone());
         let opened = Database::open(&self.state.world.paths(), self.state.world.options(&disk));
         let db = opened.map_err(|error| format!("recovery: {error:?}"))?;
@@ -316,6 +391,7 @@ impl Living {
 
     fn sound(&mut self, memory: &MemDisk, when: &str) -> Held {
         self.state.story.checks += 1;
+        self.verify_reach(memory, when)?;
         match sound::complaint(memory, &self.state.world.paths()) {
             Some(complaint) => Err(format!("{when}: {complaint}")),
             None => Ok(()),
@@ -329,7 +405,7 @@ impl Living {
             return Ok(());
         }
         for kind in 0..3 {
-            let memory = copy(self.state.disk.memory(), &self.state.world);
+            let memory = self.state.disk.memory().copy();
             let rng = &mut self.state.rng;
             let (path, page) = targets[rng.below(targets.len() as u64) as usize].clone();
             let other = targets.iter().find(|(file, other)| *file == path && *other != page);
@@ -353,7 +429,7 @@ impl Living {
 
     /// Pages that hold rows.
     fn targets(&mut self) -> Held<Vec<(PathBuf, u32)>> {
-        let memory = copy(self.state.disk.memory(), &self.state.world);
+        let memory = self.state.disk.memory().copy();
         let paths = self.state.world.paths();
         let opened = Database::open(&paths, self.state.world.options(&FaultDisk::over(memory)));
         let db = opened.map_err(|error| format!("open: {error:?}"))?;
@@ -370,15 +446,4 @@ impl Living {
         }
         Ok(targets)
     }
-}
-
-/// Another disk with the same bytes, all of them durable.
-fn copy(memory: &MemDisk, world: &World) -> MemDisk {
-    let (copy, paths) = (MemDisk::new(), world.paths());
-    for path in paths.data.iter().chain([&paths.log]) {
-        if let Some(bytes) = memory.contents(path) {
-            copy.put(path, bytes);
-        }
-    }
-    copy
 }

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_sim::{Failure, Life, Story, live_and_keep};
+use extentdb_sim::{Failure, Kind, Life, Story, live_and_keep};
 
 const USAGE: &str = "\
 cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed] [--altered]
-            [--trace] [--keep DIR]
+            [--kind KIND] [--go-on] [--trace] [--keep DIR]
 
   --seed N       lives seed N; with --minutes, N and those behind it
   --seeds A..B   lives seeds A to B, B not included
@@ -21,6 +21,16 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
   --rich         with statements that the first lives did not have
   --indexed      with indexes that come and go, half of the tables clustered
   --altered      with columns that come, go and change, filtered indexes, and those that are switched off
+  --kind KIND    what goes wrong beyond what goes wrong in every life; with all kinds of statements:
+                 torn           power cuts tear pages between sectors of 512 or 4,096 bytes
+                 killed         the process dies instead of the power
+                 full-disk      the disk is full, at openings and during statements
+                 ddl            DDL in explicit transactions, rolled back for the most part, beside checkpoints
+                 log-damage     sectors of the log of a crashed database are damaged
+                 swapped        files of another database, or of another age
+                 bad-page       one bad page, in closed databases and in crashed ones
+                 mixed-extents  no free page of a mixed extent is out of reach after a close
+  --go-on        after a failure, too; lists the seeds that failed in the end
   --trace        prints every step
   --keep DIR     leaves the files of each life there, and the rows that must be in them";
 
@@ -34,7 +44,9 @@ struct Asked {
     is_rich: bool,
     is_indexed: bool,
     is_altered: bool,
+    kind: Kind,
     is_loud: bool,
+    goes_on: bool,
     keep: Option<PathBuf>,
 }
 
@@ -45,9 +57,14 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     match run(&asked) {
-        Ok((lives, sum)) => {
+        Ok(Lived { lives, sum, failed }) if failed.is_empty() => {
             println!("{lives} lives: {}", told(&sum));
             ExitCode::SUCCESS
+        }
+        Ok(Lived { lives, sum, failed }) => {
+            println!("{lives} lives: {}", told(&sum));
+            println!("{} others failed: seeds {failed:?}", failed.len());
+            ExitCode::FAILURE
         }
         Err(failure) => {
             println!("{failure}");
@@ -65,7 +82,9 @@ fn parse(arguments: &[String]) -> Option<Asked> {
         is_rich: false,
         is_indexed: false,
         is_altered: false,
+        kind: Kind::Plain,
         is_loud: false,
+        goes_on: false,
         keep: None,
     };
     let mut one = None;
@@ -77,6 +96,8 @@ fn parse(arguments: &[String]) -> Option<Asked> {
             "--rich" => asked.is_rich = true,
             "--indexed" => asked.is_indexed = true,
             "--altered" => asked.is_altered = true,
+            "--kind" => asked.kind = Kind::of_name(rest.next()?)?,
+            "--go-on" => asked.goes_on = true,
             "--trace" => asked.is_loud = true,
             "--seed" => one = Some(rest.next()?.parse::<u64>().ok()?),
             "--seeds" => {
@@ -96,29 +117,68 @@ fn parse(arguments: &[String]) -> Option<Asked> {
     Some(asked)
 }
 
-/// Lives one after the other; the first that fails ends it.
-fn run(asked: &Asked) -> Result<(u64, Story), Box<Failure>> {
+/// What came of all lives.
+#[derive(Debug, Default)]
+struct Lived {
+    lives: u64,
+    sum: Story,
+    /// Seeds of those that failed.
+    failed: Vec<u64>,
+}
+
+/// Lives one after the other; the first that fails ends it, unless all are asked for.
+fn run(asked: &Asked) -> Result<Lived, Box<Failure>> {
     let clock = SystemClock::new();
     let limit = asked.minutes.map(|minutes| Duration::from_secs(60 * minutes));
-    let (mut lives, mut sum) = (0, Story::default());
+    let mut all = Lived::default();
     for seed in asked.seeds.clone() {
         if limit.is_some_and(|limit| clock.monotonic() >= limit) {
             break;
         }
-        let Asked { openings, is_tight, is_rich, is_indexed, is_altered, is_loud, .. } = *asked;
-        let (lived, kept) =
-            live_and_keep(&Life { seed, openings, is_tight, is_rich, is_indexed, is_altered, is_loud });
+        let Ok((lived, kept)) = std::panic::catch_unwind(|| live_and_keep(&life(asked, seed))) else {
+            println!("seed {seed}: a panic");
+            all.failed.push(seed);
+            if asked.goes_on { continue } else { break }
+        };
         if let Some(folder) = &asked.keep
             && let Err(error) = kept.write(&folder.join(format!("seed-{seed}")))
         {
             eprintln!("cannot keep the files of seed {seed}: {error}");
         }
-        let story = lived?;
-        println!("seed {seed}: {}", told(&story));
-        lives += 1;
-        add(&mut sum, &story);
+        match lived {
+            Ok(story) => {
+                println!("seed {seed}: {}", told(&story));
+                all.lives += 1;
+                add(&mut all.sum, &story);
+            }
+            Err(failure) if asked.goes_on => {
+                println!("seed {seed}: FAILED: {}", failure.what);
+                all.failed.push(seed);
+            }
+            Err(failure) => return Err(failure),
+        }
     }
-    Ok((lives, sum))
+    Ok(all)
+}
+
+/// The life with this seed.
+fn life(asked: &Asked, seed: u64) -> Life {
+    let life = match asked.kind {
+        Kind::Plain => Life {
+            is_tight: asked.is_tight,
+            is_rich: asked.is_rich,
+            is_indexed: asked.is_indexed,
+            is_altered: asked.is_altered,
+            ..Life::of(seed)
+        },
+        kind => Life::of_kind(kind, seed),
+    };
+    Life {
+        openings: asked.openings,
+        is_loud: asked.is_loud,
+        is_tight: asked.is_tight || life.is_tight,
+        ..life
+    }
 }
 
 fn add(sum: &mut Story, story: &Story) {

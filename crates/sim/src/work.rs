@@ -9,6 +9,7 @@ use extentdb_base::{PageId, Rid};
 use extentdb_engine::{Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout};
 
 use crate::disk::FaultDisk;
+use crate::kind::Kind;
 use crate::life::Story;
 use crate::model::{Change, Model, Stored, TableModel, with};
 use crate::property::rows;
@@ -37,6 +38,7 @@ pub(crate) struct State {
     pub(crate) is_rich: bool,
     pub(crate) is_indexed: bool,
     pub(crate) is_altered: bool,
+    pub(crate) kind: Kind,
 }
 
 /// Why work stops.
@@ -102,6 +104,9 @@ impl<'d, 's> Work<'d, 's> {
 
     fn step(&mut self, at: usize) -> Result<(), Stop> {
         let is_open = self.workers[at].session.is_in_transaction();
+        if self.state.kind == Kind::Ddl && self.below(3) != 0 {
+            return self.ddl(at);
+        }
         if self.state.is_indexed && self.below(16) == 0 {
             return if self.below(3) == 0 { self.drop_index(at) } else { self.create_index(at) };
         }
@@ -127,7 +132,7 @@ impl<'d, 's> Work<'d, 's> {
     }
 
     /// Many rows of one session.
-    fn burst(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn burst(&mut self, at: usize) -> Result<(), Stop> {
         for _ in 0..10 + self.below(60) {
             self.insert(at)?;
         }
@@ -228,13 +233,13 @@ impl<'d, 's> Work<'d, 's> {
         Ok(())
     }
 
-    fn begin(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn begin(&mut self, at: usize) -> Result<(), Stop> {
         self.workers[at].session.begin();
         self.state.trace.note(format!("{at}: begin"));
         Ok(())
     }
 
-    fn commit(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn commit(&mut self, at: usize) -> Result<(), Stop> {
         let worker = &mut self.workers[at];
         let changes = std::mem::take(&mut worker.changes);
         worker.savepoints.clear();
@@ -250,7 +255,7 @@ impl<'d, 's> Work<'d, 's> {
         }
     }
 
-    fn rollback(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn rollback(&mut self, at: usize) -> Result<(), Stop> {
         let worker = &mut self.workers[at];
         let taken_back = std::mem::take(&mut worker.changes).len();
         worker.savepoints.clear();
@@ -264,7 +269,7 @@ impl<'d, 's> Work<'d, 's> {
         }
     }
 
-    fn save(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn save(&mut self, at: usize) -> Result<(), Stop> {
         let name = format!("s{}", self.workers[at].savepoints.len());
         let saved = self.workers[at].session.save(&name);
         if self.judge(at, &format!("save {name}"), saved, |_| None)?.is_some() {
@@ -274,7 +279,7 @@ impl<'d, 's> Work<'d, 's> {
         Ok(())
     }
 
-    fn rollback_to(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn rollback_to(&mut self, at: usize) -> Result<(), Stop> {
         let worker = &self.workers[at];
         let row_changes = |change: &Change| matches!(change, Change::Put { .. } | Change::Remove { .. });
         let is_poor = !self.state.is_rich && !worker.changes.iter().all(row_changes);
@@ -294,7 +299,7 @@ impl<'d, 's> Work<'d, 's> {
         }
     }
 
-    fn checkpoint(&mut self) -> Result<(), Stop> {
+    pub(crate) fn checkpoint(&mut self) -> Result<(), Stop> {
         if self.state.world.is_tight {
             self.write_lazily()?;
         }
@@ -311,6 +316,18 @@ impl<'d, 's> Work<'d, 's> {
                 Ok(())
             }
             Err(error) => Err(Stop::Wrong(format!("checkpoint: {error:?}"))),
+        }
+    }
+
+    /// Everything ends while pages are written.
+    pub(crate) fn die_in_checkpoint(&mut self) -> Result<(), Stop> {
+        let most = [10, 40, 160][self.below(3) as usize];
+        let calls = self.below(most);
+        self.state.trace.note(format!("everything ends after {calls} calls"));
+        self.state.disk.memory().fail_after(calls);
+        loop {
+            self.checkpoint()?;
+            self.burst(0)?;
         }
     }
 
@@ -334,7 +351,7 @@ impl<'d, 's> Work<'d, 's> {
         }
     }
 
-    fn insert(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn insert(&mut self, at: usize) -> Result<(), Stop> {
         let Some((name, model)) = self.any_table(at) else { return self.create_table(at) };
         let table = self.open_table(at, &name)?;
         let id = self.state.next_id;
@@ -379,7 +396,7 @@ impl<'d, 's> Work<'d, 's> {
         }
     }
 
-    fn create_table(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn create_table(&mut self, at: usize) -> Result<(), Stop> {
         if self.view(at).len() >= TABLES_MAX {
             return Ok(());
         }
@@ -402,7 +419,7 @@ impl<'d, 's> Work<'d, 's> {
         self.judge(at, &format!("create {name}"), created, |_| Some(change)).map(|_| ())
     }
 
-    fn create_index(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn create_index(&mut self, at: usize) -> Result<(), Stop> {
         const INDEXES_MAX: usize = 4;
         let Some((table, model)) = self.any_table(at) else { return Ok(()) };
         let name = format!("i{}", self.below(6));
@@ -421,7 +438,7 @@ impl<'d, 's> Work<'d, 's> {
         self.judge(at, &what, created, |_| Some(Change::Index { table, spec })).map(|_| ())
     }
 
-    fn drop_index(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn drop_index(&mut self, at: usize) -> Result<(), Stop> {
         let Some((table, model)) = self.any_table(at) else { return Ok(()) };
         let chosen = self.below(model.indexes.len() as u64) as usize;
         let Some(name) = model.indexes.keys().nth(chosen).filter(|name| *name != CLUSTERED).cloned() else {
@@ -446,7 +463,7 @@ impl<'d, 's> Work<'d, 's> {
         dropped.filter(|name| !view.contains_key(*name)).cloned()
     }
 
-    fn drop_table(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn drop_table(&mut self, at: usize) -> Result<(), Stop> {
         let Some((name, _)) = self.any_table(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
         let dropped = self.workers[at].session.drop_table(&table);
@@ -454,7 +471,7 @@ impl<'d, 's> Work<'d, 's> {
         self.judge(at, &format!("drop {name}"), dropped, |_| Some(change)).map(|_| ())
     }
 
-    fn truncate_table(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn truncate_table(&mut self, at: usize) -> Result<(), Stop> {
         let Some((name, _)) = self.any_table(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
         let truncated = self.workers[at].session.truncate_table(&table);

@@ -1,17 +1,25 @@
 //! The catalogue of faults: one file each, with what it looks like outside and what we promise.
 //!
 //! ```text
-//! survive   no acknowledged change is lost, no other one is seen       power cut, read error, failed sync, disk full
-//! detect    an error or a finding names the place; never wrong rows    bit rot, misdirected write, lost write
+//! survive   no acknowledged change is lost, no other one is seen       power cut, torn page, process death, read error,
+//!                                                                      failed sync, disk full, full disk
+//! detect    an error or a finding names the place; never wrong rows    bit rot, misdirected write, lost write, log damage,
+//!                                                                      swapped files, bad page
 //! ```
 
+pub mod bad_page;
 pub mod bit_rot;
 pub mod disk_full;
 pub mod failed_sync;
+pub mod full_disk;
+pub mod log_damage;
 pub mod lost_write;
 pub mod misdirected_write;
 pub mod power_cut;
+pub mod process_death;
 pub mod read_error;
+pub mod swapped_files;
+pub mod torn_page;
 
 use extentdb_base::env::Rng;
 
@@ -26,6 +34,8 @@ pub enum Fault {
     Abandoned,
     /// The power goes during a call.
     PowerCut,
+    /// The power goes, or the process dies, while pages are written.
+    CutCheckpoint,
     /// A read fails.
     ReadError,
     /// A sync or a durable write fails.
@@ -50,7 +60,7 @@ impl Fault {
     /// Lets it happen sooner or later.
     pub fn arm(self, disk: &FaultDisk, rng: &mut dyn Rng) {
         match self {
-            Fault::None | Fault::Abandoned => {}
+            Fault::None | Fault::Abandoned | Fault::CutCheckpoint => {}
             Fault::PowerCut => power_cut::arm(disk, rng),
             Fault::ReadError => read_error::arm(disk, rng),
             Fault::FailedSync => failed_sync::arm(disk, rng),

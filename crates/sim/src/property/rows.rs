@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use extentdb_engine::{Address, Database, Error, Row};
+use extentdb_engine::{Address, Database, Error, Row, Session, Table};
 use extentdb_types::{Datum, SqlType};
 
-use crate::model::Model;
+use crate::model::{Model, TableModel};
 use crate::schema::is_in;
 
 /// Tables by name.
@@ -28,25 +28,30 @@ pub(crate) fn read(db: &Database) -> Result<Found, Error> {
     let mut session = db.session();
     let mut found = Found::new();
     for table in db.tables() {
-        let mut rows = BTreeMap::new();
-        session.scan(&table, &mut |at, row| {
-            rows.insert(id_of(&row), (at, row));
-            ControlFlow::Continue(())
-        })?;
-        let mut indexes = BTreeMap::new();
-        for index in table.indexes() {
-            let mut ids = Vec::new();
-            session.seek(&table, &index, &[], &mut |_, row| {
-                ids.push(id_of(&row));
-                ControlFlow::Continue(())
-            })?;
-            ids.sort_unstable();
-            indexes.insert(index, ids);
-        }
-        let columns = table.columns();
-        found.insert(table.name().to_owned(), FoundTable { rows, columns, indexes });
+        found.insert(table.name().to_owned(), read_table(&mut session, &table)?);
     }
     Ok(found)
+}
+
+/// Reads a table, and the ids that each of its indexes leads to.
+pub(crate) fn read_table(session: &mut Session<'_>, table: &Table) -> Result<FoundTable, Error> {
+    let mut rows = BTreeMap::new();
+    session.scan(table, &mut |at, row| {
+        rows.insert(id_of(&row), (at, row));
+        ControlFlow::Continue(())
+    })?;
+    let mut indexes = BTreeMap::new();
+    for index in table.indexes() {
+        let mut ids = Vec::new();
+        session.seek(table, &index, &[], &mut |_, row| {
+            ids.push(id_of(&row));
+            ControlFlow::Continue(())
+        })?;
+        ids.sort_unstable();
+        indexes.insert(index, ids);
+    }
+    let columns = table.columns();
+    Ok(FoundTable { rows, columns, indexes })
 }
 
 /// The value of the first column.
@@ -63,40 +68,46 @@ pub(crate) fn difference(model: &Model, found: &Found, places: bool) -> Option<S
     if expected != there {
         return Some(format!("tables {expected:?} expected, {there:?} found"));
     }
-    for (name, table) in model {
-        let FoundTable { rows, columns, indexes } = &found[name];
-        let expected = table.spec.columns.iter().map(|column| (&column.name, &column.ty));
-        if !expected.eq(columns.iter().map(|(name, ty)| (name, ty))) {
-            return Some(format!("columns {:?} of {name} expected, {columns:?} found", table.spec.columns));
+    model.iter().find_map(|(name, table)| table_difference(name, table, &found[name], places))
+}
+
+/// The same for one table.
+pub(crate) fn table_difference(
+    name: &str,
+    table: &TableModel,
+    found: &FoundTable,
+    places: bool,
+) -> Option<String> {
+    let FoundTable { rows, columns, indexes } = found;
+    let expected = table.spec.columns.iter().map(|column| (&column.name, &column.ty));
+    if !expected.eq(columns.iter().map(|(name, ty)| (name, ty))) {
+        return Some(format!("columns {:?} of {name} expected, {columns:?} found", table.spec.columns));
+    }
+    if !table.indexes.keys().eq(indexes.keys()) {
+        return Some(format!(
+            "indexes {:?} of {name} expected, {:?} found",
+            table.indexes.keys(),
+            indexes.keys()
+        ));
+    }
+    if let Some(id) = table.rows.keys().find(|id| !rows.contains_key(id)) {
+        return Some(format!("row {id} of {name} is lost"));
+    }
+    if let Some(id) = rows.keys().find(|id| !table.rows.contains_key(id)) {
+        return Some(format!("row {id} of {name} was never committed"));
+    }
+    for (id, stored) in &table.rows {
+        let (at, row) = &rows[id];
+        if *stored.row != *row {
+            return Some(format!("row {id} of {name} at {at} has other values"));
         }
-        if !table.indexes.keys().eq(indexes.keys()) {
-            return Some(format!(
-                "indexes {:?} of {name} expected, {:?} found",
-                table.indexes.keys(),
-                indexes.keys()
-            ));
-        }
-        if let Some(id) = table.rows.keys().find(|id| !rows.contains_key(id)) {
-            return Some(format!("row {id} of {name} is lost"));
-        }
-        if let Some(id) = rows.keys().find(|id| !table.rows.contains_key(id)) {
-            return Some(format!("row {id} of {name} was never committed"));
-        }
-        for (id, stored) in &table.rows {
-            let (at, row) = &rows[id];
-            if *stored.row != *row {
-                return Some(format!("row {id} of {name} at {at} has other values"));
-            }
-            if places && stored.at != *at {
-                return Some(format!("row {id} of {name} was put at {} and is at {at}", stored.at));
-            }
-        }
-        let is_complete = |index: &String, ids: &[i32]| {
-            ids.iter().eq(rows.keys().filter(|id| is_in(&table.indexes[index], **id)))
-        };
-        if let Some((index, ids)) = indexes.iter().find(|(index, ids)| !is_complete(index, ids)) {
-            return Some(format!("index {index} of {name} leads to {} of {} rows", ids.len(), rows.len()));
+        if places && stored.at != *at {
+            return Some(format!("row {id} of {name} was put at {} and is at {at}", stored.at));
         }
     }
-    None
+    let is_complete = |index: &String, ids: &[i32]| {
+        ids.iter().eq(rows.keys().filter(|id| is_in(&table.indexes[index], **id)))
+    };
+    let (index, ids) = indexes.iter().find(|(index, ids)| !is_complete(index, ids))?;
+    Some(format!("index {index} of {name} leads to {} of {} rows", ids.len(), rows.len()))
 }

@@ -1,0 +1,111 @@
+//! One allocated page cannot be read as what it was: of a table, of an index, of the maps, of the
+//! catalogue.
+//!
+//! Seen in the wild as: error 824 or 823 for one page of a database of a terabyte. We promise to
+//! detect, and to go on without it: errors name the page; the database opens, also after a crash
+//! whose log has records for it, and work on everything that does not need the page goes on, to a
+//! clean close and over the next opening. Only a page without which the catalogue cannot be read
+//! prevents the opening; the error then names it.
+
+use std::path::{Path, PathBuf};
+
+use extentdb_base::env::Rng;
+use extentdb_base::size::{PAGE_BYTES, PAGE_HEADER_BYTES, PAGES_PER_PFS};
+use extentdb_base::{AllocUnitId, FileId, PageId};
+use extentdb_format::allocation::bitmap::fixed_page_type;
+use extentdb_format::allocation::pfs::PfsView;
+use extentdb_format::page::PageHeader;
+use extentdb_format::{PageBuf, PageBytes};
+use extentdb_io::MemDisk;
+
+/// Units of the base tables have an index id below this in their id.
+const FIRST_USER_INDEX_ID: u16 = 256;
+
+/// What a page is to the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Without it the catalogue cannot be read: base tables, boot page, file header.
+    Catalogue,
+    /// Who has which pages.
+    Map,
+    /// Rows or entries of one table.
+    Table,
+}
+
+/// A page that is bad now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadPage {
+    /// The page.
+    pub page: PageId,
+    /// What it was.
+    pub role: Role,
+    /// What was done to it.
+    pub what: &'static str,
+}
+
+/// Makes any allocated page bad; `None` where the one that was chosen is not allocated.
+pub fn damage(memory: &MemDisk, files: &[PathBuf], rng: &mut dyn Rng) -> Option<BadPage> {
+    let number = rng.below(files.len() as u64) as usize;
+    let file = FileId(if number == 0 { 1 } else { number as u16 + 2 });
+    let path = &files[number];
+    let pages = allocated(memory, path, file);
+    let page = *pages.get(rng.below(pages.len() as u64) as usize)?;
+    let mut bytes = memory.contents(path)?;
+    let start = page.page as usize * PAGE_BYTES;
+    let content = bytes.get_mut(start..start + PAGE_BYTES)?;
+    let role = role_of(page, &page_of(content));
+    let what = spoil(content, rng);
+    memory.put(path, bytes);
+    Some(BadPage { page, role, what })
+}
+
+/// The pages of a file that its PFS calls allocated.
+fn allocated(memory: &MemDisk, path: &Path, file: FileId) -> Vec<PageId> {
+    let bytes = memory.contents(path).unwrap_or_default();
+    let pages = (bytes.len() / PAGE_BYTES) as u32;
+    let mut allocated = Vec::new();
+    for first in (0..pages).step_by(PAGES_PER_PFS as usize) {
+        let at = PageId { file, page: first }.pfs_page().page as usize * PAGE_BYTES;
+        let map = page_of(&bytes[at..at + PAGE_BYTES]);
+        let in_map = first..pages.min(first + PAGES_PER_PFS);
+        let is_allocated = |page: &u32| PfsView::new(&map).entry(*page).is_allocated();
+        allocated.extend(in_map.filter(is_allocated).map(|page| PageId { file, page }));
+    }
+    allocated
+}
+
+fn page_of(bytes: &[u8]) -> PageBuf {
+    let mut page = PageBuf::zeroed();
+    page.copy_from_slice(bytes);
+    page
+}
+
+fn role_of(id: PageId, page: &PageBytes) -> Role {
+    let unit = PageHeader::of(page).alloc_unit();
+    match fixed_page_type(id) {
+        Some(_) if id.page == 0 || id == PageId::BOOT => Role::Catalogue,
+        Some(_) => Role::Map,
+        None if unit == AllocUnitId::SYSTEM_PAGES => Role::Map,
+        None if unit.header_index_id() < FIRST_USER_INDEX_ID => Role::Catalogue,
+        None => Role::Table,
+    }
+}
+
+fn spoil(page: &mut [u8], rng: &mut dyn Rng) -> &'static str {
+    match rng.below(3) {
+        0 => {
+            // Past the header, so that nobody can take the page for one without a checksum.
+            let at = PAGE_HEADER_BYTES + rng.below((page.len() - PAGE_HEADER_BYTES) as u64) as usize;
+            page[at] ^= 1 << rng.below(8);
+            "one bit"
+        }
+        1 => {
+            page[PAGE_BYTES / 2..].fill(0xa5);
+            "its second half"
+        }
+        _ => {
+            page.fill(0);
+            "all zeros"
+        }
+    }
+}
