@@ -33,8 +33,9 @@ struct Plan {
     log_writes: [(u64, u64); LOG_WRITES],
 }
 
-/// Writes of the log that are remembered: the one in flight, and the last that was acknowledged.
-const LOG_WRITES: usize = 2;
+/// Writes of the log that are remembered: the one in flight, the last that was acknowledged, and the
+/// header of a VLF that may have come between them.
+const LOG_WRITES: usize = 3;
 
 /// See the module. Clones are the same disk.
 #[derive(Clone, Debug, Default)]
