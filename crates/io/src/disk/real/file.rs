@@ -29,6 +29,9 @@ pub(super) struct RealFile {
     pub(super) mode: DurabilityMode,
     pub(super) lane: Lane,
     len: AtomicU64,
+    /// A write that is not aligned has gone through the page cache: from then on all do. The kernel answers a direct write beside
+    /// pages of the cache that are not written yet with an I/O error at the next sync.
+    is_cached: AtomicBool,
     /// A write may still meet a place that the file system has not given room yet.
     has_holes: AtomicBool,
     pub(super) poisoned: AtomicBool,
@@ -90,6 +93,7 @@ impl RealFile {
             mode,
             lane: Lane::new(backend),
             len: AtomicU64::new(len),
+            is_cached: AtomicBool::new(false),
             has_holes: AtomicBool::new(has_holes),
             poisoned: AtomicBool::new(false),
             // What is in the page cache of a file just opened was written by a program that may have died before its sync.
@@ -110,8 +114,12 @@ impl RealFile {
     /// Where a write goes, and whether that is past the page cache: where alignment allows.
     pub(super) fn door(&self, offset: u64, bytes: usize) -> (&fs::File, Way) {
         match &self.direct {
+            Some(_) if self.is_cached.load(Ordering::Acquire) => (&self.handle, Way::PageCache),
             Some((twin, align)) if is_aligned(offset, bytes, *align) => (twin, Way::Direct),
-            _ => (&self.handle, Way::PageCache),
+            _ => {
+                self.is_cached.store(true, Ordering::Release);
+                (&self.handle, Way::PageCache)
+            }
         }
     }
 
