@@ -24,7 +24,7 @@ use extentdb_base::{AllocUnitId, FileId};
 
 use crate::boot::{Mark, write_mark};
 use crate::database::{Database, RecoveryModel};
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::system_table::{bigint, int, number};
 
 /// Version of the databases that are written.
@@ -268,7 +268,8 @@ impl Database {
         Ok(self.log.append_reserved(&header, &Payload::EndCheckpoint(end))?)
     }
 
-    /// Brings `sysprufiles.size` up to date: a file that grows says so in its header at once, and here by the next checkpoint.
+    /// Brings `sysprufiles.size` up to date: a file that grows says so in its header at once, and here by the next checkpoint that
+    /// finds room in the log. What is set aside for checkpoints is not for transactions.
     fn write_file_sizes(&self) -> Result<(), Error> {
         const SIZE: usize = 7 - 1;
         let _ddl = lock(&self.ddl);
@@ -281,7 +282,11 @@ impl Database {
             for mut row in table.rows(&[int(i32::from(file.id().0))])? {
                 if row.get(SIZE).and_then(number) != Some(i64::from(pages)) {
                     row[SIZE] = int(pages as i32);
-                    self.space.in_own_system("FileSize", |system| table.replace(system, &row))?;
+                    let written = self.space.in_own_system("FileSize", |system| table.replace(system, &row));
+                    match written {
+                        Err(error) if error.cause() == Cause::LogFull => return Ok(()),
+                        written => written?,
+                    }
                 }
             }
             lock(&self.checkpoints.sized).insert(file.id(), pages);
