@@ -288,7 +288,8 @@ impl Database {
         Ok(self.log.append_reserved(&header, &Payload::EndCheckpoint(end))?)
     }
 
-    /// Brings `sysprufiles.size` up to date: a file that grows says so in its header at once, and here by the next checkpoint.
+    /// Brings `sysprufiles.size` up to date: a file that grows says so in its header at once, and here by the next checkpoint that
+    /// finds room in the log. What is set aside for checkpoints is not for transactions.
     fn write_file_sizes(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         let table = self.catalogue.system("sysprufiles")?;
@@ -297,7 +298,11 @@ impl Database {
             if lock(&self.checkpoints.sized).get(&file.id()) == Some(&pages) {
                 continue;
             }
-            skip_suspect(self.write_size_of(table, file.id(), pages))?;
+            match self.write_size_of(table, file.id(), pages) {
+                // A log that is full leaves it to the next checkpoint.
+                Err(error) if error.cause() == Cause::LogFull => return Ok(()),
+                written => skip_suspect(written)?,
+            }
             lock(&self.checkpoints.sized).insert(file.id(), pages);
         }
         Ok(())

@@ -74,6 +74,9 @@ pub(crate) struct Recovery {
     freed: BTreeMap<XactId, Freed>,
     /// Pages that cannot be read, and the first record that each of them lacks.
     unredone: BTreeMap<PageId, Lsn>,
+    /// Pages that did not take a record, and why. One whose first write after its format was torn, unseen by its checksum, is
+    /// formatted by a later record.
+    stopped: BTreeMap<PageId, Error>,
     /// System transactions whose undo needs a page that cannot be read.
     deferred: Vec<(Transaction, Error)>,
     facts: Recovered,
@@ -90,6 +93,7 @@ impl Recovery {
             touched: Touched::default(),
             freed: BTreeMap::new(),
             unredone: BTreeMap::new(),
+            stopped: BTreeMap::new(),
             deferred: Vec::new(),
             facts: Recovered::default(),
         }
@@ -106,7 +110,8 @@ impl Recovery {
                 ControlFlow::Break(())
             }
         })?;
-        failed.map_or(Ok(()), Err)
+        let stopped = self.stopped.pop_first().map(|(_, error)| error);
+        failed.or(stopped).map_or(Ok(()), Err)
     }
 
     fn take(&mut self, lsn: Lsn, record: &RecordRef<'_>) -> Result<(), Error> {
@@ -116,9 +121,12 @@ impl Recovery {
         self.note_freed(record);
         let Some(part) = page_of(record) else { return Ok(()) };
         let Some(mut page) = self.page_to_redo(lsn, record.header().op, part.page)? else { return Ok(()) };
-        let stopped = |source| Error::Redo { lsn, page: part.page, source };
-        if redo(lsn, record, page.bytes_mut()).map_err(stopped)? == Applied::Changed {
-            self.facts.redone += 1;
+        match redo(lsn, record, page.bytes_mut()) {
+            Ok(Applied::Changed) => self.facts.redone += 1,
+            Ok(Applied::Already) => {}
+            Err(source) => {
+                self.stopped.insert(part.page, Error::Redo { lsn, page: part.page, source });
+            }
         }
         Ok(())
     }
@@ -128,11 +136,12 @@ impl Recovery {
     fn page_to_redo(&mut self, lsn: Lsn, op: Op, id: PageId) -> Result<Option<PageWriteGuard>, Error> {
         if op == Op::FORMAT_PAGE {
             self.unredone.remove(&id);
+            self.stopped.remove(&id);
             let mut page = self.pool.create(id)?;
             page.set_formatted(lsn);
             return Ok(Some(page));
         }
-        if self.unredone.contains_key(&id) {
+        if self.unredone.contains_key(&id) || self.stopped.contains_key(&id) {
             return Ok(None);
         }
         match self.pool.write(id).map_err(Error::from) {

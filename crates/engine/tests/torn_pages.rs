@@ -31,7 +31,7 @@ fn change_rows(
 ) -> Result<(), Error> {
     let table = session.table("people")?;
     loop {
-        let id = rng.below(300) as i32;
+        let id = rng.below(1200) as i32;
         let row = person(id, &"x".repeat(rng.below(700) as usize));
         match places.get(&id) {
             Some(at) => drop(session.update(&table, at, &row)?),
@@ -49,7 +49,7 @@ fn life(seed: u64, torn_pages: TornPages) -> (MemDisk, BTreeMap<i32, Row>) {
     db.session().create_table(&people("people")).unwrap();
     let mut committed = BTreeMap::new();
     let mut places = BTreeMap::new();
-    disk.fail_after(200 + rng.below(2000));
+    disk.fail_after(1500 + rng.below(3000));
     change_rows(&mut db.session(), &mut rng, &mut committed, &mut places).unwrap_err();
     drop(db);
     let unit = sector_of(seed);

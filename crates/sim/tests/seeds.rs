@@ -158,6 +158,11 @@ fn a_leaf_is_split_beside_a_ghost_that_ends_within_a_column_of_today() {
 }
 
 #[test]
+fn a_checkpoint_in_a_full_log_leaves_the_size_of_a_file_to_the_next_one() {
+    survive_life(&Life::altered(50017));
+}
+
+#[test]
 fn a_rollback_in_a_full_filegroup_and_a_full_log_gives_rows_their_old_length_back() {
     survive_life(&Life { is_tight: true, ..Life::altered(8_001_441) });
 }

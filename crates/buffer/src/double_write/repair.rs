@@ -1,8 +1,12 @@
 //! Repair at restart: pages that a crash tore are replaced by their images.
 //!
 //! Invariants
-//! - Only pages that cannot be believed are replaced: those whose checksum or torn-page bits fail, that are zeros, that name another
-//!   page, or that have no protection at all. The newest image of a page is never older than what its torn write meant to put there.
+//! - A page is replaced when it cannot be believed (its checksum or torn-page bits fail, it is zeros, it names another page, it has no
+//!   protection at all), and when it differs from its newest image without being newer than it. The second rule does not depend on
+//!   the checksum of the format, which is a XOR: a sector of equal words counts as one of zeros, and a tear between such two is not
+//!   seen. The newest image is what the last write in place meant to put there, or what it never began to put there.
+//! - A page in place that is newer than its image was written without a copy: redo makes it again. The boot page changes without
+//!   a new LSN; of it only the checksum is asked.
 //! - Nothing is repaired from an area of another database or of another use of this one: its images may be older than the log knows.
 
 use std::collections::BTreeMap;
@@ -13,8 +17,8 @@ use extentdb_base::sync::Arc;
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::double_write::{AreaHeader, Directory, segment_offset};
-use extentdb_format::page::PageBytes;
 use extentdb_format::page::checksum::{self, Protection};
+use extentdb_format::page::{PageBytes, PageHeader};
 use extentdb_io::{Disk, DiskFile, Durability};
 
 use crate::load::accept;
@@ -71,7 +75,7 @@ impl Area {
         let mut repaired = Repaired { pages: Vec::new(), log_durable };
         for (page, newest) in &images {
             let Some(file) = files.get(&page.file) else { continue };
-            if is_believed(&**file, *page)? {
+            if is_sound(&**file, *page, &newest.image)? {
                 continue;
             }
             let offset = u64::from(page.page) * PAGE_BYTES as u64;
@@ -134,11 +138,15 @@ impl Area {
     }
 }
 
-/// Can the page in place be believed?
-fn is_believed(file: &dyn DiskFile, page: PageId) -> Result<bool, extentdb_io::Error> {
+/// Is the page in place what its last write left there, whole, or newer?
+fn is_sound(file: &dyn DiskFile, page: PageId, image: &PageBytes) -> Result<bool, extentdb_io::Error> {
     let mut bytes = PageBuf::zeroed();
     let read = file.read_at(u64::from(page.page) * PAGE_BYTES as u64, &mut bytes[..])?;
-    Ok(read == PAGE_BYTES && is_protected(&bytes) && accept(page, &mut bytes).is_ok())
+    if bytes[..] == image[..] {
+        return Ok(true);
+    }
+    let is_newer = PageHeader::of(&bytes).lsn() > PageHeader::of(image).lsn() || page == PageId::BOOT;
+    Ok(read == PAGE_BYTES && is_newer && is_protected(&bytes) && accept(page, &mut bytes).is_ok())
 }
 
 /// Would a tear show?

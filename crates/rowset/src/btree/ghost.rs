@@ -5,9 +5,11 @@
 //! SET_FREE_SPACE   when the page has none left
 //! ```
 //!
-//! A ghost belongs to a transaction that has ended when the page is older than all that are open: whoever marked it, or moved it
-//! there, changed the page. The undo of a delete counts on that: it does not put a ghost back. A leaf never loses its last record: a page with one ghost keeps its place in the tree. Nothing but the
-//! latch of the leaf is needed for that, and it is kept until PFS knows.
+//! A ghost belongs to a transaction that has ended when the page is older than all that are open:
+//! whoever marked it, or moved it there, changed the page. The undo of a delete counts on that: it
+//! does not put a ghost back. A leaf never loses its last record: a page with one ghost keeps its
+//! place in the tree. Nothing but the latch of the leaf is needed for that, and it is kept until PFS
+//! knows.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::lock;

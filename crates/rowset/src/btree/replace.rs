@@ -49,8 +49,8 @@ impl Tree {
         Ok(Attempt::Done)
     }
 
-    /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when nothing changes. What it makes free is
-    /// reserved for its transaction.
+    /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when nothing
+    /// changes. What it makes free is reserved for its transaction.
     pub(super) fn modify(
         &self,
         link: Link<'_>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::sync::lock;
 use extentdb_base::{Extent, PageId};
-use extentdb_buffer::{Error as BufferError, PageFault};
+use extentdb_buffer::Error as BufferError;
 use extentdb_format::allocation::pfs::{Fullness, PfsByte};
 use extentdb_format::page::{PageHeader, PageType};
 
@@ -62,6 +62,9 @@ impl Heap {
         if !old.is_allocated() || old.is_iam() {
             return Ok(old);
         }
+        if self.space.pool().is_blank(page)? {
+            return Ok(unformatted(old));
+        }
         match self.space.pool().read(page) {
             Ok(guard) => {
                 let header = PageHeader::of(&guard);
@@ -69,8 +72,6 @@ impl Heap {
                 let fullness = Fullness::of_free_bytes(header.free_bytes.get());
                 Ok(if is_own { old.with_fullness(fullness) } else { unformatted(old) })
             }
-            // A page that was never written.
-            Err(BufferError::BadPage { fault: PageFault::Zeroed, .. }) => Ok(unformatted(old)),
             // It may hold rows: it stays what PFS calls it.
             Err(BufferError::BadPage { .. }) => Ok(old),
             Err(error) => Err(error.into()),
