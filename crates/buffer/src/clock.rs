@@ -24,6 +24,9 @@ const CLEAN_SEARCH: usize = 64;
 /// Turns without any frame before giving up. Others may be between fixing and unfixing for an instant.
 const TURNS: usize = 64;
 
+/// Ends of writes that are waited for at most: seconds, on a slow device.
+const WAITS: usize = 500;
+
 /// What the hand found.
 pub(crate) enum Victim {
     /// A frame, out of the table.
@@ -41,7 +44,9 @@ impl Pool {
             return Ok(index);
         }
         count(&self.counters.free_list_stalls, 1);
-        for _ in 0..TURNS {
+        let mut turns = 0;
+        let mut waits = 0;
+        while turns < TURNS {
             match self.find_victim() {
                 Victim::Frame(index) => return Ok(index),
                 Victim::Dirty(index) => {
@@ -50,8 +55,14 @@ impl Pool {
                         return Ok(index);
                     }
                 }
+                // Frames of writes under way are free when those end.
+                Victim::Nothing if waits < WAITS && self.writing.wait_for_one() => {
+                    waits += 1;
+                    continue;
+                }
                 Victim::Nothing => thread::yield_now(),
             }
+            turns += 1;
             if let Some(index) = lock(&self.free).pop() {
                 return Ok(index);
             }

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! Where we differ: a page that was formatted since it was last written needs no copy, because redo makes it again from its
-//! `FORMAT_PAGE` record and never reads it. The area is made when it is first needed, grows segment by segment, and is removed by a
-//! clean close.
+//! `FORMAT_PAGE` record and never reads it. The area is made when the database is opened, as small as the disk asks for, grows segment
+//! by segment, and is removed by a clean close.
 //!
 //! Invariants
 //! - A page is written in place only when its image is durable in the area, or nobody will read what is in place after a crash.
 //! - A segment is used again only when all its pages are durable in place.
-//! - Segments are taken after the copies are made and no latch is held: holders wait for the disk only.
+//! - Segments are taken after the copies are made and no latch is held: holders wait for the disk only. Who holds a segment never waits
+//!   for another one that is busy: on a full disk there may be one only, and its holder has to do with less.
 //!
 //! Crash example: 1. pages 8 and 9 are copied, their segment is durable. 2. Page 8 is half written in place, the power goes. 3. At
 //! restart page 8 fails its checksum and is replaced by its image; page 9 is sound, in its older state, and redo brings it forward.
@@ -34,21 +35,24 @@ pub use repair::{Area, Repaired};
 
 /// Segments of the area at most.
 const SEGMENTS_MAX: usize = 16;
+/// Images of the smallest segment.
+const IMAGES_MIN: u32 = 4;
 
 /// The double-write area of a database. See the module.
 #[derive(Debug)]
 pub struct DoubleWrite {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    header: AreaHeader,
     state: Mutex<State>,
     /// A segment is not in use any more, or waits for a sync.
     changed: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    /// Made when the first page is to be written.
+    /// On a disk without room its segments are smaller than was asked for.
+    header: AreaHeader,
+    /// None while the disk has no room for the smallest area.
     file: Option<Arc<dyn DiskFile>>,
     segments: Vec<Segment>,
     /// Number of the last batch.
@@ -79,6 +83,14 @@ pub(crate) struct Held<'a> {
 /// A page that needs a copy, and its image.
 pub(crate) type Copy<'a> = (PageId, &'a [u8]);
 
+/// What a segment is taken for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// The caller holds none, and waits for one.
+    First,
+    Further,
+}
+
 /// What taking a segment came to.
 enum Taken {
     Segment {
@@ -87,6 +99,8 @@ enum Taken {
     },
     /// All wait for a sync.
     SyncFirst,
+    /// All are busy, and there cannot be more.
+    Busy,
 }
 
 impl DoubleWrite {
@@ -97,18 +111,29 @@ impl DoubleWrite {
         header: AreaHeader,
         file: Option<Arc<dyn DiskFile>>,
     ) -> DoubleWrite {
-        let state = State { file, ..State::default() };
-        DoubleWrite { disk, path, header, state: Mutex::new(state), changed: Condvar::new() }
+        let state = State { header, file, segments: Vec::new(), batch: 0 };
+        DoubleWrite { disk, path, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Makes the first segment, so that a disk which fills up later does not matter. A disk that is full already does: then the next
+    /// write of a page tries again.
+    ///
+    /// # Errors
+    /// The disk refuses for another reason.
+    pub fn prepare(&self) -> Result<(), extentdb_io::Error> {
+        let mut state = lock(&self.state);
+        if !state.segments.is_empty() {
+            return Ok(());
+        }
+        match self.add_segment(&mut state) {
+            Err(error) if error.is_full() => Ok(()),
+            added => added.map(drop),
+        }
     }
 
     /// Where the file of the area is.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Images of a segment.
-    fn images(&self) -> usize {
-        self.header.pages_per_segment as usize
     }
 
     /// Makes copies durable. `sync` makes everything durable that was written in place before it is called.
@@ -122,10 +147,14 @@ impl DoubleWrite {
         sync: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Held<'_>, Error> {
         let mut held = Held { area: Some(self), segments: Vec::new(), is_in_place: false };
-        for _ in copies.chunks(self.images()) {
-            held.segments.push(self.take(sync)?);
+        held.segments.push(self.take(sync, Need::First)?);
+        // The first segment fixes how many images one has.
+        let images = lock(&self.state).header.pages_per_segment as usize;
+        for _ in copies.chunks(images).skip(1) {
+            held.segments.push(self.take(sync, Need::Further)?);
         }
-        self.write(&held.segments, copies, log_durable).map_err(|source| Error::DoubleWrite { source })?;
+        let batches: Vec<&[Copy<'_>]> = copies.chunks(images).collect();
+        self.write(&held.segments, &batches, log_durable).map_err(|source| Error::DoubleWrite { source })?;
         Ok(held)
     }
 
@@ -133,30 +162,35 @@ impl DoubleWrite {
     fn write(
         &self,
         segments: &[(usize, u64)],
-        copies: &[Copy<'_>],
+        batches: &[&[Copy<'_>]],
         log_durable: Lsn,
     ) -> Result<(), extentdb_io::Error> {
-        let Some(file) = self.file() else { return Ok(()) };
+        let (file, images) = {
+            let state = lock(&self.state);
+            (state.file.clone(), state.header.pages_per_segment)
+        };
+        let Some(file) = file else { return Ok(()) };
         let durability = if segments.len() == 1 { Durability::Through } else { Durability::Deferred };
-        for (copies, (index, batch)) in copies.chunks(self.images()).zip(segments) {
+        for (copies, (index, batch)) in batches.iter().zip(segments) {
             let directory = Directory { batch: *batch, log_durable, entries: entries_of(copies) };
-            let offset = segment_offset(*index, self.header.pages_per_segment);
+            let offset = segment_offset(*index, images);
             write_segment(&*file, offset, &directory, copies, durability)?;
         }
         if segments.len() > 1 { file.sync() } else { Ok(()) }
     }
 
     /// Takes a free segment. Syncs or waits when there is none.
-    fn take(&self, sync: &dyn Fn() -> Result<(), Error>) -> Result<(usize, u64), Error> {
+    fn take(&self, sync: &dyn Fn() -> Result<(), Error>, need: Need) -> Result<(usize, u64), Error> {
         loop {
-            match self.take_or_wait().map_err(|source| Error::DoubleWrite { source })? {
+            match self.take_or_wait(need).map_err(|source| Error::DoubleWrite { source })? {
                 Taken::Segment { index, batch } => return Ok((index, batch)),
+                Taken::Busy => return Err(Error::DoubleWriteTooSmall),
                 Taken::SyncFirst => self.sync_with(sync)?,
             }
         }
     }
 
-    fn take_or_wait(&self) -> Result<Taken, extentdb_io::Error> {
+    fn take_or_wait(&self, need: Need) -> Result<Taken, extentdb_io::Error> {
         let mut state = lock(&self.state);
         loop {
             let free = state.segments.iter().position(|segment| *segment == Segment::Free);
@@ -172,8 +206,16 @@ impl DoubleWrite {
             if state.segments.iter().any(|segment| matches!(segment, Segment::InPlace { .. })) {
                 return Ok(Taken::SyncFirst);
             }
+            if need == Need::Further {
+                return Ok(Taken::Busy);
+            }
             state = wait(&self.changed, state);
         }
+    }
+
+    /// Images that one segment holds: what a group may have that has to do with one.
+    pub(crate) fn images_of_one(&self) -> usize {
+        lock(&self.state).header.pages_per_segment as usize
     }
 
     /// Makes the area longer by a segment. None when it is as long as it may be, or when the disk is full and there are others.
@@ -182,17 +224,29 @@ impl DoubleWrite {
         if index == SEGMENTS_MAX {
             return Ok(None);
         }
-        let added = self.made(state).and_then(|file| {
-            file.extend(segment_offset(index + 1, self.header.pages_per_segment), Fill::Zeros)
-        });
-        match added {
-            Ok(()) => {
-                state.segments.push(Segment::Free);
-                Ok(Some(index))
+        loop {
+            let file = self.made(state)?;
+            let images = state.header.pages_per_segment;
+            match file.extend(segment_offset(index + 1, images), Fill::Zeros) {
+                Ok(()) => {
+                    state.segments.push(Segment::Free);
+                    return Ok(Some(index));
+                }
+                Err(error) if error.is_full() && index > 0 => return Ok(None),
+                Err(error) if error.is_full() && images > IMAGES_MIN => {
+                    drop(file);
+                    self.make_smaller(state)?;
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) if error.is_full() && index > 0 => Ok(None),
-            Err(error) => Err(error),
         }
+    }
+
+    /// Begins again with segments of half the size. None has been used.
+    fn make_smaller(&self, state: &mut MutexGuard<'_, State>) -> Result<(), extentdb_io::Error> {
+        state.header.pages_per_segment = (state.header.pages_per_segment / 2).max(IMAGES_MIN);
+        state.file = None;
+        self.disk.remove(&self.path)
     }
 
     /// The file; made when there is none.
@@ -202,7 +256,7 @@ impl DoubleWrite {
         }
         let file = self.disk.create(&self.path)?;
         let mut page = PageBuf::zeroed();
-        self.header.write(&mut page);
+        state.header.write(&mut page);
         let written = file.write_at(0, &[&page[..]], Durability::Through);
         if let Err(error) = written {
             drop(file);
@@ -212,10 +266,6 @@ impl DoubleWrite {
         }
         state.file = Some(file.clone());
         Ok(file)
-    }
-
-    fn file(&self) -> Option<Arc<dyn DiskFile>> {
-        lock(&self.state).file.clone()
     }
 
     /// Runs a sync of all data files; segments whose pages had been written in place before are free afterwards.

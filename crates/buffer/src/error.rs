@@ -41,21 +41,23 @@ pub enum Error {
     /// The log could not be made durable, so no page may be written. The pool is offline from here on.
     #[error("no page may be written before its log")]
     Log(#[from] WriteAheadError),
-    /// The double-write area could not take copies of pages that were to be written: they were not. The database goes offline unless
-    /// the disk was full ([`is_full`](Error::is_full)).
+    /// The double-write area could not take copies of pages that were to be written: they were not.
     #[error("the double-write area refuses")]
     DoubleWrite {
         /// The reason.
         source: extentdb_io::Error,
     },
+    /// The double-write area has fewer segments than a group of pages needs. Met by nobody outside: smaller groups are written.
+    #[error("the double-write area is too small for a group of pages")]
+    DoubleWriteTooSmall,
     /// The database went offline before. Pages can be read; nothing can be changed or written any more.
     #[error("offline: {0}")]
     Offline(OfflineCause),
 }
 
 impl Error {
-    /// Did a write fail because the disk is full, with nothing written and the pool still online?
-    pub fn is_full(&self) -> bool {
+    /// Has the disk no room for copies of pages?
+    pub(crate) fn is_full(&self) -> bool {
         matches!(self, Error::DoubleWrite { source } if source.is_full())
     }
 }

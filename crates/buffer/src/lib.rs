@@ -15,6 +15,7 @@ mod pool;
 mod read_ahead;
 mod stats;
 mod suspect;
+mod under_way;
 mod write_ahead;
 mod write_back;
 

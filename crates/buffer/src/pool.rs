@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use extentdb_base::env::Clock;
-use extentdb_base::sync::atomic::{AtomicU64, AtomicUsize};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex, RwLock, lock, read, write};
 use extentdb_base::{FileId, Lsn, Outage, PageId};
 use extentdb_io::{AlignedBuf, DiskFile};
@@ -27,6 +27,7 @@ use crate::latch::{LatchMode, WaitAccounts};
 use crate::page_table::PageTable;
 use crate::stats::{Counters, total};
 use crate::suspect::Suspects;
+use crate::under_way::UnderWay;
 use crate::{Error, PageFault, PoolStats, SuspectPage, WriteAhead};
 
 /// How a pool is made.
@@ -59,6 +60,12 @@ pub struct Pool {
     pub(crate) counters: Counters,
     /// Where copies of pages go before the pages are overwritten.
     pub(crate) double_write: Option<Arc<DoubleWrite>>,
+    /// Was the last page written without a copy, for want of room?
+    pub(crate) is_unprotected: AtomicBool,
+    /// Held by the one who gathers cold pages to make frames free.
+    pub(crate) gathering: Mutex<()>,
+    /// Groups of pages on their way to their files.
+    pub(crate) writing: UnderWay,
     /// Buffers of gathered writes and reads, kept for the next one.
     pub(crate) buffers: Mutex<Vec<AlignedBuf>>,
 }
@@ -114,6 +121,9 @@ impl Pool {
             shared,
             counters,
             double_write: options.double_write,
+            is_unprotected: AtomicBool::new(false),
+            gathering: Mutex::default(),
+            writing: UnderWay::default(),
             buffers: Mutex::default(),
         }
     }

@@ -12,13 +12,14 @@
 //! Invariants
 //! - No latch is held while the log or a file is waited for.
 //! - A page has at most one copy in flight, so an old image never overtakes a newer one.
-//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool is offline; but not when the
-//!   double-write area finds no room, because then nothing was written.
+//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool is offline. A disk that has no room
+//!   for the smallest double-write area is no failure: work goes on, pages are written once, and an event says so.
 
 use std::time::Duration;
 
 use extentdb_base::size::{PAGE_BYTES, SECTOR_BYTES};
-use extentdb_base::sync::{Arc, lock};
+use extentdb_base::sync::atomic::Ordering;
+use extentdb_base::sync::{Arc, lock, try_lock};
 use extentdb_base::{Lsn, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::page::{PageBytes, PageHeader, checksum};
@@ -38,6 +39,8 @@ use crate::{Error, PageFault};
 pub(crate) const GATHER_PAGES: usize = 128;
 /// Pages whose copies become durable together: 8 MiB, so that the wait for it costs little beside the transfer.
 const GROUP_PAGES: usize = 1024;
+/// Pages that are written beside somebody who gathers.
+const RUN_BESIDE: usize = 4;
 /// Buffers kept for the next write.
 const SPARE_BUFFERS: usize = 4;
 
@@ -68,8 +71,7 @@ impl Pool {
     /// that are being changed are waited for.
     ///
     /// # Errors
-    /// The pool is offline, but for an error that [is full](Error::is_full): then some pages may have been written, and the others
-    /// are as dirty as before.
+    /// The pool is offline.
     pub fn write_dirty(&self) -> Result<WriteStats, Error> {
         self.refuse_offline()?;
         let begun = self.shared.accounts.clock.monotonic();
@@ -90,8 +92,11 @@ impl Pool {
             return Ok(Written::default());
         }
         let room = self.batch_room();
-        let mut pages = self.dirty_run(page, room);
-        if self.double_write.is_some() {
+        // One gathers for all: several would fix all frames of a small pool.
+        let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.gathering));
+        let run = if turn.is_some() || self.double_write.is_none() { room } else { room.min(RUN_BESIDE) };
+        let mut pages = self.dirty_run(page, run);
+        if turn.is_some() {
             pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
         }
         self.write_pages(&each_once(pages.into_iter()), Patience::AtOnce)
@@ -121,15 +126,28 @@ impl Pool {
     fn write_pages(&self, pages: &[PageId], patience: Patience) -> Result<Written, Error> {
         let mut written = Written::default();
         let mut rest = pages;
+        let mut group_room = self.group_room();
         while !rest.is_empty() {
             let mut group = Vec::new();
-            let mut room = self.group_room();
-            while let Some(batch) = next_batch(rest, self.batch_room()).filter(|batch| batch.len() <= room) {
+            let mut left = rest;
+            let mut room = group_room;
+            let batch_room = self.batch_room().min(group_room);
+            while let Some(batch) = next_batch(left, batch_room).filter(|batch| batch.len() <= room) {
                 group.push(self.copy_pages(batch, patience)?);
                 room -= batch.len();
-                rest = &rest[batch.len()..];
+                left = &left[batch.len()..];
             }
-            written.add(self.write_group(&mut group)?);
+            match self.write_group(&mut group) {
+                // What was copied counts as changed as before: it is written in smaller groups.
+                Err(Error::DoubleWriteTooSmall) if group_room > 1 => {
+                    let one = self.double_write.as_ref().map_or(1, |area| area.images_of_one());
+                    group_room = one.min(group_room / 2).max(1);
+                }
+                done => {
+                    written.add(done?);
+                    rest = left;
+                }
+            }
         }
         Ok(written)
     }
@@ -146,9 +164,10 @@ impl Pool {
 
     /// Writes the copies of a group: to the double-write area, then in place.
     fn write_group(&self, group: &mut [Batch<'_>]) -> Result<Written, Error> {
+        let _under_way = self.writing.begin();
         let transferred = self.transfer(group);
         if let Err(error) = &transferred
-            && !error.is_full()
+            && !matches!(error, Error::DoubleWriteTooSmall)
         {
             let file = if let Error::Disk { file, .. } = error { Some(*file) } else { None };
             self.shared.go_offline(file, error);
@@ -180,9 +199,24 @@ impl Pool {
     fn protect(&self, copies: &[PageCopy<'_>], log_durable: Lsn) -> Result<Held<'_>, Error> {
         match &self.double_write {
             Some(area) if !copies.is_empty() => {
-                area.protect(copies, log_durable, &|| self.sync_files().map(drop))
+                match area.protect(copies, log_durable, &|| self.sync_files().map(drop)) {
+                    Err(error) if error.is_full() => {
+                        self.note_unprotected(true);
+                        Ok(Held::none())
+                    }
+                    held => {
+                        self.note_unprotected(false);
+                        held
+                    }
+                }
             }
             _ => Ok(Held::none()),
+        }
+    }
+
+    fn note_unprotected(&self, is_unprotected: bool) {
+        if self.is_unprotected.swap(is_unprotected, Ordering::Relaxed) != is_unprotected && is_unprotected {
+            self.shared.events.event(&Event::PagesUnprotected);
         }
     }
 
@@ -190,15 +224,10 @@ impl Pool {
     /// restart begins.
     ///
     /// # Errors
-    /// The pool is offline, but for an error that [is full](Error::is_full).
+    /// The pool is offline.
     pub fn write_through(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {
-        let written = self.write_guarded(guard);
-        if let Err(error) = &written
-            && !error.is_full()
-        {
-            self.shared.go_offline(Some(guard.id().file), error);
-        }
-        written
+        let page = guard.id();
+        self.write_guarded(guard).inspect_err(|error| self.shared.go_offline(Some(page.file), error))
     }
 
     fn write_guarded(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {

@@ -26,9 +26,8 @@ pub(crate) fn read_boot(file: &dyn DiskFile) -> Result<BootRecord, Error> {
     checksum::restore_torn(&mut page);
     let is_boot = is_intact && BootView::new(&page).faults().is_empty();
     let record = BootView::new(&page).record().filter(|_| is_boot);
-    let unreadable =
-        || Error::Unreadable { path: file.path().to_path_buf(), page: PageId::BOOT, kind: "boot page" };
-    record.ok_or_else(unreadable)
+    let (path, page) = (file.path().to_path_buf(), PageId::BOOT.page);
+    record.ok_or(Error::Unreadable { path, page, kind: "boot page" })
 }
 
 /// What the boot page says beside its counters.

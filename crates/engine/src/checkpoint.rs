@@ -166,16 +166,8 @@ impl Database {
         Ok(())
     }
 
-    /// A checkpoint for which the disk has no room has not taken place, and nothing is lost by that.
     fn write_checkpoint_or_go_offline(&self) -> Result<(), Error> {
-        match self.write_checkpoint() {
-            Ok(_) => Ok(()),
-            Err(error) if error.cause() == Cause::DiskFull => Err(error),
-            Err(error) => {
-                self.go_offline(&error);
-                Err(error)
-            }
-        }
+        self.write_checkpoint().inspect_err(|error| self.go_offline(error)).map(drop)
     }
 
     fn urgency(&self) -> Urgency {

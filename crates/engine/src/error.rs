@@ -48,8 +48,8 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The page.
-        page: PageId,
+        /// Number of the page in the file, which does not say which file of the database it is.
+        page: u32,
         /// What it should be.
         kind: &'static str,
     },
@@ -291,8 +291,6 @@ pub enum Cause {
     LogFull,
     /// The filegroup is full. The edge calls it 1105.
     FilegroupFull,
-    /// The disk has no room for copies of pages that are to be written. Nothing was written, and the database is online.
-    DiskFull,
     /// A lock is not to be had: 1205 or 1222.
     Lock,
     /// The disk refused. The edge calls it 823.
@@ -350,7 +348,6 @@ fn of_transaction(error: &extentdb_txn::Error) -> Cause {
 
 fn of_buffer(error: &extentdb_buffer::Error) -> Cause {
     match error {
-        error if error.is_full() => Cause::DiskFull,
         extentdb_buffer::Error::BadPage { .. } => Cause::BadPage,
         extentdb_buffer::Error::Disk { .. } => Cause::Disk,
         extentdb_buffer::Error::Log(_) | extentdb_buffer::Error::Offline(_) => Cause::Offline,

@@ -157,8 +157,7 @@ impl DataFile {
         let is_intact = checksum::verify(&page).is_intact();
         checksum::restore_torn(&mut page);
         if !FileHeaderView::new(&page).faults().is_empty() || !is_intact {
-            let page = PageHeader::of(&page).page_id();
-            return Err(Error::Unreadable { path, page: PageId { page: 0, ..page }, kind: "file header" });
+            return Err(Error::Unreadable { path, page: 0, kind: "file header" });
         }
         let header = FileHeaderView::new(&page).header();
         if header.file_id.is_none() || header.size.is_none() {
@@ -376,14 +375,14 @@ impl Database {
         }
         database.undo_losers(losers)?;
         database.verify_files(&files.files)?;
-        database.stamp_files(stamp)?;
         database.observe_deadlocks();
         database.settle_after_crash(&touched)?;
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
-        match database.checkpoint() {
-            // The log keeps what the files do not have.
-            Err(error) if error.cause() == Cause::DiskFull => {}
+        database.checkpoint()?;
+        // Behind the checkpoint, which gives a full log room. Files that keep their older stamps prove less, and nothing wrong.
+        match database.stamp_files(stamp) {
+            Err(error) if error.cause() == Cause::LogFull => {}
             done => done?,
         }
         Ok(database)

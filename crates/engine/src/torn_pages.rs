@@ -138,7 +138,9 @@ impl Leftover {
         let pages_per_segment = (options.frames / 8).clamp(4, PAGES_PER_SEGMENT) as u32;
         let header = AreaHeader { binding_id, current_use, oldest_use, pages_per_segment };
         let file = self.area.map(|area| area.renew(header)).transpose()?;
-        Ok(Some(Arc::new(DoubleWrite::new(options.disk.clone(), path, header, file))))
+        let area = DoubleWrite::new(options.disk.clone(), path, header, file);
+        area.prepare()?;
+        Ok(Some(Arc::new(area)))
     }
 }
 
