@@ -1,12 +1,11 @@
 //! A database that is open.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
-use extentdb_base::{Lsn, OfflineCause, Outage, XactId};
+use extentdb_base::{Lsn, OfflineCause, Outage};
 use extentdb_buffer::{DoubleWrite, Pool, WriteAhead, WriteAheadError};
 use extentdb_io::{Disk, DurabilityMode, RealDisk};
 use extentdb_rowset::heap::Placement;
@@ -23,6 +22,7 @@ use crate::isolation::Serializers;
 use crate::recovery::Recovered;
 use crate::running::Bells;
 use crate::session::Session;
+use crate::suspect::Deferred;
 use crate::torn_pages::TornPages;
 
 /// Which log is kept.
@@ -112,7 +112,9 @@ pub struct Database {
     /// Where copies of pages go before the pages are overwritten.
     pub(crate) double_write: Option<Arc<DoubleWrite>>,
     /// Transactions whose rollback waits for a suspect page.
-    pub(crate) deferred: Mutex<BTreeSet<XactId>>,
+    pub(crate) deferred: Mutex<Deferred>,
+    /// Are there any? Asked by every statement.
+    pub(crate) has_deferred: AtomicBool,
     /// One statement changes the catalogue at a time.
     pub(crate) ddl: Mutex<()>,
     /// By its boot page: 655 or 661.

@@ -63,6 +63,15 @@ pub enum Error {
         /// What it led to.
         source: Box<Error>,
     },
+    /// The rollback of an earlier transaction over the table waits for a page that cannot be read. Its locks are held; nobody waits for
+    /// them, because they are not released before the database is opened again with the page. The edge calls it 824.
+    #[error("table {table} is locked by a transaction whose rollback is deferred: {why}")]
+    Deferred {
+        /// The table's name.
+        table: String,
+        /// The error of the page.
+        why: OfflineCause,
+    },
     /// A data file of another state of the database: an older or newer copy of the file that belongs here.
     #[error("{} is of another state of the database: it was last opened at {found}, the catalog expects {expected}", path.display())]
     StaleFile {
@@ -318,7 +327,9 @@ impl Error {
         match self {
             Error::Offline(_) => Cause::Offline,
             Error::Lock(_) => Cause::Lock,
-            Error::Unreadable { .. } | Error::CatalogDamaged { .. } => Cause::BadPage,
+            Error::Unreadable { .. } | Error::CatalogDamaged { .. } | Error::Deferred { .. } => {
+                Cause::BadPage
+            }
             Error::Disk(_) => Cause::Disk,
             Error::Log(error) => of_log(error),
             Error::Transaction(error) => of_transaction(error),

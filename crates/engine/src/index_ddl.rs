@@ -219,6 +219,7 @@ impl Session<'_> {
 
     /// The same of a table whose rows stay as they are.
     pub(crate) fn lock_definition(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
+        self.db.verify_not_deferred(table)?;
         self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
         self.verify_there(table)?;
         Ok(table.storage())

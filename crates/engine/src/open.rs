@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_base::sync::atomic::AtomicUsize;
+use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{FileId, Lsn, PageId, XactId};
 use extentdb_buffer::{DoubleWrite, Pool, PoolOptions, SuspectPage};
@@ -357,6 +357,7 @@ impl Database {
             recovered: recovery.into_facts(),
             double_write,
             deferred: Mutex::default(),
+            has_deferred: AtomicBool::new(false),
             ddl: Mutex::new(()),
             version: files.boot.version,
             sessions: AtomicUsize::new(0),

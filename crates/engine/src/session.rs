@@ -165,15 +165,21 @@ impl<'d> Session<'d> {
         let begin = tx.begin_lsn();
         // Checkpoints, which look at the catalog under the same mutex, see it before the undo or after it, and its rows with it.
         let ddl = self.lock_catalog_from(0);
-        let undone = self.db.undo_to(&mut tx, begin, &mut self.undone).and_then(|()| Ok(tx.abort()?));
+        let undone = self.db.undo_to(&mut tx, begin, &mut self.undone);
         if let Err(error) = &undone {
             if error.cause() == Cause::BadPage && self.endings.is_empty() {
-                lock(&self.db.deferred).insert(id);
+                self.db.defer_rollback(&tx, error)?;
                 return self.defer(undone.map(drop));
             }
             self.db.go_offline(error);
             self.kept.clear();
         }
+        let undone = undone.and_then(|()| {
+            tx.abort().map_err(Error::from).inspect_err(|error| {
+                self.db.go_offline(error);
+                self.kept.clear();
+            })
+        });
         self.roll_back_endings(0);
         drop(ddl);
         // What it had given back, the undo took again.
@@ -333,6 +339,7 @@ impl<'d> Session<'d> {
 
     /// Locks a table for what is to be done with it; afterwards it is certain that it is still there.
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
+        self.db.verify_not_deferred(table)?;
         let wanted = Some((table.id(), mode));
         if self.last_table != wanted {
             self.lock(Resource::Object(table.id()), mode, None)?;

@@ -9,10 +9,11 @@
 //!
 //! Every opening tries again what was deferred. Until that succeeds the database is not marked as closed cleanly.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::AllocUnitId;
+use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock};
+use extentdb_base::{AllocUnitId, ObjectId, OfflineCause, XactId};
 use extentdb_buffer::SuspectPage;
 use extentdb_format::log::{BlockFormat, RecordRef};
 use extentdb_txn::Transaction;
@@ -20,6 +21,14 @@ use extentdb_txn::lock::{LockMode, LockRequest, Resource, Timeout};
 
 use crate::database::Database;
 use crate::error::{Cause, Error};
+
+/// Transactions that stay open until a page can be read again.
+#[derive(Debug, Default)]
+pub(crate) struct Deferred {
+    pub(crate) transactions: BTreeSet<XactId>,
+    /// The tables that they have changed, and why.
+    pub(crate) tables: BTreeMap<ObjectId, OfflineCause>,
+}
 
 /// Passes over what a suspect page keeps from being done: the page is on the list of the pool.
 pub(crate) fn skip_suspect(done: Result<(), Error>) -> Result<(), Error> {
@@ -37,7 +46,7 @@ impl Database {
 
     /// Transactions whose rollback waits for a suspect page.
     pub fn deferred_transactions(&self) -> usize {
-        lock(&self.deferred).len()
+        lock(&self.deferred).transactions.len()
     }
 
     /// Leaves a transaction open whose undo met a suspect page, and locks its tables.
@@ -45,6 +54,7 @@ impl Database {
     /// # Errors
     /// It has changed the catalog, which must be whole: the error of the page.
     pub(crate) fn defer_transaction(&self, tx: Transaction, error: Error) -> Result<(), Error> {
+        let why = OfflineCause::new(None, &error);
         for unit in self.units_of(&tx)? {
             let tables = self.catalogue.all_tables();
             let has_unit =
@@ -54,9 +64,41 @@ impl Database {
             let request = LockRequest::new(tx.id(), resource, LockMode::X);
             // Nobody else has a lock yet.
             self.locks.acquire(LockRequest { timeout: Timeout::NoWait, ..request })?;
+            self.note_deferred_table(table.id(), why.clone());
         }
-        lock(&self.deferred).insert(tx.id());
+        lock(&self.deferred).transactions.insert(tx.id());
         Ok(())
+    }
+
+    fn note_deferred_table(&self, table: ObjectId, why: OfflineCause) {
+        lock(&self.deferred).tables.insert(table, why);
+        self.has_deferred.store(true, Ordering::Release);
+    }
+
+    /// A rollback at run time has met a page that cannot be read: as after a restart, but for the locks, which the transaction has.
+    pub(crate) fn defer_rollback(&self, tx: &Transaction, error: &Error) -> Result<(), Error> {
+        let why = OfflineCause::new(None, error);
+        for unit in self.units_of(tx)? {
+            let tables = self.catalogue.all_tables();
+            let has_unit =
+                |table: &&Arc<crate::Table>| table.storage().units().any(|own| own.is_known_as(unit));
+            if let Some(table) = tables.iter().find(has_unit) {
+                self.note_deferred_table(table.id(), why.clone());
+            }
+        }
+        lock(&self.deferred).transactions.insert(tx.id());
+        Ok(())
+    }
+
+    /// Refuses a table whose locks are not released before the next opening.
+    pub(crate) fn verify_not_deferred(&self, table: &crate::Table) -> Result<(), Error> {
+        if !self.has_deferred.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match lock(&self.deferred).tables.get(&table.id()) {
+            None => Ok(()),
+            Some(why) => Err(Error::Deferred { table: table.name().to_owned(), why: why.clone() }),
+        }
     }
 
     /// The allocation units that a transaction has changed.

@@ -168,25 +168,25 @@ fn survive_for_a_while(statement: Statement) {
 }
 
 #[test]
-#[ignore = "P2: a rollback of CREATE TABLE beside a checkpoint takes the database offline"]
+
 fn tables_are_rolled_back_beside_checkpoints() {
     survive_for_a_while(Statement::CreateTable);
 }
 
 #[test]
-#[ignore = "P2: a rollback of CREATE INDEX beside a checkpoint takes the database offline"]
+
 fn indexes_are_rolled_back_beside_checkpoints() {
     survive_for_a_while(Statement::CreateIndex);
 }
 
 #[test]
-#[ignore = "P2: a rollback of TRUNCATE TABLE beside a checkpoint takes the database offline"]
+
 fn truncations_are_rolled_back_beside_checkpoints() {
     survive_for_a_while(Statement::Truncate);
 }
 
 #[test]
-#[ignore = "P2: a rollback of a rebuild beside a checkpoint takes the database offline"]
+
 fn rebuilds_are_rolled_back_beside_checkpoints() {
     survive_for_a_while(Statement::Rebuild);
 }
@@ -197,13 +197,13 @@ fn drops_are_rolled_back_beside_checkpoints() {
 }
 
 #[test]
-#[ignore = "P2: a rollback to a savepoint before DDL beside a checkpoint takes the database offline"]
+
 fn ddl_is_rolled_back_to_savepoints_beside_checkpoints() {
     survive_for_a_while(Statement::Savepoint);
 }
 
 #[test]
-#[ignore = "P2: rollbacks of DDL beside checkpoints take the database offline"]
+
 fn eight_sessions_roll_any_ddl_back_beside_checkpoints() {
     survive(Plan { sessions: 8, time: Duration::from_secs(2), statement: Statement::Any });
 }

@@ -69,7 +69,7 @@ fn scan(session: &mut Session<'_>, table: &Table) -> String {
 }
 
 #[test]
-#[ignore = "P3: a failed background checkpoint hides its cause"]
+
 fn a_checkpoint_that_failed_in_the_background_tells_its_cause_to_whoever_comes_later() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
@@ -88,7 +88,7 @@ fn a_checkpoint_that_failed_in_the_background_tells_its_cause_to_whoever_comes_l
 }
 
 #[test]
-#[ignore = "P3: a checkpoint that a session makes after its commit hides its cause"]
+
 fn a_due_checkpoint_that_failed_after_a_commit_tells_its_cause() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
@@ -102,7 +102,7 @@ fn a_due_checkpoint_that_failed_after_a_commit_tells_its_cause() {
 }
 
 #[test]
-#[ignore = "P3: a commit that could not be written is not named as the cause"]
+
 fn a_log_write_that_failed_is_told_to_other_sessions() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
@@ -116,7 +116,7 @@ fn a_log_write_that_failed_is_told_to_other_sessions() {
 }
 
 #[test]
-#[ignore = "P3: a checkpoint that was asked for and failed is not named as the cause"]
+
 fn a_checkpoint_that_was_asked_for_and_failed_is_told_to_others() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);

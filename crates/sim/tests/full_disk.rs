@@ -207,7 +207,7 @@ fn rooms() -> Vec<u64> {
 }
 
 #[test]
-#[ignore = "P6: a write into a hole on a full disk takes the database offline"]
+
 fn a_disk_that_is_full_at_any_operation_is_survived() {
     let beginning = beginning();
     rooms().into_iter().for_each(|blocks| survive(&beginning, blocks));

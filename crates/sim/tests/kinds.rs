@@ -25,14 +25,14 @@ fn survive(kind: Kind, fixed: &[u64]) -> Vec<Story> {
 }
 
 #[test]
-#[ignore = "P1: a page that a power cut tears between sectors is lost"]
+
 fn pages_torn_by_power_cuts_are_survived() {
     let stories = survive(Kind::Torn, &[0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     assert!(stories.iter().map(|story| story.cuts).sum::<u64>() > 0, "power cuts");
 }
 
 #[test]
-#[ignore = "P1: a page of a write that the death of the process cut is lost"]
+
 fn the_death_of_the_process_is_survived() {
     let stories = survive(Kind::Killed, &[0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
     assert!(stories.iter().map(|story| story.cuts).sum::<u64>() > 0, "deaths");
@@ -45,38 +45,38 @@ fn ddl_in_transactions_that_are_rolled_back_is_survived() {
 }
 
 #[test]
-#[ignore = "P4: after a clean close a log of another database prevents the opening"]
+
 fn files_of_another_database_or_age_cost_no_row() {
     survive(Kind::Swapped, &[2, 3, 4, 6, 7, 8]);
 }
 
 #[test]
-#[ignore = "P8: an older secondary file is taken for the right one"]
+
 fn an_older_data_file_is_refused() {
     survive(Kind::Swapped, &STALE_FILES);
 }
 
 #[test]
-#[ignore = "P5: damage in the middle of the log is taken for its end"]
+
 fn damage_to_the_log_of_a_crashed_database_costs_no_row_in_silence() {
     let stories = survive(Kind::LogDamage, &[0, 1, 2, 3, 4, 5, 6, 7]);
     assert!(stories.iter().map(|story| story.damages).sum::<u64>() > 0, "damages");
 }
 
 #[test]
-#[ignore = "P6: a write into a hole on a full disk takes the database offline"]
+
 fn full_disks_are_survived() {
     survive(Kind::FullDisk, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
-#[ignore = "P7: free pages of mixed extents are out of reach for good"]
+
 fn free_pages_of_mixed_extents_are_within_reach() {
     survive(Kind::MixedExtents, &LOST_PAGES);
 }
 
 #[test]
-#[ignore = "P9: a bad page prevents opening, work on other objects and a clean close"]
+
 fn a_bad_page_is_an_error_of_those_who_need_it() {
     survive(Kind::BadPage, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
@@ -88,13 +88,13 @@ fn swap_logs(ids: Ids) {
 }
 
 #[test]
-#[ignore = "P4: the log of another database is replayed"]
+
 fn the_log_of_another_database_is_not_replayed() {
     swap_logs(Ids::Different);
 }
 
 #[test]
-#[ignore = "P4: the log of another database is replayed"]
+
 fn the_log_of_another_database_with_the_same_ids_is_not_replayed() {
     swap_logs(Ids::Same);
 }

@@ -191,13 +191,13 @@ fn schedules() -> usize {
 }
 
 #[test]
-#[ignore = "P2: rollbacks of DDL beside checkpoints take the database offline"]
+
 fn ddl_that_is_rolled_back_beside_checkpoints_leaves_nothing() {
     explore(RandomScheduler::new_from_seed(1, schedules()));
 }
 
 #[test]
-#[ignore = "P2: rollbacks of DDL beside checkpoints take the database offline"]
+
 fn ddl_that_is_rolled_back_beside_rare_checkpoints_leaves_nothing() {
     explore(PctScheduler::new_from_seed(1, 3, schedules()));
 }

@@ -31,13 +31,13 @@ fn process_that_is_killed() {
 }
 
 #[test]
-#[ignore = "P1: a page of a write that the kill cut is torn"]
+
 fn rows_of_a_killed_process_are_there() {
     parent::kill_again_and_again(kills(5), Mix::Rows, 1);
 }
 
 #[test]
-#[ignore = "P2: rollbacks of DDL beside checkpoints take the database offline; P1 as without DDL"]
+
 fn rows_and_tables_of_a_killed_process_are_there() {
     parent::kill_again_and_again(kills(5), Mix::RowsAndTables, 2);
 }
