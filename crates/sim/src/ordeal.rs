@@ -244,7 +244,8 @@ impl Living {
                 Err(error) => return Err(format!("reading {name}: {error:?}")),
             }
         }
-        match bad.role == Role::Table && unreadable.len() > 1 {
+        // A transaction whose rollback is deferred keeps all its tables locked.
+        match bad.role == Role::Table && unreadable.len() > 1 && db.deferred_transactions() == 0 {
             true => Err(format!("one page, and these cannot be read: {unreadable:?}")),
             false => Ok(()),
         }
