@@ -168,25 +168,21 @@ fn survive_for_a_while(statement: Statement) {
 }
 
 #[test]
-
 fn tables_are_rolled_back_beside_checkpoints() {
     survive_for_a_while(Statement::CreateTable);
 }
 
 #[test]
-
 fn indexes_are_rolled_back_beside_checkpoints() {
     survive_for_a_while(Statement::CreateIndex);
 }
 
 #[test]
-
 fn truncations_are_rolled_back_beside_checkpoints() {
     survive_for_a_while(Statement::Truncate);
 }
 
 #[test]
-
 fn rebuilds_are_rolled_back_beside_checkpoints() {
     survive_for_a_while(Statement::Rebuild);
 }
@@ -197,13 +193,11 @@ fn drops_are_rolled_back_beside_checkpoints() {
 }
 
 #[test]
-
 fn ddl_is_rolled_back_to_savepoints_beside_checkpoints() {
     survive_for_a_while(Statement::Savepoint);
 }
 
 #[test]
-
 fn eight_sessions_roll_any_ddl_back_beside_checkpoints() {
     survive(Plan { sessions: 8, time: Duration::from_secs(2), statement: Statement::Any });
 }

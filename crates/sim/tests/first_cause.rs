@@ -69,7 +69,6 @@ fn scan(session: &mut Session<'_>, table: &Table) -> String {
 }
 
 #[test]
-
 fn a_checkpoint_that_failed_in_the_background_tells_its_cause_to_whoever_comes_later() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
@@ -88,7 +87,6 @@ fn a_checkpoint_that_failed_in_the_background_tells_its_cause_to_whoever_comes_l
 }
 
 #[test]
-
 fn a_due_checkpoint_that_failed_after_a_commit_tells_its_cause() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
@@ -102,7 +100,6 @@ fn a_due_checkpoint_that_failed_after_a_commit_tells_its_cause() {
 }
 
 #[test]
-
 fn a_log_write_that_failed_is_told_to_other_sessions() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
@@ -116,7 +113,6 @@ fn a_log_write_that_failed_is_told_to_other_sessions() {
 }
 
 #[test]
-
 fn a_checkpoint_that_was_asked_for_and_failed_is_told_to_others() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);

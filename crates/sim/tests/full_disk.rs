@@ -207,7 +207,6 @@ fn rooms() -> Vec<u64> {
 }
 
 #[test]
-
 fn a_disk_that_is_full_at_any_operation_is_survived() {
     let beginning = beginning();
     rooms().into_iter().for_each(|blocks| survive(&beginning, blocks));

@@ -1,6 +1,6 @@
 //! Lives of each kind: what goes wrong in them is described in `fault`, one file each.
 //!
-//! `EXTENTDB_SEEDS=A..B` for other seeds than the fixed ones. Lives of a kind that is not survived yet are ignored, with the reason.
+//! `EXTENTDB_SEEDS=A..B` for other seeds than the fixed ones.
 
 use extentdb_sim::fault::swapped_files::{Ids, swap_logs_of_twins};
 use extentdb_sim::{Failure, Kind, Life, Story, live};
@@ -25,14 +25,12 @@ fn survive(kind: Kind, fixed: &[u64]) -> Vec<Story> {
 }
 
 #[test]
-
 fn pages_torn_by_power_cuts_are_survived() {
     let stories = survive(Kind::Torn, &[0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     assert!(stories.iter().map(|story| story.cuts).sum::<u64>() > 0, "power cuts");
 }
 
 #[test]
-
 fn the_death_of_the_process_is_survived() {
     let stories = survive(Kind::Killed, &[0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
     assert!(stories.iter().map(|story| story.cuts).sum::<u64>() > 0, "deaths");
@@ -45,38 +43,32 @@ fn ddl_in_transactions_that_are_rolled_back_is_survived() {
 }
 
 #[test]
-
 fn files_of_another_database_or_age_cost_no_row() {
     survive(Kind::Swapped, &[2, 3, 4, 6, 7, 8]);
 }
 
 #[test]
-
 fn an_older_data_file_is_refused() {
     survive(Kind::Swapped, &STALE_FILES);
 }
 
 #[test]
-
 fn damage_to_the_log_of_a_crashed_database_costs_no_row_in_silence() {
     let stories = survive(Kind::LogDamage, &[0, 1, 2, 3, 4, 5, 6, 7]);
     assert!(stories.iter().map(|story| story.damages).sum::<u64>() > 0, "damages");
 }
 
 #[test]
-
 fn full_disks_are_survived() {
     survive(Kind::FullDisk, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
-
 fn free_pages_of_mixed_extents_are_within_reach() {
     survive(Kind::MixedExtents, &LOST_PAGES);
 }
 
 #[test]
-
 fn a_bad_page_is_an_error_of_those_who_need_it() {
     survive(Kind::BadPage, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
@@ -88,13 +80,11 @@ fn swap_logs(ids: Ids) {
 }
 
 #[test]
-
 fn the_log_of_another_database_is_not_replayed() {
     swap_logs(Ids::Different);
 }
 
 #[test]
-
 fn the_log_of_another_database_with_the_same_ids_is_not_replayed() {
     swap_logs(Ids::Same);
 }

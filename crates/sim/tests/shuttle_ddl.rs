@@ -191,13 +191,11 @@ fn schedules() -> usize {
 }
 
 #[test]
-
 fn ddl_that_is_rolled_back_beside_checkpoints_leaves_nothing() {
     explore(RandomScheduler::new_from_seed(1, schedules()));
 }
 
 #[test]
-
 fn ddl_that_is_rolled_back_beside_rare_checkpoints_leaves_nothing() {
     explore(PctScheduler::new_from_seed(1, 3, schedules()));
 }

@@ -31,13 +31,11 @@ fn process_that_is_killed() {
 }
 
 #[test]
-
 fn rows_of_a_killed_process_are_there() {
     parent::kill_again_and_again(kills(5), Mix::Rows, 1);
 }
 
 #[test]
-
 fn rows_and_tables_of_a_killed_process_are_there() {
     parent::kill_again_and_again(kills(5), Mix::RowsAndTables, 2);
 }
