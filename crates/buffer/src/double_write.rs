@@ -6,14 +6,14 @@
 //! ```
 //!
 //! Where we differ: a page that was formatted since it was last written needs no copy, because redo makes it again from its
-//! `FORMAT_PAGE` record and never reads it. The area is made when the database is opened, as small as the disk asks for, grows segment
-//! by segment, and is removed by a clean close.
+//! `FORMAT_PAGE` record and never reads it. The area is made when the database is opened, as small as the disk asks for, grows
+//! segment by segment, and is removed by a clean close.
 //!
 //! Invariants
 //! - A page is written in place only when its image is durable in the area, or nobody will read what is in place after a crash.
 //! - A segment is used again only when all its pages are durable in place.
-//! - Segments are taken after the copies are made and no latch is held: holders wait for the disk only. Who holds a segment never waits
-//!   for another one that is busy: on a full disk there may be one only, and its holder has to do with less.
+//! - Segments are taken after the copies are made and no latch is held: holders wait for the disk only. Who holds a segment
+//!   never waits for another one that is busy: on a full disk there may be one only, and its holder has to do with less.
 //!
 //! Crash example: 1. pages 8 and 9 are copied, their segment is durable. 2. Page 8 is half written in place, the power goes. 3. At
 //! restart page 8 fails its checksum and is replaced by its image; page 9 is sound, in its older state, and redo brings it forward.
@@ -115,8 +115,8 @@ impl DoubleWrite {
         DoubleWrite { disk, path, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Makes the first segment, so that a disk which fills up later does not matter. A disk that is full already does: then the next
-    /// write of a page tries again.
+    /// Makes the first segment, so that a disk which fills up later does not matter. A disk that is full already does: then
+    /// the next write of a page tries again.
     ///
     /// # Errors
     /// The disk refuses for another reason.

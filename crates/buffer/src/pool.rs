@@ -41,8 +41,8 @@ pub struct PoolOptions {
     pub events: Arc<dyn EventSink>,
     /// Shared with the log: what takes one of them offline takes the other offline, too.
     pub outage: Outage,
-    /// Where copies of pages go before the pages are overwritten, so that torn pages can be repaired. None: a page that a crash tears is
-    /// lost (824).
+    /// Where copies of pages go before the pages are overwritten, so that torn pages can be repaired. None: a page that a
+    /// crash tears is lost (824).
     pub double_write: Option<Arc<DoubleWrite>>,
 }
 

@@ -12,8 +12,8 @@
 //! Invariants
 //! - No latch is held while the log or a file is waited for.
 //! - A page has at most one copy in flight, so an old image never overtakes a newer one.
-//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool is offline. A disk that has no room
-//!   for the smallest double-write area is no failure: work goes on, pages are written once, and an event says so.
+//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool is offline. A disk that
+//!   has no room for the smallest double-write area is no failure: work goes on, pages are written once, and an event says so.
 
 use std::time::Duration;
 
@@ -83,8 +83,8 @@ impl Pool {
         Ok(WriteStats { pages: written.pages, writes: written.writes, syncs, duration })
     }
 
-    /// Writes the page of a frame together with neighbours that are dirty and free at once; and, because a copy has to become durable
-    /// first, with other dirty pages that the clock would meet soon. Not durable before the next sync.
+    /// Writes the page of a frame together with neighbours that are dirty and free at once; and, because a copy has to become
+    /// durable first, with other dirty pages that the clock would meet soon. Not durable before the next sync.
     pub(crate) fn write_around(&self, index: usize) -> Result<Written, Error> {
         self.refuse_offline()?;
         let page = self.frames[index].page();
@@ -220,8 +220,8 @@ impl Pool {
         }
     }
 
-    /// Writes a page in place while its guard is held; it is durable when the call returns, and clean. For the page that says where a
-    /// restart begins.
+    /// Writes a page in place while its guard is held; it is durable when the call returns, and clean. For the page that says
+    /// where a restart begins.
     ///
     /// # Errors
     /// The pool is offline.

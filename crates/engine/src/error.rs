@@ -63,8 +63,8 @@ pub enum Error {
         /// What it led to.
         source: Box<Error>,
     },
-    /// The rollback of an earlier transaction over the table waits for a page that cannot be read. Its locks are held; nobody waits for
-    /// them, because they are not released before the database is opened again with the page. The edge calls it 824.
+    /// The rollback of an earlier transaction over the table waits for a page that cannot be read. Its locks are held; nobody
+    /// waits for them, because they are not released before the database is opened again with the page. The edge calls it 824.
     #[error("table {table} is locked by a transaction whose rollback is deferred: {why}")]
     Deferred {
         /// The table's name.
@@ -73,7 +73,8 @@ pub enum Error {
         why: OfflineCause,
     },
     /// A data file of another state of the database: an older or newer copy of the file that belongs here.
-    #[error("{} is of another state of the database: it was last opened at {found}, the catalog expects {expected}", path.display())]
+    #[error("{} is of another state of the database: it was last opened at {found}, the catalog expects {expected}",
+    path.display())]
     StaleFile {
         /// The file.
         path: PathBuf,

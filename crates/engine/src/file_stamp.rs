@@ -4,10 +4,10 @@
 //! opening ─▶ one LSN, the end of the log ─▶ FirstUpdateLsn in every file header = sysprufiles.firstupdatelsn of its row
 //! ```
 //!
-//! The field is SQL Server's; the two are equal in its files, too, and mostly zero there. Here they change at every opening: a copy of a
-//! file that was taken before, and put in its place, carries another LSN than the catalog expects, and is refused. What no field can
-//! tell: a copy of all files of one moment, which is that state of the database; and a copy that was taken while the database was
-//! open, which was never a state.
+//! The field is SQL Server's; the two are equal in its files, too, and mostly zero there. Here they change at every opening: a
+//! copy of a file that was taken before, and put in its place, carries another LSN than the catalog expects, and is refused.
+//! What no field can tell: a copy of all files of one moment, which is that state of the database; and a copy that was taken
+//! while the database was open, which was never a state.
 
 use extentdb_base::sync::lock;
 use extentdb_base::{FileId, Lsn, PageId};

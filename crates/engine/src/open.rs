@@ -86,8 +86,8 @@ impl DataFiles {
         LogOwner { binding_id: self.binding(), fork_guid: fork.unwrap_or(zero) }
     }
 
-    /// The log from the oldest record that a restart needs on, and that record; zero when the power went before the first checkpoint
-    /// with this log.
+    /// The log from the oldest record that a restart needs on, and that record; zero when the power went before the first
+    /// checkpoint with this log.
     fn open_log(&self, log: &Arc<dyn DiskFile>, options: &Options) -> Result<(Log, Lsn), Error> {
         let checkpoint = self.boot.checkpoint_lsn;
         let open = |from| {
@@ -114,7 +114,8 @@ impl DataFiles {
         pages.chain([self.leftover.log_durable]).max().unwrap_or(Lsn::ZERO)
     }
 
-    /// A log that was made for this database, whose last checkpoint it does not hold because it was never used: the power went before.
+    /// A log that was made for this database, whose last checkpoint it does not hold because it was never used: the power went
+    /// before.
     fn unused_log(&self, log: &Arc<dyn DiskFile>, options: &Options) -> Option<Log> {
         if owner_of(&**log).ok()? != self.owner() {
             return None;
@@ -230,8 +231,8 @@ impl Database {
         Database::recover(files, log, options, checkpoint, minimum)
     }
 
-    /// Opens a database that was closed cleanly. It needs nothing of its log, and goes on with it when it is the one; any other file in
-    /// its place is kept under another name, and never replayed.
+    /// Opens a database that was closed cleanly. It needs nothing of its log, and goes on with it when it is the one; any
+    /// other file in its place is kept under another name, and never replayed.
     fn open_clean(files: DataFiles, path: &Path, options: Options) -> Result<Database, Error> {
         let log = options.disk.open(path)?;
         let why = match owner_of(&*log) {

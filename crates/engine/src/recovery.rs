@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Invariants
-//! - Redo is strict: a page that is neither before nor behind a record stops the recovery, with the place. A page that cannot be read
-//!   is passed over, and what it lacks is kept in the log (`suspect`).
+//! - Redo is strict: a page that is neither before nor behind a record stops the recovery, with the place. A page that cannot
+//!   be read is passed over, and what it lacks is kept in the log (`suspect`).
 //! - Doing all of it again, from any point where the power went, ends in the same state.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,8 +6,9 @@
 //! closed       ─▶ every page is durable in place: the area is removed
 //! ```
 //!
-//! An area belongs to its data files when the binding id is theirs and every file was stamped (see `file_stamp`) by the opening that
-//! made the area, or carries a stamp that it had then. Anything else is another state of these files: the area is not used.
+//! An area belongs to its data files when the binding id is theirs and every file was stamped (see `file_stamp`) by the
+//! opening that made the area, or carries a stamp that it had then. Anything else is another state of these files: the area is
+//! not used.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -119,7 +120,8 @@ fn first_page(disk: &dyn DiskFile) -> Result<Option<(Guid, Lsn)>, Error> {
 }
 
 impl Leftover {
-    /// The area of this opening, which stamps the data files with `current_use`. `oldest_use` is the oldest stamp that they have now.
+    /// The area of this opening, which stamps the data files with `current_use`. `oldest_use` is the oldest stamp that they
+    /// have now.
     pub(crate) fn begin_use(
         self,
         primary: &Path,

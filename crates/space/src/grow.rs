@@ -91,8 +91,8 @@ impl Space {
         self.change_header(tx, id, |header| header.size = Some(pages))
     }
 
-    /// Logs the LSN of this opening in the header of a file. False when the header has no room for it: it was made by a version that
-    /// did not know the field.
+    /// Logs the LSN of this opening in the header of a file. False when the header has no room for it: it was made by a
+    /// version that did not know the field.
     pub fn set_first_update(&self, tx: &mut Transaction, id: FileId, lsn: Lsn) -> Result<bool, Error> {
         let has_field = {
             let page = self.pool().read(PageId { file: id, page: 0 })?;

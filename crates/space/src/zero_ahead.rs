@@ -8,8 +8,8 @@
 //! into such room changes the file system's own records, which costs a journal commit where single writes are durable. A thread of
 //! the database writes zeros there before anybody comes.
 //!
-//! Invariant: zeros are written to extents that are free, and kept from others meanwhile, in memory only; what an extent in use holds
-//! is never touched.
+//! Invariant: zeros are written to extents that are free, and kept from others meanwhile, in memory only; what an extent in
+//! use holds is never touched.
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::sync::lock;

@@ -110,8 +110,8 @@ pub enum Event {
         /// What is wrong with it.
         fault: String,
     },
-    /// The disk has no room for copies of pages, and pages are written without until it has: a crash meanwhile may lose them (824). Told
-    /// at the first of such writes, and at the first after others.
+    /// The disk has no room for copies of pages, and pages are written without until it has: a crash meanwhile may lose them
+    /// (824). Told at the first of such writes, and at the first after others.
     PagesUnprotected,
     /// A crash had torn pages; they were replaced by their copies in the double-write area.
     TornPagesRepaired {

@@ -1,13 +1,15 @@
 //! Repair at restart: pages that a crash tore are replaced by their images.
 //!
 //! Invariants
-//! - A page is replaced when it cannot be believed (its checksum or torn-page bits fail, it is zeros, it names another page, it has no
-//!   protection at all), and when it differs from its newest image without being newer than it. The second rule does not depend on
-//!   the checksum of the format, which is a XOR: a sector of equal words counts as one of zeros, and a tear between such two is not
-//!   seen. The newest image is what the last write in place meant to put there, or what it never began to put there.
+//! - A page is replaced when it cannot be believed (its checksum or torn-page bits fail, it is zeros, it names another page,
+//!   it has no protection at all), and when it differs from its newest image without being newer than it. The second rule does
+//!   not depend on the checksum of the format, which is a XOR: a sector of equal words counts as one of zeros, and a tear
+//!   between such two is not seen. The newest image is what the last write in place meant to put there, or what it never began
+//!   to put there.
 //! - A page in place that is newer than its image was written without a copy: redo makes it again. The boot page changes without
 //!   a new LSN; of it only the checksum is asked.
-//! - Nothing is repaired from an area of another database or of another use of this one: its images may be older than the log knows.
+//! - Nothing is repaired from an area of another database or of another use of this one: its images may be older than the log
+//!   knows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
