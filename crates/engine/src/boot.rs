@@ -58,8 +58,8 @@ pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
 
 /// Marks the database as one whose log is being cut, durably, before its pool and its log are there.
 ///
-/// A power cut leaves the old or the new page: they differ in the status and the checksum, which lie in the first sector of a page that this
-/// engine has written.
+/// A power cut leaves the old or the new page: they differ in the status and the checksum, and both lie in the first sector of a
+/// page that this engine has written.
 pub(crate) fn begin_emergency(file: &dyn DiskFile) -> Result<(), Error> {
     let mut record = read_boot(file)?;
     let DatabaseStatus(status) = record.status;
