@@ -6,12 +6,12 @@
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{Lsn, PageId, XactId};
 use extentdb_buffer::Pool;
-use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, BootView, DatabaseStatus};
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::checksum;
-use extentdb_io::DiskFile;
+use extentdb_format::{PageBuf, PageBytes};
+use extentdb_io::{DiskFile, Durability};
 use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
 
@@ -44,15 +44,48 @@ pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
     let mut record = BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
     let clean = DatabaseStatus::CLEAN_SHUTDOWN;
     let DatabaseStatus(status) = record.status;
-    record.status = DatabaseStatus(if mark.is_clean { status | clean } else { status & !clean });
+    // An emergency ends when the log is not needed any more.
+    let closed = (status | clean) & !DatabaseStatus::EMERGENCY;
+    record.status = DatabaseStatus(if mark.is_clean { closed } else { status & !clean });
     record.checkpoint_lsn = mark.checkpoint;
     record.unknown_384 = u64::from(mark.last_xact.high) << 32 | u64::from(mark.last_xact.low);
-    let at = BootView::new(&page).record_offset();
-    let end = at + usize::from(record.len);
-    record.write(page.bytes_mut().get_mut(at..end).unwrap_or_default());
+    write_record(page.bytes_mut(), &record);
     // With all that is on the page, which somebody may have logged a moment ago.
     pool.write_through(&mut page)?;
     Ok(())
+}
+
+/// Marks the database as one whose log is being cut, durably, before its pool and its log are there.
+///
+/// A power cut leaves the old or the new page: they differ in the status and the checksum, and both lie in the first sector of a
+/// page that this engine has written.
+pub(crate) fn begin_emergency(file: &dyn DiskFile) -> Result<(), Error> {
+    let mut record = read_boot(file)?;
+    let DatabaseStatus(status) = record.status;
+    record.status = DatabaseStatus(status | DatabaseStatus::EMERGENCY);
+    let offset = u64::from(PageId::BOOT.page) * PAGE_BYTES as u64;
+    let mut page = PageBuf::zeroed();
+    file.read_exact_at(offset, &mut page[..])?;
+    checksum::restore_torn(&mut page);
+    write_record(&mut page, &record);
+    checksum::seal(&mut page);
+    Ok(file.write_at(offset, &[&page[..]], Durability::Through)?)
+}
+
+/// The database goes on with its log as it was cut, without having been closed.
+pub(crate) fn end_emergency(pool: &Pool) -> Result<(), Error> {
+    let mut page = pool.write(PageId::BOOT)?;
+    let mut record = BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
+    let DatabaseStatus(status) = record.status;
+    record.status = DatabaseStatus(status & !DatabaseStatus::EMERGENCY);
+    write_record(page.bytes_mut(), &record);
+    Ok(pool.write_through(&mut page)?)
+}
+
+fn write_record(page: &mut PageBytes, record: &BootRecord) {
+    let at = BootView::new(page).record_offset();
+    let end = at + usize::from(record.len);
+    record.write(page.get_mut(at..end).unwrap_or_default());
 }
 
 /// A counter of the boot page.

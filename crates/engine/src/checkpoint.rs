@@ -376,6 +376,16 @@ impl Database {
     /// # Errors
     /// As for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the next opening.
     pub fn close(self) -> Result<(), Error> {
+        let is_clean = self.write_all()?;
+        let checkpoint = lock(&self.checkpoints.last).begin;
+        self.mark_closed(checkpoint, is_clean)
+    }
+
+    /// Makes all durable that memory has, before a close. Is nothing of the log needed then?
+    ///
+    /// # Errors
+    /// As for [`checkpoint`](Self::checkpoint).
+    pub(crate) fn write_all(&self) -> Result<bool, Error> {
         // The first one writes what is to be written; behind the second no page is newer than it.
         self.verify_online()?;
         skip_suspect(self.store_identities())?;
@@ -383,11 +393,13 @@ impl Database {
         self.checkpoint()?;
         self.checkpoint()?;
         let is_open = self.transactions.with_active(|active| !active.is_empty());
-        let is_clean = !is_open && self.checkpoints.needed_from().is_none();
-        let checkpoint = lock(&self.checkpoints.last).begin;
+        Ok(!is_open && self.checkpoints.needed_from().is_none())
+    }
+
+    /// Says in the boot page that the database was closed; every page is durable in place by now.
+    pub(crate) fn mark_closed(&self, checkpoint: Lsn, is_clean: bool) -> Result<(), Error> {
         let last_xact = self.transactions.last_id();
         write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;
-        // Every page is durable in place by now.
         self.double_write.as_ref().map_or(Ok(()), |area| area.remove())?;
         Ok(())
     }

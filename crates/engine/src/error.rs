@@ -114,6 +114,9 @@ pub enum Error {
         /// The last record of the log.
         end: Lsn,
     },
+    /// [`Database::open_emergency`](crate::Database::open_emergency) was interrupted, and must be called again.
+    #[error("an emergency opening was interrupted: the database must be opened in emergency mode again")]
+    EmergencyUnfinished,
     /// The log ends before its last checkpoint does.
     #[error("the log does not hold the end of the checkpoint {checkpoint}")]
     NoCheckpoint {

@@ -26,7 +26,7 @@ use crate::checkpoint::{Checkpoints, VERSION, WRITTEN};
 use crate::create::LogFileSpec;
 use crate::database::{Ahead, Database, Fills, Options};
 use crate::error::{Cause, Error, LogOwner};
-use crate::recovery::{Recovered, Recovery};
+use crate::recovery::{NewerPages, Recovered, Recovery};
 use crate::running::Bells;
 use crate::torn_pages::{self, Leftover};
 
@@ -41,22 +41,33 @@ pub struct Paths {
 
 /// A data file that is open, and what its header says.
 pub(crate) struct DataFile {
-    disk: Arc<dyn DiskFile>,
+    pub(crate) disk: Arc<dyn DiskFile>,
     header: FileHeader,
     /// LSN of page 0.
     page_lsn: Lsn,
 }
 
 /// The data files of a database that is being opened.
-struct DataFiles {
-    files: Vec<DataFile>,
-    boot: BootRecord,
+pub(crate) struct DataFiles {
+    /// The primary one first.
+    pub(crate) files: Vec<DataFile>,
+    pub(crate) boot: BootRecord,
     /// What a crash had left in the double-write area.
     leftover: Leftover,
 }
 
+/// Where a restart begins, and what it accepts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Restart {
+    /// The last checkpoint; zero when there is none in this log.
+    pub(crate) checkpoint: Lsn,
+    /// The oldest record that is needed; zero when none is.
+    pub(crate) minimum: Lsn,
+    pub(crate) newer_pages: NewerPages,
+}
+
 impl DataFiles {
-    fn open(paths: &Paths, options: &Options) -> Result<DataFiles, Error> {
+    pub(crate) fn open(paths: &Paths, options: &Options) -> Result<DataFiles, Error> {
         let disks: Vec<Arc<dyn DiskFile>> =
             paths.data.iter().map(|path| options.disk.open(path)).collect::<Result<_, _>>()?;
         let leftover = torn_pages::repair(&disks, options)?;
@@ -80,7 +91,7 @@ impl DataFiles {
     }
 
     /// What the log must name as its database.
-    fn owner(&self) -> LogOwner {
+    pub(crate) fn owner(&self) -> LogOwner {
         let zero = Guid([0; 16]);
         let fork = self.files.first().and_then(|file| file.header.fork_guid);
         LogOwner { binding_id: self.binding(), fork_guid: fork.unwrap_or(zero) }
@@ -88,7 +99,7 @@ impl DataFiles {
 
     /// The log from the oldest record that a restart needs on, and that record; zero when the power went before the first
     /// checkpoint with this log.
-    fn open_log(&self, log: &Arc<dyn DiskFile>, options: &Options) -> Result<(Log, Lsn), Error> {
+    fn open_log(&self, log: &Arc<dyn DiskFile>, options: &Options) -> Result<(Log, Restart), Error> {
         let checkpoint = self.boot.checkpoint_lsn;
         let open = |from| {
             let asked = extentdb_wal::OpenOptions {
@@ -101,15 +112,15 @@ impl DataFiles {
         let opened = open(checkpoint)?;
         if checkpoint.is_zero() {
             let minimum = opened.minimum();
-            return Ok((opened, minimum));
+            return Ok((opened, Restart { minimum, ..Restart::default() }));
         }
         let minimum = minimum_of(&opened, checkpoint)?;
         let opened = if minimum < checkpoint { open(minimum)? } else { opened };
-        Ok((opened, minimum))
+        Ok((opened, Restart { checkpoint, minimum, ..Restart::default() }))
     }
 
     /// The log was durable at least up to here: pages and copies of pages are written after it.
-    fn log_durable(&self) -> Lsn {
+    pub(crate) fn log_durable(&self) -> Lsn {
         let pages = self.files.iter().map(|file| file.page_lsn);
         pages.chain([self.leftover.log_durable]).max().unwrap_or(Lsn::ZERO)
     }
@@ -128,13 +139,15 @@ impl DataFiles {
     fn begin_use(&mut self, stamp: Lsn, options: &Options) -> Result<Option<Arc<DoubleWrite>>, Error> {
         let binding = self.binding();
         let Some(primary) = self.files.first().map(DataFile::path) else { return Ok(None) };
-        let oldest = torn_pages::oldest_stamp(self.files.iter().map(|file| file.header.first_update_lsn));
-        std::mem::take(&mut self.leftover).begin_use(&primary, binding, (oldest, stamp), options)
+        let stamps = || self.files.iter().map(|file| file.header.first_update_lsn);
+        let oldest = torn_pages::oldest_stamp(stamps());
+        // A log that was cut may end before the last opening.
+        let newest = stamps().flatten().fold(stamp, Lsn::max);
+        std::mem::take(&mut self.leftover).begin_use(&primary, binding, (oldest, newest), options)
     }
 
     fn is_clean(&self) -> bool {
-        let DatabaseStatus(status) = self.boot.status;
-        status & DatabaseStatus::CLEAN_SHUTDOWN != 0
+        self.boot.status.is_clean()
     }
 
     fn binding(&self) -> Guid {
@@ -226,9 +239,11 @@ impl Database {
         if found != expected {
             return Err(Error::ForeignLog { path: path.to_path_buf(), found, expected });
         }
-        let (log, minimum) = files.open_log(&log, &options)?;
-        let checkpoint = files.boot.checkpoint_lsn;
-        Database::recover(files, log, options, checkpoint, minimum)
+        if files.boot.status.has(DatabaseStatus::EMERGENCY) {
+            return Err(Error::EmergencyUnfinished);
+        }
+        let (log, restart) = files.open_log(&log, &options)?;
+        Database::recover(files, log, options, restart)
     }
 
     /// Opens a database that was closed cleanly. It needs nothing of its log, and goes on with it when it is the one; any
@@ -237,10 +252,7 @@ impl Database {
         let log = options.disk.open(path)?;
         let why = match owner_of(&*log) {
             Ok(found) if found == files.owner() => match files.open_log(&log, &options) {
-                Ok((log, minimum)) => {
-                    let checkpoint = files.boot.checkpoint_lsn;
-                    return Database::recover(files, log, options, checkpoint, minimum);
-                }
+                Ok((log, restart)) => return Database::recover(files, log, options, restart),
                 Err(error) => error,
             },
             Ok(found) => Error::ForeignLog { path: path.to_path_buf(), found, expected: files.owner() },
@@ -250,7 +262,7 @@ impl Database {
             return Err(why);
         }
         if let Some(unused) = files.unused_log(&log, &options) {
-            return Database::recover(files, unused, options, Lsn::ZERO, Lsn::ZERO);
+            return Database::recover(files, unused, options, Restart::default());
         }
         drop(log);
         let kept_as = set_log_aside(&*options.disk, path)?;
@@ -287,16 +299,16 @@ impl Database {
             sector_bytes: 512,
         };
         let opened = Log::create(file, &spec, options.clock.clone())?;
-        Database::recover(files, opened, options, Lsn::ZERO, Lsn::ZERO)
+        Database::recover(files, opened, options, Restart::default())
     }
 
-    fn recover(
+    pub(crate) fn recover(
         mut files: DataFiles,
         log: Log,
         options: Options,
-        checkpoint: Lsn,
-        minimum: Lsn,
+        restart: Restart,
     ) -> Result<Database, Error> {
+        let Restart { checkpoint, minimum, newer_pages } = restart;
         let log = Arc::new(log);
         // The name of this opening: no record before it has this LSN.
         let stamp = log.next();
@@ -316,9 +328,12 @@ impl Database {
         let known = files.boot.unknown_384;
         let last_xact = XactId { high: (known >> 32) as u16, low: known as u32 };
         let log_end = if files.is_clean() { Lsn::MAX } else { log.last() };
-        let mut recovery = Recovery::new(log.clone(), pool.clone(), log_end);
+        let mut recovery = Recovery::new(log.clone(), pool.clone(), log_end, newer_pages);
         if !minimum.is_zero() {
             recovery.redo(minimum).map_err(missing_file)?;
+        }
+        if newer_pages == NewerPages::Keep {
+            recovery.lower_newer_pages(&files.files)?;
         }
         let last_xact = recovery.last_xact().max(last_xact);
         let transactions = Arc::new(Manager::new(log.clone(), options.clock.clone(), last_xact));
@@ -417,13 +432,13 @@ fn missing_file(error: Error) -> Error {
 }
 
 /// Which database a log names.
-fn owner_of(log: &dyn DiskFile) -> Result<LogOwner, Error> {
+pub(crate) fn owner_of(log: &dyn DiskFile) -> Result<LogOwner, Error> {
     let identity = Log::identity(log)?;
     Ok(LogOwner { binding_id: identity.binding_id, fork_guid: identity.fork_guid })
 }
 
 /// Does the error say that the log cannot be gone on with, as against a disk that refuses?
-fn is_of_log(error: &Error) -> bool {
+pub(crate) fn is_of_log(error: &Error) -> bool {
     matches!(
         error,
         Error::ForeignLog { .. }

@@ -30,6 +30,7 @@ use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
 use crate::catalogue::{SYSALLOCUNITS, UNIT_ID_AT};
+use crate::emergency::NewerPage;
 use crate::error::{Cause, Error};
 
 /// Bits of a map's record before its first extent.
@@ -44,6 +45,8 @@ pub struct Recovered {
     pub redone: u64,
     /// Transactions undone.
     pub undone: u64,
+    /// In an emergency: pages that are newer than the end of the log.
+    pub(crate) newer_pages: Vec<NewerPage>,
 }
 
 /// An open transaction.
@@ -61,12 +64,23 @@ pub(crate) struct Touched {
     pub(crate) extents: BTreeSet<Extent>,
 }
 
+/// Pages that are newer than the end of the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum NewerPages {
+    /// They say that the log lacks something: recovery is refused.
+    #[default]
+    Refuse,
+    /// The log was cut in an emergency: they stay, and get the LSN of its end.
+    Keep,
+}
+
 /// A restart under way.
 pub(crate) struct Recovery {
     log: Arc<Log>,
-    pool: Arc<Pool>,
-    /// The last record of the log: no page is newer.
-    log_end: Lsn,
+    pub(crate) pool: Arc<Pool>,
+    /// The last record of the log.
+    pub(crate) log_end: Lsn,
+    newer_pages: NewerPages,
     open: BTreeMap<XactId, Open>,
     last_xact: XactId,
     touched: Touched,
@@ -79,15 +93,16 @@ pub(crate) struct Recovery {
     stopped: BTreeMap<PageId, Error>,
     /// System transactions whose undo needs a page that cannot be read.
     deferred: Vec<(Transaction, Error)>,
-    facts: Recovered,
+    pub(crate) facts: Recovered,
 }
 
 impl Recovery {
-    pub(crate) fn new(log: Arc<Log>, pool: Arc<Pool>, log_end: Lsn) -> Recovery {
+    pub(crate) fn new(log: Arc<Log>, pool: Arc<Pool>, log_end: Lsn, newer_pages: NewerPages) -> Recovery {
         Recovery {
             log,
             pool,
             log_end,
+            newer_pages,
             open: BTreeMap::new(),
             last_xact: XactId::default(),
             touched: Touched::default(),
@@ -147,7 +162,7 @@ impl Recovery {
         match self.pool.write(id).map_err(Error::from) {
             Ok(mut page) => {
                 let page_lsn = PageHeader::of(&page).lsn();
-                if page_lsn > self.log_end {
+                if page_lsn > self.log_end && self.newer_pages == NewerPages::Refuse {
                     return Err(Error::LogEndsBefore { page: id, lsn: page_lsn, end: self.log_end });
                 }
                 page.set_dirty(lsn);

@@ -103,6 +103,15 @@ pub enum Event {
         /// Why it could not be used.
         why: String,
     },
+    /// A damaged log of a crashed database is cut in an emergency: told before anything is changed.
+    LogCut {
+        /// Where the log ends from now on: this record and all after it are lost.
+        from: Lsn,
+        /// How far the log is known to have been durable; none when nothing says that anything durable is lost.
+        proven_to: Option<Lsn>,
+        /// Offset of the damage in the log file; none when the log is whole, and pages are newer than it.
+        offset: Option<u64>,
+    },
     /// A page cannot be read (824): told when it is met for the first time.
     SuspectPage {
         /// The page.

@@ -15,6 +15,6 @@ mod vlf;
 
 pub use error::{Damage, Error};
 pub use log_manager::Log;
-pub use open::{Lost, OnDamage, OpenOptions, Opened};
+pub use open::{Examined, Lost, OnDamage, OpenOptions, Opened};
 pub use spec::{Growth, LogIdentity, LogSpec, MIN_LOG_BYTES};
 pub use stats::LogStats;

@@ -16,7 +16,10 @@
 //! and on request, it is cut and says what is lost (`cut.rs`).
 
 mod cut;
+mod examine;
 mod vlfs;
+
+pub use examine::Examined;
 
 use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
@@ -275,8 +278,7 @@ fn refute(
 fn lose(reader: &LogReader<Bytes<'_>>, found: &Found, broken: Broken) -> Result<Lost, Error> {
     let Broken { offset, what } = broken;
     let vlf = &reader.map().vlfs()[found.tail.vlf];
-    let block = (found.tail.at / SECTOR as u64) as u32;
-    let from = Lsn::new(vlf.header.sequence, block, 1);
+    let from = end_of(reader.map(), &found.tail);
     let file_offset = vlf.offset + found.tail.at;
     let reason = if file_offset == vlf.end() { NoBlock::VlfFull } else { NoBlock::NeverWritten };
     let proven_to = match what {
@@ -284,6 +286,12 @@ fn lose(reader: &LogReader<Bytes<'_>>, found: &Found, broken: Broken) -> Result<
         _ => cut::proven_past(reader, &LogEnd { lsn: from, file_offset, reason })?,
     };
     Ok(Lost { from, proven_to, offset, what })
+}
+
+/// The LSN that a block at this place has.
+fn end_of(map: &VlfMap, tail: &Tail) -> Lsn {
+    let sequence = map.vlfs()[tail.vlf].header.sequence;
+    Lsn::new(sequence, (tail.at / SECTOR as u64) as u32, 1)
 }
 
 /// Was nothing ever acknowledged? The chain ends where it should begin. That is no damage when the log has had one VLF only, and

@@ -1,13 +1,14 @@
 //! What the caller knows about a log when it is opened, and the emergency cut.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use extentdb_base::Lsn;
-use extentdb_format::log::VlfMap;
 use extentdb_format::log::fault::VlfFault;
+use extentdb_format::log::{Op, VlfMap};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_types::Guid;
-use extentdb_wal::{Damage, Error, Growth, Log, LogSpec, Lost, OnDamage, OpenOptions, Opened};
+use extentdb_wal::{Damage, Error, Examined, Growth, Log, LogSpec, Lost, OnDamage, OpenOptions, Opened};
 
 use crate::harness::*;
 
@@ -58,16 +59,35 @@ fn vlf_at(bytes: &Vec<u8>, sequence: u32) -> usize {
     offset_of(bytes, Lsn::new(sequence, 0, 1))
 }
 
+/// What an examination says, and the last record that it hands out; it changes nothing.
+fn examine(disk: &MemDisk, options: &OpenOptions) -> (Examined, Lsn) {
+    let before = contents(disk);
+    let mut last = Lsn::ZERO;
+    let file = disk.open(Path::new(PATH)).unwrap();
+    let examined = Log::examine(&*file, options, &mut |lsn, record| {
+        if record.header().op != Op::DURABLE_MARK {
+            last = lsn;
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(contents(disk) == before);
+    (examined.unwrap(), last)
+}
+
 /// Cuts a damaged log that is refused otherwise, and goes on with it over all its VLFs.
 fn cut(bytes: Vec<u8>, sample: &Sample) -> (Lost, usize) {
     let disk = disk_with(bytes);
     let refused = open(&disk, sample.from).unwrap_err();
     let Error::Corrupt { offset, what } = refused else { panic!("{refused}") };
     let options = OpenOptions { from: sample.from, on_damage: OnDamage::CutHere, ..OpenOptions::default() };
+    let (examined, before_end) = examine(&disk, &options);
     let Opened { log, lost } = open_with(&disk, &options).unwrap();
     let lost = lost.unwrap();
     assert_eq!((lost.offset, lost.what), (offset, what));
     assert_eq!(lost.from, log.next());
+    assert_eq!((examined.lost, examined.from, examined.end), (Some(lost), sample.from, lost.from));
+    assert!(examined.newest_vlf >= sample.records[29].0.vlf);
+    assert_eq!(before_end, log.last());
     let found = records(&log, sample.from);
     assert_eq!(found, sample.records[..found.len()]);
     assert_sound_from(&disk, sample.from);
