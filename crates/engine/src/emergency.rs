@@ -11,16 +11,17 @@
 //! ```
 //!
 //! Step 4 is needed by step 5, step 6 by everything that comes later: a record must never get an LSN that a page has already, or
-//! redo takes it for applied. Within the cut log no page is newer than its end when the first record is appended; the LSNs of the new
-//! log lie past all that were ever handed out.
+//! redo takes it for applied. Within the cut log no page is newer than its end when the first record is appended; the LSNs of
+//! the new log lie past all that were ever handed out.
 //!
-//! Example. The log is damaged at 33:80; page 1:200 carries the LSN 33:90:4 of a lost commit, and a transaction that is open at 33:80
-//! has changed it before. Its undo is logged as 33:81:2. The power goes before page 1:200 is written. Without step 4 the next redo finds
-//! the page at 33:90:4, passes over 33:81:2, and the change of a transaction that was rolled back is there for good.
+//! Example. The log is damaged at 33:80; page 1:200 carries the LSN 33:90:4 of a lost commit, and a transaction that is open
+//! at 33:80 has changed it before. Its undo is logged as 33:81:2. The power goes before page 1:200 is written. Without step 4
+//! the next redo finds the page at 33:90:4, passes over 33:81:2, and the change of a transaction that was rolled back is there
+//! for good.
 //!
 //! Invariants
-//! - Until step 6 the database is refused by `open`; emergency mode may be tried again, and repeats what is not done. A cut that was
-//!   interrupted after step 5 is counted twice.
+//! - Until step 6 the database is refused by `open`; emergency mode may be tried again, and repeats what is not done. A cut
+//!   that was interrupted after step 5 is counted twice.
 //! - A transaction that the cut has left without its end is undone. One of which nothing is left but pages that a lazy writer had
 //!   written stays on these pages: they are reported, and the database must be checked.
 
@@ -153,8 +154,8 @@ impl Database {
     ///
     /// # Errors
     /// As for [`open`](Self::open). [`Error::LogMissing`] stays an error; so does a log that is damaged before the end of the last
-    /// checkpoint, where nothing has been changed. When a record that is left can be neither redone nor undone, the error says so, and
-    /// the database stays in emergency mode.
+    /// checkpoint, where nothing has been changed. When a record that is left can be neither redone nor undone, the error says
+    /// so, and the database stays in emergency mode.
     pub fn open_emergency(paths: &Paths, options: Options) -> Result<(Database, Option<LostLog>), Error> {
         match Database::open(paths, options.clone()) {
             Ok(database) => return Ok((database, None)),
@@ -193,8 +194,8 @@ impl Database {
         })
     }
 
-    /// Closes a database whose log was cut, so that the next opening gives it a new log past `newest_vlf`. One whose pages cannot all
-    /// be read needs its log, and goes on with it.
+    /// Closes a database whose log was cut, so that the next opening gives it a new log past `newest_vlf`. One whose pages
+    /// cannot all be read needs its log, and goes on with it.
     fn close_after_cut(self, newest_vlf: u32) -> Result<(), Error> {
         if !self.write_all()? {
             return end_emergency(&self.pool);
