@@ -77,7 +77,7 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Returns when every write that ended before the call is durable, and the length with it.
     fn sync(&self) -> Result<(), Error>;
 
-    /// Makes the file `bytes` long. A file that is as long already is left alone, but [`Fill::Allocated`] gives its holes
+    /// Makes the file `bytes` long. A file that is as long already is left alone; [`Fill::Allocated`] gives its holes
     /// room. When it fails, the length is the old one. Durable after the next sync.
     fn extend(&self, bytes: u64, fill: Fill) -> Result<(), Error>;
 

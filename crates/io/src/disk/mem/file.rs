@@ -206,7 +206,8 @@ impl DiskFile for MemFile {
         let (from, to) = match fill {
             Fill::Hole => (end, end),
             Fill::Zeros => (old.min(end), end),
-            Fill::Allocated => (0, end.max(old)),
+            Fill::Allocated if end > old => (old, end),
+            Fill::Allocated => (0, old),
         };
         if !self.take_all_room(&mut stored, from, to - from) {
             return Err(self.full(Op::Resize, bytes, to - from));

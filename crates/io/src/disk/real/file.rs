@@ -324,7 +324,7 @@ impl DiskFile for RealFile {
         let result = match fill {
             Fill::Zeros => self.fill_with_zeros(old, bytes),
             Fill::Hole => self.lengthen(bytes),
-            Fill::Allocated => self.allocate_holes(old).and_then(|()| self.allocate(old, bytes)),
+            Fill::Allocated => self.allocate(old, bytes),
         };
         self.written.fetch_add(1, Ordering::AcqRel);
         match result {
