@@ -55,6 +55,15 @@ fn with_bad_page(disk: &MemDisk, paths: &Paths, page: usize) -> MemDisk {
     copy
 }
 
+/// The page is what it was at the crash.
+fn put_page_back(crashed: &MemDisk, damaged: &MemDisk, paths: &Paths, page: PageId) {
+    let mut bytes = damaged.contents(&paths.data[0]).unwrap();
+    let sound = crashed.contents(&paths.data[0]).unwrap();
+    let range = page.page as usize * PAGE_BYTES..(page.page as usize + 1) * PAGE_BYTES;
+    bytes[range.clone()].copy_from_slice(&sound[range]);
+    damaged.put(&paths.data[0], bytes);
+}
+
 /// Pages of the file that were ever written.
 fn pages(disk: &MemDisk, paths: &Paths) -> Vec<usize> {
     let bytes = disk.contents(&paths.data[0]).unwrap();
@@ -146,11 +155,7 @@ fn redo_passes_over_a_bad_page_and_the_next_opening_tries_again() {
         db.close().unwrap();
     }
     // The page comes back, as it was before the crash: what it lacks is still in the log.
-    let mut bytes = damaged.contents(&paths.data[0]).unwrap();
-    let sound = crashed.contents(&paths.data[0]).unwrap();
-    let range = rid.page.page as usize * PAGE_BYTES..(rid.page.page as usize + 1) * PAGE_BYTES;
-    bytes[range.clone()].copy_from_slice(&sound[range]);
-    damaged.put(&paths.data[0], bytes);
+    put_page_back(&crashed, &damaged, &paths, rid.page);
     let db = Database::open(&paths, on(&damaged)).unwrap();
     let mut session = db.session();
     let table = session.table("left").unwrap();
@@ -192,11 +197,7 @@ fn a_transaction_whose_undo_needs_a_bad_page_is_deferred_and_keeps_its_table_loc
         drop((session, table, other));
         db.close().unwrap();
     }
-    let mut bytes = damaged.contents(&paths.data[0]).unwrap();
-    let sound = crashed.contents(&paths.data[0]).unwrap();
-    let range = rid.page.page as usize * PAGE_BYTES..(rid.page.page as usize + 1) * PAGE_BYTES;
-    bytes[range.clone()].copy_from_slice(&sound[range]);
-    damaged.put(&paths.data[0], bytes);
+    put_page_back(&crashed, &damaged, &paths, rid.page);
     let db = Database::open(&paths, on(&damaged)).unwrap();
     assert_eq!(db.deferred_transactions(), 0);
     let mut session = db.session();
