@@ -15,6 +15,9 @@ use extentdb_io::MemDisk;
 /// Most damage is done this close to the end of the log: before that is what no restart reads.
 const TAIL_BYTES: u64 = 32 << 10;
 
+/// Bits of a sector's stamp that tell the uses of a VLF apart.
+const PARITY: u8 = 0xc0;
+
 /// What became of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Harm {
@@ -67,7 +70,9 @@ pub fn damage(
         Harm::Other => bytes.get(at(any_sector(sectors, writes, rng)))?.to_vec(),
         Harm::Noise => (0..SECTOR_BYTES).map(|_| rng.next_u64() as u8).collect(),
     };
-    if before == after {
+    // A sector of another use of its VLF looks like what was there before, wherever it comes from.
+    let is_of_other_use = (before[0] ^ after[0]) & PARITY != 0;
+    if before == after || is_last && harm == Harm::Other && is_of_other_use {
         return None;
     }
     bytes[range.clone()].copy_from_slice(&after);
