@@ -22,12 +22,11 @@ mod repair;
 
 use std::path::{Path, PathBuf};
 
-use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait};
 use extentdb_base::{Lsn, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::double_write::{AreaHeader, Directory, DirectoryEntry, segment_offset};
-use extentdb_io::{AlignedBuf, Disk, DiskFile, Durability, Fill};
+use extentdb_io::{Disk, DiskFile, Durability, Fill};
 
 use crate::Error;
 
@@ -129,6 +128,23 @@ impl DoubleWrite {
             Err(error) if error.is_full() => Ok(()),
             added => added.map(drop),
         }
+    }
+
+    /// All data files name the current use, durably: from now on an older copy of one is told from it.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn narrow(&self) -> Result<(), Error> {
+        let mut state = lock(&self.state);
+        if state.header.oldest_use == state.header.current_use {
+            return Ok(());
+        }
+        state.header.oldest_use = state.header.current_use;
+        let Some(file) = &state.file else { return Ok(()) };
+        // Differs from the stored page within its first sector only: a crash leaves the old or the new one.
+        let mut page = PageBuf::zeroed();
+        state.header.write(&mut page);
+        file.write_at(0, &[&page[..]], Durability::Through).map_err(|source| Error::DoubleWrite { source })
     }
 
     /// Where the file of the area is.
@@ -349,13 +365,9 @@ fn write_segment(
     copies: &[Copy<'_>],
     durability: Durability,
 ) -> Result<(), extentdb_io::Error> {
-    let mut bytes = AlignedBuf::zeroed((1 + copies.len()) * PAGE_BYTES);
     let mut page = PageBuf::zeroed();
     directory.write(&mut page);
-    let (pages, _) = bytes.as_chunks_mut::<PAGE_BYTES>();
-    pages[0].copy_from_slice(&page[..]);
-    for (place, (_, image)) in pages[1..].iter_mut().zip(copies) {
-        place.copy_from_slice(image);
-    }
-    file.write_at(offset, &[&bytes[..]], durability)
+    let images = copies.iter().map(|(_, image)| *image);
+    let parts: Vec<&[u8]> = std::iter::once(&page[..]).chain(images).collect();
+    file.write_at(offset, &parts, durability)
 }

@@ -8,10 +8,10 @@
 //! database knows: it is refused when it is given with the others, and can be removed.
 
 use extentdb_base::sync::{Arc, lock};
-use extentdb_base::{FileId, PageId};
+use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_catalog::layout::Cell;
 use extentdb_format::PageBuf;
-use extentdb_format::allocation::file_header::FileHeaderView;
+use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView};
 use extentdb_io::DiskFile;
 use extentdb_space::{FileDescription, write_new_file};
 use extentdb_synth::build::{FileIdentity, sysfiles1_row, sysprufiles_row, write_header};
@@ -94,16 +94,19 @@ impl Database {
             pages_max: identity.growth.pages_max,
         };
         self.space.add_file(description).map_err(Error::from).inspect_err(|error| self.go_offline(error))?;
+        // Its room is only set aside so far.
+        self.bells.growth.ring();
         Ok(identity.id)
     }
 
     /// The id that all files of the database share.
     fn binding(&self) -> Result<Guid, Error> {
+        self.primary_header()?.binding_id.ok_or_else(|| Error::catalogue("page 0 has no binding id"))
+    }
+
+    fn primary_header(&self) -> Result<FileHeader, Error> {
         let page = self.pool.read(PageId::new(1, 0))?;
-        FileHeaderView::new(&page)
-            .header()
-            .binding_id
-            .ok_or_else(|| Error::catalogue("page 0 has no binding id"))
+        Ok(FileHeaderView::new(&page).header())
     }
 
     /// The data files that the catalogue knows.
@@ -136,6 +139,8 @@ impl Session<'_> {
             path: physical_name(&spec.path),
             guid: Guid(guid),
             growth: spec.file_growth(),
+            // That of the opening: the double-write area protects the new file like the others.
+            first_update_lsn: self.db.primary_header()?.first_update_lsn.unwrap_or(Lsn::ZERO),
         })
     }
 

@@ -9,6 +9,7 @@
 //! the log that a restart reads, and a restart counts such units anew (`recount`): a counter may be old, never wrong.
 
 use extentdb_base::Lsn;
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_format::log::payload::checkpoint::{ActiveXact, BeginCheckpoint, EndCheckpoint, XactCheckpoint};
 use extentdb_format::log::payload::space::{CountCell, CountDelta, CountPart};
@@ -68,6 +69,8 @@ pub(crate) struct Checkpoints {
     sized: Mutex<BTreeMap<FileId, u32>>,
     /// The first record that a suspect page lacks.
     needed_from: Mutex<Option<Lsn>>,
+    /// All data files name this opening, at least in memory.
+    is_stamped: AtomicBool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -88,6 +91,11 @@ impl Checkpoints {
     /// The log is needed from this record on, until the database is opened again.
     pub(crate) fn need_from(&self, lsn: Option<Lsn>) {
         *lock(&self.needed_from) = lsn;
+    }
+
+    /// From now on a checkpoint makes the stamps of all data files durable.
+    pub(crate) fn note_stamped(&self) {
+        self.is_stamped.store(true, Ordering::Release);
     }
 
     fn needed_from(&self) -> Option<Lsn> {
@@ -203,7 +211,12 @@ impl Database {
         self.space.mark_changed()?;
         let minimum = self.log_active(begin)?;
         self.log.flush_all()?;
+        let is_stamped = self.checkpoints.is_stamped.load(Ordering::Acquire);
         let written = self.pool.write_dirty()?;
+        // Before this checkpoint is the newest: until then a copy of the state before the opening is redone from its own.
+        if is_stamped && let Some(area) = &self.double_write {
+            area.narrow()?;
+        }
         let end = self.log_end(begin, minimum)?;
         self.log.flush(end)?;
         let last_xact = self.transactions.last_id();

@@ -400,7 +400,10 @@ impl Database {
         // Behind the checkpoint, which gives a full log room. Files that keep their older stamps prove less, and nothing wrong.
         match database.stamp_files(stamp) {
             Err(error) if error.cause() == Cause::LogFull => {}
-            done => done?,
+            stamped => {
+                stamped?;
+                database.checkpoints.note_stamped();
+            }
         }
         Ok(database)
     }

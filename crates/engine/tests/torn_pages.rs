@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_engine::{Address, Database, Error, Options, Row, Session, TornPages};
+use extentdb_engine::{Address, DataFileSpec, Database, Error, Options, Paths, Row, Session, TornPages};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_telemetry::{Event, EventSink};
 use support::*;
@@ -43,9 +43,19 @@ fn change_rows(
 
 /// A database is changed until the power goes; the disk that is left, and what must be on it.
 fn life(seed: u64, torn_pages: TornPages) -> (MemDisk, BTreeMap<i32, Row>) {
+    life_with(seed, torn_pages, &|_, db| db)
+}
+
+/// The same, with something done to the database first.
+fn life_with(
+    seed: u64,
+    torn_pages: TornPages,
+    prepare: &dyn Fn(&MemDisk, Database) -> Database,
+) -> (MemDisk, BTreeMap<i32, Row>) {
     let mut rng = SplitMix64::new(seed);
     let disk = MemDisk::new();
     let db = Database::create(&spec("torn"), options(&disk, torn_pages)).unwrap();
+    let db = prepare(&disk, db);
     db.session().create_table(&people("people")).unwrap();
     let mut committed = BTreeMap::new();
     let mut places = BTreeMap::new();
@@ -152,4 +162,96 @@ fn the_area_of_an_older_state_is_put_aside() {
     db.close().unwrap();
     assert!(crashed.exists(Path::new("torn.mdf.dw.old")));
     assert_sound_on(&crashed, &paths);
+}
+
+/// The paths of a database that got a further file while it was open.
+fn paths_with_added() -> Paths {
+    let mut paths = spec("torn").paths();
+    paths.data.push("added.ndf".into());
+    paths
+}
+
+fn add_file(db: &Database) {
+    db.add_file(&DataFileSpec::new("added.ndf", 2 << 20), None).unwrap();
+}
+
+#[test]
+fn pages_of_a_file_that_was_added_since_the_opening_are_repaired_too() {
+    let repairs = Arc::new(Repairs::default());
+    for seed in 0..20 {
+        let (disk, committed) = life_with(seed, TornPages::Repaired, &|disk, db| {
+            db.close().unwrap();
+            let db = Database::open(&spec("torn").paths(), options(disk, TornPages::Repaired)).unwrap();
+            add_file(&db);
+            db
+        });
+        let options = Options { events: repairs.clone(), ..options(&disk, TornPages::Repaired) };
+        let db = Database::open(&paths_with_added(), options).unwrap();
+        assert_kept(&db, &committed, seed);
+        db.close().unwrap();
+        assert!(!disk.exists(Path::new("torn.mdf.dw.old")), "seed {seed}: the area was not used");
+        assert_sound_on(&disk, &paths_with_added());
+    }
+    assert!(*lock(&repairs.0) > 0, "no page of any life was torn");
+}
+
+#[test]
+fn an_older_copy_of_a_file_is_refused_unchanged_and_the_area_is_kept() {
+    let paths = paths_with_added();
+    for seed in 0..20 {
+        let older = Mutex::new(None);
+        let (disk, committed) = life_with(seed, TornPages::Repaired, &|disk, db| {
+            add_file(&db);
+            db.close().unwrap();
+            *lock(&older) = disk.contents(&paths.data[1]);
+            let db = Database::open(&paths, options(disk, TornPages::Repaired)).unwrap();
+            // Until the first checkpoint the copy is a state that the log leads on from.
+            db.checkpoint().unwrap();
+            db
+        });
+        let right = disk.contents(&paths.data[1]).unwrap();
+        let wrong = lock(&older).take().unwrap();
+        disk.put(&paths.data[1], wrong.clone());
+        assert!(Database::open(&paths, options(&disk, TornPages::Repaired)).is_err());
+        assert_eq!(disk.contents(&paths.data[1]).unwrap(), wrong, "seed {seed}: a foreign file was changed");
+        disk.put(&paths.data[1], right);
+        let db = Database::open(&paths, options(&disk, TornPages::Repaired)).unwrap();
+        assert_kept(&db, &committed, seed);
+    }
+}
+
+#[test]
+fn an_area_that_was_put_aside_is_used_when_its_files_come_back() {
+    let paths = spec("torn").paths();
+    for seed in 0..20 {
+        let older = Mutex::new(None);
+        let (disk, committed) = life_with(seed, TornPages::Repaired, &|disk, db| {
+            db.close().unwrap();
+            *lock(&older) = Some(files_of(disk, &paths));
+            let db = Database::open(&paths, options(disk, TornPages::Repaired)).unwrap();
+            db.checkpoint().unwrap();
+            db
+        });
+        let crashed = files_of(&disk, &paths);
+        let older = lock(&older).take().unwrap();
+        put_files(&disk, older);
+        Database::open(&paths, options(&disk, TornPages::Repaired)).unwrap().close().unwrap();
+        put_files(&disk, crashed);
+        let db = Database::open(&paths, options(&disk, TornPages::Repaired)).unwrap();
+        assert_kept(&db, &committed, seed);
+        db.close().unwrap();
+        assert!(!disk.exists(Path::new("torn.mdf.dw.old")), "seed {seed}: the area is still aside");
+    }
+}
+
+/// Data files and log, with their contents.
+fn files_of(disk: &MemDisk, paths: &Paths) -> Vec<(PathBuf, Vec<u8>)> {
+    let all = paths.data.iter().chain([&paths.log]);
+    all.map(|path| (path.clone(), disk.contents(path).unwrap())).collect()
+}
+
+fn put_files(disk: &MemDisk, files: Vec<(PathBuf, Vec<u8>)>) {
+    for (path, contents) in files {
+        disk.put(&path, contents);
+    }
 }

@@ -13,7 +13,7 @@
 //!      0   16 "ExtentDB area 1\0"                    0   16 "ExtentDB batch 1"
 //!     16   16 binding id of the database            16    8 number of the batch, ascending
 //!     32   10 use of this opening (an LSN)          24   10 the log was durable up to here
-//!     42   10 oldest use that a data file named             34    2 images
+//!     42   10 oldest use that a data file may name          34    2 images
 //!     52    4 pages per segment                     36    4 CRC-32C of the rest of the page
 //!     56    4 CRC-32C of bytes 0..56                40   12 × images: file u16, 0 u16, page u32, CRC-32C u32
 //! ```
@@ -47,10 +47,22 @@ pub struct AreaHeader {
     pub binding_id: Guid,
     /// Names the opening for writing that the area belongs to: data files carry it in their headers.
     pub current_use: Lsn,
-    /// The oldest opening that a data file named when the area was made: files that are not stamped yet still carry it.
+    /// The oldest opening that a data file may name: files that are not stamped yet carry it. Equal to `current_use` once the
+    /// stamps are durable.
     pub oldest_use: Lsn,
     /// Images of a segment: 1 to [`IMAGES_MAX`].
     pub pages_per_segment: u32,
+}
+
+/// How a data file relates to the state of its database that an area protects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileMatch {
+    /// It is of that state.
+    Same,
+    /// It has the binding id of another database.
+    OtherDatabase,
+    /// It was last opened for writing at another time: an older or a newer copy.
+    OtherState,
 }
 
 /// Where a segment begins in the area, in bytes.
@@ -59,6 +71,17 @@ pub fn segment_offset(index: usize, pages_per_segment: u32) -> u64 {
 }
 
 impl AreaHeader {
+    /// Compares a data file's header with the area: its binding id, and the opening that it names.
+    pub fn match_file(&self, binding_id: Guid, first_update: Lsn) -> FileMatch {
+        if binding_id != self.binding_id {
+            FileMatch::OtherDatabase
+        } else if (self.oldest_use..=self.current_use).contains(&first_update) {
+            FileMatch::Same
+        } else {
+            FileMatch::OtherState
+        }
+    }
+
     /// Writes the header page.
     pub fn write(&self, page: &mut PageBytes) {
         page.fill(0);

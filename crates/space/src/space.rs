@@ -128,6 +128,7 @@ impl Space {
         let file = Arc::new(DataFile::new(description.clone()));
         self.read_maps(&file)?;
         self.keep_back(&file);
+        file.set_first_unwritten(0);
         let mut order: Vec<FileId> = Vec::new();
         for group in read(&self.groups).values() {
             let mut ids: Vec<FileId> = group.files().iter().map(|file| file.id()).collect();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use extentdb_base::Lsn;
 use extentdb_catalog::table::TableDefinition;
 use extentdb_catalog::table::describe::{FRAGMENT, SystemRows, rows_of};
 use extentdb_types::Guid;
@@ -85,7 +86,12 @@ pub fn sysprufiles_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValue
     row.int(size).int(max_size).int(growth).ntext(&file.name).ntext(&file.path);
     row.null().null().raw(&guid).int(0);
     // readonlylsn, readwritelsn, readonlybaselsn, firstupdatelsn, lastupdatelsn, backuplsn, diffbaselsn, diffbaseguid
-    row.null().null().null().null().null().null().null().null().datetime(0, 0);
+    row.null().null().null();
+    match file.first_update_lsn {
+        Lsn::ZERO => row.null(),
+        stamp => row.raw(&stamp.to_bytes()),
+    };
+    row.null().null().null().null().datetime(0, 0);
     // diffbaseseclsn, redostartlsn, redotargetlsn, forkguid, forklsn; forkvc; redostartforkguid
     row.null().null().null().null().null().bigint(0).null();
     row

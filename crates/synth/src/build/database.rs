@@ -13,6 +13,8 @@ use extentdb_catalog::table::{
 
 use super::catalogue::{add_files, add_stored_defaults, file_sizes};
 use super::data_space::{DataSpaces, FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec};
+use extentdb_base::Lsn;
+
 use super::fixed::{CREATED, Counters, FileGrowth, FileIdentity, Identity, guid, write_fixed};
 use super::plan::{PlannedTable, plan};
 use super::sink::{DataFiles, NoSink, PageSink, Target, with_sink};
@@ -270,6 +272,7 @@ impl DatabaseBuilder {
             path: format!("C:\\extentdb\\{name}{suffix}.{extension}"),
             guid: guid(rng),
             growth: FileGrowth::default(),
+            first_update_lsn: Lsn::ZERO,
         };
         let data = |(at, group): (usize, &i16), rng: &mut SplitMix64| {
             let own = match at {

@@ -92,6 +92,8 @@ pub struct FileIdentity {
     pub guid: Guid,
     /// How it grows.
     pub growth: FileGrowth,
+    /// The opening for writing that its header names; zero before the first one.
+    pub first_update_lsn: Lsn,
 }
 
 /// A random GUID of version 4.
@@ -141,7 +143,7 @@ pub fn write_header(binding: Guid, own: &FileIdentity, pages: u32, page: &mut Pa
         growth: Some(own.growth.number().0),
         perf: Some(0),
         backup_lsn: Some(Lsn::ZERO),
-        first_update_lsn: Some(Lsn::ZERO),
+        first_update_lsn: Some(own.first_update_lsn),
         oldest_restored_lsn: Some(Lsn::ZERO),
         min_size: Some(pages),
         status: Some(if own.growth.number().1 { STATUS_GROWTH_PERCENT } else { 0 }),
