@@ -35,7 +35,7 @@ use extentdb_base::{AllocUnitId, Lsn, PageId};
 use extentdb_types::Guid;
 
 use super::boot::BootRecord;
-use super::field::{Field, ForkPoint, Residue};
+use super::field::{Field, ForkPoint, Residue, before_zero};
 use super::{PageStamp, put, write_header, write_slots};
 use crate::PageBytes;
 use crate::page::header::{PageHeader, PageType};
@@ -253,9 +253,9 @@ impl FileHeader {
         self.max_size.filter(|pages| *pages != MAX_SIZE_UNLIMITED)
     }
 
-    /// The logical name; an unpaired surrogate as U+FFFD.
+    /// The logical name without zeros that fill it up; an unpaired surrogate as U+FFFD.
     pub fn name(&self) -> Option<String> {
-        self.logical_name.as_deref().map(String::from_utf16_lossy)
+        self.logical_name.as_deref().map(|units| String::from_utf16_lossy(before_zero(units)))
     }
 
     /// Does the file hold an encryption key, or say that it is encrypted? The pages of such a file cannot be read
