@@ -11,6 +11,8 @@
 //!  0    0    0               8905: nobody knows the extent
 //! ```
 //!
+//! A page of a mixed extent that has an owner is allocated by PFS: 8948.
+//!
 //! Single pages (of mixed extents) are owned one by one. A unit number per extent costs four bytes; intervals in which nobody
 //! owns anything cost nothing.
 //!
@@ -24,6 +26,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, FileId, PageId};
+use extentdb_catalog::model::AllocUnitKind;
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::allocation::pfs::PfsByte;
@@ -102,6 +105,14 @@ impl OwnerMap {
             SINGLES => ExtentOwner::Singles,
             unit => ExtentOwner::Unit(unit - FIRST_UNIT),
         }
+    }
+
+    /// Single pages with their owners, in the order of the files.
+    fn singles(&self) -> Vec<(PageId, PageOwner)> {
+        let mut singles: Vec<(PageId, PageOwner)> =
+            self.pages.iter().map(|(id, owner)| (*id, *owner)).collect();
+        singles.sort_unstable_by_key(|(id, _)| *id);
+        singles
     }
 
     /// The owner of a single page.
@@ -230,6 +241,27 @@ pub(crate) fn holds_fixed_pages(extent: u32) -> bool {
 }
 
 impl Prelude<'_> {
+    /// 8948: a page of a mixed extent that an IAM page lists, or an IAM page of a chain, and that is free by PFS. Such a page
+    /// leaves its list and PFS together when it is freed; the next one who needs a page would overwrite it.
+    pub(super) fn verify_single_pages(&mut self, units: &Units, maps: &[FileMaps], owners: &OwnerMap) {
+        for (id, owner) in owners.singles() {
+            let unit = match owner {
+                PageOwner::Unit(unit) | PageOwner::Iam(Some(unit)) => units.get(unit),
+                PageOwner::Iam(None) | PageOwner::Fixed => continue,
+            };
+            // The pages of a unit whose drop is deferred are freed one after the other.
+            let Some(unit) = unit.filter(|unit| !matches!(unit.kind, AllocUnitKind::Other(_))) else {
+                continue;
+            };
+            let of_file = maps.iter().find(|maps| maps.file == id.file && id.page < maps.pages);
+            let state = of_file.and_then(|maps| maps.state(id.page));
+            let Some(state) = state.filter(|state| !state.is_allocated()) else { continue };
+            let expected = state.with_allocated(true).with_mixed(true);
+            let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
+            self.findings.push(Finding::new(8948, Place::page(id).owned_by(unit.owner), &args));
+        }
+    }
+
     /// Page (1:10), when it holds the server configuration: it belongs to no unit. The type on the page decides, because
     /// a copy of `master` may have any name and id; everywhere else the page is one like others, and has an owner.
     pub(super) fn claim_configuration(&mut self, owners: &mut OwnerMap) {
