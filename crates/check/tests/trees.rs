@@ -11,7 +11,7 @@ use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Index};
-use extentdb_check::{Finding, Options, Report, TextOptions, Verdict};
+use extentdb_check::{Finding, Options, Report, Verdict};
 use extentdb_format::PageBytes;
 use extentdb_format::page::{PageHeader, PageMut, PageRef, PageType, checksum};
 use extentdb_format::record::Record;
@@ -214,13 +214,9 @@ fn the_databases_are_sound() {
         assert!(levels(&trees.memory, &trees.tree(table, 1)).len() >= 3 || table != "ci", "{table}");
     }
     let report = trees.memory.check();
-    assert_eq!(report.findings, [], "{}", report.to_text(TextOptions::default()));
+    assert_eq!(report.findings, [], "{}", report.to_text());
     assert_eq!(report.verdict, Verdict::Clean);
-    assert!(
-        !report.to_text(TextOptions::default()).contains("order of keys"),
-        "{}",
-        report.to_text(TextOptions::default())
-    );
+    assert!(!report.to_text().contains("order of keys"), "{}", report.to_text());
 }
 
 #[test]
@@ -549,11 +545,7 @@ fn n6_case_and_blanks_are_no_disorder() {
     }
     expect(&memory, 6, &[], &[]);
     let report = memory.check();
-    assert!(
-        !report.to_text(TextOptions::default()).contains("order of keys"),
-        "{}",
-        report.to_text(TextOptions::default())
-    );
+    assert!(!report.to_text().contains("order of keys"), "{}", report.to_text());
 }
 
 /// What is wrong with the keys of a text is found, too.
@@ -596,7 +588,7 @@ fn the_report_does_not_depend_on_threads_or_chunks() {
         });
     }
     let whole = memory.check();
-    assert!(whole.findings.len() > 6, "{}", whole.to_text(TextOptions::default()));
+    assert!(whole.findings.len() > 6, "{}", whole.to_text());
     for jobs in [1, 2, 7, 64] {
         for budget in [0, 2_000, 1 << 20] {
             let options = Options {

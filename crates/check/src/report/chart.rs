@@ -83,7 +83,7 @@ fn marks(end_ms: u64) -> impl Iterator<Item = u64> {
 fn time_text(elapsed_ms: u64) -> String {
     match elapsed_ms {
         0..1_000 => format!("{elapsed_ms} ms"),
-        1_000..100_000 if elapsed_ms % 1_000 == 0 => format!("{} s", elapsed_ms / 1_000),
+        1_000..100_000 if elapsed_ms.is_multiple_of(1_000) => format!("{} s", elapsed_ms / 1_000),
         1_000..100_000 => format!("{:.1} s", elapsed_ms as f64 / 1e3),
         _ => format!("{} min", elapsed_ms / 60_000),
     }

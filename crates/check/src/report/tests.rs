@@ -144,12 +144,12 @@ fn inputs() -> Vec<Input> {
 
 #[test]
 fn text_has_verdict_and_root_causes_before_the_order_of_dbcc() {
-    insta::assert_snapshot!(report().to_text(TextOptions::default()));
+    insta::assert_snapshot!(report().to_text());
 }
 
 #[test]
 fn a_clean_text_has_only_information() {
-    insta::assert_snapshot!(clean().to_text(TextOptions::default()));
+    insta::assert_snapshot!(clean().to_text());
 }
 
 #[test]
@@ -163,23 +163,26 @@ fn a_number_is_printed_ten_times_unless_all_messages_are_asked_for() {
     let at = report.findings.iter().rposition(|finding| finding.place.owner == Some(table)).unwrap();
     report.findings.splice(at..at, (400..425).map(wrong));
     let lines = |text: &str| text.lines().filter(|line| line.starts_with("Msg 8928,")).count();
-    let brief = report.to_text(TextOptions::default());
+    let brief = report.to_text();
     assert_eq!(lines(&brief), 10, "{brief}");
     assert!(brief.contains(" of Msg 8928. --all-errormsgs prints them.)"), "{brief}");
-    let whole = report.to_text(TextOptions { all_errormsgs: true, verbose: false });
+    let whole = report.to_text_with(TextOptions { all_errormsgs: true, verbose: false });
     assert!(lines(&whole) > 25 && !whole.contains("--all-errormsgs"), "{whole}");
 }
 
 #[test]
 fn what_no_run_checks_is_named_on_request_only() {
-    let report = report();
-    let brief = report.to_text(TextOptions::default());
-    let verbose = report.to_text(TextOptions { verbose: true, all_errormsgs: false });
-    assert!(
-        brief.contains("Not checked: file 3: ") && !brief.contains("Service Broker: not done"),
-        "{brief}"
-    );
-    assert!(verbose.contains("Not checked: Service Broker: not done."), "{verbose}");
+    let mut report = report();
+    let what = "conversations of Service Broker (8997)".to_owned();
+    report.coverage.not_checked.push(NotChecked {
+        what: what.clone(),
+        why: "not supported".to_owned(),
+        was_asked_for: false,
+    });
+    let brief = report.to_text();
+    let verbose = report.to_text_with(TextOptions { verbose: true, all_errormsgs: false });
+    assert!(brief.contains("Not checked: file 3: ") && !brief.contains(&what), "{brief}");
+    assert!(verbose.contains(&format!("Not checked: {what}: not supported.")), "{verbose}");
 }
 
 #[test]
@@ -187,7 +190,7 @@ fn damage_of_the_medium_comes_before_what_follows_from_it() {
     let mut report = report();
     let args = ["shop.bak".into()];
     report.findings.push(Finding::new(3241, Place::default(), &args));
-    let text = report.to_text(TextOptions::default());
+    let text = report.to_text();
     let medium = text.find("Msg 3241: ").unwrap();
     assert!(medium < text.find("Root causes: ").unwrap(), "{text}");
     assert!(medium < text.find("DBCC results for 'Shop'").unwrap(), "{text}");
@@ -197,7 +200,7 @@ fn damage_of_the_medium_comes_before_what_follows_from_it() {
 fn without_information_a_clean_report_says_only_what_was_covered() {
     let mut report = clean();
     report.no_infomsgs = true;
-    assert!(report.to_text(TextOptions::default()).starts_with("clean: 500 of 500 allocated pages checked"));
+    assert!(report.to_text().starts_with("clean: 500 of 500 allocated pages checked"));
     assert_eq!(report.to_tableresults().lines().count(), 1);
 }
 
@@ -208,7 +211,7 @@ fn a_check_of_one_table_prints_the_lines_of_checktable() {
     report.target = Some("dbo.Orders".to_owned());
     report.objects.remove(0);
     report.broker_counts.clear();
-    let text = report.to_text(TextOptions::default());
+    let text = report.to_text();
     assert!(text.contains("\nDBCC results for 'Orders'.\n"), "{text}");
     let repair = "repair_allow_data_loss is the minimum repair level for the errors found by DBCC CHECKTABLE \
                   (Shop.dbo.Orders).\n";
@@ -223,7 +226,7 @@ fn findings_about_an_object_without_pages_have_a_block_of_their_own() {
     let unlisted = owner(99, 0, true);
     let finding = Finding::new(8901, Place { owner: Some(unlisted), ..Place::default() }, &[99.into()]);
     report.findings.insert(0, finding);
-    let text = report.to_text(TextOptions::default());
+    let text = report.to_text();
     let expected = [
         "for object \"sys.sysrscols\".",
         "DBCC results for 'object ID 99'.\nMsg 8901,",
@@ -415,7 +418,7 @@ fn every_number_that_can_be_told_has_a_rule() {
 fn a_report_without_repairable_errors_names_no_level() {
     let mut report = report();
     report.repair = RepairLevel::None;
-    assert!(!report.to_text(TextOptions::default()).contains("minimum repair level"));
+    assert!(!report.to_text().contains("minimum repair level"));
 }
 
 /// Reads XML as far as we write it: tags balance, attributes are quoted and differ, references are known. The names of all

@@ -46,8 +46,13 @@ pub struct TextOptions {
 }
 
 impl Report {
+    /// The report as text, as brief as it is without options.
+    pub fn to_text(&self) -> String {
+        self.to_text_with(TextOptions::default())
+    }
+
     /// The report as text.
-    pub fn to_text(&self, options: TextOptions) -> String {
+    pub fn to_text_with(&self, options: TextOptions) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = self.write_text(options, &mut text);
@@ -151,10 +156,10 @@ impl Report {
         )
     }
 
-    /// What was asked for and could not be checked; with `verbose` what no run checks, too.
+    /// What this run did not check; with `verbose` what none does, too.
     fn write_not_checked(&self, options: TextOptions, out: &mut impl Write) -> fmt::Result {
         let not_checked = &self.coverage.not_checked;
-        for left_out in not_checked.iter().filter(|it| it.was_asked_for || options.verbose) {
+        for left_out in not_checked.iter().filter(|it| options.verbose || !it.is_of_every_run()) {
             writeln!(out, "Not checked: {}: {}.", left_out.what, left_out.why)?;
         }
         Ok(())

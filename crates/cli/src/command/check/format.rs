@@ -55,7 +55,7 @@ impl ReportFormat {
         output: &mut Output,
     ) -> anyhow::Result<()> {
         match self {
-            ReportFormat::Text => output.write_all(report.to_text(text).as_bytes())?,
+            ReportFormat::Text => output.write_all(report.to_text_with(text).as_bytes())?,
             ReportFormat::Json => output.write_json(&report.to_json(inputs))?,
             ReportFormat::Jsonl => output.write_all(report.to_jsonl(inputs).as_bytes())?,
             ReportFormat::Tableresults => output.write_all(report.to_tableresults().as_bytes())?,
