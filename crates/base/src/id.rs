@@ -98,6 +98,8 @@ impl PageId {
     pub const BYTES: usize = 6;
     /// The boot page of every database.
     pub const BOOT: PageId = PageId::new(1, 9);
+    /// The server configuration, in `master` only; an ordinary page in every other database.
+    pub const CONFIGURATION: PageId = PageId::new(1, 10);
 
     /// A page from its numbers.
     pub const fn new(file: u16, page: u32) -> Self {

@@ -20,7 +20,7 @@ use extentdb_types::SqlType;
 
 use crate::access::{LeafKind, LeafPages};
 use crate::error::Fault;
-use crate::layout::{Compression, PhysicalColumn, Place, RowLayout};
+use crate::layout::{Compression, PhysicalColumn, Place, RowLayout, column_status};
 use crate::model::{AllocUnit, AllocUnitKind, Rowset};
 use crate::pages::PageGetter;
 
@@ -127,6 +127,11 @@ impl Bootstrap {
                 columns.entry(rowset).or_default().push(column);
             }
         });
+        for (rowset, columns) in &mut columns {
+            if self.rowsets.get(rowset).is_some_and(|rowset| rowset.index == CLUSTERED) {
+                columns.iter_mut().for_each(mark_uniquifier);
+            }
+        }
         columns
     }
 
@@ -269,6 +274,25 @@ fn read_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
     Some((HobtId(row.i64(4)?), column))
 }
 
+const CLUSTERED: IndexId = IndexId(1);
+
+/// What the 2005 form says of a uniquifier in its status is not known, but no other int lies among variable columns, and
+/// none is ever dropped.
+fn mark_uniquifier(column: &mut PhysicalColumn) {
+    if column.ty == Some(SqlType::Int) && column.leaf.offset < 0 {
+        column.status = column.status & !column_status::DROPPED | column_status::UNIQUIFIER;
+    }
+}
+
+/// The status of `syshobtcolumns` in the bits of `sysrscols`. 0x20 is NOT NULL: it is set for exactly those columns of user
+/// tables that `syscolpars` calls so (observed in files of version 611). That a column was dropped is a matter of
+/// `sysrowsetcolumns`; bit 0x2 here means something else, or nothing.
+fn status_of_2005(status: u32) -> u32 {
+    const NOT_NULL: u32 = 0x20;
+    let other = status & !(NOT_NULL | column_status::DROPPED);
+    if status & NOT_NULL == 0 { other } else { other | column_status::NOT_NULL }
+}
+
 fn read_hobt_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
     let collation_id = row.u32(27)?;
     // A length of 0 is (max), as in the packed form of later versions.
@@ -288,7 +312,7 @@ fn read_hobt_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
         ty,
         key_ordinal: row.i16(20)?,
         max_in_row: 0,
-        status: row.u32(16)?,
+        status: status_of_2005(row.u32(16)?),
         leaf: place(31, 37, 35)?,
         interior: place(33, 39, 36)?,
     };

@@ -357,11 +357,17 @@ fn read_file(row: &SystemRow<'_>) -> Option<DatabaseFile> {
         max_size: row.int32(8)?,
         growth: row.int32(9)?,
         growth_percent: row.bits(4)? & STATUS_GROWTH_PERCENT != 0,
-        name: row.text(10)?,
-        path: row.text(11)?,
+        name: without_zeros(row.text(10)?),
+        path: without_zeros(row.text(11)?),
         dropped: row.bytes(13).is_some_and(|lsn| lsn.iter().any(|&b| b != 0)),
         guid: row.guid(14),
     })
+}
+
+/// A name before the zeros that fill it up; see [`before_zero`](extentdb_format::allocation::field::before_zero).
+fn without_zeros(mut name: String) -> String {
+    name.truncate(name.find('\0').unwrap_or(name.len()));
+    name
 }
 
 /// Text as `sysobjvalues` stores it: `encoding` 2 is one byte per character in code page 1252, 0 is UTF-16LE.

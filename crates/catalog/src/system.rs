@@ -224,7 +224,7 @@ impl<'a> SystemRow<'a> {
         match self.cell(column) {
             Some((Cell::Bytes(bytes), _)) => Ok(Some(bytes.into_owned())),
             Some((Cell::Complex(bytes), ty)) => {
-                let pointer = LobPointer::parse(&bytes, ty.is_lob());
+                let pointer = LobPointer::parse(&bytes, ty.may_have_text_pointer());
                 LobReader::new(self.pages, self.rid, &pointer)?.read_to_vec(max).map(Some)
             }
             _ => Ok(None),

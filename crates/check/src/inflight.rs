@@ -6,6 +6,9 @@
 //! no log, or not to its end            so are objects with pages newer than the last checkpoint
 //! ```
 //!
+//! A database that was redone in memory has counters and classes of fullness that no log record keeps up: a restart
+//! counts them anew, and so they are counted in one note (59040) and are no findings.
+//!
 //! Of objects and pages in doubt, findings that put several pages side by side become notes (59026), and the run is
 //! incomplete. What a page says about itself always counts.
 //!
@@ -85,10 +88,21 @@ pub(crate) fn settle(
 ) -> Settled {
     let mut settled = Settled::default();
     settled.tell_log(plan, log);
+    if is_recounted_at_restart(plan, log) {
+        settled.tell_recounted(&findings.extract(|finding| COUNTERS.contains(&finding.error)));
+    }
     let Some(mut doubt) = Doubt::new(plan, log, source, counts) else { return settled };
     let taken = findings.extract(|finding| doubt.covers(finding));
     settled.tell_taken(plan, taken, doubt.why());
     settled
+}
+
+/// True for a database that recovery changed, or that was not closed cleanly: its server would count anew.
+fn is_recounted_at_restart(plan: &Plan, log: &LogUse) -> bool {
+    match log {
+        LogUse::Redone(summary) => !plan.is_clean || summary.changes > 0,
+        LogUse::None | LogUse::Unusable(_) => false,
+    }
 }
 
 /// What is in doubt.
@@ -96,8 +110,6 @@ struct Doubt<'d> {
     source: &'d dyn PageSource,
     objects: BTreeSet<ObjectId>,
     has_system_objects: bool,
-    /// Objects whose counters are in doubt.
-    counted: BTreeSet<ObjectId>,
     pages: BTreeSet<PageId>,
     /// Pages newer than this are in doubt as well.
     checkpoint: Option<Lsn>,
@@ -129,7 +141,6 @@ impl<'d> Doubt<'d> {
             source,
             objects: BTreeSet::new(),
             has_system_objects: false,
-            counted: BTreeSet::new(),
             pages: BTreeSet::new(),
             checkpoint,
             ages: BTreeMap::new(),
@@ -145,11 +156,6 @@ impl<'d> Doubt<'d> {
     }
 
     fn add_summary(&mut self, plan: &Plan, summary: &RecoverySummary) {
-        for open in summary.unfinished.iter().filter(|open| open.not_undone.is_none()) {
-            // What was undone is judged, but for the counters: a restart counts anew.
-            let objects = open.units.iter().filter_map(|unit| unit_of(plan, *unit)).map(|(object, _)| object);
-            self.counted.extend(objects);
-        }
         for open in summary.unfinished.iter().filter(|open| open.not_undone.is_some()) {
             open.units.iter().for_each(|unit| self.add_unit(plan, *unit));
             self.pages.extend(&open.pages);
@@ -183,11 +189,6 @@ impl<'d> Doubt<'d> {
         let Place { owner, page, .. } = finding.place;
         if UNFORMATTED.contains(&finding.error) {
             return page.is_some_and(|page| self.is_unwritten(page));
-        }
-        if COUNTERS.contains(&finding.error)
-            && owner.is_some_and(|owner| self.counted.contains(&owner.object))
-        {
-            return true;
         }
         let other = finding.related.into_iter().find(|related| !related.is_none() && Some(*related) != page);
         let is_across =
@@ -272,6 +273,13 @@ impl Settled {
             let what = format!("names of {unnamed} more transactions and pages in flight");
             self.leave_out(what, "there are too many", false);
         }
+    }
+
+    /// 59040: how many counters there are that a restart brings up to date, and where the first one is.
+    fn tell_recounted(&mut self, recounted: &[Finding]) {
+        let Some(first) = recounted.first() else { return };
+        let args = [int(recounted.len() as u64), first.message.as_str().into()];
+        self.notes.push(Finding::new(59040, first.place, &args));
     }
 
     /// One note per finding, and one per object.

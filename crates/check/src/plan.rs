@@ -260,6 +260,8 @@ pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
     let mut owners = OwnerMap::new(&maps);
     if !prelude.is_fatal {
         prelude.claim_all(&units, &maps, catalog.as_ref(), &mut owners);
+        prelude.claim_configuration(&mut owners);
+        prelude.verify_single_pages(&units, &maps, &owners);
         let chosen = prelude.chosen.clone();
         prelude.verify_extents(&chosen, &units, &maps, &owners);
         prelude.verify_filegroups(&units, catalog.as_ref());

@@ -27,6 +27,7 @@ mod timeline;
 
 pub use causes::RootCause;
 pub use map::{CellFaults, CellOwner, ExtentMap, ExtentRun, FileExtents};
+pub use text::TextOptions;
 pub use timeline::{Sample, Timeline};
 
 pub(crate) use places::damaged_places;

@@ -58,6 +58,13 @@ const NOT_SUPPORTED: [(&str, &str); 7] = [
     ),
 ];
 
+impl NotChecked {
+    /// True for what no run checks, of whatever database.
+    pub fn is_of_every_run(&self) -> bool {
+        NOT_SUPPORTED.iter().any(|(what, _)| *what == self.what)
+    }
+}
+
 /// Checks the database behind `source`.
 ///
 /// Whatever the pages hold, the report comes back; a boot page or catalogue that cannot be read is a finding, and all other

@@ -357,6 +357,76 @@ fn columns_that_were_added_and_dropped_read_as_they_should() {
     }
 }
 
+/// SQL Server 2012 and later: a column that was added takes over the bytes of one that was dropped. Rows from before still
+/// have those bytes, and know fewer columns.
+#[test]
+fn columns_that_took_over_the_bytes_of_dropped_ones_read_as_they_should() {
+    let columns = || {
+        vec![
+            ColumnSpec::new("id", SqlType::Int),
+            ColumnSpec::nullable("gone", SqlType::BigInt).dropped(1_000),
+            ColumnSpec::new("name", varchar(40)),
+            ColumnSpec::new("last", SqlType::Int),
+            ColumnSpec::new("score", SqlType::Int)
+                .added_with(1_000, &42i32.to_le_bytes())
+                .in_place_of("gone"),
+            ColumnSpec::nullable("late", SqlType::Int).added(1_500),
+        ]
+    };
+    let row = |number: u64, row: &mut RowValues| {
+        row.int(number as i32).bigint(-(number as i64)).text(&format!("name {number}")).int(7);
+        row.int(if number < 1_000 { 42 } else { number as i32 });
+        match number {
+            0..1_500 => row.null(),
+            _ => row.int(number as i32),
+        };
+    };
+    let table = |name: &str| {
+        TableSpec::heap(name, columns(), FnRows::new(2_000, row))
+            .index(IndexSpec::new("IX_score", &["score"]))
+    };
+    let heap = table("heap").forwarded(|number| number % 20 == 3);
+    let clustered = table("clustered").clustered(IndexSpec::new("CX", &["name"]));
+    let proved = prove(&DatabaseBuilder::new("reused").table(heap).table(clustered));
+    let catalog = proved.database.catalog();
+    let table = catalog.user_tables().into_iter().find(|table| table.name == "heap").unwrap();
+    let layout = &catalog.rowsets_of(table.base().unwrap()).next().unwrap().layout;
+    let offsets = |is_dropped: bool| {
+        let columns = layout.columns.iter().filter(move |column| column.is_dropped() == is_dropped);
+        columns.map(|column| column.leaf.offset).collect::<Vec<_>>()
+    };
+    assert!(offsets(false).contains(&offsets(true)[0]), "{layout:?}");
+}
+
+#[test]
+fn large_values_out_of_row_lie_under_text_pointers() {
+    let lens = [0usize, 1, 64, 65, 8_000, 8_041, 40_201, 100_000];
+    let types = [varchar_max(), SqlType::VarBinary { len: None }];
+    let rows = FnRows::new(64, move |number, row: &mut RowValues| {
+        row.int(number as i32);
+        for column in 0..2 {
+            match lens.get((number as usize * 3 + column) % 9) {
+                Some(len) => row.raw(&pattern(number, *len)),
+                None => row.null(),
+            };
+        }
+    });
+    let mut columns = vec![ColumnSpec::new("id", SqlType::Int)];
+    columns.extend(types.iter().zip(["t", "b"]).map(|(ty, name)| ColumnSpec::nullable(name, *ty)));
+    let table = TableSpec::heap("t", columns, rows)
+        .large_values_out_of_row()
+        .clustered(IndexSpec::primary_key("PK", &["id"]));
+    let proved = prove(&DatabaseBuilder::new("pointers").table(table));
+    let pages = pages_of(&proved.database, proved.database.catalog(), "t", 1, AllocUnitKind::InRow);
+    let records = pages.iter().flat_map(|page| PageRef::new(page).records().collect::<Vec<_>>());
+    let complex = records.flat_map(|(_, bytes)| {
+        let record = Record::parse_data(bytes);
+        record.vars().filter(|var| var.complex).map(|var| var.bytes.len()).collect::<Vec<_>>()
+    });
+    let lengths: Vec<usize> = complex.collect();
+    assert!(lengths.len() > 100 && lengths.iter().all(|len| *len == 16), "{lengths:?}");
+}
+
 /// Keys of all kinds, nullable and descending, under several collations; many rows share each of them.
 #[test]
 fn keys_of_many_types_carry_uniquifiers_where_the_clustered_key_is_not_unique() {

@@ -4,10 +4,12 @@ mod support;
 
 use std::path::Path;
 
+use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::AllocUnitKind;
 use extentdb_check::Report;
+use extentdb_format::allocation::pfs::{Fullness, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::row::VERSION_TAG_BYTES;
 use extentdb_format::record::status::HAS_VERSION_TAG;
@@ -82,6 +84,78 @@ fn a_trigger_on_the_database_lives_in_no_schema() {
         bytes[at + 12] = 20;
     });
     assert_none_of(&demo.memory, &[8992]);
+}
+
+/// A heap of a thousand rows of 400 bytes, of which those in the middle were deleted.
+fn heap_with_vacated_pages() -> DatabaseBuilder {
+    let rows = FnRows::new(1_000, |number, row: &mut RowValues| {
+        row.int(number as i32).raw(&[7; 400]);
+    });
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("pad", SqlType::Binary { len: 400 })];
+    let table = TableSpec::heap("t", columns, rows).vacated(|number| (200..800).contains(&number));
+    DatabaseBuilder::new("vacated").table(table)
+}
+
+fn set_fullness(memory: &mut Memory, page: u32, fullness: Fullness) {
+    let state = PfsView::new(&memory.stored(1)).entry(page).with_fullness(fullness);
+    memory.edit(1, |bytes| PfsMut::of(bytes).set(page, state));
+}
+
+#[test]
+fn a_heap_page_whose_slots_are_all_empty_may_be_0_pct_full() {
+    let (mut memory, catalog) = built(&heap_with_vacated_pages());
+    let is_vacated = |page: &u32| {
+        let stored = memory.stored(*page);
+        let view = PageRef::new(&stored);
+        view.slot_count() > 0 && view.slot_offsets().all(|offset| offset == 0)
+    };
+    let pages = pages_of(&memory, &catalog, "t", 0, PageType::Data);
+    let vacated: Vec<u32> = pages.into_iter().filter(is_vacated).collect();
+    assert!(vacated.len() > 10, "{vacated:?}");
+    for fullness in [Fullness::Empty, Fullness::UpTo50] {
+        vacated.iter().for_each(|page| set_fullness(&mut memory, *page, fullness));
+        assert_clean(&memory);
+    }
+    set_fullness(&mut memory, vacated[3], Fullness::UpTo80);
+    assert_eq!(errors(&memory.check()), [8914]);
+}
+
+#[test]
+fn a_heap_page_with_rows_is_not_0_pct_full() {
+    let (mut memory, catalog) = built(&heap_with_vacated_pages());
+    let page = pages_of(&memory, &catalog, "t", 0, PageType::Data)[0];
+    set_fullness(&mut memory, page, Fullness::Empty);
+    assert_eq!(errors(&memory.check()), [8914]);
+}
+
+/// `master` keeps the server configuration on page (1:10).
+fn with_configuration_page() -> Memory {
+    let rows = FnRows::new(10, |number, row: &mut RowValues| {
+        row.int(number as i32);
+    });
+    let table = TableSpec::heap("t", vec![ColumnSpec::new("id", SqlType::Int)], rows);
+    built(&DatabaseBuilder::new("master").table(table).master()).0
+}
+
+#[test]
+fn the_server_configuration_of_master_belongs_to_nobody() {
+    let memory = with_configuration_page();
+    assert_clean(&memory);
+}
+
+#[test]
+fn a_damaged_server_configuration_is_named_and_is_no_leaked_page() {
+    let mut memory = with_configuration_page();
+    memory.raw(PageId::CONFIGURATION.page, |bytes| bytes[5_000] ^= 4);
+    assert_eq!(errors(&memory.check()), [5250]);
+}
+
+#[test]
+fn a_page_of_no_owner_at_the_place_of_the_server_configuration_is_a_leaked_one() {
+    let mut memory = with_configuration_page();
+    memory.header(PageId::CONFIGURATION.page, |header| header.page_type = 1);
+    assert!(errors(&memory.check()).contains(&8906));
 }
 
 #[test]

@@ -93,11 +93,11 @@ fn the_text_has_the_layout_of_dbcc() {
     let path = shop(folder.path(), &[]);
     let text = on("check", &path, &[]).expect(0);
     let expected = [
+        "clean: ",
         "DBCC results for 'demo'.\n",
         "DBCC results for 'customers'.\nThere are 250 rows in ",
         "CHECKDB found 0 allocation errors and 0 consistency errors in database 'demo'.\n",
         "DBCC execution completed. If DBCC printed error messages, contact your system administrator.\n",
-        "\nclean: ",
     ];
     let mut rest = text.as_str();
     for words in expected {
@@ -106,6 +106,9 @@ fn the_text_has_the_layout_of_dbcc() {
     }
     let silent = on("check", &path, &["--no-infomsgs"]).expect(0);
     assert!(silent.starts_with("clean: "), "{silent}");
+    let constant = "Not checked: conversations of Service Broker";
+    assert!(!text.contains(constant), "{text}");
+    assert!(on("check", &path, &["--verbose"]).expect(0).contains(constant));
 }
 
 /// One kind of each family that needs no more than two tables; all kinds are tried beside the checker.

@@ -39,7 +39,7 @@ impl DataFile {
             if is_log(&file, &header)? {
                 return Ok(Err(file));
             }
-            let id = header.file_id.map_or(PageHeader::of(&page).page_id().file, FileId);
+            let id = file_id(&file, &header, PageHeader::of(&page).page_id().file)?;
             return Ok(Ok(DataFile::new(file, id, Some(header))));
         }
         // The header page is gone; the maps behind it still tell a data file.
@@ -75,6 +75,16 @@ impl DataFile {
     pub fn file(&self) -> &File {
         &self.file
     }
+}
+
+/// The id of a data file: that of the file header, unless the page header and the maps agree on another one.
+fn file_id(file: &File, header: &FileHeader, of_page: FileId) -> Result<FileId, extentdb_io::Error> {
+    let Some(stated) = header.file_id.map(FileId).filter(|stated| *stated != of_page) else {
+        return Ok(of_page);
+    };
+    // Either of the two is damaged; the other one is that of all pages.
+    let of_maps = file_of_maps(file)?;
+    Ok(if of_maps == Some(of_page) { of_page } else { stated })
 }
 
 /// Log files have the same first page, filegroup 0, and a VLF at 8 KiB.

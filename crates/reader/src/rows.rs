@@ -450,7 +450,7 @@ impl<'s> Row<'s> {
     }
 
     fn off_row(&self, column: &Column, ty: SqlType, bytes: &[u8]) -> Result<Value<'s>, Fault> {
-        let pointer = LobPointer::parse(bytes, ty.is_lob());
+        let pointer = LobPointer::parse(bytes, ty.may_have_text_pointer());
         let reader = LobReader::new(self.pages, self.rid, &pointer)?;
         if ty.is_lob() || ty.is_max() {
             return Ok(Value::Lob(LobValue { ty, reader }));

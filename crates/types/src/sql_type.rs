@@ -264,6 +264,13 @@ impl SqlType {
         )
     }
 
+    /// True for types whose values may lie under a 16-byte text pointer: text, ntext and image always, (max) types
+    /// in tables with the option "large value types out of row".
+    #[must_use]
+    pub fn may_have_text_pointer(&self) -> bool {
+        self.is_lob() || self.is_max()
+    }
+
     /// Largest number of bytes a value may have; `None` where only 2 GiB limits it.
     #[must_use]
     pub fn max_bytes(&self) -> Option<usize> {

@@ -58,7 +58,8 @@ fn unit_row(unit: AllocUnitId, root: u32) -> [(usize, Vec<u8>); 4] {
     ]
 }
 
-/// A database as 2005 describes it: one table with an int key and an nvarchar column that lies behind a dropped one.
+/// A database as 2005 describes it: one table with an int key that is not unique, and an nvarchar column that lies behind a
+/// dropped one.
 fn database_of_2005() -> Pages {
     let mut pages = Pages::default();
     let table: i64 = 72_057_594_037_927_936;
@@ -87,6 +88,7 @@ fn database_of_2005() -> Pages {
             &[(4, &id), (12, &1i32.to_le_bytes()), (16, &1i32.to_le_bytes())],
             &[(4, &id), (12, &0x0400_0001i32.to_le_bytes()), (16, &2i32.to_le_bytes()), (20, &[2, 0, 0, 0])],
             &[(4, &id), (12, &3i32.to_le_bytes()), (16, &3i32.to_le_bytes())],
+            &[(4, &id), (16, &4i32.to_le_bytes())],
         ],
     );
     let (int, nvarchar): (&[u8], &[u8]) = (&[56, 4, 0], &[231, 80, 0]);
@@ -95,7 +97,17 @@ fn database_of_2005() -> Pages {
         SYSHOBTCOLUMNS,
         41,
         &[
-            &[(4, &id), (12, &[1]), (20, &[1]), (22, int), (31, &[4]), (33, &[1]), (37, &[1]), (39, &[1])],
+            &[
+                (4, &id),
+                (12, &[1]),
+                (16, &[0x20]),
+                (20, &[1]),
+                (22, int),
+                (31, &[4]),
+                (33, &[1]),
+                (37, &[1]),
+                (39, &[1]),
+            ],
             &[(4, &id), (12, &[2]), (22, int), (31, &[8]), (37, &[2])],
             &[
                 (4, &id),
@@ -105,6 +117,7 @@ fn database_of_2005() -> Pages {
                 (31, &[0xff, 0xff]),
                 (37, &[3]),
             ],
+            &[(4, &id), (12, &[4]), (16, &[0x22]), (20, &[2]), (22, int), (31, &[0xfe, 0xff]), (37, &[4])],
         ],
     );
     pages
@@ -115,13 +128,22 @@ fn the_two_column_tables_of_2005_join_to_one() {
     let boot = Bootstrap::load(&database_of_2005(), PageId::new(1, 16));
     let rowset = boot.rowsets.values().next().expect("one rowset");
     assert_eq!((rowset.object, rowset.index, rowset.rows), (ObjectId(2_105_058_535), IndexId(1), 91));
-    let [key, dropped, text] = &rowset.layout.columns[..] else { panic!("{:?}", rowset.layout) };
+    let [key, dropped, text, uniquifier] = &rowset.layout.columns[..] else { panic!("{:?}", rowset.layout) };
     assert_eq!((key.column_id, key.ty, key.key_ordinal), (1, Some(SqlType::Int), 1));
     assert_eq!((key.leaf, key.interior.offset), (Place { offset: 4, null_bit: 1, bit: 0 }, 1));
     assert!(dropped.is_dropped() && dropped.status & column_status::DROPPED != 0);
     assert_eq!((text.column_id, text.leaf.offset, text.leaf.null_bit), (3, -1, 3));
     assert_eq!(text.ty.map(|ty| ty.to_string()).as_deref(), Some("nvarchar(40)"));
     assert!(boot.faults.iter().all(|fault| matches!(fault, Fault::Catalog(_))), "{:?}", boot.faults);
+    assert!(uniquifier.is_uniquifier() && !uniquifier.is_dropped(), "{uniquifier:?}");
+}
+
+#[test]
+fn not_null_has_a_bit_of_its_own_in_the_tables_of_2005() {
+    let boot = Bootstrap::load(&database_of_2005(), PageId::new(1, 16));
+    let rowset = boot.rowsets.values().next().expect("one rowset");
+    let not_null: Vec<bool> = rowset.layout.columns.iter().map(PhysicalColumn::is_not_null).collect();
+    assert_eq!(not_null, [true, false, false, true]);
 }
 
 #[test]

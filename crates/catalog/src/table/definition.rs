@@ -90,6 +90,8 @@ pub struct ColumnHistory {
     pub gone: bool,
     /// It was added with a value for the rows there were, which `sysseobjvalues` keeps.
     pub has_stored_default: bool,
+    /// It was added where this dropped column lies, in the fixed part of the rows.
+    pub takes_place_of: Option<i32>,
 }
 
 /// A column of an index key.

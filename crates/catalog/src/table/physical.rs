@@ -271,10 +271,11 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     let has_nullable_key = drafts.iter().any(|draft| draft.nullable && draft.key_ordinal > 0);
     let has_leaf_bits = index.is_base() || drafts.iter().any(|draft| draft.nullable);
     let mut leaf = Places::from(if index.is_base() { 4 } else { 1 });
-    let mut columns: Vec<PhysicalColumn> = (1..)
-        .zip(drafts)
-        .map(|(ordinal, draft)| draft_column(ordinal, draft, index.is_base(), leaf.take(draft)))
-        .collect();
+    let mut columns: Vec<PhysicalColumn> = Vec::with_capacity(drafts.len());
+    for (ordinal, draft) in (1..).zip(drafts) {
+        let place = reused_place(draft, drafts, &columns).unwrap_or_else(|| leaf.take(draft));
+        columns.push(draft_column(ordinal, draft, index.is_base(), place));
+    }
     if index.is_base() {
         mark_altered(drafts, &mut columns);
     }
@@ -306,6 +307,13 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
         max_null_bit,
         has_nullable_key,
     }
+}
+
+/// The place of the dropped column that a column took over.
+fn reused_place(draft: &Draft, drafts: &[Draft], placed: &[PhysicalColumn]) -> Option<Place> {
+    let dropped = Source::Column(draft.history.takes_place_of?);
+    let at = drafts.iter().position(|other| other.source == dropped)?;
+    placed.get(at).map(|column| Place { offset: column.leaf.offset, ..Place::default() })
 }
 
 /// Marks dropped columns, which get numbers of their own, and columns with a stored default.

@@ -34,7 +34,7 @@ mod storage;
 mod types;
 
 use relations::RELATIONS;
-use rows::{Gap, Key, Rows, Table};
+use rows::{Gap, GapKind, Key, Rows, Table};
 use storage::Storage;
 
 /// An invalid row.
@@ -69,7 +69,7 @@ pub(crate) fn verify_catalogue(
     let mut gaps: Vec<Gap> = Vec::new();
     let rows = Rows::read(&SystemTables::new(&pages, &bootstrap), &bootstrap, &mut gaps);
     let mut outcome = Outcome { entries: rows.count(), ..Outcome::default() };
-    for gap in gaps.iter().filter(|gap| gap.is_damage) {
+    for gap in gaps.iter().filter(|gap| gap.kind == GapKind::Damage) {
         let is_known = is_reported(gap, scanned) || is_reported(gap, findings);
         if !is_known {
             report_gap(gap, findings);
@@ -118,8 +118,14 @@ fn gap_of<'g>(needed: &[Table], gaps: &'g [Gap]) -> Option<&'g Gap> {
 }
 
 fn left_out(what: String, gap: &Gap) -> NotChecked {
-    let why = format!("system table {} could not be read in full: {}", gap.table.base_name(), gap.what);
-    NotChecked { what, why, was_asked_for: true }
+    let name = gap.table.base_name();
+    let is_absent = gap.kind == GapKind::Absent;
+    let why = if is_absent {
+        format!("databases of this version do not have the system table {name}")
+    } else {
+        format!("system table {name} could not be read in full: {}", gap.what)
+    };
+    NotChecked { what, why, was_asked_for: !is_absent }
 }
 
 /// Something was found in the table, or on the page.

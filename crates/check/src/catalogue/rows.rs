@@ -152,8 +152,18 @@ pub(super) struct Gap {
     /// What could not be read.
     pub(super) what: String,
     pub(super) page: Option<PageId>,
-    /// Something is wrong with it, rather than not there or not supported.
-    pub(super) is_damage: bool,
+    pub(super) kind: GapKind,
+}
+
+/// What keeps a system table from being read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum GapKind {
+    /// Databases of this version do not have the table.
+    Absent,
+    /// It is not here, or stored in a way that is not supported.
+    Unread,
+    /// Something is wrong with it.
+    Damage,
 }
 
 /// Keys of all rows, and what they name.
@@ -231,12 +241,18 @@ impl Rows {
         if let Some(fault) = worst(faults.iter()) {
             return Some(Gap::of_fault(table, fault));
         }
-        let (what, page) = match invalid {
-            Some(rid) => (format!("row {rid}"), Some(rid.page)),
-            None if !exists => (format!("object_id={}", table.object()), None),
-            None => return None,
-        };
-        Some(Gap { table, what, page, is_damage: true })
+        if let Some(rid) = invalid {
+            let kind = GapKind::Damage;
+            return Some(Gap { table, what: format!("row {rid}"), page: Some(rid.page), kind });
+        }
+        if exists {
+            return None;
+        }
+        // SQL Server 2005 keeps files and filegroups elsewhere, in tables of another form.
+        let is_later = matches!(table, Table::Files | Table::Filegroups) && !self.is_modern;
+        let what = format!("object_id={}", table.object());
+        let kind = if is_later { GapKind::Absent } else { GapKind::Damage };
+        Some(Gap { table, what, page: None, kind })
     }
 
     /// Rows that were read.
@@ -392,7 +408,8 @@ impl Rows {
 
 impl Gap {
     fn of_fault(table: Table, fault: &Fault) -> Gap {
-        Gap { table, what: fault.to_string(), page: fault.page(), is_damage: fault.is_damage() }
+        let kind = if fault.is_damage() { GapKind::Damage } else { GapKind::Unread };
+        Gap { table, what: fault.to_string(), page: fault.page(), kind }
     }
 }
 

@@ -11,11 +11,14 @@
 //!  0    0    0               8905: nobody knows the extent
 //! ```
 //!
+//! A page of a mixed extent that has an owner is allocated by PFS: 8948.
+//!
 //! Single pages (of mixed extents) are owned one by one. A unit number per extent costs four bytes; intervals in which nobody
 //! owns anything cost nothing.
 //!
 //! What healthy files contain
 //! - SGAM bits of full mixed extents: the bit is cleared lazily. It says nothing about an owner, so it does not disturb.
+//! - `master` keeps the server configuration on page (1:10), a page of type 14 that no IAM page lists.
 //! - The first extent of an interval holds its maps, and an extent at a multiple of 1011 begins with a PFS page: these are in
 //!   use without an owner.
 
@@ -23,10 +26,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, FileId, PageId};
+use extentdb_catalog::model::AllocUnitKind;
+use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::allocation::pfs::PfsByte;
+use extentdb_format::page::{PageHeader, PageType};
 use extentdb_messages::Arg;
 
+use super::pages::load;
 use super::{Chosen, FileMaps, Prelude};
 use crate::finding::{Finding, Owner, Place, page_arg};
 use crate::unit::{Unit, UnitIndex, Units};
@@ -38,7 +45,7 @@ pub enum PageOwner {
     Unit(UnitIndex),
     /// An IAM page of the unit; `None` when its unit is not in the catalogue.
     Iam(Option<UnitIndex>),
-    /// The boot page.
+    /// The boot page, or the server configuration of `master`.
     Fixed,
 }
 
@@ -98,6 +105,14 @@ impl OwnerMap {
             SINGLES => ExtentOwner::Singles,
             unit => ExtentOwner::Unit(unit - FIRST_UNIT),
         }
+    }
+
+    /// Single pages with their owners, in the order of the files.
+    fn singles(&self) -> Vec<(PageId, PageOwner)> {
+        let mut singles: Vec<(PageId, PageOwner)> =
+            self.pages.iter().map(|(id, owner)| (*id, *owner)).collect();
+        singles.sort_unstable_by_key(|(id, _)| *id);
+        singles
     }
 
     /// The owner of a single page.
@@ -187,6 +202,11 @@ impl OwnerMap {
         self.pages.insert(page, owner);
     }
 
+    /// True for a page that no unit has, neither alone nor as part of an extent.
+    fn is_unclaimed(&self, page: PageId) -> bool {
+        self.page(page).is_none() && !matches!(self.extent(page.extent()), ExtentOwner::Unit(_))
+    }
+
     fn mark(&mut self, page: PageId, owner: PageOwner) {
         self.pages.insert(page, owner);
         let extent = page.extent();
@@ -218,6 +238,47 @@ impl OwnerMap {
 /// True for extents that are in use without an owner: maps of an interval, PFS pages.
 pub(crate) fn holds_fixed_pages(extent: u32) -> bool {
     extent.is_multiple_of(EXTENTS_PER_GAM) || extent.is_multiple_of(PAGES_PER_PFS / 8)
+}
+
+impl Prelude<'_> {
+    /// 8948: a page of a mixed extent that an IAM page lists, or an IAM page of a chain, and that is free by PFS. Such a page
+    /// leaves its list and PFS together when it is freed; the next one who needs a page would overwrite it.
+    pub(super) fn verify_single_pages(&mut self, units: &Units, maps: &[FileMaps], owners: &OwnerMap) {
+        for (id, owner) in owners.singles() {
+            let unit = match owner {
+                PageOwner::Unit(unit) | PageOwner::Iam(Some(unit)) => units.get(unit),
+                PageOwner::Iam(None) | PageOwner::Fixed => continue,
+            };
+            // The pages of a unit whose drop is deferred are freed one after the other.
+            let Some(unit) = unit.filter(|unit| !matches!(unit.kind, AllocUnitKind::Other(_))) else {
+                continue;
+            };
+            let of_file = maps.iter().find(|maps| maps.file == id.file && id.page < maps.pages);
+            let state = of_file.and_then(|maps| maps.state(id.page));
+            let Some(state) = state.filter(|state| !state.is_allocated()) else { continue };
+            let expected = state.with_allocated(true).with_mixed(true);
+            let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
+            self.findings.push(Finding::new(8948, Place::page(id).owned_by(unit.owner), &args));
+        }
+    }
+
+    /// Page (1:10), when it holds the server configuration: it belongs to no unit. The type on the page decides, because
+    /// a copy of `master` may have any name and id; everywhere else the page is one like others, and has an owner.
+    pub(super) fn claim_configuration(&mut self, owners: &mut OwnerMap) {
+        let id = PageId::CONFIGURATION;
+        if self.source.page_count(id.file) <= id.page || !owners.is_unclaimed(id) {
+            return;
+        }
+        let mut page = PageBuf::zeroed();
+        let state = load(self.source, id, &mut page);
+        if PageHeader::of(&page).kind() != PageType::Config {
+            return;
+        }
+        owners.mark(id, PageOwner::Fixed);
+        if !state.is_sound() {
+            self.report_header_page("server configuration", id);
+        }
+    }
 }
 
 impl Prelude<'_> {

@@ -86,7 +86,7 @@ impl Prelude<'_> {
         }
     }
 
-    fn report_header_page(&mut self, what: &'static str, id: PageId) {
+    pub(super) fn report_header_page(&mut self, what: &'static str, id: PageId) {
         let args = [what.into(), page_arg(id), self.database.clone().into(), self.database_id.into()];
         self.findings.push(Finding::new(5250, Place::page(id), &args));
         self.mark_bad(id, 5250);

@@ -143,13 +143,57 @@ fn inputs() -> Vec<Input> {
 }
 
 #[test]
-fn text_has_the_order_of_dbcc_and_root_causes_behind() {
+fn text_has_verdict_and_root_causes_before_the_order_of_dbcc() {
     insta::assert_snapshot!(report().to_text());
 }
 
 #[test]
 fn a_clean_text_has_only_information() {
     insta::assert_snapshot!(clean().to_text());
+}
+
+#[test]
+fn a_number_is_printed_ten_times_unless_all_messages_are_asked_for() {
+    let mut report = report();
+    let table = owner(ORDERS, 1, true);
+    let wrong = |number: u32| {
+        let rest = vec![page_arg(page(number))];
+        Finding::new(8928, Place::page(page(number)).owned_by(table), &[args(table), rest].concat())
+    };
+    let at = report.findings.iter().rposition(|finding| finding.place.owner == Some(table)).unwrap();
+    report.findings.splice(at..at, (400..425).map(wrong));
+    let lines = |text: &str| text.lines().filter(|line| line.starts_with("Msg 8928,")).count();
+    let brief = report.to_text();
+    assert_eq!(lines(&brief), 10, "{brief}");
+    assert!(brief.contains(" of Msg 8928. --all-errormsgs prints them.)"), "{brief}");
+    let whole = report.to_text_with(TextOptions { all_errormsgs: true, verbose: false });
+    assert!(lines(&whole) > 25 && !whole.contains("--all-errormsgs"), "{whole}");
+}
+
+#[test]
+fn what_no_run_checks_is_named_on_request_only() {
+    let mut report = report();
+    let what = "conversations of Service Broker (8997)".to_owned();
+    report.coverage.not_checked.push(NotChecked {
+        what: what.clone(),
+        why: "not supported".to_owned(),
+        was_asked_for: false,
+    });
+    let brief = report.to_text();
+    let verbose = report.to_text_with(TextOptions { verbose: true, all_errormsgs: false });
+    assert!(brief.contains("Not checked: file 3: ") && !brief.contains(&what), "{brief}");
+    assert!(verbose.contains(&format!("Not checked: {what}: not supported.")), "{verbose}");
+}
+
+#[test]
+fn damage_of_the_medium_comes_before_what_follows_from_it() {
+    let mut report = report();
+    let args = ["shop.bak".into()];
+    report.findings.push(Finding::new(3241, Place::default(), &args));
+    let text = report.to_text();
+    let medium = text.find("Msg 3241: ").unwrap();
+    assert!(medium < text.find("Root causes: ").unwrap(), "{text}");
+    assert!(medium < text.find("DBCC results for 'Shop'").unwrap(), "{text}");
 }
 
 #[test]
@@ -168,7 +212,7 @@ fn a_check_of_one_table_prints_the_lines_of_checktable() {
     report.objects.remove(0);
     report.broker_counts.clear();
     let text = report.to_text();
-    assert!(text.starts_with("DBCC results for 'Orders'.\n"), "{text}");
+    assert!(text.contains("\nDBCC results for 'Orders'.\n"), "{text}");
     let repair = "repair_allow_data_loss is the minimum repair level for the errors found by DBCC CHECKTABLE \
                   (Shop.dbo.Orders).\n";
     assert!(text.contains(repair) && !text.contains("in database 'Shop'"), "{text}");

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Samples that are kept.
 const SAMPLES_MAX: usize = 600;
-/// Between two samples at first.
-const STEP: Duration = Duration::from_millis(100);
+/// Between two samples at first: a run of a tenth of a second still has a picture.
+const STEP: Duration = Duration::from_millis(5);
 
 /// How far a run was at a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -51,7 +51,8 @@ impl Timeline {
                 is_kept = !is_kept;
                 is_kept
             });
-            self.step *= 2;
+            // Samples may come in less often than they are taken; the later ones are then as far apart as those kept.
+            self.step = (self.step * 2).max(now / self.samples.len().max(1) as u32);
         }
     }
 
@@ -84,7 +85,7 @@ mod tests {
     #[test]
     fn samples_that_come_too_soon_are_left_out() {
         let mut timeline = Timeline::default();
-        for elapsed_ms in [0, 10, 99, 100, 150, 201] {
+        for elapsed_ms in [0, 1, 4, 5, 8, 11] {
             timeline.offer(Sample { elapsed_ms, ..Sample::default() });
         }
         let times: Vec<u64> = timeline
@@ -92,6 +93,6 @@ mod tests {
             .iter()
             .map(|it| it.elapsed_ms)
             .collect();
-        assert_eq!(times, [0, 100, 201, 300]);
+        assert_eq!(times, [0, 5, 11, 300]);
     }
 }

@@ -207,7 +207,7 @@ pub(super) fn value_of(
         Cell::Bit(bit) => Some(Value { text: u8::from(bit).to_string(), canonical: vec![1, bit.into()] }),
         Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),
         Cell::Complex(pointer) => {
-            let pointer = LobPointer::parse(&pointer, ty.is_lob());
+            let pointer = LobPointer::parse(&pointer, ty.may_have_text_pointer());
             let reader = LobReader::new(pages, rid, &pointer).ok()?;
             Some(stored_value(&ty, &reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()?))
         }

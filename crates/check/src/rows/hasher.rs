@@ -339,7 +339,7 @@ impl<'p> RowHasher<'p> {
     /// A value that was pushed off its row.
     #[cold]
     pub(super) fn off_row(&self, column: &ColumnPlan, pointer: &[u8], rid: Rid) -> Option<Vec<u8>> {
-        let pointer = LobPointer::parse(pointer, column.ty.is_lob());
+        let pointer = LobPointer::parse(pointer, column.ty.may_have_text_pointer());
         let reader = LobReader::new(&self.pages, rid, &pointer).ok()?;
         reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()
     }

@@ -10,6 +10,8 @@
 //!
 //! What is not judged
 //! - A column at the end that nothing in the row shows to have been there: such rows are older than the column.
+//! - A column that lies where a dropped column lay, in a row that has the dropped column: a new column may take over
+//!   the bytes of a dropped one (observed in files of version 706 and later).
 //! - Tables from SQL Server 2000, which dropped columns without a trace, and sysfiles1, whose rows follow no catalogue.
 //! - A length that the page itself expects: then it is the catalogue that is not understood.
 
@@ -41,13 +43,23 @@ enum Trace {
     Variable(u16),
 }
 
+/// The trace of a live column.
+#[derive(Clone, Copy, Debug)]
+struct TraceOf {
+    null_bit: u16,
+    trace: Trace,
+    /// The null bit of the dropped column whose bytes it took over, the lowest one if there are several. A row
+    /// that knows that column and not this one has the bytes of the dropped column there.
+    reused: Option<u16>,
+}
+
 /// The shapes that rows of a table can have. The default is that nothing is known of them.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Shape {
     /// Where the fixed part can end, ascending.
     fixed_ends: Vec<u16>,
     /// By null bit; without dropped columns.
-    traces: Vec<(u16, Trace)>,
+    traces: Vec<TraceOf>,
     /// Null bits that every row has, with the place of the column.
     needed: Vec<(u16, u16)>,
     /// The highest null bit.
@@ -73,7 +85,7 @@ impl Shape {
             .filter_map(|column| Some((column.leaf.null_bit, place(column.column_id)? as u16)));
         Shape {
             fixed_ends: unit.fixed_ends.clone(),
-            traces: live().filter_map(|column| Some((column.leaf.null_bit, trace(column)?))).collect(),
+            traces: live().filter_map(|column| trace_of(column, layout)).collect(),
             needed: needed.collect(),
             columns_max: live().map(|column| column.leaf.null_bit).max().unwrap_or(0),
         }
@@ -131,9 +143,15 @@ impl Shape {
             Trace::Variable(index) => variables > *index,
         };
         let lacks = |trace: &Trace| matches!(trace, Trace::FixedEnd(end) if fixed_end < *end);
-        let wrong =
-            self.traces.iter().find(|(bit, trace)| if *bit > known { shows(trace) } else { lacks(trace) });
-        wrong.map(|(bit, _)| Misfit { text: TEXT_OF_COLUMNS, values: (known, *bit) })
+        let is_wrong = |of: &&TraceOf| {
+            if of.null_bit > known {
+                shows(&of.trace) && of.reused.is_none_or(|dropped| dropped > known)
+            } else {
+                lacks(&of.trace)
+            }
+        };
+        let wrong = self.traces.iter().find(is_wrong);
+        wrong.map(|of| Misfit { text: TEXT_OF_COLUMNS, values: (known, of.null_bit) })
     }
 }
 
@@ -165,6 +183,25 @@ pub(super) fn report_short_entries(
 pub(super) struct Misfit {
     pub(super) text: &'static str,
     pub(super) values: (u16, u16),
+}
+
+fn trace_of(column: &PhysicalColumn, layout: &RowLayout) -> Option<TraceOf> {
+    let dropped = layout.columns.iter().filter(|other| other.is_dropped() && overlaps(column, other));
+    Some(TraceOf {
+        null_bit: column.leaf.null_bit,
+        trace: trace(column)?,
+        reused: dropped.map(|other| other.leaf.null_bit).min(),
+    })
+}
+
+/// True for columns that share bytes of the fixed part, or an entry of the variable part.
+fn overlaps(column: &PhysicalColumn, other: &PhysicalColumn) -> bool {
+    if column.leaf.offset <= 0 || other.leaf.offset <= 0 {
+        return column.leaf.offset == other.leaf.offset && column.leaf.offset != 0;
+    }
+    let end = |column| crate::unit::fixed_column_end(column).unwrap_or(u16::MAX);
+    let start = |column: &PhysicalColumn| column.leaf.offset.unsigned_abs();
+    start(column) < end(other) && start(other) < end(column)
 }
 
 /// Bits share their bytes, so that they leave no trace of their own.

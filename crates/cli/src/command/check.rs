@@ -87,7 +87,7 @@ pub(super) fn finish(
     }
     add_what_reader_found(&mut report, opened, context);
     let inputs = inputs::describe(&args.files, args.hash, context)?;
-    args.format.chosen().write(&report, &inputs, &mut output)?;
+    args.format.chosen().write(&report, &inputs, args.options.text(), &mut output)?;
     if let Some(stop) = context.interrupt.stopped() {
         let kept = output.finish_incomplete()?;
         let place = kept.map_or_else(String::new, |path| format!(": {}", path.display()));

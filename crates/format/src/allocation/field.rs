@@ -164,11 +164,24 @@ impl StoredName {
         Some(StoredName(units))
     }
 
-    /// The UTF-16 units before the filling.
+    /// The UTF-16 units before the filling, which is daggers or zeros.
     pub fn units(&self) -> &[u16] {
-        let end = self.0.iter().rposition(|unit| *unit != NAME_PAD).map_or(0, |last| last + 1);
-        self.0.get(..end).unwrap_or_default()
+        unpadded(&self.0)
     }
+}
+
+/// A name as it is before the first zero: real names are filled up with zeros, too (`master`, and many others).
+/// No name of a database or file contains a zero.
+pub fn before_zero(units: &[u16]) -> &[u16] {
+    let end = units.iter().position(|unit| *unit == 0).unwrap_or(units.len());
+    units.get(..end).unwrap_or_default()
+}
+
+/// A name of the boot page without its filling.
+fn unpadded(units: &[u16]) -> &[u16] {
+    let units = before_zero(units);
+    let end = units.iter().rposition(|unit| *unit != NAME_PAD).map_or(0, |last| last + 1);
+    units.get(..end).unwrap_or_default()
 }
 
 impl fmt::Display for StoredName {

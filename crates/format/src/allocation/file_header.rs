@@ -35,7 +35,7 @@ use extentdb_base::{AllocUnitId, Lsn, PageId};
 use extentdb_types::Guid;
 
 use super::boot::BootRecord;
-use super::field::{Field, ForkPoint, Residue};
+use super::field::{Field, ForkPoint, Residue, before_zero};
 use super::{PageStamp, put, write_header, write_slots};
 use crate::PageBytes;
 use crate::page::header::{PageHeader, PageType};
@@ -119,6 +119,8 @@ macro_rules! file_header {
 
 /// Index of the one column without a fixed length.
 const LOGICAL_NAME: u16 = 27;
+/// Index of the file id.
+const FILE_ID: u16 = 2;
 
 file_header! {
     /// The same in all files of a database.
@@ -253,9 +255,9 @@ impl FileHeader {
         self.max_size.filter(|pages| *pages != MAX_SIZE_UNLIMITED)
     }
 
-    /// The logical name; an unpaired surrogate as U+FFFD.
+    /// The logical name without zeros that fill it up; an unpaired surrogate as U+FFFD.
     pub fn name(&self) -> Option<String> {
-        self.logical_name.as_deref().map(String::from_utf16_lossy)
+        self.logical_name.as_deref().map(|units| String::from_utf16_lossy(before_zero(units)))
     }
 
     /// Does the file hold an encryption key, or say that it is encrypted? The pages of such a file cannot be read
@@ -335,6 +337,14 @@ impl<'a> FileHeaderView<'a> {
 
     fn record_bytes(self) -> &'a [u8] {
         self.page.get(self.record_offset()..PageRef::new(self.page).slot_array_start()).unwrap_or_default()
+    }
+
+    /// Where the file id lies on the page; `None` when the record does not have it.
+    pub fn file_id_place(self) -> Option<Range<usize>> {
+        let record = Record::parse_data(self.record_bytes());
+        let bytes = record.var(FILE_ID).filter(|var| var.bytes.len() == size_of::<u16>())?.bytes;
+        let start = (bytes.as_ptr() as usize).checked_sub(self.page.as_ptr() as usize)?;
+        Some(start..start + bytes.len())
     }
 
     /// The fields.

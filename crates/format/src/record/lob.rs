@@ -1,7 +1,8 @@
 //! Off-row data: the pointers in a row and the records on text pages.
 //!
 //! ```text
-//! text pointer (text, ntext, image), 16 bytes       inline root ((max) types) and overflow pointer, 12 + 12 n bytes
+//! text pointer (text, ntext, image; (max) types
+//! with "large value types out of row"), 16 bytes    inline root ((max) types) and overflow pointer, 12 + 12 n bytes
 //!  0 8 blob id                                       0  1 4 = inline root, 2 = row-overflow pointer
 //!  8 8 slot pointer of the root record               1  2 level; 0 = entries lead to data records
 //!                                                    3  1 undefined
@@ -75,10 +76,11 @@ pub enum LobPointer<'a> {
 }
 
 impl<'a> LobPointer<'a> {
-    /// Reads the bytes of a complex column. `text_type`: the column is text, ntext or image, whose pointers carry no tag
-    /// (unless the table has the option "text in row": then they are inline roots, which are never 16 bytes long).
-    pub fn parse(bytes: &'a [u8], text_type: bool) -> LobPointer<'a> {
-        if text_type && bytes.len() == TEXT_POINTER_BYTES {
+    /// Reads the bytes of a complex column. `may_be_text`: the column is of a type whose pointers may carry no tag
+    /// (`SqlType::may_have_text_pointer`): text, ntext and image, unless the table has the option "text in row", and
+    /// (max) types if it has the option "large value types out of row". Inline roots are never 16 bytes long.
+    pub fn parse(bytes: &'a [u8], may_be_text: bool) -> LobPointer<'a> {
+        if may_be_text && bytes.len() == TEXT_POINTER_BYTES {
             return Self::parse_text(bytes).unwrap_or(LobPointer::Unknown(bytes));
         }
         match bytes {

@@ -6,6 +6,7 @@ use std::path::Path;
 use extentdb_base::env::SplitMix64;
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId};
+use extentdb_base::Lsn;
 use extentdb_catalog::table::describe::{SystemRows, add_child, add_rowsets, add_table, unit_rows};
 use extentdb_catalog::table::{
     DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables, later_tables,
@@ -13,9 +14,9 @@ use extentdb_catalog::table::{
 
 use super::catalogue::{add_files, add_stored_defaults, file_sizes};
 use super::data_space::{DataSpaces, FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec};
-use extentdb_base::Lsn;
-
-use super::fixed::{CREATED, Counters, FileGrowth, FileIdentity, Identity, guid, write_fixed};
+use super::fixed::{
+    CREATED, Counters, FileGrowth, FileIdentity, Identity, guid, write_configuration, write_fixed,
+};
 use super::plan::{PlannedTable, plan};
 use super::sink::{DataFiles, NoSink, PageSink, Target, with_sink};
 use super::space::{PRIMARY, Space, Spread};
@@ -101,6 +102,7 @@ pub struct DatabaseBuilder {
     functions: Vec<PartitionFunctionSpec>,
     schemes: Vec<PartitionSchemeSpec>,
     tables: Vec<TableSpec>,
+    is_master: bool,
 }
 
 impl DatabaseBuilder {
@@ -118,7 +120,15 @@ impl DatabaseBuilder {
             functions: Vec::new(),
             schemes: Vec::new(),
             tables: Vec::new(),
+            is_master: false,
         }
+    }
+
+    /// With a page of server configuration at (1:10), which only `master` has.
+    #[must_use]
+    pub fn master(mut self) -> Self {
+        self.is_master = true;
+        self
     }
 
     /// The seed of everything random: GUIDs and the SID of role public.
@@ -328,6 +338,9 @@ impl Work<'_> {
         let files: Vec<(FileId, i16)> =
             self.identity.files.iter().map(|file| (file.id, file.group)).collect();
         let mut space = Space::new(&files, self.builder.spread);
+        if self.builder.is_master {
+            space.reserve_configuration();
+        }
         let mut results = Results::default();
         let mut done = Progress { entries: 0, entries_total: self.planned.entries() };
         progress(done);
@@ -352,6 +365,9 @@ impl Work<'_> {
             max_timestamp: (results.next_blob - 1).next_multiple_of(TIMESTAMPS_AT_A_TIME),
         };
         write_fixed(&self.identity, &counters, &space, sink)?;
+        if self.builder.is_master {
+            write_configuration(sink)?;
+        }
         let bytes = |pages: u32| u64::from(pages) * PAGE_BYTES as u64;
         let file_bytes = space.files.iter().map(|file| bytes(file.pages())).collect();
         Ok(Built { tables, file_bytes })

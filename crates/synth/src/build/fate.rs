@@ -15,6 +15,7 @@ use extentdb_base::{PageId, Rid};
 use extentdb_format::record::row::VersionTag;
 use extentdb_types::{Datum, SqlType, Variant};
 
+use super::off_row::LargeValues;
 use super::spec::{ColumnSpec, TableSpec};
 use super::values::{Cell, RowValues};
 use crate::Error;
@@ -104,6 +105,14 @@ impl ColumnSpec {
         self.dropped_at = Some(from_row);
         self
     }
+
+    /// As a column that was added where a dropped column lies. Both have types of a fixed length, the new one's no longer, and
+    /// the other was dropped before this one was added.
+    #[must_use]
+    pub fn in_place_of(mut self, dropped: &str) -> Self {
+        self.takes_place_of = Some(dropped.to_owned());
+        self
+    }
 }
 
 /// What became of one row.
@@ -138,6 +147,7 @@ pub(super) struct History<'a> {
     /// Column ids and the first row without a value.
     dropped: Vec<(i32, u64)>,
     fates: Option<&'a Fates>,
+    large_values: LargeValues,
 }
 
 impl<'a> History<'a> {
@@ -149,7 +159,9 @@ impl<'a> History<'a> {
         let fail = |column: &str, what| {
             Err(Error::Alteration { table: spec.name.clone(), column: column.to_owned(), what })
         };
-        let mut history = History { fates: Some(&spec.fates), ..History::default() };
+        let large_values =
+            if spec.large_values_out_of_row { LargeValues::OutOfRow } else { LargeValues::InRow };
+        let mut history = History { fates: Some(&spec.fates), large_values, ..History::default() };
         let is_key = |name: &str| {
             spec.clustered.iter().flat_map(|index| &index.columns).any(|(column, _)| column == name)
         };
@@ -178,6 +190,11 @@ impl<'a> History<'a> {
             return fail("", "only slots of a heap can be empty");
         }
         Ok(history)
+    }
+
+    /// Where (max) values lie.
+    pub(super) fn large_values(&self) -> LargeValues {
+        self.large_values
     }
 
     /// What became of a row. `is_forwarded`: its generator says that it was moved.

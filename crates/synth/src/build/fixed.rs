@@ -2,7 +2,7 @@
 
 use extentdb_base::env::Rng;
 use extentdb_base::size::PAGES_PER_GAM;
-use extentdb_base::{FileId, Lsn, PageId};
+use extentdb_base::{AllocUnitId, FileId, Lsn, PageId};
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, write_map};
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus, EngineBuild, write_boot};
@@ -12,6 +12,7 @@ use extentdb_format::allocation::file_header::{
     write_file_header,
 };
 use extentdb_format::allocation::pfs::write_pfs;
+use extentdb_format::page::{PageMut, PageType};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_types::Guid;
 
@@ -128,6 +129,14 @@ pub(super) fn write_fixed(
     }
     let mut page = PageBuf::zeroed();
     write_boot(&mut page, PageId::BOOT, &boot_record(identity, counters), &STAMP);
+    sink.put(&page)
+}
+
+/// Writes the page of the server configuration. What it holds is not published; a check looks at the page alone.
+pub(super) fn write_configuration(sink: &mut dyn PageSink) -> Result<(), Error> {
+    let mut page = PageBuf::zeroed();
+    let mut edit = PageMut::format(&mut page, PageId::CONFIGURATION, PageType::Config, AllocUnitId(0));
+    edit.header_mut().lsn_bytes = LSN.to_bytes();
     sink.put(&page)
 }
 

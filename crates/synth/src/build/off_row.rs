@@ -11,6 +11,7 @@
 
 use extentdb_catalog::model::AllocUnitKind;
 use extentdb_catalog::table::{IndexDefinition, TableDefinition};
+use extentdb_types::SqlType;
 
 use super::fate::Fate;
 use super::lob::LobBuilder;
@@ -29,6 +30,7 @@ const POINTER_BYTES: usize = 24;
 /// The units of a table for values off the row, and what decides which values go there.
 pub(super) struct OffRow<'a> {
     table: &'a TableDefinition,
+    large_values: LargeValues,
     lob: Option<LobBuilder>,
     overflow: Option<LobBuilder>,
     /// Columns by position: those that may be pushed off.
@@ -37,6 +39,16 @@ pub(super) struct OffRow<'a> {
     record: Vec<u8>,
     /// The id of the next value, without its 16 low bits, which are 0.
     next_blob: u64,
+}
+
+/// Where (max) values lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum LargeValues {
+    /// In the row while they are short enough, else under a root in the row.
+    #[default]
+    InRow,
+    /// Under a text pointer, however short they are.
+    OutOfRow,
 }
 
 /// Why a row cannot be stored.
@@ -59,6 +71,7 @@ impl<'a> OffRow<'a> {
     /// rowversion values.
     pub(super) fn of(
         table: &'a TableDefinition,
+        large_values: LargeValues,
         index: &IndexDefinition,
         writer: RecordWriter,
         next_blob: u64,
@@ -75,7 +88,7 @@ impl<'a> OffRow<'a> {
             column.ty.fixed_bytes().is_none() && !column.ty.is_bit() && !column.ty.is_lob() && !is_key(id)
         };
         let movable = (1..).zip(&table.columns).map(is_movable).collect();
-        Some(OffRow { table, lob, overflow, movable, writer, record: Vec::new(), next_blob })
+        Some(OffRow { table, large_values, lob, overflow, movable, writer, record: Vec::new(), next_blob })
     }
 
     /// Stores what lies off a row and leaves pointers in it.
@@ -87,7 +100,9 @@ impl<'a> OffRow<'a> {
         sink: &mut dyn PageSink,
     ) -> Result<(), StoreError> {
         for at in 0..row.len() {
-            let is_text = self.table.columns.get(at).is_some_and(|column| column.ty.is_lob());
+            let has_text_pointer =
+                |ty: &SqlType| ty.is_lob() || (self.large_values == LargeValues::OutOfRow && ty.is_max());
+            let is_text = self.table.columns.get(at).is_some_and(|column| has_text_pointer(&column.ty));
             let value = match row.cell(at) {
                 Cell::Lob(bytes) => LobBytes::Slice(bytes),
                 Cell::Bytes(bytes) if is_text => LobBytes::Slice(bytes),

@@ -137,6 +137,9 @@ fn plan_table(spec: &TableSpec, ids: &mut Ids, children: &mut Vec<Child>) -> Res
     }
     for (column_id, column) in (1..).zip(&spec.columns) {
         let mut planned = plan_column(column, spec.rows.count())?;
+        if let Some(dropped) = &column.takes_place_of {
+            planned.history.takes_place_of = Some(dropped_column_id(spec, dropped)?);
+        }
         if let Some((name, expression)) = &column.default {
             planned.default_object = ids.object();
             let kind = ChildKind::Default(column_id, expression.clone());
@@ -154,6 +157,13 @@ fn checked_name(name: &str) -> Result<String, Error> {
         1..=128 => Ok(name.to_owned()),
         _ => Err(Error::NameTooLong { name: name.to_owned() }),
     }
+}
+
+/// The id of the dropped column that another one takes the place of.
+fn dropped_column_id(spec: &TableSpec, name: &str) -> Result<i32, Error> {
+    let is_it = |column: &ColumnSpec| column.name == name && column.dropped_at.is_some();
+    let found = (1..).zip(&spec.columns).find(|(_, column)| is_it(column)).map(|(id, _)| id);
+    found.ok_or_else(|| Error::NoColumn { table: spec.name.clone(), column: name.to_owned() })
 }
 
 fn plan_column(spec: &ColumnSpec, rows: u64) -> Result<ColumnDefinition, Error> {
@@ -174,6 +184,7 @@ fn plan_column(spec: &ColumnSpec, rows: u64) -> Result<ColumnDefinition, Error> 
             dropped: spec.dropped_at.is_some(),
             gone: false,
             has_stored_default: spec.added.as_ref().is_some_and(|added| added.value.is_some()),
+            takes_place_of: None,
         },
     })
 }

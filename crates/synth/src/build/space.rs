@@ -123,6 +123,13 @@ impl Space {
         space
     }
 
+    /// Keeps the page of the server configuration from being handed out.
+    pub(super) fn reserve_configuration(&mut self) {
+        let page = PageId::CONFIGURATION;
+        self.singles.values_mut().for_each(|singles| singles.retain(|single| *single != page));
+        self.allocate(page, PfsByte::ALLOCATED.with_fullness(Fullness::UpTo100));
+    }
+
     /// A uniform extent of a filegroup.
     pub(super) fn extent(&mut self, group: i16) -> Result<Extent, Error> {
         self.take(group, ExtentUse::Uniform)

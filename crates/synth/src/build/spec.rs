@@ -28,6 +28,8 @@ pub struct TableSpec {
     pub placement: Option<Placement>,
     /// How the rows of the heap or clustered index are stored.
     pub compression: Compression,
+    /// The option "large value types out of row": (max) values never lie in the row, and have text pointers.
+    pub large_values_out_of_row: bool,
     /// What became of rows after they were written.
     pub fates: Fates,
     /// The rows.
@@ -46,6 +48,7 @@ impl TableSpec {
             foreign_keys: Vec::new(),
             placement: None,
             compression: Compression::None,
+            large_values_out_of_row: false,
             fates: Fates::default(),
             rows: Box::new(rows),
         }
@@ -62,6 +65,13 @@ impl TableSpec {
     #[must_use]
     pub fn compressed(mut self, compression: Compression) -> Self {
         self.compression = compression;
+        self
+    }
+
+    /// With (max) values off the rows, however short they are.
+    #[must_use]
+    pub fn large_values_out_of_row(mut self) -> Self {
+        self.large_values_out_of_row = true;
         self
     }
 
@@ -124,6 +134,8 @@ pub struct ColumnSpec {
     /// ALTER TABLE dropped it before this row was written. The generator still writes its values: those of rows before are
     /// in the records.
     pub dropped_at: Option<u64>,
+    /// It was added where this dropped column lies.
+    pub takes_place_of: Option<String>,
 }
 
 impl ColumnSpec {
@@ -138,6 +150,7 @@ impl ColumnSpec {
             computed: None,
             added: None,
             dropped_at: None,
+            takes_place_of: None,
         }
     }
 

@@ -206,7 +206,7 @@ impl<'a> TableBuild<'a> {
     }
 
     fn off_row(&self, index: &IndexDefinition) -> Option<OffRow<'a>> {
-        OffRow::of(self.table, index, self.writer(index), self.results.next_blob)
+        OffRow::of(self.table, self.history.large_values(), index, self.writer(index), self.results.next_blob)
     }
 
     fn finish_off_row(&mut self, index: &IndexDefinition, off_row: Option<OffRow<'a>>) -> Result<(), Error> {

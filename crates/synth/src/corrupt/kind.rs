@@ -109,6 +109,8 @@ kinds! {
     BootFlippedByte "boot-flipped-byte" rows [12] Nothing needs CHECKSUM by raw::boot_flipped_byte,
     /// A bit of a file header page flips; the checksum is wrong from then on.
     FileHeaderFlippedByte "file-header-flipped-byte" rows [13] Nothing needs CHECKSUM by raw::file_header_flipped_byte,
+    /// The file id in a file header is that of another file.
+    FileHeaderFileId "file-header-file-id" rows [13] Nothing needs "a file header" by raw::file_header_file_id,
     /// A bit of the first leaf page of sysallocunits flips; the checksum is wrong from then on.
     CatalogueFlippedByte "catalogue-flipped-byte" rows [14] Nothing needs CHECKSUM by raw::catalogue_flipped_byte,
     /// A page of a table is zero.
@@ -322,6 +324,9 @@ kinds! {
         needs "a user table with an unused page in an extent" by map::pfs_unused_page,
     /// PFS says that a page of a uniform extent is in a mixed one.
     PfsMixedBit "pfs-mixed-bit" rows [114] AllowDataLoss needs EXTENT by map::pfs_mixed,
+    /// PFS says that a page of a mixed extent is not allocated.
+    PfsSinglePage "pfs-single-page" rows [112] AllowDataLoss
+        needs "a user table with a page in a mixed extent" by map::pfs_single_page,
     /// PFS says that an IAM page is none.
     PfsIamBit "pfs-iam-bit" rows [115] AllowDataLoss needs EXTENT by map::pfs_iam,
     /// An IAM chain goes on at a page of rows.

@@ -105,13 +105,14 @@ fn site<'t, T>(
         columns.iter().filter(|column| !column.is_dropped()).find_map(|column| {
             let Cell::Complex(bytes) = cell(record, column, Level::Leaf).ok()? else { return None };
             let place = pointer_span(&found.page, slot, column)?;
-            let (is_inline, is_overflow, links) = match LobPointer::parse(&bytes, column.ty?.is_lob()) {
-                LobPointer::Text { root, .. } => (false, false, vec![root]),
-                LobPointer::Inline(root) => {
-                    (true, root.is_overflow(), root.links().map(|it| it.target).collect())
-                }
-                _ => return None,
-            };
+            let (is_inline, is_overflow, links) =
+                match LobPointer::parse(&bytes, column.ty?.may_have_text_pointer()) {
+                    LobPointer::Text { root, .. } => (false, false, vec![root]),
+                    LobPointer::Inline(root) => {
+                        (true, root.is_overflow(), root.links().map(|it| it.target).collect())
+                    }
+                    _ => return None,
+                };
             let is_sound =
                 links.iter().all(|rid| target.page(rid.page).is_some_and(|page| node(&page, *rid).is_some()));
             let found = target.found(found.id, &found.part).filter(|_| is_sound && !links.is_empty())?;

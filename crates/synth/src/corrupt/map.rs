@@ -4,6 +4,7 @@ use extentdb_base::env::SplitMix64;
 use extentdb_base::size::EXTENTS_PER_GAM;
 use extentdb_base::{Extent, PageId};
 use extentdb_format::allocation::bitmap::{AllocationBitmapMut, MapKind};
+use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::{Fullness, PfsByte, PfsMut};
 
 use super::fault::{Fault, Owner};
@@ -46,7 +47,7 @@ pub(super) fn pfs_heap_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option
 pub(super) fn pfs_unused_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (part, page) = target.pick_part(rng, |part| {
         let (_, iam) = target.iam_chain(&part.unit).into_iter().next()?;
-        let extents = extentdb_format::allocation::iam::IamView::new(&iam).extents();
+        let extents = IamView::new(&iam).extents();
         let is_unused = |page: &PageId| {
             let is_free = target.state(*page).is_some_and(|state| !state.is_allocated());
             is_free && target.stored(*page).is_some_and(|image| image.iter().all(|byte| *byte == 0))
@@ -65,6 +66,20 @@ pub(super) fn pfs_mixed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fau
     let found = target.page_in_extent(rng)?;
     let state = target.state(found.id)?;
     set_state(target, found.id, Owner::of(&found.part), state.with_mixed(!state.is_mixed()), &[8948])
+}
+
+/// Row 112, too: a page of a mixed extent, with its owner and its place in the list of an IAM page.
+pub(super) fn pfs_single_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (part, page) = target.pick_part(rng, |part| {
+        let (_, iam) = target.iam_chain(&part.unit).into_iter().next()?;
+        let is_allocated = |page: &PageId| target.state(*page).is_some_and(PfsByte::is_allocated);
+        let page = IamView::new(&iam).single_pages().find(is_allocated)?;
+        Some((part.clone(), page))
+    })?;
+    let state = target.state(page)?.with_allocated(false);
+    let fault = set_state(target, page, Owner::of(&part), state, &[8948])?;
+    // What is on the page is read no more: links, rows of indexes, off-row data.
+    Some(fault.permit(&[2533, 8976, 8977, 8978, 8951, 8952, 8964, 8965, 8929, 8992, 8981, 8980, 2531]))
 }
 
 /// Row 115.

@@ -7,6 +7,7 @@ use extentdb_catalog::bootstrap::SYSALLOCUNITS;
 use extentdb_catalog::model::AllocUnitKind;
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::MapKind;
+use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::page::checksum::{Protection, verify};
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_types::SqlType;
@@ -14,7 +15,7 @@ use extentdb_types::SqlType;
 use super::fault::{Fault, Owner};
 use super::lob::lob_pages;
 use super::row::{has_pointers, span};
-use super::target::{Found, Target, children_of};
+use super::target::{Found, Target, children_of, reseal};
 
 /// What follows in a tree from a page that cannot be used.
 pub(super) fn with_links(found: &Found, numbers: &[u32]) -> Vec<u32> {
@@ -152,6 +153,19 @@ pub(super) fn boot_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Op
 /// Row 13.
 pub(super) fn file_header_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     fixed(target, rng, 0).map(|(id, page)| nobodys(id, page, &[5250]))
+}
+
+/// Row 13, too: the page itself adds up.
+pub(super) fn file_header_file_id(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let files: Vec<FileId> = target.image.files().collect();
+    let file = *files.get(rng.below(files.len() as u64) as usize)?;
+    let id = PageId { file, page: 0 };
+    let mut page = target.page(id)?;
+    let wrong = FileId(file.0 + 1 + rng.below(9) as u16);
+    let place = FileHeaderView::new(&page).file_id_place()?;
+    page.get_mut(place)?.copy_from_slice(&wrong.0.to_le_bytes());
+    reseal(target.image, id, &mut page)?;
+    Some(nobodys(id, page, &[5250]))
 }
 
 /// Row 14.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use extentdb_check::{Input, Report};
+use extentdb_check::{Input, Report, TextOptions};
 
 use crate::output::Output;
 
@@ -21,7 +21,7 @@ pub(crate) struct ReportFormatArgs {
 /// The forms of a report.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum ReportFormat {
-    /// As DBCC prints it, with root causes and coverage behind
+    /// Verdict and root causes, then what DBCC prints
     #[default]
     Text,
     /// One JSON object
@@ -47,9 +47,15 @@ impl ReportFormatArgs {
 
 impl ReportFormat {
     /// Writes the report in this form.
-    pub(super) fn write(self, report: &Report, inputs: &[Input], output: &mut Output) -> anyhow::Result<()> {
+    pub(super) fn write(
+        self,
+        report: &Report,
+        inputs: &[Input],
+        text: TextOptions,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
         match self {
-            ReportFormat::Text => output.write_all(report.to_text().as_bytes())?,
+            ReportFormat::Text => output.write_all(report.to_text_with(text).as_bytes())?,
             ReportFormat::Json => output.write_json(&report.to_json(inputs))?,
             ReportFormat::Jsonl => output.write_all(report.to_jsonl(inputs).as_bytes())?,
             ReportFormat::Tableresults => output.write_all(report.to_tableresults().as_bytes())?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use extentdb_check::{IoChoice, Options, ScopeChoice};
+use extentdb_check::{IoChoice, Options, ScopeChoice, TextOptions};
 use extentdb_messages::lookup;
 
 use super::format::ReportFormat;
@@ -26,6 +26,12 @@ pub(crate) struct CheckOptions {
     /// NO_INFOMSGS: errors and totals only
     #[arg(long)]
     no_infomsgs: bool,
+    /// ALL_ERRORMSGS: print every message as text, not only ten of each number
+    #[arg(long)]
+    all_errormsgs: bool,
+    /// Print as text what no check looks at, too
+    #[arg(long)]
+    verbose: bool,
     /// DATA_PURITY: are column values within their types?
     #[arg(long)]
     data_purity: bool,
@@ -96,6 +102,11 @@ impl CheckOptions {
             max_errors: self.max_errors.unwrap_or(defaults.max_errors),
             ..defaults
         })
+    }
+
+    /// How much the text report says.
+    pub(super) fn text(&self) -> TextOptions {
+        TextOptions { all_errormsgs: self.all_errormsgs, verbose: self.verbose }
     }
 
     /// Where the state of a run that stops is kept.

@@ -121,7 +121,7 @@ fn shown(owner: &Owner<'_>, column: &PhysicalColumn, cell: Result<Cell<'_>, Stri
         Ok(Cell::Null) => Shown::Null,
         Ok(Cell::Missing) => added(owner, column),
         Ok(Cell::Bit(bit)) => here(&Datum::Bit(bit)),
-        Ok(Cell::Complex(bytes)) => pointer(&bytes, column.ty.is_some_and(|ty| ty.is_lob())),
+        Ok(Cell::Complex(bytes)) => pointer(&bytes, column.ty.is_some_and(|ty| ty.may_have_text_pointer())),
         Ok(Cell::Bytes(bytes)) if owner.is_heap_rid(column) => match <[u8; 8]>::try_from(&*bytes) {
             Ok(rid) => {
                 let text = Rid::from_bytes(rid).to_string();
