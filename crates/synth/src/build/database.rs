@@ -5,8 +5,7 @@ use std::path::Path;
 
 use extentdb_base::env::SplitMix64;
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
-use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId};
-use extentdb_base::Lsn;
+use extentdb_base::{AllocUnitId, FileId, HobtId, Lsn, ObjectId};
 use extentdb_catalog::table::describe::{SystemRows, add_child, add_rowsets, add_table, unit_rows};
 use extentdb_catalog::table::{
     DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables, later_tables,
