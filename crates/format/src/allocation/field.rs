@@ -264,4 +264,35 @@ mod tests {
         assert_eq!(time.value().unwrap().to_string(), "1753-01-01T00:00:01.000");
         assert_eq!(StoredTime { ticks: u32::MAX, days: 0 }.value(), None);
     }
+
+    /// A stored name that begins with this text and goes on with one unit to its end.
+    fn stored(text: &str, filling: u16) -> StoredName {
+        let mut units: Vec<u16> = text.encode_utf16().collect();
+        units.resize(NAME_CHARS, filling);
+        let bytes: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        StoredName::read(&bytes).unwrap()
+    }
+
+    #[test]
+    fn names_end_where_their_filling_begins() {
+        for (name, expected) in [
+            (stored("master", 0), "master"),
+            (stored("pubs", NAME_PAD), "pubs"),
+            (stored("old\0new", NAME_PAD), "old"),
+            (stored("pubs\u{2020}\u{2020}", 0), "pubs"),
+            (stored("a b ", 0), "a b "),
+            (stored("", 0), ""),
+        ] {
+            assert_eq!(name.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_name_is_written_as_it_was_read() {
+        let name = stored("master", 0);
+        let mut bytes = [0xff; 2 * NAME_CHARS];
+        name.write(&mut bytes);
+        assert_eq!(StoredName::read(&bytes), Some(name));
+        assert_eq!(bytes[12..], [0; 2 * NAME_CHARS - 12]);
+    }
 }
