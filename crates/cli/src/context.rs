@@ -4,12 +4,20 @@ use std::path::PathBuf;
 
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::Arc;
-use extentdb_reader::{Database, OpenOptions, Opened, Origin};
+use extentdb_reader::recover::RecoverOptions;
+use extentdb_reader::{Database, OpenOptions, Opened, Origin, Restart, TornRepair};
 
 use crate::cli::Common;
+use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::Progress;
+
+/// Why what was read may not be the database: its log is missing, or somebody has its files in use.
+pub(crate) fn doubt(database: &Database) -> Option<String> {
+    let in_use = database.opened().in_use().map(|found| found.to_string());
+    in_use.or_else(|| database.shortfall())
+}
 
 /// The surroundings of a command.
 pub(crate) struct Context {
@@ -36,9 +44,76 @@ impl Context {
         OpenOptions { set: self.common.set, jobs: self.common.jobs(), ..OpenOptions::default() }
     }
 
-    /// Opens a database, and says what is odd about it.
+    /// Opens files and replays their log in memory, without reading the catalogue. Says what was done.
+    pub(crate) fn open_restarted(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
+        self.restart(self.open(paths)?)
+    }
+
+    /// Replays the log in memory and says what was done.
+    pub(crate) fn restart(&self, opened: Opened) -> Result<Opened, extentdb_reader::Error> {
+        if opened.is_log_only() {
+            return Ok(opened);
+        }
+        let opened = opened.restarted(&RecoverOptions::default())?;
+        self.tell_restart(&opened);
+        Ok(opened)
+    }
+
+    /// What was done of a restart, for people. What was not is told by the verbs.
+    fn tell_restart(&self, opened: &Opened) {
+        let Restart { log, torn } = opened.restart();
+        match torn {
+            TornRepair::NoArea => {}
+            TornRepair::Foreign { area } => self.warn(&format!(
+                "{}: not used: it belongs to another database or another state of this one",
+                area.display()
+            )),
+            TornRepair::Used { area, pages } if pages.is_empty() => {
+                self.note(&format!("{}: no page is torn", area.display()));
+            }
+            TornRepair::Used { area, pages } => {
+                let (count, area) = (pages.len(), area.display());
+                self.note(&format!("{count} torn pages are read from their copies in {area}"));
+            }
+        }
+        if let Some(summary) = log.summary().filter(|summary| summary.changes > 0) {
+            let undone = summary.unfinished.iter().filter(|open| open.not_undone.is_none()).count();
+            self.note(&format!(
+                "the log was replayed in memory up to {}: {} changes, {} pages, {undone} open \
+                 transactions rolled back",
+                summary.end_lsn, summary.changes, summary.pages_changed
+            ));
+        }
+        if let Some(found) = opened.in_use() {
+            self.warn(&format!("{found}; close the database first"));
+        }
+    }
+
+    /// Says that recovery would change the pages of the disk, for verbs that show those.
+    pub(crate) fn note_unrecovered(&self, opened: &Opened) {
+        if matches!(opened.origin(), Origin::Files) && opened.needs_restart() {
+            self.note(
+                "the database was not closed cleanly: this is what the disk holds, recovery would change it",
+            );
+        }
+    }
+
+    /// How a verb ends that has read a database to its end: what is wrong with the catalogue, what was
+    /// not recovered, and whether the files are in use, is told here.
+    pub(crate) fn exit_of(&self, database: &Database) -> Exit {
+        let catalog = if database.catalog().faults.is_empty() { Exit::Done } else { Exit::Found };
+        match doubt(database) {
+            None => catalog,
+            Some(why) => {
+                self.warn(&format!("incomplete: {why}"));
+                catalog.and(Exit::Incomplete)
+            }
+        }
+    }
+
+    /// Opens a database as a restart of its server would make it, and says what is odd about it.
     pub(crate) fn open_database(&self, paths: &[PathBuf]) -> Result<Database, extentdb_reader::Error> {
-        let database = Database::from_opened(self.open(paths)?)?;
+        let database = Database::from_opened(self.open_restarted(paths)?)?;
         let version = database.catalog().boot.database_version();
         if version.is_unknown_newer() {
             self.warn(&format!(

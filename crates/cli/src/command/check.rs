@@ -26,10 +26,7 @@ use extentdb_format::page::PageHeader;
 use extentdb_format::page::PageType;
 use extentdb_format::page::checksum::restore_torn;
 use extentdb_reader::backup::{self, What};
-use extentdb_reader::recover::{RecoverOptions, recover};
-use extentdb_reader::{
-    Backup, Database, Error, OpenOptions, Opened, Origin, PageSource, Recovered, Recovery,
-};
+use extentdb_reader::{Backup, Database, Error, LogState, OpenOptions, Opened, Origin, PageSource};
 
 use crate::cli::Common;
 use crate::context::Context;
@@ -64,6 +61,7 @@ pub(crate) fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
     if args.options.estimates_only() {
         return write_estimate(&opened, &options, args.format.chosen(), output);
     }
+    let opened = context.restart(opened)?;
     context.interrupt.stop_gracefully();
     let report = match args.options.state() {
         Some(state) => state::check(state, &opened, &options, context)?,
@@ -86,6 +84,11 @@ pub(super) fn finish(
         bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
     }
     add_what_reader_found(&mut report, opened, context);
+    if let Some(found) = opened.in_use() {
+        let text = found.to_string();
+        context.warn(&format!("{text}: what was found is not reported as damage"));
+        report.withdraw(&text);
+    }
     let inputs = inputs::describe(&args.files, args.hash, context)?;
     args.format.chosen().write(&report, &inputs, &mut output)?;
     if let Some(stop) = context.interrupt.stopped() {
@@ -165,23 +168,19 @@ fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> any
     }
 }
 
-/// Does something with the database: with the pages that replaying its log makes of it, where the files alone are not the
-/// database.
+/// Does something with a database that was restarted in memory, knowing what became of its log.
 pub(super) fn with_recovered<R>(
     opened: &Opened,
     options: &Options,
     work: impl FnOnce(&dyn PageSource, &Options) -> R,
 ) -> R {
-    let with = |log| Options { log, ..options.clone() };
-    match recover(opened, &RecoverOptions::default()) {
-        Ok(Recovery::NotNeeded | Recovery::WithoutLog { why: None }) => work(opened.source(), options),
-        Ok(Recovery::WithoutLog { why: Some(why) }) => work(opened.source(), &with(LogUse::Unusable(why))),
-        Ok(Recovery::Redone(recovered)) => {
-            let Recovered { source, summary } = *recovered;
-            work(&source, &with(LogUse::Redone(Arc::new(summary))))
-        }
-        Err(error) => work(opened.source(), &with(LogUse::Unusable(error.to_string()))),
-    }
+    let log = match &opened.restart().log {
+        LogState::NotReplayed | LogState::Closed => LogUse::None,
+        LogState::Missing => LogUse::Missing,
+        LogState::Unusable(why) => LogUse::Unusable(why.clone()),
+        LogState::Replayed(summary) => LogUse::Redone(Arc::clone(summary)),
+    };
+    work(opened.source(), &Options { log, ..options.clone() })
 }
 
 /// Does something with a progress line, to be stopped by the user.

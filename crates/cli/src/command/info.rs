@@ -95,6 +95,7 @@ fn collect(args: &InfoArgs, context: &Context, facts: &mut Facts) -> anyhow::Res
         backup::add(&backup::open(&stripes)?, args.list, context, facts);
     }
     if !opened.is_log_only() {
+        context.note_unrecovered(&opened);
         database::add(&opened, context, facts);
         if !args.no_pages {
             census::add(opened.source(), context, facts)?;

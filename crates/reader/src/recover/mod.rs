@@ -18,9 +18,12 @@
 
 mod ahead;
 mod redo;
+mod state;
 #[cfg(test)]
 mod tests;
 mod undo;
+
+pub use state::LogState;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +34,7 @@ use extentdb_format::log::reader::{LogEnd, LogTail, TailProof};
 use extentdb_format::log::replay::{Analysis, Unfinished};
 use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader, LogTime, Op};
 
-use crate::backup::carried_logs;
+use crate::backup::{BackupSet, carried_logs};
 use crate::checked::check;
 use crate::open::{Opened, Origin};
 use crate::overlay::OverlaySource;
@@ -74,7 +77,7 @@ pub enum Recovery<'s> {
 /// A database as of the end of its log.
 pub struct Recovered<'s> {
     /// Its pages.
-    pub source: OverlaySource<'s>,
+    pub source: OverlaySource<&'s dyn PageSource>,
     /// What was done.
     pub summary: RecoverySummary,
 }
@@ -166,42 +169,65 @@ pub enum RecoverError {
 /// # Errors
 /// The log cannot be read, or changes more pages than may be held.
 pub fn recover<'s>(opened: &'s Opened, options: &RecoverOptions) -> Result<Recovery<'s>, RecoverError> {
-    let source = opened.source();
-    let boot = boot_record(source);
     match opened.origin() {
-        Origin::Backup(backup) => {
-            let checkpoint = backup.set.header().checkpoint_lsn;
-            let mut logs = carried_logs(&backup.set);
-            logs.retain(|(_, log, _)| !log.is_empty() && log.carries_anything());
-            match <[_; 1]>::try_from(logs) {
-                Ok([(_, log, map)]) => {
-                    recover_with(source, &LogReader::with_map(log, map), checkpoint, boot.as_ref(), options)
-                }
-                Err(logs) => Ok(without(logs.len())),
-            }
-        }
-        Origin::Files => match (boot, opened.logs()) {
-            (Some(boot), _) if boot.status.is_clean() => Ok(Recovery::NotNeeded),
-            (Some(boot), [log]) => {
-                let reader = LogReader::open(log).map_err(|error| RecoverError::Log(error.to_string()))?;
-                recover_with(source, &reader, boot.checkpoint_lsn, Some(&boot), options)
-            }
-            (Some(_), logs) => Ok(without(logs.len())),
-            (None, logs) => {
-                let why = (!logs.is_empty()).then(|| "the boot page cannot be read".to_owned());
-                Ok(Recovery::WithoutLog { why })
-            }
-        },
+        Origin::Backup(backup) => recover_backup(opened.source(), &backup.set, options),
+        Origin::Files => recover_files(opened, options),
     }
 }
 
-fn without(logs: usize) -> Recovery<'static> {
-    let why = (logs > 1).then(|| format!("the log lies in {logs} files, and only one can be replayed"));
-    Recovery::WithoutLog { why }
+fn recover_backup<'s>(
+    source: &'s dyn PageSource,
+    set: &BackupSet,
+    options: &RecoverOptions,
+) -> Result<Recovery<'s>, RecoverError> {
+    let boot = boot_record(source);
+    let mut logs = carried_logs(set);
+    logs.retain(|(_, log, _)| !log.is_empty() && log.carries_anything());
+    match <[_; 1]>::try_from(logs) {
+        Ok([(_, log, map)]) => {
+            let checkpoint = set.header().checkpoint_lsn;
+            recover_with(source, &LogReader::with_map(log, map), checkpoint, boot.as_ref(), options)
+        }
+        Err(logs) if logs.is_empty() => {
+            let why = Some("the backup carries no log".to_owned());
+            Ok(Recovery::WithoutLog { why })
+        }
+        Err(logs) => Ok(in_several_files(logs.len())),
+    }
+}
+
+fn recover_files<'s>(opened: &'s Opened, options: &RecoverOptions) -> Result<Recovery<'s>, RecoverError> {
+    let source = opened.source();
+    match (boot_record(source), opened.logs()) {
+        (Some(boot), _) if boot.status.is_clean() => Ok(Recovery::NotNeeded),
+        (Some(_), []) => Ok(Recovery::WithoutLog { why: None }),
+        (Some(boot), [log]) => {
+            let failed = |error: extentdb_io::Error| RecoverError::Log(error.to_string());
+            let reader = LogReader::open(log).map_err(failed)?;
+            let outcome = recover_with(source, &reader, boot.checkpoint_lsn, Some(&boot), options)?;
+            Ok(match outcome {
+                Recovery::WithoutLog { why: Some(why) } => {
+                    let why = Some(format!("{}: {why}", log.path().display()));
+                    Recovery::WithoutLog { why }
+                }
+                other => other,
+            })
+        }
+        (Some(_), logs) => Ok(in_several_files(logs.len())),
+        (None, logs) => {
+            let why = (!logs.is_empty()).then(|| "the boot page cannot be read".to_owned());
+            Ok(Recovery::WithoutLog { why })
+        }
+    }
+}
+
+fn in_several_files(logs: usize) -> Recovery<'static> {
+    let why = format!("the log lies in {logs} files, and only one can be replayed");
+    Recovery::WithoutLog { why: Some(why) }
 }
 
 /// The boot page as it is on disk.
-fn boot_record(source: &dyn PageSource) -> Option<BootRecord> {
+pub(crate) fn boot_record(source: &dyn PageSource) -> Option<BootRecord> {
     let mut page = PageBuf::zeroed();
     source.read(PageId::BOOT, &mut page).ok()?;
     check(PageId::BOOT, &mut page).ok()?;
