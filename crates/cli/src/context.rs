@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::Arc;
+use extentdb_reader::backup::{BackupSet, LeftOut};
 use extentdb_reader::recover::RecoverOptions;
-use extentdb_reader::{Database, OpenOptions, Opened, Origin, Restart, TornRepair};
+use extentdb_reader::{Backup, Database, OpenOptions, Opened, Origin, Restart, TornRepair};
 
 use crate::cli::Common;
 use crate::exit::Exit;
@@ -37,11 +38,33 @@ impl Context {
 
     /// Opens files without reading the catalogue.
     pub(crate) fn open(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
-        Opened::open(paths, &self.options())
+        let opened = Opened::open(paths, &self.options())?;
+        if let Origin::Backup(backup) = opened.origin() {
+            self.tell_chain(backup);
+        }
+        Ok(opened)
+    }
+
+    /// Which of the backups that were given are used, when there are several.
+    fn tell_chain(&self, backup: &Backup) {
+        for LeftOut { path, position, why } in &backup.left_out {
+            let set = if *position > 1 { format!(" set {position}") } else { String::new() };
+            self.warn(&format!("{}{set}: not needed and left out: {why}", path.display()));
+        }
+        if backup.chain().count() > 1 {
+            let name = |set: &Arc<BackupSet>| {
+                let header = set.header();
+                let path = set.path().map(|path| path.display().to_string()).unwrap_or_default();
+                format!("{path} ({}, to {})", header.kind.description().to_lowercase(), header.last_lsn)
+            };
+            let chain: Vec<String> = backup.chain().map(name).collect();
+            self.note(&format!("backup chain: {}", chain.join(", then ")));
+        }
     }
 
     fn options(&self) -> OpenOptions {
-        OpenOptions { set: self.common.set, jobs: self.common.jobs(), ..OpenOptions::default() }
+        let Common { set, stop_at, .. } = self.common;
+        OpenOptions { set, stop_at, jobs: self.common.jobs(), ..OpenOptions::default() }
     }
 
     /// Opens files and replays their log in memory, without reading the catalogue. Says what was done.
@@ -121,7 +144,8 @@ impl Context {
             ));
         }
         if let Origin::Backup(backup) = database.opened().origin() {
-            backup.set.findings().kept().iter().for_each(|finding| self.warn(&finding.to_string()));
+            let findings = backup.chain().flat_map(|set| set.findings().kept());
+            findings.for_each(|finding| self.warn(&finding.to_string()));
         }
         for file in database.missing_files() {
             self.warn(&format!(

@@ -77,6 +77,12 @@ pub enum Error {
         /// A backup.
         backup: PathBuf,
     },
+    /// Data files have no point in time but their end.
+    #[error("{} is a data file: a stop needs a full backup and log backups", path.display())]
+    StopWithoutBackup {
+        /// A data file.
+        path: PathBuf,
+    },
     /// Transparent data encryption.
     #[error("{}: the database is encrypted (TDE): its pages cannot be read without the key", path.display())]
     Encrypted {

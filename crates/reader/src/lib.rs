@@ -16,7 +16,7 @@ pub mod source;
 mod torn;
 mod watch;
 
-pub use backup_pages::Backup;
+pub use backup_pages::{Backup, Stop};
 pub use checked::{CheckedPages, check as check_page};
 pub use data_files::{DataFile, DataFiles};
 pub use error::Error;

@@ -11,8 +11,8 @@ use extentdb_format::allocation::file_header::FileHeader;
 use extentdb_io::{File, FileIdentity};
 use extentdb_types::Guid;
 
-use crate::backup::SetOptions;
-use crate::backup_pages::{Backup, BackupPages};
+use crate::backup::{SetOptions, StopAt};
+use crate::backup_pages::{Backup, BackupPages, ChainOptions};
 use crate::checked::CheckedPages;
 use crate::data_files::{DataFile, DataFiles};
 use crate::error::Error;
@@ -28,6 +28,8 @@ use crate::watch::{InUse, Watch};
 pub struct OpenOptions {
     /// Which backup set of a file with several, from 1.
     pub set: Option<u32>,
+    /// Where a chain of backups is to end.
+    pub stop_at: Option<StopAt>,
     /// Read what is there when stripes of a backup are missing.
     pub allow_missing_stripes: bool,
     /// Threads that look at the extents of a compressed backup; 0 = as many as the machine has.
@@ -113,6 +115,9 @@ impl Opened {
                 let (file, backup) = (data.swap_remove(0), backups.swap_remove(0));
                 Err(Error::FilesAndBackups { file: file.path().into(), backup: backup.path().into() })
             }
+            (false, true) if options.stop_at.is_some() => {
+                Err(Error::StopWithoutBackup { path: data.swap_remove(0).path().into() })
+            }
             (false, true) => Opened::from_files(data, logs),
             (true, false) => Opened::from_backups(backups, logs, options),
             (true, true) => Ok(Opened::new(Box::new(DataFiles::new(Vec::new())), Origin::Files, logs)),
@@ -139,7 +144,8 @@ impl Opened {
             jobs: options.jobs,
             ..SetOptions::default()
         };
-        let (source, backup) = BackupPages::open(backups, options.set, &set_options)?;
+        let chain = ChainOptions { set: options.set, stop: options.stop_at };
+        let (source, backup) = BackupPages::open(backups, chain, &set_options)?;
         let origin = Origin::Backup(Box::new(backup));
         Ok(Opened::new(Box::new(source), origin, logs))
     }

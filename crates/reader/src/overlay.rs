@@ -53,17 +53,32 @@ impl<B: Deref<Target: PageSource> + Send + Sync> OverlaySource<B> {
         while !rest.is_empty() {
             let count = (rest.len() / PAGE_BYTES) as u32;
             let ids = (id.page..id.page.saturating_add(count)).map(|page| PageId { page, ..id });
-            let plain = ids.take_while(|id| !self.pages.contains_key(id)).count();
+            // One page at a time in extents that only the replaced pages make.
+            let plain = match self.is_new(id.extent()) {
+                false => ids.take_while(|id| self.is_below(*id)).count(),
+                true => 1,
+            };
             let bytes = plain.max(1) * PAGE_BYTES;
             let (now, later) = rest.split_at_mut(bytes.min(rest.len()));
             match self.pages.get(&id) {
                 Some(page) => now.copy_from_slice(page.get(..now.len()).unwrap_or_default()),
+                // Never written pages of an extent that the log took: zero, as where a file has grown.
+                None if self.is_new(id.extent()) => now.fill(0),
                 None => self.read_below(id, now)?,
             }
             id.page = id.page.saturating_add(plain.max(1) as u32);
             rest = later;
         }
         Ok(())
+    }
+
+    /// Only replaced pages lie in the extent: the source below has nothing of it.
+    fn is_new(&self, extent: Extent) -> bool {
+        self.extents.contains(&extent) && !self.below.is_stored(extent)
+    }
+
+    fn is_below(&self, id: PageId) -> bool {
+        !self.pages.contains_key(&id) && !self.is_new(id.extent())
     }
 
     /// Reads pages that are not replaced. Those by which the file has grown are zero.

@@ -38,7 +38,7 @@ fn one_log<'b>(
 }
 
 /// The header that a restore writes. Numbers too large for their byte become FF hex, which the header's faults name.
-fn header(part: &LogPart) -> VlfHeader {
+pub(super) fn header(part: &LogPart) -> VlfHeader {
     let vlf = part.vlf;
     VlfHeader {
         signature: VlfHeader::SIGNATURE,

@@ -55,6 +55,7 @@ fn replayed_in_part(summary: &RecoverySummary) -> Option<String> {
     if let Some(why) = &summary.ends_early {
         parts.push(format!("the log was replayed only up to {}: {why}", summary.end_lsn));
     }
+    parts.extend(summary.stop_not_reached.clone());
     if let Some(first) = summary.stopped.first() {
         let more = if summary.has_more_stopped { "more than " } else { "" };
         parts.push(format!(
