@@ -32,6 +32,12 @@ impl Context {
         Opened::open(paths, &self.options())
     }
 
+    /// Opens files for their log alone: a backup may be of any kind, and stripes may be missing.
+    pub(crate) fn open_for_log(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
+        let options = OpenOptions { any_kind: true, allow_missing_stripes: true, ..self.options() };
+        Opened::open(paths, &options)
+    }
+
     fn options(&self) -> OpenOptions {
         OpenOptions { set: self.common.set, jobs: self.common.jobs(), ..OpenOptions::default() }
     }

@@ -24,6 +24,8 @@ pub struct OpenOptions {
     pub set: Option<u32>,
     /// Read what is there when stripes of a backup are missing.
     pub allow_missing_stripes: bool,
+    /// Open backups of any kind, such as log backups: their log can be read, their pages are no database.
+    pub any_kind: bool,
     /// Threads that look at the extents of a compressed backup; 0 = as many as the machine has.
     pub jobs: usize,
 }
@@ -102,8 +104,8 @@ impl Opened {
     fn from_backups(backups: Vec<File>, logs: Vec<LogFile>, options: &OpenOptions) -> Result<Opened, Error> {
         let set_options = SetOptions {
             allow_missing_stripes: options.allow_missing_stripes,
+            any_kind: options.any_kind,
             jobs: options.jobs,
-            ..SetOptions::default()
         };
         let (source, backup) = BackupPages::open(backups, options.set, &set_options)?;
         let origin = Origin::Backup(Box::new(backup));

@@ -122,18 +122,13 @@ fn write_estimate(
     Ok(Exit::Done)
 }
 
-/// Opens what there is: a missing stripe makes the check incomplete, or impossible when the others do not even hold the maps.
+/// Opens what there is: a missing stripe makes the check incomplete.
 pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opened> {
     let opened = match context.open(files) {
-        Err(error @ Error::Backup(backup::Error::MissingStripes { .. })) => {
+        Err(Error::Backup(backup::Error::MissingStripes { .. })) => {
             let (set, jobs) = (context.common.set, context.common.jobs());
-            let opened = Opened::open(files, &OpenOptions { set, allow_missing_stripes: true, jobs })?;
-            let source = opened.source();
-            let has_maps = |id| source.is_stored(PageId { file: id, page: 0 }.extent());
-            if !source.files().iter().all(|file| has_maps(file.id)) {
-                return Err(error.into());
-            }
-            opened
+            let options = OpenOptions { set, jobs, allow_missing_stripes: true, ..OpenOptions::default() };
+            Opened::open(files, &options)?
         }
         opened => opened?,
     };
@@ -141,6 +136,18 @@ pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opene
         bail!("this is a log file, which has no pages to check; `extentdb log` shows its records");
     }
     Ok(opened)
+}
+
+/// What the headers of a backup add to the options: the name of the database, and what is missing of it.
+fn with_backup(options: Options, opened: &Opened) -> Options {
+    let Origin::Backup(backup) = opened.origin() else { return options };
+    let name = &backup.set.header().database_name;
+    let missing = backup.set.missing_families();
+    Options {
+        database: (!name.is_empty()).then(|| name.clone()),
+        missing_part: (!missing.is_empty()).then(|| backup.family.describe_missing()),
+        ..options
+    }
 }
 
 /// The pages of an encrypted database are noise: a check would report every one of them. What the encryption columns of a
@@ -172,7 +179,11 @@ pub(super) fn with_recovered<R>(
     options: &Options,
     work: impl FnOnce(&dyn PageSource, &Options) -> R,
 ) -> R {
+    let options = &with_backup(options.clone(), opened);
     let with = |log| Options { log, ..options.clone() };
+    if let Some(why) = &options.missing_part {
+        return work(opened.source(), &with(LogUse::Unusable(why.clone())));
+    }
     match recover(opened, &RecoverOptions::default()) {
         Ok(Recovery::NotNeeded | Recovery::WithoutLog { why: None }) => work(opened.source(), options),
         Ok(Recovery::WithoutLog { why: Some(why) }) => work(opened.source(), &with(LogUse::Unusable(why))),
