@@ -97,6 +97,11 @@ pub struct Options {
     pub hash_key: Option<HashKey>,
     /// What is known of the log.
     pub log: LogUse,
+    /// Why a part of the pages is not there, such as "stripe 2 of 2 is not given". Nothing can then be said about what
+    /// belongs together: the pages that are there are audited one by one, and no page is blamed for being absent.
+    pub missing_part: Option<String>,
+    /// Name of the database, for when its boot page cannot be read; without it the name of the first file.
+    pub database: Option<String>,
 }
 
 impl Default for Options {
@@ -120,6 +125,8 @@ impl Default for Options {
             force_rescan: false,
             hash_key: None,
             log: LogUse::None,
+            missing_part: None,
+            database: None,
         }
     }
 }

@@ -166,19 +166,24 @@ struct Prelude<'s> {
     cut_units: BTreeSet<UnitIndex>,
     /// Mixed extents noted as 59031.
     unreachable_extents: usize,
+    /// Why a part of the pages is not there.
+    missing_part: Option<String>,
 }
 
 impl<'s> Prelude<'s> {
     fn new(source: &'s dyn PageSource, options: &Options) -> Self {
         let first = source.files().first();
-        let database = first.and_then(|file| file.path.file_stem()).unwrap_or_default();
+        let by_file = || {
+            let stem = first.and_then(|file| file.path.file_stem()).unwrap_or_default();
+            stem.to_string_lossy().into_owned()
+        };
         Prelude {
             source,
             findings: Findings::new(options.max_errors),
             notes: Vec::new(),
             not_checked: Vec::new(),
             bad: HashMap::new(),
-            database: database.to_string_lossy().into_owned(),
+            database: options.database.clone().unwrap_or_else(by_file),
             database_id: 0,
             is_fatal: false,
             header_lsns: Vec::new(),
@@ -188,6 +193,7 @@ impl<'s> Prelude<'s> {
             has_cut_chains: false,
             cut_units: BTreeSet::new(),
             unreachable_extents: 0,
+            missing_part: options.missing_part.clone(),
             chosen: Chosen::Database,
             target: None,
             refused: None,
@@ -229,6 +235,11 @@ impl<'s> Prelude<'s> {
         self.bad.entry(page).or_insert(error);
     }
 
+    /// True for a page of the part that is known to be missing.
+    fn is_missing(&self, page: PageId) -> bool {
+        self.missing_part.is_some() && !self.source.is_stored(page.extent())
+    }
+
     /// Something that was asked for and is not checked.
     fn leave_out(&mut self, what: &str, why: &str) {
         self.not_checked.push(NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: true });
@@ -244,14 +255,14 @@ impl<'s> Prelude<'s> {
 pub(crate) fn make(source: &dyn PageSource, options: &Options) -> PlanOutcome {
     let mut prelude = Prelude::new(source, options);
     let boot = prelude.read_boot();
-    prelude.is_fatal = boot.is_none();
+    prelude.is_fatal = boot.is_none() || prelude.missing_part.is_some();
     if let Some(boot) = &boot {
         prelude.take_boot(boot);
     }
     prelude.read_file_headers();
     let (mut bootstrap, catalog) = match &boot {
-        Some(boot) => prelude.read_catalog(boot),
-        None => (Bootstrap::default(), None),
+        Some(boot) if prelude.missing_part.is_none() => prelude.read_catalog(boot),
+        _ => (Bootstrap::default(), None),
     };
     prelude.settle_encryption(catalog.is_some());
     let mut units = prelude.units(&mut bootstrap, catalog.as_ref(), options);
@@ -375,10 +386,10 @@ impl Prelude<'_> {
             });
         }
         if self.is_fatal {
+            let cause = self.missing_part.as_deref().unwrap_or("the catalogue cannot be trusted");
             not_checked.push(NotChecked {
                 what: "ownership of pages and links between them".to_owned(),
-                why: "the catalogue cannot be trusted; pages were audited as what their own header says"
-                    .to_owned(),
+                why: format!("{cause}; pages were audited as what their own header says"),
                 was_asked_for: true,
             });
         }

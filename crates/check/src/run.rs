@@ -549,6 +549,9 @@ impl Run<'_> {
                 "system tables against each other",
             ];
             families.into_iter().for_each(|what| self.skip(what, "PHYSICAL_ONLY was given"));
+        } else if !plan.owners_are_known {
+            let why = "the tables that the pages belong to are not known";
+            self.skip("column values against their types (2570)", why);
         } else if !plan.rows.has_purity {
             let why = "the database is older than SQL Server 2005 and its values were never checked: DATA_PURITY does";
             self.skip("column values against their types (2570)", why);

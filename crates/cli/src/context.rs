@@ -38,7 +38,11 @@ impl Context {
 
     /// Opens files without reading the catalogue.
     pub(crate) fn open(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
-        let opened = Opened::open(paths, &self.options())?;
+        self.told(Opened::open(paths, &self.options())?)
+    }
+
+    /// What was opened, after it is said which of the backups are used.
+    fn told(&self, opened: Opened) -> Result<Opened, extentdb_reader::Error> {
         if let Origin::Backup(backup) = opened.origin() {
             self.tell_chain(backup);
         }
@@ -62,7 +66,13 @@ impl Context {
         }
     }
 
-    fn options(&self) -> OpenOptions {
+    /// Opens files for their log alone: a backup may be of any kind, and stripes may be missing.
+    pub(crate) fn open_for_log(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
+        let options = OpenOptions { any_kind: true, allow_missing_stripes: true, ..self.options() };
+        self.told(Opened::open(paths, &options)?)
+    }
+
+    pub(crate) fn options(&self) -> OpenOptions {
         let Common { set, stop_at, .. } = self.common;
         OpenOptions { set, stop_at, jobs: self.common.jobs(), ..OpenOptions::default() }
     }

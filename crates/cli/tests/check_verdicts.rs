@@ -14,7 +14,7 @@ use extentdb_format::allocation::file_header::{FileHeaderPage, FileHeaderView, w
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::seal;
 use extentdb_synth::crash::{CrashOptions, crash};
-use program::{DATABASES, Run, extentdb, on, sample};
+use program::{DATABASES, Run, extentdb, more_sample, on, sample};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -308,10 +308,45 @@ fn a_missing_data_file_is_named_and_makes_the_check_incomplete() {
 }
 
 #[test]
-fn a_missing_stripe_with_the_maps_is_named_and_exits_1() {
-    let Some(path) = sample("northwind-stripe-2-of-2.bak") else { return };
-    let said = on("check", &path, &["--json"]).complaint(1);
-    assert!(said.contains("striped over 2 files") && said.contains("missing"), "{said}");
+fn a_single_stripe_is_incomplete_names_the_missing_family_and_accuses_nobody() {
+    let more = |name: &str| more_sample(&format!("stripes-2008r2/{name}"));
+    let cases = [
+        (sample("northwind-stripe-2-of-2.bak"), "family 1 of 2 is not given", "Northwind"),
+        (more("Stripe1_RestoreTimeStripe.bak"), "family 2 of 2 is not given", "RestoreTimeStripe"),
+        (more("Stripe2_RestoreTimeStripe1.bak"), "family 1 of 2 is not given", "RestoreTimeStripe"),
+        (more("Stripe1_RestoreTimeStripe2.bak"), "family 2 of 2 is not given", "RestoreTimeStripe"),
+        (more("Stripe2_RestoreTimeStripe2a.bak"), "family 1 of 2 is not given", "RestoreTimeStripe"),
+    ];
+    for (path, missing, database) in cases {
+        let Some(path) = path else { continue };
+        let report = report(on("check", &path, &["--json"]), 3);
+        assert_eq!(report["verdict"], "incomplete", "{}: {}", path.display(), report["findings"]);
+        assert_eq!(report["findings"], Value::Array(Vec::new()), "{}", path.display());
+        let coverage = &report["coverage"];
+        assert!(coverage["not_checked"].to_string().contains(missing), "{coverage}");
+        assert!(!coverage.to_string().contains("older than SQL Server 2005"), "{coverage}");
+        // The first family has the PFS page: without it nobody knows which pages are in use.
+        let has_maps = missing.starts_with("family 2");
+        assert_eq!(coverage["pages_checked"].as_u64().unwrap() > 50, has_maps, "{coverage}");
+        let name = report["database"].as_str().unwrap();
+        assert!(name.eq_ignore_ascii_case(database), "{name}: {}", path.display());
+    }
+}
+
+#[test]
+fn two_stripes_together_are_clean() {
+    for (first, second) in [
+        ("Stripe1_RestoreTimeStripe.bak", "Stripe2_RestoreTimeStripe1.bak"),
+        ("Stripe1_RestoreTimeStripe2.bak", "Stripe2_RestoreTimeStripe2a.bak"),
+    ] {
+        let [Some(first), Some(second)] =
+            [first, second].map(|name| more_sample(&format!("stripes-2008r2/{name}")))
+        else {
+            return;
+        };
+        let run = extentdb(["check".as_ref(), second.as_os_str(), first.as_os_str(), "--json".as_ref()]);
+        assert_eq!(report(run, 0)["verdict"], "clean");
+    }
 }
 
 #[test]

@@ -136,6 +136,31 @@ fn written_blocks_have_no_faults() {
 }
 
 #[test]
+fn a_filemark_of_2005_lists_the_earlier_ones_without_an_offset() {
+    let mut mark = Filemark::new(512, vec![0x35_3a00, 0x400]);
+    mark.fields.header.attributes = 0.into();
+    mark.fields.slots = 56.into();
+    let bytes = written(|to| mark.write(to).unwrap());
+    assert_eq!(bytes[60..76], [0, 0x3a, 0x35, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0]);
+    let block = Block::parse(&bytes);
+    assert_eq!(Filemark::faults(&block), []);
+    let read = Filemark::parse(&block);
+    assert_eq!(read.earlier, [0x35_3a00, 0x400]);
+    assert_eq!(written(|to| read.write(to).unwrap()), bytes);
+
+    mark.earlier = (0..100).collect();
+    let full = written(|to| mark.write(to).unwrap());
+    assert_eq!(Filemark::parse(&Block::parse(&full)).earlier, (0..56).collect::<Vec<u64>>());
+    let mut bytes = full;
+    bytes[56] = 57;
+    assert!(Filemark::faults(&Block::parse(&bytes)).contains(&Fault::Filemark {
+        slots: 56,
+        used: 57,
+        bytes: 512
+    }));
+}
+
+#[test]
 fn texts_and_numbers_come_back() {
     let bytes = start_of_set();
     let start = StartOfSet::parse(&Block::parse(&bytes));

@@ -16,7 +16,7 @@ use extentdb_format::log::{ChainItem, LogReader, Op};
 use extentdb_format::mtf::config::FileKind;
 use extentdb_io::{File, ReadAt};
 
-use crate::backup::chain::{Candidate, Plan, is_base, log_time, plan};
+use crate::backup::chain::{Begin, Candidate, Plan, is_base, log_time, plan};
 use crate::backup::{
     self, BackupFile, BackupMedia, BackupSet, CombinedLog, LeftOut, MediaFamily, SetHeader,
     SetOptions, StopAt,
@@ -160,7 +160,8 @@ impl Assembly<'_> {
     fn assemble(&self, stop: Option<StopAt>) -> Result<Backup, backup::Error> {
         let mut skipped = Vec::new();
         loop {
-            let plan = plan(self.sets, stop, &skipped)?;
+            let begin = if self.options.any_kind { Begin::Any } else { Begin::Full };
+            let plan = plan(self.sets, begin, stop, &skipped)?;
             let last_data = plan.differential.unwrap_or(plan.base);
             match self.open(plan, stop) {
                 Err(backup::Error::StopTooEarly { .. }) if !skipped.contains(&last_data) => {
@@ -231,8 +232,13 @@ fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
         }
     }
     let consistent = data.header().last_lsn;
-    let is_too_early = until.is_some_and(|until| until < consistent);
-    if is_too_early {
+    let is_before_data = match at {
+        StopAt::Time(stop) => {
+            log_time(data.header().backup_start_date).is_some_and(|started| stop < started)
+        }
+        StopAt::Lsn(_) => false,
+    };
+    if is_before_data || until.is_some_and(|until| until < consistent) {
         return Err(backup::Error::StopTooEarly { stop: at, set: name_of(data) });
     }
     if let Some(set) = until.and_then(|until| bulk_set_around(backup, until)) {

@@ -32,6 +32,8 @@ pub struct OpenOptions {
     pub stop_at: Option<StopAt>,
     /// Read what is there when stripes of a backup are missing.
     pub allow_missing_stripes: bool,
+    /// Open backups of any kind, such as log backups: their log can be read, their pages are no database.
+    pub any_kind: bool,
     /// Threads that look at the extents of a compressed backup; 0 = as many as the machine has.
     pub jobs: usize,
 }
@@ -141,8 +143,8 @@ impl Opened {
     fn from_backups(backups: Vec<File>, logs: Vec<LogFile>, options: &OpenOptions) -> Result<Opened, Error> {
         let set_options = SetOptions {
             allow_missing_stripes: options.allow_missing_stripes,
+            any_kind: options.any_kind,
             jobs: options.jobs,
-            ..SetOptions::default()
         };
         let chain = ChainOptions { set: options.set, stop: options.stop_at };
         let (source, backup) = BackupPages::open(backups, chain, &set_options)?;

@@ -191,6 +191,9 @@ impl MapReader {
                 can_be_checked &= !matches!(kind, MapKind::Gam | MapKind::Sgam);
                 continue;
             }
+            if prelude.is_missing(id) {
+                continue;
+            }
             let state = load(prelude.source, id, &mut self.page);
             if self.is_behind_database(id) {
                 return Interval::default();
@@ -223,6 +226,13 @@ impl MapReader {
     fn read_pfs(&mut self, prelude: &mut Prelude<'_>, first: PageId, gam_is_known: bool) -> PfsRange {
         let id = first.pfs_page();
         if id.page >= self.pages {
+            return PfsRange::Unknown;
+        }
+        if prelude.is_missing(id) {
+            let last = self.pages.min(first.page.saturating_add(PAGES_PER_PFS)).saturating_sub(1);
+            let what = format!("pages {first} to {}", PageId { page: last, ..first });
+            prelude
+                .leave_out(&what, &format!("their PFS page {id} is missing, which tells what is allocated"));
             return PfsRange::Unknown;
         }
         let state = load(prelude.source, id, &mut self.page);

@@ -51,6 +51,9 @@ impl Prelude<'_> {
             self.leave_out("catalogue and ownership of pages", "the primary data file was not given");
             return None;
         }
+        if self.is_missing(PageId::BOOT) {
+            return None;
+        }
         let state = load(self.source, PageId::BOOT, &mut page);
         let view = BootView::new(&page);
         let is_possible = |boot: &BootRecord| boot.version >= OLDEST_VERSION;
@@ -69,6 +72,9 @@ impl Prelude<'_> {
         let mut page = PageBuf::zeroed();
         for file in self.source.files() {
             let id = PageId { file: file.id, page: 0 };
+            if self.is_missing(id) {
+                continue;
+            }
             let state = load(self.source, id, &mut page);
             let view = FileHeaderView::new(&page);
             if !state.is_sound() || !has_known_version(&page) || !view.faults().is_empty() {

@@ -25,7 +25,7 @@ use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::PageType;
 use extentdb_format::page::checksum::restore_torn;
-use extentdb_reader::backup::{self, What};
+use extentdb_reader::backup::{self, Findings, What};
 use extentdb_reader::{Backup, Database, Error, LogState, OpenOptions, Opened, Origin, PageSource};
 
 use crate::cli::Common;
@@ -125,18 +125,12 @@ fn write_estimate(
     Ok(Exit::Done)
 }
 
-/// Opens what there is: a missing stripe makes the check incomplete, or impossible when the others do not even hold the maps.
+/// Opens what there is: a missing stripe makes the check incomplete.
 pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opened> {
     let opened = match context.open(files) {
-        Err(error @ Error::Backup(backup::Error::MissingStripes { .. })) => {
-            let (set, jobs) = (context.common.set, context.common.jobs());
-            let opened = Opened::open(files, &OpenOptions { set, allow_missing_stripes: true, jobs })?;
-            let source = opened.source();
-            let has_maps = |id| source.is_stored(PageId { file: id, page: 0 }.extent());
-            if !source.files().iter().all(|file| has_maps(file.id)) {
-                return Err(error.into());
-            }
-            opened
+        Err(Error::Backup(backup::Error::MissingStripes { .. })) => {
+            let options = OpenOptions { allow_missing_stripes: true, ..context.options() };
+            Opened::open(files, &options)?
         }
         opened => opened?,
     };
@@ -144,6 +138,18 @@ pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opene
         bail!("this is a log file, which has no pages to check; `extentdb log` shows its records");
     }
     Ok(opened)
+}
+
+/// What the headers of a backup add to the options: the name of the database, and what is missing of it.
+fn with_backup(options: Options, opened: &Opened) -> Options {
+    let Origin::Backup(backup) = opened.origin() else { return options };
+    let name = &backup.set.header().database_name;
+    let missing = backup.set.missing_families();
+    Options {
+        database: (!name.is_empty()).then(|| name.clone()),
+        missing_part: (!missing.is_empty()).then(|| backup.family.describe_missing()),
+        ..options
+    }
 }
 
 /// The pages of an encrypted database are noise: a check would report every one of them. What the encryption columns of a
@@ -174,11 +180,13 @@ pub(super) fn with_recovered<R>(
     options: &Options,
     work: impl FnOnce(&dyn PageSource, &Options) -> R,
 ) -> R {
-    let log = match &opened.restart().log {
-        LogState::NotReplayed | LogState::Closed => LogUse::None,
-        LogState::Missing => LogUse::Missing,
-        LogState::Unusable(why) => LogUse::Unusable(why.clone()),
-        LogState::Replayed(summary) => LogUse::Redone(Arc::clone(summary)),
+    let options = &with_backup(options.clone(), opened);
+    let log = match (&options.missing_part, &opened.restart().log) {
+        (Some(why), _) => LogUse::Unusable(why.clone()),
+        (None, LogState::NotReplayed | LogState::Closed) => LogUse::None,
+        (None, LogState::Missing) => LogUse::Missing,
+        (None, LogState::Unusable(why)) => LogUse::Unusable(why.clone()),
+        (None, LogState::Replayed(summary)) => LogUse::Redone(Arc::clone(summary)),
     };
     work(opened.source(), &Options { log, ..options.clone() })
 }
@@ -212,7 +220,10 @@ fn add_what_reader_found(report: &mut Report, opened: &Opened, context: &Context
 }
 
 fn add_backup_findings(report: &mut Report, backup: &Backup, context: &Context) {
-    let findings = backup.set.findings();
+    backup.chain().for_each(|set| add_set_findings(report, set.findings(), context));
+}
+
+fn add_set_findings(report: &mut Report, findings: &Findings, context: &Context) {
     for finding in findings.kept() {
         match &finding.what {
             What::MissingStripe { family, families } => {

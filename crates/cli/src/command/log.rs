@@ -66,7 +66,7 @@ pub(crate) struct LogArgs {
 /// Runs the verb.
 pub(crate) fn run(args: &LogArgs, context: &Context) -> anyhow::Result<Exit> {
     let mut output = context.output(&args.files)?;
-    let opened = context.open(&args.files)?;
+    let opened = context.open_for_log(&args.files)?;
     let mut job = Job { args, context, faults: 0, shown: 0, is_stopped: None };
     let done = job.all_logs(&opened, &mut output);
     if job.faults > FAULTS_TOLD {
@@ -105,6 +105,11 @@ impl Job<'_> {
 
     fn each_log(&mut self, opened: &Opened, writer: &mut Writer<'_>) -> anyhow::Result<()> {
         match opened.origin() {
+            Origin::Backup(backup) if backup.chain().count() > 1 => {
+                let part = backup.log_sets().flat_map(|set| set.log()).next();
+                let file = part.map(|part| part.file).unwrap_or_default();
+                self.one_log(file, backup.log(), writer)?;
+            }
             Origin::Backup(backup) => {
                 let logs = carried_logs(&backup.set);
                 if logs.is_empty() {

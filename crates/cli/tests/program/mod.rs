@@ -49,9 +49,20 @@ pub(crate) fn extentdb<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I)
 
 /// A sample file; without the samples the test says so and ends.
 pub(crate) fn sample(name: &str) -> Option<PathBuf> {
+    there(samples().join(name))
+}
+
+/// A file of the further samples, which lie in the folder `more-samples` beside the samples.
+pub(crate) fn more_sample(name: &str) -> Option<PathBuf> {
+    there(samples().join("../more-samples").join(name))
+}
+
+fn samples() -> PathBuf {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
-    let folder = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
-    let path = folder.join(name);
+    std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from)
+}
+
+fn there(path: PathBuf) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }

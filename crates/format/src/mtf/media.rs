@@ -19,6 +19,9 @@
 //!     93    1 major_version     1                    64    8 residue
 //!     94      texts                                  72  8 n positions       earlier filemarks, newest first
 //! ```
+//!
+//! Before SQL Server 2008 SFMB has attributes 0 and no `list_offset`: the positions begin at 60, so that 512 bytes have
+//! room for 56 instead of 55. Observed in backups of version 611.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -192,6 +195,22 @@ pub struct Filemark {
     pub earlier: Vec<u64>,
 }
 
+/// Where the list begins in a filemark without `list_offset`.
+const OLD_LIST_AT: usize = 60;
+/// `attributes` of a filemark that has `list_offset`.
+const HAS_LIST_OFFSET: u32 = 0x8000_0000;
+
+impl FilemarkFields {
+    /// Where the list of earlier filemarks begins.
+    fn list_at(&self) -> usize {
+        if self.header.attributes.get() & HAS_LIST_OFFSET == 0 {
+            OLD_LIST_AT
+        } else {
+            self.list_offset.get() as usize
+        }
+    }
+}
+
 /// `attributes` of a filemark that follows a seek index in a compressed backup.
 pub const AFTER_SEEK_INDEX: u32 = 0x0004_0000;
 
@@ -199,7 +218,7 @@ impl Filemark {
     /// A filemark of `bytes` bytes (512 to 32,768) that lists the `earlier` ones, newest first.
     pub fn new(bytes: usize, earlier: Vec<u64>) -> Self {
         let mut header = BlockHeader::new(BlockKind::Sfmb);
-        header.attributes = 0x8000_0000.into();
+        header.attributes = HAS_LIST_OFFSET.into();
         header.string_type = 0;
         header.stream_offset = (bytes as u16).into();
         let slots = bytes.saturating_sub(FILEMARK_LIST_AT) / 8;
@@ -216,7 +235,7 @@ impl Filemark {
     /// Reads a block as SFMB.
     pub fn parse(block: &Block<'_>) -> Self {
         let fields: FilemarkFields = block.fields();
-        let list = block.bytes().get(fields.list_offset.get() as usize..).unwrap_or_default();
+        let list = block.bytes().get(fields.list_at()..).unwrap_or_default();
         let used = fields.used.get() as usize;
         let earlier = list.as_chunks::<8>().0.iter().take(used).map(|at| u64::from_le_bytes(*at)).collect();
         Filemark { fields, earlier }
@@ -227,7 +246,7 @@ impl Filemark {
         let fields: FilemarkFields = block.fields();
         let mut faults = block.faults(size_of::<FilemarkFields>());
         let (slots, used) = (fields.slots.get(), fields.used.get());
-        let end = u64::from(fields.list_offset.get()) + 8 * u64::from(used);
+        let end = fields.list_at() as u64 + 8 * u64::from(used);
         if used > slots || end > block.bytes().len() as u64 {
             faults.push(Fault::Filemark { slots, used, bytes: block.bytes().len() });
         }
@@ -240,12 +259,14 @@ impl Filemark {
         let room = to.len();
         let whole = to.get_mut(..len).ok_or(NoRoom { needed: len, room })?;
         whole.fill(0);
-        let slots = (len - FILEMARK_LIST_AT) / 8;
+        let list_at = self.fields.list_at();
+        let slots = len.saturating_sub(list_at) / 8;
         let mut fields = self.fields;
         fields.used = (self.earlier.len().min(slots) as u32).into();
         put(whole, 0, fields.as_bytes())?;
+        whole.get_mut(list_at..).unwrap_or_default().fill(0);
         for (slot, at) in self.earlier.iter().take(slots).enumerate() {
-            put(whole, FILEMARK_LIST_AT + 8 * slot, U64::new(*at).as_bytes())?;
+            put(whole, list_at + 8 * slot, U64::new(*at).as_bytes())?;
         }
         seal(whole, fields.header)?;
         Ok(len)

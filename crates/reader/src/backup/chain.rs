@@ -119,17 +119,27 @@ pub(crate) fn is_base(kind: BackupKind) -> bool {
     )
 }
 
+/// What a chain must begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// A full backup: a database is wanted.
+    Full,
+    /// Whatever there is: only its log is wanted.
+    Any,
+}
+
 /// Plans a chain. `skipped`: candidates that turned out to reach beyond the stop.
 ///
 /// # Errors
 /// There is no full backup, or a set does not follow on the others.
 pub(crate) fn plan(
     sets: &[Candidate],
+    begin: Begin,
     stop: Option<StopAt>,
     skipped: &[usize],
 ) -> Result<Plan, Error> {
     let mut planner = Planner { sets, stop, skipped, plan: Plan::default() };
-    planner.choose_base()?;
+    planner.choose_base(begin)?;
     planner.refuse_foreign()?;
     planner.choose_differential()?;
     planner.choose_logs()?;
@@ -154,8 +164,13 @@ impl<'c> Planner<'c> {
         self.plan.left_out.push(LeftOut { path, position, why });
     }
 
-    fn choose_base(&mut self) -> Result<(), Error> {
+    fn choose_base(&mut self, begin: Begin) -> Result<(), Error> {
         let mut bases = self.of_kind(is_base);
+        if bases.is_empty() && begin == Begin::Any {
+            let oldest = self.sets.iter().enumerate().min_by_key(|(_, set)| set.header.first_lsn);
+            self.plan.base = oldest.ok_or(Error::NothingGiven)?.0;
+            return Ok(());
+        }
         bases.sort_by_key(|(_, set)| set.header.last_lsn);
         let fits = |(index, set): &&(usize, &Candidate)| {
             set.fits(self.stop) && !self.skipped.contains(index)
@@ -197,6 +212,9 @@ impl<'c> Planner<'c> {
 
     fn choose_differential(&mut self) -> Result<(), Error> {
         let Some(base) = self.sets.get(self.plan.base) else { return Ok(()) };
+        if !is_base(base.header.kind) {
+            return Ok(());
+        }
         let guid = base.header.backup_set_guid;
         let mut differentials = self.of_kind(BackupKind::is_differential);
         differentials.sort_by_key(|(_, set)| set.header.last_lsn);
@@ -234,6 +252,7 @@ impl<'c> Planner<'c> {
         let Some(mut last) = self.sets.get(start) else { return Ok(()) };
         let mut fork = last.header.recovery_fork_id;
         let mut logs = self.of_kind(|kind| kind == BackupKind::Log);
+        logs.retain(|(index, _)| *index != start);
         logs.sort_by_key(|(_, set)| (set.header.first_lsn, set.header.last_lsn));
         for (index, set) in logs {
             let end = last.header.last_lsn;

@@ -208,7 +208,8 @@ impl fmt::Display for Because<'_> {
 /// A media set has at most 64 families; a damaged number must not fill the screen.
 const FAMILIES_SHOWN: usize = 64;
 
-struct Families<'a>(&'a [u16]);
+/// Family numbers as text: `family 2`, or `families 1, 3`.
+pub(super) struct Families<'a>(pub(super) &'a [u16]);
 
 impl fmt::Display for Families<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

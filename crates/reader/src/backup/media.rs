@@ -8,7 +8,7 @@ use extentdb_format::mtf::{BackupKind, MtfDate};
 use extentdb_io::ReadAt;
 use extentdb_types::Guid;
 
-use super::error::Error;
+use super::error::{Error, Families};
 use super::finding::Findings;
 use super::header::{BackupFile, SetHeader, files_of};
 use super::scan::{Scan, SetScan, scan};
@@ -32,6 +32,14 @@ pub struct MediaFamily {
     pub given: Vec<u16>,
     /// Numbers of those that were not.
     pub missing: Vec<u16>,
+}
+
+impl MediaFamily {
+    /// Names the families that were not given.
+    pub fn describe_missing(&self) -> String {
+        let are = if self.missing.len() == 1 { "is" } else { "are" };
+        format!("{} of {} {are} not given", Families(&self.missing), self.families)
+    }
 }
 
 /// A backup set in a few words.

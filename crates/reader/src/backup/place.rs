@@ -8,6 +8,10 @@
 //! 3. Extents without any claim (allocated, never formatted) are placed by the GAM: between their neighbours, exactly as
 //!    many extents must be allocated and stored nowhere else as there are extents to place.
 //! 4. Extents may be stored again later; the last image wins.
+//! 5. A backup may store more than is allocated: buffers that were never filled (empty work pages of the server), extents
+//!    that were freed while it ran. Where there are too many, the work pages are left out first, then the zeros; where no
+//!    allocated extent is missing between the neighbours, all are. They are counted as fillers.
+//! 6. Where stripes are missing the GAM cannot tell what is stored elsewhere: extents without a claim stay unplaced.
 //!
 //! Claims are gathered on all threads, a block of extents at a time; of a compressed extent only the front is expanded.
 
@@ -19,7 +23,7 @@ use extentdb_base::sync::thread;
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::{AllocationBitmap, MapKind};
-use extentdb_format::mtf::extent::{CLAIM_BYTES, claimed_extent, claims, first_claim};
+use extentdb_format::mtf::extent::{CLAIM_BYTES, claimed_extent, claims, first_claim, is_work_page};
 use extentdb_format::page::{PageHeader, PageType, checksum};
 
 use super::error::ReadError;
@@ -40,13 +44,26 @@ pub(super) struct Placed {
     pub(super) map: PageMap,
     /// Images that a later one replaced.
     pub(super) repeats: u64,
+    /// Images that hold no page of the database.
+    pub(super) fillers: u64,
 }
 
-/// Places all extents of a set. `by_gam`: the set holds exactly the allocated extents.
+/// What the stored extents of a set are, together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stored {
+    /// Exactly those that the GAM calls allocated.
+    Allocated,
+    /// Those that changed.
+    Changed,
+    /// A part of them: stripes are missing.
+    Part,
+}
+
+/// Places all extents of a set.
 pub(super) fn place(
     layout: &Layout,
     files: &[BackupFile],
-    by_gam: bool,
+    stored: Stored,
     jobs: usize,
     findings: &mut Findings,
 ) -> Result<Placed, extentdb_io::Error> {
@@ -56,6 +73,7 @@ pub(super) fn place(
         map: PageMap::default(),
         groups: Vec::new(),
         last: None,
+        fillers: 0,
         scratch: Scratch::default(),
     };
     let mut first = 0;
@@ -67,20 +85,24 @@ pub(super) fn place(
         first = end;
     }
     let mut repeats = placer.map.seal();
-    if by_gam {
-        placer.place_groups()?;
-        repeats += placer.map.seal();
+    let unplaced = placer.place_groups(stored)?;
+    repeats += placer.map.seal();
+    if stored != Stored::Part {
+        unplaced.iter().for_each(|run| note_unplaced(layout, run, findings));
     }
-    for group in &placer.groups {
-        note_unplaced(layout, group, findings);
-    }
-    Ok(Placed { map: placer.map, repeats })
+    Ok(Placed { map: placer.map, repeats, fillers: placer.fillers })
 }
 
-fn note_unplaced(layout: &Layout, group: &Group, findings: &mut Findings) {
-    if let Some((stream, at)) = layout.locate(group.numbers.start) {
-        let extents = u64::from(group.numbers.end - group.numbers.start);
-        let what = What::Unplaced { first: u64::from(group.numbers.start), extents };
+/// Extents of one group whose places are not known.
+struct Unplaced {
+    /// Number of the first.
+    first: u32,
+    extents: u64,
+}
+
+fn note_unplaced(layout: &Layout, run: &Unplaced, findings: &mut Findings) {
+    if let Some((stream, at)) = layout.locate(run.first) {
+        let what = What::Unplaced { first: u64::from(run.first), extents: run.extents };
         findings.add(stream.path(), stream.file_offset(at), what);
     }
 }
@@ -161,6 +183,15 @@ fn is_read(result: Result<(), ReadError>) -> Result<bool, extentdb_io::Error> {
     }
 }
 
+/// The extents of a group that are not zero.
+#[derive(Default)]
+struct Content {
+    /// Empty work pages.
+    work: Vec<u32>,
+    /// Anything else; those that cannot be read are among them.
+    others: Vec<u32>,
+}
+
 /// Extents without a claim, one behind the other, and the placed ones around them.
 struct Group {
     numbers: Range<u32>,
@@ -176,6 +207,8 @@ struct Placer<'a> {
     groups: Vec<Group>,
     /// The extent placed last in this run.
     last: Option<Extent>,
+    /// Extents that hold no page of the database.
+    fillers: u64,
     scratch: Scratch,
 }
 
@@ -253,49 +286,110 @@ impl Placer<'_> {
         }
     }
 
-    /// Places what the GAM leaves no choice for; keeps the other groups.
-    fn place_groups(&mut self) -> Result<(), extentdb_io::Error> {
+    /// Places what the GAM leaves no choice for, and counts fillers. Gives what is left, group by group.
+    fn place_groups(&mut self, stored: Stored) -> Result<Vec<Unplaced>, extentdb_io::Error> {
         let mut looks = LOOKS_MAX;
         let mut gam = GamReader { page: PageBuf::zeroed(), holds: None };
-        let (mut left, mut taken) = (Vec::new(), HashMap::new());
+        let mut left = Vec::new();
+        let mut taken = HashMap::new();
         for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
-            let places = if n < GROUPS_MAX {
+            let places = if stored == Stored::Allocated && n < GROUPS_MAX {
                 self.free_places(&group, &taken, &mut gam, &mut looks)?
             } else {
-                Vec::new()
+                None
             };
-            if places.len() == group.numbers.len() {
-                taken.extend(places.into_iter().zip(group.numbers));
-            } else {
-                left.push(group);
-            }
+            left.extend(self.place_group(group.numbers, places, &mut taken)?);
         }
-        self.groups = left;
         taken.into_iter().for_each(|(extent, number)| self.map.add(extent, number));
-        Ok(())
+        Ok(left)
     }
 
-    /// Allocated extents between the neighbours of a group that are stored nowhere; at most one more than are wanted.
+    /// Gives the extents of a group to the `places` that are free for them; `None` when those are not known.
+    fn place_group(
+        &mut self,
+        numbers: Range<u32>,
+        places: Option<Vec<Extent>>,
+        taken: &mut HashMap<Extent, u32>,
+    ) -> Result<Option<Unplaced>, extentdb_io::Error> {
+        if let Some(places) = places.as_ref().filter(|places| places.len() == numbers.len()) {
+            taken.extend(places.iter().copied().zip(numbers));
+            return Ok(None);
+        }
+        let all = numbers.len() as u64;
+        let Content { work, others } = self.content_of(numbers.clone())?;
+        let but_work = all - work.len() as u64;
+        let Some(places) = places else {
+            self.fillers += all - others.len() as u64;
+            let first = others.first().copied();
+            return Ok(first.map(|first| Unplaced { first, extents: others.len() as u64 }));
+        };
+        if places.is_empty() {
+            self.fillers += all;
+        } else if places.len() as u64 == but_work {
+            self.fillers += work.len() as u64;
+            taken.extend(places.into_iter().zip(numbers.filter(|number| !work.contains(number))));
+        } else if places.len() == others.len() {
+            self.fillers += all - others.len() as u64;
+            taken.extend(places.into_iter().zip(others));
+        } else {
+            self.fillers += work.len() as u64;
+            return Ok(Some(Unplaced { first: numbers.start, extents: but_work }));
+        }
+        Ok(None)
+    }
+
+    /// What the extents of a group hold.
+    fn content_of(&mut self, numbers: Range<u32>) -> Result<Content, extentdb_io::Error> {
+        let mut extent = vec![0; EXTENT_BYTES];
+        let mut content = Content::default();
+        let mut number = numbers.start;
+        while number < numbers.end {
+            let Some((stream, at)) = self.layout.locate(number) else { break };
+            // The extents of a group lie one behind the other, so a hole of the file is a run of zeros.
+            let in_hole = stream.hole_end(at).map_or(0, |end| end.saturating_sub(at) / EXTENT_BYTES as u64);
+            let in_hole = u32::try_from(in_hole).unwrap_or(u32::MAX).min(numbers.end - number);
+            if in_hole > 0 {
+                number += in_hole;
+                continue;
+            }
+            let is_there = is_read(stream.read(at, &mut extent, &mut self.scratch))?;
+            if !is_there {
+                content.others.push(number);
+            } else if extent.chunks(PAGE_BYTES).all(is_work_page) {
+                content.work.push(number);
+            } else if extent.iter().any(|byte| *byte != 0) {
+                content.others.push(number);
+            }
+            number += 1;
+        }
+        Ok(content)
+    }
+
+    /// Allocated extents between the neighbours of a group that are stored nowhere; at most one more than are wanted. `None`
+    /// when the GAM does not tell.
     fn free_places(
         &mut self,
         group: &Group,
         taken: &HashMap<Extent, u32>,
         gam: &mut GamReader,
         looks: &mut u32,
-    ) -> Result<Vec<Extent>, extentdb_io::Error> {
+    ) -> Result<Option<Vec<Extent>>, extentdb_io::Error> {
         let wanted = group.numbers.len() + 1;
         let mut places = Vec::new();
         for (file, range) in self.gaps(group) {
             for index in range {
                 *looks = looks.saturating_sub(1);
-                if places.len() >= wanted || *looks == 0 {
-                    return Ok(places);
+                if *looks == 0 {
+                    return Ok(None);
+                }
+                if places.len() >= wanted {
+                    return Ok(Some(places));
                 }
                 let extent = Extent { file, index };
                 let is_allocated = gam.is_allocated(extent, self.layout, &self.map, &mut self.scratch)?;
                 match is_allocated {
                     // Without the map nothing can be said about this file.
-                    None => return Ok(Vec::new()),
+                    None => return Ok(None),
                     Some(true) if self.map.find(extent).is_none() && !taken.contains_key(&extent) => {
                         places.push(extent);
                     }
@@ -303,7 +397,7 @@ impl Placer<'_> {
                 }
             }
         }
-        Ok(places)
+        Ok(Some(places))
     }
 
     /// The ranges of extents that lie between the neighbours of a group.

@@ -13,7 +13,7 @@ use super::header::{BackupFile, SetHeader, files_of};
 use super::log::{LogPart, log_parts};
 use super::media::{MediaFamily, MediaFile};
 use super::page_map::{Layout, PageMap};
-use super::place::{Placed, place};
+use super::place::{Placed, Stored, place};
 use super::scan::{DataRun, SetScan};
 use super::stream::{BlockStream, Scratch};
 
@@ -38,6 +38,9 @@ pub struct BackupSet {
     layout: Layout,
     map: PageMap,
     repeats: u64,
+    fillers: u64,
+    /// Families that were not given, ascending.
+    missing: Vec<u16>,
     log: Vec<LogPart>,
     findings: Findings,
     cache: ExtentCache,
@@ -60,9 +63,11 @@ impl BackupSet {
         let layout = lay_out(parts, header.position)?;
         let mut files = list_files(parts);
         let data_files: Vec<_> = files.iter().filter(|file| file.kind == FileKind::Data).cloned().collect();
-        let by_gam = matches!(header.kind, BackupKind::Database | BackupKind::Partial | BackupKind::File);
-        let Placed { map, repeats } = place(&layout, &data_files, by_gam, jobs(options), &mut findings)?;
+        let stored = what_is_stored(header.kind, family);
+        let Placed { map, repeats, fillers } =
+            place(&layout, &data_files, stored, jobs(options), &mut findings)?;
         if map.is_empty() && is_a_database(header.kind) {
+            refuse_missing_stripes(family, &SetOptions::default())?;
             return Err(why_no_pages(&layout, &header));
         }
         for file in map.files().filter(|_| data_files.is_empty()) {
@@ -71,16 +76,34 @@ impl BackupSet {
         }
         files.sort_by_key(|file| file.id);
         let numbered: Vec<_> = parts.iter().enumerate().map(|(n, (_, set))| (n, *set)).collect();
-        let log = log_parts(&numbered, layout.streams(), &mut findings);
+        let mut of_log = Findings::default();
+        let log = log_parts(&numbered, layout.streams(), &mut of_log);
+        if family.missing.is_empty() {
+            // The log lies in one stripe, which may be a missing one.
+            findings.join(&of_log);
+        }
         let (cache, scratches) = Default::default();
-        let set = BackupSet { header, files, layout, map, repeats, log, findings, cache, scratches };
+        let missing = family.missing.clone();
+        let set = BackupSet {
+            header,
+            files,
+            layout,
+            map,
+            repeats,
+            fillers,
+            missing,
+            log,
+            findings,
+            cache,
+            scratches,
+        };
         set.refuse_without_primary(options)?;
         Ok(set)
     }
 
     /// A file backup is a database only when it holds the file with the catalogue.
     fn refuse_without_primary(&self, options: &SetOptions) -> Result<(), Error> {
-        let has_boot_page = self.is_stored(PageId::BOOT.extent());
+        let has_boot_page = self.is_stored(PageId::BOOT.extent()) || !self.missing.is_empty();
         if self.header.kind == BackupKind::File && !has_boot_page && !options.any_kind {
             return Err(not_a_full_backup(&self.header));
         }
@@ -115,6 +138,16 @@ impl BackupSet {
     /// Images that a later one of the same extent replaced.
     pub fn repeated_images(&self) -> u64 {
         self.repeats
+    }
+
+    /// Images that hold no page of the database: buffers that were written without being filled.
+    pub fn filler_images(&self) -> u64 {
+        self.fillers
+    }
+
+    /// Families of the media set that were not given, ascending.
+    pub fn missing_families(&self) -> &[u16] {
+        &self.missing
     }
 
     /// True when the backup holds an extent.
@@ -270,6 +303,15 @@ fn lay_out(parts: &[(&MediaFile, &SetScan)], position: u32) -> Result<Layout, Er
     let runs: Vec<(Arc<BlockStream>, &[DataRun])> =
         parts.iter().map(|(file, set)| (file.stream.clone(), set.data.as_slice())).collect();
     Layout::new(runs).map_err(|extents| Error::TooManyExtents { position, extents })
+}
+
+/// What the extents of a set are by its kind, as far as the stripes are given.
+fn what_is_stored(kind: BackupKind, family: &MediaFamily) -> Stored {
+    match kind {
+        _ if !family.missing.is_empty() => Stored::Part,
+        BackupKind::Database | BackupKind::Partial | BackupKind::File => Stored::Allocated,
+        _ => Stored::Changed,
+    }
 }
 
 /// Threads to use.
