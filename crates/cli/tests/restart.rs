@@ -102,7 +102,8 @@ fn a_chain_is_read_by_every_verb_and_its_check_is_clean() {
         let words = [verb].into_iter().chain(files.iter().map(String::as_str)).chain(rest.iter().copied());
         extentdb(words)
     };
-    let rows = |rest: &[&str]| with("export", &[&["--table", "steps"], rest].concat()).expect(0).lines().count();
+    let rows =
+        |rest: &[&str]| with("export", &[&["--table", "steps"], rest].concat()).expect(0).lines().count();
     assert_eq!(rows(&[]), 20);
     assert_eq!(rows(&["--stop-at", "2019-05-02T21:05:00"]), 9);
     with("check", &[]).expect(0);

@@ -136,13 +136,17 @@ fn rows_of(reader: &Reader, name: &str) -> Vec<Row> {
     rows
 }
 
-/// Compares every table; how many rows there are.
-fn assert_same_rows(seed: u64, disk: &MemDisk, paths: &Paths) -> usize {
+/// Compares every table; how many rows there are. `None` where a change of an open transaction could not
+/// be rolled back in memory, which must be said.
+fn assert_same_rows(seed: u64, disk: &MemDisk, paths: &Paths) -> Option<usize> {
     let folder = tempfile::tempdir().unwrap();
     let files = put_into(folder.path(), disk, paths);
     let reader =
         Reader::open(&files, &OpenOptions::default()).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-    assert_eq!(reader.shortfall(), None, "seed {seed}");
+    if let Some(why) = reader.shortfall() {
+        assert!(why.contains("could not be rolled back"), "seed {seed}: {why}");
+        return None;
+    }
     let db = Database::open(paths, on(&disk.copy())).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
     let mut session = db.session();
     let mut count = 0;
@@ -159,29 +163,32 @@ fn assert_same_rows(seed: u64, disk: &MemDisk, paths: &Paths) -> usize {
         count += engine.len();
         assert_eq!(sorted(rows_of(&reader, &name)), sorted(engine), "seed {seed}, table {name}");
     }
-    count
+    Some(count)
+}
+
+/// Compares the databases of many seeds.
+fn assert_all_same(first: u64, end: &dyn Fn(&MemDisk, &mut SplitMix64) -> MemDisk) {
+    let mut rows = 0;
+    let mut in_doubt = 0;
+    for seed in first..first + seeds() {
+        let (disk, paths) = killed(seed, end);
+        match assert_same_rows(seed, &disk, &paths) {
+            Some(count) => rows += count,
+            None => in_doubt += 1,
+        }
+    }
+    eprintln!("{rows} rows of {} databases, {in_doubt} in doubt", seeds());
+    assert!(rows > 1000 && in_doubt * 20 <= seeds(), "{rows} rows, {in_doubt} in doubt");
 }
 
 #[test]
 fn rows_of_a_killed_process_are_those_after_its_recovery() {
-    let mut rows = 0;
-    for seed in 0..seeds() {
-        let (disk, paths) = killed(seed, &|disk, rng| disk.kill(rng));
-        rows += assert_same_rows(seed, &disk, &paths);
-    }
-    assert!(rows > 1000, "{rows}");
-    eprintln!("{rows} rows of {} databases", seeds());
+    assert_all_same(0, &|disk, rng| disk.kill(rng));
 }
 
 #[test]
 fn rows_after_a_power_cut_with_torn_pages_are_those_after_recovery() {
-    let mut rows = 0;
-    for seed in 1000..1000 + seeds() {
-        let (disk, paths) = killed(seed, &|disk, rng| disk.crash(rng));
-        rows += assert_same_rows(seed, &disk, &paths);
-    }
-    assert!(rows > 1000, "{rows}");
-    eprintln!("{rows} rows of {} databases", seeds());
+    assert_all_same(1000, &|disk, rng| disk.crash(rng));
 }
 
 /// A killed database of which the log is needed.

@@ -18,8 +18,8 @@ use extentdb_io::{File, ReadAt};
 
 use crate::backup::chain::{Begin, Candidate, Plan, is_base, log_time, plan};
 use crate::backup::{
-    self, BackupFile, BackupMedia, BackupSet, CombinedLog, LeftOut, MediaFamily, SetHeader,
-    SetOptions, StopAt,
+    self, BackupFile, BackupMedia, BackupSet, CombinedLog, LeftOut, MediaFamily, SetHeader, SetOptions,
+    StopAt,
 };
 use crate::source::{PageSource, ReadError, SourceFile};
 
@@ -108,11 +108,9 @@ impl BackupPages {
     fn of(backup: &Backup, path: &Path) -> BackupPages {
         let newest = backup.differential.as_ref().unwrap_or(&backup.set);
         let bulk = backup.logs.iter().filter(|log| log.stored_images() > 0).rev();
-        let layers: Vec<_> =
-            bulk.chain(&backup.differential).chain([&backup.set]).cloned().collect();
+        let layers: Vec<_> = bulk.chain(&backup.differential).chain([&backup.set]).cloned().collect();
         let data = newest.files().iter().filter(|file| file.kind == FileKind::Data);
-        let mut files: Vec<SourceFile> =
-            data.map(|file| source_file(&layers, file, path)).collect();
+        let mut files: Vec<SourceFile> = data.map(|file| source_file(&layers, file, path)).collect();
         files.sort_by_key(|file| file.id);
         BackupPages { layers, files }
     }
@@ -233,9 +231,7 @@ fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
     }
     let consistent = data.header().last_lsn;
     let is_before_data = match at {
-        StopAt::Time(stop) => {
-            log_time(data.header().backup_start_date).is_some_and(|started| stop < started)
-        }
+        StopAt::Time(stop) => log_time(data.header().backup_start_date).is_some_and(|started| stop < started),
         StopAt::Lsn(_) => false,
     };
     if is_before_data || until.is_some_and(|until| until < consistent) {

@@ -338,10 +338,9 @@ fn accept(block: &LogBlock, from: Option<Lsn>) -> Result<(), Damage> {
     Ok(())
 }
 
-/// The first fault of a block that makes its records doubtful. An operation nobody knows does not: it is for recovery to refuse.
+/// The first fault of a block that makes its records doubtful. An operation nobody knows is none: it is for recovery to refuse.
 pub(crate) fn damage_of(block: &BlockBuf) -> Option<BlockFault> {
-    let is_meaning =
-        |fault: &RecordFault| matches!(fault, RecordFault::Operation(_) | RecordFault::Payload(_));
+    let is_meaning = |fault: &RecordFault| matches!(fault, RecordFault::ShortFixed { .. });
     let is_harmless =
         |fault: &BlockFault| matches!(fault, BlockFault::Record { fault, .. } if is_meaning(fault));
     block.faults().into_iter().find(|fault| !is_harmless(fault))

@@ -145,10 +145,10 @@ impl Row {
         if record.format() != BlockFormat::V2 {
             self.set(Column::FixedLength, header.fixed_len);
         }
-        self.set(Column::RecordLength, record.len());
+        self.set(Column::RecordLength, record.len() + record.rest().len());
         self.set(Column::PreviousLsn, header.previous);
         self.set(Column::FlagBits, header.flags);
-        self.set(Column::LogRecord, hex(record.bytes()));
+        self.set(Column::LogRecord, hex(&[record.bytes(), record.rest()].concat()));
         if let Tail::Elements(elements) = record.tail() {
             self.set(Column::NumElements, elements.len());
         }
@@ -279,6 +279,7 @@ impl Row {
         }
         match &payload {
             Payload::FormatPage(p) => self.format_page(p),
+            Payload::FormatPageWith(p) => self.format_page(&p.fixed),
             Payload::SetBits(p) => self.bits(&p.fixed, record.elements()),
             Payload::SetFreeSpace(p) => self.free_space(p),
             Payload::DeleteSplit(p) => self.split(p),
@@ -300,7 +301,10 @@ impl Row {
             Payload::HobtDelta(p) => self.set(Column::AllocUnitId, p.alloc_unit),
             Payload::BeginCheckpoint(p) => self.begin_checkpoint(p),
             Payload::EndCheckpoint(p) => self.end_checkpoint(p),
-            Payload::XactCheckpoint(p) => self.set(Column::NumTransactions, p.active.len()),
+            // Without its form the number of entries is not known.
+            Payload::XactCheckpoint(p) if p.undecoded.is_empty() => {
+                self.set(Column::NumTransactions, p.active.len());
+            }
             Payload::DurableMark(p) => {
                 self.set(Column::Description, format_args!("durable up to {}", p.durable));
             }

@@ -173,20 +173,16 @@ pub enum RecordFault {
         /// Bytes up to the next record.
         stored: usize,
     },
-    /// The record ends earlier than its alignment explains.
-    #[error("record of {len} bytes takes {stored}")]
-    Slack {
-        /// Bytes of the record.
-        len: usize,
-        /// Bytes up to the next record.
-        stored: usize,
+    /// The fixed part ends before the last field that every record of its operation has.
+    #[error("fixed part of {fixed_len} bytes, {op} needs {needed}")]
+    ShortFixed {
+        /// The operation.
+        op: Op,
+        /// Bytes of the fixed part, header included.
+        fixed_len: usize,
+        /// Bytes up to the end of the last required field.
+        needed: usize,
     },
-    /// The operation has no name.
-    #[error("operation {0} is unknown")]
-    Operation(Op),
-    /// The payload has another shape than its operation asks for.
-    #[error("payload does not have the shape of {0}")]
-    Payload(Op),
 }
 
 /// Why the bytes at a place are not the next block of the log.

@@ -74,8 +74,8 @@ operations! {
     0x87 DROP_FILE Unknown;
     0x88 MARK_DDL Unknown;
     0x89 HOBT_DDL Absent;
-    0x8a IDENT_NEWVAL Absent;
-    0x8b IDENT_SENTVAL Absent;
+    0x8a IDENT_NEWVAL Unknown;
+    0x8b IDENT_SENTVAL Unknown;
     0x8c HOBT_DELTA Absent;
     0x8d LOCK_XACT Elements;
     0x8e CREATE_STREAMFILE Unknown;

@@ -7,11 +7,11 @@
 //!     56    2 residue                            4    8 bytes         size of the VLF
 //!     58    2 residue    1                      12    8 offset        of the VLF in the log file
 //!                                               20    2 file
-//! MSTL, after the block header                  22    2 parity        64, 128
-//! offset size field                             24   10 create_lsn
-//!     52    6 residue                           34    2 format        VLF format
-//!     58    2 residue    1                      36      residue       to 500 (2008) or 504 bytes (2012)
-//!     60    8 first      file offsets of the
+//! MSTL, after the block header                  22    1 parity        64, 128
+//! offset size field                             23    1 residue
+//!     52    6 residue                           24   10 create_lsn
+//!     58    2 residue    1                      34    2 format        VLF format
+//!     60    8 first      file offsets of the    36      residue       to 500 (2008) or 504 bytes (2012)
 //!     68    8 end        log that is carried  MSCI, MSLS, after the block header
 //!     76    4 file                            offset size field
 //!     80    4 vlf        span                     52    4 residue
@@ -99,7 +99,8 @@ pub struct VlfDescription {
     pub bytes: U64,
     pub offset: U64,
     pub file: U16,
-    pub parity: U16,
+    pub parity: u8,
+    pub residue_23: u8,
     pub create_lsn: DiskLsn,
     pub format: U16,
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::FileId;
-use extentdb_format::log::{LogBytes, VlfHeader, VlfMap};
+use extentdb_base::size::SECTOR_BYTES;
+use extentdb_base::{FileId, Lsn};
+use extentdb_format::log::{LogBytes, Parity, VlfHeader, VlfMap};
 
 use super::{BackupSet, LogPart, ReadError};
 
@@ -31,18 +32,26 @@ fn one_log<'b>(
 ) -> (FileId, CarriedLog<'b>, VlfMap) {
     let end = |part: &&LogPart| part.vlf.offset.get().saturating_add(part.vlf.bytes.get());
     let len = parts.iter().map(end).max().unwrap_or(0);
-    let map = VlfMap::from_descriptions(parts.iter().map(|part| header(part)), len);
+    let map = VlfMap::from_descriptions(parts.iter().map(|part| header(set, part)), len);
     parts.retain(|part| !part.carried.is_empty());
     parts.sort_by_key(|part| part.carried.start);
     (file, CarriedLog { set, parts, len }, map)
 }
 
-/// The header that a restore writes. Numbers too large for their byte become FF hex, which the header's faults name.
-pub(super) fn header(part: &LogPart) -> VlfHeader {
+/// Bytes of the carried log that are searched for a first block: the largest block and the padding before it.
+const SEARCH_BYTES_MAX: u64 = 1 << 20;
+
+/// The header that a restore writes. A format too large for its byte becomes FF hex, which the header's faults name.
+pub(super) fn header(set: &BackupSet, part: &LogPart) -> VlfHeader {
     let vlf = part.vlf;
+    let described = vlf.parity;
+    let parity = match Parity::from_byte(described) {
+        Some(parity) => parity.byte(),
+        None => stamped_parity(set, part).map_or(described, Parity::byte),
+    };
     VlfHeader {
         signature: VlfHeader::SIGNATURE,
-        parity: u8::try_from(vlf.parity.get()).unwrap_or(u8::MAX),
+        parity,
         format: u8::try_from(vlf.format.get()).unwrap_or(u8::MAX),
         sequence: vlf.sequence.get(),
         size: vlf.bytes.get(),
@@ -50,6 +59,20 @@ pub(super) fn header(part: &LogPart) -> VlfHeader {
         create_lsn: vlf.create_lsn.get(),
         ..VlfHeader::default()
     }
+}
+
+/// The parity that the carried blocks are stamped with: that of the first block that names its own place. A description
+/// may lack it, and what is carried may begin with sectors that belong to no block.
+fn stamped_parity(set: &BackupSet, part: &LogPart) -> Option<Parity> {
+    let vlf_offset = part.vlf.offset.get();
+    let end = part.carried.end.min(part.carried.start.saturating_add(SEARCH_BYTES_MAX));
+    let mut sector = [0; SECTOR_BYTES];
+    (part.carried.start..end).step_by(SECTOR_BYTES).find_map(|at| {
+        let read = set.read_log(part, at, &mut sector).ok()?;
+        let number = u32::try_from(at.checked_sub(vlf_offset)? / SECTOR_BYTES as u64).ok()?;
+        let lsn = Lsn::new(part.vlf.sequence.get(), number, 1);
+        Parity::of_block(sector.get(..read)?, lsn)
+    })
 }
 
 impl CarriedLog<'_> {

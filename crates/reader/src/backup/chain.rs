@@ -113,10 +113,7 @@ pub(crate) struct Plan {
 
 /// Kinds that a chain begins with.
 pub(crate) fn is_base(kind: BackupKind) -> bool {
-    matches!(
-        kind,
-        BackupKind::Database | BackupKind::Partial | BackupKind::File | BackupKind::Other(_)
-    )
+    matches!(kind, BackupKind::Database | BackupKind::Partial | BackupKind::File | BackupKind::Other(_))
 }
 
 /// What a chain must begin with.
@@ -172,9 +169,7 @@ impl<'c> Planner<'c> {
             return Ok(());
         }
         bases.sort_by_key(|(_, set)| set.header.last_lsn);
-        let fits = |(index, set): &&(usize, &Candidate)| {
-            set.fits(self.stop) && !self.skipped.contains(index)
-        };
+        let fits = |(index, set): &&(usize, &Candidate)| set.fits(self.stop) && !self.skipped.contains(index);
         let chosen = bases.iter().rev().find(fits).or(bases.first());
         let Some((base, chosen)) = chosen.copied() else {
             let first = self.sets.first().ok_or(Error::NothingGiven)?;
@@ -270,12 +265,7 @@ impl<'c> Planner<'c> {
             }
             if ![set.first_fork(), set.header.recovery_fork_id].contains(&fork) {
                 let found = set.first_fork();
-                return Err(Error::OtherFork {
-                    before: last.name(),
-                    fork,
-                    after: set.name(),
-                    found,
-                });
+                return Err(Error::OtherFork { before: last.name(), fork, after: set.name(), found });
             }
             self.plan.logs.push(index);
             fork = set.header.recovery_fork_id;

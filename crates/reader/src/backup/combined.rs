@@ -39,8 +39,10 @@ impl CombinedLog {
     /// Combines the logs of sets, which are in the order of the chain.
     pub fn new(sets: Vec<Arc<BackupSet>>) -> (CombinedLog, VlfMap) {
         let mut vlfs: BTreeMap<u32, VlfHeader> = BTreeMap::new();
-        for part in sets.iter().flat_map(|set| set.log()).filter(|part| is_carried(part)) {
-            vlfs.entry(part.vlf.sequence.get()).or_insert_with(|| header(part));
+        for set in &sets {
+            for part in set.log().iter().filter(|part| is_carried(part)) {
+                vlfs.entry(part.vlf.sequence.get()).or_insert_with(|| header(set, part));
+            }
         }
         let mut len = 0u64;
         for vlf in vlfs.values_mut() {

@@ -86,15 +86,10 @@ pub enum Error {
     /// A differential backup whose full backup was not given.
     #[error(
         "{set} builds on the full backup {}{}, which is not given; {base} is {found}",
-        GuidOrNone(wanted), AtLsn(wanted_lsn)
+        GuidOrNone(wanted),
+        AtLsn(wanted_lsn)
     )]
-    BaseMissing {
-        set: SetName,
-        wanted: Option<Guid>,
-        wanted_lsn: Option<Lsn>,
-        base: SetName,
-        found: Guid,
-    },
+    BaseMissing { set: SetName, wanted: Option<Guid>, wanted_lsn: Option<Lsn>, base: SetName, found: Guid },
     /// The log between two sets of a chain is missing.
     #[error("the log between {} and {} is not given: {before}, the next is {after}",
         before.last_lsn, after.first_lsn)]

@@ -1,6 +1,7 @@
 //! Tests of reading backups: on the samples, on backups built here, and on damaged ones.
 
 mod builder;
+mod carried;
 mod damage;
 mod samples;
 mod sets;

@@ -63,9 +63,9 @@ pub(super) fn add_chain(backup: &Backup, facts: &mut Facts) {
         })
     });
     facts.add("backup_chain", used.collect());
-    let left_out = backup.left_out.iter().map(|set| {
-        json!({ "path": set.path.display().to_string(), "Position": set.position, "why": set.why })
-    });
+    let left_out = backup.left_out.iter().map(
+        |set| json!({ "path": set.path.display().to_string(), "Position": set.position, "why": set.why }),
+    );
     if !backup.left_out.is_empty() {
         facts.add("backup_left_out", left_out.collect());
     }

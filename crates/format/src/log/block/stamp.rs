@@ -16,10 +16,15 @@
 //! - All sectors of a block carry one parity, that of its VLF; after a torn write some carry the one before.
 //! - `unstamp(stamp(x)) == x` when the last `sectors` bytes of `x` are free.
 
+use extentdb_base::Lsn;
 use extentdb_base::size::SECTOR_BYTES;
 
 use super::sectors;
 use crate::log::fault::BlockFault;
+use crate::log::field::Field;
+
+/// Offset in a block of the LSN of its first record.
+const LSN_AT: usize = 0xc;
 
 /// Parity of a VLF in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +51,14 @@ impl Parity {
             0x80 => Some(Parity::Even),
             _ => None,
         }
+    }
+
+    /// The parity of a block that begins with `sector` and names itself `lsn`, the LSN of its first record; `None` when
+    /// no such block begins there.
+    pub fn of_block(sector: &[u8], lsn: Lsn) -> Option<Self> {
+        let stamp = Stamp(*sector.first()?);
+        let names_itself = Lsn::read(sector, LSN_AT) == Some(lsn);
+        stamp.parity().filter(|_| names_itself && stamp.is_possible() && stamp.is_first())
     }
 
     /// The parity of the VLF's next use. A restore keeps the parity and resets the count of uses, so the parity must be

@@ -3,14 +3,32 @@
 //! A checkpoint is a row of records: COUNT_DELTA, BEGIN_CKPT, XACT_CKPT (always from 2012 on, before only with active
 //! transactions), END_CKPT. BEGIN_CKPT's previous LSN is the BEGIN_CKPT before it, END_CKPT's is its BEGIN_CKPT.
 //!
+//! XACT_CKPT has its active transactions as entries in elements, by format of the block:
+//!
+//! ```text
+//! format  elements                       bytes of an entry
+//!      3  one of 38 hex bytes            not decoded
+//!      4  one per transaction            40
+//!   5, 6  none, or one with all entries  50
+//!
+//! offset size field of an entry
+//!     00    6 xact    transaction id
+//!     08   10 begin   LSN of its begin record
+//!     12    2 residue 0104, 010A, 010C seen
+//!     14   10 last    LSN of its last record
+//! ```
+//!
 //! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions 611 to 904.
+
+use std::borrow::Cow;
 
 use extentdb_base::{Lsn, XactId};
 use smallvec::SmallVec;
 
 use super::{Body, body_without_elements, xact::NoPart};
+use crate::log::block::BlockFormat;
 use crate::log::field::{FixedPart, Residue, fixed_part};
-use crate::log::record::{ElementList, Slices};
+use crate::log::record::{ElementList, RecordRef, Slices, Tail};
 use crate::log::time::LogTime;
 
 fixed_part! {
@@ -37,14 +55,15 @@ fixed_part! {
         0x20 minimum: Lsn,
         /// Version of the database.
         0x2a db_version: u16,
-        /// Dirty pages, as far as is known.
-        0x30 dirty_pages: u32,
+        /// Pages that the checkpoint found dirty. Formats 3 and 4; zero in formats 5 and 6 wherever seen. What follows it
+        /// is uninitialised memory: addresses, LSNs, the number 9.
+        0x2c dirty_pages: u32,
     }
 }
 body_without_elements!(EndCheckpoint, None);
 
 fixed_part! {
-    /// A transaction that was active at the checkpoint; one element of 40 hex bytes of [`XactCheckpoint`].
+    /// A transaction that was active at the checkpoint: an entry of [`XactCheckpoint`].
     pub struct ActiveXact from 0x0 {
         /// The transaction.
         0x0 xact: XactId,
@@ -55,26 +74,80 @@ fixed_part! {
     }
 }
 
-/// Bytes of an element with an active transaction.
-const ACTIVE_XACT_BYTES: usize = 0x40;
-
-/// `LOP_XACT_CKPT`: the active transactions. From 2012 on the record has context `LCX_BOOT_PAGE_CKPT` and none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct XactCheckpoint {
-    /// The fixed part.
-    pub fixed: NoPart,
-    /// The active transactions.
-    pub active: SmallVec<[ActiveXact; 1]>,
+/// How the entries lie in the elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EntryForm {
+    /// An element for each, of 40 hex bytes.
+    #[default]
+    Single,
+    /// One element with all, of 50 hex bytes each.
+    Joined,
 }
 
-impl<'a> Body<'a> for XactCheckpoint {
+impl EntryForm {
+    /// Bytes of an entry.
+    const fn bytes(self) -> usize {
+        match self {
+            EntryForm::Single => 0x40,
+            EntryForm::Joined => 0x50,
+        }
+    }
+
+    /// The form in blocks of this format; `None` when it is not known.
+    const fn of(format: BlockFormat) -> Option<Self> {
+        match format {
+            BlockFormat::V2 | BlockFormat::V3 => None,
+            BlockFormat::V4 => Some(EntryForm::Single),
+            BlockFormat::V5 | BlockFormat::V6 => Some(EntryForm::Joined),
+        }
+    }
+}
+
+/// `LOP_XACT_CKPT`: the active transactions. From 2012 on the record is always there, with context
+/// `LCX_BOOT_PAGE_CKPT`, and mostly has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct XactCheckpoint<'a> {
+    /// The fixed part.
+    pub fixed: NoPart,
+    /// How the entries lie in the elements.
+    pub form: EntryForm,
+    /// The active transactions.
+    pub active: SmallVec<[ActiveXact; 1]>,
+    /// All elements, where they do not have the form that their format was seen with; `active` is empty then.
+    pub undecoded: Slices<'a>,
+}
+
+impl XactCheckpoint<'_> {
+    /// The entries of all elements; `None` when one has another length.
+    fn entries(form: EntryForm, elements: &Slices<'_>) -> Option<SmallVec<[ActiveXact; 1]>> {
+        let is_whole = |element: &&[u8]| match form {
+            EntryForm::Single => element.len() == form.bytes(),
+            EntryForm::Joined => element.len().is_multiple_of(form.bytes()),
+        };
+        let is_joined = form == EntryForm::Joined && elements.len() > 1;
+        if is_joined || !elements.iter().all(|element| is_whole(element)) {
+            return None;
+        }
+        elements.iter().flat_map(|element| element.chunks_exact(form.bytes())).map(ActiveXact::read).collect()
+    }
+}
+
+impl<'a> Body<'a> for XactCheckpoint<'a> {
     type Fixed = NoPart;
 
     fn join(fixed: NoPart, elements: Option<Slices<'a>>) -> Option<Self> {
-        let active = elements?
-            .into_iter()
-            .map(|element| (element.len() == ACTIVE_XACT_BYTES).then(|| ActiveXact::read(element)).flatten());
-        Some(XactCheckpoint { fixed, active: active.collect::<Option<_>>()? })
+        Some(XactCheckpoint { fixed, undecoded: elements?, ..XactCheckpoint::default() })
+    }
+
+    fn read(record: &RecordRef<'a>) -> Option<Self> {
+        let Tail::Elements(elements) = record.tail() else { return None };
+        let whole = XactCheckpoint::join(NoPart::read(record.fixed())?, Some(elements.clone()))?;
+        let form = EntryForm::of(record.format());
+        let decoded = form.and_then(|form| Some((form, XactCheckpoint::entries(form, elements)?)));
+        Some(match decoded {
+            Some((form, active)) => XactCheckpoint { form, active, undecoded: Slices::new(), ..whole },
+            None => whole,
+        })
     }
 
     fn fixed(&self) -> &NoPart {
@@ -82,15 +155,25 @@ impl<'a> Body<'a> for XactCheckpoint {
     }
 
     fn elements(&self) -> Option<ElementList<'_>> {
+        if !self.undecoded.is_empty() {
+            return Some(self.undecoded.iter().map(|e| Cow::from(*e)).collect());
+        }
         let written = self.active.iter().map(|xact| {
-            let mut element = vec![0; ACTIVE_XACT_BYTES];
-            xact.write(&mut element);
-            element.into()
+            let mut entry = vec![0; self.form.bytes()];
+            xact.write(&mut entry);
+            entry
         });
-        Some(written.collect())
+        match self.form {
+            EntryForm::Single => Some(written.map(Cow::from).collect()),
+            EntryForm::Joined if self.active.is_empty() => Some(ElementList::new()),
+            EntryForm::Joined => {
+                Some([Cow::from(written.collect::<Vec<_>>().concat())].into_iter().collect())
+            }
+        }
     }
 
     fn unknown_elements(&self) -> usize {
-        self.active.iter().map(|xact| Residue::len(&xact.residue)).sum()
+        let of_entries: usize = self.active.iter().map(|xact| Residue::len(&xact.residue)).sum();
+        of_entries + self.undecoded.iter().map(|element| element.len()).sum::<usize>()
     }
 }

@@ -2,12 +2,14 @@
 
 use super::checkpoint::{BeginCheckpoint, EndCheckpoint, XactCheckpoint};
 use super::mark::DurableMark;
-use super::page::{DeleteSplit, FormatPage, InSysXactRecord, RootChange, SetBits, SetFreeSpace};
+use super::page::{
+    DeleteSplit, FormatPage, FormatPageWith, InSysXactRecord, RootChange, SetBits, SetFreeSpace,
+};
 use super::row::{
     DeleteRows, FileHeaderModify, InsertRows, ModifyColumns, ModifyHeader, ModifyRow, RowPart, RowTouch,
 };
 use super::space::{
-    ColumnCountDelta, CountDelta, CreateAllocChain, DbVersionChange, HobtDdl, HobtDelta, IdentValue,
+    ColumnCountDelta, CountDelta, CreateAllocChain, DbVersionChange, HobtDdl, HobtDelta, IdentValueRecord,
 };
 use super::xact::{BeginXact, BeginXact2005, EndXact, LockXact, PrepareXact, Savepoint};
 use super::{Body, Opaque, page::PagePart};
@@ -44,6 +46,20 @@ macro_rules! payloads {
             /// True when records of this operation have a payload type.
             pub fn is_decoded(format: BlockFormat, op: Op) -> bool {
                 format != BlockFormat::V2 && (false $(|| matches!(op, $(Op::$op)|+))*)
+            }
+
+            /// The least length of the fixed part, header included, of every record of this operation; `None` when the
+            /// operation has no payload type in this format.
+            pub(crate) fn least_fixed_of(format: BlockFormat, op: Op) -> Option<usize> {
+                if format == BlockFormat::V2 {
+                    return None;
+                }
+                let mut least: Option<usize> = None;
+                $(if matches!(op, $(Op::$op)|+) $(&& $condition(format))? {
+                    let needed = <<$ty as Body<'a>>::Fixed as FixedPart>::least_bytes();
+                    least = Some(least.map_or(needed, |least| least.min(needed)));
+                })*
+                least
             }
 
             /// The least length of the fixed part, header included, that holds this payload.
@@ -98,6 +114,8 @@ fn least_bytes_of<'a, B: Body<'a>>(_: &B) -> usize {
 payloads! {
     /// `LOP_FORMAT_PAGE`
     FormatPage(FormatPage): FORMAT_PAGE;
+    /// `LOP_FORMAT_PAGE` with elements
+    FormatPageWith(FormatPageWith<'a>): FORMAT_PAGE;
     /// `LOP_INSERT_ROWS`
     InsertRows(InsertRows<'a>): INSERT_ROWS;
     /// `LOP_DELETE_ROWS`
@@ -141,7 +159,7 @@ payloads! {
     /// `LOP_HOBT_DDL`
     HobtDdl(HobtDdl): HOBT_DDL;
     /// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL`
-    IdentValue(IdentValue): IDENT_NEWVAL | IDENT_SENTVAL;
+    IdentValue(IdentValueRecord<'a>): IDENT_NEWVAL | IDENT_SENTVAL;
     /// `LOP_HOBT_DELTA`
     HobtDelta(HobtDelta): HOBT_DELTA;
     /// `LOP_BP_DBVER`
@@ -149,7 +167,7 @@ payloads! {
     /// `LOP_BEGIN_CKPT`
     BeginCheckpoint(BeginCheckpoint): BEGIN_CKPT;
     /// `LOP_XACT_CKPT`
-    XactCheckpoint(XactCheckpoint): XACT_CKPT;
+    XactCheckpoint(XactCheckpoint<'a>): XACT_CKPT;
     /// `LOP_END_CKPT`
     EndCheckpoint(EndCheckpoint): END_CKPT;
     /// `LOP_CREATE_ALLOCCHAIN`
@@ -171,6 +189,7 @@ impl Payload<'_> {
     pub fn page_part(&self) -> Option<&PagePart> {
         match self {
             Payload::FormatPage(p) => Some(&p.page),
+            Payload::FormatPageWith(p) => Some(&p.fixed.page),
             Payload::SetBits(p) => Some(&p.fixed.page),
             Payload::SetFreeSpace(p) => Some(&p.page),
             Payload::DeleteSplit(p) => Some(&p.page),
@@ -179,6 +198,15 @@ impl Payload<'_> {
             Payload::RootChange(p) => Some(&p.page),
             Payload::InSysXact(p) => Some(&p.fixed.page),
             _ => self.row_part().map(|row| &row.page),
+        }
+    }
+
+    /// Bytes of elements that records of this operation do not have in the shape that is known.
+    pub(crate) fn foreign_bytes(&self) -> usize {
+        match self {
+            Payload::FormatPageWith(p) => p.unknown_elements(),
+            Payload::XactCheckpoint(p) => p.undecoded.iter().map(|element| element.len()).sum(),
+            _ => 0,
         }
     }
 

@@ -3,7 +3,7 @@
 //! One type per operation: a fixed part made of fields at known offsets, and elements with names. Bytes of unknown
 //! meaning are not dropped: those of the fixed part go to `residue`, elements nobody can read keep their bytes and are
 //! counted by [`Payload::unknown_bytes`]. An operation without a type here, and a record that does not have the shape of
-//! its operation, is [`Payload::Opaque`]. Payloads of format 2 are not decoded.
+//! its operation, is [`Payload::Opaque`]; neither is damage. Payloads of format 2 are not decoded.
 //!
 //! Invariants
 //! - `write(read(record))` gives the record's bytes back, apart from padding.
@@ -106,7 +106,7 @@ impl<'a> Opaque<'a> {
         }
     }
 
-    fn unknown_bytes(&self) -> usize {
+    pub(crate) fn unknown_bytes(&self) -> usize {
         self.residue.len() + self.elements.iter().flatten().map(|e| e.len()).sum::<usize>() + self.tail.len()
     }
 }

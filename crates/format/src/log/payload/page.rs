@@ -88,6 +88,37 @@ fixed_part! {
 }
 body_without_elements!(FormatPage, Some(ElementList::new()));
 
+/// `LOP_FORMAT_PAGE` with elements: an image of the page or a part of it follows, of unknown form. Observed in format 4.
+/// What the page is after it is not known, so it is not replayed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FormatPageWith<'a> {
+    /// The fixed part.
+    pub fixed: FormatPage,
+    /// Elements of unknown meaning, at least one.
+    pub more: Slices<'a>,
+}
+
+impl<'a> Body<'a> for FormatPageWith<'a> {
+    type Fixed = FormatPage;
+
+    fn join(fixed: FormatPage, elements: Option<Slices<'a>>) -> Option<Self> {
+        let more = elements.filter(|all| !all.is_empty())?;
+        Some(FormatPageWith { fixed, more })
+    }
+
+    fn fixed(&self) -> &FormatPage {
+        &self.fixed
+    }
+
+    fn elements(&self) -> Option<ElementList<'_>> {
+        Some(self.more.iter().map(|e| (*e).into()).collect())
+    }
+
+    fn unknown_elements(&self) -> usize {
+        self.more.iter().map(|e| e.len()).sum()
+    }
+}
+
 fixed_part! {
     /// The fixed part of `LOP_SET_BITS`.
     pub struct BitsPart from 0x18 {

@@ -16,6 +16,11 @@
 //! At `fixed_len` most operations continue with elements: `u16 count`, `count` times `u16 length`, padding to 4, then
 //! the elements, each padded to 4. Padding is never cleared: it holds whatever the buffer held before.
 //!
+//! A record may be longer than what is known of it: the fixed part and the elements end, and more bytes follow than
+//! alignment explains (END_CKPT of format 6 by 8 bytes or more, FORMAT_PAGE with a page image). These bytes are the
+//! record's [`RecordRef::rest`]: kept and counted, not damage. Whether a block is damaged is told by stamps, checksum
+//! and slots.
+//!
 //! Invariants
 //! - `previous` links the records of a transaction backwards; in a compensation record it names the record to be
 //!   undone next.
@@ -145,6 +150,7 @@ pub struct RecordRef<'a> {
     fixed_len: usize,
     tail: Tail<'a>,
     len: usize,
+    rest: &'a [u8],
     fault: Option<RecordFault>,
 }
 
@@ -153,7 +159,8 @@ impl<'a> RecordRef<'a> {
     pub fn parse(format: BlockFormat, bytes: &'a [u8]) -> Option<Self> {
         let header = RecordHeader::read(format, bytes)?;
         let (tail, len) = (Tail::Absent, bytes.len());
-        let mut record = RecordRef { format, bytes, header, fixed_len: len, tail, len, fault: None };
+        let mut record =
+            RecordRef { format, bytes, header, fixed_len: len, tail, len, rest: &[], fault: None };
         let fixed_len = usize::from(header.fixed_len);
         if !(RECORD_HEADER_BYTES..=len).contains(&fixed_len) {
             record.fault = Some(RecordFault::FixedLen { fixed_len: header.fixed_len, stored: bytes.len() });
@@ -166,7 +173,7 @@ impl<'a> RecordRef<'a> {
             record.read_tail();
         }
         if record.fault.is_none() && bytes.len() - record.len >= format.record_align() {
-            record.fault = Some(RecordFault::Slack { len: record.len, stored: bytes.len() });
+            record.rest = bytes.get(record.len..).unwrap_or_default();
         }
         Some(record)
     }
@@ -205,7 +212,7 @@ impl<'a> RecordRef<'a> {
         &self.header
     }
 
-    /// Bytes of the record, without what follows it to the next record's alignment.
+    /// Bytes of the record as far as its shape is known, without what follows them up to the next record.
     #[expect(clippy::len_without_is_empty, reason = "a record always has a header")]
     pub fn len(&self) -> usize {
         self.len
@@ -244,17 +251,31 @@ impl<'a> RecordRef<'a> {
         Payload::read(self)
     }
 
+    /// The bytes after the known part, when they are more than alignment explains. Their meaning is unknown.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// How many bytes have no known meaning because the record does not end, or is not built, as its operation was seen
+    /// to be; 0 for a record of a known shape, whatever single fields of it are unknown.
+    pub fn undecoded_bytes(&self) -> usize {
+        let is_known = self.header.op.name().is_some() && !Payload::is_decoded(self.format, self.header.op);
+        if is_known {
+            return self.rest.len();
+        }
+        match self.payload() {
+            Payload::Opaque(payload) => payload.unknown_bytes() + self.rest.len(),
+            payload => payload.foreign_bytes() + self.rest.len(),
+        }
+    }
+
     /// What is wrong with the record.
     pub fn faults(&self) -> SmallVec<[RecordFault; 2]> {
         let mut faults: SmallVec<[RecordFault; 2]> = self.fault.into_iter().collect();
         let op = self.header.op;
-        if op.name().is_none() {
-            faults.push(RecordFault::Operation(op));
-        } else if self.fault.is_none()
-            && Payload::is_decoded(self.format, op)
-            && matches!(self.payload(), Payload::Opaque(_))
-        {
-            faults.push(RecordFault::Payload(op));
+        let needed = Payload::least_fixed_of(self.format, op).unwrap_or(0);
+        if self.fault.is_none() && self.fixed_len < needed {
+            faults.push(RecordFault::ShortFixed { op, fixed_len: self.fixed_len, needed });
         }
         faults
     }

@@ -66,9 +66,35 @@ fn what_lies_between_a_record_and_the_next_one_is_undefined() {
     let record = parse(&bytes);
     assert_eq!((record.len(), undefined(&record)), (28, vec![(28, 32)]));
     assert_eq!(record.faults().as_slice(), []);
-    // Eight bytes are more than alignment explains.
-    let bytes = self::record(Op::BP_DBVER, &[1, 2, 3, 4], &[0xdd; 8]);
-    assert_eq!(parse(&bytes).faults().as_slice(), [RecordFault::Slack { len: 28, stored: 36 }]);
+    assert_eq!((record.rest(), record.undecoded_bytes()), (&[][..], 0));
+}
+
+#[test]
+fn a_record_longer_than_is_known_of_it_is_read_and_its_rest_counted() {
+    let bytes = record(Op::BP_DBVER, &[1, 2, 3, 4], &[0xdd; 8]);
+    let record = parse(&bytes);
+    assert_eq!(record.faults().as_slice(), []);
+    assert_eq!((record.len(), record.rest()), (28, &[0xdd; 8][..]));
+    assert_eq!(record.undecoded_bytes(), 8);
+    assert!(matches!(record.payload(), Payload::DbVersionChange(_)));
+    // The end of a checkpoint in format 6.
+    for rest in [8, 132] {
+        let mut bytes = vec![0; 0x88 + rest];
+        let header = RecordHeader { fixed_len: 0x88, op: Op::END_CKPT, ..RecordHeader::default() };
+        header.write(BlockFormat::V6, &mut bytes);
+        let record = RecordRef::parse(BlockFormat::V6, &bytes).unwrap();
+        assert_eq!((record.faults().as_slice(), record.undecoded_bytes()), (&[][..], rest));
+        assert!(matches!(record.payload(), Payload::EndCheckpoint(_)));
+    }
+}
+
+#[test]
+fn a_record_shorter_than_its_known_fixed_part_is_a_fault() {
+    let bytes = record(Op::END_CKPT, &[0; 0x10], &[]);
+    let expected = RecordFault::ShortFixed { op: Op::END_CKPT, fixed_len: 0x28, needed: 0x30 };
+    assert_eq!(parse(&bytes).faults().as_slice(), [expected]);
+    let bytes = record(Op::INSERT_ROWS, &[0; 0x20], &[0; 4]);
+    assert!(matches!(parse(&bytes).faults()[..], [RecordFault::ShortFixed { needed: 0x3e, .. }]));
 }
 
 #[test]
@@ -101,7 +127,7 @@ fn a_fixed_length_that_cannot_be_is_a_fault() {
 fn an_unknown_operation_is_given_elements_only_when_they_fit_exactly() {
     let fitting = record(Op(0x17), &[7, 7], &[1, 0, 2, 0, 0xdd, 0xdd, 5, 6, 0xdd, 0xdd]);
     assert_eq!(parse(&fitting).elements(), [[5, 6]]);
-    assert_eq!(parse(&fitting).faults().as_slice(), [RecordFault::Operation(Op(0x17))]);
+    assert_eq!((parse(&fitting).faults().as_slice(), parse(&fitting).undecoded_bytes()), (&[][..], 4));
     let other = record(Op(0x17), &[7, 7], &[1, 0, 2, 0, 0, 0, 5, 6, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9]);
     assert_eq!(parse(&other).tail(), &Tail::Raw(&other[26..]));
     let short = record(Op(0x17), &[7; 4], &[0xdd; 4]);

@@ -58,6 +58,8 @@ pub struct Unfinished {
 pub struct Analysis {
     open: BTreeMap<XactId, Unfinished>,
     records: u64,
+    /// LSN of the first record read.
+    first: Option<Lsn>,
     pages: usize,
     has_all_pages: bool,
     /// LSN of the last complete checkpoint's begin record.
@@ -75,6 +77,7 @@ impl Analysis {
     /// Takes the next record.
     pub fn add(&mut self, lsn: Lsn, record: &RecordRef<'_>) {
         self.records += 1;
+        self.first.get_or_insert(lsn);
         let header = record.header();
         match header.op {
             Op::BEGIN_XACT => self.begin(lsn, record),
@@ -143,7 +146,10 @@ impl Analysis {
 
     fn take_active(&mut self, record: &RecordRef<'_>) {
         if let Payload::XactCheckpoint(checkpoint) = record.payload() {
-            for active in &checkpoint.active {
+            // A transaction whose begin was read is known already; when it is not open, it has ended since.
+            let is_older = |begin: Lsn| self.first.is_none_or(|first| begin < first);
+            let older: Vec<_> = checkpoint.active.iter().filter(|active| is_older(active.begin)).collect();
+            for active in older {
                 self.of(active.xact).begin.get_or_insert(active.begin);
             }
         }

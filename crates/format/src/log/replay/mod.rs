@@ -80,12 +80,23 @@ pub fn redo(lsn: Lsn, record: &RecordRef<'_>, page: &mut PageBytes) -> Result<Ap
     }
     let mut image = *page;
     let payload = record.payload();
-    if matches!(payload, Payload::Opaque(_)) && Payload::is_decoded(record.format(), op) {
+    if !has_known_shape(record, &payload) {
         return Err(Stop::Shape(op));
     }
     apply(lsn, record.header(), &payload, &mut image)?;
     *page = image;
     Ok(Applied::Changed)
+}
+
+/// False for a record that says more about its page than is understood. What follows a formatted page may be its image,
+/// so nothing may follow; other operations are replayed by what is known of them, whatever follows.
+fn has_known_shape(record: &RecordRef<'_>, payload: &Payload<'_>) -> bool {
+    match payload {
+        Payload::Opaque(_) => !Payload::is_decoded(record.format(), record.header().op),
+        Payload::FormatPageWith(_) => false,
+        Payload::FormatPage(_) => record.rest().is_empty(),
+        _ => true,
+    }
 }
 
 /// The page is the one named, in the state that the record follows on.

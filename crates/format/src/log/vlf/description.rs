@@ -6,7 +6,8 @@
 //!     04    8 size         bytes of the VLF
 //!     0C    8 offset       of the VLF in the log file
 //!     14    2 file_id
-//!     16    2 parity
+//!     16    1 parity
+//!     17    1 residue
 //!     18   10 create_lsn
 //!     22    2 format       of the VLF
 //! ```
@@ -31,7 +32,7 @@ fixed_part! {
         /// File of the database.
         0x14 file_id: u16,
         /// Parity: 0, 40 or 80 hex.
-        0x16 parity: u16,
+        0x16 parity: u8,
         /// LSN current when the file grew by this VLF.
         0x18 create_lsn: Lsn,
         /// Format of the VLF.
@@ -52,12 +53,12 @@ impl VlfDescription {
         bytes
     }
 
-    /// The header that a restore writes for this VLF. Numbers too large for their byte become FF hex, which the
+    /// The header that a restore writes for this VLF. A format too large for its byte becomes FF hex, which the
     /// header's faults then name.
     pub fn to_header(&self) -> VlfHeader {
         VlfHeader {
             signature: VlfHeader::SIGNATURE,
-            parity: u8::try_from(self.parity).unwrap_or(u8::MAX),
+            parity: self.parity,
             format: u8::try_from(self.format).unwrap_or(u8::MAX),
             sequence: self.sequence,
             size: self.size,

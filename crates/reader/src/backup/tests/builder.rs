@@ -33,6 +33,8 @@ pub(super) struct LogSpec {
     pub(super) bytes: Vec<u8>,
     /// False in stripes that only list the VLF.
     pub(super) is_here: bool,
+    /// Parity of the VLF by its description: the byte, and the byte after it.
+    pub(super) parity: [u8; 2],
 }
 
 /// A backup set.
@@ -378,7 +380,8 @@ impl<'a> Builder<'a> {
             bytes: log.vlf_bytes.into(),
             offset: log.vlf_offset.into(),
             file: 2.into(),
-            parity: 64.into(),
+            parity: log.parity[0],
+            residue_23: log.parity[1],
             create_lsn: Lsn::ZERO.into(),
             format: 4.into(),
         };

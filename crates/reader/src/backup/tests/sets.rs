@@ -124,7 +124,8 @@ fn log_bytes(first: u64, len: u64) -> Vec<u8> {
 }
 
 pub(super) fn log(sequence: u32, vlf_offset: u64, first: u64, len: u64) -> LogSpec {
-    LogSpec { sequence, vlf_offset, vlf_bytes: 0x60000, first, bytes: log_bytes(first, len), is_here: true }
+    let bytes = log_bytes(first, len);
+    LogSpec { sequence, vlf_offset, vlf_bytes: 0x60000, first, bytes, is_here: true, parity: [0x40, 0] }
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn backup_of(crash: &Crash) -> SetSpec {
         first: BLOCKS_AT,
         bytes: crash.log[BLOCKS_AT as usize..].to_vec(),
         is_here: true,
+        parity: [0x40, 0],
     };
     let full = SetSpec::full(1, extents.len() as u32, extents);
     SetSpec { logs: vec![log], checkpoint: crash.checkpoint, ..full }
