@@ -35,15 +35,19 @@ use crate::report::NotChecked;
 /// What is known of the log of a database.
 #[derive(Clone, Debug, Default)]
 pub enum LogUse {
-    /// None was given, or none was needed.
+    /// None was needed, or nobody looked for one.
     #[default]
     None,
+    /// The database was not closed cleanly, and no log was given.
+    Missing,
     /// It was given and is of no use: why.
     Unusable(String),
     /// The source is the database as of the end of its log.
     Redone(Arc<RecoverySummary>),
 }
 
+/// What is left out without a log.
+const UNREPLAYED: &str = "changes in the log since the last checkpoint";
 /// Transactions and pages that are named one by one.
 const NAMED_MAX: usize = 100;
 /// Objects that a transaction's note names.
@@ -130,7 +134,7 @@ impl<'d> Doubt<'d> {
     fn new(plan: &Plan, log: &LogUse, source: &'d dyn PageSource, counts: &[UnitCounts]) -> Option<Self> {
         let redone = match log {
             LogUse::Redone(summary) => Some(&**summary),
-            LogUse::None | LogUse::Unusable(_) => None,
+            LogUse::None | LogUse::Missing | LogUse::Unusable(_) => None,
         };
         if plan.is_clean && redone.is_none() {
             return None;
@@ -239,7 +243,15 @@ impl Settled {
     fn tell_log(&mut self, plan: &Plan, log: &LogUse) {
         let (why, summary) = match log {
             LogUse::None => return,
-            LogUse::Unusable(why) => (Some(why), None),
+            LogUse::Missing => {
+                let why = "the database was not closed cleanly and its log is not given";
+                self.leave_out(UNREPLAYED.to_owned(), why, true);
+                return;
+            }
+            LogUse::Unusable(why) => {
+                self.leave_out(UNREPLAYED.to_owned(), why, true);
+                (Some(why), None)
+            }
             LogUse::Redone(summary) => (summary.ends_early.as_ref(), Some(summary)),
         };
         let boot = Place::page(PageId::BOOT);

@@ -235,6 +235,25 @@ impl Report {
         }
     }
 
+    /// Takes all findings out of the report, because what was read is no evidence: `why` names the
+    /// file that was in use. The run is incomplete.
+    pub fn withdraw(&mut self, why: &str) {
+        let count = self.findings.len() as u64 + self.findings_omitted;
+        let what = match count {
+            0 => "the database".to_owned(),
+            count => format!("the database: {count} findings are left out"),
+        };
+        self.coverage.not_checked.insert(0, NotChecked { what, why: why.to_owned(), was_asked_for: true });
+        self.findings.clear();
+        self.findings_omitted = 0;
+        self.totals = Totals::default();
+        self.unowned = Totals::default();
+        self.repair = RepairLevel::None;
+        self.objects.iter_mut().for_each(|object| object.totals = Totals::default());
+        self.map = None;
+        self.verdict = Verdict::Incomplete;
+    }
+
     /// Millions of bytes per second of the whole run.
     pub fn mb_per_s(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();

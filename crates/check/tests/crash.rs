@@ -372,7 +372,7 @@ fn memory_for_changed_pages_is_bounded() {
         |header: &PageHeader| header.kind().holds_records() && units.contains(&header.alloc_unit());
     let options = CrashOptions { seed: 5, pages: 60, may_choose: &of_user_tables, leave_open: false };
     let opened = open(&folder.write(&crash(&sound, &options).expect("a crash")));
-    let Err(error) = recover(&opened, &RecoverOptions { overlay_bytes: 20 * 8192 }) else {
+    let Err(error) = recover(&opened, &RecoverOptions { overlay_bytes: 20 * 8192, until: None }) else {
         panic!("20 pages are not enough")
     };
     assert!(matches!(error, RecoverError::OverlayFull { pages: 20, .. }), "{error}");

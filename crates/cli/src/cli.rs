@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use extentdb_base::sync::OnceLock;
 use extentdb_format::allocation::boot::DatabaseVersion;
+use extentdb_reader::backup::StopAt;
 
 use crate::command;
 
@@ -99,6 +100,10 @@ pub(crate) struct Common {
     /// Which backup set of a file with several, from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) set: Option<u32>,
+    /// Backups: where the chain of log backups ends. Transactions that committed after this time of the
+    /// server (2026-05-02T21:05:00) are rolled back; an LSN is the last record that counts
+    #[arg(long, value_name = "TIME|LSN", value_parser = stop_at)]
+    pub(crate) stop_at: Option<StopAt>,
     /// Exit 0 where it would be 2: damage is only reported
     #[arg(long)]
     pub(crate) exit_zero: bool,
@@ -110,6 +115,13 @@ impl Common {
         let machine = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.jobs.map_or_else(machine, usize::from)
     }
+}
+
+/// A time, or an LSN as `log` prints it or as RESTORE does.
+fn stop_at(text: &str) -> Result<StopAt, String> {
+    let lsn = || text.strip_prefix("lsn:").unwrap_or(text).parse().map(StopAt::Lsn);
+    let both = |_| "neither a time such as 2026-05-02T21:05:00 nor an LSN such as 00000031:000000b4:0003";
+    text.parse().map(StopAt::Time).or_else(|_| lsn()).map_err(|error| both(error).to_owned())
 }
 
 /// When to show progress.

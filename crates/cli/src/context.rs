@@ -4,12 +4,21 @@ use std::path::PathBuf;
 
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::Arc;
-use extentdb_reader::{Database, OpenOptions, Opened, Origin};
+use extentdb_reader::backup::{BackupSet, LeftOut};
+use extentdb_reader::recover::RecoverOptions;
+use extentdb_reader::{Backup, Database, OpenOptions, Opened, Origin, Restart, TornRepair};
 
 use crate::cli::Common;
+use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::Progress;
+
+/// Why what was read may not be the database: its log is missing, or somebody has its files in use.
+pub(crate) fn doubt(database: &Database) -> Option<String> {
+    let in_use = database.opened().in_use().map(|found| found.to_string());
+    in_use.or_else(|| database.shortfall())
+}
 
 /// The surroundings of a command.
 pub(crate) struct Context {
@@ -29,22 +38,115 @@ impl Context {
 
     /// Opens files without reading the catalogue.
     pub(crate) fn open(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
-        Opened::open(paths, &self.options())
+        self.told(Opened::open(paths, &self.options())?)
+    }
+
+    /// What was opened, after it is said which of the backups are used.
+    fn told(&self, opened: Opened) -> Result<Opened, extentdb_reader::Error> {
+        if let Origin::Backup(backup) = opened.origin() {
+            self.tell_chain(backup);
+        }
+        Ok(opened)
+    }
+
+    /// Which of the backups that were given are used, when there are several.
+    fn tell_chain(&self, backup: &Backup) {
+        for LeftOut { path, position, why } in &backup.left_out {
+            let set = if *position > 1 { format!(" set {position}") } else { String::new() };
+            self.warn(&format!("{}{set}: not needed and left out: {why}", path.display()));
+        }
+        if backup.chain().count() > 1 {
+            let name = |set: &Arc<BackupSet>| {
+                let header = set.header();
+                let path = set.path().map(|path| path.display().to_string()).unwrap_or_default();
+                format!("{path} ({}, to {})", header.kind.description().to_lowercase(), header.last_lsn)
+            };
+            let chain: Vec<String> = backup.chain().map(name).collect();
+            self.note(&format!("backup chain: {}", chain.join(", then ")));
+        }
     }
 
     /// Opens files for their log alone: a backup may be of any kind, and stripes may be missing.
     pub(crate) fn open_for_log(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
         let options = OpenOptions { any_kind: true, allow_missing_stripes: true, ..self.options() };
-        Opened::open(paths, &options)
+        self.told(Opened::open(paths, &options)?)
     }
 
-    fn options(&self) -> OpenOptions {
-        OpenOptions { set: self.common.set, jobs: self.common.jobs(), ..OpenOptions::default() }
+    pub(crate) fn options(&self) -> OpenOptions {
+        let Common { set, stop_at, .. } = self.common;
+        OpenOptions { set, stop_at, jobs: self.common.jobs(), ..OpenOptions::default() }
     }
 
-    /// Opens a database, and says what is odd about it.
+    /// Opens files and replays their log in memory, without reading the catalogue. Says what was done.
+    pub(crate) fn open_restarted(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
+        self.restart(self.open(paths)?)
+    }
+
+    /// Replays the log in memory and says what was done.
+    pub(crate) fn restart(&self, opened: Opened) -> Result<Opened, extentdb_reader::Error> {
+        if opened.is_log_only() {
+            return Ok(opened);
+        }
+        let opened = opened.restarted(&RecoverOptions::default())?;
+        self.tell_restart(&opened);
+        Ok(opened)
+    }
+
+    /// What was done of a restart, for people. What was not is told by the verbs.
+    fn tell_restart(&self, opened: &Opened) {
+        let Restart { log, torn } = opened.restart();
+        match torn {
+            TornRepair::NoArea => {}
+            TornRepair::Foreign { area } => self.warn(&format!(
+                "{}: not used: it belongs to another database or another state of this one",
+                area.display()
+            )),
+            TornRepair::Used { area, pages } if pages.is_empty() => {
+                self.note(&format!("{}: no page is torn", area.display()));
+            }
+            TornRepair::Used { area, pages } => {
+                let (count, area) = (pages.len(), area.display());
+                self.note(&format!("{count} torn pages are read from their copies in {area}"));
+            }
+        }
+        if let Some(summary) = log.summary().filter(|summary| summary.changes > 0) {
+            let undone = summary.unfinished.iter().filter(|open| open.not_undone.is_none()).count();
+            self.note(&format!(
+                "the log was replayed in memory up to {}: {} changes, {} pages, {undone} open \
+                 transactions rolled back",
+                summary.end_lsn, summary.changes, summary.pages_changed
+            ));
+        }
+        if let Some(found) = opened.in_use() {
+            self.warn(&format!("{found}; close the database first"));
+        }
+    }
+
+    /// Says that recovery would change the pages of the disk, for verbs that show those.
+    pub(crate) fn note_unrecovered(&self, opened: &Opened) {
+        if matches!(opened.origin(), Origin::Files) && opened.needs_restart() {
+            self.note(
+                "the database was not closed cleanly: this is what the disk holds, recovery would change it",
+            );
+        }
+    }
+
+    /// How a verb ends that has read a database to its end: what is wrong with the catalogue, what was
+    /// not recovered, and whether the files are in use, is told here.
+    pub(crate) fn exit_of(&self, database: &Database) -> Exit {
+        let catalog = if database.catalog().faults.is_empty() { Exit::Done } else { Exit::Found };
+        match doubt(database) {
+            None => catalog,
+            Some(why) => {
+                self.warn(&format!("incomplete: {why}"));
+                catalog.and(Exit::Incomplete)
+            }
+        }
+    }
+
+    /// Opens a database as a restart of its server would make it, and says what is odd about it.
     pub(crate) fn open_database(&self, paths: &[PathBuf]) -> Result<Database, extentdb_reader::Error> {
-        let database = Database::from_opened(self.open(paths)?)?;
+        let database = Database::from_opened(self.open_restarted(paths)?)?;
         let version = database.catalog().boot.database_version();
         if version.is_unknown_newer() {
             self.warn(&format!(
@@ -52,7 +154,8 @@ impl Context {
             ));
         }
         if let Origin::Backup(backup) = database.opened().origin() {
-            backup.set.findings().kept().iter().for_each(|finding| self.warn(&finding.to_string()));
+            let findings = backup.chain().flat_map(|set| set.findings().kept());
+            findings.for_each(|finding| self.warn(&finding.to_string()));
         }
         for file in database.missing_files() {
             self.warn(&format!(

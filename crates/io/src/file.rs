@@ -34,6 +34,15 @@ pub struct File {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FileIdentity(pub(crate) platform::Identity);
 
+/// Length and time of the last change of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileStamp {
+    /// Bytes.
+    pub len: u64,
+    /// Time of the last change; `None` where the file system keeps none.
+    pub modified: Option<std::time::SystemTime>,
+}
+
 impl File {
     /// Opens an existing file for reading only. Directories, pipes and the like are refused by name.
     pub fn open_read(path: impl AsRef<Path>) -> Result<File, Error> {
@@ -131,6 +140,27 @@ impl File {
         platform::identity(&self.handle, &self.path)
             .map(FileIdentity)
             .map_err(|source| self.failed(Op::Inspect, source))
+    }
+
+    /// Length and time of the last change as they are now.
+    pub fn stamp(&self) -> Result<FileStamp, Error> {
+        let metadata = self.handle.metadata().map_err(|source| self.failed(Op::Inspect, source))?;
+        Ok(FileStamp { len: metadata.len(), modified: metadata.modified().ok() })
+    }
+
+    /// True when another process, or another opening of this one, holds an exclusive lock on the file,
+    /// as [`RealDisk`](crate::RealDisk) does. A shared lock is tried for and released at once.
+    pub fn is_locked(&self) -> bool {
+        match self.handle.try_lock_shared() {
+            Ok(()) => {
+                // The handle would keep the lock until it is closed.
+                let _ = self.handle.unlock();
+                false
+            }
+            Err(fs::TryLockError::WouldBlock) => true,
+            // A file system without locks: nobody can hold one.
+            Err(fs::TryLockError::Error(_)) => false,
+        }
     }
 
     /// The runs of bytes that are really stored, in order. What lies between are holes: they read as zeros.

@@ -19,7 +19,7 @@ pub use disk::{
     RealDisk,
 };
 pub use error::{Error, Op};
-pub use file::{File, FileIdentity};
+pub use file::{File, FileIdentity, FileStamp};
 pub use platform::memory_bytes;
 pub use read_ahead::{Chunk, ChunkReader, IoChoice, Piece, Pieces, ReadMode, Throttle, plan};
 pub use read_at::ReadAt;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use extentdb_base::FileId;
+use extentdb_types::Guid;
 
 /// The files cannot be opened as a database.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +54,21 @@ pub enum Error {
         /// The other.
         second: PathBuf,
     },
+    /// A log that does not belong to the data files.
+    #[error(
+        "{} is the log of another database: its binding id is {log_id}, that of {} is {data_id}",
+        log.display(), data.display()
+    )]
+    LogOfOtherDatabase {
+        /// The log.
+        log: PathBuf,
+        /// Its binding id.
+        log_id: Guid,
+        /// A data file.
+        data: PathBuf,
+        /// Its binding id.
+        data_id: Guid,
+    },
     /// Data files and backups together.
     #[error("{} is a data file, {} a backup: give one kind", file.display(), backup.display())]
     FilesAndBackups {
@@ -60,6 +76,12 @@ pub enum Error {
         file: PathBuf,
         /// A backup.
         backup: PathBuf,
+    },
+    /// Data files have no point in time but their end.
+    #[error("{} is a data file: a stop needs a full backup and log backups", path.display())]
+    StopWithoutBackup {
+        /// A data file.
+        path: PathBuf,
     },
     /// Transparent data encryption.
     #[error("{}: the database is encrypted (TDE): its pages cannot be read without the key", path.display())]

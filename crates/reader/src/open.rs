@@ -2,26 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
+use extentdb_base::sync::Arc;
 use extentdb_base::{FileId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::DatabaseFile;
+use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::FileHeader;
 use extentdb_io::{File, FileIdentity};
 use extentdb_types::Guid;
 
-use crate::backup::SetOptions;
-use crate::backup_pages::{Backup, BackupPages};
+use crate::backup::{SetOptions, StopAt};
+use crate::backup_pages::{Backup, BackupPages, ChainOptions};
 use crate::checked::CheckedPages;
 use crate::data_files::{DataFile, DataFiles};
 use crate::error::Error;
 use crate::log_file::LogFile;
+use crate::overlay::OverlaySource;
+use crate::recover::{LogState, RecoverOptions, Recovered, Recovery, boot_record, recover};
 use crate::source::PageSource;
+use crate::torn::{TornRepair, torn_pages};
+use crate::watch::{InUse, Watch};
 
 /// How to open.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// Which backup set of a file with several, from 1.
     pub set: Option<u32>,
+    /// Where a chain of backups is to end.
+    pub stop_at: Option<StopAt>,
     /// Read what is there when stripes of a backup are missing.
     pub allow_missing_stripes: bool,
     /// Open backups of any kind, such as log backups: their log can be read, their pages are no database.
@@ -37,6 +45,19 @@ pub struct Opened {
     logs: Vec<LogFile>,
     /// A file whose header has something in its encryption columns.
     encrypted: Option<PathBuf>,
+    /// What is read of the log, and of torn pages.
+    restart: Restart,
+    /// The files as they were when they were opened.
+    watch: Watch,
+}
+
+/// What a restart of the server would do, done in memory.
+#[derive(Clone, Debug)]
+pub struct Restart {
+    /// How the pages stand to the log.
+    pub log: LogState,
+    /// What became of torn pages.
+    pub torn: TornRepair,
 }
 
 /// Where the pages come from.
@@ -48,7 +69,7 @@ pub enum Origin {
 }
 
 /// What one path is, by its first bytes.
-enum Kind {
+pub(crate) enum Kind {
     Data(DataFile),
     Log(LogFile),
     Backup(File),
@@ -63,7 +84,9 @@ impl Opened {
         if paths.is_empty() {
             return Err(Error::NothingGiven);
         }
-        let (mut data, mut logs, mut backups) = (Vec::new(), Vec::new(), Vec::new());
+        let mut data = Vec::new();
+        let mut logs = Vec::new();
+        let mut backups = Vec::new();
         let mut seen: Vec<(FileIdentity, &Path)> = Vec::new();
         for path in paths {
             let file = File::open_read(path)?;
@@ -78,27 +101,43 @@ impl Opened {
                 Kind::Backup(file) => backups.push(file),
             }
         }
+        let watch = Watch::begin(paths)?;
+        let opened = Opened::of_kinds(data, logs, backups, options)?;
+        Ok(Opened { watch, ..opened })
+    }
+
+    fn of_kinds(
+        mut data: Vec<DataFile>,
+        logs: Vec<LogFile>,
+        mut backups: Vec<File>,
+        options: &OpenOptions,
+    ) -> Result<Opened, Error> {
         match (data.is_empty(), backups.is_empty()) {
             (false, false) => {
                 let (file, backup) = (data.swap_remove(0), backups.swap_remove(0));
                 Err(Error::FilesAndBackups { file: file.path().into(), backup: backup.path().into() })
             }
+            (false, true) if options.stop_at.is_some() => {
+                Err(Error::StopWithoutBackup { path: data.swap_remove(0).path().into() })
+            }
             (false, true) => Opened::from_files(data, logs),
             (true, false) => Opened::from_backups(backups, logs, options),
-            (true, true) => Ok(Opened {
-                source: Box::new(DataFiles::new(Vec::new())),
-                origin: Origin::Files,
-                logs,
-                encrypted: None,
-            }),
+            (true, true) => Ok(Opened::new(Box::new(DataFiles::new(Vec::new())), Origin::Files, logs)),
         }
+    }
+
+    fn new(source: Box<dyn PageSource>, origin: Origin, logs: Vec<LogFile>) -> Opened {
+        let restart = Restart { log: LogState::NotReplayed, torn: TornRepair::NoArea };
+        Opened { source, origin, logs, encrypted: None, restart, watch: Watch::default() }
     }
 
     fn from_files(data: Vec<DataFile>, logs: Vec<LogFile>) -> Result<Opened, Error> {
         one_database(&data)?;
+        logs_of_database(&data, &logs)?;
         let encrypted = data.iter().find(|file| file.header().is_some_and(FileHeader::is_encrypted));
         let encrypted = encrypted.map(|file| file.path().to_path_buf());
-        Ok(Opened { source: Box::new(DataFiles::new(data)), origin: Origin::Files, logs, encrypted })
+        let opened = Opened::new(Box::new(DataFiles::new(data)), Origin::Files, logs);
+        Ok(Opened { encrypted, ..opened })
     }
 
     fn from_backups(backups: Vec<File>, logs: Vec<LogFile>, options: &OpenOptions) -> Result<Opened, Error> {
@@ -107,9 +146,61 @@ impl Opened {
             any_kind: options.any_kind,
             jobs: options.jobs,
         };
-        let (source, backup) = BackupPages::open(backups, options.set, &set_options)?;
+        let chain = ChainOptions { set: options.set, stop: options.stop_at };
+        let (source, backup) = BackupPages::open(backups, chain, &set_options)?;
         let origin = Origin::Backup(Box::new(backup));
-        Ok(Opened { source: Box::new(source), origin, logs, encrypted: None })
+        Ok(Opened::new(Box::new(source), origin, logs))
+    }
+
+    /// The same database as a restart of its server would make it, in memory: torn pages are read
+    /// from the double-write area of ExtentDB where there is one, then the log is replayed and open
+    /// transactions are rolled back. [`restart`](Self::restart) tells what was done.
+    ///
+    /// # Errors
+    /// A double-write area is there and cannot be read.
+    pub fn restarted(mut self, options: &RecoverOptions) -> Result<Opened, Error> {
+        if let Origin::Files = self.origin {
+            let (torn, pages) = torn_pages(self.source())?;
+            self.restart.torn = torn;
+            self = self.with_pages(pages);
+        }
+        let (log, pages) = match recover(&self, options) {
+            Ok(Recovery::NotNeeded) => (LogState::Closed, Vec::new()),
+            Ok(Recovery::WithoutLog { why: None }) => (LogState::Missing, Vec::new()),
+            Ok(Recovery::WithoutLog { why: Some(why) }) => (LogState::Unusable(why), Vec::new()),
+            Ok(Recovery::Redone(recovered)) => {
+                let Recovered { source, summary } = *recovered;
+                let pages = source.into_pages().into_iter().collect();
+                (LogState::Replayed(Arc::new(summary)), pages)
+            }
+            Err(error) => (LogState::Unusable(error.to_string()), Vec::new()),
+        };
+        self.restart.log = log;
+        Ok(self.with_pages(pages))
+    }
+
+    /// Lays pages over the source.
+    fn with_pages(self, pages: Vec<(PageId, PageBuf)>) -> Opened {
+        if pages.is_empty() {
+            return self;
+        }
+        Opened { source: Box::new(OverlaySource::new(self.source, pages)), ..self }
+    }
+
+    /// What was done of a restart.
+    pub fn restart(&self) -> &Restart {
+        &self.restart
+    }
+
+    /// Whether somebody has the files in use, or changed them since they were opened.
+    pub fn in_use(&self) -> Option<InUse> {
+        self.watch.in_use()
+    }
+
+    /// True when the boot page says that the database was not closed: the pages of the disk alone
+    /// are not the database.
+    pub fn needs_restart(&self) -> bool {
+        boot_record(self.source()).is_some_and(|boot| !boot.status.is_clean())
     }
 
     /// The pages.
@@ -133,7 +224,7 @@ impl Opened {
     }
 }
 
-fn recognize(file: File) -> Result<Kind, Error> {
+pub(crate) fn recognize(file: File) -> Result<Kind, Error> {
     let mut head = [0u8; 16];
     let read = file.read_at(0, &mut head)?;
     match &head {
@@ -185,6 +276,20 @@ fn one_database(data: &[DataFile]) -> Result<(), Error> {
     Ok(())
 }
 
+/// A log file must carry the binding id of the data files.
+fn logs_of_database(data: &[DataFile], logs: &[LogFile]) -> Result<(), Error> {
+    let owner = data.iter().find_map(|file| Some((file, file.header()?.binding_id?)));
+    let Some((file, data_id)) = owner else { return Ok(()) };
+    for log in logs {
+        let log_id = log.header().and_then(|header| header.binding_id);
+        if let Some(log_id) = log_id.filter(|log_id| *log_id != data_id) {
+            let (log, data) = (log.path().to_path_buf(), file.path().to_path_buf());
+            return Err(Error::LogOfOtherDatabase { log, log_id, data, data_id });
+        }
+    }
+    Ok(())
+}
+
 /// A database whose catalogue was read.
 pub struct Database {
     opened: Opened,
@@ -192,12 +297,17 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the files or backup and reads the catalogue.
+    /// Opens the files or backup as a restart of the server would ([`Opened::restarted`]) and reads
+    /// the catalogue. Whether the rows are those of the database: [`shortfall`](Self::shortfall).
     ///
     /// # Errors
     /// As [`Opened::open`]; or the primary file is missing, or the catalogue cannot be read at all.
     pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Database, Error> {
-        Database::from_opened(Opened::open(paths, options)?)
+        let opened = Opened::open(paths, options)?;
+        if opened.is_log_only() {
+            return Database::from_opened(opened);
+        }
+        Database::from_opened(opened.restarted(&RecoverOptions::default())?)
     }
 
     /// Reads the catalogue of what is open.
@@ -222,6 +332,22 @@ impl Database {
             (Err(error), None) => return Err(error.into()),
         };
         Ok(Database { opened, catalog })
+    }
+
+    /// Why the rows may not be those of the database, as a sentence without its full stop; `None`
+    /// where they are.
+    pub fn shortfall(&self) -> Option<String> {
+        self.opened.restart.log.shortfall()
+    }
+
+    /// False when the log changed pages, or should have: the row counts of the catalogue may be older
+    /// than the rows. A restart of the server counts anew.
+    pub fn has_current_counts(&self) -> bool {
+        match &self.opened.restart.log {
+            LogState::NotReplayed | LogState::Closed => true,
+            LogState::Missing | LogState::Unusable(_) => false,
+            LogState::Replayed(summary) => summary.changes == 0 && summary.unfinished.is_empty(),
+        }
     }
 
     /// The catalogue.

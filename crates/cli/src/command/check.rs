@@ -25,11 +25,8 @@ use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::PageType;
 use extentdb_format::page::checksum::restore_torn;
-use extentdb_reader::backup::{self, What};
-use extentdb_reader::recover::{RecoverOptions, recover};
-use extentdb_reader::{
-    Backup, Database, Error, OpenOptions, Opened, Origin, PageSource, Recovered, Recovery,
-};
+use extentdb_reader::backup::{self, Findings, What};
+use extentdb_reader::{Backup, Database, Error, LogState, OpenOptions, Opened, Origin, PageSource};
 
 use crate::cli::Common;
 use crate::context::Context;
@@ -64,6 +61,7 @@ pub(crate) fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
     if args.options.estimates_only() {
         return write_estimate(&opened, &options, args.format.chosen(), output);
     }
+    let opened = context.restart(opened)?;
     context.interrupt.stop_gracefully();
     let report = match args.options.state() {
         Some(state) => state::check(state, &opened, &options, context)?,
@@ -86,6 +84,11 @@ pub(super) fn finish(
         bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
     }
     add_what_reader_found(&mut report, opened, context);
+    if let Some(found) = opened.in_use() {
+        let text = found.to_string();
+        context.warn(&format!("{text}: what was found is not reported as damage"));
+        report.withdraw(&text);
+    }
     let inputs = inputs::describe(&args.files, args.hash, context)?;
     args.format.chosen().write(&report, &inputs, args.options.text(), &mut output)?;
     if let Some(stop) = context.interrupt.stopped() {
@@ -126,8 +129,7 @@ fn write_estimate(
 pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opened> {
     let opened = match context.open(files) {
         Err(Error::Backup(backup::Error::MissingStripes { .. })) => {
-            let (set, jobs) = (context.common.set, context.common.jobs());
-            let options = OpenOptions { set, jobs, allow_missing_stripes: true, ..OpenOptions::default() };
+            let options = OpenOptions { allow_missing_stripes: true, ..context.options() };
             Opened::open(files, &options)?
         }
         opened => opened?,
@@ -172,27 +174,21 @@ fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> any
     }
 }
 
-/// Does something with the database: with the pages that replaying its log makes of it, where the files alone are not the
-/// database.
+/// Does something with a database that was restarted in memory, knowing what became of its log.
 pub(super) fn with_recovered<R>(
     opened: &Opened,
     options: &Options,
     work: impl FnOnce(&dyn PageSource, &Options) -> R,
 ) -> R {
     let options = &with_backup(options.clone(), opened);
-    let with = |log| Options { log, ..options.clone() };
-    if let Some(why) = &options.missing_part {
-        return work(opened.source(), &with(LogUse::Unusable(why.clone())));
-    }
-    match recover(opened, &RecoverOptions::default()) {
-        Ok(Recovery::NotNeeded | Recovery::WithoutLog { why: None }) => work(opened.source(), options),
-        Ok(Recovery::WithoutLog { why: Some(why) }) => work(opened.source(), &with(LogUse::Unusable(why))),
-        Ok(Recovery::Redone(recovered)) => {
-            let Recovered { source, summary } = *recovered;
-            work(&source, &with(LogUse::Redone(Arc::new(summary))))
-        }
-        Err(error) => work(opened.source(), &with(LogUse::Unusable(error.to_string()))),
-    }
+    let log = match (&options.missing_part, &opened.restart().log) {
+        (Some(why), _) => LogUse::Unusable(why.clone()),
+        (None, LogState::NotReplayed | LogState::Closed) => LogUse::None,
+        (None, LogState::Missing) => LogUse::Missing,
+        (None, LogState::Unusable(why)) => LogUse::Unusable(why.clone()),
+        (None, LogState::Replayed(summary)) => LogUse::Redone(Arc::clone(summary)),
+    };
+    work(opened.source(), &Options { log, ..options.clone() })
 }
 
 /// Does something with a progress line, to be stopped by the user.
@@ -224,7 +220,10 @@ fn add_what_reader_found(report: &mut Report, opened: &Opened, context: &Context
 }
 
 fn add_backup_findings(report: &mut Report, backup: &Backup, context: &Context) {
-    let findings = backup.set.findings();
+    backup.chain().for_each(|set| add_set_findings(report, set.findings(), context));
+}
+
+fn add_set_findings(report: &mut Report, findings: &Findings, context: &Context) {
     for finding in findings.kept() {
         match &finding.what {
             What::MissingStripe { family, families } => {

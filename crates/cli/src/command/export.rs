@@ -27,7 +27,6 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use extentdb_catalog::{Column, Table};
-use extentdb_reader::Database;
 
 use crate::cli::Common;
 use crate::context::Context;
@@ -141,10 +140,6 @@ fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result
     } else if let Some(path) = output.finish_incomplete()? {
         context.warn(&format!("what was read is in {}", path.display()));
     }
-    Ok(report.exit(context).and(damaged_catalog(&database)))
-}
-
-/// Rows of a table whose description is damaged may be missing without trace.
-fn damaged_catalog(database: &Database) -> Exit {
-    if database.catalog().faults.is_empty() { Exit::Done } else { Exit::Found }
+    // Rows of a table whose description is damaged may be missing without trace.
+    Ok(report.exit(context).and(context.exit_of(&database)))
 }

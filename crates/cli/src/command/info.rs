@@ -89,12 +89,14 @@ fn collect(args: &InfoArgs, context: &Context, facts: &mut Facts) -> anyhow::Res
         }
         Err(error) => return Err(error.into()),
     };
-    if let Origin::Backup(_) = opened.origin() {
+    if let Origin::Backup(chain) = opened.origin() {
         let is_log = |path: &&PathBuf| opened.logs().iter().any(|log| log.path() == path.as_path());
         let stripes: Vec<PathBuf> = args.files.iter().filter(|path| !is_log(path)).cloned().collect();
         backup::add(&backup::open(&stripes)?, args.list, context, facts);
+        backup::add_chain(chain, facts);
     }
     if !opened.is_log_only() {
+        context.note_unrecovered(&opened);
         database::add(&opened, context, facts);
         if !args.no_pages {
             census::add(opened.source(), context, facts)?;

@@ -115,6 +115,11 @@ impl Job<'_> {
 
     fn each_log(&mut self, opened: &Opened, writer: &mut Writer<'_>) -> anyhow::Result<()> {
         match opened.origin() {
+            Origin::Backup(backup) if backup.chain().count() > 1 => {
+                let part = backup.log_sets().flat_map(|set| set.log()).next();
+                let file = part.map(|part| part.file).unwrap_or_default();
+                self.one_log(file, &backup.log(), writer)?;
+            }
             Origin::Backup(backup) => self.each_carried_log(backup, writer)?,
             Origin::Files => {
                 if opened.logs().is_empty() {

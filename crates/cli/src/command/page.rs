@@ -85,6 +85,7 @@ pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
     let mut output = context.output(&files)?;
     let opened = context.open(&files)?;
     let (raw, path) = read(&opened, id)?;
+    context.note_unrecovered(&opened);
     let catalog = load_catalog(&opened, context);
     let protection = verify(&raw);
     let mut page = raw.clone();

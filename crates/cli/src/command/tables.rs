@@ -42,7 +42,7 @@ pub(crate) fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<Exit> 
         output.write_all(text(catalog, &tables).as_bytes())?;
     }
     output.finish()?;
-    Ok(if catalog.faults.is_empty() { Exit::Done } else { Exit::Found })
+    Ok(context.exit_of(&database))
 }
 
 fn all_tables(catalog: &Catalog) -> Vec<&Table> {

@@ -10,6 +10,7 @@
 //! whatever a damaged record says; hence a type of its own that keeps the two numbers as they are.
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::field::{Field, read_chunk, write_chunk};
 
@@ -32,6 +33,57 @@ impl LogTime {
     pub fn is_valid(self) -> bool {
         self.ticks < TICKS_PER_DAY && self.days <= LAST_DAY
     }
+}
+
+/// A text that is no time of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a time is YYYY-MM-DD, or YYYY-MM-DDThh:mm[:ss[.fff]]")]
+pub struct NoLogTime;
+
+impl FromStr for LogTime {
+    type Err = NoLogTime;
+
+    /// `2019-05-02T21:05:56.123`, shorter forms, and the form of [`Display`](fmt::Display).
+    fn from_str(text: &str) -> Result<Self, NoLogTime> {
+        let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "0:0"));
+        let mut date = date.split(['-', '/']).map(|part| part.parse::<u32>().ok());
+        let mut next = || date.next().flatten().ok_or(NoLogTime);
+        let year = next()?;
+        let month = next()?;
+        let day = next()?;
+        let mut time = time.splitn(4, [':', '.']);
+        let mut next = || time.next().map_or(Ok(0), |part| part.parse::<u32>().map_err(|_| NoLogTime));
+        let hour = next()?;
+        let minute = next()?;
+        let second = next()?;
+        let millis = match time.next() {
+            None => 0,
+            // A fraction: of more digits than three the first count.
+            Some(part) => format!("{part:0<3}").get(..3).ok_or(NoLogTime)?.parse().map_err(|_| NoLogTime)?,
+        };
+        let days = days_since_1900(year, month, day).ok_or(NoLogTime)?;
+        if date.next().is_some() || hour > 23 || minute > 59 || second > 59 {
+            return Err(NoLogTime);
+        }
+        let seconds = hour * 3600 + minute * 60 + second;
+        // The nearest tick, as a cast to datetime rounds.
+        let ticks = seconds * 300 + (millis * 3 + 5) / 10;
+        let time = LogTime { days, ticks: ticks.min(TICKS_PER_DAY - 1) };
+        if time.is_valid() { Ok(time) } else { Err(NoLogTime) }
+    }
+}
+
+/// The number that [`civil_date`] turns back; `None` when there is no such day.
+fn days_since_1900(year: u32, month: u32, day: u32) -> Option<u32> {
+    if !(1900..=9999).contains(&year) || !(1..=12).contains(&month) || day == 0 {
+        return None;
+    }
+    let shifted_year = year - u32::from(month <= 2);
+    let shifted_month = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
+    let leap_days = shifted_year / 4 - shifted_year / 100 + shifted_year / 400;
+    let days = (365 * shifted_year + leap_days + day_of_year).checked_sub(693_901)?;
+    (civil_date(days) == (year, month, day)).then_some(days)
 }
 
 impl Field for LogTime {
@@ -80,6 +132,21 @@ impl fmt::Display for LogTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_read_back_and_nonsense_is_refused() {
+        for (days, ticks) in [(0, 0), (59, 1), (36_583, 2), (43_585, 145), (LAST_DAY, 7)] {
+            let time = LogTime { days, ticks };
+            assert_eq!(time.to_string().parse(), Ok(time));
+        }
+        let time = |text: &str| text.parse::<LogTime>().map(|time| time.to_string());
+        assert_eq!(time("2019-05-02T21:05:56").unwrap(), "2019/05/02 21:05:56:000");
+        assert_eq!(time("2019-05-02 21:05").unwrap(), "2019/05/02 21:05:00:000");
+        assert_eq!(time("2019-05-02T21:05:56.5").unwrap(), "2019/05/02 21:05:56:500");
+        for bad in ["", "2019", "2019-02-29", "2019-13-01", "2019-05-02T24:00", "1-1-1", "2019-05-02Tx"] {
+            assert_eq!(time(bad), Err(NoLogTime), "{bad}");
+        }
+    }
 
     #[test]
     fn times_print_as_fn_dblog_prints_them() {

@@ -42,7 +42,7 @@ fn one_log<'b>(
 const SEARCH_BYTES_MAX: u64 = 1 << 20;
 
 /// The header that a restore writes. A format too large for its byte becomes FF hex, which the header's faults name.
-fn header(set: &BackupSet, part: &LogPart) -> VlfHeader {
+pub(super) fn header(set: &BackupSet, part: &LogPart) -> VlfHeader {
     let vlf = part.vlf;
     let described = vlf.parity;
     let parity = match Parity::from_byte(described) {

@@ -70,6 +70,42 @@ pub enum Error {
         base: Option<Guid>,
         first_lsn: Lsn,
     },
+    /// A set of another database among those of a chain.
+    #[error(
+        "{set} is of database {database} (family {family}), {base} of database {base_database} \
+         (family {base_family})"
+    )]
+    SetOfOtherDatabase {
+        set: SetName,
+        database: String,
+        family: Guid,
+        base: SetName,
+        base_database: String,
+        base_family: Guid,
+    },
+    /// A differential backup whose full backup was not given.
+    #[error(
+        "{set} builds on the full backup {}{}, which is not given; {base} is {found}",
+        GuidOrNone(wanted),
+        AtLsn(wanted_lsn)
+    )]
+    BaseMissing { set: SetName, wanted: Option<Guid>, wanted_lsn: Option<Lsn>, base: SetName, found: Guid },
+    /// The log between two sets of a chain is missing.
+    #[error("the log between {} and {} is not given: {before}, the next is {after}",
+        before.last_lsn, after.first_lsn)]
+    Gap { before: SetName, after: SetName },
+    /// A log backup that was made after another restore of the database.
+    #[error("{after} is on recovery fork {found}, {before} on {fork}: it does not follow")]
+    OtherFork { before: SetName, fork: Guid, after: SetName, found: Guid },
+    /// The stop lies before the end of the full or differential backup.
+    #[error("{stop} lies before {}, up to which {set} must be restored to be consistent", set.last_lsn)]
+    StopTooEarly { stop: super::StopAt, set: SetName },
+    /// A log backup that carries pages besides records can only be used as a whole.
+    #[error("{stop} lies in {set}, which holds bulk-logged pages: it can only be restored to its end")]
+    StopInBulkLog { stop: super::StopAt, set: SetName },
+    /// The log could not be searched for the stop.
+    #[error("the log cannot be read: {0}")]
+    Log(String),
     /// Whole, but without extents.
     #[error("backup set {position} of {database} holds no data pages")]
     NoPages { position: u32, database: String },
@@ -79,6 +115,47 @@ pub enum Error {
     /// The operating system refused.
     #[error(transparent)]
     Io(#[from] extentdb_io::Error),
+}
+
+/// A backup set as messages name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as in SetHeader")]
+pub struct SetName {
+    pub path: PathBuf,
+    pub position: u32,
+    pub kind: BackupKind,
+    pub first_lsn: Lsn,
+    pub last_lsn: Lsn,
+}
+
+impl fmt::Display for SetName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SetName { path, position, kind, first_lsn, last_lsn } = self;
+        write!(f, "{}", path.display())?;
+        if *position > 1 {
+            write!(f, " set {position}")?;
+        }
+        write!(f, " ({} {first_lsn} to {last_lsn})", kind.description().to_lowercase())
+    }
+}
+
+struct GuidOrNone<'a>(&'a Option<Guid>);
+
+impl fmt::Display for GuidOrNone<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(guid) => write!(f, "{guid}"),
+            None => f.write_str("(not named)"),
+        }
+    }
+}
+
+struct AtLsn<'a>(&'a Option<Lsn>);
+
+impl fmt::Display for AtLsn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |lsn| write!(f, " of LSN {lsn}"))
+    }
 }
 
 /// Why bytes of a backup could not be read.

@@ -1,6 +1,7 @@
 //! The files of a media set: which stripes are there, and which backup sets they hold.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use extentdb_base::sync::{Arc, thread};
 use extentdb_format::mtf::{BackupKind, MtfDate};
@@ -107,22 +108,40 @@ impl BackupMedia {
     /// # Errors
     /// A file is no backup, or cannot be read by anybody without a key; files of several backups were given.
     pub fn open(sources: Vec<Arc<dyn ReadAt>>) -> Result<Self, Error> {
-        let opened: Vec<_> = thread::scope(|scope| {
-            let tasks: Vec<_> = sources
-                .into_iter()
-                .enumerate()
-                .map(|(number, source)| scope.spawn(move || MediaFile::open(source, number)))
-                .collect();
-            tasks
-                .into_iter()
-                .map(|task| task.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        });
-        let files = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Self::of_files(open_files(sources)?)
+    }
+
+    /// Opens the files of any number of media sets, in any order.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for files of several backups.
+    pub fn open_all(sources: Vec<Arc<dyn ReadAt>>) -> Result<Vec<Self>, Error> {
+        let mut groups: Vec<(Option<Guid>, Vec<MediaFile>)> = Vec::new();
+        for file in open_files(sources)? {
+            let media_set = file.media_set();
+            match groups.iter_mut().find(|(known, _)| *known == media_set) {
+                Some((_, group)) => group.push(file),
+                None => groups.push((media_set, vec![file])),
+            }
+        }
+        groups.into_iter().map(|(_, files)| Self::of_files(files)).collect()
+    }
+
+    fn of_files(files: Vec<MediaFile>) -> Result<Self, Error> {
         one_media_set(&files)?;
         let mut findings = Findings::default();
         files.iter().for_each(|file| findings.join(&file.scan.findings));
         Ok(BackupMedia { files, findings })
+    }
+
+    /// The file that was given first.
+    pub(crate) fn first_path(&self) -> PathBuf {
+        self.files.first().map(|file| file.stream.path().to_path_buf()).unwrap_or_default()
+    }
+
+    /// The backup sets in a few words each.
+    pub(crate) fn summaries(&self) -> Vec<SetSummary> {
+        self.sets().iter().map(summary).collect()
     }
 
     /// The media set.
@@ -220,6 +239,22 @@ fn summary(header: &SetHeader) -> SetSummary {
         backup_start_date: header.backup_start_date,
         backup_set_guid: header.backup_set_guid,
     }
+}
+
+/// Walks files, each on a thread of its own.
+fn open_files(sources: Vec<Arc<dyn ReadAt>>) -> Result<Vec<MediaFile>, Error> {
+    let opened: Vec<_> = thread::scope(|scope| {
+        let tasks: Vec<_> = sources
+            .into_iter()
+            .enumerate()
+            .map(|(number, source)| scope.spawn(move || MediaFile::open(source, number)))
+            .collect();
+        tasks
+            .into_iter()
+            .map(|task| task.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    opened.into_iter().collect()
 }
 
 /// All files must name the same media set, each another family of it.

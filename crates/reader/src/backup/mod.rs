@@ -19,6 +19,8 @@
 
 mod cache;
 mod carried;
+pub(crate) mod chain;
+mod combined;
 mod error;
 mod finding;
 mod header;
@@ -37,7 +39,9 @@ mod window;
 mod tests;
 
 pub use carried::{CarriedLog, carried_logs};
-pub use error::{Error, ReadError, Undecoded};
+pub use chain::{LeftOut, StopAt};
+pub use combined::CombinedLog;
+pub use error::{Error, ReadError, SetName, Undecoded};
 pub use finding::{Finding, Findings, Part, What};
 pub use header::{BackupFile, SetHeader};
 pub use log::{LogPart, LogPosition};

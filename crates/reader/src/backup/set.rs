@@ -120,6 +120,11 @@ impl BackupSet {
         &self.files
     }
 
+    /// The first of its files.
+    pub fn path(&self) -> Option<&std::path::Path> {
+        self.layout.streams().first().map(|stream| stream.path().as_path())
+    }
+
     /// What is wrong with the backup and did not stop it from being opened.
     pub fn findings(&self) -> &Findings {
         &self.findings
@@ -332,7 +337,7 @@ fn is_a_database(kind: BackupKind) -> bool {
     matches!(kind, BackupKind::Database | BackupKind::Partial | BackupKind::File | BackupKind::Other(b'?'))
 }
 
-fn not_a_full_backup(header: &SetHeader) -> Error {
+pub(super) fn not_a_full_backup(header: &SetHeader) -> Error {
     Error::NotAFullBackup {
         position: header.position,
         kind: header.kind,

@@ -18,9 +18,12 @@
 
 mod ahead;
 mod redo;
+mod state;
 #[cfg(test)]
 mod tests;
 mod undo;
+
+pub use state::LogState;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +34,7 @@ use extentdb_format::log::reader::{LogEnd, LogTail, TailProof};
 use extentdb_format::log::replay::{Analysis, Unfinished};
 use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader, LogTime, Op};
 
-use crate::backup::carried_logs;
+use crate::backup_pages::Backup;
 use crate::checked::check;
 use crate::open::{Opened, Origin};
 use crate::overlay::OverlaySource;
@@ -50,11 +53,13 @@ const STOPPED_MAX: usize = 100_000;
 pub struct RecoverOptions {
     /// Memory for changed pages.
     pub overlay_bytes: u64,
+    /// The first record that does not count; transactions open there are rolled back.
+    pub until: Option<Lsn>,
 }
 
 impl Default for RecoverOptions {
     fn default() -> Self {
-        RecoverOptions { overlay_bytes: OVERLAY_BYTES }
+        RecoverOptions { overlay_bytes: OVERLAY_BYTES, until: None }
     }
 }
 
@@ -74,7 +79,7 @@ pub enum Recovery<'s> {
 /// A database as of the end of its log.
 pub struct Recovered<'s> {
     /// Its pages.
-    pub source: OverlaySource<'s>,
+    pub source: OverlaySource<&'s dyn PageSource>,
     /// What was done.
     pub summary: RecoverySummary,
 }
@@ -102,6 +107,8 @@ pub struct RecoverySummary {
     pub left_out: Vec<(Op, u64)>,
     /// Why the log was not used to its end.
     pub ends_early: Option<String>,
+    /// Why it is not certain that the log reaches the stop that was asked for.
+    pub stop_not_reached: Option<String>,
 }
 
 /// A transaction that was open at the end of the log.
@@ -166,42 +173,67 @@ pub enum RecoverError {
 /// # Errors
 /// The log cannot be read, or changes more pages than may be held.
 pub fn recover<'s>(opened: &'s Opened, options: &RecoverOptions) -> Result<Recovery<'s>, RecoverError> {
-    let source = opened.source();
-    let boot = boot_record(source);
     match opened.origin() {
-        Origin::Backup(backup) => {
-            let checkpoint = backup.set.header().checkpoint_lsn;
-            let mut logs = carried_logs(&backup.set);
-            logs.retain(|(_, log, _)| !log.is_empty() && log.carries_anything());
-            match <[_; 1]>::try_from(logs) {
-                Ok([(_, log, map)]) => {
-                    recover_with(source, &LogReader::with_map(log, map), checkpoint, boot.as_ref(), options)
-                }
-                Err(logs) => Ok(without(logs.len())),
-            }
-        }
-        Origin::Files => match (boot, opened.logs()) {
-            (Some(boot), _) if boot.status.is_clean() => Ok(Recovery::NotNeeded),
-            (Some(boot), [log]) => {
-                let reader = LogReader::open(log).map_err(|error| RecoverError::Log(error.to_string()))?;
-                recover_with(source, &reader, boot.checkpoint_lsn, Some(&boot), options)
-            }
-            (Some(_), logs) => Ok(without(logs.len())),
-            (None, logs) => {
-                let why = (!logs.is_empty()).then(|| "the boot page cannot be read".to_owned());
-                Ok(Recovery::WithoutLog { why })
-            }
-        },
+        Origin::Backup(backup) => recover_backup(opened.source(), backup, options),
+        Origin::Files => recover_files(opened, options),
     }
 }
 
-fn without(logs: usize) -> Recovery<'static> {
-    let why = (logs > 1).then(|| format!("the log lies in {logs} files, and only one can be replayed"));
-    Recovery::WithoutLog { why }
+fn recover_backup<'s>(
+    source: &'s dyn PageSource,
+    backup: &Backup,
+    options: &RecoverOptions,
+) -> Result<Recovery<'s>, RecoverError> {
+    let boot = boot_record(source);
+    let log = backup.log();
+    if log.map().by_sequence().is_empty() {
+        let why = Some("the backup carries no log".to_owned());
+        return Ok(Recovery::WithoutLog { why });
+    }
+    let first = backup.log_sets().next().unwrap_or(&backup.set);
+    let checkpoint = first.header().checkpoint_lsn;
+    let until = backup.stop.as_ref().and_then(|stop| stop.until);
+    let options = RecoverOptions { until, ..options.clone() };
+    let mut recovery = recover_with(source, &log, checkpoint, boot.as_ref(), &options)?;
+    if let Recovery::Redone(recovered) = &mut recovery {
+        let stop = backup.stop.as_ref();
+        recovered.summary.stop_not_reached = stop.and_then(|stop| stop.not_reached.clone());
+    }
+    Ok(recovery)
+}
+
+fn recover_files<'s>(opened: &'s Opened, options: &RecoverOptions) -> Result<Recovery<'s>, RecoverError> {
+    let source = opened.source();
+    match (boot_record(source), opened.logs()) {
+        (Some(boot), _) if boot.status.is_clean() => Ok(Recovery::NotNeeded),
+        (Some(_), []) => Ok(Recovery::WithoutLog { why: None }),
+        (Some(boot), [log]) => {
+            let failed = |error: extentdb_io::Error| RecoverError::Log(error.to_string());
+            let reader = LogReader::open(log).map_err(failed)?;
+            let outcome = recover_with(source, &reader, boot.checkpoint_lsn, Some(&boot), options)?;
+            Ok(match outcome {
+                Recovery::WithoutLog { why: Some(why) } => {
+                    let why = Some(format!("{}: {why}", log.path().display()));
+                    Recovery::WithoutLog { why }
+                }
+                other => other,
+            })
+        }
+        (Some(_), logs) => Ok(in_several_files(logs.len())),
+        (None, logs) => {
+            let why = (!logs.is_empty()).then(|| "the boot page cannot be read".to_owned());
+            Ok(Recovery::WithoutLog { why })
+        }
+    }
+}
+
+fn in_several_files(logs: usize) -> Recovery<'static> {
+    let why = format!("the log lies in {logs} files, and only one can be replayed");
+    Recovery::WithoutLog { why: Some(why) }
 }
 
 /// The boot page as it is on disk.
-fn boot_record(source: &dyn PageSource) -> Option<BootRecord> {
+pub(crate) fn boot_record(source: &dyn PageSource) -> Option<BootRecord> {
     let mut page = PageBuf::zeroed();
     source.read(PageId::BOOT, &mut page).ok()?;
     check(PageId::BOOT, &mut page).ok()?;
@@ -228,6 +260,7 @@ where
         ahead: AllocatedAhead::default(),
         redo: Redo::new(source, boot, options),
         checkpoint,
+        until: options.until,
         has_begun: false,
         end: checkpoint,
         last: checkpoint,
@@ -254,6 +287,8 @@ struct Pass<'s> {
     ahead: AllocatedAhead,
     redo: Redo<'s>,
     checkpoint: Lsn,
+    /// The first record that does not count.
+    until: Option<Lsn>,
     /// The checkpoint's record has been seen.
     has_begun: bool,
     end: Lsn,
@@ -344,6 +379,9 @@ impl<'s> Pass<'s> {
             }));
         }
         for (lsn, record) in block.buf.view().records() {
+            if self.until.is_some_and(|until| lsn >= until) {
+                return Ok(Some(Outcome::Done(None)));
+            }
             self.analysis.add(lsn, &record);
             if lsn < self.checkpoint {
                 continue;
@@ -420,6 +458,7 @@ impl<'s> Pass<'s> {
             has_more_stopped,
             left_out,
             ends_early,
+            stop_not_reached: None,
         };
         Recovered { source: OverlaySource::new(source, pages), summary }
     }

@@ -19,7 +19,13 @@ fn crashed() -> Crash {
 fn redo_all<'s>(source: &'s MemoryFile, log: &[u8], checkpoint: Lsn) -> Result<Recovery<'s>, RecoverError> {
     let reader = LogReader::open(log).unwrap();
     let boot = boot_record(source);
-    recover_with(source, &reader, checkpoint, boot.as_ref(), &RecoverOptions { overlay_bytes: 1 << 24 })
+    recover_with(
+        source,
+        &reader,
+        checkpoint,
+        boot.as_ref(),
+        &RecoverOptions { overlay_bytes: 1 << 24, until: None },
+    )
 }
 
 /// Changes bytes of records and makes the blocks good again, so that it is the records that are wrong.

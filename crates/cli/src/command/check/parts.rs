@@ -48,7 +48,7 @@ pub(crate) fn run_partial(args: &PartialArgs, context: &Context) -> anyhow::Resu
         bail!("a partial is no text: name a file for it with -o");
     }
     let mut output = context.output(&check.files)?;
-    let opened = open(&check.files, context)?;
+    let opened = context.restart(open(&check.files, context)?)?;
     let part = match args.part {
         Some((number, of)) => part_of(opened.source(), number, of),
         None => args.pages.clone(),
@@ -71,7 +71,7 @@ pub(crate) fn run_merge(args: &MergeArgs, context: &Context) -> anyhow::Result<E
     let check = &args.check;
     let options = check.options.for_check(&check.common, check.format.chosen())?;
     let output = context.output(&check.files)?;
-    let opened = open(&check.files, context)?;
+    let opened = context.restart(open(&check.files, context)?)?;
     let read = |path: &PathBuf| fs::read(path).with_context(|| path.display().to_string());
     let partials = args.partials.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     context.interrupt.stop_gracefully();

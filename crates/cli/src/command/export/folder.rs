@@ -10,10 +10,10 @@ use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Mutex, lock, thread};
 use extentdb_catalog::{Catalog, Table};
 
+use super::ExportArgs;
 use super::manifest::{self, Entry, manifest};
 use super::source::WatchedSource;
 use super::table::{TableExport, is_unsupported};
-use super::{ExportArgs, damaged_catalog};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::names;
@@ -45,7 +45,7 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
     let mut output = Output::open(Some(&folder.join(manifest::FILE_NAME)), &args.files)?;
     output.write_json(&manifest(&database, &args.files, args.format.extension(), &entries))?;
     output.finish()?;
-    Ok(tell(&entries, context).and(damaged_catalog(&database)))
+    Ok(tell(&entries, context).and(context.exit_of(&database)))
 }
 
 fn wanted<'c>(args: &ExportArgs, catalog: &'c Catalog) -> anyhow::Result<Vec<&'c Table>> {

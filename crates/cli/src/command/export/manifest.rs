@@ -6,6 +6,7 @@ use extentdb_reader::Database;
 use serde_json::{Value, json};
 
 use super::table::Report;
+use crate::context::doubt;
 
 /// Name of the file.
 pub(super) const FILE_NAME: &str = "_manifest.json";
@@ -42,6 +43,8 @@ impl Entry {
 /// The whole file.
 pub(super) fn manifest(database: &Database, inputs: &[PathBuf], extension: &str, entries: &[Entry]) -> Value {
     let boot = &database.catalog().boot;
+    let doubt = doubt(database);
+    let replayed_to = database.opened().restart().log.summary().map(|log| log.end_lsn.to_string());
     json!({
         "tool": "extentdb",
         "version": env!("CARGO_PKG_VERSION"),
@@ -50,7 +53,9 @@ pub(super) fn manifest(database: &Database, inputs: &[PathBuf], extension: &str,
         "inputs": inputs.iter().map(|path| input(path)).collect::<Vec<_>>(),
         "source_lsn": boot.checkpoint_lsn.to_string(),
         "format": extension,
-        "complete": entries.iter().all(Entry::is_complete),
+        "recovered_to_lsn": replayed_to,
+        "complete": doubt.is_none() && entries.iter().all(Entry::is_complete),
+        "incomplete_because": doubt,
         "tables": entries.iter().filter_map(table).collect::<Vec<_>>(),
         "skipped": entries.iter().filter_map(skipped).collect::<Vec<_>>(),
     })

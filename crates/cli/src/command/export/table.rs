@@ -38,6 +38,8 @@ pub(super) struct Report {
     pub(super) rows: u64,
     /// Rows by the catalogue's count.
     pub(super) catalog_rows: i64,
+    /// False when the catalogue may have counted before the last changes.
+    pub(super) has_current_counts: bool,
     /// Places that could not be read: rows, or pages with the rows on them.
     pub(super) unreadable: u64,
     /// Characters replaced by U+FFFD, and values without a literal.
@@ -99,6 +101,7 @@ impl TableExport<'_> {
             table: table.name.clone(),
             rows: counts.rows,
             catalog_rows: catalog.row_count(table),
+            has_current_counts: self.database.has_current_counts(),
             unreadable: counts.unreadable,
             lost: written.lost,
             omitted,
@@ -172,7 +175,7 @@ impl Report {
     }
 
     fn differs(&self) -> bool {
-        i64::try_from(self.rows) != Ok(self.catalog_rows)
+        self.has_current_counts && i64::try_from(self.rows) != Ok(self.catalog_rows)
     }
 
     /// How the command ends if this was all.

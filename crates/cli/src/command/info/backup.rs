@@ -9,8 +9,9 @@ use clap::Args;
 use extentdb_base::Lsn;
 use extentdb_base::sync::Arc;
 use extentdb_format::mtf::config::FileKind;
-use extentdb_format::mtf::{MtfDate, SetFlags};
+use extentdb_format::mtf::{BackupKind, MtfDate, SetFlags};
 use extentdb_io::{File, ReadAt};
+use extentdb_reader::Backup;
 use extentdb_reader::backup::{BackupFile, BackupMedia, Error, MediaFamily, SetHeader};
 use extentdb_types::Guid;
 use serde_json::{Map, Value, json};
@@ -40,29 +41,58 @@ impl List {
     }
 }
 
-/// Opens the files as a backup of any kind.
-pub(super) fn open(paths: &[PathBuf]) -> Result<BackupMedia, Error> {
+/// Opens the files as backups of any kind, by media set.
+pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<BackupMedia>, Error> {
     let open = |path: &PathBuf| File::open_read(path).map(|file| Arc::new(file) as Arc<dyn ReadAt>);
-    BackupMedia::open(paths.iter().map(open).collect::<Result<_, _>>()?)
+    BackupMedia::open_all(paths.iter().map(open).collect::<Result<_, _>>()?)
+}
+
+/// Which of several sets make the database, in order, and which are left out.
+pub(super) fn add_chain(backup: &Backup, facts: &mut Facts) {
+    if backup.chain().count() + backup.left_out.len() < 2 {
+        return;
+    }
+    let used = backup.chain().map(|set| {
+        let header = set.header();
+        json!({
+            "path": set.path().map(|path| path.display().to_string()),
+            "Position": header.position,
+            "BackupTypeDescription": header.kind.description(),
+            "FirstLSN": lsn(header.first_lsn),
+            "LastLSN": lsn(header.last_lsn),
+        })
+    });
+    facts.add("backup_chain", used.collect());
+    let left_out = backup.left_out.iter().map(
+        |set| json!({ "path": set.path.display().to_string(), "Position": set.position, "why": set.why }),
+    );
+    if !backup.left_out.is_empty() {
+        facts.add("backup_left_out", left_out.collect());
+    }
 }
 
 /// The lists that are wanted.
-pub(super) fn add(media: &BackupMedia, list: List, context: &Context, facts: &mut Facts) {
-    let sets = media.sets();
+pub(super) fn add(all_media: &[BackupMedia], list: List, context: &Context, facts: &mut Facts) {
+    let sets: Vec<SetHeader> = all_media.iter().flat_map(BackupMedia::sets).collect();
     let wanted = |set: &&SetHeader| context.common.set.is_none_or(|wanted| wanted == set.position);
     let all = !list.is_wanted();
     if all || list.labelonly {
-        facts.add("backup_media", json!([label(&media.family())]));
+        let labels = all_media.iter().map(|media| label(&media.family()));
+        facts.add("backup_media", labels.collect());
     }
     if all || list.headeronly {
         facts.add("backup_sets", sets.iter().filter(wanted).map(header).collect());
     }
     if all || list.filelistonly {
-        // RESTORE takes the first set when none is chosen.
-        let set = context.common.set.or(sets.first().map(|set| set.position)).unwrap_or(1);
-        facts.add("backup_files", media.files(set).iter().map(file).collect());
+        // RESTORE takes the first set when none is chosen. Of several media that of the full backup.
+        let is_full = |media: &&BackupMedia| media.sets().iter().any(|set| set.kind == BackupKind::Database);
+        if let Some(media) = all_media.iter().find(is_full).or(all_media.first()) {
+            let first = media.sets().first().map(|set| set.position);
+            let set = context.common.set.or(first).unwrap_or(1);
+            facts.add("backup_files", media.files(set).iter().map(file).collect());
+        }
     }
-    for finding in media.findings().kept() {
+    for finding in all_media.iter().flat_map(|media| media.findings().kept()) {
         context.warn(&finding.to_string());
         facts.end(Exit::Found);
     }
