@@ -242,7 +242,7 @@ impl Storage {
         match (&self.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.get(*rid)?),
             (Base::Clustered(index), Address::Key(key)) => {
-                Ok(index.tree().find_key(key)?.map(|row| row.bytes))
+                Ok(index.find_key(key)?.map(|row| row.bytes))
             }
             // An address from before the table got another base.
             _ => Ok(None),

@@ -93,6 +93,7 @@ pub struct DatabaseBuilder {
     growth: Vec<FileGrowth>,
     names: Vec<FileName>,
     collation: u32,
+    created: StoredTime,
     spread: Spread,
     bytes: u64,
     filegroups: Vec<FilegroupSpec>,
@@ -110,6 +111,7 @@ impl DatabaseBuilder {
             growth: Vec::new(),
             names: Vec::new(),
             collation: DEFAULT_COLLATION,
+            created: CREATED,
             spread: Spread { stride: 1, intervals: 1 },
             bytes: 0,
             filegroups: Vec::new(),
@@ -138,6 +140,14 @@ impl DatabaseBuilder {
     #[must_use]
     pub fn file_names(mut self, names: Vec<FileName>) -> Self {
         self.names = names;
+        self
+    }
+
+    /// When the boot page says that the database was created. Any other time than the usual one makes it look
+    /// like one of another product.
+    #[must_use]
+    pub fn created(mut self, created: StoredTime) -> Self {
+        self.created = created;
         self
     }
 
@@ -281,6 +291,7 @@ impl DatabaseBuilder {
         };
         Ok(Identity {
             collation: self.collation,
+            created: self.created,
             binding: guid(rng),
             family: guid(rng),
             broker: guid(rng),
