@@ -30,7 +30,7 @@ mod sort_order;
 mod tailoring;
 mod weights;
 
-pub use compare::{Comparison, SortKey};
+pub use compare::{Comparison, SortKey, UncertainCharacter};
 
 const SUPPLEMENTARY: u32 = 1 << 8;
 const IGNORE_VARIATION: u32 = 1 << 9;

@@ -65,7 +65,8 @@ fn compare_letters(x: u8, y: u8) -> Option<Ordering> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Collation, Comparison};
+    use super::super::Collation;
+    use super::super::compare::Decision;
     use super::*;
 
     fn texts() -> Vec<String> {
@@ -87,13 +88,13 @@ mod tests {
                 decided += 1;
                 for collation in [latin, sql] {
                     let by_weights = collation.compare_char_by_weights(&bytes(&a), &bytes(&b));
-                    assert_eq!(by_weights, Comparison::from(order), "{a} {b}");
+                    assert_eq!(by_weights, Decision::from(order), "{a} {b}");
                 }
             }
             if let Some(order) = compare_nchar(&wide(&a), &wide(&b)) {
                 decided += 1;
                 let by_weights = latin.compare_nchar_by_weights(&wide(&a), &wide(&b));
-                assert_eq!(by_weights, Comparison::from(order), "{a} {b}");
+                assert_eq!(by_weights, Decision::from(order), "{a} {b}");
             }
         }
         assert!(decided > 5_000, "{decided}");

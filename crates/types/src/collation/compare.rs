@@ -18,43 +18,77 @@
 //!   and the rest byte by byte. A unit below the blank against padding is undecided.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use super::rules::Rules;
 use super::{Collation, ascii, binary};
 use crate::text::{CharDecoder, CodePage};
 
-/// Result of comparing two strings.
+/// How two texts compare under a collation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Comparison {
-    /// The first string sorts before the second.
-    Less,
-    /// Equal to the collation; the bytes may differ.
-    Equal,
-    /// The first string sorts after the second.
-    Greater,
-    /// The rules known here do not settle the order.
-    Undecided,
+pub struct Comparison {
+    /// The order: total, and that of the sort keys.
+    pub ordering: Ordering,
+    /// False where the result could depend on a character whose weight is not known for certain.
+    pub certain: bool,
 }
 
 impl Comparison {
-    /// The order; `None` when undecided.
+    /// The order; `None` where it is not certain.
     #[must_use]
     pub fn ordering(self) -> Option<Ordering> {
-        match self {
-            Comparison::Less => Some(Ordering::Less),
-            Comparison::Equal => Some(Ordering::Equal),
-            Comparison::Greater => Some(Ordering::Greater),
-            Comparison::Undecided => None,
-        }
+        self.certain.then_some(self.ordering)
     }
 }
 
 impl From<Ordering> for Comparison {
+    /// A certain comparison.
     fn from(ordering: Ordering) -> Comparison {
+        Comparison { ordering, certain: true }
+    }
+}
+
+/// A character whose weight is not known for certain under a collation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct UncertainCharacter {
+    /// The code point, or the number of an unpaired surrogate. Of a byte that the code page does not know, U+FFFD.
+    pub code_point: u32,
+}
+
+impl fmt::Display for UncertainCharacter {
+    /// `U+4E00 (一)`; without the character where it cannot be printed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "U+{:04X}", self.code_point)?;
+        match char::from_u32(self.code_point) {
+            Some(character) if !character.is_control() => write!(f, " ({character})"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What the rules known so far say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    Less,
+    Equal,
+    Greater,
+    Undecided,
+}
+
+impl Decision {
+    /// Every order is that of the sort keys; a decision that they contradict is none.
+    fn with_order_of_keys(self, by_keys: impl FnOnce() -> Ordering) -> Comparison {
+        let ordering = by_keys();
+        Comparison { ordering, certain: self == Decision::from(ordering) }
+    }
+}
+
+impl From<Ordering> for Decision {
+    fn from(ordering: Ordering) -> Decision {
         match ordering {
-            Ordering::Less => Comparison::Less,
-            Ordering::Equal => Comparison::Equal,
-            Ordering::Greater => Comparison::Greater,
+            Ordering::Less => Decision::Less,
+            Ordering::Equal => Decision::Equal,
+            Ordering::Greater => Decision::Greater,
         }
     }
 }
@@ -87,6 +121,37 @@ impl Collation {
     /// Compares two values of char, varchar or text, given in the collation's code page.
     #[must_use]
     pub fn compare_char(self, a: &[u8], b: &[u8]) -> Comparison {
+        let decided = self.decide_char(a, b);
+        decided.with_order_of_keys(|| self.sort_key_char(a).bytes.cmp(&self.sort_key_char(b).bytes))
+    }
+
+    /// The first character of a char text whose weight is not known for certain.
+    #[must_use]
+    pub fn uncertain_char(self, text: &[u8]) -> Option<UncertainCharacter> {
+        if self.certain_about_char(text) {
+            return None;
+        }
+        let codes = char_codes(self.code_page().unwrap_or(CodePage::Unknown), trim_char(text));
+        self.first_uncertain(&codes, Rules::for_char(self))
+    }
+
+    /// The first character of a UTF-16LE text whose weight is not known for certain.
+    #[must_use]
+    pub fn uncertain_nchar(self, text: &[u8]) -> Option<UncertainCharacter> {
+        if self.certain_about_nchar(text) {
+            return None;
+        }
+        self.first_uncertain(&nchar_codes(trim_nchar(text)), Rules::for_nchar(self))
+    }
+
+    fn first_uncertain(self, codes: &[u32], rules: Option<Rules>) -> Option<UncertainCharacter> {
+        let is_uncertain =
+            |code: &&u32| rules.as_ref().is_some_and(|rules| !rules.sort_key(&[**code]).is_order_certain);
+        let code_point = codes.iter().find(is_uncertain).or(codes.first())?;
+        Some(UncertainCharacter { code_point: *code_point })
+    }
+
+    fn decide_char(self, a: &[u8], b: &[u8]) -> Decision {
         if let Some(order) = ascii::compare_char(a, b)
             && self.has_plain_ascii(false)
             && !self.is_binary()
@@ -95,7 +160,7 @@ impl Collation {
         }
         let (a, b) = (trim_char(a), trim_char(b));
         if a == b {
-            return Comparison::Equal;
+            return Decision::Equal;
         }
         if self.is_binary() {
             return binary::compare_units(a.iter().map(|&x| u16::from(x)), b.iter().map(|&x| u16::from(x)));
@@ -104,8 +169,8 @@ impl Collation {
     }
 
     /// The same by the weights of all characters.
-    pub(super) fn compare_char_by_weights(self, a: &[u8], b: &[u8]) -> Comparison {
-        let Some(rules) = Rules::for_char(self) else { return Comparison::Undecided };
+    pub(super) fn compare_char_by_weights(self, a: &[u8], b: &[u8]) -> Decision {
+        let Some(rules) = Rules::for_char(self) else { return Decision::Undecided };
         let code_page = self.code_page().unwrap_or(CodePage::Unknown);
         rules
             .compare_ascii(a.iter().map(|&x| u16::from(x)), b.iter().map(|&x| u16::from(x)))
@@ -115,6 +180,11 @@ impl Collation {
     /// Compares two values of nchar, nvarchar or ntext, given as UTF-16LE. A dangling odd byte is ignored.
     #[must_use]
     pub fn compare_nchar(self, a: &[u8], b: &[u8]) -> Comparison {
+        let decided = self.decide_nchar(a, b);
+        decided.with_order_of_keys(|| self.sort_key_nchar(a).bytes.cmp(&self.sort_key_nchar(b).bytes))
+    }
+
+    fn decide_nchar(self, a: &[u8], b: &[u8]) -> Decision {
         if let Some(order) = ascii::compare_nchar(a, b)
             && self.has_plain_ascii(true)
             && !self.is_binary()
@@ -123,7 +193,7 @@ impl Collation {
         }
         let (a, b) = (trim_nchar(a), trim_nchar(b));
         if a == b {
-            return Comparison::Equal;
+            return Decision::Equal;
         }
         match (self.is_binary(), self.is_bin2()) {
             (true, true) => binary::compare_bin2(a, b),
@@ -133,8 +203,8 @@ impl Collation {
     }
 
     /// The same by the weights of all characters.
-    pub(super) fn compare_nchar_by_weights(self, a: &[u8], b: &[u8]) -> Comparison {
-        let Some(rules) = Rules::for_nchar(self) else { return Comparison::Undecided };
+    pub(super) fn compare_nchar_by_weights(self, a: &[u8], b: &[u8]) -> Decision {
+        let Some(rules) = Rules::for_nchar(self) else { return Decision::Undecided };
         rules
             .compare_ascii(units(a), units(b))
             .unwrap_or_else(|| rules.compare(&nchar_codes(a), &nchar_codes(b)))

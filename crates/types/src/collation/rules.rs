@@ -1,6 +1,6 @@
 //! The stages of a comparison by weights, and what each collation leaves open.
 
-use super::compare::{Comparison, SortKey};
+use super::compare::{Decision, SortKey};
 use super::sort_order;
 use super::tailoring::Tailoring;
 use super::weights::{self, LIGATURE, STROKE, Weight, Weights};
@@ -79,7 +79,7 @@ impl Rules {
         &self,
         mut a: impl Iterator<Item = u16>,
         mut b: impl Iterator<Item = u16>,
-    ) -> Option<Comparison> {
+    ) -> Option<Decision> {
         if !self.tailoring.leaves_ascii_alone() {
             return None;
         }
@@ -123,7 +123,7 @@ impl Rules {
         items
     }
 
-    pub(super) fn compare(&self, a: &[u32], b: &[u32]) -> Comparison {
+    pub(super) fn compare(&self, a: &[u32], b: &[u32]) -> Decision {
         let (a, b) = (self.items(a), self.items(b));
         self.compare_primary(&a.primary, &b.primary)
             .or_else(|| self.compare_accents(&a.primary, &b.primary))
@@ -132,7 +132,7 @@ impl Rules {
     }
 
     /// `None` when all primary weights are equal.
-    fn compare_primary(&self, a: &[Item], b: &[Item]) -> Option<Comparison> {
+    fn compare_primary(&self, a: &[Item], b: &[Item]) -> Option<Decision> {
         let is_decisive = |x: &Item, y: &Item| match (x, y) {
             (Item::Known(x), Item::Known(y)) => x.primary != y.primary,
             (x, y) => x != y,
@@ -143,18 +143,18 @@ impl Rules {
             return None;
         }
         if self.is_sql_order && !self.is_same_before(&a[..at], &b[..at]) {
-            return Some(Comparison::Undecided);
+            return Some(Decision::Undecided);
         }
         Some(match (a.get(at), b.get(at)) {
             (Some(Item::Known(x)), Some(Item::Known(y)))
                 if x.is_symbol() && y.is_symbol() && !self.knows_symbols =>
             {
-                Comparison::Undecided
+                Decision::Undecided
             }
             (Some(Item::Known(x)), Some(Item::Known(y))) => x.primary.cmp(&y.primary).into(),
-            (None, Some(Item::Known(_))) => Comparison::Less,
-            (Some(Item::Known(_)), None) => Comparison::Greater,
-            _ => Comparison::Undecided,
+            (None, Some(Item::Known(_))) => Decision::Less,
+            (Some(Item::Known(_)), None) => Decision::Greater,
+            _ => Decision::Undecided,
         })
     }
 
@@ -169,7 +169,7 @@ impl Rules {
     }
 
     /// `None` when accents do not tell the strings apart.
-    fn compare_accents(&self, a: &[Item], b: &[Item]) -> Option<Comparison> {
+    fn compare_accents(&self, a: &[Item], b: &[Item]) -> Option<Decision> {
         let accents = a.iter().zip(b).filter_map(|pair| match pair {
             (Item::Known(x), Item::Known(y)) => Some((x.accent, y.accent)),
             _ => None,
@@ -178,34 +178,34 @@ impl Rules {
         if self.collation.ignores_accents() {
             // Whether ø and æ count as accented when accents are ignored is not certain.
             let is_open = |(x, y): (u8, u8)| x.max(y) >= STROKE;
-            return differing.any(is_open).then_some(Comparison::Undecided);
+            return differing.any(is_open).then_some(Decision::Undecided);
         }
         let (x, y) = differing.next()?;
         let is_open = self.tailoring.may_reverse_accents
             || (self.is_sql_order && !self.collation.ignores_case())
             || x.max(y) == LIGATURE;
         Some(match (x, y) {
-            _ if is_open => Comparison::Undecided,
-            (0, _) => Comparison::Less,
-            (_, 0) => Comparison::Greater,
-            _ => Comparison::Undecided,
+            _ if is_open => Decision::Undecided,
+            (0, _) => Decision::Less,
+            (_, 0) => Decision::Greater,
+            _ => Decision::Undecided,
         })
     }
 
     /// `None` when case does not tell the strings apart.
-    fn compare_case(&self, a: &[Item], b: &[Item]) -> Option<Comparison> {
+    fn compare_case(&self, a: &[Item], b: &[Item]) -> Option<Decision> {
         let cases = a.iter().zip(b).filter_map(|pair| match pair {
             (Item::Known(x), Item::Known(y)) => Some((x.is_upper, y.is_upper)),
             _ => None,
         });
         let (x, y) = cases.into_iter().find(|(x, y)| x != y)?;
         if self.is_sql_order && (sort_order::prefers_upper_case(self.collation.sort_order())) {
-            return Some(Comparison::Undecided);
+            return Some(Decision::Undecided);
         }
         if self.collation.ignores_case() {
             return None;
         }
-        Some(if self.is_sql_order { Comparison::Undecided } else { x.cmp(&y).into() })
+        Some(if self.is_sql_order { Decision::Undecided } else { x.cmp(&y).into() })
     }
 
     pub(super) fn sort_key(&self, codes: &[u32]) -> SortKey {
@@ -292,12 +292,12 @@ fn push_trimmed(values: impl Iterator<Item = u8>, key: &mut Vec<u8>) {
     }
 }
 
-fn compare_skipped(a: &[(usize, u32)], b: &[(usize, u32)]) -> Comparison {
+fn compare_skipped(a: &[(usize, u32)], b: &[(usize, u32)]) -> Decision {
     match (a.is_empty(), b.is_empty()) {
-        _ if a == b => Comparison::Equal,
-        (true, false) => Comparison::Less,
-        (false, true) => Comparison::Greater,
-        _ => Comparison::Undecided,
+        _ if a == b => Decision::Equal,
+        (true, false) => Decision::Less,
+        (false, true) => Decision::Greater,
+        _ => Decision::Undecided,
     }
 }
 

@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 use super::*;
 
 const SQL_LATIN1: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
@@ -7,13 +9,31 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-fn char_order(collation: Collation, a: &str, b: &str) -> Comparison {
-    let bytes = |text: &str| collation.code_page().unwrap().encode(text).unwrap();
-    collation.compare_char(&bytes(a), &bytes(b))
+/// What is certain of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    Less,
+    Equal,
+    Greater,
+    Undecided,
 }
 
-fn nchar_order(collation: Collation, a: &str, b: &str) -> Comparison {
-    collation.compare_nchar(&utf16(a), &utf16(b))
+fn decision(comparison: Comparison) -> Decision {
+    match comparison.ordering() {
+        Some(Ordering::Less) => Decision::Less,
+        Some(Ordering::Equal) => Decision::Equal,
+        Some(Ordering::Greater) => Decision::Greater,
+        None => Decision::Undecided,
+    }
+}
+
+fn char_order(collation: Collation, a: &str, b: &str) -> Decision {
+    let bytes = |text: &str| collation.code_page().unwrap().encode(text).unwrap();
+    decision(collation.compare_char(&bytes(a), &bytes(b)))
+}
+
+fn nchar_order(collation: Collation, a: &str, b: &str) -> Decision {
+    decision(collation.compare_nchar(&utf16(a), &utf16(b)))
 }
 
 #[test]
@@ -110,22 +130,22 @@ fn every_windows_designator_round_trips_through_its_name() {
 #[test]
 fn hyphens_are_skipped_in_a_word_sort_only() {
     // The example of the format specification, chapter 15.
-    assert_eq!(char_order(SQL_LATIN1, "A-R89858F", "AMD15433F"), Comparison::Less);
-    assert_eq!(char_order(LATIN1, "A-R89858F", "AMD15433F"), Comparison::Greater);
-    assert_eq!(nchar_order(SQL_LATIN1, "A-R89858F", "AMD15433F"), Comparison::Greater);
-    assert_eq!(nchar_order(LATIN1, "co-op", "cook"), Comparison::Greater);
-    assert_eq!(nchar_order(LATIN1, "coop", "co-op"), Comparison::Less);
-    assert_eq!(nchar_order(LATIN1, "co-op", "coop's"), Comparison::Less);
-    assert_eq!(nchar_order(LATIN1, "co-op", "c-oop"), Comparison::Undecided);
+    assert_eq!(char_order(SQL_LATIN1, "A-R89858F", "AMD15433F"), Decision::Less);
+    assert_eq!(char_order(LATIN1, "A-R89858F", "AMD15433F"), Decision::Greater);
+    assert_eq!(nchar_order(SQL_LATIN1, "A-R89858F", "AMD15433F"), Decision::Greater);
+    assert_eq!(nchar_order(LATIN1, "co-op", "cook"), Decision::Greater);
+    assert_eq!(nchar_order(LATIN1, "coop", "co-op"), Decision::Less);
+    assert_eq!(nchar_order(LATIN1, "co-op", "coop's"), Decision::Less);
+    assert_eq!(nchar_order(LATIN1, "co-op", "c-oop"), Decision::Undecided);
 }
 
 #[test]
 fn blanks_come_before_symbols_digits_and_letters() {
     for (a, b) in [("a b", "a_b"), ("a_b", "a1"), ("a$", "a0"), ("a9", "aa"), ("Zz", "zzz"), ("a", "a b")] {
         for collation in [SQL_LATIN1, LATIN1, Collation(0x0004_D008)] {
-            assert_eq!(char_order(collation, a, b), Comparison::Less, "{collation} {a:?} {b:?}");
-            assert_eq!(nchar_order(collation, a, b), Comparison::Less, "{collation} {a:?} {b:?}");
-            assert_eq!(nchar_order(collation, b, a), Comparison::Greater, "{collation} {a:?} {b:?}");
+            assert_eq!(char_order(collation, a, b), Decision::Less, "{collation} {a:?} {b:?}");
+            assert_eq!(nchar_order(collation, a, b), Decision::Less, "{collation} {a:?} {b:?}");
+            assert_eq!(nchar_order(collation, b, a), Decision::Greater, "{collation} {a:?} {b:?}");
         }
     }
 }
@@ -136,17 +156,17 @@ fn the_order_among_symbols_is_certain_from_version_100_on() {
     let symbols = "_,;:!?.\"()[]{}@*/\\&#%`^+<=>|~$";
     for pair in symbols.as_bytes().windows(2) {
         let text = |byte: u8| (byte as char).to_string();
-        assert_eq!(nchar_order(v100, &text(pair[0]), &text(pair[1])), Comparison::Less);
-        assert_eq!(nchar_order(LATIN1, &text(pair[0]), &text(pair[1])), Comparison::Undecided);
-        assert_eq!(char_order(SQL_LATIN1, &text(pair[0]), &text(pair[1])), Comparison::Undecided);
+        assert_eq!(nchar_order(v100, &text(pair[0]), &text(pair[1])), Decision::Less);
+        assert_eq!(nchar_order(LATIN1, &text(pair[0]), &text(pair[1])), Decision::Undecided);
+        assert_eq!(char_order(SQL_LATIN1, &text(pair[0]), &text(pair[1])), Decision::Undecided);
     }
 }
 
 #[test]
 fn trailing_blanks_never_matter() {
     for collation in [SQL_LATIN1, LATIN1, Collation(0x0001_0008), Collation(0x0000_0808)] {
-        assert_eq!(char_order(collation, "ab", "ab   "), Comparison::Equal);
-        assert_eq!(nchar_order(collation, "ab   ", "ab"), Comparison::Equal);
+        assert_eq!(char_order(collation, "ab", "ab   "), Decision::Equal);
+        assert_eq!(nchar_order(collation, "ab   ", "ab"), Decision::Equal);
         assert_eq!(collation.sort_key_char(b"ab "), collation.sort_key_char(b"ab"));
         assert_eq!(collation.sort_key_nchar(&utf16("ab ")), collation.sort_key_nchar(&utf16("ab")));
     }
@@ -157,24 +177,24 @@ fn case_and_accents_count_by_the_flags() {
     let cs_as = Collation(0x0000_C008);
     let ci_ai = Collation(0x0000_F008);
     let cs_ai = Collation(0x0000_E008);
-    assert_eq!(nchar_order(LATIN1, "ABC", "abc"), Comparison::Equal);
-    assert_eq!(nchar_order(cs_as, "abc", "ABC"), Comparison::Less);
-    assert_eq!(nchar_order(cs_as, "ABC", "abd"), Comparison::Less);
-    assert_eq!(nchar_order(LATIN1, "resume", "résumé"), Comparison::Less);
-    assert_eq!(nchar_order(LATIN1, "résumé", "resumf"), Comparison::Less);
-    assert_eq!(nchar_order(LATIN1, "é", "è"), Comparison::Undecided);
-    assert_eq!(nchar_order(LATIN1, "É", "é"), Comparison::Equal);
-    assert_eq!(nchar_order(ci_ai, "Resume", "résumé"), Comparison::Equal);
-    assert_eq!(nchar_order(cs_ai, "resume", "Résumé"), Comparison::Less);
-    assert_eq!(nchar_order(LATIN1, "ox", "øx"), Comparison::Less);
-    assert_eq!(nchar_order(LATIN1, "øx", "oy"), Comparison::Less);
-    assert_eq!(nchar_order(ci_ai, "ox", "øx"), Comparison::Undecided);
-    assert_eq!(nchar_order(LATIN1, "straße", "strasze"), Comparison::Less);
-    assert_eq!(nchar_order(LATIN1, "straße", "strasse"), Comparison::Undecided);
-    assert_eq!(char_order(SQL_LATIN1, "München", "Munchet"), Comparison::Undecided);
-    assert_eq!(char_order(SQL_LATIN1, "Zürich", "Zwolle"), Comparison::Less);
-    assert_eq!(char_order(Collation(0x3300_C008), "Ab", "ab"), Comparison::Undecided);
-    assert_eq!(char_order(Collation(0x3500_D008), "Ab", "ab"), Comparison::Undecided);
+    assert_eq!(nchar_order(LATIN1, "ABC", "abc"), Decision::Equal);
+    assert_eq!(nchar_order(cs_as, "abc", "ABC"), Decision::Less);
+    assert_eq!(nchar_order(cs_as, "ABC", "abd"), Decision::Less);
+    assert_eq!(nchar_order(LATIN1, "resume", "résumé"), Decision::Less);
+    assert_eq!(nchar_order(LATIN1, "résumé", "resumf"), Decision::Less);
+    assert_eq!(nchar_order(LATIN1, "é", "è"), Decision::Undecided);
+    assert_eq!(nchar_order(LATIN1, "É", "é"), Decision::Equal);
+    assert_eq!(nchar_order(ci_ai, "Resume", "résumé"), Decision::Equal);
+    assert_eq!(nchar_order(cs_ai, "resume", "Résumé"), Decision::Less);
+    assert_eq!(nchar_order(LATIN1, "ox", "øx"), Decision::Less);
+    assert_eq!(nchar_order(LATIN1, "øx", "oy"), Decision::Less);
+    assert_eq!(nchar_order(ci_ai, "ox", "øx"), Decision::Undecided);
+    assert_eq!(nchar_order(LATIN1, "straße", "strasze"), Decision::Less);
+    assert_eq!(nchar_order(LATIN1, "straße", "strasse"), Decision::Undecided);
+    assert_eq!(char_order(SQL_LATIN1, "München", "Munchet"), Decision::Undecided);
+    assert_eq!(char_order(SQL_LATIN1, "Zürich", "Zwolle"), Decision::Less);
+    assert_eq!(char_order(Collation(0x3300_C008), "Ab", "ab"), Decision::Undecided);
+    assert_eq!(char_order(Collation(0x3500_D008), "Ab", "ab"), Decision::Undecided);
 }
 
 #[test]
@@ -194,27 +214,27 @@ fn letters_with_a_place_of_their_own_are_left_open() {
         (0x0004_D508, "a", "b"),
     ];
     for (id, a, b) in undecided {
-        assert_eq!(nchar_order(Collation(id), a, b), Comparison::Undecided, "{id:08X} {a} {b}");
-        assert_eq!(nchar_order(Collation(id), a, a), Comparison::Equal, "{id:08X} {a}");
+        assert_eq!(nchar_order(Collation(id), a, b), Decision::Undecided, "{id:08X} {a} {b}");
+        assert_eq!(nchar_order(Collation(id), a, a), Decision::Equal, "{id:08X} {a}");
     }
-    assert_eq!(nchar_order(Collation(0x0000_D004), "cata", "cibule"), Comparison::Less);
-    assert_eq!(nchar_order(Collation(0x0000_D008), "aя", "bа"), Comparison::Less);
-    assert_eq!(Collation(0xD200_C008).compare_char(b"a", b"b"), Comparison::Undecided, "EBCDIC order");
+    assert_eq!(nchar_order(Collation(0x0000_D004), "cata", "cibule"), Decision::Less);
+    assert_eq!(nchar_order(Collation(0x0000_D008), "aя", "bа"), Decision::Less);
+    assert!(!Collation(0xD200_C008).compare_char(b"a", b"b").certain, "EBCDIC order");
 }
 
 #[test]
 fn binary_collations_compare_units() {
     let (bin, bin2) = (Collation(0x0001_0008), Collation(0x0000_0808));
-    assert_eq!(char_order(bin, "B", "a"), Comparison::Less);
-    assert_eq!(char_order(bin2, "a-b", "ab"), Comparison::Less);
-    assert_eq!(nchar_order(bin2, "aĀ", "aB"), Comparison::Greater);
+    assert_eq!(char_order(bin, "B", "a"), Decision::Less);
+    assert_eq!(char_order(bin2, "a-b", "ab"), Decision::Less);
+    assert_eq!(nchar_order(bin2, "aĀ", "aB"), Decision::Greater);
     // BIN: the second unit U+0100 is the bytes 00 01, below B's 42 00.
-    assert_eq!(nchar_order(bin, "aĀ", "aB"), Comparison::Less);
-    assert_eq!(nchar_order(bin, "Ā", "B"), Comparison::Greater);
-    assert_eq!(nchar_order(bin, "aĀ", "a"), Comparison::Undecided);
-    assert_eq!(nchar_order(bin2, "a", "a\t"), Comparison::Undecided);
-    assert_eq!(nchar_order(bin2, "\u{1F600}", "\u{FB01}"), Comparison::Undecided);
-    assert_eq!(nchar_order(bin2, "", "a"), Comparison::Less);
+    assert_eq!(nchar_order(bin, "aĀ", "aB"), Decision::Less);
+    assert_eq!(nchar_order(bin, "Ā", "B"), Decision::Greater);
+    assert_eq!(nchar_order(bin, "aĀ", "a"), Decision::Undecided);
+    assert_eq!(nchar_order(bin2, "a", "a\t"), Decision::Undecided);
+    assert_eq!(nchar_order(bin2, "\u{1F600}", "\u{FB01}"), Decision::Undecided);
+    assert_eq!(nchar_order(bin2, "", "a"), Decision::Less);
 }
 
 mod properties {
@@ -251,7 +271,7 @@ mod properties {
         fn decided_comparisons_form_an_order(a in text(), b in text(), c in text()) {
             for id in SOME {
                 let collation = Collation(id);
-                let order = |x: &str, y: &str| nchar_order(collation, x, y).ordering();
+                let order = |x: &str, y: &str| collation.compare_nchar(&utf16(x), &utf16(y)).ordering();
                 prop_assert_eq!(order(&a, &b), order(&b, &a).map(std::cmp::Ordering::reverse));
                 let is_le = |x: &str, y: &str| order(x, y).map(std::cmp::Ordering::is_le);
                 if is_le(&a, &b) == Some(true) && is_le(&b, &c) == Some(true) {
@@ -266,12 +286,12 @@ mod properties {
                 let collation = Collation(id);
                 let (a_text, b_text) = (utf16(&a), utf16(&b));
                 let (a_key, b_key) = (collation.sort_key_nchar(&a_text), collation.sort_key_nchar(&b_text));
-                let compared = collation.compare_nchar(&a_text, &b_text);
+                let compared = decision(collation.compare_nchar(&a_text, &b_text));
                 if a_key.is_order_certain() && b_key.is_order_certain() {
-                    let expected = Comparison::from(a_key.bytes().cmp(b_key.bytes()));
+                    let expected = decision(a_key.bytes().cmp(b_key.bytes()).into());
                     prop_assert_eq!(compared, expected, "{} {:?} {:?}", collation, a, b);
                 }
-                if compared == Comparison::Equal {
+                if compared == Decision::Equal {
                     prop_assert_eq!(a_key.bytes(), b_key.bytes(), "{} {:?} {:?}", collation, a, b);
                 }
             }
@@ -304,4 +324,17 @@ fn ascii_is_plain_where_no_letter_has_a_place_of_its_own() {
     assert!(!Collation(1 << 10).has_plain_ascii(true), "unknown bits");
     assert!(named("Latin1_General_100_CI_AS_SC").is_supplementary());
     assert!(!named("Latin1_General_100_CI_AS").is_supplementary());
+}
+
+#[test]
+fn every_pair_has_an_order_and_uncertain_characters_have_names() {
+    let czech = Collation(0x0000_D004);
+    let compared = czech.compare_nchar(&utf16("č"), &utf16("ć"));
+    assert!(!compared.certain);
+    assert_eq!(czech.compare_nchar(&utf16("ć"), &utf16("č")).ordering, compared.ordering.reverse());
+    let uncertain = LATIN1.uncertain_nchar(&utf16("ab一")).unwrap();
+    assert_eq!(uncertain.code_point, 0x4E00);
+    assert_eq!(uncertain.to_string(), "U+4E00 (一)");
+    assert_eq!(LATIN1.uncertain_nchar(&utf16("ab")), None);
+    assert_eq!(LATIN1.uncertain_char(b"ab"), None);
 }
