@@ -189,7 +189,9 @@ pub enum Error {
         second: String,
     },
     /// The same of an index whose separators do not lead to its keys.
-    #[error("table {table} is not changed: the separators of index {index} do not lead to the keys of page {page}")]
+    #[error(
+        "table {table} is not changed: the separators of index {index} do not lead to the keys of page {page}"
+    )]
     SeparatorsOutOfOrder {
         /// The table's name.
         table: String,

@@ -354,20 +354,11 @@ impl Index {
     }
 
     /// The same as they lie in the entry.
-    pub(crate) fn key_cells<'e, 'c>(&self, entry: &'e [Cell<'c>]) -> impl Iterator<Item = &'e Cell<'c>> {
-        self.key.iter().filter_map(|at| entry.get(*at))
-    }
-
-    /// The column of the table that a column of the tree's key, counted from 0, has its values from.
-    pub(crate) fn key_column<'t>(
+    pub(crate) fn key_cells<'e, 'c>(
         &self,
-        number: usize,
-        columns: &'t [TableColumn],
-    ) -> Option<&'t TableColumn> {
-        match self.from.get(*self.key.get(number)?)? {
-            From::Column(at) => columns.get(*at),
-            From::Row(_) | From::Rid => None,
-        }
+        entry: &'e [Cell<'c>],
+    ) -> impl Iterator<Item = &'e Cell<'c>> + Clone {
+        self.key.iter().filter_map(|at| entry.get(*at))
     }
 
     /// The table's columns that the index was declared with, in key order.

@@ -14,8 +14,8 @@
 //! Databases of another product keep its order: there a key with an uncertain character could end up where
 //! that product does not look for it. What counts as attached: `docs/decisions` 15.
 
-use extentdb_base::sync::{Arc, RwLock, read, write};
 use extentdb_base::PageId;
+use extentdb_base::sync::{Arc, RwLock, read, write};
 use extentdb_buffer::Pool;
 use extentdb_catalog::layout::{Cell, Level, cell};
 use extentdb_format::allocation::boot::BootView;

@@ -135,9 +135,7 @@ impl Session<'_> {
     pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: EachRow<'_>) -> Result<(), Error> {
         match &of.storage.base {
             Base::Heap(heap) => self.scan_heap(of, heap, each),
-            Base::Clustered(index) => {
-                self.read_range(of, index, KeyRange::all(), false, each)
-            }
+            Base::Clustered(index) => self.read_range(of, index, KeyRange::all(), false, each),
         }
     }
 

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use extentdb_base::Lsn;
 use extentdb_catalog::layout::Cell;
-use extentdb_rowset::btree::KeyRange;
+use extentdb_rowset::btree::{Ghosts, KeyRange};
 use extentdb_rowset::heap::PageRows;
 use extentdb_txn::lock::LockMode;
 
@@ -142,6 +142,7 @@ impl Session<'_> {
                 before
             }
             (Base::Clustered(index), Address::Key(key)) => {
+                index.verify_writable(table.name())?;
                 let gone = index.tree().delete_key(self.tx()?, key)?;
                 gone.ok_or_else(|| Error::NoRow(at.clone()))?.bytes
             }

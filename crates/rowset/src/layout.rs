@@ -34,7 +34,6 @@ use extentdb_types::SqlType;
 use crate::error::Error;
 use fixed::FixedKey;
 
-
 /// The longest row, by public documentation.
 pub const ROW_BYTES_MAX: usize = 8060;
 /// The most bytes in the key columns of an index, by public documentation of the versions up to 2014.

@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 use extentdb_base::PageId;
 use extentdb_buffer::PageReadGuard;
 
+use super::Tree;
 use super::leaf_rows::LeafRows;
 use super::page::{Node, is_ghost};
-use super::Tree;
 use crate::error::Error;
 
 /// Which ghosts are read.

@@ -21,6 +21,7 @@ use super::spec::TableSpec;
 use super::system::template;
 use super::table::{TableBuild, build_table};
 use super::unit::UnitResult;
+use extentdb_format::allocation::field::StoredTime;
 use extentdb_io::Disk;
 
 use crate::Error;
