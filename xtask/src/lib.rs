@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod collation;
 pub mod deps;
 pub mod generate;
 pub mod hooks;

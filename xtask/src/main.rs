@@ -1,9 +1,10 @@
 //! `cargo x`: the one door to everything beyond cargo.
 #![forbid(unsafe_code)]
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::{check, deps, generate, hooks, house, shuttle, sim, tidy};
+use xtask::{check, collation, deps, generate, hooks, house, shuttle, sim, tidy};
 
 const USAGE: &str = "\
 cargo x <task>
@@ -15,6 +16,7 @@ cargo x <task>
           [--trace] [--keep DIR]
   shuttle concurrent sessions and latches under schedules that follow from a seed: EXTENTDB_SCHEDULES=N
   gen     writes the rows of a new database anew, out of the sample of version 661 (EXTENTDB_SAMPLES)
+  gen collation FOLDER    writes the tables of collations anew, out of the tables of weights in that folder
   hooks   installs a git hook that runs `cargo x check` before each commit";
 
 fn main() -> ExitCode {
@@ -25,7 +27,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root),
         Some("deps") => deps::run(&root),
         Some("sim") => sim::run(&root, std::env::args_os().skip(2)),
-        Some("gen") => generate::run(&root),
+        Some("gen") => generate(&root),
         Some("shuttle") => shuttle::run(&root),
         Some("hooks") => hooks::install(&root),
         _ => {
@@ -39,5 +41,14 @@ fn main() -> ExitCode {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn generate(root: &Path) -> anyhow::Result<()> {
+    match (std::env::args().nth(2).as_deref(), std::env::args_os().nth(3)) {
+        (None, _) => generate::run(root),
+        (Some("collation"), Some(folder)) => collation::run(root, Path::new(&folder)),
+        (Some("collation"), None) => anyhow::bail!("which folder holds the tables of weights?"),
+        (Some(other), _) => anyhow::bail!("nothing called {other} can be generated"),
     }
 }

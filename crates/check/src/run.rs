@@ -192,9 +192,9 @@ impl<'r> Run<'r> {
         } else if plan.owners_are_known && !is_complete {
             self.leave_out("links between pages and keys across them", "not all pages were checked");
         }
-        for unit in &sum.tree.undecided {
-            let what = format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, *unit));
-            self.skip(&what, "the order of some of its values is not known for certain");
+        for (unit, reason) in sum.tree.undecided.reasons() {
+            let what = format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, unit));
+            self.skip(&what, &reason);
         }
         if plan.owners_are_known && is_complete && !plan.has_cut_chains && plan.missing_files.is_empty() {
             self.verify_rows(plan, scan_plan, counters, sum, findings);

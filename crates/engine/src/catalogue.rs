@@ -18,6 +18,7 @@ use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
 
 use crate::error::Error;
+use crate::key_order::Origin;
 use crate::system_table::{SystemTable, bigint};
 use crate::table::Table;
 use crate::tables::Tables;
@@ -63,6 +64,7 @@ pub(crate) enum Left {
 
 /// The catalogue.
 pub(crate) struct Catalogue {
+    pub(crate) origin: Origin,
     pub(crate) system: BTreeMap<String, SystemTable>,
     /// The trees of system tables, by every id that pages and log records name them by.
     system_trees: BTreeMap<AllocUnitId, Arc<Tree>>,
@@ -115,6 +117,7 @@ impl Catalogue {
         if let Some(fault) = catalog.faults.first() {
             return Err(Error::catalogue(fault.to_string()));
         }
+        let origin = Origin::read(pool)?;
         let units = Units::default();
         for unit in catalog.units.values() {
             let rows = catalog.rowsets.get(&unit.owner).map_or(0, |rowset| rowset.rows);
@@ -125,12 +128,13 @@ impl Catalogue {
         let mut system = BTreeMap::new();
         // Internal tables are of another form in each database, and nothing here changes them.
         for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
-            if let Some(table) = SystemTable::open(definition, &catalog, space, &units)? {
+            if let Some(table) = SystemTable::open((definition, origin), &catalog, space, &units)? {
                 system.insert(table.name.clone(), table);
             }
         }
         let finder = Arc::new(UnitFinder { pool: space.pool().clone(), tree: RwLock::new(None) });
         let catalogue = Catalogue {
+            origin,
             system_trees: trees_by_unit(&system),
             system,
             units,

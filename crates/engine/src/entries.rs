@@ -34,7 +34,7 @@ impl Session<'_> {
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
         for index in &storage.indexes {
-            index.verify_order(&storage.columns)?;
+            index.verify_writable(table.name())?;
             if let Some(entry) = index.entry(row, &storage.columns, at)? {
                 self.add_entry((table, storage), index, &entry)?;
             }
@@ -50,7 +50,7 @@ impl Session<'_> {
         record: &[u8],
     ) -> Result<(), Error> {
         for index in &storage.indexes {
-            index.verify_order(&storage.columns)?;
+            index.verify_writable(table.name())?;
             if let Some(entry) = index.entry_of_record(storage, record, at)? {
                 self.take_entry((table, storage), index, &entry, at)?;
             }
@@ -70,7 +70,7 @@ impl Session<'_> {
         }
         let before = storage.cells(before)?;
         for index in &storage.indexes {
-            index.verify_order(&storage.columns)?;
+            index.verify_writable(table.name())?;
             let old = index.entry(&before, &storage.columns, at)?;
             let new = index.entry(after, &storage.columns, at)?;
             match (old, new) {
@@ -97,10 +97,34 @@ impl Session<'_> {
         // Keys that differ in their bytes alone, as letters of another case do, are the same to the index.
         let shape = index.tree().shape();
         if shape.key_of_cells(old)? == shape.key_of_cells(new)? {
-            return index.replace(self.tx()?, (old, new), &storage.columns);
+            return self.replace_entry(table, index, (old, new));
         }
         self.take_entry((table, storage), index, old, at)?;
         self.add_entry((table, storage), index, new)
+    }
+
+    /// Gives an entry, or a row of a clustered index, other bytes under an equal key.
+    pub(crate) fn replace_entry(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        (old, new): (&[Cell<'_>], &[Cell<'_>]),
+    ) -> Result<(), Error> {
+        if !index.key_cells(old).eq(index.key_cells(new)) {
+            self.verify_new_key(table, index, new)?;
+        }
+        Ok(index.tree().replace(self.tx()?, new)?)
+    }
+
+    /// Refuses a key that an attached database does not take.
+    pub(crate) fn verify_new_key(
+        &self,
+        table: &Table,
+        index: &Index,
+        entry: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        let origin = self.db.catalogue.origin;
+        origin.verify_new_key(index.name_of(table.name()), index.tree().shape(), index.key_cells(entry))
     }
 
     fn add_entry(
@@ -109,13 +133,14 @@ impl Session<'_> {
         index: &Index,
         entry: &[Cell<'_>],
     ) -> Result<(), Error> {
+        self.verify_new_key(table, index, entry)?;
         let key = index.tree().shape().key_of_cells(entry)?;
         if index.is_unique() {
             self.lock_key(table, index, &key)?;
         }
         self.keep_own_range(table, index, &key)?;
         let tested = self.test_range(table, index, &key)?;
-        match index.insert(self.tx()?, (&key, entry), &storage.columns) {
+        match index.tree().insert_at(self.tx()?, &key, entry).map_err(Error::from) {
             Ok(()) => self.test_again(table, index, &key, tested),
             Err(error) => {
                 self.let_go(tested);
@@ -179,7 +204,7 @@ impl Session<'_> {
                     return each(&row);
                 }
             }
-            match index.tree().find_key(&key)? {
+            match index.find_key(&key)? {
                 Some(now) if index.address(&now.bytes, &storage.shape)? != at => entry = now.bytes.into(),
                 _ => return Ok(ControlFlow::Continue(())),
             }

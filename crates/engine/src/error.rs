@@ -6,6 +6,7 @@ use extentdb_base::{FileId, Lsn, ObjectId, OfflineCause, PageId};
 use extentdb_format::log::apply::Stop;
 use extentdb_txn::lock::LockError;
 use extentdb_types::Guid;
+use extentdb_types::collation::UncertainCharacter;
 
 use crate::address::Address;
 use crate::invalid::InvalidOption;
@@ -173,6 +174,46 @@ pub enum Error {
         key: String,
         /// Does the index belong to a primary key or unique constraint?
         is_constraint: bool,
+    },
+    /// A table is not changed whose index has keys that lie otherwise than they would be looked for: it was
+    /// written under other weights. Rows are read all the same; rebuilding the index puts it in order.
+    #[error("table {table} is not changed: in index {index} the key ({first}) lies before ({second})")]
+    KeysOutOfOrder {
+        /// The table's name.
+        table: String,
+        /// The index.
+        index: String,
+        /// A key.
+        first: String,
+        /// The next one, which is not greater.
+        second: String,
+    },
+    /// The same of an index whose separators do not lead to its keys.
+    #[error(
+        "table {table} is not changed: the separators of index {index} do not lead to the keys of page {page}"
+    )]
+    SeparatorsOutOfOrder {
+        /// The table's name.
+        table: String,
+        /// The index.
+        index: String,
+        /// A leaf with such keys.
+        page: PageId,
+    },
+    /// A new key of a database of another product has a character whose weight is not certain under the
+    /// collation: the product could look for the key elsewhere.
+    #[error(
+        "the key ({key}) of index {index} of table {table} has the character {character}, whose place in the order of its collation is not certain"
+    )]
+    UncertainKey {
+        /// The table's name.
+        table: String,
+        /// The index.
+        index: String,
+        /// Values of the key columns.
+        key: String,
+        /// The first such character.
+        character: UncertainCharacter,
     },
     /// A row that a constraint does not allow. The edge calls it 547.
     #[error("table {table}: the statement conflicted with {kind} constraint {name}")]

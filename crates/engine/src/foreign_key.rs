@@ -13,14 +13,13 @@
 //! none passes. Rows that follow others are locked and changed like any other, with the keys that lead to them in turn. There are
 //! no circles: where one could arise, the foreign key is refused when it is made.
 
-use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{self, ReferentialAction};
-use extentdb_rowset::layout::KeyOrder;
+use extentdb_rowset::btree::KeyRange;
 use extentdb_txn::lock::LockMode;
 
 use crate::address::Address;
@@ -29,7 +28,6 @@ use crate::constraint::DISABLED;
 use crate::error::Error;
 use crate::index::Index;
 use crate::isolation::Isolation;
-use crate::order::Sought;
 use crate::read::{EachRow, Reading};
 use crate::row_ref::RowRef;
 use crate::session::Session;
@@ -106,7 +104,7 @@ impl ForeignKey {
             };
             let cells: Option<Vec<Cell<'_>>> = first.iter().map(cell).collect();
             if let Some(cells) = cells.filter(|cells| cells.len() == count) {
-                return Ok(Some(Way { index, sought: Sought::of(index, &cells)? }));
+                return Ok(Some(Way { index, keys: index.keys_of(&cells)? }));
             }
         }
         Ok(None)
@@ -124,7 +122,7 @@ impl ForeignKey {
         let index = index.ok_or_else(|| self.not_there())?;
         let declared: Vec<i32> = index.declared(&parent.columns).map(|column| column.id).collect();
         let [before, after] = [before, after].map(|row| parent.cells_by_id(&declared, row));
-        Ok(index.tree().shape().compare(&before, &after)? == KeyOrder::Decided(Ordering::Equal))
+        index.is_same(&before, &after)
     }
 
     fn refused(&self, table: &Table) -> Error {
@@ -139,7 +137,7 @@ impl ForeignKey {
 /// An index that leads to rows, and what their keys in it begin with.
 struct Way<'s> {
     index: &'s Index,
-    sought: Sought,
+    keys: KeyRange,
 }
 
 /// A key that no row may name any more when a statement is done.
@@ -181,8 +179,8 @@ impl Session<'_> {
         if before.and_then(|before| key.named(storage, index, &of_parent, before)).as_ref() == Some(&named) {
             return Ok(());
         }
-        let sought = Sought::of(index, &named)?;
-        if self.has_row((&parent, &of_parent), index, sought)? { Ok(()) } else { Err(key.refused(table)) }
+        let keys = index.keys_of(&named)?;
+        if self.has_row((&parent, &of_parent), index, keys)? { Ok(()) } else { Err(key.refused(table)) }
     }
 
     /// A row has gone, or changed to `after`: no row is left that names it, or those that did have followed.
@@ -348,8 +346,8 @@ impl Session<'_> {
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         debug_assert_eq!(key.parent, table.id());
-        if let Some(Way { index, sought }) = key.through_index(of.storage, gone)? {
-            return self.each_in(of, index, sought, each);
+        if let Some(Way { index, keys }) = key.through_index(of.storage, gone)? {
+            return self.each_in(of, index, keys, each);
         }
         // Without an index over its columns every row must be looked at.
         let parent = storage.all_indexes().find(|index| index.id() == key.index);
@@ -372,12 +370,12 @@ impl Session<'_> {
         &mut self,
         (table, storage): (&Table, &Storage),
         index: &Index,
-        sought: Sought,
+        keys: KeyRange,
     ) -> Result<bool, Error> {
         self.lock_table(table, LockMode::Is)?;
         let mut is_there = false;
         let reading = Reading { table, storage, for_update: false };
-        self.each_in(reading, index, sought, &mut |_| {
+        self.each_in(reading, index, keys, &mut |_| {
             is_there = true;
             Ok(ControlFlow::Break(()))
         })?;
@@ -388,11 +386,10 @@ impl Session<'_> {
         &mut self,
         of: Reading<'_>,
         index: &Index,
-        sought: Sought,
+        keys: KeyRange,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        index.verify_order(&of.storage.columns)?;
-        self.at_least_committed(|session| session.read_sought(of, index, sought, false, each))
+        self.at_least_committed(|session| session.read_range(of, index, keys, false, each))
     }
 
     /// Reads that must not see what may go again.

@@ -11,7 +11,7 @@
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an index whose rowset the catalogue
 //! describes in any other way is not written here.
 //!
-//! What is known of the order of texts in its key: [`order`](crate::order).
+//! What is known of the order of texts in its key: [`key_order`](crate::key_order).
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{HobtId, IndexId, Rid};
@@ -20,7 +20,7 @@ use extentdb_catalog::model::{self, AllocUnitKind, Catalog, IndexKind};
 use extentdb_catalog::table::definition::index_status;
 use extentdb_catalog::table::{IndexDefinition, RowsetLayout, Source, TableDefinition};
 use extentdb_format::record::Record;
-use extentdb_rowset::btree::Fill;
+use extentdb_rowset::btree::{self, Fill, Ghosts, KeyRange};
 use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_types::Datum;
@@ -31,7 +31,7 @@ use crate::column::TableColumn;
 use crate::definition::{definition_of_index, has_column, is_same_form, is_unknown};
 use crate::error::Error;
 use crate::formula::Condition;
-use crate::order::Order;
+use crate::key_order::{Disorder, IndexName, KeyOrder};
 use crate::storage::Storage;
 
 mod entry;
@@ -125,7 +125,7 @@ pub(crate) struct Index {
     locator: Locator,
     /// The rows that it has entries for.
     filter: Option<Arc<Condition>>,
-    order: Arc<Order>,
+    order: Arc<KeyOrder>,
 }
 
 impl Index {
@@ -192,7 +192,7 @@ impl Index {
         let refused = |why: String| Error::NotSupported { what: format!("the filter of an index: {why}") };
         let filter = definition.filter.as_deref().map(|text| Condition::compile(text, columns));
         Ok(Index {
-            order: Arc::new(Order::new(&shape)),
+            order: Arc::new(KeyOrder::new()),
             filter: filter.transpose().map_err(refused)?.map(Arc::new),
             definition,
             tree: Arc::new(Tree::new(space, unit, shape)),
@@ -213,7 +213,7 @@ impl Index {
         let from = (0..layout.columns.len())
             .map(|at| columns.iter().position(|column| column.at == at).map_or(From::Row(at), From::Column));
         Index {
-            order: Arc::new(Order::new(&shape)),
+            order: Arc::new(KeyOrder::new()),
             definition,
             tree: Arc::new(Tree::new(space, unit, shape)),
             from: from.collect(),
@@ -223,9 +223,9 @@ impl Index {
         }
     }
 
-    /// The same as one that was there when the database was opened: nobody has looked at its order yet.
+    /// The same as one that was there when the database was opened: its order was not examined yet.
     pub(crate) fn with_order_unknown(self) -> Index {
-        let order = Arc::new(Order::unknown(self.tree.shape()));
+        let order = Arc::new(KeyOrder::unknown(self.tree.shape()));
         Index { order, ..self }
     }
 
@@ -239,7 +239,7 @@ impl Index {
         let tree = Arc::new(Tree::new(space, unit, self.tree.shape().clone()));
         let (definition, locator) = (self.definition.clone(), self.locator.clone());
         let (from, key, filter) = (self.from.clone(), self.key.clone(), self.filter.clone());
-        let order = Arc::new(Order::new(tree.shape()));
+        let order = Arc::new(KeyOrder::new());
         Index { definition, tree, from, key, locator, filter, order }
     }
 
@@ -285,8 +285,36 @@ impl Index {
         Constraint::of_status(self.definition.status)
     }
 
-    pub(crate) fn order(&self) -> &Order {
-        &self.order
+    /// Refuses to change an index that is out of order. Examines all of its keys when nobody has.
+    pub(crate) fn verify_writable(&self, table: &str) -> Result<(), Error> {
+        self.order.verify_writable(&self.tree, self.name_of(table))
+    }
+
+    /// Where the index is out of order. Examines all of its keys when nobody has.
+    pub(crate) fn disorder(&self) -> Result<Option<Arc<Disorder>>, Error> {
+        self.order.disorder(&self.tree)
+    }
+
+    /// With that of its table.
+    pub(crate) fn name_of<'n>(&'n self, table: &'n str) -> IndexName<'n> {
+        IndexName { table, index: self.name() }
+    }
+
+    /// The row of the tree with a sort key. Of an index out of order all rows are read when the way from
+    /// the root does not lead to it.
+    pub(crate) fn find_key(&self, key: &[u8]) -> Result<Option<btree::Row>, Error> {
+        let found = self.tree.find_key(key)?;
+        if found.is_some() || self.disorder()?.is_none() {
+            return Ok(found);
+        }
+        for leaf in self.tree.leaf_chain(Ghosts::Skipped) {
+            for row in leaf?.iter() {
+                if self.key_of_record(row.bytes)? == key {
+                    return Ok(Some(row.to_row()));
+                }
+            }
+        }
+        Ok(None)
     }
 
     pub(crate) fn tree(&self) -> &Arc<Tree> {
@@ -326,20 +354,11 @@ impl Index {
     }
 
     /// The same as they lie in the entry.
-    pub(crate) fn key_cells<'e, 'c>(&self, entry: &'e [Cell<'c>]) -> impl Iterator<Item = &'e Cell<'c>> {
-        self.key.iter().filter_map(|at| entry.get(*at))
-    }
-
-    /// The column of the table that a column of the tree's key, counted from 0, has its values from.
-    pub(crate) fn key_column<'t>(
+    pub(crate) fn key_cells<'e, 'c>(
         &self,
-        number: usize,
-        columns: &'t [TableColumn],
-    ) -> Option<&'t TableColumn> {
-        match self.from.get(*self.key.get(number)?)? {
-            From::Column(at) => columns.get(*at),
-            From::Row(_) | From::Rid => None,
-        }
+        entry: &'e [Cell<'c>],
+    ) -> impl Iterator<Item = &'e Cell<'c>> + Clone {
+        self.key.iter().filter_map(|at| entry.get(*at))
     }
 
     /// The table's columns that the index was declared with, in key order.
@@ -411,6 +430,21 @@ impl Index {
 
     fn leads_nowhere(&self) -> Error {
         Error::catalogue(format!("an entry of index {} leads nowhere", self.name()))
+    }
+
+    /// The bytes that keys begin with whose first columns have these values.
+    pub(crate) fn prefix(&self, values: &[Cell<'_>]) -> Result<Vec<u8>, Error> {
+        Ok(self.tree.shape().prefix(values)?)
+    }
+
+    /// The keys that begin with these values.
+    pub(crate) fn keys_of(&self, values: &[Cell<'_>]) -> Result<KeyRange, Error> {
+        Ok(KeyRange::of(&self.prefix(values)?))
+    }
+
+    /// Are these values of the first columns of the key equal?
+    pub(crate) fn is_same(&self, a: &[Cell<'_>], b: &[Cell<'_>]) -> Result<bool, Error> {
+        Ok(self.prefix(a)? == self.prefix(b)?)
     }
 
     /// The cells of values of its first declared columns, which are looked for.

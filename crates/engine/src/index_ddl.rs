@@ -24,7 +24,6 @@ use crate::error::Error;
 use crate::formula::{Condition, Formula};
 use crate::index::{BaseKey, Constraint, Index};
 use crate::invalid::verify_name;
-use crate::order::Run;
 use crate::session::{Ending, Session};
 use crate::storage::Storage;
 use crate::system_table::{Cells, int, number, text};
@@ -335,12 +334,12 @@ impl Session<'_> {
         let mut entries = Sorter::new(index.tree().shape());
         self.each_row_for_ddl(storage, &mut |at, record| {
             if let Some(entry) = index.entry_of_record(storage, record, &at)? {
+                self.verify_new_key(table, index, &entry)?;
                 entries.add(&entry)?;
             }
             Ok(())
         })?;
         let entries = entries.sort();
-        Run::verify_all(index, &storage.columns, &entries)?;
         if let Some(entry) = entries.duplicate() {
             let entry = index.tree().shape().decode(entry)?;
             return Err(duplicate(table, storage, index, &entry));

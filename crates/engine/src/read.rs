@@ -12,7 +12,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_base::{Lsn, PageId, Rid};
-use extentdb_rowset::btree::{self, KeyRange, LeafRows, Leaves};
+use extentdb_rowset::btree::{self, Ghosts, KeyRange, LeafRows, Leaves};
 use extentdb_rowset::heap::{Heap, PageRows};
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
@@ -21,7 +21,6 @@ use crate::address::{Address, key_resource};
 use crate::error::Error;
 use crate::index::Index;
 use crate::isolation::{Isolation, end_of_range};
-use crate::order::Sought;
 use crate::row_ref::RowRef;
 use crate::session::{Row, Session};
 use crate::storage::{Base, Storage};
@@ -77,16 +76,16 @@ impl<'r> Range<'r> {
         Range { for_update: true, ..self }
     }
 
-    fn sought(&self, index: &Index, storage: &Storage) -> Result<Sought, Error> {
-        let cells = |values: &[Datum<'_>]| index.sought(&storage.columns, values);
-        let mut sought = Sought::all();
+    fn keys(&self, index: &Index, storage: &Storage) -> Result<KeyRange, Error> {
+        let prefix = |values: &[Datum<'_>]| index.prefix(&index.sought(&storage.columns, values)?);
+        let mut keys = KeyRange::all();
         if let Bound::Included(values) | Bound::Excluded(values) = self.from {
-            sought = sought.not_before(index, &cells(values)?, matches!(self.from, Bound::Excluded(_)))?;
+            keys = keys.not_before(&prefix(values)?, matches!(self.from, Bound::Excluded(_)));
         }
         if let Bound::Included(values) | Bound::Excluded(values) = self.to {
-            sought = sought.not_behind(index, &cells(values)?, matches!(self.to, Bound::Excluded(_)))?;
+            keys = keys.not_behind(&prefix(values)?, matches!(self.to, Bound::Excluded(_)));
         }
-        Ok(sought)
+        Ok(keys)
     }
 }
 
@@ -136,10 +135,7 @@ impl Session<'_> {
     pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: EachRow<'_>) -> Result<(), Error> {
         match &of.storage.base {
             Base::Heap(heap) => self.scan_heap(of, heap, each),
-            Base::Clustered(index) => {
-                index.verify_order(&of.storage.columns)?;
-                self.read_keys(of, index, KeyRange::all(), false, each)
-            }
+            Base::Clustered(index) => self.read_range(of, index, KeyRange::all(), false, each),
         }
     }
 
@@ -179,10 +175,9 @@ impl Session<'_> {
             session.lock_table(table, session.table_lock(false, range.for_update))?;
             let storage = table.storage();
             let index = storage.index(range.index).ok_or_else(|| table.no_index(range.index))?;
-            index.verify_order(&storage.columns)?;
-            let sought = range.sought(index, &storage)?;
+            let keys = range.keys(index, &storage)?;
             let reading = Reading { table, storage: &storage, for_update: range.for_update };
-            session.read_sought(reading, index, sought, range.backward, each)
+            session.read_range(reading, index, keys, range.backward, each)
         })
     }
 
@@ -245,22 +240,57 @@ impl Session<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Rows of a range of an index when it is certain where it begins and ends, before it is read and still behind that.
-    pub(crate) fn read_sought(
+    /// Rows of a range of an index, in its order or against it.
+    pub(crate) fn read_range(
         &mut self,
         of: Reading<'_>,
         index: &Index,
-        sought: Sought,
+        range: KeyRange,
         backward: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        let looked = index.verify_ends(&sought.ends)?;
-        self.read_keys(of, index, sought.keys, backward, each)?;
-        index.verify_still(&sought.ends, looked)
+        match index.disorder()? {
+            None => self.read_keys(of, index, range, backward, each),
+            Some(_) => self.read_disordered(of, index, (&range, backward), each),
+        }
     }
 
-    /// Rows of a range of an index, in its order or against it.
-    pub(crate) fn read_keys(
+    /// The same of an index that is out of order: all of its entries are read, and those of the range
+    /// sorted. Nobody changes its table, so that all rows are committed.
+    fn read_disordered(
+        &self,
+        of: Reading<'_>,
+        index: &Index,
+        (range, backward): (&KeyRange, bool),
+        each: EachRow<'_>,
+    ) -> Result<(), Error> {
+        let mut found = Vec::new();
+        for leaf in index.tree().leaf_chain(Ghosts::Skipped) {
+            for row in leaf?.iter() {
+                let key = index.key_of_record(row.bytes)?;
+                if range.contains(&key) {
+                    found.push((key, row.bytes.to_vec()));
+                }
+            }
+        }
+        found.sort();
+        if backward {
+            found.reverse();
+        }
+        let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
+        for (_, entry) in &found {
+            let flow = match is_base {
+                true => each(&RowRef::new(of.storage, entry, None)?)?,
+                false => self.read_entry(of, index, entry, each)?,
+            };
+            if flow.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_keys(
         &mut self,
         of: Reading<'_>,
         index: &Index,

@@ -24,7 +24,6 @@ use crate::entries::duplicate;
 use crate::error::Error;
 use crate::index::{BaseKey, Index};
 use crate::index_ddl::IndexSpec;
-use crate::order::Run;
 use crate::rows::Found;
 use crate::session::Session;
 use crate::storage::{Base, Storage};
@@ -210,11 +209,11 @@ impl Session<'_> {
         }
         let mut keyed = Vec::with_capacity(rows.len());
         for row in rows {
+            self.verify_new_key(table, index, storage.stored(&row))?;
             keyed.push((storage.shape.key_of_cells(storage.stored(&row))?, row));
         }
         keyed.sort_by(|a, b| a.0.cmp(&b.0));
         let (mut before, mut same): (Option<Vec<u8>>, i32) = (None, 0);
-        let mut run = Run::new(index, &storage.columns);
         let rows = keyed.into_iter().map(|(key, mut row)| {
             same = if before.as_ref() == Some(&key) { same + 1 } else { 0 };
             before = Some(key);
@@ -224,7 +223,6 @@ impl Session<'_> {
                 None => {}
             }
             row.truncate(storage.shape.layout().columns.len());
-            run.verify_next(&row)?;
             Ok::<_, Error>(row)
         });
         index.tree().build(self.tx()?, fill, rows)?;
@@ -241,10 +239,10 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         let mut sorter = Sorter::new(index.tree().shape());
         for row in rows {
+            self.verify_new_key(table, index, storage.stored(row))?;
             sorter.add(storage.stored(row))?;
         }
         let sorted = sorter.sort();
-        Run::verify_all(index, &storage.columns, &sorted)?;
         if let Some(row) = sorted.duplicate() {
             return Err(duplicate(table, storage, index, &storage.cells(row)?));
         }

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use extentdb_base::Lsn;
 use extentdb_catalog::layout::Cell;
-use extentdb_rowset::btree::KeyRange;
+use extentdb_rowset::btree::{Ghosts, KeyRange};
 use extentdb_rowset::heap::PageRows;
 use extentdb_txn::lock::LockMode;
 
@@ -57,7 +57,8 @@ impl Session<'_> {
         (table, storage, index): (&Table, &Storage, &Index),
         cells: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        index.verify_order(&storage.columns)?;
+        index.verify_writable(table.name())?;
+        self.verify_new_key(table, index, storage.stored(cells))?;
         loop {
             if let Some(at) = index.uniquifier() {
                 cells[at] = next_uniquifier(table, index, cells)?;
@@ -67,15 +68,15 @@ impl Session<'_> {
             self.lock(at.resource(index.hobt()), LockMode::X, Some(table))?;
             self.keep_own_range(table, index, key)?;
             let tested = self.test_range(table, index, key)?;
-            match index.insert(self.tx()?, (key, storage.stored(cells)), &storage.columns) {
+            match index.tree().insert_at(self.tx()?, key, storage.stored(cells)) {
                 Ok(()) => {
                     self.test_again(table, index, key, tested)?;
                     return Ok(at);
                 }
-                Err(Error::Rowset(extentdb_rowset::Error::Duplicate { .. })) => self.let_go(tested),
+                Err(extentdb_rowset::Error::Duplicate { .. }) => self.let_go(tested),
                 Err(error) => {
                     self.let_go(tested);
-                    return Err(error);
+                    return Err(error.into());
                 }
             }
             // Of another key somebody else was given the same uniquifier, and was faster.
@@ -105,7 +106,7 @@ impl Session<'_> {
                 Ok((at.clone(), before))
             }
             (Base::Clustered(index), Address::Key(_)) => {
-                index.verify_order(&storage.columns)?;
+                index.verify_writable(table.name())?;
                 let before = storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
                 let old = storage.cells(&before)?;
                 if let Some(place) = index.uniquifier() {
@@ -113,7 +114,7 @@ impl Session<'_> {
                 }
                 if storage.key_address(cells)? == *at {
                     let stored = (storage.stored(&old), storage.stored(cells));
-                    index.replace(self.tx()?, stored, &storage.columns)?;
+                    self.replace_entry(table, index, stored)?;
                     self.change_entries((table, storage), at, (&before, cells))?;
                     return Ok((at.clone(), before));
                 }
@@ -141,6 +142,7 @@ impl Session<'_> {
                 before
             }
             (Base::Clustered(index), Address::Key(key)) => {
+                index.verify_writable(table.name())?;
                 let gone = index.tree().delete_key(self.tx()?, key)?;
                 gone.ok_or_else(|| Error::NoRow(at.clone()))?.bytes
             }
@@ -184,6 +186,13 @@ impl Session<'_> {
                                 }
                             }
                         }
+                    }
+                }
+            }
+            Base::Clustered(index) if index.disorder()?.is_some() => {
+                for leaf in index.tree().leaf_chain(Ghosts::Skipped) {
+                    for row in leaf?.iter() {
+                        each(index.address(row.bytes, &storage.shape)?, row.bytes)?;
                     }
                 }
             }

@@ -241,9 +241,7 @@ impl Storage {
     pub(crate) fn row_at(&self, at: &Address) -> Result<Option<Vec<u8>>, Error> {
         match (&self.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.get(*rid)?),
-            (Base::Clustered(index), Address::Key(key)) => {
-                Ok(index.tree().find_key(key)?.map(|row| row.bytes))
-            }
+            (Base::Clustered(index), Address::Key(key)) => Ok(index.find_key(key)?.map(|row| row.bytes)),
             // An address from before the table got another base.
             _ => Ok(None),
         }

@@ -8,14 +8,13 @@ use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind};
 use extentdb_catalog::table::values::{Cell as Value, RowValues};
 use extentdb_catalog::table::{IndexDefinition, Source, TableDefinition};
-use extentdb_rowset::btree::Edge;
 use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_txn::Transaction;
 
 use crate::catalogue::Units;
 use crate::error::Error;
-use crate::order::{describe, open_neighbour};
+use crate::key_order::{IndexName, KeyOrder, Origin};
 
 /// A row in the order of the table's columns.
 pub(crate) type Cells = Vec<Cell<'static>>;
@@ -23,7 +22,9 @@ pub(crate) type Cells = Vec<Cell<'static>>;
 /// An index of a system table.
 pub(crate) struct SystemIndex {
     id: IndexId,
+    name: String,
     pub(crate) tree: Arc<Tree>,
+    order: KeyOrder,
     /// What each column of its rows holds.
     sources: Vec<Source>,
     /// Where the columns of its key are in its rows, in key order.
@@ -33,6 +34,7 @@ pub(crate) struct SystemIndex {
 /// A system base table with a clustered index.
 pub(crate) struct SystemTable {
     pub(crate) name: String,
+    origin: Origin,
     columns: usize,
     /// The clustered one first.
     pub(crate) indexes: Vec<SystemIndex>,
@@ -41,7 +43,7 @@ pub(crate) struct SystemTable {
 impl SystemTable {
     /// The table as the catalogue of this database has it; `None` for one that is a heap.
     pub(crate) fn open(
-        definition: &TableDefinition,
+        (definition, origin): (&TableDefinition, Origin),
         catalog: &Catalog,
         space: &Arc<Space>,
         units: &Units,
@@ -52,7 +54,7 @@ impl SystemTable {
             .map(|index| SystemIndex::open(definition, index, catalog, space, units))
             .collect::<Result<_, _>>()?;
         let name = definition.name.clone();
-        let table = SystemTable { name, columns: definition.columns.len(), indexes };
+        let table = SystemTable { name, origin, columns: definition.columns.len(), indexes };
         Ok((!table.indexes.is_empty()).then_some(table))
     }
 
@@ -70,26 +72,18 @@ impl SystemTable {
         for index in &self.indexes {
             let row = index.row(cells);
             let key = index.tree.shape().key_of_cells(&row)?;
-            self.verify_place(index, &key, &index.key_of(cells))?;
+            self.verify_key(index, &row)?;
             index.tree.insert_at(tx, &key, &row)?;
         }
         Ok(())
     }
 
-    /// Refuses a name whose place among the others is not known for certain ([`order`](crate::order)). One statement changes the
-    /// catalogue at a time: nobody comes between.
-    fn verify_place(&self, index: &SystemIndex, key: &[u8], own: &[Cell<'_>]) -> Result<(), Error> {
-        if !index.tree.shape().has_text_keys() {
-            return Ok(());
-        }
-        match open_neighbour(&index.tree, Edge::Before(key), own)? {
-            None => Ok(()),
-            Some((neighbour, at)) => {
-                let [name, there] = [own, &neighbour].map(|key| describe(index.tree.shape(), key, at));
-                let what = format!("'{name}' beside '{there}' in {}, whose order is not known", self.name);
-                Err(Error::NotSupported { what })
-            }
-        }
+    /// Refuses a row in an index that is out of order, and a name that an attached database does not take.
+    fn verify_key(&self, index: &SystemIndex, row: &[Cell<'_>]) -> Result<(), Error> {
+        let names = IndexName { table: &self.name, index: &index.name };
+        index.order.verify_writable(&index.tree, names)?;
+        let key = index.key.iter().filter_map(|at| row.get(*at));
+        self.origin.verify_new_key(names, index.tree.shape(), key)
     }
 
     /// Takes a row out of all indexes.
@@ -122,24 +116,20 @@ impl SystemTable {
         scan.map(|row| index.cells(&row?.bytes, self.columns)).collect()
     }
 
-    /// The same by a text, which comes first in the key and compares without the case of ASCII letters. `None` when the order of
-    /// the text among those that are there is not known for certain ([`order`](crate::order)), or the index minds the case: then
-    /// all rows must be looked at.
+    /// The same by a text, which comes first in the key and compares without the case of ASCII letters.
+    /// `None` when the index is out of order or distinguishes case: then all rows must be read.
     pub(crate) fn rows_named(&self, index: IndexId, name: &str) -> Result<Option<Vec<Cells>>, Error> {
-        let tree = &self.index(index)?.tree;
-        let own = [name_cell(name)];
-        let prefix = tree.shape().prefix(&own)?;
+        let SystemIndex { tree, order, .. } = self.index(index)?;
+        let prefix = tree.shape().prefix(&[name_cell(name)])?;
         for folded in [name.to_ascii_lowercase(), name.to_ascii_uppercase()] {
             if tree.shape().prefix(&[name_cell(&folded)])? != prefix {
                 return Ok(None);
             }
         }
-        for edge in [Edge::Before(&prefix), Edge::Behind(&prefix)] {
-            if open_neighbour(tree, edge, &own)?.is_some() {
-                return Ok(None);
-            }
+        match order.disorder(tree)? {
+            None => self.rows_by(index, &[name_cell(name)]).map(Some),
+            Some(_) => Ok(None),
         }
-        self.rows_by(index, &own).map(Some)
     }
 
     fn index(&self, id: IndexId) -> Result<&SystemIndex, Error> {
@@ -178,8 +168,16 @@ impl SystemIndex {
             .map(|(at, column)| (column.key_ordinal, at))
             .collect();
         key.sort_unstable();
-        let tree = Arc::new(Tree::new(space.clone(), unit, RowShape::of_rowset(rowset)?));
-        Ok(SystemIndex { id: definition.id, tree, sources, key: key.into_iter().map(|(_, at)| at).collect() })
+        let shape = RowShape::of_rowset(rowset)?;
+        let order = KeyOrder::unknown(&shape);
+        Ok(SystemIndex {
+            id: definition.id,
+            name: definition.name.clone().unwrap_or_default(),
+            tree: Arc::new(Tree::new(space.clone(), unit, shape)),
+            order,
+            sources,
+            key: key.into_iter().map(|(_, at)| at).collect(),
+        })
     }
 
     /// The row of this index for a row of the table.

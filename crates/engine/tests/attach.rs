@@ -111,8 +111,8 @@ struct Attached {
     /// How often each was changed.
     changed: BTreeMap<String, u64>,
     refusals: u64,
-    /// Those of them that are about the place of a text.
-    open_places: u64,
+    /// Those of them for a character whose weight is not certain.
+    uncertain_keys: u64,
 }
 
 impl Attached {
@@ -137,13 +137,16 @@ impl Attached {
             Err(Error::NotSupported { what }) if what.starts_with("changes of table") => {
                 self.refused.insert(name.clone(), what);
             }
-            Err(Error::Value { what, .. }) => {
+            Err(Error::UncertainKey { .. }) => {
                 self.refusals += 1;
-                self.open_places += u64::from(what.contains("collation"));
+                self.uncertain_keys += 1;
             }
-            Err(Error::NotSupported { .. } | Error::Constraint { .. } | Error::DuplicateKey { .. }) => {
-                self.refusals += 1
-            }
+            Err(
+                Error::Value { .. }
+                | Error::NotSupported { .. }
+                | Error::Constraint { .. }
+                | Error::DuplicateKey { .. },
+            ) => self.refusals += 1,
             Err(Error::Rowset(extentdb_rowset::Error::RowTooLong { .. })) => self.refusals += 1,
             Err(error) => panic!("{name}: {error:?}"),
         }
@@ -216,7 +219,7 @@ fn attach(name: &str, texts: &[&str]) {
     let mut model = read(&db);
     let tables = model.len();
     let (refused, changed, rng) = (BTreeMap::new(), BTreeMap::new(), SplitMix64::new(99));
-    let mut attached = Attached { rng, refused, changed, refusals: 0, open_places: 0 };
+    let mut attached = Attached { rng, refused, changed, refusals: 0, uncertain_keys: 0 };
     const CRASHES: u64 = 5;
     for crash in 0..CRASHES {
         attached.work(&db, &mut model, steps / CRASHES);
@@ -235,9 +238,9 @@ fn attach(name: &str, texts: &[&str]) {
         eprintln!("{name}: {table}: {why}");
     }
     let changes: u64 = attached.changed.values().sum();
-    let (refusals, open) = (attached.refusals, attached.open_places);
+    let (refusals, open) = (attached.refusals, attached.uncertain_keys);
     eprintln!(
-        "{name}: {tables} tables, {changes} changes, {refusals} refused, {open} of them for a place of a text"
+        "{name}: {tables} tables, {changes} changes, {refusals} refused, {open} of them for an uncertain character"
     );
     eprintln!("{name}: {:?}", attached.changed);
     for table in texts {

@@ -90,14 +90,14 @@ fn compare_neighbours(columns: &[&PhysicalColumn], (before, behind): (&Key, &Key
         let by_key = sort_key(column, a).cmp(&sort_key(column, b));
         assert!(by_key.is_le(), "sort keys: {a:?} {b:?}");
         match compare(column, a, b) {
-            None | Some(Comparison::Equal) if by_key.is_eq() => {}
+            None if by_key.is_eq() => {}
+            Some(compared) if compared.certain && compared.ordering.is_eq() && by_key.is_eq() => {}
             None => return,
-            Some(Comparison::Undecided) => {
+            Some(compared) if !compared.certain => {
                 counts.open += 1;
                 return;
             }
-            Some(decided) => {
-                let ordering = decided.ordering().unwrap();
+            Some(Comparison { ordering, .. }) => {
                 let ordering = if column.is_descending() { ordering.reverse() } else { ordering };
                 assert_eq!((ordering, by_key), (Ordering::Less, Ordering::Less), "{a:?} {b:?}");
                 counts.decided += 1;

@@ -92,6 +92,12 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// Keys of a page do not lie in the order of their sort keys, or not between the separators that lead to it.
+    #[error("page {page} has keys that are out of order")]
+    KeysOutOfOrder {
+        /// The page.
+        page: PageId,
+    },
     /// A record does not hold what its layout says.
     #[error("a record of the rowset does not add up: {what}")]
     Record {

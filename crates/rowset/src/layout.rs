@@ -17,7 +17,6 @@
 //! - Every record made here is read back as the same cells, and its length is checked before it leaves.
 //! - The key of a row, of its separator and of the cells it was made from are the same bytes.
 
-mod compare;
 mod fixed;
 mod key;
 mod read;
@@ -34,8 +33,6 @@ use extentdb_types::SqlType;
 
 use crate::error::Error;
 use fixed::FixedKey;
-
-pub use compare::KeyOrder;
 
 /// The longest row, by public documentation.
 pub const ROW_BYTES_MAX: usize = 8060;

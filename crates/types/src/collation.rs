@@ -14,8 +14,8 @@
 //! from public lists of collation names and their ids. How an id marks `_UTF8` (SQL Server 2019) is not public: such
 //! an id must use one of the unknown bits, so it gets no name and no code page rather than a guess.
 //!
-//! Order: [`Collation::compare_char`] and [`Collation::compare_nchar`] answer [`Comparison::Undecided`] wherever the
-//! rules at hand do not settle the order; see the module `compare`.
+//! Order: [`Collation::compare_char`] and [`Collation::compare_nchar`] always give one, and say whether it is certain; see the
+//! module `compare`. An id with unknown bits is compared by the bits that are known, and nothing of that is certain.
 
 use std::fmt;
 
@@ -24,13 +24,17 @@ use crate::text::CodePage;
 mod ascii;
 mod binary;
 mod compare;
+mod data;
+mod elements;
+mod language;
 mod names;
-mod rules;
+mod sort_key;
 mod sort_order;
-mod tailoring;
-mod weights;
+mod sql_order;
+mod units;
 
-pub use compare::{Comparison, SortKey};
+pub use compare::{Comparison, UncertainCharacter};
+pub use sort_key::SortKey;
 
 const SUPPLEMENTARY: u32 = 1 << 8;
 const IGNORE_VARIATION: u32 = 1 << 9;
@@ -133,6 +137,17 @@ impl Collation {
     #[must_use]
     pub fn ignores_width(self) -> bool {
         self.0 & IGNORE_WIDTH != 0 && !self.is_binary()
+    }
+
+    /// Not _VSS. True of all collations before version 140, too.
+    #[must_use]
+    pub fn ignores_variation_selectors(self) -> bool {
+        self.version() != CollationVersion::V140 || self.0 & IGNORE_VARIATION != 0
+    }
+
+    /// Do case weights count? They do for case, width and kana.
+    fn compares_case_weights(self) -> bool {
+        !(self.ignores_case() && self.ignores_width() && self.ignores_kana())
     }
 
     /// _SC, or version 140: functions count code points, not code units.

@@ -16,7 +16,7 @@ use super::wire::{Input, Wire, WireError};
 use crate::hash::HashKey;
 
 const MAGIC: &[u8; 8] = b"EXTDBCHK";
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 const CHECKSUM_BYTES: usize = 8;
 
 /// Why a file is no partial, or none of this database.

@@ -5,7 +5,7 @@
 //! uniqueidentifier       a rank, too: stored bytes 10 - 15, 8 - 9, 6 - 7, 4 - 5, 0 - 3
 //! binary, rowversion     byte by byte
 //! locator of a heap row  both byte by byte and by its place, or not at all
-//! char, nchar            by their collation, which may answer "undecided"
+//! char, nchar            by their collation, where no character of uncertain weight can matter
 //! sql_variant, unknown   only whether they are the same bytes
 //! ```
 //!
@@ -17,7 +17,7 @@ use extentdb_base::Rid;
 use extentdb_catalog::layout::{PhysicalColumn, Place};
 use extentdb_catalog::model::AddedDefault;
 use extentdb_format::record::Record;
-use extentdb_types::collation::SortKey;
+use extentdb_types::collation::{Comparison, SortKey};
 use extentdb_types::{Collation, Datum, SqlType};
 
 use crate::rows::resembles_ciphertext;
@@ -130,8 +130,8 @@ impl Order {
     pub(super) fn is_known(self) -> bool {
         match self {
             Order::Rank(_) | Order::Bytes | Order::Rid => true,
-            Order::Char(collation) => collation.compare_char(b"a", b"b").ordering().is_some(),
-            Order::NChar(collation) => collation.compare_nchar(b"a\0", b"b\0").ordering().is_some(),
+            Order::Char(collation) => collation.compare_char(b"a", b"b").certain,
+            Order::NChar(collation) => collation.compare_nchar(b"a\0", b"b\0").certain,
             Order::Unknown => false,
         }
     }
@@ -157,10 +157,20 @@ impl Order {
             {
                 None
             }
-            Order::Char(collation) => collation.compare_char(a, b).ordering(),
-            Order::NChar(collation) => collation.compare_nchar(a, b).ordering(),
+            Order::Char(collation) => certain_order(collation.compare_char(a, b)),
+            Order::NChar(collation) => certain_order(collation.compare_nchar(a, b)),
             Order::Rank(_) | Order::Unknown => None,
         }
+    }
+
+    /// The first character of a value whose weight is not certain, as a code point.
+    pub(super) fn uncertain_character(self, value: &[u8]) -> Option<u32> {
+        let found = match self {
+            Order::Char(collation) => collation.uncertain_char(value),
+            Order::NChar(collation) => collation.uncertain_nchar(value),
+            _ => None,
+        };
+        found.map(|character| character.code_point)
     }
 
     /// Puts out bytes in the order of the values.
@@ -177,8 +187,9 @@ impl Order {
                 out(value);
                 Extent::Last
             }
-            Order::Char(collation) => certain(&collation.sort_key_char(value), out),
-            Order::NChar(collation) => certain(&collation.sort_key_nchar(value), out),
+            Order::Char(_) | Order::NChar(_) if self.uncertain_character(value).is_some() => Extent::Open,
+            Order::Char(collation) => of_text(&collation.sort_key_char(value), out),
+            Order::NChar(collation) => of_text(&collation.sort_key_nchar(value), out),
             Order::Rid | Order::Unknown => Extent::Open,
         }
     }
@@ -195,10 +206,11 @@ pub(super) enum Extent {
     Open,
 }
 
-fn certain(key: &SortKey, out: &mut impl FnMut(&[u8])) -> Extent {
-    if !key.is_order_certain() {
-        return Extent::Open;
-    }
+fn certain_order(comparison: Comparison) -> Option<Ordering> {
+    comparison.certain.then_some(comparison.ordering)
+}
+
+fn of_text(key: &SortKey, out: &mut impl FnMut(&[u8])) -> Extent {
     out(key.bytes());
     Extent::Last
 }

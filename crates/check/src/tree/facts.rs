@@ -235,9 +235,7 @@ impl<'p> TreeFacts<'p> {
         compare_neighbours(page, plan, has_first, &mut self.pairs, |disorder| match disorder {
             Disorder::Falling(first, second) => report_falling(page, first, second, partial),
             Disorder::Same(first, second) => report_same(page, first, second, partial),
-            Disorder::Undecided => {
-                partial.tree.undecided.insert(page.index);
-            }
+            Disorder::Undecided(doubt) => partial.tree.undecided.add(page.index, doubt),
         });
         let first = page.entries().find(has_key);
         if let Some(first) = first {
@@ -292,20 +290,18 @@ impl<'p> TreeFacts<'p> {
                 if open.run.next == node.id && open.run.last == node.prev && open.run.rung == node.rung() =>
             {
                 let order = if has_keys && !open.is_empty {
-                    plan.compare(&open.high, &self.low)
+                    plan.compare(&open.high, &self.low).ok_or_else(|| plan.doubt_of(&open.high, &self.low))
                 } else {
-                    Some(Ordering::Greater)
+                    Ok(Ordering::Greater)
                 };
                 (open.run.last, open.run.next) = (node.id, node.next);
                 open.is_empty = !has_keys;
                 std::mem::swap(&mut open.high, &mut self.high);
                 match order {
-                    Some(Ordering::Less) => {}
-                    Some(_) => partial.tree.push_unproven(page.index, page.id, self.budget),
+                    Ok(Ordering::Less) => {}
+                    Ok(_) => partial.tree.push_unproven(page.index, page.id, self.budget),
                     // Another look would not know more.
-                    None => {
-                        partial.tree.undecided.insert(page.index);
-                    }
+                    Err(doubt) => partial.tree.undecided.add(page.index, doubt),
                 }
             }
             place => {
@@ -334,9 +330,7 @@ impl Facts for TreeFacts<'_> {
         node.state(tree, &mut partial.sums, &mut partial.tree);
         match &tree.key {
             Some(plan) if has_keys_of(page, plan) => self.keys(page, tree, plan, partial),
-            _ => {
-                partial.tree.undecided.insert(page.index);
-            }
+            _ => partial.tree.undecided.add(page.index, None),
         }
     }
 
@@ -345,7 +339,7 @@ impl Facts for TreeFacts<'_> {
         let node = Node::new(page, &[]);
         node.state_siblings(tree, &mut partial.sums);
         node.state(tree, &mut partial.sums, &mut partial.tree);
-        partial.tree.undecided.insert(page.index);
+        partial.tree.undecided.add(page.index, None);
     }
 
     fn finish(&mut self, partial: &mut Partial) {

@@ -107,11 +107,6 @@ impl KeyPlan {
         Some(Ordering::Equal)
     }
 
-    /// True when two records of one level have the same key, byte for byte.
-    pub(crate) fn is_same(&self, a: &Record<'_>, b: &Record<'_>, is_leaf: bool) -> bool {
-        self.columns.iter().all(|column| column.value(a, is_leaf) == column.value(b, is_leaf))
-    }
-
     /// Takes the key out of a record.
     pub(crate) fn take(&self, record: &Record<'_>, is_leaf: bool, key: &mut Key) {
         key.clear();
@@ -129,6 +124,26 @@ impl KeyPlan {
             }
         }
         Some(Ordering::Equal)
+    }
+
+    /// The character, as a code point, that leaves the order of two records open; `None` when no text does.
+    pub(super) fn doubt_of_records(&self, a: &Record<'_>, b: &Record<'_>, is_leaf: bool) -> Option<u32> {
+        self.doubt(|_, column| (column.value(a, is_leaf), column.value(b, is_leaf)))
+    }
+
+    /// The same of two keys.
+    pub(super) fn doubt_of(&self, a: &Key, b: &Key) -> Option<u32> {
+        self.doubt(|at, _| (a.value(at), b.value(at)))
+    }
+
+    fn doubt<'v>(&'v self, values: impl Fn(usize, &'v Column) -> (Value<'v>, Value<'v>)) -> Option<u32> {
+        let pairs = self.columns.iter().enumerate().map(|(at, column)| (column, values(at, column)));
+        let open = pairs.into_iter().find(|(column, (a, b))| column.compare(*a, *b) != Some(Ordering::Equal));
+        let (column, (a, b)) = open?;
+        [a, b].into_iter().find_map(|value| match value {
+            Value::Bytes(bytes) => column.order.uncertain_character(bytes),
+            Value::Null | Value::Unknown => None,
+        })
     }
 
     /// The first bytes of a key, in order as far as the types allow.

@@ -10,13 +10,14 @@
 //! verify    what is proven; of the rest
 //!   gather  the link facts, by sketch or by another look      ──> verify::links
 //!   ranges  separators and the keys left and right of them: 8933, 8934
+//! undecided units with keys whose order is not certain, and why
 //! model     the test that a small tree in every wrong state is told from a sound one
 //! ```
 //!
 //! Invariants
 //! - Nothing is kept per page: a sound tree leaves its sums, one run per level and a few runs of leaves.
 //! - Findings come from comparisons of whole keys and exact links only. Hashes and prefixes say where to compare.
-//! - A key whose order is not known is never judged; its index is listed as not verified.
+//! - Keys whose order is not certain are never judged; their index is listed as not verified, with the characters.
 //! - Pages that failed their audit are not compared, nor reported again.
 //!
 //! What healthy files contain
@@ -38,11 +39,13 @@ mod plan;
 mod ranges;
 mod rising;
 mod run;
+mod undecided;
 mod verify;
 
 pub use key::Prefix;
 pub use part::TreePart;
 pub use run::{Children, Ends, Keys, Run, Runs};
+pub use undecided::Undecided;
 
 pub(crate) use facts::TreeFacts;
 pub(crate) use plan::Trees;

@@ -252,7 +252,7 @@ impl Model {
         // Only pages of one tree were shown.
         sum.tree.rooted.extend(trees.iter().map(|(unit, _)| unit).filter(|unit| *unit != self.unit));
         assert!(verify_trees(&dive, trees, &mut sum, &mut findings).is_empty());
-        assert_eq!(sum.tree.undecided.contains(&self.unit), way == Way::StructureOnly);
+        assert_eq!(sum.tree.undecided.contains(self.unit), way == Way::StructureOnly);
         let unit = sum.sums.unit(self.unit).unwrap();
         let is_flagged = unit.unbalanced().count() > 0
             || sum.tree.upper.of_unit(self.unit).len() != LEVELS - 1

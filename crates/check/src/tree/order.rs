@@ -30,8 +30,8 @@ pub(super) enum Disorder {
     Falling(u16, u16),
     /// 2512
     Same(u16, u16),
-    /// It is not known whether they are.
-    Undecided,
+    /// It is not known whether they are, because of a character, given as a code point, or of something else.
+    Undecided(Option<u32>),
 }
 
 /// True for a record with a key.
@@ -114,12 +114,14 @@ impl<R: FnMut(Disorder)> Judge<'_, R> {
             Some(Ordering::Greater) => (self.report)(Disorder::Falling(before.slot, entry.slot)),
             Some(Ordering::Equal) => {
                 let is_ghost = before.kind().is_ghost() || entry.kind().is_ghost();
-                // Keys that are equal only by their collation are left to those who know it better.
-                if !self.plan.may_repeat && !is_ghost && self.plan.is_same(&a, &b, self.is_leaf) {
+                if !self.plan.may_repeat && !is_ghost {
                     (self.report)(Disorder::Same(before.slot, entry.slot));
                 }
             }
-            None => (self.report)(Disorder::Undecided),
+            None => {
+                let doubt = self.plan.doubt_of_records(&a, &b, self.is_leaf);
+                (self.report)(Disorder::Undecided(doubt));
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::PageId;
 
 use super::run::{Children, Keys, Run, Runs};
+use super::undecided::Undecided;
 use crate::partial::wire::wire_structs;
 use crate::relation::{Relation, Side, Sums, page_word};
 use crate::unit::UnitIndex;
@@ -36,7 +37,7 @@ pub struct TreePart {
     /// Units whose leaves are compared later.
     pub deferred: BTreeSet<UnitIndex>,
     /// Units with keys whose order is not known.
-    pub undecided: BTreeSet<UnitIndex>,
+    pub undecided: Undecided,
     /// Units whose root was seen.
     pub rooted: BTreeSet<UnitIndex>,
 }
@@ -71,7 +72,7 @@ impl TreePart {
         let unproven = &mut self.unproven;
         unproven.extend(other.unproven);
         self.leaves.merge(other.leaves, |left, right| compare_prefixes(left, right, unproven));
-        self.undecided.extend(other.undecided);
+        self.undecided.merge(other.undecided);
         self.rooted.extend(other.rooted);
         self.deferred.extend(other.deferred);
         self.forget_deferred();

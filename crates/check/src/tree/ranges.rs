@@ -25,6 +25,7 @@ use extentdb_base::sync::{Arc, Mutex, lock, thread};
 use super::key::{Key, KeyPlan};
 use super::look::{Doubled, Looker, Page, look_at};
 use super::plan::{Tree, Trees};
+use super::undecided::Undecided;
 use crate::dive::Dive;
 use crate::finding::{Finding, Findings, Place, page_arg};
 use crate::scan::Look;
@@ -54,8 +55,8 @@ impl Scope {
 /// What came of it.
 pub(super) struct Compared {
     pub(super) findings: Findings,
-    /// Some order is not known.
-    pub(super) is_undecided: bool,
+    /// Keys of the unit whose order is not certain.
+    pub(super) undecided: Undecided,
 }
 
 /// Compares separators and keys of a unit.
@@ -76,11 +77,12 @@ pub(super) fn compare_ranges(
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| pass.work(&cursor))).collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
-    let mut all = Compared { findings: Findings::new(dive.options.max_errors), is_undecided: false };
+    let mut all =
+        Compared { findings: Findings::new(dive.options.max_errors), undecided: Undecided::default() };
     let is_whole = parts.len() as u64 == threads && !dive.is_stopped();
     for part in parts {
         all.findings.merge(part.findings);
-        all.is_undecided |= part.is_undecided;
+        all.undecided.merge(part.undecided);
     }
     is_whole.then_some(all)
 }
@@ -160,7 +162,8 @@ impl<'p> Pass<'p> {
     fn work(&self, cursor: &Mutex<Cursor>) -> Compared {
         let findings = Findings::new(self.dive.options.max_errors);
         self.dive.look(Looker::new(self.trees, true), |look| {
-            let mut worker = Worker { pass: self, look, out: Compared { findings, is_undecided: false } };
+            let mut worker =
+                Worker { pass: self, look, out: Compared { findings, undecided: Undecided::default() } };
             while !self.dive.is_stopped() {
                 let batch = worker.take_batch(&mut lock(cursor));
                 if batch.steps.is_empty() {
@@ -377,7 +380,7 @@ impl Worker<'_, '_, '_> {
                     page.into_iter().for_each(|page| self.report_low(page, step));
                 }
                 Some(_) => {}
-                None => self.out.is_undecided = true,
+                None => self.doubt(low, &bound.key),
             }
         }
         if let Some((left, high)) = left.and_then(|left| Some((left, left.high.as_ref()?)))
@@ -386,15 +389,17 @@ impl Worker<'_, '_, '_> {
             match self.pass.plan.compare(high, &bound.key) {
                 Some(Ordering::Less) => {}
                 Some(Ordering::Equal) if self.pass.plan.may_repeat => {}
-                // Keys that are equal only by their collation are left to those who know it better.
-                Some(Ordering::Equal) if *high != bound.key => self.out.is_undecided = true,
                 Some(_) => {
                     step.is_broken[1] = true;
                     self.report_high(left, high, &bound, step);
                 }
-                None => self.out.is_undecided = true,
+                None => self.doubt(high, &bound.key),
             }
         }
+    }
+
+    fn doubt(&mut self, key: &Key, bound: &Key) {
+        self.out.undecided.add(self.pass.index, self.pass.plan.doubt_of(key, bound));
     }
 
     fn report_low(&mut self, page: &Page, step: &Step) {

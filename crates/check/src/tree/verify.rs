@@ -20,6 +20,7 @@ use super::gather::{LinkFacts, STRUCTURE, named, put_together, read_again};
 use super::look::{Doubled, Looker, look_at};
 use super::plan::{Tree, Trees};
 use super::ranges::{Scope, compare_ranges};
+use super::undecided::Undecided;
 use crate::dive::Dive;
 use crate::finding::{Finding, Findings, Place, page_arg};
 use crate::partial::Partial;
@@ -39,13 +40,14 @@ pub(crate) fn verify_trees(
     findings: &mut Findings,
 ) -> BTreeSet<UnitIndex> {
     partial.tree.settle(&mut partial.sums);
-    let (undecided, unfinished) = (BTreeSet::new(), BTreeSet::new());
+    let undecided = Undecided::default();
+    let unfinished = BTreeSet::new();
     let mut verifier = Verifier { dive, trees, partial, findings, undecided, unfinished };
     verifier.roots();
     let links = verifier.links();
     verifier.order(&links);
     let Verifier { undecided, unfinished, .. } = verifier;
-    partial.tree.undecided.extend(undecided);
+    partial.tree.undecided.merge(undecided);
     unfinished
 }
 
@@ -61,7 +63,7 @@ struct Verifier<'v> {
     trees: &'v Trees,
     partial: &'v Partial,
     findings: &'v mut Findings,
-    undecided: BTreeSet<UnitIndex>,
+    undecided: Undecided,
     unfinished: BTreeSet<UnitIndex>,
 }
 
@@ -181,9 +183,7 @@ impl Verifier<'_> {
             match compare_ranges(self.dive, trees, unit, &scope, doubled, pages) {
                 Some(compared) => {
                     self.findings.merge(compared.findings);
-                    if compared.is_undecided {
-                        self.undecided.insert(unit);
-                    }
+                    self.undecided.merge(compared.undecided);
                 }
                 None => {
                     self.unfinished.insert(unit);

@@ -13,7 +13,7 @@
 //!
 //! ```text
 //! seek, scan       from the root down, then along the leaves                          seek.rs, scan.rs
-//! beside           what lies on both sides of a place                                 beside.rs
+//! leaf_chain       along the links, when keys are not in order                         chain.rs
 //! insert           INSERT_ROWS; a ghost of the same key comes back by MODIFY_ROW      insert.rs
 //! replace          MODIFY_ROW of the bytes that differ                                replace.rs
 //! delete           DELETE_ROWS that marks the row as a ghost                          delete.rs
@@ -61,8 +61,8 @@
 //! 6. *A scan holds nothing between two leaves.* It goes on by key, from the separators that it came between: no latch is asked
 //!    for to the left or to the right.
 
-mod beside;
 mod build;
+mod chain;
 mod cut;
 mod delete;
 mod ghost;
@@ -96,8 +96,8 @@ use crate::layout::RowShape;
 use habit::Habits;
 use undo_room::UndoRoom;
 
-pub use beside::{Beside, Edge, Key};
 pub use build::Fill;
+pub use chain::{Ghosts, LeafChain};
 pub use leaf_rows::{LeafRows, RowRef};
 pub use scan::{KeyRange, Leaves, Scan};
 pub use sorted::{SortedRows, Sorter};

@@ -58,6 +58,11 @@ impl KeyRange {
         self
     }
 
+    /// Is a key in the range?
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.from.as_slice() <= key && !self.ends_before(key)
+    }
+
     /// Is a key behind all of the range?
     fn ends_before(&self, key: &[u8]) -> bool {
         self.until.as_deref().is_some_and(|until| until <= key)
@@ -175,7 +180,7 @@ impl<'t> Leaves<'t> {
 
     /// Takes the rows of a leaf that are in the range.
     fn take(&self, node: Node<'_>, is_settled: bool, fence: &Fence) -> Result<LeafRows, Error> {
-        let corrupt = Err(Error::Corrupt { page: node.id(), what: "has keys that are out of order" });
+        let falling = Err(Error::KeysOutOfOrder { page: node.id() });
         let first = node.lower_bound(0, &self.range.from)?;
         let end = match &self.range.until {
             Some(until) => node.lower_bound_near(first, until)?,
@@ -187,7 +192,7 @@ impl<'t> Leaves<'t> {
         for slot in first..end {
             node.key_into(slot, &mut key)?;
             if key < last || slot == first && fence.low.as_ref().is_some_and(|low| key < *low) {
-                return corrupt;
+                return falling;
             }
             let row = node.row(slot)?;
             if has_ghosts || !is_ghost(row) {
@@ -196,7 +201,7 @@ impl<'t> Leaves<'t> {
             std::mem::swap(&mut key, &mut last);
         }
         if first < end && fence.high.as_ref().is_some_and(|high| *high <= last) {
-            return corrupt;
+            return falling;
         }
         if self.is_backward {
             rows.reverse();

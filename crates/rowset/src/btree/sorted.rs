@@ -21,7 +21,6 @@ pub struct Sorter<'s> {
     builder: RecordBuilder,
     bytes: Vec<u8>,
     rows: Vec<Lies>,
-    is_certain: bool,
     /// Bytes that all keys begin with.
     common: usize,
 }
@@ -31,7 +30,6 @@ pub struct Sorter<'s> {
 pub struct SortedRows {
     bytes: Vec<u8>,
     rows: Vec<Lies>,
-    is_certain: bool,
 }
 
 /// Where key and record of a row are.
@@ -48,7 +46,7 @@ impl<'s> Sorter<'s> {
     /// None yet, of rows of this shape.
     pub fn new(shape: &'s RowShape) -> Sorter<'s> {
         let (builder, bytes, rows) = (shape.leaf_builder(), Vec::new(), Vec::new());
-        Sorter { shape, builder, bytes, rows, is_certain: true, common: usize::MAX }
+        Sorter { shape, builder, bytes, rows, common: usize::MAX }
     }
 
     /// Adds a row by its values, one per column of the layout, in its order.
@@ -57,7 +55,7 @@ impl<'s> Sorter<'s> {
     /// The values are not those of the columns, or too long together.
     pub fn add(&mut self, cells: &[Cell<'_>]) -> Result<(), Error> {
         let start = self.bytes.len();
-        self.is_certain &= self.shape.push_key_of_cells(cells, &mut self.bytes)?;
+        self.shape.push_key_of_cells(cells, &mut self.bytes)?;
         let record = self.bytes.len();
         self.shape.push_leaf_record(&mut self.builder, cells, &mut self.bytes)?;
         let (key, record) = ((record - start) as u32, (self.bytes.len() - record) as u32);
@@ -75,7 +73,7 @@ impl<'s> Sorter<'s> {
         self.rows.iter_mut().for_each(|row| row.head = head_of(&row.key(&bytes)[common..]));
         let rest = |row: &Lies| &row.key(&bytes)[common..];
         self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| rest(a).cmp(rest(b))));
-        SortedRows { bytes, rows: self.rows, is_certain: self.is_certain }
+        SortedRows { bytes, rows: self.rows }
     }
 }
 
@@ -83,11 +81,6 @@ impl SortedRows {
     /// The records of the rows.
     pub fn records(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.rows.iter().map(|lies| lies.record(&self.bytes))
-    }
-
-    /// Are the places of all texts in their keys certain?
-    pub fn is_certain(&self) -> bool {
-        self.is_certain
     }
 
     /// The record of a row whose key another one has, too.

@@ -5,6 +5,8 @@
 
 use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
 use extentdb_format::record::Record;
+use extentdb_types::SqlType;
+use extentdb_types::collation::UncertainCharacter;
 use extentdb_types::key_order::{KeyValue, push_sort_key};
 
 use super::{KEY_BYTES_MAX, RowShape};
@@ -48,22 +50,22 @@ impl RowShape {
         Ok(out)
     }
 
-    /// The same behind what `out` holds; says whether the places of all its texts are certain.
-    pub(crate) fn push_key_of_cells(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<bool, Error> {
+    /// Appends the same to what `out` holds.
+    pub(crate) fn push_key_of_cells(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<(), Error> {
         let expected = self.layout.columns.len();
         if cells.len() != expected {
             return Err(Error::Columns { expected, found: cells.len() });
         }
-        let (mut bytes, mut is_certain) = (0, true);
+        let mut bytes = 0;
         for (number, at) in self.key.iter().enumerate() {
             let cell = &cells[*at];
             bytes += if number < self.declared_keys { len(cell) } else { 0 };
-            is_certain &= push(self.column(*at), cell, out)?;
+            push(self.column(*at), cell, out)?;
         }
         if bytes > KEY_BYTES_MAX {
             return Err(Error::KeyTooLong { bytes, most: KEY_BYTES_MAX });
         }
-        Ok(is_certain)
+        Ok(())
     }
 
     /// The bytes with which the keys begin whose first columns have these values, in the order of the key.
@@ -79,6 +81,28 @@ impl RowShape {
             push(column, value, &mut out)?;
         }
         Ok(out)
+    }
+
+    /// Has some column of the key a collation?
+    pub fn has_text_keys(&self) -> bool {
+        self.key_columns().any(|column| column.ty.is_some_and(|ty| ty.collation().is_some()))
+    }
+
+    /// The first character in the texts of a key whose weight is not known for certain under the
+    /// collation of its column. `key` has the first columns, in key order.
+    pub fn uncertain_character<'k, 'c: 'k>(
+        &self,
+        key: impl IntoIterator<Item = &'k Cell<'c>>,
+    ) -> Option<UncertainCharacter> {
+        self.key_columns().zip(key).find_map(|(column, cell)| match (column.ty?, cell) {
+            (SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. }, Cell::Bytes(text)) => {
+                collation.uncertain_char(text)
+            }
+            (SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. }, Cell::Bytes(text)) => {
+                collation.uncertain_nchar(text)
+            }
+            _ => None,
+        })
     }
 
     /// The key behind a [key image](RowShape::key_image).
@@ -98,8 +122,8 @@ fn len(cell: &Cell<'_>) -> usize {
     }
 }
 
-/// Appends the sort key of a column, and says whether its place is certain.
-pub(super) fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<bool, Error> {
+/// Appends the sort key of a column.
+fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
     let ty = column.ty.ok_or(Error::Form { column_id: column.column_id, what: "a key of unknown type" })?;
     let is_uniquifier = column.leaf.offset < 0 && ty.fixed_bytes().is_some();
     let value = match cell {
@@ -110,5 +134,6 @@ pub(super) fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) 
         // A key is never pushed off its row.
         Cell::Complex(_) => return Err(Error::Record { what: "a key column lies off the row" }),
     };
-    Ok(push_sort_key(&ty, value, column.is_descending(), out))
+    push_sort_key(&ty, value, column.is_descending(), out);
+    Ok(())
 }

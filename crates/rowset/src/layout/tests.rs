@@ -179,37 +179,6 @@ fn the_shapes_of_new_system_tables_follow_from_their_columns() {
 }
 
 #[test]
-fn keys_are_compared_as_far_as_their_texts_are_decided() {
-    use std::cmp::Ordering;
-
-    let shape = shape(true);
-    let key = |name: &str, id: i32| {
-        [Cell::Bytes(utf16(name).into()), Cell::Bytes(id.to_le_bytes().to_vec().into())]
-    };
-    let decided = |a: &[Cell<'_>], b: &[Cell<'_>]| match shape.compare(a, b).unwrap() {
-        KeyOrder::Decided(order) => Some(order),
-        KeyOrder::Open(at) => {
-            assert_eq!(at, 0, "the first column of the key is the name");
-            None
-        }
-    };
-    assert!(shape.has_text_keys());
-    assert_eq!(decided(&key("coop", 5), &key("co-op", 1)), Some(Ordering::Less));
-    assert_eq!(decided(&key("Coop", 5), &key("coop", 1)), Some(Ordering::Greater));
-    assert_eq!(decided(&key("Coop", 5), &key("coop ", 1)[..1]), Some(Ordering::Equal), "as far as both go");
-    assert_eq!(decided(&key("a_b", 1), &key("a.b", 1)), None);
-    assert_eq!(decided(&[Cell::Null, Cell::Null], &key("", 1)), Some(Ordering::Less));
-    assert!(shape.is_certain_about(&key("coop", 1)) && !shape.is_certain_about(&key("co-op", 1)));
-    let descending = column(1, text(), 1, both(-1, -1), both(1, 1));
-    let descending =
-        PhysicalColumn { status: extentdb_catalog::layout::column_status::DESCENDING, ..descending };
-    let layout = RowLayout::new(vec![descending], Compression::None);
-    let shape = RowShape::new(layout, true, 0, 0).expect("a usual table");
-    let order = shape.compare(&key("a", 1)[..1], &key("b", 1)[..1]).unwrap();
-    assert_eq!(order, KeyOrder::Decided(Ordering::Greater));
-}
-
-#[test]
 fn no_bytes_make_it_panic() {
     let mut rng = SplitMix64::new(3);
     let (mut sound, name) = (0, utf16("a name"));

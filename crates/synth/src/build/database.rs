@@ -23,6 +23,7 @@ use super::spec::TableSpec;
 use super::system::template;
 use super::table::{TableBuild, build_table};
 use super::unit::UnitResult;
+use extentdb_format::allocation::field::StoredTime;
 use extentdb_io::Disk;
 
 use crate::Error;
@@ -95,6 +96,7 @@ pub struct DatabaseBuilder {
     growth: Vec<FileGrowth>,
     names: Vec<FileName>,
     collation: u32,
+    created: StoredTime,
     spread: Spread,
     bytes: u64,
     filegroups: Vec<FilegroupSpec>,
@@ -113,6 +115,7 @@ impl DatabaseBuilder {
             growth: Vec::new(),
             names: Vec::new(),
             collation: DEFAULT_COLLATION,
+            created: CREATED,
             spread: Spread { stride: 1, intervals: 1 },
             bytes: 0,
             filegroups: Vec::new(),
@@ -149,6 +152,14 @@ impl DatabaseBuilder {
     #[must_use]
     pub fn file_names(mut self, names: Vec<FileName>) -> Self {
         self.names = names;
+        self
+    }
+
+    /// When the boot page says that the database was created. Any other time than the usual one makes it look
+    /// like one of another product.
+    #[must_use]
+    pub fn created(mut self, created: StoredTime) -> Self {
+        self.created = created;
         self
     }
 
@@ -293,6 +304,7 @@ impl DatabaseBuilder {
         };
         Ok(Identity {
             collation: self.collation,
+            created: self.created,
             binding: guid(rng),
             family: guid(rng),
             broker: guid(rng),

@@ -29,7 +29,8 @@ pub(super) const LSN: Lsn = Lsn::new(0x14, 0x100, 1);
 const CHECKPOINT_LSN: Lsn = Lsn::new(0x15, 0x18, 1);
 /// Header fields of map pages.
 pub(super) const STAMP: PageStamp = PageStamp { lsn: LSN, flag_bits: 0, type_flag_bits: 0 };
-/// When every database is created: 2011-01-01 12:00, a constant so that equal seeds give equal files.
+/// When every database is created, by its boot page: 2011-01-01 12:00, a constant so that equal seeds give
+/// equal files. It marks the databases made here, too: see [`has_creation_mark`].
 pub(super) const CREATED: StoredTime = StoredTime { ticks: 12 * 3600 * 300, days: 40_542 };
 /// Pages a file grows by.
 const GROWTH_PAGES: u32 = 128;
@@ -42,6 +43,7 @@ const CREATED_BY_2008: u32 = 0x6100_0000;
 
 /// What makes a database this database.
 pub(super) struct Identity {
+    pub(super) created: StoredTime,
     pub(super) name: String,
     pub(super) collation: u32,
     pub(super) binding: Guid,
@@ -105,6 +107,12 @@ pub fn guid(rng: &mut impl Rng) -> Guid {
     bytes[7] = bytes[7] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     Guid(bytes)
+}
+
+/// Was the database made by this program, or by the engine, which uses it? Its creation time is exactly the
+/// one that they write; another product writes its clock, in ticks of 1/300 s.
+pub fn has_creation_mark(boot: &BootRecord) -> bool {
+    boot.created == CREATED
 }
 
 /// Counters that the boot page keeps.
@@ -199,8 +207,8 @@ fn boot_record(identity: &Identity, counters: &Counters) -> BootRecord {
     boot.create_version = VERSION;
     boot.status = DatabaseStatus(DatabaseStatus::CLEAN_SHUTDOWN | DatabaseStatus::CHECKSUM | SIMPLE_RECOVERY);
     boot.next_object_id = counters.next_object_id;
-    boot.created = CREATED;
-    boot.modified = CREATED;
+    boot.created = identity.created;
+    boot.modified = identity.created;
     if let Some(name) = StoredName::new(&identity.name) {
         boot.name = name;
     }

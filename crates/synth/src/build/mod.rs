@@ -48,7 +48,7 @@ pub use catalogue::{sysfiles1_row, sysprufiles_row};
 pub use data_space::{FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec, Placement};
 pub use database::{Built, BuiltTable, DatabaseBuilder, FileName, Progress};
 pub use fate::{AddedColumn, Fates};
-pub use fixed::{FileGrowth, FileIdentity, guid, write_header};
+pub use fixed::{FileGrowth, FileIdentity, guid, has_creation_mark, write_header};
 pub use spec::{
     CheckSpec, ColumnSpec, Constraint, Filter, FnRows, ForeignKeySpec, IndexSpec, Rows, TableSpec,
 };

@@ -6,7 +6,8 @@
 //! P000000000000 3x      the first difference: two digits, so the order of the texts
 //! ```
 //!
-//! Holds for every collation that leaves ASCII letters in their common places, and is not binary.
+//! Holds for every collation that leaves ASCII letters in their common places, and is not binary; where marks can make letters
+//! of their own, only before more ASCII.
 
 use std::cmp::Ordering;
 
@@ -14,22 +15,34 @@ use std::cmp::Ordering;
 const HIGH_OF_CHAR: u64 = 0x8080_8080_8080_8080;
 const HIGH_OF_NCHAR: u64 = 0xff80_ff80_ff80_ff80;
 
+/// A first difference that is one of letters or digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub(super) ordering: Ordering,
+    /// In both texts an ASCII character follows, or nothing.
+    pub(super) is_before_ascii: bool,
+}
+
 /// Orders two values of char; `None` when something else than the first difference counts.
 #[inline]
-pub(super) fn compare_char(a: &[u8], b: &[u8]) -> Option<Ordering> {
+pub(super) fn compare_char(a: &[u8], b: &[u8]) -> Option<Difference> {
     let at = first_difference(a, b, HIGH_OF_CHAR)?;
-    compare_letters(*a.get(at)?, *b.get(at)?)
+    let ordering = compare_letters(*a.get(at)?, *b.get(at)?)?;
+    let is_ascii = |text: &[u8]| text.get(at + 1).is_none_or(u8::is_ascii);
+    Some(Difference { ordering, is_before_ascii: is_ascii(a) && is_ascii(b) })
 }
 
 /// Orders two values of nchar; `None` when something else than the first difference counts.
 #[inline]
-pub(super) fn compare_nchar(a: &[u8], b: &[u8]) -> Option<Ordering> {
+pub(super) fn compare_nchar(a: &[u8], b: &[u8]) -> Option<Difference> {
     let at = first_difference(a, b, HIGH_OF_NCHAR)?;
     let (x, y) = (a.get(at..at + 2)?, b.get(at..at + 2)?);
-    match (x, y) {
-        ([x, 0], [y, 0]) if at % 2 == 0 => compare_letters(*x, *y),
-        _ => None,
-    }
+    let ordering = match (x, y) {
+        ([x, 0], [y, 0]) if at % 2 == 0 => compare_letters(*x, *y)?,
+        _ => return None,
+    };
+    let is_ascii = |text: &[u8]| matches!(text.get(at + 2..at + 4), None | Some([..0x80, 0]));
+    Some(Difference { ordering, is_before_ascii: is_ascii(a) && is_ascii(b) })
 }
 
 /// The place of the first byte that differs, when there is one and no bit of `high` is set before.
@@ -65,7 +78,8 @@ fn compare_letters(x: u8, y: u8) -> Option<Ordering> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Collation, Comparison};
+    use super::super::Collation;
+    use super::super::compare::{Comparison, trim_char, trim_nchar};
     use super::*;
 
     fn texts() -> Vec<String> {
@@ -83,17 +97,18 @@ mod tests {
         for (a, b) in texts().iter().flat_map(|a| texts().into_iter().map(move |b| (a.clone(), b))) {
             let bytes = |text: &str| -> Vec<u8> { text.chars().map(|it| it as u32 as u8).collect() };
             let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
-            if let Some(order) = compare_char(&bytes(&a), &bytes(&b)) {
+            if let Some(found) = compare_char(&bytes(&a), &bytes(&b)) {
                 decided += 1;
                 for collation in [latin, sql] {
-                    let by_weights = collation.compare_char_by_weights(&bytes(&a), &bytes(&b));
-                    assert_eq!(by_weights, Comparison::from(order), "{a} {b}");
+                    let by_weights =
+                        collation.compare_char_by_weights(trim_char(&bytes(&a)), trim_char(&bytes(&b)));
+                    assert_eq!(by_weights, Comparison::from(found.ordering), "{a} {b}");
                 }
             }
-            if let Some(order) = compare_nchar(&wide(&a), &wide(&b)) {
+            if let Some(found) = compare_nchar(&wide(&a), &wide(&b)) {
                 decided += 1;
-                let by_weights = latin.compare_nchar_by_weights(&wide(&a), &wide(&b));
-                assert_eq!(by_weights, Comparison::from(order), "{a} {b}");
+                let by_weights = latin.compare_nchar_by_weights(trim_nchar(&wide(&a)), trim_nchar(&wide(&b)));
+                assert_eq!(by_weights, Comparison::from(found.ordering), "{a} {b}");
             }
         }
         assert!(decided > 5_000, "{decided}");

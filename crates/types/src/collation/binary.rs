@@ -1,91 +1,94 @@
 //! BIN and BIN2 collations: order by the numbers of the code units, or nearly.
 //!
-//! Trailing blanks are cut off before; the shorter text is then padded with blanks in thought. Something below the
-//! blank against padding is left undecided.
+//! ```text
+//! char         bytes
+//! nchar BIN2   code units
+//! nchar BIN    the first code unit as a number, then bytes as they lie
+//! ```
+//!
+//! Texts without trailing blanks; the shorter one comes first. Where SQL Server pads it with blanks instead, something below the
+//! blank would come before it, so that is not certain; nor are surrogates against U+E000 and above, which have a higher number
+//! than their code points. A collation with unknown bits is not certain of anything.
 
 use std::cmp::Ordering;
 
 use super::Collation;
-use super::compare::{Comparison, SortKey, units};
+use super::compare::{Comparison, UncertainCharacter};
+use super::elements::code_point;
+use super::sort_key::SortKey;
+use super::units::Wide;
 
-/// Compares units of texts without trailing blanks, the shorter one padded with blanks.
-pub(super) fn compare_units(
-    mut a: impl Iterator<Item = u16>,
-    mut b: impl Iterator<Item = u16>,
-) -> Comparison {
-    loop {
-        match (a.next(), b.next()) {
-            (None, None) => return Comparison::Equal,
-            (Some(x), Some(y)) if x == y => {}
-            (Some(x), Some(y)) => return x.cmp(&y).into(),
-            (None, Some(y)) => return padded(y, &mut b, Comparison::Less),
-            (Some(x), None) => return padded(x, &mut a, Comparison::Greater),
-        }
-    }
+const BLANK: u16 = b' ' as u16;
+
+pub(super) fn compare_char(collation: Collation, a: &[u8], b: &[u8]) -> Comparison {
+    let ordering = a.cmp(b);
+    let rest = longer(a, b).get(a.len().min(b.len())..).unwrap_or_default();
+    let is_padding_met =
+        is_prefix(a, b) && rest.iter().find(|byte| **byte != b' ').is_some_and(|byte| *byte < b' ');
+    certain_unless(collation, ordering, is_padding_met)
 }
 
-/// The longer text goes on with `unit` where the shorter is padded with blanks.
-fn padded(unit: u16, rest: &mut impl Iterator<Item = u16>, if_above: Comparison) -> Comparison {
-    let blank = u16::from(b' ');
-    match std::iter::once(unit).chain(rest).find(|&unit| unit != blank) {
-        Some(unit) if unit < blank => Comparison::Undecided,
-        Some(_) => if_above,
-        None => Comparison::Equal,
-    }
-}
-
-/// BIN2: code units. Surrogates against U+E000 and above would differ by code point, so that is left open.
-pub(super) fn compare_bin2(a: &[u8], b: &[u8]) -> Comparison {
-    let differing = units(a).zip(units(b)).find(|(x, y)| x != y);
-    if let Some((x, y)) = differing {
-        let (low, high) = (x.min(y), x.max(y));
-        if (0xD800..0xE000).contains(&low) && high >= 0xE000 {
-            return Comparison::Undecided;
-        }
-    }
-    compare_units(units(a), units(b))
-}
-
-/// BIN: the first unit as a number, the rest as bytes.
-pub(super) fn compare_bin(a: &[u8], b: &[u8]) -> Comparison {
-    let first = |text| units(text).next();
-    match compare_units(first(a).into_iter(), first(b).into_iter()) {
-        Comparison::Equal => {}
-        decided => return decided,
-    }
-    // What is left starts at a whole unit: the first byte of padding is the blank, the second is zero. A byte that
-    // meets padding can only be told apart from the blank, since the texts do not end in blanks.
-    let rest = |text: &[u8]| text.get(2..).unwrap_or_default().to_vec();
-    let (a, b) = (rest(a), rest(b));
-    let common = a.len().min(b.len());
-    match a[..common].cmp(&b[..common]) {
-        Ordering::Equal if a.len() == b.len() => Comparison::Equal,
-        Ordering::Equal if a.len() < b.len() => padded_bytes(&b[common..], Comparison::Less),
-        Ordering::Equal => padded_bytes(&a[common..], Comparison::Greater),
-        decided => decided.into(),
-    }
-}
-
-/// The longer text goes on with these bytes where the shorter is padded with blanks.
-fn padded_bytes(rest: &[u8], if_above: Comparison) -> Comparison {
-    let (pairs, _) = rest.as_chunks::<2>();
-    match pairs.iter().find(|pair| *pair != b" \0") {
-        Some([low, _]) if *low < b' ' => Comparison::Undecided,
-        Some(_) => if_above,
-        None => Comparison::Equal,
-    }
-}
-
-pub(super) fn sort_key(collation: Collation, text: &[u8]) -> SortKey {
-    let is_plain = |unit: u16| unit >= u16::from(b' ') && unit < 0xD800;
-    let bytes = if collation.is_bin2() {
-        units(text).flat_map(u16::to_be_bytes).collect()
+pub(super) fn compare_nchar(collation: Collation, a: &[u8], b: &[u8]) -> Comparison {
+    let ordering = if collation.is_bin2() { units(a).cmp(units(b)) } else { compare_bin(a, b) };
+    let is_padding_met = if is_prefix(a, b) {
+        let rest = units(longer(a, b)).skip(a.len().min(b.len()) / 2).find(|unit| *unit != BLANK);
+        let below = |unit: u16| unit < BLANK || (!collation.is_bin2() && unit & 0xFF < BLANK);
+        rest.is_some_and(below)
     } else {
-        let first = units(text).next().map(u16::to_be_bytes);
-        first.into_iter().flatten().chain(text.iter().skip(2).copied()).collect()
+        false
     };
-    // A low byte under the blank may sort below padding in BIN.
-    let is_order_certain =
-        units(text).all(|unit| is_plain(unit) && (collation.is_bin2() || unit & 0xFF >= 0x20));
-    SortKey { bytes, is_order_certain }
+    let is_doubted = is_padding_met || (collation.is_bin2() && depends_on_surrogates(a, b));
+    certain_unless(collation, ordering, is_doubted)
+}
+
+fn certain_unless(collation: Collation, ordering: Ordering, is_doubted: bool) -> Comparison {
+    let is_foreign = collation.has_unknown_bits() && ordering.is_ne();
+    Comparison { ordering, certain: !is_doubted && !is_foreign }
+}
+
+fn longer<'a>(a: &'a [u8], b: &'a [u8]) -> &'a [u8] {
+    if a.len() > b.len() { a } else { b }
+}
+
+fn is_prefix(a: &[u8], b: &[u8]) -> bool {
+    a.len() != b.len() && a.iter().zip(b).all(|(x, y)| x == y)
+}
+
+fn units(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    text.as_chunks::<2>().0.iter().map(|&pair| u16::from_le_bytes(pair))
+}
+
+/// Is the first difference one between a surrogate and U+E000 or above?
+fn depends_on_surrogates(a: &[u8], b: &[u8]) -> bool {
+    let differing = units(a).zip(units(b)).find(|(x, y)| x != y);
+    differing.is_some_and(|(x, y)| (0xD800..0xE000).contains(&x.min(y)) && x.max(y) >= 0xE000)
+}
+
+/// The first unit as a number, the rest as bytes.
+fn compare_bin(a: &[u8], b: &[u8]) -> Ordering {
+    let rest = |text: &[u8]| text.len().min(2);
+    units(a).next().cmp(&units(b).next()).then_with(|| a[rest(a)..].cmp(&b[rest(b)..]))
+}
+
+/// The sort key of a text of whole code units.
+pub(super) fn sort_key_nchar(collation: Collation, text: &[u8]) -> SortKey {
+    if collation.is_bin2() {
+        return SortKey::new(units(text).flat_map(u16::to_be_bytes).collect());
+    }
+    let first = units(text).next().map(u16::to_be_bytes);
+    SortKey::new(first.into_iter().flatten().chain(text.iter().skip(2).copied()).collect())
+}
+
+pub(super) fn uncertain_char(collation: Collation, text: &[u8]) -> Option<UncertainCharacter> {
+    let is_doubted = |byte: &&u8| collation.has_unknown_bits() || **byte < b' ';
+    text.iter().find(is_doubted).map(|byte| UncertainCharacter { code_point: u32::from(*byte) })
+}
+
+pub(super) fn uncertain_nchar(collation: Collation, text: &[u8]) -> Option<UncertainCharacter> {
+    let is_doubted = |unit: u16| {
+        let is_surrogate = collation.is_bin2() && (0xD800..0xE000).contains(&unit);
+        collation.has_unknown_bits() || unit < BLANK || is_surrogate
+    };
+    let at = units(text).position(is_doubted)?;
+    Some(UncertainCharacter { code_point: code_point(Wide(text.as_chunks().0), at) })
 }

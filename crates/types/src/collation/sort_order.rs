@@ -126,8 +126,3 @@ pub(super) fn prefers_upper_case(id: u8) -> bool {
 pub(super) fn has_common_order(id: u8) -> bool {
     matches!(id, 31..=34 | 41..=44 | 51..=54 | 81 | 82 | 105 | 106 | 113 | 114 | 124 | 137 | 138 | 145 | 146 | 153 | 154)
 }
-
-/// Are the accented letters of the code page known to sort by their base letters?
-pub(super) fn knows_accents(id: u8) -> bool {
-    matches!(id, 31..=34 | 41..=44 | 51..=54)
-}

@@ -1,7 +1,6 @@
 //! The tree against a model: every batch of changes is followed by a walk over all pages.
 
 mod bench;
-mod beside;
 mod build;
 mod crash;
 mod fill;
