@@ -12,7 +12,7 @@
 //! engine had other weights. Rebuilding it puts it in order.
 //!
 //! Databases of another product keep its order: there a key with an uncertain character could end up where
-//! that product does not look for it. What counts as attached: `docs/decisions` 15.
+//! that product does not look for it. What counts as attached: `docs/decisions` 18.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::{Arc, RwLock, read, write};

@@ -417,7 +417,7 @@ fn attached(folder: &std::path::Path, names: &[&str], ty: SqlType, is_clustered:
         row
     });
     let columns = vec![spec::ColumnSpec::new("id", SqlType::Int), spec::ColumnSpec::new("name", ty)];
-    let index = spec::IndexSpec::new("by_name", &["name"]);
+    let index = spec::IndexSpec::new("names", &["name"]);
     let table = spec::TableSpec::heap("t", columns, values.collect::<Vec<_>>());
     let table = if is_clustered { table.clustered(index) } else { table.index(index) };
     let created = StoredTime { ticks: 12 * 3600 * 300 + 1, days: 40_542 };
@@ -471,7 +471,7 @@ fn a_table_is_read_but_not_changed_while_an_index_is_out_of_order() {
         assert_eq!(all_ids(&mut session), [1, 2, 3, 4]);
         let is_named = |error: Error| {
             matches!(&error, Error::KeysOutOfOrder { table, index, first, second }
-                if table.ends_with('t') && index == "by_name" && first.starts_with("plainer") && second.starts_with("plain"))
+                if table.ends_with('t') && index == "names" && first.starts_with("plainer") && second.starts_with("plain"))
         };
         assert!(is_named(session.insert(&table, &person(5, "zz")).unwrap_err()));
         for (at, row) in &there {
@@ -481,16 +481,16 @@ fn a_table_is_read_but_not_changed_while_an_index_is_out_of_order() {
             let range = Range {
                 from: Bound::Included(&row[1..]),
                 to: Bound::Included(&row[1..]),
-                ..Range::all("by_name")
+                ..Range::all("names")
             };
             assert_eq!(ids_in(&mut session, &table, &range).unwrap().len(), 1);
         }
-        assert_eq!(ids_in(&mut session, &table, &Range::all("by_name")).unwrap(), [1, 2, 3, 4]);
-        assert_eq!(ids_in(&mut session, &table, &Range::all("by_name").backward()).unwrap(), [4, 3, 2, 1]);
+        assert_eq!(ids_in(&mut session, &table, &Range::all("names")).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(ids_in(&mut session, &table, &Range::all("names").backward()).unwrap(), [4, 3, 2, 1]);
         assert_eq!(all_ids(&mut session), [1, 2, 3, 4], "nothing was changed");
-        session.rebuild_index(&table, "by_name").unwrap();
+        session.rebuild_index(&table, "names").unwrap();
         session.insert(&table, &person(5, "plaine")).unwrap();
-        assert_eq!(ids_in(&mut session, &table, &Range::all("by_name")).unwrap(), [1, 2, 5, 3, 4]);
+        assert_eq!(ids_in(&mut session, &table, &Range::all("names")).unwrap(), [1, 2, 5, 3, 4]);
         drop((session, table));
         db.close().unwrap();
         assert_sound(&paths.data);
@@ -524,7 +524,7 @@ fn an_attached_database_refuses_new_keys_of_uncertain_order_only() {
         let assert_refused = |done: Result<Address, Error>| {
             let error = done.unwrap_err();
             let is_it = matches!(&error, Error::UncertainKey { index, character: found, .. }
-                if index == "by_name" && found.code_point == u32::from(character));
+                if index == "names" && found.code_point == u32::from(character));
             assert!(is_it, "{error}");
             assert!(error.to_string().contains(&format!("U+{:04X}", u32::from(character))), "{error}");
         };
@@ -540,10 +540,10 @@ fn an_attached_database_refuses_new_keys_of_uncertain_order_only() {
         let at = find(&mut session, 3);
         let at = session.update(&table, &at, &row(wide(), 30, &old)).unwrap();
         let value = [value(wide(), &old)];
-        assert_eq!(ids_in(&mut session, &table, &Range::of("by_name", &value)).unwrap(), [30]);
+        assert_eq!(ids_in(&mut session, &table, &Range::of("names", &value)).unwrap(), [30]);
         session.delete(&table, &at).unwrap();
-        let names = format!("t{character}");
-        assert!(matches!(session.create_table(&people(&names)), Err(Error::UncertainKey { .. })));
+        let name = format!("t{character}");
+        assert!(matches!(session.create_table(&people(&name)), Err(Error::UncertainKey { .. })));
         drop((session, table));
         db.close().unwrap();
         assert_sound(&paths.data);

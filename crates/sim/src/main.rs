@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_sim::{Failure, Kind, Life, Story, live_and_keep};
+use extentdb_sim::{Failure, Kind, Life, Story, TextStory, live_and_keep, run_texts};
 
 const USAGE: &str = "\
 cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed] [--altered]
-            [--kind KIND] [--go-on] [--trace] [--keep DIR]
+            [--kind KIND] [--go-on] [--trace] [--keep DIR] [--texts OPERATIONS]
 
   --seed N       lives seed N; with --minutes, N and those behind it
   --seeds A..B   lives seeds A to B, B not included
@@ -32,7 +32,8 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
                  mixed-extents  no free page of a mixed extent is out of reach after a close
   --go-on        after a failure, too; lists the seeds that failed in the end
   --trace        prints every step
-  --keep DIR     leaves the files of each life there, and the rows that must be in them";
+  --keep DIR     leaves the files of each life there, and the rows that must be in them
+  --texts N      instead: N statements per seed on text keys of many collations, with crashes";
 
 /// What the command line asks for.
 #[derive(Clone, Debug)]
@@ -48,6 +49,7 @@ struct Asked {
     is_loud: bool,
     goes_on: bool,
     keep: Option<PathBuf>,
+    texts: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -56,6 +58,9 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::FAILURE;
     };
+    if let Some(operations) = asked.texts {
+        return run_all_texts(&asked, operations);
+    }
     match run(&asked) {
         Ok(Lived { lives, sum, failed }) if failed.is_empty() => {
             println!("{lives} lives: {}", told(&sum));
@@ -73,6 +78,27 @@ fn main() -> ExitCode {
     }
 }
 
+/// The workload on text keys, once per seed.
+fn run_all_texts(asked: &Asked, operations: u64) -> ExitCode {
+    let mut failed = Vec::new();
+    for seed in asked.seeds.clone() {
+        match run_texts(seed, operations, asked.openings) {
+            Ok(TextStory { operations, duplicates, crashes, rows }) => println!(
+                "seed {seed}: {operations} statements, {duplicates} refused as duplicates, {crashes} crashes, \
+                 {rows} rows; the full check is clean"
+            ),
+            Err(what) => {
+                println!("seed {seed}: FAILED: {what}");
+                failed.push(seed);
+                if !asked.goes_on {
+                    break;
+                }
+            }
+        }
+    }
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn parse(arguments: &[String]) -> Option<Asked> {
     let mut asked = Asked {
         seeds: 0..20,
@@ -86,12 +112,14 @@ fn parse(arguments: &[String]) -> Option<Asked> {
         is_loud: false,
         goes_on: false,
         keep: None,
+        texts: None,
     };
     let mut one = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--keep" => asked.keep = Some(PathBuf::from(rest.next()?)),
+            "--texts" => asked.texts = Some(rest.next()?.parse().ok()?),
             "--tight" => asked.is_tight = true,
             "--rich" => asked.is_rich = true,
             "--indexed" => asked.is_indexed = true,

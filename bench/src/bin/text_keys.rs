@@ -1,0 +1,144 @@
+//! Text keys: inserts, an index build, seeks and the full check, each timed by itself.
+//!
+//! Uses nothing of the engine but its API, so that the same file measures an older version: build both, and
+//! run them in turns (`bench/README.md`).
+#![forbid(unsafe_code)]
+#![expect(clippy::disallowed_methods, reason = "a bench measures time")]
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use extentdb_base::env::{Rng, SplitMix64, SystemClock};
+use extentdb_check::{Control, Verdict};
+use extentdb_engine::{ColumnSpec, Database, DatabaseSpec, IndexSpec, Options, Session, Table, TableSpec};
+use extentdb_reader::{OpenOptions, Opened};
+use extentdb_types::{Collation, Datum, SqlType};
+
+/// Rows of a transaction.
+const ROWS_AT_ONCE: u32 = 500;
+
+/// Inserts, builds, seeks and checks with text keys.
+#[derive(Parser)]
+struct Asked {
+    /// Rows of each table.
+    #[arg(long, default_value_t = 50_000)]
+    rows: u32,
+    /// Repetitions of the check.
+    #[arg(long, default_value_t = 5)]
+    checks: u32,
+}
+
+/// A column of texts.
+struct Case {
+    name: &'static str,
+    collation: &'static str,
+    is_wide: bool,
+}
+
+const CASES: [Case; 3] = [
+    Case { name: "nvarchar, Windows", collation: "Latin1_General_CI_AS", is_wide: true },
+    Case { name: "varchar, Windows", collation: "Latin1_General_CI_AS", is_wide: false },
+    Case { name: "varchar, SQL", collation: "SQL_Latin1_General_CP1_CI_AS", is_wide: false },
+];
+
+fn main() -> Result<()> {
+    let asked = Asked::parse();
+    for case in &CASES {
+        run(case, &asked)?;
+    }
+    Ok(())
+}
+
+fn run(case: &Case, asked: &Asked) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let spec = DatabaseSpec::new("texts", folder.path(), 64 << 20);
+    let db = Database::create(&spec, Options { frames: 1 << 14, ..Options::default() })?;
+    let mut session = db.session();
+    let ty = case.ty()?;
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", ty).not_null()];
+    let by_name = IndexSpec::new("by_name", &["name"]);
+    let table = session.create_table(&TableSpec::heap("inserted", columns.clone()))?;
+    session.create_index(&table, &by_name)?;
+    timed(case, "insert", asked.rows, || fill(&mut session, &table, ty, asked.rows))?;
+    let built = session.create_table(&TableSpec::heap("built", columns))?;
+    fill(&mut session, &built, ty, asked.rows)?;
+    timed(case, "build", asked.rows, || Ok(session.create_index(&built, &by_name).map(drop)?))?;
+    timed(case, "seek", asked.rows, || seek(&mut session, &table, ty, asked.rows))?;
+    drop((session, table, built));
+    db.close()?;
+    let mut best = f64::MAX;
+    for _ in 0..asked.checks {
+        let opened = Opened::open(&spec.paths().data, &OpenOptions::default())?;
+        let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+        let began = Instant::now();
+        let report = extentdb_check::run(
+            opened.source(),
+            &extentdb_check::Options::default(),
+            &Control::new(&clock, &cancel),
+        );
+        best = best.min(began.elapsed().as_secs_f64());
+        anyhow::ensure!(report.verdict == Verdict::Clean, "the check is not clean");
+    }
+    println!("{}: check {:.1} ms", case.name, best * 1e3);
+    Ok(())
+}
+
+fn timed(case: &Case, what: &str, rows: u32, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let began = Instant::now();
+    work()?;
+    println!("{}: {what} {:.2} us/row", case.name, began.elapsed().as_secs_f64() * 1e6 / f64::from(rows));
+    Ok(())
+}
+
+fn fill(session: &mut Session<'_>, table: &Table, ty: SqlType, rows: u32) -> Result<()> {
+    let mut rng = SplitMix64::new(7);
+    for number in 0..rows {
+        if number % ROWS_AT_ONCE == 0 {
+            session.begin();
+        }
+        session.insert(table, &[Datum::Int(number as i32), name(&mut rng, ty)?])?;
+        if number % ROWS_AT_ONCE == ROWS_AT_ONCE - 1 || number + 1 == rows {
+            session.commit()?;
+        }
+    }
+    Ok(())
+}
+
+fn seek(session: &mut Session<'_>, table: &Table, ty: SqlType, rows: u32) -> Result<()> {
+    let (mut rng, mut found) = (SplitMix64::new(7), 0u32);
+    for _ in 0..rows {
+        let values = [name(&mut rng, ty)?];
+        session.seek(table, "by_name", &values, &mut |_, _| {
+            found += 1;
+            ControlFlow::Break(())
+        })?;
+    }
+    anyhow::ensure!(found == rows, "a row was not found");
+    Ok(())
+}
+
+/// Names of ASCII letters, as most keys are.
+fn name(rng: &mut SplitMix64, ty: SqlType) -> Result<Datum<'static>> {
+    const FIRST: [&str; 8] = ["Anna", "Bernd", "Carla", "Dieter", "Emma", "Frank", "Greta", "Hanno"];
+    let first = FIRST[rng.below(8) as usize];
+    let text = format!("{first} {:06x} Street {}", rng.below(1 << 24), rng.below(100));
+    let bytes: Vec<u8> = match ty {
+        SqlType::NVarChar { .. } => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        _ => text.into_bytes(),
+    };
+    Ok(Datum::decode(&ty, &bytes)?.into_owned())
+}
+
+impl Case {
+    fn ty(&self) -> Result<SqlType> {
+        let collation = Collation::from_name(self.collation).context(self.collation)?;
+        Ok(match self.is_wide {
+            true => SqlType::NVarChar { len: Some(120), collation },
+            false => SqlType::VarChar { len: Some(60), collation },
+        })
+    }
+}
