@@ -105,6 +105,16 @@ impl PlainAscii {
         LANGUAGES[usize::from(!is_old(collation))][usize::from(collation.language())]
     }
 
+    /// A bit per ASCII character that has no common place under the language of a collation.
+    pub(super) fn exceptions(collation: Collation) -> u128 {
+        static LANGUAGES: LazyLock<[[u128; 256]; 2]> = LazyLock::new(|| {
+            let find = |id: u32| Language::of(Collation(id), Generation::Win10).ascii();
+            let all = |version: u32| std::array::from_fn(|at| find(version | at as u32));
+            [all(0), all(VERSION_100)]
+        });
+        LANGUAGES[usize::from(!is_old(collation))][usize::from(collation.language())]
+    }
+
     fn find(collation: Collation) -> PlainAscii {
         let language = Language::of(collation, Generation::Win10);
         let is_known = collation.lcid().is_some() && language.knowledge != Knowledge::Nothing;

@@ -32,6 +32,20 @@ impl Units for Wide<'_> {
     }
 }
 
+/// Bytes as their numbers: those of ASCII are their characters in every code page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Narrow<'a>(pub(super) &'a [u8]);
+
+impl Units for Narrow<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn unit(&self, at: usize) -> u16 {
+        u16::from(self.0[at])
+    }
+}
+
 /// Bytes of a code page of single bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bytes<'a> {
