@@ -21,5 +21,5 @@ pub use log_file::LogFile;
 pub use open::{Database, OpenOptions, Opened, Origin};
 pub use overlay::OverlaySource;
 pub use recover::{Recovered, Recovery, RecoverySummary, StoppedPage, UnfinishedTransaction};
-pub use rows::{LobValue, Row, ScanError, TableScan, Value};
+pub use rows::{LobValue, Row, ScanError, TableScan, Value, stored_columns};
 pub use source::{MemoryFile, PageSource, ReadError, SourceFile};
