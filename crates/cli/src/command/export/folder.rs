@@ -42,7 +42,7 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
     let work = Work { export: &export, folder, inputs: &args.files, tables: &tables, files: &files };
     let entries = work.run(context.common.jobs())?;
     drop(progress);
-    let mut output = Output::open(Some(&folder.join(manifest::FILE_NAME)), &args.files)?;
+    let mut output = Output::open(Some(&folder.join(manifest::FILE_NAME)), &args.files, context.existing())?;
     output.write_json(&manifest(&database, &args.files, args.format.extension(), &entries))?;
     output.finish()?;
     Ok(tell(&entries, context).and(damaged_catalog(&database)))
@@ -118,7 +118,8 @@ impl Work<'_> {
         if self.export.context.interrupt.stopped().is_some() {
             return Ok(Entry::NotReached { name });
         }
-        let mut output = Output::open(Some(&self.folder.join(file)), self.inputs)?;
+        let mut output =
+            Output::open(Some(&self.folder.join(file)), self.inputs, self.export.context.existing())?;
         let report = match self.export.run(table, &mut output, true) {
             Ok(report) => report,
             Err(error) if is_unsupported(&error) => {
