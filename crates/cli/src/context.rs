@@ -8,7 +8,7 @@ use extentdb_reader::{Database, OpenOptions, Opened, Origin};
 
 use crate::cli::Common;
 use crate::interrupt::Interrupt;
-use crate::output::Output;
+use crate::output::{Existing, Output};
 use crate::progress::Progress;
 
 /// The surroundings of a command.
@@ -62,7 +62,12 @@ impl Context {
 
     /// Where the result goes; `inputs` are never replaced.
     pub(crate) fn output(&self, inputs: &[PathBuf]) -> anyhow::Result<Output> {
-        Output::open(self.common.output.as_deref(), inputs)
+        Output::open(self.common.output.as_deref(), inputs, self.existing())
+    }
+
+    /// What to do with an output file that exists.
+    pub(crate) fn existing(&self) -> Existing {
+        if self.common.force { Existing::Replace } else { Existing::Refuse }
     }
 
     /// A progress line over `total` units of work.

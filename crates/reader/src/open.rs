@@ -46,7 +46,7 @@ pub enum Origin {
 }
 
 /// What one path is, by its first bytes.
-enum Kind {
+pub(crate) enum Kind {
     Data(DataFile),
     Log(LogFile),
     Backup(File),
@@ -131,7 +131,7 @@ impl Opened {
     }
 }
 
-fn recognize(file: File) -> Result<Kind, Error> {
+pub(crate) fn recognize(file: File) -> Result<Kind, Error> {
     let mut head = [0u8; 16];
     let read = file.read_at(0, &mut head)?;
     match &head {

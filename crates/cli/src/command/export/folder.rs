@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Mutex, lock, thread};
 use extentdb_catalog::{Catalog, Table};
@@ -18,7 +18,7 @@ use super::{ExportArgs, outcome_of};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::names;
-use crate::output::Output;
+use crate::output::{Existing, Output};
 
 /// File names are cut at this many bytes: every file system takes them.
 const NAME_BYTES_MAX: usize = 200;
@@ -46,10 +46,12 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
         select: &args.select,
     };
     let files = file_names(&tables, args.format.extension());
+    refuse_existing(folder, &files, context.existing())?;
+    let path = folder.join(manifest::FILE_NAME);
+    let mut output = Output::open(Some(&path), &args.files, context.existing())?;
     let work = Work { export: &export, folder, inputs: &args.files, wanted: &wanted, files: &files };
     let entries = work.run(context.common.jobs())?;
     drop(progress);
-    let mut output = Output::open(Some(&folder.join(manifest::FILE_NAME)), &args.files)?;
     let outcome = outcome_of(&database);
     output.write_json(&manifest(&Export {
         database: &database,
@@ -61,6 +63,17 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
     }))?;
     output.finish()?;
     Ok(tell(&entries, context).and(outcome.exit()))
+}
+
+/// A file that may not be replaced is told before hours of work, not after them.
+fn refuse_existing(folder: &Path, files: &[String], existing: Existing) -> anyhow::Result<()> {
+    if existing == Existing::Replace {
+        return Ok(());
+    }
+    match files.iter().map(|file| folder.join(file)).find(|path| path.exists()) {
+        Some(path) => bail!("{} exists: --force replaces it", path.display()),
+        None => Ok(()),
+    }
 }
 
 fn tables<'c>(args: &ExportArgs, catalog: &'c Catalog) -> anyhow::Result<Vec<&'c Table>> {
@@ -137,7 +150,8 @@ impl Work<'_> {
         if self.export.context.interrupt.stopped().is_some() {
             return Ok(Entry::NotReached { name });
         }
-        let mut output = Output::open(Some(&self.folder.join(file)), self.inputs)?;
+        let existing = self.export.context.existing();
+        let mut output = Output::open(Some(&self.folder.join(file)), self.inputs, existing)?;
         let report = match self.export.run(wanted, &mut output, true) {
             Ok(report) => report,
             Err(error) if is_unsupported(&error) => {
