@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 /// A database with `types`: a column of every type, with the values at the edges of each.
 fn every_type(folder: &Path) -> PathBuf {
     let path = folder.join("wide.mdf");
-    let made = extentdb(["make".as_ref(), path.as_os_str(), "--shape".as_ref(), "wide".as_ref()]);
+    let options = ["--shape", "wide", "--rows", "400", "--quiet"];
+    let made = on("make", &path, &options);
     made.expect(0);
     path
 }
@@ -124,9 +125,15 @@ fn columns_conditions_and_limits_choose_what_is_written() {
         rows(&on("export", &path, &[&["--table", "types"], rest].concat()).expect(0))
     };
     let all = select(&["--columns", "id,varchar,int"]);
-    let wanted: Vec<Value> =
-        all.iter().filter(|row| row["varchar"].as_str().is_some_and(|text| text.trim_end() == "case"
-            || text.trim_end().eq_ignore_ascii_case("case"))).cloned().collect();
+    let wanted: Vec<Value> = all
+        .iter()
+        .filter(|row| {
+            row["varchar"]
+                .as_str()
+                .is_some_and(|text| text.trim_end() == "case" || text.trim_end().eq_ignore_ascii_case("case"))
+        })
+        .cloned()
+        .collect();
     assert!(!wanted.is_empty() && wanted.len() < all.len());
     // Trailing blanks and, under this collation, case make no difference.
     assert_eq!(select(&["--columns", "ID, VarChar,int", "--where", "varchar = 'cAsE'"]), wanted);
@@ -205,7 +212,8 @@ fn a_table_partly_in_a_missing_file_gives_the_rows_that_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let name = |file: &str| folder.path().join(file);
     let files = [name("two.mdf"), name("two_2.ndf"), name("two_3.ndf")];
-    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("pad", SqlType::Binary { len: 900 })];
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("pad", SqlType::Binary { len: 900 })];
     let row = |number: u64, row: &mut RowValues| {
         row.int(number as i32);
         row.raw(&[7; 900]);
@@ -294,7 +302,10 @@ mod parquet_files {
                 assert_eq!(text.value(at), value);
             }
             if !row["bigint"].is_null() {
-                assert_eq!(Value::from(column("bigint").as_primitive::<Int64Type>().value(at)), row["bigint"]);
+                assert_eq!(
+                    Value::from(column("bigint").as_primitive::<Int64Type>().value(at)),
+                    row["bigint"]
+                );
             }
             if let Some(value) = row["decimal_38_38"].as_str() {
                 let digits = column("decimal_38_38").as_primitive::<Decimal128Type>().value_as_string(at);

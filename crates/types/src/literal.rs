@@ -288,7 +288,10 @@ mod tests {
             ("NULL /* undecoded xml 0x01 */".to_owned(), 1)
         );
         let text = NText { bytes: Cow::Borrowed(&[0x41, 0, 0, 0xDC]) };
-        assert_eq!(literal(&Datum::NChar(text)), ("N'A' + CONVERT(nvarchar(max), 0x00DC) + N''".to_owned(), 0));
+        assert_eq!(
+            literal(&Datum::NChar(text)),
+            ("N'A' + CONVERT(nvarchar(max), 0x00DC) + N''".to_owned(), 0)
+        );
     }
 
     #[test]

@@ -69,7 +69,8 @@ impl<'c> Names<'c> {
     /// Where the values of a program's inputs come from.
     fn inputs(&self, places: &[usize]) -> anyhow::Result<Vec<Input>> {
         let input = |place: &usize| {
-            let named = self.columns.get(*place).ok_or_else(|| anyhow!("a column of the expression is lost"))?;
+            let named =
+                self.columns.get(*place).ok_or_else(|| anyhow!("a column of the expression is lost"))?;
             let source = match named.position {
                 Some(position) => Source::Row(position),
                 None => Source::Computed(Box::new(Computed::compile(named.column, self)?)),

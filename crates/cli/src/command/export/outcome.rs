@@ -73,7 +73,7 @@ pub(super) enum Reason {
     Absent { pages: u64, rows: u64 },
     /// Rows left out because of `--surrogates error`.
     Refused { rows: u64 },
-    /// Rows left out because `--where` cannot be evaluated for them.
+    /// Rows left out because `--where` or a computed column cannot be evaluated for them.
     Undecided { rows: u64 },
     /// Values of a column that are not written as they are stored.
     Changed { column: String, loss: Loss },
@@ -119,7 +119,10 @@ impl fmt::Display for Reason {
                 write!(f, "{places} places could not be read; their rows are missing")
             }
             Reason::Absent { pages, rows: 0 } => {
-                write!(f, "{pages} pages are not in the files given or cannot be read; their rows are missing")
+                write!(
+                    f,
+                    "{pages} pages are not in the files given or cannot be read; their rows are missing"
+                )
             }
             Reason::Absent { pages: 0, rows } => write!(
                 f,
@@ -136,7 +139,7 @@ impl fmt::Display for Reason {
                  (--surrogates replace writes U+FFFD, --surrogates escape \\uXXXX)"
             ),
             Reason::Undecided { rows } => {
-                write!(f, "{rows} rows are left out: --where cannot be evaluated for them")
+                write!(f, "{rows} rows are left out: an expression cannot be evaluated for them")
             }
             Reason::Changed { column, loss } => write!(f, "column {column}: {loss}"),
             Reason::Count { rows, catalog_rows } => {

@@ -17,7 +17,7 @@ pub(super) struct SelectArgs {
     #[arg(long, value_name = "NAMES")]
     columns: Vec<String>,
     /// Only rows for which this T-SQL condition is true: "[Freight] > 100 AND ShipCity LIKE 'B%'"
-    #[arg(long = "where", value_name = "CONDITION")]
+    #[arg(long = "where", value_name = "CONDITION", allow_hyphen_values = true)]
     condition: Option<String>,
     /// At most this many rows
     #[arg(long, value_name = "N")]
@@ -179,7 +179,8 @@ fn first_name<'t>(text: &'t str, list: &str) -> anyhow::Result<(String, Option<&
         Some('[') => ']',
         Some('"') => '"',
         _ => {
-            let (name, after) = text.split_once(',').map_or((text, None), |(name, after)| (name, Some(after)));
+            let (name, after) =
+                text.split_once(',').map_or((text, None), |(name, after)| (name, Some(after)));
             if name.trim().is_empty() {
                 bail!("--columns {list}: a name is empty");
             }

@@ -36,7 +36,13 @@ pub(super) struct StyleArgs {
     #[arg(long, value_name = "C", default_value = ",", value_parser = parse_delimiter)]
     delimiter: char,
     /// csv: what stands for NULL; the same text as a value is quoted
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
     null: String,
     /// parquet: times of 100 nanoseconds
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]

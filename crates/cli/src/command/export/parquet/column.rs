@@ -146,9 +146,7 @@ impl ColumnBuilder {
             ColumnBuilder::Float32(to) => {
                 put(to, value, if let Datum::Real(v) = value { Some(*v) } else { None })
             }
-            ColumnBuilder::Date(to) => {
-                put(to, value, date(value).and_then(|days| i32::try_from(days).ok()))
-            }
+            ColumnBuilder::Date(to) => put(to, value, date(value).and_then(|days| i32::try_from(days).ok())),
             ColumnBuilder::TimeMicro(to) => {
                 let ticks = time_ticks(value);
                 let appended = put(to, value, ticks.map(|ticks| ticks / TICKS_PER_MICROSECOND));
@@ -294,10 +292,7 @@ fn microseconds(value: &Datum<'_>) -> Option<(i64, i64)> {
     Some((days * MICROSECONDS_PER_DAY + ticks / TICKS_PER_MICROSECOND, ticks))
 }
 
-fn append_microseconds(
-    to: &mut PrimitiveBuilder<TimestampMicrosecondType>,
-    value: &Datum<'_>,
-) -> Appended {
+fn append_microseconds(to: &mut PrimitiveBuilder<TimestampMicrosecondType>, value: &Datum<'_>) -> Appended {
     let time = microseconds(value);
     let appended = put(to, value, time.map(|(microseconds, _)| microseconds));
     truncated(appended, time.map(|(_, ticks)| ticks))
