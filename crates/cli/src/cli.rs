@@ -85,9 +85,12 @@ impl Verb {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Common {
-    /// Write the result to a file, which appears when it is whole
+    /// Write the result to a file, which appears when it is whole; devices and pipes are written through
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Replace an output file that exists; the new one takes its owner and mode
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Threads to use (default: one per processor)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,

@@ -11,7 +11,7 @@ use extentdb_reader::{Backup, Database, OpenOptions, Opened, Origin, Restart, To
 use crate::cli::Common;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::output::Output;
+use crate::output::{Existing, Output};
 use crate::progress::Progress;
 
 /// Why what was read may not be the database: its log is missing, or somebody has its files in use.
@@ -171,7 +171,12 @@ impl Context {
 
     /// Where the result goes; `inputs` are never replaced.
     pub(crate) fn output(&self, inputs: &[PathBuf]) -> anyhow::Result<Output> {
-        Output::open(self.common.output.as_deref(), inputs)
+        Output::open(self.common.output.as_deref(), inputs, self.existing())
+    }
+
+    /// What to do with an output file that exists.
+    pub(crate) fn existing(&self) -> Existing {
+        if self.common.force { Existing::Replace } else { Existing::Refuse }
     }
 
     /// A progress line over `total` units of work.

@@ -5,6 +5,7 @@
 //! context    what every verb is handed    output    where the result goes: stdout, or a file that appears when it is whole
 //! progress   the line on stderr           interrupt Ctrl-C and SIGTERM
 //! exit       exit codes and the last line of a failure        names     of tables, as typed and as T-SQL writes them
+//! scratch    files that must not outlive the process
 //! ```
 //!
 //! Invariants
@@ -23,6 +24,7 @@ mod measure;
 mod names;
 mod output;
 mod progress;
+mod scratch;
 
 use std::process::ExitCode;
 

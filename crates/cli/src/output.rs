@@ -1,8 +1,11 @@
-//! Where a result goes: stdout, or a file that appears under its name when it is whole.
+//! Where a result goes: stdout, a file that appears under its name when it is whole, or a device, pipe or socket.
 //!
-//! A file is written beside its place under a temporary name and renamed at the end, so that nobody ever finds half a result
-//! under the real name. A result that was cut short on purpose gets `.incomplete` behind its name. An input file is never
-//! replaced, by whatever path it is reached.
+//! A file is written beside its place as `NAME.partial` and renamed at the end, after its bytes are durable, so that nobody
+//! ever finds half a result under the real name. It replaces another file only when that was asked for (`--force`), and then
+//! takes its owner and mode. A result that was cut short on purpose gets `.incomplete` behind its name. An input file is never
+//! replaced, by whatever path it is reached. What is not a regular file is written through ([`destination`]).
+
+mod destination;
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,6 +15,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use extentdb_io::File as InputFile;
 
+use crate::scratch::Scratch;
+use destination::Destination;
+
+/// What to do when a file of the wanted name exists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Existing {
+    /// It stays, and nothing is written.
+    Refuse,
+    /// It is replaced when the new one is whole.
+    Replace,
+}
+
 /// A result being written.
 pub(crate) struct Output {
     to: Target,
@@ -19,23 +34,52 @@ pub(crate) struct Output {
 
 enum Target {
     Stdout(io::Stdout),
+    /// A device, a pipe, or what the shell has opened.
+    Opened(fs::File),
+    #[cfg(unix)]
+    Socket(std::os::unix::net::UnixStream),
     File(Pending),
 }
 
 /// A file under its temporary name; removed when it is dropped unfinished.
 struct Pending {
+    /// Locked, so that another run does not take it for a leftover.
     file: fs::File,
-    temporary: PathBuf,
+    partial: Scratch,
     path: PathBuf,
-    settled: bool,
 }
 
 impl Output {
     /// Stdout without a path.
-    pub(crate) fn open(path: Option<&Path>, inputs: &[PathBuf]) -> anyhow::Result<Output> {
-        let to = match path {
-            None => Target::Stdout(io::stdout()),
-            Some(path) => Target::File(Pending::create(path, inputs)?),
+    pub(crate) fn open(
+        path: Option<&Path>,
+        inputs: &[PathBuf],
+        existing: Existing,
+    ) -> anyhow::Result<Output> {
+        let Some(path) = path else { return Ok(Output { to: Target::Stdout(io::stdout()) }) };
+        let failed = || format!("cannot write to {}", path.display());
+        let to = match Destination::of(path)? {
+            Destination::Create(path) => Target::File(Pending::create(&path, existing)?),
+            Destination::Replace(file) => {
+                refuse_input(&file, inputs)?;
+                if existing == Existing::Refuse {
+                    bail!("{} exists: --force replaces it", path.display());
+                }
+                Target::File(Pending::replace(&file, existing)?)
+            }
+            Destination::Through(path) => {
+                Target::Opened(fs::OpenOptions::new().write(true).open(path).with_context(failed)?)
+            }
+            Destination::Append(path) => {
+                refuse_input(&path, inputs)?;
+                Target::Opened(fs::OpenOptions::new().append(true).open(path).with_context(failed)?)
+            }
+            #[cfg(unix)]
+            Destination::Socket(path) => {
+                Target::Socket(std::os::unix::net::UnixStream::connect(path).with_context(failed)?)
+            }
+            #[cfg(not(unix))]
+            Destination::Socket(_) => bail!("cannot write to {}: it is a socket", path.display()),
         };
         Ok(Output { to })
     }
@@ -63,38 +107,41 @@ impl Output {
         self.flush()?;
         let Target::File(pending) = self.to else { return Ok(None) };
         let path = with_suffix(&pending.path, ".incomplete");
+        if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            bail!("cannot keep the incomplete result: {} is not a file", path.display());
+        }
         pending.rename(&path)?;
         Ok(Some(path))
     }
 }
 
 impl Pending {
-    fn create(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<Pending> {
-        refuse_input(path, inputs)?;
-        if path.file_name().is_none() || path.is_dir() {
-            bail!("cannot write to {}: it is a folder", path.display());
+    fn create(path: &Path, existing: Existing) -> anyhow::Result<Pending> {
+        let partial = partial_name(path);
+        if existing == Existing::Replace {
+            remove_leftover(&partial)?;
         }
-        let temporary = with_suffix(path, &format!(".{}.tmp", std::process::id()));
-        let failed = || format!("cannot create {}", temporary.display());
-        let file =
-            fs::OpenOptions::new().write(true).create_new(true).open(&temporary).with_context(failed)?;
-        Ok(Pending { file, temporary, path: path.to_path_buf(), settled: false })
+        let (file, partial) = create_partial(&partial)?;
+        Ok(Pending { file, partial, path: path.to_path_buf() })
     }
 
-    fn rename(mut self, path: &Path) -> anyhow::Result<()> {
-        let failed = || format!("cannot rename {} to {}", self.temporary.display(), path.display());
-        fs::rename(&self.temporary, path).with_context(failed)?;
-        self.settled = true;
+    /// A file that will take the place of another, with its owner and mode.
+    fn replace(path: &Path, existing: Existing) -> anyhow::Result<Pending> {
+        let old = fs::metadata(path).with_context(|| path.display().to_string())?;
+        let pending = Pending::create(path, existing)?;
+        let failed = || format!("cannot give {} the owner and mode that it has", path.display());
+        keep_owner(&pending.file, &old).with_context(failed)?;
+        pending.file.set_permissions(old.permissions()).with_context(failed)?;
+        Ok(pending)
+    }
+
+    fn rename(self, path: &Path) -> anyhow::Result<()> {
+        let Pending { file, partial, .. } = self;
+        file.sync_all().with_context(|| format!("cannot write {}", partial.path().display()))?;
+        let failed = format!("cannot rename {} to {}", partial.path().display(), path.display());
+        partial.rename(path).context(failed)?;
+        sync_folder(path);
         Ok(())
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if !self.settled {
-            // What is left over on a failing disk cannot be helped.
-            let _ = fs::remove_file(&self.temporary);
-        }
     }
 }
 
@@ -102,6 +149,9 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.to {
             Target::Stdout(stdout) => stdout.write(bytes),
+            Target::Opened(file) => file.write(bytes),
+            #[cfg(unix)]
+            Target::Socket(socket) => socket.write(bytes),
             Target::File(pending) => pending.file.write(bytes),
         }
     }
@@ -109,9 +159,70 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
             Target::Stdout(stdout) => stdout.flush(),
+            Target::Opened(file) => file.flush(),
+            #[cfg(unix)]
+            Target::Socket(socket) => socket.flush(),
             Target::File(pending) => pending.file.flush(),
         }
     }
+}
+
+/// `NAME.partial`: the name of a file that is being written.
+pub(crate) fn partial_name(path: &Path) -> PathBuf {
+    with_suffix(path, ".partial")
+}
+
+/// Creates a partial file, which must not exist, and locks it.
+fn create_partial(partial: &Path) -> anyhow::Result<(fs::File, Scratch)> {
+    match fs::OpenOptions::new().write(true).create_new(true).open(partial) {
+        Ok(file) => {
+            // A file system without locks has no leftovers to be told apart.
+            let _ = file.try_lock();
+            Ok((file, Scratch::new(partial.to_path_buf())))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            bail!(
+                "{} exists: another run is writing it, or was killed; --force replaces it if nobody writes it",
+                partial.display()
+            )
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot create {}", partial.display())),
+    }
+}
+
+/// Removes the partial file of a run that was killed; that of a run that is still writing stays.
+fn remove_leftover(partial: &Path) -> anyhow::Result<()> {
+    let Ok(metadata) = partial.symlink_metadata() else { return Ok(()) };
+    let failed = || format!("cannot replace {}", partial.display());
+    if !metadata.is_file() {
+        bail!("{}: it is not a file", failed());
+    }
+    let file = fs::OpenOptions::new().write(true).open(partial).with_context(failed)?;
+    if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
+        bail!("{}: another run is writing it", failed());
+    }
+    fs::remove_file(partial).with_context(failed)
+}
+
+#[cfg(unix)]
+fn keep_owner(file: &fs::File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(old.uid()), Some(old.gid()))
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a rename durable where folders can be synced; where not, the file has either of its names after a crash.
+fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// Refuses a path that leads to one of the inputs.
@@ -136,46 +247,4 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = entries.collect();
-        names.sort();
-        names
-    }
-
-    #[test]
-    fn a_file_appears_only_when_it_is_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.txt");
-        let mut output = Output::open(Some(&path), &[]).unwrap();
-        output.write_all(b"half").unwrap();
-        assert!(!path.exists());
-        drop(output);
-        assert_eq!(names(folder.path()), Vec::<String>::new());
-        let mut output = Output::open(Some(&path), &[]).unwrap();
-        output.write_all(b"whole").unwrap();
-        output.finish().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"whole");
-        let output = Output::open(Some(&path), &[]).unwrap();
-        output.finish_incomplete().unwrap();
-        assert_eq!(names(folder.path()), ["out.txt", "out.txt.incomplete"]);
-    }
-
-    #[test]
-    fn an_input_is_not_overwritten_by_any_of_its_names() {
-        let folder = tempfile::tempdir().unwrap();
-        let input = folder.path().join("x.mdf");
-        fs::write(&input, b"evidence").unwrap();
-        let other_name = folder.path().join("y.mdf");
-        fs::hard_link(&input, &other_name).unwrap();
-        for name in [&input, &other_name] {
-            let error = Output::open(Some(name), std::slice::from_ref(&input)).err().unwrap().to_string();
-            assert!(error.contains("will not be overwritten"), "{error}");
-        }
-        assert_eq!(fs::read(&input).unwrap(), b"evidence");
-    }
-}
+mod tests;

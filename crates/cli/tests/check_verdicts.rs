@@ -255,27 +255,10 @@ fn a_run_out_of_time_is_incomplete_and_exits_3() {
     assert_eq!(report["findings"], Value::Array(Vec::new()));
 }
 
-/// Waits until a process handles SIGINT, which its status says where there is a `/proc`.
-#[cfg(unix)]
-fn until_it_listens(process: u32) {
-    const SIGINT_BIT: u64 = 1 << 1;
-    let handles = || {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
-        Some(u64::from_str_radix(mask.trim(), 16).unwrap() & SIGINT_BIT != 0)
-    };
-    for _ in 0..600 {
-        if handles() == Some(true) {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_with_a_partial_report_and_130() {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     use std::time::Duration;
 
     let folder = tempfile::tempdir().unwrap();
@@ -284,9 +267,9 @@ fn ctrl_c_ends_with_a_partial_report_and_130() {
     let arguments =
         ["check", path.to_str().unwrap(), "--json", "--max-rate", "2MB/s", "-o", out.to_str().unwrap()];
     let child = program::command(arguments).stderr(Stdio::piped()).spawn().unwrap();
-    until_it_listens(child.id());
+    program::signal::until_it_listens(&child);
     std::thread::sleep(Duration::from_millis(300));
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    program::signal::send(&child, rustix::process::Signal::INT);
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{stderr}");

@@ -178,7 +178,8 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 #[test]
 fn a_signal_ends_even_a_write_that_nobody_reads() {
     let Some(path) = sample("northwind-2008.mdf") else { return };
-    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+    use rustix::process::Signal;
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let mut child =
             command(["export".as_ref(), path.as_os_str(), "--table".as_ref(), "Employees".as_ref()])
                 .stdout(Stdio::piped())
@@ -188,9 +189,7 @@ fn a_signal_ends_even_a_write_that_nobody_reads() {
         // The pipe is full once the first bytes are there; it is kept open and not read.
         let mut stdout = child.stdout.take().unwrap();
         stdout.read_exact(&mut [0; 20]).unwrap();
-        let kill =
-            std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-        assert!(kill.success());
+        program::signal::send(&child, signal);
         assert_eq!(child.wait().unwrap().code(), Some(code));
     }
 }

@@ -19,6 +19,11 @@ impl<'s> CheckedPages<'s> {
     pub fn new(source: &'s dyn PageSource) -> Self {
         CheckedPages { source }
     }
+
+    /// The pages as they are stored.
+    pub fn source(&self) -> &'s dyn PageSource {
+        self.source
+    }
 }
 
 impl PageGetter for CheckedPages<'_> {

@@ -1,15 +1,16 @@
 //! The rows of a table, one after the other.
 //!
 //! A clustered table is read in key order, a heap in the order of its IAM pages; each row once, at its home. A forwarded row
-//! is read through its stub. Partitions follow each other. Memory: the path down a tree, a page or two, the current row.
+//! is read through its stub. Partitions follow each other. Memory: the path down a tree, a page or two, the current row, and a
+//! bit for each page that was read.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use extentdb_base::{PageId, Rid};
-use extentdb_catalog::access::{HeapPages, LeafKind, LeafPages, LobReader};
+use extentdb_catalog::access::LobReader;
 use extentdb_catalog::layout::{Compression, Level, cell};
-use extentdb_catalog::model::{AddedDefault, AllocUnitKind};
+use extentdb_catalog::model::AddedDefault;
 use extentdb_catalog::{Catalog, Cell, Column, Fault, PageGetter, PhysicalColumn, Rowset, Table};
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
@@ -21,6 +22,12 @@ use extentdb_format::record::{Record, RecordKind};
 use extentdb_types::{Datum, SqlType};
 
 use crate::checked::CheckedPages;
+
+mod page_set;
+mod pages;
+mod unit_pages;
+
+use pages::BasePages;
 
 /// The longest value of a type that is not (max): pushed off its row, it is still read whole.
 const SHORT_VALUE_BYTES_MAX: usize = 8192;
@@ -68,6 +75,13 @@ pub struct TableScan<'d> {
     columns: Vec<&'d Column>,
     rowsets: VecDeque<&'d Rowset>,
     current: Option<RowsetScan<'d>>,
+    /// Absent pages of the rowsets that were scanned.
+    absent_pages: u64,
+}
+
+/// The columns that have values in the rows of a table, in the order of [`TableScan::columns`].
+pub fn stored_columns(table: &Table) -> Vec<&Column> {
+    table.columns.iter().filter(|column| !column.is_virtual()).collect()
 }
 
 impl<'d> TableScan<'d> {
@@ -88,13 +102,19 @@ impl<'d> TableScan<'d> {
                 return Err(ScanError::Storage { table: table.full_name(), storage });
             }
         }
-        let columns = table.columns.iter().filter(|column| !column.is_virtual()).collect();
-        Ok(TableScan { pages, catalog, columns, rowsets, current: None })
+        let columns = stored_columns(table);
+        Ok(TableScan { pages, catalog, columns, rowsets, current: None, absent_pages: 0 })
     }
 
     /// The columns of each row, in order.
     pub fn columns(&self) -> &[&'d Column] {
         &self.columns
+    }
+
+    /// Number of pages of the table that are not in the files or the backup, as far as the scan has come. Where a map page is
+    /// among them the number is the catalogue's count of pages less those that were found.
+    pub fn absent_pages(&self) -> u64 {
+        self.absent_pages + self.current.as_ref().map_or(0, |current| current.scan.absent_pages())
     }
 
     /// The next row. After an error the scan goes on behind what could not be read.
@@ -108,44 +128,13 @@ impl<'d> TableScan<'d> {
             match current.advance() {
                 Some(Ok(())) => break,
                 Some(Err(fault)) => return Some(Err(fault)),
-                None => self.current = None,
+                None => {
+                    self.absent_pages += current.scan.absent_pages();
+                    self.current = None;
+                }
             }
         }
         self.current.as_mut().map(RowsetScan::row)
-    }
-}
-
-/// Pages of a rowset's base, by either structure.
-enum Pages<'d> {
-    Allocation(HeapPages<'d>),
-    Tree(LeafPages<'d>),
-    None,
-}
-
-impl<'d> Pages<'d> {
-    fn of(pages: &'d dyn PageGetter, rowset: &Rowset) -> Pages<'d> {
-        let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { return Pages::None };
-        if rowset.index.0 == 0 {
-            Pages::Allocation(HeapPages::new(pages, unit.id, unit.first_iam))
-        } else if rowset.compression == Compression::None {
-            Pages::Tree(LeafPages::new(pages, unit.id, unit.root, LeafKind::Clustered))
-        } else {
-            // How the upper levels of a compressed index hold their child pages is not certain; the leaves are found
-            // without them.
-            Pages::Allocation(HeapPages::of_tree(pages, unit.id, unit.first_iam))
-        }
-    }
-}
-
-impl Iterator for Pages<'_> {
-    type Item = Result<(PageId, PageBuf), Fault>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Pages::Allocation(pages) => pages.next(),
-            Pages::Tree(pages) => pages.next(),
-            Pages::None => None,
-        }
     }
 }
 
@@ -170,7 +159,7 @@ struct RowsetScan<'d> {
     rowset: &'d Rowset,
     /// For each column of the table, its place in this rowset.
     places: Vec<(&'d Column, Option<&'d PhysicalColumn>)>,
-    scan: Pages<'d>,
+    scan: BasePages<'d>,
     home: Option<Loaded>,
     /// Slot of the next record to look at.
     next_slot: u16,
@@ -193,7 +182,7 @@ impl<'d> RowsetScan<'d> {
             catalog,
             rowset,
             places: columns.iter().map(|column| (*column, rowset.layout.column(column.id))).collect(),
-            scan: Pages::of(pages, rowset),
+            scan: BasePages::of(pages, rowset),
             home: None,
             next_slot: 0,
             row: Rid::default(),
@@ -243,7 +232,11 @@ impl<'d> RowsetScan<'d> {
         if self.away.as_ref().is_none_or(|away| away.id != target.page) {
             let mut page = PageBuf::zeroed();
             self.away = None;
-            self.pages.page(target.page, &mut page)?;
+            if let Err(error) = self.pages.page(target.page, &mut page) {
+                let fault = Fault::from(error);
+                self.scan.note_absent(target.page, &fault);
+                return Err(fault);
+            }
             self.away = Some(Loaded { id: target.page, page });
         }
         let bytes = self.away.as_ref().and_then(|away| away.record(target)).unwrap_or_default();

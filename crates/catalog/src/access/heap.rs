@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::vec;
 
-use extentdb_base::{AllocUnitId, PageId};
+use extentdb_base::{AllocUnitId, FileId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::PfsView;
@@ -22,10 +22,22 @@ pub struct AllocatedPages<'g> {
     next_iam: PageId,
     from: PageId,
     seen: HashSet<PageId>,
+    /// An IAM page could not be read: what it and its successors list is not known.
+    is_cut: bool,
+    absent_files: AbsentFiles,
     /// Pages listed by the current IAM page that are still to come.
     listed: Listed,
     pfs: PageBuf,
     pfs_id: PageId,
+}
+
+/// What becomes of pages in files that are not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AbsentFiles {
+    /// They are passed over, except for single pages, whose PFS page is then a fault.
+    PassedOver,
+    /// They are listed, whether they are allocated or not: the PFS page that knows is not there either.
+    Listed,
 }
 
 /// What one IAM page lists: eight single pages, then extents.
@@ -38,11 +50,12 @@ struct Listed {
 }
 
 impl Listed {
-    fn of(iam: IamView<'_>, pages_in_file: u32) -> Listed {
+    /// Extents end with their file; the pages of a file of unknown size are all listed.
+    fn of(iam: IamView<'_>, pages_in_file: Option<u32>) -> Listed {
         let mut runs: Vec<(PageId, u32)> = Vec::new();
         for extent in iam.extents() {
             let first = extent.first_page();
-            let len = pages_in_file.saturating_sub(first.page).min(8);
+            let len = pages_in_file.map_or(8, |pages| pages.saturating_sub(first.page).min(8));
             match runs.last_mut() {
                 _ if len == 0 => break,
                 Some((start, n)) if start.page + *n == first.page => *n += len,
@@ -81,10 +94,27 @@ impl<'g> AllocatedPages<'g> {
             next_iam: first_iam,
             from: PageId::NONE,
             seen: HashSet::new(),
+            is_cut: false,
+            absent_files: AbsentFiles::PassedOver,
             listed: Listed::default(),
             pfs: PageBuf::zeroed(),
             pfs_id: PageId::NONE,
         }
+    }
+
+    /// Lists the pages of files that are not there, too, so that the caller learns of each.
+    #[must_use]
+    pub fn with_absent_files(self) -> Self {
+        AllocatedPages { absent_files: AbsentFiles::Listed, ..self }
+    }
+
+    /// True once an IAM page could not be read, so that the list may lack pages.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    fn lists_absent(&self, file: FileId) -> bool {
+        self.absent_files == AbsentFiles::Listed && self.pages.page_count(file) == 0
     }
 
     fn open_iam(&mut self) -> Result<(), Fault> {
@@ -104,7 +134,9 @@ impl<'g> AllocatedPages<'g> {
             let found = iam.header().alloc_unit();
             return Err(Fault::Foreign { page: id, expected: self.unit, found });
         }
-        self.listed = Listed::of(iam, self.pages.page_count(iam.interval().file));
+        let file = iam.interval().file;
+        let pages_in_file = (!self.lists_absent(file)).then(|| self.pages.page_count(file));
+        self.listed = Listed::of(iam, pages_in_file);
         (self.from, self.next_iam) = (id, iam.header().next());
         Ok(())
     }
@@ -134,9 +166,15 @@ impl Iterator for AllocatedPages<'_> {
                 }
                 match self.open_iam() {
                     Ok(()) => continue,
-                    Err(fault) => return Some(Err(fault)),
+                    Err(fault) => {
+                        self.is_cut = true;
+                        return Some(Err(fault));
+                    }
                 }
             };
+            if self.lists_absent(page.file) {
+                return Some(Ok(page));
+            }
             match self.is_allocated(page) {
                 Ok(true) => return Some(Ok(page)),
                 Ok(false) => {}
@@ -146,22 +184,15 @@ impl Iterator for AllocatedPages<'_> {
     }
 }
 
-/// Iterator over the data pages of a heap, or of a clustered index in the order of its allocation.
+/// Iterator over the data pages of a heap.
 pub struct HeapPages<'g> {
     allocated: AllocatedPages<'g>,
-    /// Upper levels lie between the leaf pages: they are passed over.
-    in_tree: bool,
 }
 
 impl<'g> HeapPages<'g> {
     /// Starts at the heap's first IAM page.
     pub fn new(pages: &'g dyn PageGetter, unit: AllocUnitId, first_iam: PageId) -> Self {
-        HeapPages { allocated: AllocatedPages::new(pages, unit, first_iam), in_tree: false }
-    }
-
-    /// The leaf pages of a clustered index, found without its upper levels.
-    pub fn of_tree(pages: &'g dyn PageGetter, unit: AllocUnitId, first_iam: PageId) -> Self {
-        HeapPages { in_tree: true, ..HeapPages::new(pages, unit, first_iam) }
+        HeapPages { allocated: AllocatedPages::new(pages, unit, first_iam) }
     }
 }
 
@@ -183,7 +214,6 @@ impl Iterator for HeapPages<'_> {
                 PageType::Data if header.belongs_to(unit) => return Some(Ok((id, page))),
                 // Allocated but never formatted: no rows yet.
                 PageType::Unformatted => {}
-                PageType::Index if self.in_tree => {}
                 PageType::Data => {
                     return Some(Err(Fault::Foreign {
                         page: id,

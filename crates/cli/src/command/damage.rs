@@ -72,13 +72,14 @@ fn make(args: &DamageArgs, kind: Kind, context: &Context) -> anyhow::Result<Trut
     let all: Vec<PathBuf> = args.to.iter().chain(&args.truth).cloned().collect();
     let pending = NewFiles::new(&all)?;
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
-    let copies: Vec<&Path> = pending.temporary.iter().take(args.to.len()).map(PathBuf::as_path).collect();
+    let mut copies = pending.temporary();
+    let truth_file = copies.split_off(args.to.len());
     let progress = context.progress("damage", 0);
     let truth = damage_with_progress(&inputs, &copies, kind, args.seed, &mut |copied| {
         progress.show(copied.bytes, copied.bytes_total, copied.bytes, "");
     })?;
     drop(progress);
-    if let Some(path) = args.truth.as_ref().and(pending.temporary.last()) {
+    if let [path] = truth_file[..] {
         let text = format!("{:#}\n", truth.to_json());
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }

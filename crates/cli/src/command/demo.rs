@@ -19,6 +19,7 @@ use crate::cli::Common;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::scratch::{self, Scratch};
 
 /// The files of the shop.
 const FILES: [&str; 3] = [shop::FILES[0].0, shop::FILES[1].0, shop::FILES[2].0];
@@ -73,10 +74,10 @@ pub(crate) fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A folder of our own; removed at the end unless it is to be kept.
+/// A folder of our own; removed at the end, and after a signal, unless it is to be kept.
 struct Folder {
     path: PathBuf,
-    is_kept: bool,
+    _scratch: Option<Scratch>,
 }
 
 impl Folder {
@@ -84,19 +85,11 @@ impl Folder {
         let Some(path) = keep else {
             let path = std::env::temp_dir().join(format!("extentdb-demo-{}", std::process::id()));
             fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
-            return Ok(Folder { path, is_kept: false });
+            let scratch = Some(Scratch::new(path.clone()));
+            return Ok(Folder { path, _scratch: scratch });
         };
         fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Folder { path: path.to_path_buf(), is_kept: true })
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            // What is left of a demo in the system's folder for such things does no harm.
-            let _ = fs::remove_dir_all(&self.path);
-        }
+        Ok(Folder { path: path.to_path_buf(), _scratch: None })
     }
 }
 
@@ -312,7 +305,7 @@ impl Story<'_> {
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(program);
         command.args(arguments).args(["--progress", "never"]).current_dir(self.folder).stdin(Stdio::null());
-        let output = command.output().context("cannot run this program")?;
+        let output = scratch::output(&mut command).context("cannot run this program")?;
         let code = output.status.code().unwrap_or(-1);
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
         if text.is_empty() {

@@ -2,23 +2,36 @@
 //!
 //! ```text
 //! table    one table: scan, count, compare with the catalogue     folder   many tables, on several threads
+//! select   which columns and rows (`--columns --where --limit`)    formula  the expressions of these
+//! style    how values are written (`--surrogates --null …`)        outcome  why a result is not complete
 //! text     rows as text, whole or not at all                       encode   a row as JSON, CSV or SQL
+//! long     values off their rows, in pieces                        csv      fields and their quotes
 //! sink     holds a row back until it is known to be whole          counted  bytes and hash of what is written
 //! parquet  rows in columns (feature `parquet`)                     manifest `_manifest.json` beside many tables
-//! source   pages, counted and interruptible
+//! source   pages, counted and interruptible                        suggest  "did you mean"
+//! surrogate  halves of characters, where a format cannot hold them
 //! ```
 //!
 //! Memory does not grow with the table: long values pass through in pieces. A row that cannot be read is left out, told with
-//! its place, and counted.
+//! its place, and counted. A value that cannot be written as it is stored is counted, too, and nothing of this ends with
+//! exit code 0.
 
 mod counted;
+mod csv;
 mod encode;
 mod folder;
+mod formula;
+mod long;
 mod manifest;
+mod outcome;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod select;
 mod sink;
 mod source;
+mod style;
+mod suggest;
+mod surrogate;
 mod table;
 mod text;
 
@@ -29,14 +42,17 @@ use clap::{Args, ValueEnum};
 use extentdb_catalog::{Column, Table};
 
 use crate::cli::Common;
-use crate::context::Context;
+use crate::context::{Context, doubt};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::names;
 
 use counted::Counted;
+use outcome::{Outcome, Reason};
+use select::SelectArgs;
 use source::WatchedSource;
-use table::{RowWriter, TableExport};
+use style::{Style, StyleArgs};
+use table::{RowWriter, TableExport, Wanted};
 
 /// Options of `export`.
 #[derive(Args, Debug)]
@@ -56,6 +72,10 @@ pub(crate) struct ExportArgs {
     /// How to write rows
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    style: StyleArgs,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -85,21 +105,23 @@ impl Format {
             Format::Parquet => "parquet",
         }
     }
+}
 
-    /// Writes rows of a table in this format.
+impl Style {
+    /// Writes rows of a table in this style.
     fn writer<'a>(
-        self,
+        &'a self,
         table: &'a Table,
-        scanned: &[&Column],
+        selected: &[&Column],
         interrupt: &'a Interrupt,
         out: Counted<'a>,
     ) -> anyhow::Result<Box<dyn RowWriter + 'a>> {
-        match self {
+        match self.format {
             #[cfg(feature = "parquet")]
-            Format::Parquet => Ok(Box::new(parquet::ParquetRows::new(scanned, interrupt, out)?)),
+            Format::Parquet => Ok(Box::new(parquet::ParquetRows::new(self, selected, interrupt, out)?)),
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => bail!("not supported: built without the feature `parquet`"),
-            text => Ok(Box::new(text::TextRows::new(text, table, scanned, interrupt, out))),
+            _ => Ok(Box::new(text::TextRows::new(self, table, selected, interrupt, out))),
         }
     }
 }
@@ -117,10 +139,12 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<Exit> 
 }
 
 fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result<Exit> {
+    let style = Style::new(args.format, &args.style)?;
     let mut output = context.output(&args.files)?;
     let database = context.open_database(&args.files)?;
     let catalog = database.catalog();
     let table = names::find_table(catalog, name)?;
+    let wanted = Wanted::new(table, &args.select, &database)?;
     let rows = catalog.row_count(table);
     let progress = context.progress(&format!("export {}", table.full_name()), rows.max(0) as u64);
     context.interrupt.stop_gracefully();
@@ -130,16 +154,30 @@ fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result
         database: &database,
         source: &source,
         progress: &progress,
-        format: args.format,
+        style: &style,
+        select: &args.select,
     };
-    let report = export.run(table, &mut output, false)?;
+    let report = export.run(&wanted, &mut output, false)?;
     drop(progress);
     report.tell(context);
-    if report.is_complete() {
+    if report.is_whole() {
         output.finish()?;
     } else if let Some(path) = output.finish_incomplete()? {
         context.warn(&format!("what was read is in {}", path.display()));
     }
     // Rows of a table whose description is damaged may be missing without trace.
-    Ok(report.exit(context).and(context.exit_of(&database)))
+    Ok(report.exit().and(context.exit_of(&database)))
+}
+
+/// Reasons why the export of any table of the database may lack rows.
+fn outcome_of(database: &Database) -> Outcome {
+    let mut outcome = Outcome::default();
+    let faults = database.catalog().faults.len();
+    if faults > 0 {
+        outcome.add(Reason::DamagedCatalog { faults });
+    }
+    if let Some(why) = doubt(database) {
+        outcome.add(Reason::Doubtful { why });
+    }
+    outcome
 }

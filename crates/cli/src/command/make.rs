@@ -1,6 +1,5 @@
 //! `make`: a valid database of any size, made from a seed, to try things on.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,8 @@ use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::measure::{bytes_text, size};
+use crate::output::partial_name;
+use crate::scratch::Scratch;
 
 /// Size when nobody says one.
 const DEFAULT_BYTES: u64 = 64_000_000;
@@ -97,19 +98,14 @@ pub(super) fn build(
     context: &Context,
 ) -> anyhow::Result<MakeReport> {
     let pending = NewFiles::new(paths)?;
-    let temporary: Vec<&Path> = pending.temporary.iter().map(PathBuf::as_path).collect();
+    let temporary = pending.temporary();
     let bytes = match options.size {
         Size::Bytes(bytes) => bytes,
         Size::Rows(_) => 0,
     };
     let progress = context.progress("make", 1_000_000);
-    context.interrupt.stop_gracefully();
     let (mut shown, mut shown_bytes) = (0, 0);
     let mut report = make(options, &temporary, &mut |now| {
-        if let Some(exit) = context.interrupt.stopped() {
-            pending.remove();
-            std::process::exit(exit.code().into());
-        }
         let share = |whole: u64| {
             (u128::from(whole) * u128::from(now.entries) / u128::from(now.entries_total.max(1))) as u64
         };
@@ -125,45 +121,34 @@ pub(super) fn build(
     Ok(report)
 }
 
-/// Files that appear under their names when they are whole; until then, and after a failure, only temporary ones exist.
+/// Files that appear under their names when all are whole; until then, and after a failure or a signal, there are only partial
+/// ones or none.
 pub(super) struct NewFiles<'p> {
     paths: &'p [PathBuf],
-    pub(super) temporary: Vec<PathBuf>,
+    partial: Vec<Scratch>,
 }
 
 impl<'p> NewFiles<'p> {
-    /// None of the paths may exist.
+    /// None of the paths may exist, nor their partial files.
     pub(super) fn new(paths: &'p [PathBuf]) -> anyhow::Result<NewFiles<'p>> {
         refuse_existing(paths)?;
-        let temporary = |path: &PathBuf| {
-            let mut name = path.clone().into_os_string();
-            name.push(format!(".{}.tmp", std::process::id()));
-            PathBuf::from(name)
-        };
-        Ok(NewFiles { paths, temporary: paths.iter().map(temporary).collect() })
+        let partial: Vec<PathBuf> = paths.iter().map(|path| partial_name(path)).collect();
+        refuse_existing(&partial)?;
+        Ok(NewFiles { paths, partial: partial.into_iter().map(Scratch::new).collect() })
+    }
+
+    /// Where the files are until they are whole.
+    pub(super) fn temporary(&self) -> Vec<&Path> {
+        self.partial.iter().map(Scratch::path).collect()
     }
 
     /// Gives the files their names.
-    pub(super) fn settle(&self) -> anyhow::Result<()> {
+    pub(super) fn settle(self) -> anyhow::Result<()> {
         refuse_existing(self.paths)?;
-        for (from, to) in self.temporary.iter().zip(self.paths) {
-            fs::rename(from, to)
-                .with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))?;
-        }
-        Ok(())
-    }
-
-    fn remove(&self) {
-        for path in &self.temporary {
-            // What was not begun is not there, and what cannot be removed cannot be helped.
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
-impl Drop for NewFiles<'_> {
-    fn drop(&mut self) {
-        self.remove();
+        let renames = self.partial.into_iter().zip(self.paths.iter().map(PathBuf::as_path));
+        let names: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        let failed = || format!("cannot give the files their names {}", names.join(", "));
+        Scratch::rename_all(renames.collect()).with_context(failed)
     }
 }
 

@@ -7,6 +7,7 @@ use anyhow::bail;
 use crate::cli::Verb;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::scratch;
 
 pub(crate) mod check;
 pub(crate) mod damage;
@@ -30,20 +31,29 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
         return not_a_verb(words);
     }
     let context = Context::new(verb.common().cloned().unwrap_or_default())?;
+    let done = run_verb(verb, &context);
+    match context.interrupt.stopped() {
+        // What failed because of a signal is an interruption: a child that got the signal, too, for one.
+        Some(exit) if done.is_err() => scratch::end_process(exit),
+        _ => done,
+    }
+}
+
+fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
     match verb {
-        Verb::Info(args) => info::run(&args, &context),
-        Verb::Tables(args) => tables::run(&args, &context),
-        Verb::Schema(args) => schema::run(&args, &context),
-        Verb::Export(args) => export::run(&args, &context),
-        Verb::Page(args) => page::run(&args, &context),
-        Verb::Log(args) => log::run(&args, &context),
-        Verb::Check(args) => check::run(&args, &context),
-        Verb::CheckPartial(args) => check::parts::run_partial(&args, &context),
-        Verb::CheckMerge(args) => check::parts::run_merge(&args, &context),
-        Verb::Explain(args) => explain::run(&args, &context),
-        Verb::Make(args) => make::run(&args, &context),
-        Verb::Damage(args) => damage::run(&args, &context),
-        Verb::Demo(args) => demo::run(&args, &context),
+        Verb::Info(args) => info::run(&args, context),
+        Verb::Tables(args) => tables::run(&args, context),
+        Verb::Schema(args) => schema::run(&args, context),
+        Verb::Export(args) => export::run(&args, context),
+        Verb::Page(args) => page::run(&args, context),
+        Verb::Log(args) => log::run(&args, context),
+        Verb::Check(args) => check::run(&args, context),
+        Verb::CheckPartial(args) => check::parts::run_partial(&args, context),
+        Verb::CheckMerge(args) => check::parts::run_merge(&args, context),
+        Verb::Explain(args) => explain::run(&args, context),
+        Verb::Make(args) => make::run(&args, context),
+        Verb::Damage(args) => damage::run(&args, context),
+        Verb::Demo(args) => demo::run(&args, context),
         Verb::Other(words) => not_a_verb(&words),
     }
 }

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
+#[cfg(unix)]
+pub(crate) mod signal;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

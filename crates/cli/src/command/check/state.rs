@@ -10,6 +10,7 @@ use extentdb_reader::Opened;
 
 use super::{watched, with_recovered};
 use crate::context::Context;
+use crate::output::partial_name;
 
 /// Checks what the state does not cover yet. The file is written when the run stops, and removed when it is complete.
 pub(super) fn check(
@@ -31,7 +32,7 @@ pub(super) fn check(
     match rest {
         Some(bytes) => {
             // Beside the old state first: a crash in between must not lose both.
-            let new = path.with_extension("new");
+            let new = partial_name(path);
             fs::write(&new, bytes).and_then(|()| fs::rename(&new, path)).with_context(place)?;
         }
         None if state.is_some() => fs::remove_file(path).with_context(place)?,

@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use extentdb_base::sync::Arc;
@@ -13,6 +13,8 @@ use extentdb_engine::{
 };
 use extentdb_telemetry::{Event, Recorder};
 use extentdb_types::{Collation, Date, Datum, Money, SqlType};
+
+use crate::scratch::Running;
 
 /// The files of the database, and how large they begin.
 pub(super) const FILES: [(&str, u64); 3] =
@@ -152,10 +154,12 @@ pub(super) fn write_and_die(folder: &Path, rows: u32, last: u32) -> anyhow::Resu
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot run this program")?;
-    let said = process.stdout.take().map(|said| listen(BufReader::new(said)));
+    let said = process.stdout.take();
+    let process = Running::new(process);
+    let said = said.map(|said| listen(BufReader::new(said)));
     // Nothing of it is asked: SIGKILL. Its memory is gone, its files are as the system has them.
-    process.kill().context("cannot kill the process")?;
-    process.wait()?;
+    process.with(Child::kill).context("cannot kill the process")?;
+    process.with(Child::wait)?;
     match said {
         Some(acknowledged) => acknowledged,
         None => bail!("the process says nothing"),

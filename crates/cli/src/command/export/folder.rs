@@ -5,27 +5,33 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Mutex, lock, thread};
 use extentdb_catalog::{Catalog, Table};
 
-use super::ExportArgs;
-use super::manifest::{self, Entry, manifest};
+use super::manifest::{self, Entry, Export, manifest};
 use super::source::WatchedSource;
-use super::table::{TableExport, is_unsupported};
+use super::style::Style;
+use super::table::{TableExport, Wanted, is_unsupported};
+use super::{ExportArgs, outcome_of};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::names;
-use crate::output::Output;
+use crate::output::{Existing, Output};
 
 /// File names are cut at this many bytes: every file system takes them.
 const NAME_BYTES_MAX: usize = 200;
 
 /// Exports the tables that the options name.
 pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> anyhow::Result<Exit> {
+    let style = Style::new(args.format, &args.style)?;
     let database = context.open_database(&args.files)?;
-    let tables = wanted(args, database.catalog())?;
+    let tables = tables(args, database.catalog())?;
+    let mut wanted = Vec::with_capacity(tables.len());
+    for table in &tables {
+        wanted.push(Wanted::new(table, &args.select, &database)?);
+    }
     fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     let rows: i64 = tables.iter().map(|table| database.catalog().row_count(table).max(0)).sum();
     let progress = context.progress("export", rows.max(0) as u64);
@@ -36,19 +42,41 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
         database: &database,
         source: &source,
         progress: &progress,
-        format: args.format,
+        style: &style,
+        select: &args.select,
     };
     let files = file_names(&tables, args.format.extension());
-    let work = Work { export: &export, folder, inputs: &args.files, tables: &tables, files: &files };
+    refuse_existing(folder, &files, context.existing())?;
+    let path = folder.join(manifest::FILE_NAME);
+    let mut output = Output::open(Some(&path), &args.files, context.existing())?;
+    let work = Work { export: &export, folder, inputs: &args.files, wanted: &wanted, files: &files };
     let entries = work.run(context.common.jobs())?;
     drop(progress);
-    let mut output = Output::open(Some(&folder.join(manifest::FILE_NAME)), &args.files)?;
-    output.write_json(&manifest(&database, &args.files, args.format.extension(), &entries))?;
+    let outcome = outcome_of(&database);
+    output.write_json(&manifest(&Export {
+        database: &database,
+        inputs: &args.files,
+        format: args.format.extension(),
+        select: &args.select,
+        outcome: &outcome,
+        entries: &entries,
+    }))?;
     output.finish()?;
     Ok(tell(&entries, context).and(context.exit_of(&database)))
 }
 
-fn wanted<'c>(args: &ExportArgs, catalog: &'c Catalog) -> anyhow::Result<Vec<&'c Table>> {
+/// A file that may not be replaced is told before hours of work, not after them.
+fn refuse_existing(folder: &Path, files: &[String], existing: Existing) -> anyhow::Result<()> {
+    if existing == Existing::Replace {
+        return Ok(());
+    }
+    match files.iter().map(|file| folder.join(file)).find(|path| path.exists()) {
+        Some(path) => bail!("{} exists: --force replaces it", path.display()),
+        None => Ok(()),
+    }
+}
+
+fn tables<'c>(args: &ExportArgs, catalog: &'c Catalog) -> anyhow::Result<Vec<&'c Table>> {
     match &args.table {
         Some(name) => Ok(vec![names::find_table(catalog, name)?]),
         None if args.tables.is_empty() => Ok(names::user_tables(catalog)),
@@ -58,13 +86,16 @@ fn wanted<'c>(args: &ExportArgs, catalog: &'c Catalog) -> anyhow::Result<Vec<&'c
 
 /// Says how it went.
 fn tell(entries: &[Entry], context: &Context) -> Exit {
-    let (mut exit, mut rows, mut tables) = (Exit::Done, 0, 0);
+    let mut exit = Exit::Done;
+    let mut rows = 0;
+    let mut tables = 0;
     for entry in entries {
         match entry {
             Entry::Exported { report, .. } => {
                 report.tell(context);
-                exit = exit.and(report.exit(context));
-                (rows, tables) = (rows + report.rows, tables + 1);
+                exit = exit.and(report.exit());
+                rows += report.rows;
+                tables += 1;
             }
             Entry::Skipped { name, why } => {
                 context.warn(&format!("{name}: skipped: {why}"));
@@ -82,27 +113,28 @@ struct Work<'a> {
     export: &'a TableExport<'a>,
     folder: &'a Path,
     inputs: &'a [PathBuf],
-    tables: &'a [&'a Table],
+    wanted: &'a [Wanted<'a>],
     files: &'a [String],
 }
 
 impl Work<'_> {
     fn run(&self, jobs: usize) -> anyhow::Result<Vec<Entry>> {
-        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::new());
         thread::scope(|scope| {
-            for _ in 0..jobs.min(self.tables.len()).max(1) {
+            for _ in 0..jobs.min(self.wanted.len()).max(1) {
                 scope.spawn(|| {
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
-                        let (Some(table), Some(file)) = (self.tables.get(at), self.files.get(at)) else {
+                        let (Some(wanted), Some(file)) = (self.wanted.get(at), self.files.get(at)) else {
                             break;
                         };
-                        let entry = self.one(table, file);
+                        let entry = self.one(wanted, file);
                         let failed = entry.is_err();
                         lock(&done).push((at, entry));
                         if failed {
                             // A full disk does not get emptier: nobody begins another table.
-                            next.store(self.tables.len(), Ordering::Relaxed);
+                            next.store(self.wanted.len(), Ordering::Relaxed);
                         }
                     }
                 });
@@ -113,13 +145,14 @@ impl Work<'_> {
         done.into_iter().map(|(_, entry)| entry).collect()
     }
 
-    fn one(&self, table: &Table, file: &str) -> anyhow::Result<Entry> {
-        let name = table.full_name();
+    fn one(&self, wanted: &Wanted<'_>, file: &str) -> anyhow::Result<Entry> {
+        let name = wanted.table.full_name();
         if self.export.context.interrupt.stopped().is_some() {
             return Ok(Entry::NotReached { name });
         }
-        let mut output = Output::open(Some(&self.folder.join(file)), self.inputs)?;
-        let report = match self.export.run(table, &mut output, true) {
+        let existing = self.export.context.existing();
+        let mut output = Output::open(Some(&self.folder.join(file)), self.inputs, existing)?;
+        let report = match self.export.run(wanted, &mut output, true) {
             Ok(report) => report,
             Err(error) if is_unsupported(&error) => {
                 return Ok(Entry::Skipped { name, why: crate::exit::chain(error.as_ref()) });
@@ -127,7 +160,7 @@ impl Work<'_> {
             Err(error) => return Err(error.context(name)),
         };
         let mut file = file.to_owned();
-        if report.is_complete() {
+        if report.is_whole() {
             output.finish()?;
         } else if let Some(path) = output.finish_incomplete()? {
             file = path.file_name().map_or(file, |name| name.to_string_lossy().into_owned());

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use extentdb_reader::Database;
 use serde_json::{Value, json};
 
-use super::table::Report;
-use crate::context::doubt;
+use super::outcome::{Loss, Outcome};
+use super::select::SelectArgs;
+use super::table::{Exported, Report};
 
 /// Name of the file.
 pub(super) const FILE_NAME: &str = "_manifest.json";
@@ -36,26 +37,38 @@ pub(super) enum Entry {
 
 impl Entry {
     fn is_complete(&self) -> bool {
-        matches!(self, Entry::Exported { report, .. } if report.is_complete())
+        matches!(self, Entry::Exported { report, .. } if report.outcome.is_complete())
     }
 }
 
+/// What the manifest says about the export as a whole.
+pub(super) struct Export<'a> {
+    pub(super) database: &'a Database,
+    pub(super) inputs: &'a [PathBuf],
+    pub(super) format: &'static str,
+    pub(super) select: &'a SelectArgs,
+    /// Reasons that hold for all tables.
+    pub(super) outcome: &'a Outcome,
+    pub(super) entries: &'a [Entry],
+}
+
 /// The whole file.
-pub(super) fn manifest(database: &Database, inputs: &[PathBuf], extension: &str, entries: &[Entry]) -> Value {
-    let boot = &database.catalog().boot;
-    let doubt = doubt(database);
-    let replayed_to = database.opened().restart().log.summary().map(|log| log.end_lsn.to_string());
+pub(super) fn manifest(export: &Export<'_>) -> Value {
+    let boot = &export.database.catalog().boot;
+    let entries = export.entries;
+    let log = export.database.opened().restart().log.summary();
     json!({
         "tool": "extentdb",
         "version": env!("CARGO_PKG_VERSION"),
         "database": boot.name.to_string(),
         "database_version": boot.version,
-        "inputs": inputs.iter().map(|path| input(path)).collect::<Vec<_>>(),
+        "inputs": export.inputs.iter().map(|path| input(path)).collect::<Vec<_>>(),
         "source_lsn": boot.checkpoint_lsn.to_string(),
-        "format": extension,
-        "recovered_to_lsn": replayed_to,
-        "complete": doubt.is_none() && entries.iter().all(Entry::is_complete),
-        "incomplete_because": doubt,
+        "format": export.format,
+        "recovered_to_lsn": log.map(|log| log.end_lsn.to_string()),
+        "selection": export.select.json(),
+        "complete": export.outcome.is_complete() && entries.iter().all(Entry::is_complete),
+        "incomplete_because": export.outcome.json(),
         "tables": entries.iter().filter_map(table).collect::<Vec<_>>(),
         "skipped": entries.iter().filter_map(skipped).collect::<Vec<_>>(),
     })
@@ -75,15 +88,32 @@ fn table(entry: &Entry) -> Option<Value> {
         "schema": report.schema,
         "table": report.table,
         "file": file,
-        "complete": report.is_complete(),
+        "complete": report.outcome.is_complete(),
+        "incomplete_because": report.outcome.json(),
         "rows": report.rows,
         "catalog_rows": report.catalog_rows,
-        "unreadable": report.unreadable,
-        "replaced": report.lost,
+        "unreadable": report.counts.unreadable,
+        "absent_pages": report.counts.absent_pages,
+        "absent_rows": report.counts.absent_rows,
+        "refused_rows": report.counts.refused,
+        "undecided_rows": report.counts.undecided,
+        "columns": report.columns.iter().map(column).collect::<Vec<_>>(),
         "omitted_columns": omitted.collect::<Vec<_>>(),
         "bytes": report.bytes,
         "sha256": report.sha256,
     }))
+}
+
+fn column(column: &Exported) -> Value {
+    let Loss { characters, times, values } = column.loss;
+    json!({
+        "name": column.name,
+        "type": column.ty,
+        "nullable": column.nullable,
+        "replaced_characters": characters,
+        "truncated_times": times,
+        "lost_values": values,
+    })
 }
 
 fn skipped(entry: &Entry) -> Option<Value> {

@@ -10,12 +10,15 @@
 //! | date | Date32 | |
 //! | time | Time64: microseconds to scale 6, else nanoseconds | |
 //! | datetime, smalldatetime | Timestamp of microseconds | 1/300 s rounded to ms as everywhere |
-//! | datetime2 | Timestamp: microseconds to scale 6, else nanoseconds | years that nanoseconds do not reach: NULL, counted |
-//! | datetimeoffset | the same in UTC, and `<name>_offset`: minutes, Int16 | |
-//! | char and nchar types, uniqueidentifier, xml | Utf8 | unpaired surrogates: U+FFFD, counted |
+//! | datetime2 to scale 6 | Timestamp of microseconds | |
+//! | datetimeoffset to scale 6 | the same in UTC, and `<name>_offset`: minutes, Int16 | |
+//! | datetime2(7), datetimeoffset(7) | Utf8, ISO 8601 | `--timestamps us`: as to scale 6, lost digits counted |
+//! | char and nchar types, uniqueidentifier, xml | Utf8 | unpaired surrogates as `--surrogates` says |
 //! | binary types, rowversion, geometry, geography, other UDT | Binary | rowversion big-endian, UDTs as stored |
 //! | hierarchyid | Utf8, the path | `0x…` where the bytes are none |
 //! | sql_variant | Utf8, and `<name>_type`: the base type, Utf8 | |
+//!
+//! Every column may be NULL, whatever the catalogue says: damaged files hold NULL in columns that should not have it.
 //!
 //! Rows are gathered into batches and handed to the writer, which keeps one row group in memory; a row group ends at a
 //! number of rows or bytes, so memory does not grow with the table. A single value has to be whole: the longest that is
@@ -29,7 +32,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use extentdb_base::sync::Arc;
 use extentdb_catalog::{Column, Fault};
-use extentdb_reader::{Row, Value};
+use extentdb_reader::Value;
 use extentdb_types::{Datum, SqlType};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -38,7 +41,11 @@ use parquet::file::properties::WriterProperties;
 
 use super::counted::Counted;
 use super::encode::WHOLE_BYTES_MAX;
+use super::outcome::Loss;
+use super::select::OutputRow;
 use super::sink::Stop;
+use super::style::Style;
+use super::surrogate::{Settled, settle};
 use super::table::{RowWriter, Written};
 use crate::interrupt::Interrupt;
 use column::ColumnBuilder;
@@ -58,38 +65,43 @@ pub(super) struct ParquetRows<'a> {
     interrupt: &'a Interrupt,
     rows: usize,
     bytes: usize,
-    lost: u64,
+    style: &'a Style,
 }
 
 struct ParquetColumn {
     name: String,
     builder: ColumnBuilder,
+    loss: Loss,
 }
 
 impl<'a> ParquetRows<'a> {
     pub(super) fn new(
-        scanned: &[&Column],
+        style: &'a Style,
+        selected: &[&Column],
         interrupt: &'a Interrupt,
         out: Counted<'a>,
     ) -> anyhow::Result<Self> {
-        let column = |column: &&Column| match column.ty {
-            Some(ty) => Ok(ParquetColumn { name: column.name.clone(), builder: ColumnBuilder::new(ty) }),
-            None => anyhow::bail!("not supported: column {} has unknown type {}", column.name, column.xtype),
+        let column = |column: &&Column| {
+            let name = column.name.clone();
+            let Some(ty) = column.ty else {
+                anyhow::bail!("not supported: column {name} has unknown type {}", column.xtype);
+            };
+            let builder = ColumnBuilder::new(ty, style.timestamps);
+            Ok(ParquetColumn { name, builder, loss: Loss::default() })
         };
-        let columns = scanned.iter().map(column).collect::<anyhow::Result<Vec<_>>>()?;
-        let nullable = |id: usize| scanned.get(id).is_none_or(|column| column.nullable);
-        let fields = columns.iter().enumerate().flat_map(|(id, column)| fields(column, nullable(id)));
+        let columns = selected.iter().map(column).collect::<anyhow::Result<Vec<_>>>()?;
+        let fields = columns.iter().flat_map(fields);
         let schema = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("extentdb {}", env!("CARGO_PKG_VERSION")))
             .build();
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties))?;
-        Ok(ParquetRows { columns, schema, writer, interrupt, rows: 0, bytes: 0, lost: 0 })
+        Ok(ParquetRows { columns, schema, writer, interrupt, rows: 0, bytes: 0, style })
     }
 
     /// All values of a row, or none.
-    fn values<'r>(&self, row: &'r Row<'_>) -> Result<Vec<Datum<'r>>, Stop> {
+    fn values<'r>(&self, row: &'r OutputRow<'_, '_>) -> Result<Vec<Datum<'r>>, Stop> {
         let mut values = Vec::with_capacity(self.columns.len());
         for position in 0..self.columns.len() {
             if self.interrupt.stopped().is_some() {
@@ -112,18 +124,23 @@ impl<'a> ParquetRows<'a> {
         if self.writer.in_progress_size() > GROUP_BYTES {
             self.writer.flush().map_err(io_error)?;
         }
-        (self.rows, self.bytes) = (0, 0);
+        self.rows = 0;
+        self.bytes = 0;
         Ok(())
     }
 }
 
 impl RowWriter for ParquetRows<'_> {
-    fn write_row(&mut self, row: &Row<'_>, _number: u64) -> Result<(), Stop> {
+    fn write_row(&mut self, row: &OutputRow<'_, '_>, _number: u64) -> Result<(), Stop> {
         let values = self.values(row)?;
-        for (column, value) in self.columns.iter_mut().zip(&values) {
-            let appended = column.builder.append(value);
+        // All values of the row before any of them: a refused one leaves no trace.
+        let settled: Vec<Settled<'_>> =
+            values.iter().map(|value| settle(value, self.style)).collect::<Result<_, Stop>>()?;
+        for (column, value) in self.columns.iter_mut().zip(&settled) {
+            let appended = column.builder.append(&value.datum);
             self.bytes += appended.bytes;
-            self.lost += appended.lost;
+            column.loss.add(appended.loss);
+            column.loss.add(Loss::characters(value.changed));
         }
         self.rows += 1;
         if self.rows >= BATCH_ROWS || self.bytes >= BATCH_BYTES {
@@ -136,22 +153,20 @@ impl RowWriter for ParquetRows<'_> {
         if self.rows > 0 {
             self.flush()?;
         }
+        let losses = self.columns.iter().map(|column| column.loss).collect();
         let (bytes, sha256) = self.writer.into_inner().map_err(io_error)?.finish()?;
-        Ok(Written { bytes, sha256, lost: self.lost })
+        Ok(Written { bytes, sha256, losses })
     }
 }
 
-fn fields(column: &ParquetColumn, nullable: bool) -> Vec<Field> {
+fn fields(column: &ParquetColumn) -> Vec<Field> {
     let types = column.builder.types();
-    let field = |(suffix, ty)| {
-        Field::new(format!("{}{suffix}", column.name), ty, nullable || column.builder.may_lose())
-    };
-    types.into_iter().map(field).collect()
+    types.into_iter().map(|(suffix, ty)| Field::new(format!("{}{suffix}", column.name), ty, true)).collect()
 }
 
 /// A long value as a datum of its own.
-fn whole(ty: SqlType, bytes: Vec<u8>, row: &Row<'_>) -> Result<Datum<'static>, Fault> {
-    let lob = |source| Fault::Lob { rid: row.rid, what: format!("{source}") };
+fn whole(ty: SqlType, bytes: Vec<u8>, row: &OutputRow<'_, '_>) -> Result<Datum<'static>, Fault> {
+    let lob = |source| Fault::Lob { rid: row.row.rid, what: format!("{source}") };
     Datum::decode(&ty, &bytes).map(Datum::into_owned).map_err(lob)
 }
 

@@ -31,6 +31,11 @@ pub(super) enum Stop {
     Fault(Fault),
     /// It is too long to be held back.
     TooLong,
+    /// An unpaired surrogate that the options refuse.
+    Refused {
+        /// The UTF-16 code unit.
+        unit: u16,
+    },
     /// The user wants to stop.
     Interrupted,
     /// The output does not take it.

@@ -3,12 +3,12 @@
 use std::io;
 
 use extentdb_catalog::{Column, Table};
-use extentdb_reader::Row;
 
-use super::Format;
 use super::counted::Counted;
 use super::encode::Encoder;
+use super::select::OutputRow;
 use super::sink::{Mode, Sink, Stop};
+use super::style::Style;
 use super::table::{RowWriter, Written};
 use crate::interrupt::Interrupt;
 
@@ -20,13 +20,14 @@ pub(super) struct TextRows<'a> {
 
 impl<'a> TextRows<'a> {
     pub(super) fn new(
-        format: Format,
+        style: &'a Style,
         table: &'a Table,
-        scanned: &[&Column],
+        selected: &[&Column],
         interrupt: &'a Interrupt,
         out: Counted<'a>,
     ) -> TextRows<'a> {
-        let (encoder, mut sink) = (Encoder::new(format, table, scanned, interrupt), Sink::new(out));
+        let encoder = Encoder::new(style, table, selected, interrupt);
+        let mut sink = Sink::new(out);
         encoder.write_head(sink.text());
         TextRows { encoder, sink }
     }
@@ -34,11 +35,9 @@ impl<'a> TextRows<'a> {
 
 impl RowWriter for TextRows<'_> {
     /// A row that is too long to be held back is first read to its end for nothing.
-    fn write_row(&mut self, row: &Row<'_>, number: u64) -> Result<(), Stop> {
-        let lost = self.encoder.lost;
+    fn write_row(&mut self, row: &OutputRow<'_, '_>, number: u64) -> Result<(), Stop> {
         let mut result = Ok(());
         for mode in [Mode::Hold, Mode::Discard, Mode::Flow] {
-            self.encoder.lost = lost;
             self.sink.begin_row(mode);
             result = self.encoder.write_row(row, number, &mut self.sink);
             match (mode, &result) {
@@ -48,11 +47,13 @@ impl RowWriter for TextRows<'_> {
             }
         }
         match result {
-            Ok(()) => Ok(self.sink.end_row()?),
+            Ok(()) => {
+                self.encoder.keep_row();
+                Ok(self.sink.end_row()?)
+            }
             // It could be read a moment ago, and part of it is written.
             Err(Stop::Fault(fault)) if self.sink.is_flowing() => Err(Stop::Io(io::Error::other(fault))),
             Err(stop) => {
-                self.encoder.lost = lost;
                 self.sink.drop_row();
                 Err(stop)
             }
@@ -64,6 +65,6 @@ impl RowWriter for TextRows<'_> {
             self.encoder.write_foot(rows, self.sink.text());
         }
         let (bytes, sha256) = self.sink.finish()?;
-        Ok(Written { bytes, sha256, lost: self.encoder.lost })
+        Ok(Written { bytes, sha256, losses: self.encoder.into_losses() })
     }
 }

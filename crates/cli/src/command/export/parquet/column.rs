@@ -4,20 +4,23 @@ use arrow_array::ArrayRef;
 use arrow_array::builder::{ArrayBuilder, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder};
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
-    Int64Type, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampNanosecondType, UInt8Type,
+    Int64Type, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, UInt8Type,
 };
 use arrow_schema::{DataType, TimeUnit};
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Date, DateTime2, Datum, SqlType, UdtKind, hierarchyid};
 
+use super::super::outcome::Loss;
+use super::super::style::Timestamps;
+
 /// Days from 0001-01-01 and from 1900-01-01 to 1970-01-01.
 const EPOCH_FROM_1: i64 = 719_162;
 const EPOCH_FROM_1900: i64 = 25_567;
 const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
-const NANOSECONDS_PER_DAY: i64 = 1_000 * MICROSECONDS_PER_DAY;
 /// Times of this scale and below fit microseconds.
 const MICROSECOND_SCALE: u8 = 6;
+/// Times are counted in 100 ns.
+const TICKS_PER_MICROSECOND: i64 = 10;
 
 /// Gathers the values of a column.
 pub(super) enum ColumnBuilder {
@@ -27,16 +30,14 @@ pub(super) enum ColumnBuilder {
     Int32(PrimitiveBuilder<Int32Type>),
     Int64(PrimitiveBuilder<Int64Type>),
     /// With precision and scale.
-    Decimal(PrimitiveBuilder<Decimal128Type>, u8, i8),
+    Decimal(PrimitiveBuilder<Decimal128Type>, u8, u8),
     Float64(PrimitiveBuilder<Float64Type>),
     Float32(PrimitiveBuilder<Float32Type>),
     Date(PrimitiveBuilder<Date32Type>),
     TimeMicro(PrimitiveBuilder<Time64MicrosecondType>),
     TimeNano(PrimitiveBuilder<Time64NanosecondType>),
     Micro(PrimitiveBuilder<TimestampMicrosecondType>),
-    Nano(PrimitiveBuilder<TimestampNanosecondType>),
     OffsetMicro(PrimitiveBuilder<TimestampMicrosecondType>, PrimitiveBuilder<Int16Type>),
-    OffsetNano(PrimitiveBuilder<TimestampNanosecondType>, PrimitiveBuilder<Int16Type>),
     Text(StringBuilder),
     Binary(BinaryBuilder),
     Variant(StringBuilder, StringBuilder),
@@ -47,13 +48,20 @@ pub(super) enum ColumnBuilder {
 pub(super) struct Appended {
     /// Bytes it takes.
     pub(super) bytes: usize,
-    /// Characters or values that could not be kept.
-    pub(super) lost: u64,
+    /// What of it could not be kept.
+    pub(super) loss: Loss,
+}
+
+impl Appended {
+    fn bytes(bytes: usize) -> Appended {
+        Appended { bytes, loss: Loss::default() }
+    }
 }
 
 impl ColumnBuilder {
     /// A builder for a type.
-    pub(super) fn new(ty: SqlType) -> ColumnBuilder {
+    pub(super) fn new(ty: SqlType, timestamps: Timestamps) -> ColumnBuilder {
+        let in_microseconds = |scale: u8| scale <= MICROSECOND_SCALE || timestamps == Timestamps::Us;
         match ty {
             SqlType::Bit => ColumnBuilder::Boolean(BooleanBuilder::new()),
             SqlType::TinyInt => ColumnBuilder::UInt8(PrimitiveBuilder::new()),
@@ -68,19 +76,17 @@ impl ColumnBuilder {
             SqlType::Float => ColumnBuilder::Float64(PrimitiveBuilder::new()),
             SqlType::Real => ColumnBuilder::Float32(PrimitiveBuilder::new()),
             SqlType::Date => ColumnBuilder::Date(PrimitiveBuilder::new()),
-            SqlType::Time { scale } if scale <= MICROSECOND_SCALE => {
+            SqlType::Time { scale } if in_microseconds(scale) => {
                 ColumnBuilder::TimeMicro(PrimitiveBuilder::new())
             }
             SqlType::Time { .. } => ColumnBuilder::TimeNano(PrimitiveBuilder::new()),
             SqlType::DateTime | SqlType::SmallDateTime => ColumnBuilder::Micro(PrimitiveBuilder::new()),
-            SqlType::DateTime2 { scale } if scale <= MICROSECOND_SCALE => {
+            SqlType::DateTime2 { scale } if in_microseconds(scale) => {
                 ColumnBuilder::Micro(PrimitiveBuilder::new())
             }
-            SqlType::DateTime2 { .. } => ColumnBuilder::Nano(PrimitiveBuilder::new()),
-            SqlType::DateTimeOffset { scale } if scale <= MICROSECOND_SCALE => {
+            SqlType::DateTimeOffset { scale } if in_microseconds(scale) => {
                 ColumnBuilder::OffsetMicro(in_utc(), PrimitiveBuilder::new())
             }
-            SqlType::DateTimeOffset { .. } => ColumnBuilder::OffsetNano(in_utc(), PrimitiveBuilder::new()),
             SqlType::SqlVariant => ColumnBuilder::Variant(StringBuilder::new(), StringBuilder::new()),
             SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image | SqlType::RowVersion => {
                 ColumnBuilder::Binary(BinaryBuilder::new())
@@ -88,13 +94,13 @@ impl ColumnBuilder {
             SqlType::Udt { kind: UdtKind::Geometry | UdtKind::Geography | UdtKind::Other, .. } => {
                 ColumnBuilder::Binary(BinaryBuilder::new())
             }
+            // Nanoseconds would reach from 1677 to 2262 only: datetime2(7) and datetimeoffset(7) are texts, too.
             _ => ColumnBuilder::Text(StringBuilder::new()),
         }
     }
 
     /// The Arrow types, each with what stands behind the column's name.
     pub(super) fn types(&self) -> Vec<(&'static str, DataType)> {
-        let utc = |unit| DataType::Timestamp(unit, Some("UTC".into()));
         let one = |ty| vec![("", ty)];
         match self {
             ColumnBuilder::Boolean(_) => one(DataType::Boolean),
@@ -102,19 +108,16 @@ impl ColumnBuilder {
             ColumnBuilder::Int16(_) => one(Int16Type::DATA_TYPE),
             ColumnBuilder::Int32(_) => one(Int32Type::DATA_TYPE),
             ColumnBuilder::Int64(_) => one(Int64Type::DATA_TYPE),
-            ColumnBuilder::Decimal(_, precision, scale) => one(DataType::Decimal128(*precision, *scale)),
+            ColumnBuilder::Decimal(_, precision, scale) => one(decimal_type(*precision, *scale)),
             ColumnBuilder::Float64(_) => one(Float64Type::DATA_TYPE),
             ColumnBuilder::Float32(_) => one(Float32Type::DATA_TYPE),
             ColumnBuilder::Date(_) => one(Date32Type::DATA_TYPE),
             ColumnBuilder::TimeMicro(_) => one(Time64MicrosecondType::DATA_TYPE),
             ColumnBuilder::TimeNano(_) => one(Time64NanosecondType::DATA_TYPE),
             ColumnBuilder::Micro(_) => one(TimestampMicrosecondType::DATA_TYPE),
-            ColumnBuilder::Nano(_) => one(TimestampNanosecondType::DATA_TYPE),
             ColumnBuilder::OffsetMicro(..) => {
-                vec![("", utc(TimeUnit::Microsecond)), ("_offset", DataType::Int16)]
-            }
-            ColumnBuilder::OffsetNano(..) => {
-                vec![("", utc(TimeUnit::Nanosecond)), ("_offset", DataType::Int16)]
+                let utc = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+                vec![("", utc), ("_offset", DataType::Int16)]
             }
             ColumnBuilder::Text(_) => one(DataType::Utf8),
             ColumnBuilder::Binary(_) => one(DataType::Binary),
@@ -122,56 +125,50 @@ impl ColumnBuilder {
         }
     }
 
-    /// True when a value may become NULL because the format cannot hold it.
-    pub(super) fn may_lose(&self) -> bool {
-        matches!(self, ColumnBuilder::Nano(_) | ColumnBuilder::OffsetNano(..))
-    }
-
-    /// Appends a value of the column's type, or NULL.
+    /// Appends a value of the column's type, or NULL. What the column cannot hold becomes NULL and is counted.
     pub(super) fn append(&mut self, value: &Datum<'_>) -> Appended {
-        let fixed = Appended { bytes: 16, lost: 0 };
         match self {
             ColumnBuilder::Boolean(to) => {
-                to.append_option(if let Datum::Bit(bit) = value { Some(*bit) } else { None })
+                let bit = if let Datum::Bit(bit) = value { Some(*bit) } else { None };
+                to.append_option(bit);
+                fixed(value, bit.is_some())
             }
-            ColumnBuilder::UInt8(to) => to.append_option(integer(value)),
-            ColumnBuilder::Int16(to) => to.append_option(integer(value)),
-            ColumnBuilder::Int32(to) => to.append_option(integer(value)),
-            ColumnBuilder::Int64(to) => to.append_option(integer(value)),
-            ColumnBuilder::Decimal(to, ..) => to.append_option(unscaled(value)),
+            ColumnBuilder::UInt8(to) => put(to, value, integer(value)),
+            ColumnBuilder::Int16(to) => put(to, value, integer(value)),
+            ColumnBuilder::Int32(to) => put(to, value, integer(value)),
+            ColumnBuilder::Int64(to) => put(to, value, integer(value)),
+            ColumnBuilder::Decimal(to, precision, scale) => {
+                put(to, value, unscaled(value, *precision, *scale))
+            }
             ColumnBuilder::Float64(to) => {
-                to.append_option(if let Datum::Float(v) = value { Some(*v) } else { None })
+                put(to, value, if let Datum::Float(v) = value { Some(*v) } else { None })
             }
             ColumnBuilder::Float32(to) => {
-                to.append_option(if let Datum::Real(v) = value { Some(*v) } else { None })
+                put(to, value, if let Datum::Real(v) = value { Some(*v) } else { None })
             }
-            ColumnBuilder::Date(to) => {
-                to.append_option(date(value).and_then(|days| i32::try_from(days).ok()))
+            ColumnBuilder::Date(to) => put(to, value, date(value).and_then(|days| i32::try_from(days).ok())),
+            ColumnBuilder::TimeMicro(to) => {
+                let ticks = time_ticks(value);
+                let appended = put(to, value, ticks.map(|ticks| ticks / TICKS_PER_MICROSECOND));
+                truncated(appended, ticks)
             }
-            ColumnBuilder::TimeMicro(to) => to.append_option(time_100ns(value).map(|ticks| ticks / 10)),
-            ColumnBuilder::TimeNano(to) => to.append_option(time_100ns(value).map(|ticks| ticks * 100)),
-            ColumnBuilder::Micro(to) => to.append_option(microseconds(value)),
-            ColumnBuilder::Nano(to) => return append_nano(to, value),
+            ColumnBuilder::TimeNano(to) => put(to, value, time_ticks(value).map(|ticks| ticks * 100)),
+            ColumnBuilder::Micro(to) => append_microseconds(to, value),
             ColumnBuilder::OffsetMicro(to, offset) => {
-                to.append_option(microseconds(value));
                 offset.append_option(offset_minutes(value));
+                append_microseconds(to, value)
             }
-            ColumnBuilder::OffsetNano(to, offset) => {
-                offset.append_option(offset_minutes(value));
-                return append_nano(to, value);
-            }
-            ColumnBuilder::Text(to) => return append_text(to, value),
-            ColumnBuilder::Binary(to) => return append_binary(to, value),
+            ColumnBuilder::Text(to) => append_text(to, value),
+            ColumnBuilder::Binary(to) => append_binary(to, value),
             ColumnBuilder::Variant(to, types) => {
                 types.append_option(if let Datum::Variant(v) = value {
                     Some(v.ty.to_string())
                 } else {
                     None
                 });
-                return append_text(to, value);
+                append_text(to, value)
             }
         }
-        fixed
     }
 
     /// The values since the last time.
@@ -189,9 +186,7 @@ impl ColumnBuilder {
             ColumnBuilder::TimeMicro(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::TimeNano(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Micro(b) => vec![ArrayBuilder::finish(b)],
-            ColumnBuilder::Nano(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::OffsetMicro(b, o) => vec![ArrayBuilder::finish(b), ArrayBuilder::finish(o)],
-            ColumnBuilder::OffsetNano(b, o) => vec![ArrayBuilder::finish(b), ArrayBuilder::finish(o)],
             ColumnBuilder::Text(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Binary(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Variant(b, t) => vec![ArrayBuilder::finish(b), ArrayBuilder::finish(t)],
@@ -200,15 +195,39 @@ impl ColumnBuilder {
 }
 
 fn decimal(precision: u8, scale: u8) -> ColumnBuilder {
-    // A type of the catalogue has been checked: 1 to 38 digits, of which at most all are decimals.
-    let scale = i8::try_from(scale).unwrap_or(0);
-    let ty = DataType::Decimal128(precision, scale);
-    ColumnBuilder::Decimal(PrimitiveBuilder::new().with_data_type(ty), precision, scale)
+    let builder = PrimitiveBuilder::new().with_data_type(decimal_type(precision, scale));
+    ColumnBuilder::Decimal(builder, precision, scale)
 }
 
-fn in_utc<T: ArrowPrimitiveType>() -> PrimitiveBuilder<T> {
-    let DataType::Timestamp(unit, _) = T::DATA_TYPE else { return PrimitiveBuilder::new() };
-    PrimitiveBuilder::new().with_data_type(DataType::Timestamp(unit, Some("UTC".into())))
+/// A type of the catalogue has been checked: 1 to 38 digits, of which at most all are decimals.
+fn decimal_type(precision: u8, scale: u8) -> DataType {
+    DataType::Decimal128(precision, i8::try_from(scale).unwrap_or(0))
+}
+
+fn in_utc() -> PrimitiveBuilder<TimestampMicrosecondType> {
+    let utc = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    PrimitiveBuilder::new().with_data_type(utc)
+}
+
+/// A value of a type of fixed length; lost when it is neither NULL nor held.
+fn fixed(value: &Datum<'_>, is_held: bool) -> Appended {
+    let values = u64::from(!is_held && !value.is_null());
+    Appended { bytes: 16, loss: Loss { values, ..Loss::default() } }
+}
+
+fn put<T: ArrowPrimitiveType>(
+    to: &mut PrimitiveBuilder<T>,
+    value: &Datum<'_>,
+    native: Option<T::Native>,
+) -> Appended {
+    to.append_option(native);
+    fixed(value, native.is_some())
+}
+
+/// Counts a time whose 100 ns are not whole microseconds.
+fn truncated(mut appended: Appended, ticks: Option<i64>) -> Appended {
+    appended.loss.times = u64::from(ticks.is_some_and(|ticks| ticks % TICKS_PER_MICROSECOND != 0));
+    appended
 }
 
 fn integer<T: TryFrom<i64>>(value: &Datum<'_>) -> Option<T> {
@@ -222,9 +241,12 @@ fn integer<T: TryFrom<i64>>(value: &Datum<'_>) -> Option<T> {
     T::try_from(value).ok()
 }
 
-fn unscaled(value: &Datum<'_>) -> Option<i128> {
+fn unscaled(value: &Datum<'_>, precision: u8, scale: u8) -> Option<i128> {
     match value {
-        Datum::Decimal(value) => Some(value.unscaled()),
+        Datum::Decimal(value) => {
+            let value = value.rescale(scale)?;
+            value.fits_precision(precision).then(|| value.unscaled())
+        }
         Datum::Money(value) => Some(i128::from(value.0)),
         Datum::SmallMoney(value) => Some(i128::from(value.0)),
         _ => None,
@@ -240,7 +262,8 @@ fn days(date: Date) -> i64 {
     i64::from(date.days()) - EPOCH_FROM_1
 }
 
-fn time_100ns(value: &Datum<'_>) -> Option<i64> {
+/// A time in 100 ns.
+fn time_ticks(value: &Datum<'_>) -> Option<i64> {
     let Datum::Time(time) = value else { return None };
     i64::try_from(time.ticks_100ns()).ok()
 }
@@ -255,27 +278,24 @@ fn instant(value: &Datum<'_>) -> Option<(i64, i64)> {
     Some((days(date), i64::try_from(time.ticks_100ns()).ok()?))
 }
 
-/// Every date of SQL Server fits.
-fn microseconds(value: &Datum<'_>) -> Option<i64> {
-    let (days, microseconds) = match value {
+/// Microseconds since 1970, and the time of the day in 100 ns. Every date of SQL Server fits.
+fn microseconds(value: &Datum<'_>) -> Option<(i64, i64)> {
+    let (days, ticks) = match value {
         Datum::DateTime(value) => {
-            (i64::from(value.days()) - EPOCH_FROM_1900, i64::from(value.milliseconds()) * 1_000)
+            (i64::from(value.days()) - EPOCH_FROM_1900, i64::from(value.milliseconds()) * 10_000)
         }
         Datum::SmallDateTime(value) => {
-            (i64::from(value.days()) - EPOCH_FROM_1900, i64::from(value.minutes()) * 60_000_000)
+            (i64::from(value.days()) - EPOCH_FROM_1900, i64::from(value.minutes()) * 600_000_000)
         }
-        other => instant(other).map(|(days, ticks)| (days, ticks / 10))?,
+        other => instant(other)?,
     };
-    Some(days * MICROSECONDS_PER_DAY + microseconds)
+    Some((days * MICROSECONDS_PER_DAY + ticks / TICKS_PER_MICROSECOND, ticks))
 }
 
-/// Nanoseconds reach from 1677 to 2262.
-fn append_nano(to: &mut PrimitiveBuilder<TimestampNanosecondType>, value: &Datum<'_>) -> Appended {
-    let nanoseconds =
-        |(days, ticks): (i64, i64)| days.checked_mul(NANOSECONDS_PER_DAY)?.checked_add(ticks * 100);
-    let fits = instant(value).and_then(nanoseconds);
-    to.append_option(fits);
-    Appended { bytes: 16, lost: u64::from(fits.is_none() && !value.is_null()) }
+fn append_microseconds(to: &mut PrimitiveBuilder<TimestampMicrosecondType>, value: &Datum<'_>) -> Appended {
+    let time = microseconds(value);
+    let appended = put(to, value, time.map(|(microseconds, _)| microseconds));
+    truncated(appended, time.map(|(_, ticks)| ticks))
 }
 
 fn offset_minutes(value: &Datum<'_>) -> Option<i16> {
@@ -285,32 +305,36 @@ fn offset_minutes(value: &Datum<'_>) -> Option<i16> {
 fn append_text(to: &mut StringBuilder, value: &Datum<'_>) -> Appended {
     if value.is_null() {
         to.append_null();
-        return Appended { bytes: 4, lost: 0 };
+        return Appended::bytes(4);
     }
     let mut text = String::new();
-    let lost = match value {
+    let mut lost = 0;
+    match value {
         Datum::Udt { kind: UdtKind::HierarchyId, bytes } if hierarchyid::to_text(bytes).is_some() => {
             text = hierarchyid::to_text(bytes).unwrap_or_default();
-            0
         }
         // A String takes everything.
-        value => write_plain(value, &mut text).unwrap_or(0),
-    };
+        value => lost = write_plain(value, &mut text).unwrap_or(0) as u64,
+    }
     to.append_value(&text);
-    Appended { bytes: text.len(), lost: lost as u64 }
+    Appended { bytes: text.len(), loss: Loss::of(value, lost) }
 }
 
 fn append_binary(to: &mut BinaryBuilder, value: &Datum<'_>) -> Appended {
-    let bytes = match value {
-        Datum::Binary(bytes) | Datum::Udt { bytes, .. } => bytes.len(),
-        _ => 8,
-    };
     match value {
-        Datum::Binary(bytes) | Datum::Udt { bytes, .. } => to.append_value(bytes),
-        Datum::RowVersion(version) => to.append_value(version.to_be_bytes()),
-        _ => to.append_null(),
+        Datum::Binary(bytes) | Datum::Udt { bytes, .. } => {
+            to.append_value(bytes);
+            Appended::bytes(bytes.len())
+        }
+        Datum::RowVersion(version) => {
+            to.append_value(version.to_be_bytes());
+            Appended::bytes(8)
+        }
+        other => {
+            to.append_null();
+            fixed(other, false)
+        }
     }
-    Appended { bytes, lost: 0 }
 }
 
 #[cfg(test)]
@@ -320,39 +344,77 @@ mod tests {
 
     use super::*;
 
+    fn since_1970(value: Datum<'_>) -> Option<i64> {
+        microseconds(&value).map(|(microseconds, _)| microseconds)
+    }
+
+    fn instant_of(date: Date, ticks: u64) -> DateTime2 {
+        DateTime2 { date, time: Time::new(ticks, 7).unwrap() }
+    }
+
     #[test]
     fn dates_are_exact_to_the_unit() {
         // 1753-01-01, the first datetime, and the last tick of a day.
-        assert_eq!(
-            microseconds(&Datum::DateTime(DateTime::new(-53_690, 0).unwrap())),
-            Some(-6_847_804_800_000_000)
-        );
+        let first = Datum::DateTime(DateTime::new(-53_690, 0).unwrap());
+        assert_eq!(since_1970(first), Some(-6_847_804_800_000_000));
         let last = Datum::DateTime(DateTime::new(25_567, 25_919_999).unwrap());
-        assert_eq!(microseconds(&last), Some(86_399_997_000));
+        assert_eq!(since_1970(last), Some(86_399_997_000));
+        assert_eq!(days(Date::from_ymd(1970, 1, 2).unwrap()), 1);
+        // The first and the last day of datetime2.
+        let day = |year, month, day| Date::from_ymd(year, month, day).unwrap();
+        let first = Datum::DateTime2(instant_of(day(1, 1, 1), 0));
+        assert_eq!(since_1970(first), Some(-62_135_596_800_000_000));
+        let last = Datum::DateTime2(instant_of(day(9999, 12, 31), 863_999_999_999));
+        assert_eq!(since_1970(last), Some(253_402_300_799_999_999));
+    }
+
+    #[test]
+    fn an_offset_has_a_column_of_its_own() {
         let date = Date::from_ymd(1970, 1, 2).unwrap();
-        assert_eq!(days(date), 1);
-        let instant = DateTime2 { date, time: Time::new(1, 7).unwrap() };
-        let offset = Datum::DateTimeOffset(DateTimeOffset::new(instant, -90).unwrap());
-        let mut builder = ColumnBuilder::new(SqlType::DateTimeOffset { scale: 7 });
+        let offset = Datum::DateTimeOffset(DateTimeOffset::new(instant_of(date, 10), -90).unwrap());
+        let mut builder = ColumnBuilder::new(SqlType::DateTimeOffset { scale: 6 }, Timestamps::Text);
         builder.append(&offset);
         let arrays = builder.finish();
-        assert_eq!(arrays[0].as_primitive::<TimestampNanosecondType>().value(0), NANOSECONDS_PER_DAY + 100);
+        let microseconds = arrays[0].as_primitive::<TimestampMicrosecondType>().value(0);
+        assert_eq!(microseconds, MICROSECONDS_PER_DAY + 1);
         assert_eq!(arrays[1].as_primitive::<Int16Type>().value(0), -90);
     }
 
     #[test]
-    fn what_nanoseconds_do_not_reach_is_counted() {
-        let mut builder = ColumnBuilder::new(SqlType::DateTime2 { scale: 7 });
+    fn seven_digits_are_text_in_every_year() {
+        let mut builder = ColumnBuilder::new(SqlType::DateTime2 { scale: 7 }, Timestamps::Text);
         let date = Date::from_ymd(9999, 12, 31).unwrap();
-        let value = Datum::DateTime2(DateTime2 { date, time: Time::new(0, 7).unwrap() });
-        assert_eq!(builder.append(&value).lost, 1);
-        assert_eq!(builder.append(&Datum::Null).lost, 0);
-        assert_eq!(builder.finish()[0].null_count(), 2);
+        let appended = builder.append(&Datum::DateTime2(instant_of(date, 863_999_999_999)));
+        assert!(appended.loss.is_none());
+        assert!(builder.append(&Datum::Null).loss.is_none());
+        let array = builder.finish().remove(0);
+        assert_eq!(array.as_string::<i32>().value(0), "9999-12-31T23:59:59.9999999");
+        assert_eq!(array.null_count(), 1);
+    }
+
+    #[test]
+    fn digits_beyond_microseconds_are_counted_when_there_are_any() {
+        let date = Date::from_ymd(9999, 12, 31).unwrap();
+        for (ticks, lost) in [(10, 0), (11, 1), (0, 0), (863_999_999_999, 1)] {
+            let mut builder = ColumnBuilder::new(SqlType::DateTime2 { scale: 7 }, Timestamps::Us);
+            let appended = builder.append(&Datum::DateTime2(instant_of(date, ticks)));
+            assert_eq!(appended.loss, Loss { times: lost, ..Loss::default() }, "{ticks}");
+            let mut builder = ColumnBuilder::new(SqlType::Time { scale: 7 }, Timestamps::Us);
+            let appended = builder.append(&Datum::Time(Time::new(ticks, 7).unwrap()));
+            assert_eq!(appended.loss.times, lost, "{ticks}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_counted_as_lost() {
+        let mut builder = ColumnBuilder::new(SqlType::Int, Timestamps::Text);
+        assert_eq!(builder.append(&Datum::BigInt(1 << 40)).loss.values, 1);
+        assert_eq!(builder.append(&Datum::Null).loss.values, 0);
     }
 
     #[test]
     fn money_keeps_its_four_decimals() {
-        let mut builder = ColumnBuilder::new(SqlType::Money);
+        let mut builder = ColumnBuilder::new(SqlType::Money, Timestamps::Text);
         builder.append(&Datum::Money(Money(i64::MIN)));
         let array = builder.finish().remove(0);
         assert_eq!(array.data_type(), &DataType::Decimal128(19, 4));

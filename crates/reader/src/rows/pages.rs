@@ -1,0 +1,190 @@
+//! The pages of one rowset that hold its rows, and what is left of them when others cannot be read.
+//!
+//! ```text
+//! heap             IAM chain ────────────────────────┐ an IAM page cannot be read
+//! clustered index  root, upper levels, leaves ─┐     ├──▶ all pages of all files whose header names the unit
+//!                       a page cannot be read  └──▶ IAM chain
+//! ```
+//!
+//! Each step gives only pages that the steps before it did not. Invariants
+//! - A page is read once, whatever structure leads to it.
+//! - A page found by a later step counts only when GAM and PFS say that it is allocated: stale pages hold deleted rows.
+//! - Nothing but a fault leads to the next step: of a sound table the pages come from one structure alone.
+
+use extentdb_base::PageId;
+use extentdb_catalog::access::{AllocatedPages, LeafKind, LeafPages};
+use extentdb_catalog::layout::Compression;
+use extentdb_catalog::model::{AllocUnit, AllocUnitKind};
+use extentdb_catalog::{Fault, PageGetter, Rowset};
+use extentdb_format::PageBuf;
+use extentdb_format::page::{PageHeader, PageType};
+
+use super::page_set::PageSet;
+use super::unit_pages::UnitPages;
+use crate::checked::CheckedPages;
+
+/// The pages with the rows of a rowset.
+pub(super) struct BasePages<'d> {
+    pages: &'d CheckedPages<'d>,
+    unit: Option<&'d AllocUnit>,
+    walk: Walk<'d>,
+    /// Pages that were given or could not be.
+    seen: PageSet,
+    shape: Shape,
+    /// The structure walked lost a page, and with it the way to others.
+    is_cut: bool,
+    given: u64,
+    absent: u64,
+}
+
+/// What else than leaf pages the unit may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shape {
+    Heap,
+    Tree,
+}
+
+enum Walk<'d> {
+    Tree(LeafPages<'d>),
+    Allocation(AllocatedPages<'d>),
+    Files(Box<UnitPages<'d>>),
+    End,
+}
+
+impl<'d> BasePages<'d> {
+    pub(super) fn of(pages: &'d CheckedPages<'d>, rowset: &'d Rowset) -> BasePages<'d> {
+        let unit = rowset.unit(AllocUnitKind::InRow);
+        let shape = if rowset.index.0 == 0 { Shape::Heap } else { Shape::Tree };
+        let walk = match unit {
+            None => Walk::End,
+            Some(unit) if shape == Shape::Tree && rowset.compression == Compression::None => {
+                Walk::Tree(LeafPages::new(pages, unit.id, unit.root, LeafKind::Clustered))
+            }
+            // How the upper levels of a compressed index hold their child pages is not certain; the leaves are found
+            // without them.
+            Some(unit) => allocation(pages, unit),
+        };
+        let seen = PageSet::default();
+        BasePages { pages, unit, walk, seen, shape, is_cut: false, given: 0, absent: 0 }
+    }
+
+    /// Pages that are not in the files or the backup, as far as is known.
+    pub(super) fn absent_pages(&self) -> u64 {
+        let Some(unit) = self.unit.filter(|_| self.absent > 0) else { return 0 };
+        match self.walk {
+            // Maps are among them: what they listed can only be told from the catalogue's count.
+            Walk::Files(_) | Walk::End if self.is_cut => {
+                let counted = u64::try_from(unit.pages_data).unwrap_or(0);
+                self.absent.max(counted.saturating_sub(self.given))
+            }
+            _ => self.absent,
+        }
+    }
+
+    /// Counts a page that something else led to, if it is not there.
+    pub(super) fn note_absent(&mut self, page: PageId, fault: &Fault) {
+        if !fault.is_damage() && self.seen.insert(page) {
+            self.absent += 1;
+        }
+    }
+
+    /// Notes a fault of a walk; `None` when it was told before.
+    fn fault(&mut self, fault: Fault) -> Option<Fault> {
+        match fault.page() {
+            Some(page) if !self.seen.insert(page) => None,
+            Some(_) if !fault.is_damage() => {
+                self.absent += 1;
+                Some(fault)
+            }
+            _ => Some(fault),
+        }
+    }
+
+    /// Goes on to the next structure; false at the end.
+    fn next_walk(&mut self) -> bool {
+        let Some(unit) = self.unit else { return false };
+        self.walk = match &self.walk {
+            Walk::Tree(_) if self.is_cut => {
+                self.is_cut = false;
+                allocation(self.pages, unit)
+            }
+            Walk::Allocation(listed) if listed.is_cut() => {
+                self.is_cut = true;
+                Walk::Files(Box::new(UnitPages::new(self.pages, unit.id)))
+            }
+            _ => Walk::End,
+        };
+        !matches!(self.walk, Walk::End)
+    }
+
+    /// A page that maps list or whose header names the unit; `None` when it holds no rows or was given before.
+    fn load(&mut self, id: PageId) -> Option<Result<(PageId, PageBuf), Fault>> {
+        let unit = self.unit?;
+        if !self.seen.insert(id) {
+            return None;
+        }
+        let mut page = PageBuf::zeroed();
+        if let Err(error) = self.pages.page(id, &mut page) {
+            let fault = Fault::from(error);
+            self.absent += u64::from(!fault.is_damage());
+            return Some(Err(fault));
+        }
+        let header = PageHeader::of(&page);
+        match header.kind() {
+            PageType::Data if header.belongs_to(unit.id) => Some(Ok((id, page))),
+            // Allocated but never formatted: no rows yet.
+            PageType::Unformatted => None,
+            PageType::Index if self.shape == Shape::Tree => None,
+            PageType::Data => {
+                Some(Err(Fault::Foreign { page: id, expected: unit.id, found: header.alloc_unit() }))
+            }
+            _ => Some(Err(Fault::Misplaced { page: id, what: "not a data page", from: unit.first_iam })),
+        }
+    }
+
+    /// The next page, or its id where it must still be read.
+    fn next_found(&mut self) -> Option<Result<Found, Fault>> {
+        match &mut self.walk {
+            Walk::Tree(leaves) => {
+                let leaf = leaves.next()?;
+                self.is_cut |= leaf.is_err();
+                Some(leaf.map(|(id, page)| Found::Read(id, page)))
+            }
+            Walk::Allocation(listed) => Some(listed.next()?.map(Found::Listed)),
+            Walk::Files(files) => Some(files.next()?.map(Found::Listed)),
+            Walk::End => None,
+        }
+    }
+}
+
+enum Found {
+    Read(PageId, PageBuf),
+    Listed(PageId),
+}
+
+fn allocation<'d>(pages: &'d CheckedPages<'d>, unit: &AllocUnit) -> Walk<'d> {
+    Walk::Allocation(AllocatedPages::new(pages, unit.id, unit.first_iam).with_absent_files())
+}
+
+impl Iterator for BasePages<'_> {
+    type Item = Result<(PageId, PageBuf), Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let item = match self.next_found() {
+                Some(Ok(Found::Read(id, page))) => {
+                    self.seen.insert(id);
+                    Some(Ok((id, page)))
+                }
+                Some(Ok(Found::Listed(id))) => self.load(id),
+                Some(Err(fault)) => self.fault(fault).map(Err),
+                None if self.next_walk() => None,
+                None => return None,
+            };
+            if let Some(item) = item {
+                self.given += u64::from(item.is_ok());
+                return Some(item);
+            }
+        }
+    }
+}
