@@ -105,7 +105,7 @@ pub(crate) fn settle(
 fn is_recounted_at_restart(plan: &Plan, log: &LogUse) -> bool {
     match log {
         LogUse::Redone(summary) => !plan.is_clean || summary.changes > 0,
-        LogUse::None | LogUse::Unusable(_) => false,
+        LogUse::None | LogUse::Missing | LogUse::Unusable(_) => false,
     }
 }
 
