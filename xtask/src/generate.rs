@@ -1,6 +1,7 @@
 //! `cargo x gen`: `crates/catalog/src/table/rows.tsv` out of the system tables of a real database.
+//! `cargo x gen man`: the manual pages in `docs/man`.
 //!
-//! The work is done by a test of the engine that is otherwise ignored, beside the one that compares the file with the same
+//! The work on the rows is done by a test of the engine that is otherwise ignored, beside the one that compares the file with the same
 //! database: what is written and what is compared cannot differ.
 
 use std::path::Path;
@@ -10,8 +11,28 @@ use anyhow::{Context, Result, bail};
 
 use crate::check::cargo_path;
 
-/// Writes the file; fails when there are no samples.
-pub fn run(root: &Path) -> Result<()> {
+/// Writes what is asked for: `man`, or the rows.
+pub fn run(root: &Path, what: Option<&str>) -> Result<()> {
+    match what {
+        None => rows(root),
+        Some("man") => man(root),
+        Some(other) => bail!("nothing generates `{other}`: man, or nothing for the rows of a new database"),
+    }
+}
+
+/// The manual pages, written by the program itself: it knows its verbs.
+fn man(root: &Path) -> Result<()> {
+    let mut cargo = Command::new(cargo_path());
+    cargo.args(["run", "--quiet", "--package", "extentdb", "--", "man", "docs/man"]);
+    let status = cargo.current_dir(root).status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("docs/man was not written");
+    }
+    Ok(())
+}
+
+/// Fails when there are no samples.
+fn rows(root: &Path) -> Result<()> {
     let mut cargo = Command::new(cargo_path());
     cargo.args(["test", "--quiet", "--package", "extentdb-engine", "--lib", "--"]);
     cargo.args(["--ignored", "--exact", "tests::template::write_rows_tsv"]);

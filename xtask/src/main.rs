@@ -15,6 +15,7 @@ cargo x <task>
           [--trace] [--keep DIR]
   shuttle concurrent sessions and latches under schedules that follow from a seed: EXTENTDB_SCHEDULES=N
   gen     writes the rows of a new database anew, out of the sample of version 661 (EXTENTDB_SAMPLES)
+  gen man writes the manual pages in docs/man anew, out of the command line's definition
   hooks   installs a git hook that runs `cargo x check` before each commit";
 
 fn main() -> ExitCode {
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root),
         Some("deps") => deps::run(&root),
         Some("sim") => sim::run(&root, std::env::args_os().skip(2)),
-        Some("gen") => generate::run(&root),
+        Some("gen") => generate::run(&root, std::env::args().nth(2).as_deref()),
         Some("shuttle") => shuttle::run(&root),
         Some("hooks") => hooks::install(&root),
         _ => {

@@ -44,7 +44,7 @@ use table::{RowWriter, TableExport};
 pub(crate) struct ExportArgs {
     /// Data files of one database, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// The table: dbo.Orders, [dbo].[Order Details], or the name alone
     #[arg(long, value_name = "NAME", conflicts_with = "tables")]
     table: Option<String>,

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use extentdb_check::{Input, Report};
 
 use crate::output::Output;
+use crate::terminal::{Color, with_coloured_verdict};
 
 /// `--format` of `check`.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -47,8 +48,17 @@ impl ReportFormatArgs {
 
 impl ReportFormat {
     /// Writes the report in this form.
-    pub(super) fn write(self, report: &Report, inputs: &[Input], output: &mut Output) -> anyhow::Result<()> {
+    pub(super) fn write(
+        self,
+        report: &Report,
+        inputs: &[Input],
+        color: Color,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
         match self {
+            ReportFormat::Text if color.is_on(output.reader()) => {
+                output.write_all(with_coloured_verdict(&report.to_text()).as_bytes())?;
+            }
             ReportFormat::Text => output.write_all(report.to_text().as_bytes())?,
             ReportFormat::Json => output.write_json(&report.to_json(inputs))?,
             ReportFormat::Jsonl => output.write_all(report.to_jsonl(inputs).as_bytes())?,
