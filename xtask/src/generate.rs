@@ -1,8 +1,9 @@
 //! `cargo x gen`: `crates/catalog/src/table/rows.tsv` out of the system tables of a real database.
 //! `cargo x gen man`: the manual pages in `docs/man`.
 //!
-//! The work on the rows is done by a test of the engine that is otherwise ignored, beside the one that compares the file with the same
-//! database: what is written and what is compared cannot differ.
+//! The work on the rows is done by a test of the engine that is otherwise ignored, beside the one
+//! that compares the file with the same database: what is written and what is compared cannot
+//! differ.
 
 use std::path::Path;
 use std::process::Command;
