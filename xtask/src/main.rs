@@ -17,6 +17,7 @@ cargo x <task>
   shuttle concurrent sessions and latches under schedules that follow from a seed: EXTENTDB_SCHEDULES=N
   gen     writes the rows of a new database anew, out of the sample of version 661 (EXTENTDB_SAMPLES)
   gen collation FOLDER    writes the tables of collations anew, out of the tables of weights in that folder
+  gen man writes the manual pages in docs/man anew, out of the command line's definition
   hooks   installs a git hook that runs `cargo x check` before each commit";
 
 fn main() -> ExitCode {
@@ -46,9 +47,14 @@ fn main() -> ExitCode {
 
 fn generate(root: &Path) -> anyhow::Result<()> {
     match (std::env::args().nth(2).as_deref(), std::env::args_os().nth(3)) {
-        (None, _) => generate::run(root),
+        (None, _) => generate::rows(root),
+        (Some("man"), _) => generate::man(root),
         (Some("collation"), Some(folder)) => collation::run(root, Path::new(&folder)),
         (Some("collation"), None) => anyhow::bail!("which folder holds the tables of weights?"),
-        (Some(other), _) => anyhow::bail!("nothing called {other} can be generated"),
+        (Some(other), _) => {
+            anyhow::bail!(
+                "nothing generates {other}: man, collation, or nothing for the rows of a new database"
+            )
+        }
     }
 }

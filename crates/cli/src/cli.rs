@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use extentdb_base::sync::OnceLock;
 use extentdb_format::allocation::boot::DatabaseVersion;
 use extentdb_reader::backup::StopAt;
 
 use crate::command;
+use crate::terminal::Color;
 
 /// Reads, proves and exports SQL Server files on any machine.
 ///
@@ -21,6 +22,37 @@ pub(crate) struct Cli {
     /// The verb.
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// Common options that a verb takes and has no use for: its help leaves them out.
+const NOT_IN_HELP: [(&str, &[&str]); 12] = [
+    ("info", &["color"]),
+    ("tables", &["color", "progress"]),
+    ("schema", &["color", "progress"]),
+    ("export", &["color"]),
+    ("page", &["color", "progress"]),
+    ("log", &["color", "no_siblings"]),
+    ("explain", &["color", "progress", "jobs", "set", "no_siblings", "exit_zero"]),
+    ("make", &["color", "jobs", "set", "no_siblings", "exit_zero"]),
+    ("damage", &["color", "jobs", "set", "no_siblings", "exit_zero"]),
+    ("demo", &["color", "progress", "jobs", "set", "no_siblings", "exit_zero"]),
+    ("completions", &["color", "progress", "jobs", "set", "no_siblings", "exit_zero"]),
+    ("man", &["color", "progress", "jobs", "set", "no_siblings", "exit_zero", "output", "force"]),
+];
+
+/// The command line, with the help of each verb as it is shown.
+pub(crate) fn command() -> clap::Command {
+    let hide = |verb: clap::Command, options: &[&'static str]| {
+        options.iter().fold(verb, |verb, option| verb.mut_arg(*option, |option| option.hide(true)))
+    };
+    NOT_IN_HELP.iter().fold(Cli::command(), |program, (verb, options)| {
+        program.mut_subcommand(*verb, |verb| hide(verb, options))
+    })
+}
+
+/// Reads the command line of this process.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command().try_get_matches()?)
 }
 
 /// The verbs.
@@ -54,12 +86,31 @@ pub(crate) enum Verb {
     Damage(command::damage::DamageArgs),
     /// The first five minutes, on a database of its own
     Demo(command::demo::DemoArgs),
+    /// Prints the completions of a shell
+    Completions(command::manual::CompletionsArgs),
+    /// Writes the manual pages into a folder
+    #[command(hide = true)]
+    Man(command::manual::ManArgs),
     /// Verbs of later versions, and typing errors.
     #[command(external_subcommand)]
     Other(Vec<OsString>),
 }
 
 impl Verb {
+    /// The input files that may be compressed or stdin, and that may have siblings.
+    pub(crate) fn inputs_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
+        match self {
+            Verb::Info(args) => Some(&mut args.files),
+            Verb::Tables(args) => Some(&mut args.files),
+            Verb::Schema(args) => Some(&mut args.files),
+            Verb::Export(args) => Some(&mut args.files),
+            Verb::Page(args) => Some(&mut args.files),
+            Verb::Log(args) => Some(&mut args.files),
+            Verb::Check(args) => Some(&mut args.files),
+            _ => None,
+        }
+    }
+
     /// The options that all verbs share.
     pub(crate) fn common(&self) -> Option<&Common> {
         Some(match self {
@@ -76,6 +127,8 @@ impl Verb {
             Verb::Make(args) => &args.common,
             Verb::Damage(args) => &args.common,
             Verb::Demo(args) => &args.common,
+            Verb::Completions(args) => &args.common,
+            Verb::Man(args) => &args.common,
             Verb::Other(_) => return None,
         })
     }
@@ -97,10 +150,16 @@ pub(crate) struct Common {
     /// Show progress on stderr: auto = a line that moves on a terminal, a plain line every 10 s elsewhere
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) progress: When,
+    /// Colour the verdict: auto = on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Color,
     /// Only the result and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Which backup set of a file with several, from 1
+    /// Take only the files given: do not look for others of the database in their folder
+    #[arg(long)]
+    pub(crate) no_siblings: bool,
+    /// Which backup set of a file with several, counted from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) set: Option<u32>,
     /// Backups: where the chain of log backups ends. Transactions that committed after this time of the
@@ -170,11 +229,11 @@ fn version() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         let (oldest, newest) = (DatabaseVersion::OLDEST_READ, DatabaseVersion::NEWEST_VERIFIED);
-        let commit = option_env!("EXTENTDB_COMMIT").map(|commit| format!(" ({commit})")).unwrap_or_default();
-        let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
         format!(
-            "{}{commit} for {arch}-{os}\nreads {oldest} to {newest}; newer versions by their own description",
-            env!("CARGO_PKG_VERSION")
+            "{} (commit {}) for {}\nreads {oldest} to {newest}; newer versions by their own description",
+            env!("CARGO_PKG_VERSION"),
+            env!("EXTENTDB_COMMIT"),
+            env!("EXTENTDB_TARGET"),
         )
     })
 }

@@ -5,7 +5,8 @@
 //! context    what every verb is handed    output    where the result goes: stdout, or a file that appears when it is whole
 //! progress   the line on stderr           interrupt Ctrl-C and SIGTERM
 //! exit       exit codes and the last line of a failure        names     of tables, as typed and as T-SQL writes them
-//! scratch    files that must not outlive the process
+//! scratch    files that must not outlive the process              inputs    from what was typed to files of databases
+//! suggest    names that may have been meant                      terminal  its width, and colours
 //! ```
 //!
 //! Invariants
@@ -19,22 +20,22 @@ mod cli;
 mod command;
 mod context;
 mod exit;
+mod inputs;
 mod interrupt;
 mod measure;
 mod names;
 mod output;
 mod progress;
 mod scratch;
+mod suggest;
+mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::Cli;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };

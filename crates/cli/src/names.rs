@@ -15,6 +15,8 @@ use extentdb_catalog::model::ObjectType;
 use extentdb_catalog::{Catalog, Table};
 use extentdb_types::Collation;
 
+use crate::suggest::did_you_mean;
+
 /// A name of one or two parts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
@@ -154,8 +156,21 @@ fn matching<'c>(catalog: &'c Catalog, typed: &str) -> anyhow::Result<Vec<&'c Tab
         attempts.into_iter().map(|(pattern, users)| all(pattern, users)).find(|found| !found.is_empty());
     match found {
         Some(found) => Ok(found),
-        None => bail!("database {} has no table {typed} (`extentdb tables` lists them)", catalog.boot.name),
+        None => {
+            let meant = nearest_tables(catalog, typed);
+            let database = &catalog.boot.name;
+            bail!("database {database} has no table {typed}{meant}; `extentdb tables` lists them")
+        }
     }
+}
+
+/// Names that may have been meant: with the schema when one was typed.
+fn nearest_tables(catalog: &Catalog, typed: &str) -> String {
+    let has_schema = Pattern::parse(typed).is_ok_and(|pattern| pattern.schema.is_some());
+    let name = |table: &&Table| if has_schema { table.full_name() } else { table.name.clone() };
+    let names: Vec<String> = user_tables(catalog).iter().map(name).collect();
+    let plain = typed.replace(['[', ']', '"'], "");
+    did_you_mean(&plain, names.iter().map(String::as_str))
 }
 
 /// The one table that a name means.

@@ -16,6 +16,7 @@ use anyhow::{Context as _, bail};
 use extentdb_io::File as InputFile;
 
 use crate::scratch::Scratch;
+use crate::terminal::Reader;
 use destination::Destination;
 
 /// What to do when a file of the wanted name exists.
@@ -82,6 +83,11 @@ impl Output {
             Destination::Socket(_) => bail!("cannot write to {}: it is a socket", path.display()),
         };
         Ok(Output { to })
+    }
+
+    /// Who may read it.
+    pub(crate) fn reader(&self) -> Reader {
+        if matches!(self.to, Target::Stdout(_)) { Reader::Stdout } else { Reader::Elsewhere }
     }
 
     /// Writes a JSON document and a line end.

@@ -7,6 +7,7 @@ mod format;
 mod inputs;
 mod options;
 pub(crate) mod parts;
+mod several;
 mod state;
 
 use extentdb_base::sync::Arc;
@@ -32,15 +33,15 @@ use crate::cli::Common;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::Output;
-use format::{ReportFormat, ReportFormatArgs};
+use format::{ReportFormat, ReportFormatArgs, TextStyle};
 use options::CheckOptions;
 
 /// Options of `check`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
-    /// Data files of one database with their log, or the files of one backup
+    /// Data files with their logs, backups, or folders of them; of one or several databases. - is a backup on stdin
     #[arg(required = true, value_name = "FILE")]
-    pub(super) files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) options: CheckOptions,
     /// State the SHA-256 of every file in the report (JSON); without it the field is null
@@ -52,8 +53,23 @@ pub(crate) struct CheckArgs {
     pub(crate) common: Common,
 }
 
+impl CheckArgs {
+    fn text_style(&self) -> TextStyle {
+        TextStyle { options: self.options.text(), color: self.common.color }
+    }
+}
+
 /// Runs the verb.
 pub(crate) fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
+    let groups = several::groups(args, context);
+    match &groups[..] {
+        [files] => run_one(&CheckArgs { files: files.clone(), ..args.clone() }, context),
+        groups => several::run(args, groups, context),
+    }
+}
+
+/// Checks one database.
+fn run_one(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
     let options = args.options.for_check(&args.common, args.format.chosen())?;
     let output = context.output(&args.files)?;
     let opened = open(&args.files, context)?;
@@ -80,17 +96,9 @@ pub(super) fn finish(
     context: &Context,
     mut output: Output,
 ) -> anyhow::Result<Exit> {
-    if let Some(refused) = &report.refused {
-        bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
-    }
-    add_what_reader_found(&mut report, opened, context);
-    if let Some(found) = opened.in_use() {
-        let text = found.to_string();
-        context.warn(&format!("{text}: what was found is not reported as damage"));
-        report.withdraw(&text);
-    }
+    complete(&mut report, opened, context)?;
     let inputs = inputs::describe(&args.files, args.hash, context)?;
-    args.format.chosen().write(&report, &inputs, args.options.text(), &mut output)?;
+    args.format.chosen().write(&report, &inputs, args.text_style(), &mut output)?;
     if let Some(stop) = context.interrupt.stopped() {
         let kept = output.finish_incomplete()?;
         let place = kept.map_or_else(String::new, |path| format!(": {}", path.display()));
@@ -98,11 +106,29 @@ pub(super) fn finish(
         return Ok(stop);
     }
     output.finish()?;
-    Ok(match report.verdict {
+    Ok(exit_of(report.verdict))
+}
+
+/// Adds to a report what is known outside of the check; a check that was refused is no report.
+fn complete(report: &mut Report, opened: &Opened, context: &Context) -> anyhow::Result<()> {
+    if let Some(refused) = &report.refused {
+        bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
+    }
+    add_what_reader_found(report, opened, context);
+    if let Some(found) = opened.in_use() {
+        let text = found.to_string();
+        context.warn(&format!("{text}: what was found is not reported as damage"));
+        report.withdraw(&text);
+    }
+    Ok(())
+}
+
+fn exit_of(verdict: Verdict) -> Exit {
+    match verdict {
         Verdict::Clean => Exit::Done,
         Verdict::Damaged => Exit::Found,
         Verdict::Incomplete => Exit::Incomplete,
-    })
+    }
 }
 
 /// Prints what a check would need; nothing was checked.

@@ -30,7 +30,6 @@ mod select;
 mod sink;
 mod source;
 mod style;
-mod suggest;
 mod surrogate;
 mod table;
 mod text;
@@ -40,6 +39,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use extentdb_catalog::{Column, Table};
+use extentdb_reader::Database;
 
 use crate::cli::Common;
 use crate::context::{Context, doubt};
@@ -59,7 +59,7 @@ use table::{RowWriter, TableExport, Wanted};
 pub(crate) struct ExportArgs {
     /// Data files of one database, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// The table: dbo.Orders, [dbo].[Order Details], or the name alone
     #[arg(long, value_name = "NAME", conflicts_with = "tables")]
     table: Option<String>,

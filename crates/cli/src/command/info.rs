@@ -24,13 +24,14 @@ use serde_json::{Map, Value};
 use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::terminal::columns;
 
 /// Options of `info`.
 #[derive(Args, Debug)]
 pub(crate) struct InfoArgs {
     /// Data files and logs of one database, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Do not count pages: reads only headers and the catalogue
     #[arg(long)]
     no_pages: bool,
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<Exit> {
     if args.format.is_json() {
         output.write_json(&Value::Object(facts))?;
     } else {
-        output.write_all(text::render(&facts).as_bytes())?;
+        output.write_all(text::render(&facts, columns(output.reader())).as_bytes())?;
     }
     output.finish()?;
     Ok(exit)

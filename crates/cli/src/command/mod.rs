@@ -4,10 +4,12 @@ use std::ffi::OsString;
 
 use anyhow::bail;
 
-use crate::cli::Verb;
+use crate::cli::{self, Verb};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::inputs;
 use crate::scratch;
+use crate::suggest::did_you_mean;
 
 pub(crate) mod check;
 pub(crate) mod damage;
@@ -17,6 +19,7 @@ pub(crate) mod export;
 pub(crate) mod info;
 pub(crate) mod log;
 pub(crate) mod make;
+pub(crate) mod manual;
 pub(crate) mod page;
 pub(crate) mod schema;
 pub(crate) mod tables;
@@ -31,12 +34,37 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
         return not_a_verb(words);
     }
     let context = Context::new(verb.common().cloned().unwrap_or_default())?;
-    let done = run_verb(verb, &context);
+    let done = with_inputs(verb, &context);
     match context.interrupt.stopped() {
         // What failed because of a signal is an interruption: a child that got the signal, too, for one.
         Some(exit) if done.is_err() => scratch::end_process(exit),
         _ => done,
     }
+}
+
+/// Makes files of the inputs, which are as long as the verb runs.
+fn with_inputs(mut verb: Verb, context: &Context) -> anyhow::Result<Exit> {
+    // `check` finds the siblings of each database by itself, and the last word of `page` is a page.
+    let has_siblings = !matches!(verb, Verb::Check(_) | Verb::Log(_)) && !context.common.no_siblings;
+    let page = match &mut verb {
+        Verb::Page(args) => args.files.pop(),
+        _ => None,
+    };
+    let mut spooled = None;
+    let takes_folders = matches!(verb, Verb::Check(_));
+    if let Some(files) = verb.inputs_mut() {
+        if takes_folders {
+            *files = inputs::expand_folders(files, context)?;
+        }
+        spooled = inputs::spool(files, context)?;
+        if has_siblings {
+            inputs::add_siblings(files, context);
+        }
+        files.extend(page);
+    }
+    let done = run_verb(verb, context);
+    drop(spooled);
+    done
 }
 
 fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
@@ -54,6 +82,8 @@ fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
         Verb::Make(args) => make::run(&args, context),
         Verb::Damage(args) => damage::run(&args, context),
         Verb::Demo(args) => demo::run(&args, context),
+        Verb::Completions(args) => manual::completions(&args, context),
+        Verb::Man(args) => manual::pages(&args),
         Verb::Other(words) => not_a_verb(&words),
     }
 }
@@ -63,5 +93,8 @@ fn not_a_verb(words: &[OsString]) -> anyhow::Result<Exit> {
     if LATER.contains(&&*word) {
         bail!("not supported: {word} is a verb of a later version");
     }
-    bail!("{word} is not a verb (`extentdb --help` lists them)")
+    let program = cli::command();
+    let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| verb.get_name());
+    let meant = did_you_mean(&word, verbs);
+    bail!("{word} is not a verb{meant}; `extentdb --help` lists them")
 }

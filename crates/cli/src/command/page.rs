@@ -23,7 +23,6 @@ mod rows;
 mod system;
 mod text;
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -50,7 +49,7 @@ use fields::Fields;
 pub(crate) struct PageArgs {
     /// Data files of one database, or the files of one backup; then the page as file:page, such as 1:153
     #[arg(required = true, num_args = 2.., value_names = ["FILE", "F:P"])]
-    files_and_page: Vec<OsString>,
+    pub(crate) files: Vec<PathBuf>,
     /// 0 header; 1 header, records in hex, slot table; 2 header, whole page in hex; 3 header, rows by column
     #[arg(long, value_name = "0..3", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     style: u8,
@@ -81,7 +80,7 @@ struct Shown<'a> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
-    let (files, id) = split(&args.files_and_page)?;
+    let (files, id) = split(&args.files)?;
     let mut output = context.output(&files)?;
     let opened = context.open(&files)?;
     let (raw, path) = read(&opened, id)?;
@@ -103,11 +102,11 @@ pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
 }
 
 /// The paths, and the page behind them.
-fn split(words: &[OsString]) -> anyhow::Result<(Vec<PathBuf>, PageId)> {
+fn split(words: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, PageId)> {
     let Some((last, files)) = words.split_last() else { bail!("no file was given") };
     let text = last.to_string_lossy();
     let id = text.parse().map_err(|error| anyhow!("{text}: {error}; it stands behind the files"))?;
-    Ok((files.iter().map(PathBuf::from).collect(), id))
+    Ok((files.to_vec(), id))
 }
 
 /// Reads the page, or says why there is none.

@@ -32,7 +32,7 @@ use script::Script;
 pub(crate) struct SchemaArgs {
     /// Data files of one database, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Only this table, with its constraints, indexes and triggers
     #[arg(long, value_name = "NAME")]
     table: Option<String>,

@@ -19,7 +19,7 @@ use crate::names;
 pub(crate) struct TablesArgs {
     /// Data files of one database, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// System and internal tables, too
     #[arg(long)]
     system: bool,

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use extentdb_check::{Input, Report, TextOptions};
 
 use crate::output::Output;
+use crate::terminal::{Color, with_coloured_verdict};
 
 /// `--format` of `check`.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -45,17 +46,29 @@ impl ReportFormatArgs {
     }
 }
 
+/// How a report is written for people.
+#[derive(Clone, Copy)]
+pub(super) struct TextStyle {
+    pub(super) options: TextOptions,
+    pub(super) color: Color,
+}
+
 impl ReportFormat {
     /// Writes the report in this form.
     pub(super) fn write(
         self,
         report: &Report,
         inputs: &[Input],
-        text: TextOptions,
+        style: TextStyle,
         output: &mut Output,
     ) -> anyhow::Result<()> {
         match self {
-            ReportFormat::Text => output.write_all(report.to_text_with(text).as_bytes())?,
+            ReportFormat::Text => {
+                let text = report.to_text_with(style.options);
+                let is_coloured = style.color.is_on(output.reader());
+                let text = if is_coloured { with_coloured_verdict(&text) } else { text };
+                output.write_all(text.as_bytes())?;
+            }
             ReportFormat::Json => output.write_json(&report.to_json(inputs))?,
             ReportFormat::Jsonl => output.write_all(report.to_jsonl(inputs).as_bytes())?,
             ReportFormat::Tableresults => output.write_all(report.to_tableresults().as_bytes())?,

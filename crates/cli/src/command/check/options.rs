@@ -15,7 +15,7 @@ use crate::measure::{duration, rate};
 use crate::names::parse_exact;
 
 /// Options of a check.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct CheckOptions {
     /// PHYSICAL_ONLY: without ghost counts; errors and totals only
     #[arg(long)]

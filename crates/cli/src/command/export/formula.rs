@@ -14,7 +14,7 @@ use extentdb_types::{Collation, Datum, SqlType};
 
 use super::encode::WHOLE_BYTES_MAX;
 use super::sink::Stop;
-use super::suggest::did_you_mean;
+use crate::suggest::did_you_mean;
 
 /// Characters of an expression that an error shows.
 const SHOWN_CHARS: usize = 40;

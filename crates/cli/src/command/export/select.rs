@@ -7,7 +7,7 @@ use extentdb_reader::{Row, Value, stored_columns};
 use extentdb_types::{Collation, Datum};
 
 use super::formula::{Computed, Filter, Names, NoResult};
-use super::suggest::did_you_mean;
+use crate::suggest::did_you_mean;
 
 /// What was asked for, as typed.
 #[derive(clap::Args, Clone, Debug)]

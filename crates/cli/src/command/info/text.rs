@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-/// All facts.
-pub(super) fn render(facts: &Map<String, Value>) -> String {
-    let sections = facts.iter().map(|(name, value)| format!("{}\n{}", title(name), section(value)));
+/// All facts. A table that is wider than `columns` is written row by row.
+pub(super) fn render(facts: &Map<String, Value>, columns: Option<usize>) -> String {
+    let sections = facts.iter().map(|(name, value)| format!("{}\n{}", title(name), section(value, columns)));
     sections.collect::<Vec<_>>().join("\n")
 }
 
-fn section(value: &Value) -> String {
+fn section(value: &Value, columns: Option<usize>) -> String {
     match value {
         Value::Object(facts) => lines(facts),
-        Value::Array(rows) if rows.iter().all(Value::is_object) => table(rows),
+        Value::Array(rows) if rows.iter().all(Value::is_object) => table(rows, columns),
         other => format!("    {}\n", plain(other)),
     }
 }
@@ -23,11 +23,14 @@ fn lines(facts: &Map<String, Value>) -> String {
     facts.iter().filter(|(_, value)| !value.is_null()).map(line).collect()
 }
 
-/// Wider tables are written row by row.
+/// Tables of more columns are written row by row, however wide the terminal is.
 const COLUMNS_MAX: usize = 11;
+/// Blanks before a line, and between columns.
+const INDENT: usize = 4;
+const GAP: usize = 2;
 
 /// A table with the columns that any of the rows has.
-fn table(rows: &[Value]) -> String {
+fn table(rows: &[Value], columns_max: Option<usize>) -> String {
     let rows: Vec<&Map<String, Value>> = rows.iter().filter_map(Value::as_object).collect();
     if rows.iter().any(|row| row.values().filter(|value| !value.is_null()).count() > COLUMNS_MAX) {
         return rows.iter().map(|row| lines(row)).collect::<Vec<_>>().join("\n");
@@ -45,6 +48,10 @@ fn table(rows: &[Value]) -> String {
     }));
     let width = |at: usize| cells.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..columns.len()).map(|at| width(at).unwrap_or(0)).collect();
+    let line_width = INDENT + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+    if columns_max.is_some_and(|most| line_width > most) {
+        return rows.iter().map(|row| lines(row)).collect::<Vec<_>>().join("\n");
+    }
     let mut out = String::new();
     for row in &cells {
         let mut line = String::from("    ");
@@ -94,6 +101,10 @@ mod tests {
         });
         let expected = "Database\n    name         x\n    page verify  NONE\n    clean        yes\n\n\
                         Files\n    id  name  path\n    1   a\n    20  b     /b\n";
-        assert_eq!(render(facts.as_object().unwrap()), expected);
+        assert_eq!(render(facts.as_object().unwrap(), None), expected);
+        assert_eq!(render(facts.as_object().unwrap(), Some(22)), expected);
+        let narrow = render(facts.as_object().unwrap(), Some(16));
+        let vertical = "Files\n    id    1\n    name  a\n\n    id    20\n    name  b\n    path  /b\n";
+        assert!(narrow.ends_with(vertical), "{narrow}");
     }
 }
