@@ -1,6 +1,6 @@
 //! Texts as code units: UTF-16LE bytes as they lie, single bytes through a table, everything else decoded.
 
-use std::sync::OnceLock;
+use extentdb_base::sync::OnceLock;
 
 use crate::text::{CharDecoder, CodePage};
 
