@@ -471,7 +471,8 @@ fn a_table_is_read_but_not_changed_while_an_index_is_out_of_order() {
         assert_eq!(all_ids(&mut session), [1, 2, 3, 4]);
         let is_named = |error: Error| {
             matches!(&error, Error::KeysOutOfOrder { table, index, first, second }
-                if table.ends_with('t') && index == "names" && first.starts_with("plainer") && second.starts_with("plain"))
+                if table.ends_with('t') && index == "names"
+                    && first.starts_with("plainer") && second.starts_with("plain"))
         };
         assert!(is_named(session.insert(&table, &person(5, "zz")).unwrap_err()));
         for (at, row) in &there {
