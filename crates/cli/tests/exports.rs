@@ -35,8 +35,9 @@ fn is_stored(name: &str) -> bool {
 
 /// The names of the columns that hold no unpaired surrogate.
 fn plain_columns(path: &Path) -> String {
-    let first = on("export", path, &["--table", "types", "--limit", "1"]).expect(0);
-    let first = rows(&first).remove(0);
+    // serde_json refuses the escapes of unpaired surrogates.
+    let options = ["--table", "types", "--limit", "1", "--surrogates", "replace"];
+    let first = rows(&on("export", path, &options).stdout).remove(0);
     let names = first.as_object().unwrap().keys().filter(|name| is_stored(name));
     names.map(|name| format!("[{name}]")).collect::<Vec<_>>().join(",")
 }
@@ -60,6 +61,10 @@ fn csv_reads_back_with_the_values_of_json() {
                 Value::Null => "\\N".to_owned(),
                 Value::Bool(bit) => u8::from(*bit).to_string(),
                 Value::String(text) => text.clone(),
+                Value::Number(number) if number.is_f64() => {
+                    assert_eq!(field.parse().ok(), number.as_f64(), "{name}");
+                    continue;
+                }
                 other => other.to_string(),
             };
             assert_eq!(field, value, "{name}");
@@ -126,26 +131,22 @@ fn columns_conditions_and_limits_choose_what_is_written() {
         rows(&on("export", &path, &[&["--table", "types"], rest].concat()).expect(0))
     };
     let all = select(&["--columns", "id,varchar,int"]);
-    let wanted: Vec<Value> = all
-        .iter()
-        .filter(|row| {
-            row["varchar"]
-                .as_str()
-                .is_some_and(|text| text.trim_end() == "case" || text.trim_end().eq_ignore_ascii_case("case"))
-        })
-        .cloned()
-        .collect();
+    let is_case = |row: &&Value| {
+        row["varchar"].as_str().is_some_and(|text| text.trim_end().eq_ignore_ascii_case("case"))
+    };
+    let wanted: Vec<Value> = all.iter().filter(is_case).cloned().collect();
     assert!(!wanted.is_empty() && wanted.len() < all.len());
     // Trailing blanks and, under this collation, case make no difference.
     assert_eq!(select(&["--columns", "ID, VarChar,int", "--where", "varchar = 'cAsE'"]), wanted);
     // Unknown is not true, and NOT unknown is not true either.
     let known = all.iter().filter(|row| !row["int"].is_null()).count();
-    let either = select(&["--where", "int > 5"]).len() + select(&["--where", "NOT int > 5"]).len();
+    let count = |rest: &[&str]| select(&[&["--columns", "id"], rest].concat()).len();
+    let either = count(&["--where", "int > 5"]) + count(&["--where", "NOT int > 5"]);
     assert_eq!(either, known);
     assert!(known < all.len());
-    assert_eq!(select(&["--limit", "3"]).len(), 3);
-    assert_eq!(select(&["--where", "id % 2 = 0 AND datetime2_7 IS NOT NULL", "--limit", "2"]).len(), 2);
-    assert_eq!(select(&["--limit", "0"]).len(), 0);
+    assert_eq!(count(&["--limit", "3"]), 3);
+    assert_eq!(count(&["--where", "id % 2 = 0 AND datetime2_7 IS NOT NULL", "--limit", "2"]), 2);
+    assert_eq!(count(&["--limit", "0"]), 0);
     let names: Vec<&String> = all[0].as_object().unwrap().keys().collect();
     assert_eq!(names, ["id", "varchar", "int"]);
 }
@@ -231,7 +232,7 @@ fn a_table_partly_in_a_missing_file_gives_the_rows_that_are_there() {
     let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     builder.build(&paths, &mut |_| {}).unwrap();
     let export = |given: &[&PathBuf], table: &str| {
-        let mut arguments = vec!["export".as_ref()];
+        let mut arguments = vec![OsStr::new("export")];
         arguments.extend(given.iter().map(|path| path.as_os_str()));
         arguments.extend(["--table", table, "--columns", "id"].map(OsStr::new));
         extentdb(arguments)

@@ -55,6 +55,7 @@ pub(super) struct Style {
     pub(super) format: Format,
     pub(super) surrogates: Surrogates,
     pub(super) csv: CsvStyle,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for parquet alone"))]
     pub(super) timestamps: Timestamps,
 }
 
