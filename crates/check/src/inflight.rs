@@ -6,7 +6,7 @@
 //! no log, or not to its end            so are objects with pages newer than the last checkpoint
 //! ```
 //!
-//! A database that was redone in memory has counters and classes of fullness that no log record keeps up: a restart
+//! Objects that the replayed log changed have counters and classes of fullness that no log record keeps up: a restart
 //! counts them anew, and so they are counted in one note (59040) and are no findings.
 //!
 //! Of objects and pages in doubt, findings that put several pages side by side become notes (59026), and the run is
@@ -92,8 +92,12 @@ pub(crate) fn settle(
 ) -> Settled {
     let mut settled = Settled::default();
     settled.tell_log(plan, log);
-    if is_recounted_at_restart(plan, log) {
-        settled.tell_recounted(&findings.extract(|finding| COUNTERS.contains(&finding.error)));
+    let recounted = recounted_at_restart(plan, log);
+    if !recounted.is_empty() {
+        settled.tell_recounted(&findings.extract(|finding| {
+            let owner = finding.place.owner;
+            COUNTERS.contains(&finding.error) && owner.is_some_and(|owner| recounted.contains(&owner.object))
+        }));
     }
     let Some(mut doubt) = Doubt::new(plan, log, source, counts) else { return settled };
     let taken = findings.extract(|finding| doubt.covers(finding));
@@ -101,12 +105,12 @@ pub(crate) fn settle(
     settled
 }
 
-/// True for a database that recovery changed, or that was not closed cleanly: its server would count anew.
-fn is_recounted_at_restart(plan: &Plan, log: &LogUse) -> bool {
-    match log {
-        LogUse::Redone(summary) => !plan.is_clean || summary.changes > 0,
-        LogUse::None | LogUse::Missing | LogUse::Unusable(_) => false,
-    }
+/// Objects that the replayed log changed: a restart of the server counts them anew.
+fn recounted_at_restart(plan: &Plan, log: &LogUse) -> BTreeSet<ObjectId> {
+    let LogUse::Redone(summary) = log else { return BTreeSet::new() };
+    let open = summary.unfinished.iter().flat_map(|open| &open.units);
+    let objects = summary.units.iter().chain(open).filter_map(|unit| unit_of(plan, *unit));
+    objects.map(|(object, _)| object).collect()
 }
 
 /// What is in doubt.

@@ -183,6 +183,22 @@ fn fullness_that_is_old_after_recovery_is_one_counted_note() {
     assert!(count > 0 && count <= forgotten, "{note}");
 }
 
+/// A restart counts anew what its log changed, and nothing else.
+#[test]
+fn fullness_of_objects_that_the_log_does_not_name_stays_damage() {
+    let folder = Folder::new();
+    let mut sound = folder.make("heap", 5_000);
+    let units = user_units(&sound);
+    assert!(forget_fullness(&mut sound) > 10);
+    let of_system_tables =
+        |header: &PageHeader| header.kind().holds_records() && !units.contains(&header.alloc_unit());
+    let options = CrashOptions { seed: 1, pages: 20, may_choose: &of_system_tables, leave_open: false };
+    let crash = crash(&sound, &options).expect("a crash");
+    let (report, summary) = check_with_log(&open(&folder.write(&crash)));
+    assert!(summary.changes > 0);
+    assert!(numbers(&report).contains(&8914), "{}", report.to_text());
+}
+
 /// The allocation units of user tables.
 fn user_units(sound: &[u8]) -> BTreeSet<AllocUnitId> {
     let memory = support::Memory::new(sound.to_vec());

@@ -95,6 +95,9 @@ pub struct RecoverySummary {
     pub records: u64,
     /// Changes that were made to pages.
     pub changes: u64,
+    /// Allocation units that replayed records name, as page headers do: their counters and the fullness of their
+    /// pages may be brought up to date by a restart alone.
+    pub units: BTreeSet<AllocUnitId>,
     /// Pages that differ from those on disk.
     pub pages_changed: u64,
     /// Transactions that were open at the end of the log.
@@ -437,7 +440,7 @@ impl<'s> Pass<'s> {
     }
 
     fn into_recovered(
-        self,
+        mut self,
         source: &'s dyn PageSource,
         ends_early: Option<String>,
         left: &BTreeMap<XactId, String>,
@@ -445,6 +448,7 @@ impl<'s> Pass<'s> {
         let left_out = self.analysis.left_out().iter().map(|(op, count)| (*op, *count)).collect();
         let unfinished = self.analysis.into_unfinished().into_iter().map(|open| named(open, left)).collect();
         let changes = self.redo.changes;
+        let units = std::mem::take(&mut self.redo.units);
         let (pages, stopped) = self.redo.finish();
         let has_more_stopped = stopped.len() > STOPPED_MAX;
         let summary = RecoverySummary {
@@ -452,6 +456,7 @@ impl<'s> Pass<'s> {
             end_lsn: self.end,
             records: self.records,
             changes,
+            units,
             pages_changed: pages.len() as u64,
             unfinished,
             stopped: stopped.into_iter().take(STOPPED_MAX).collect(),

@@ -3,10 +3,10 @@
 //! A page is read from disk at its first record and kept when a record changed it. Of the others only the LSN is kept, which
 //! says that older records have nothing to do with them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_base::{Lsn, PageId};
+use extentdb_base::{AllocUnitId, Lsn, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus};
 use extentdb_format::log::payload::page::PagePart;
@@ -44,6 +44,8 @@ pub(super) struct Redo<'s> {
     stopped: BTreeMap<PageId, StoppedPage>,
     /// Changes made.
     pub(super) changes: u64,
+    /// Allocation units that the records name, as page headers do.
+    pub(super) units: BTreeSet<AllocUnitId>,
 }
 
 impl<'s> Redo<'s> {
@@ -67,6 +69,7 @@ impl<'s> Redo<'s> {
             unchanged: HashMap::new(),
             stopped: BTreeMap::new(),
             changes: 0,
+            units: BTreeSet::new(),
         }
     }
 
@@ -76,6 +79,7 @@ impl<'s> Redo<'s> {
     /// There is no memory for one more page.
     pub(super) fn apply(&mut self, lsn: Lsn, record: &RecordRef<'_>) -> Result<(), RecoverError> {
         let Some(part) = page_of(record) else { return Ok(()) };
+        self.units.insert(part.alloc_unit());
         let id = part.page;
         let begins = record.header().op == Op::FORMAT_PAGE;
         let is_newer = self.unchanged.get(&id).is_some_and(|known| *known >= lsn);
