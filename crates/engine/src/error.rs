@@ -203,7 +203,8 @@ pub enum Error {
     /// A new key of a database of another product has a character whose weight is not certain under the
     /// collation: the product could look for the key elsewhere.
     #[error(
-        "the key ({key}) of index {index} of table {table} has the character {character}, whose place in the order of its collation is not certain"
+        "the key ({key}) of index {index} of table {table} has the character {character}, \
+         whose place in the order of its collation is not certain"
     )]
     UncertainKey {
         /// The table's name.
