@@ -148,12 +148,15 @@ fn signed(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// The collation's own sort key, with an end that sorts before any continuation.
 fn text(key: &SortKey, out: &mut Vec<u8>) {
-    out.reserve(key.bytes().len() * 2 + 2);
-    for byte in key.bytes() {
-        out.push(*byte);
-        if *byte == 0 {
-            out.push(0xff);
+    if key.bytes().contains(&0) {
+        for byte in key.bytes() {
+            out.push(*byte);
+            if *byte == 0 {
+                out.push(0xff);
+            }
         }
+    } else {
+        out.extend_from_slice(key.bytes());
     }
     out.extend([0, 0]);
 }

@@ -281,3 +281,37 @@ fn trailing_blanks_never_matter() {
         assert_eq!(collation.sort_key_char(b"ab "), collation.sort_key_char(b"ab"));
     }
 }
+
+/// The characters of a range that a collation is not certain of.
+fn uncertain_in(collation: Collation, range: std::ops::RangeInclusive<char>) -> Vec<char> {
+    range.filter(|character| collation.uncertain_nchar(&wide(&character.to_string())).is_some()).collect()
+}
+
+#[test]
+fn what_all_tables_order_alike_is_certain_in_every_version() {
+    let alike = [
+        '\u{1}'..='~',
+        'À'..='ÿ',
+        'Ā'..='\u{130}',
+        '\u{132}'..='\u{137}',
+        '\u{139}'..='ſ',
+        'א'..='ת',
+        '！'..='～',
+    ];
+    for name in [
+        "Latin1_General_CI_AS",
+        "Latin1_General_100_CI_AS",
+        "Chinese_PRC_90_CI_AS",
+        "Japanese_XJIS_140_CI_AS",
+    ] {
+        for range in alike.clone() {
+            assert_eq!(uncertain_in(named(name), range), [], "{name}");
+        }
+    }
+    for name in ["Cyrillic_General_CI_AS", "Greek_100_CI_AS", "Arabic_CI_AS", "Latin1_General_100_CI_AS"] {
+        for range in ['А'..='я', 'Α'..='ώ', 'ء'..='ي', '\u{a0}'..='¿', '\u{2010}'..='\u{2044}', '가'..='힣']
+        {
+            assert_eq!(uncertain_in(named(name), range), [], "{name}");
+        }
+    }
+}

@@ -7,17 +7,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a pair of ranks weighs when an ASCII character has it: ASCII is known to be ordered alike.
 const ASCII: u64 = 1_000_000;
+/// The same for letters of alphabets, which come before their presentation forms.
+const ALPHABET: u64 = 10;
+
+/// A pair of ranks, with the weight and the characters that have it.
+type Node<'a> = (&'a [u32; 2], &'a (u64, Vec<u16>));
 
 /// The characters of the chain, given their ranks in both tables.
 pub(super) fn alike(ranks: &BTreeMap<u16, [u32; 2]>) -> BTreeSet<u16> {
     let mut pairs: BTreeMap<[u32; 2], (u64, Vec<u16>)> = BTreeMap::new();
     for (&code, &pair) in ranks {
         let (weight, codes) = pairs.entry(pair).or_default();
-        *weight += if code < 0x80 { ASCII } else { 1 };
+        *weight += match code {
+            0..0x80 => ASCII,
+            0x80..0x2000 => ALPHABET,
+            _ => 1,
+        };
         codes.push(code);
     }
     let seconds: Vec<u32> = pairs.keys().map(|pair| pair[1]).collect::<BTreeSet<u32>>().into_iter().collect();
-    let nodes: Vec<(&[u32; 2], &(u64, Vec<u16>))> = pairs.iter().collect();
+    let nodes: Vec<Node<'_>> = pairs.iter().collect();
     let mut chains = Chains { best: vec![None; seconds.len() + 1] };
     let mut totals: Vec<u64> = vec![0; nodes.len()];
     let mut before: Vec<Option<usize>> = vec![None; nodes.len()];

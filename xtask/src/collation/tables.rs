@@ -286,7 +286,9 @@ fn entries_2000(source: &Source, ranks: &Ranks, expansions: &mut Expansions) -> 
         };
         let doubt = match class {
             REPEAT => Doubt::All,
-            _ if line.is_doubted || is_han(code) => Doubt::Place,
+            _ if is_han(code) => Doubt::Place,
+            // Measured, but not confirmed: the next table does that or does not.
+            _ if line.is_doubted => differing.get(&code).copied().unwrap_or_default(),
             _ => Doubt::None,
         };
         let newer = doubt.max(differing.get(&code).copied().unwrap_or_default());
@@ -306,9 +308,12 @@ fn entries_2000(source: &Source, ranks: &Ranks, expansions: &mut Expansions) -> 
 }
 
 fn entries_2008(source: &Source, expansions: &mut Expansions) -> Result<Entries> {
-    let mut entries = entries_new(&source.win2008, expansions, |_, line| match line.note.as_str() {
+    let differing = differences(&source.win2008, &source.win2000);
+    let mut entries = entries_new(&source.win2008, expansions, |code, line| match line.note.as_str() {
         "w10" if line.class == Class::Kana && !is_repeat(line) => Doubt::None,
-        "w10" | "08 jamo" => Doubt::Place,
+        // Taken from the newest table: certain where the oldest one says the same.
+        "w10" => differing.get(&code).copied().unwrap_or_default(),
+        "08 jamo" => Doubt::Place,
         _ if line.class == Class::Kana && is_repeat(line) => Doubt::All,
         _ => Doubt::None,
     })?;

@@ -48,10 +48,11 @@ pub(super) fn compare_nchar(a: &[u8], b: &[u8]) -> Option<Difference> {
 /// The place of the first byte that differs, when there is one and no bit of `high` is set before.
 #[inline]
 fn first_difference(a: &[u8], b: &[u8], high: u64) -> Option<usize> {
-    let (words, rest) = a.as_chunks::<8>();
-    let (others, other_rest) = b.as_chunks::<8>();
+    let words = a.as_chunks::<8>().0;
+    let others = b.as_chunks::<8>().0;
     for (at, (word, other)) in words.iter().zip(others).enumerate() {
-        let (word, other) = (u64::from_le_bytes(*word), u64::from_le_bytes(*other));
+        let word = u64::from_le_bytes(*word);
+        let other = u64::from_le_bytes(*other);
         let same = u64::MAX.unbounded_shl((word ^ other).trailing_zeros() & !7);
         if word & !same & high != 0 {
             return None;
@@ -60,13 +61,11 @@ fn first_difference(a: &[u8], b: &[u8], high: u64) -> Option<usize> {
             return Some(8 * at + (word ^ other).trailing_zeros() as usize / 8);
         }
     }
-    // A text that ends inside a word of the other one is left to those who know what that means.
-    if words.len() != others.len() {
-        return None;
-    }
-    let at = rest.iter().zip(other_rest).position(|(x, y)| x != y)?;
+    // The shorter text has less than eight bytes left.
+    let done = 8 * words.len().min(others.len());
+    let at = a[done..].iter().zip(&b[done..]).position(|(x, y)| x != y)?;
     let is_ascii = |(byte, at): (&u8, usize)| u64::from(*byte) & (high >> (8 * (at % 8))) & 0xff == 0;
-    rest.iter().take(at).zip(0..).all(is_ascii).then_some(8 * words.len() + at)
+    a[done..done + at].iter().zip(0..).all(is_ascii).then_some(done + at)
 }
 
 /// The order of two letters or digits; `None` of the same letter in either case, and of anything else.

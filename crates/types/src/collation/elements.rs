@@ -55,6 +55,8 @@ pub(super) struct Weights {
     version: CollationVersion,
     /// Nothing is known of the collation.
     is_foreign: bool,
+    /// Doubts are asked for.
+    has_doubts: bool,
     /// The case weights of kana are compared.
     tells_kana_apart: bool,
     /// Variation selectors count (_VSS), by rules that are not known.
@@ -70,19 +72,21 @@ const SELECTORS: std::ops::RangeInclusive<u16> = 0xFE00..=0xFE0F;
 impl Weights {
     pub(super) fn of(collation: Collation) -> Weights {
         let version = collation.version();
-        let generation = match version {
-            CollationVersion::V80 | CollationVersion::V90 => Generation::Win2000,
-            CollationVersion::V100 => Generation::Win2008,
-            CollationVersion::V140 => Generation::Win10,
-        };
+        let generation = Generation::of(collation);
         Weights {
             generation,
             version,
             language: Language::of(collation, generation),
             is_foreign: collation.has_unknown_bits() || collation.lcid().is_none(),
+            has_doubts: true,
             tells_kana_apart: collation.compares_case_weights(),
             has_selectors: version == CollationVersion::V140 && !collation.ignores_variation_selectors(),
         }
+    }
+
+    /// The same without doubts.
+    pub(super) fn without_doubts(self) -> Weights {
+        Weights { has_doubts: false, ..self }
     }
 
     fn common_entry(&self, unit: u16) -> Entry {
@@ -200,6 +204,7 @@ impl<'w, U: Units> Elements<'w, U> {
         let own = own.and_then(|tailoring| tailoring.single(unit));
         let entry = own.unwrap_or_else(|| self.weights.common_entry(unit));
         let doubt = match own {
+            _ if !self.weights.has_doubts => Doubt::None,
             Some(_) => self.weights.doubt_of_own(unit),
             None => self.weights.doubt(unit, &entry),
         };

@@ -4,7 +4,7 @@
 //! inferred, and taken for certain where the alphabet of the language says the same (Latin and Cyrillic letters). Languages
 //! without a table here use the common order, and what they may order differently is uncertain.
 
-use std::sync::LazyLock;
+use extentdb_base::sync::OnceLock;
 
 use super::data::{Generation, Ideographs, Tailoring};
 use super::{Collation, CollationVersion};
@@ -94,15 +94,27 @@ pub(super) enum PlainAscii {
 impl PlainAscii {
     /// What holds for nchar under a Windows collation that is not binary.
     pub(super) fn of(collation: Collation) -> PlainAscii {
-        static LANGUAGES: LazyLock<[[PlainAscii; 256]; 2]> = LazyLock::new(|| {
+        static LANGUAGES: OnceLock<[[PlainAscii; 256]; 2]> = OnceLock::new();
+        let find_all = || {
             let all =
                 |version: u32| std::array::from_fn(|at| PlainAscii::find(Collation(version | at as u32)));
             [all(0), all(VERSION_100)]
-        });
+        };
         if collation.has_unknown_bits() {
             return PlainAscii::Never;
         }
-        LANGUAGES[usize::from(!is_old(collation))][usize::from(collation.language())]
+        LANGUAGES.get_or_init(find_all)[usize::from(!is_old(collation))][usize::from(collation.language())]
+    }
+
+    /// A bit per ASCII character that has no common place under the language of a collation.
+    pub(super) fn exceptions(collation: Collation) -> u128 {
+        static LANGUAGES: OnceLock<[[u128; 256]; 2]> = OnceLock::new();
+        let find_all = || {
+            let find = |id: u32| Language::of(Collation(id), Generation::Win10).ascii();
+            let all = |version: u32| std::array::from_fn(|at| find(version | at as u32));
+            [all(0), all(VERSION_100)]
+        };
+        LANGUAGES.get_or_init(find_all)[usize::from(!is_old(collation))][usize::from(collation.language())]
     }
 
     fn find(collation: Collation) -> PlainAscii {

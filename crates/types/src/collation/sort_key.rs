@@ -9,11 +9,12 @@
 //!
 //! 01s at the end are left out. No byte is 0, and none but the separators 1, but for orders of bytes (BIN).
 
-use super::compare::{Accents, Levels, PLAIN, cases, specials, trim_char, trim_nchar};
-use super::data::ASCII;
-use super::elements::{Elements, Weight, Weights};
+use super::compare::{Levels, PLAIN, trim_char, trim_nchar};
+use super::data::{ASCII, Generation};
+use super::elements::{Elements, Primary, Weight, Weights};
+use super::language::PlainAscii;
 use super::sql_order::SqlOrder;
-use super::units::{Half, Units, Wide, decode};
+use super::units::{Half, Narrow, Units, Wide, decode};
 use super::{Collation, binary};
 
 /// Bytes that stand for a text: they compare as texts do, and are the same for equal texts and for no others.
@@ -49,6 +50,9 @@ impl Collation {
         if let Some(order) = SqlOrder::of(self) {
             return order.sort_key(text);
         }
+        if let Some(key) = self.plain_key(Narrow(text)) {
+            return key;
+        }
         let code_page = self.units_code_page();
         match Half::of(code_page) {
             Some(half) => self.sort_key_of_units(half.text(text)),
@@ -63,82 +67,127 @@ impl Collation {
         if self.is_binary() {
             return binary::sort_key_nchar(self, text);
         }
-        self.sort_key_of_units(Wide(text.as_chunks().0))
+        let text = Wide(text.as_chunks().0);
+        self.plain_key(text).unwrap_or_else(|| self.sort_key_of_units(text))
     }
 
     fn sort_key_of_units(self, text: impl Units) -> SortKey {
-        let weights = Weights::of(self);
+        let weights = Weights::of(self).without_doubts();
         let levels = Levels::of(self, &weights);
-        let mut key = Vec::with_capacity(2 * text.len() + 4);
-        if push_plain(&weights, levels, text, &mut key) {
-            return SortKey::new(key);
+        SortKey::new(Parts::of(&weights, levels, text).key(levels))
+    }
+
+    /// The key of a text of plain ASCII characters, whose primary weights have two bytes; `None` of any other text.
+    fn plain_key(self, text: impl Units) -> Option<SortKey> {
+        let weights = &ASCII[Generation::of(self) as usize];
+        let exceptions = PlainAscii::exceptions(self);
+        let is_common = |unit: u16| exceptions == 0 || exceptions >> unit & 1 == 0;
+        let len = text.len();
+        let upper = self.upper();
+        let mut key = Vec::with_capacity(2 * len + if upper == PLAIN { 0 } else { len + 2 });
+        key.resize(2 * len, 0);
+        for (at, slot) in key.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let unit = text.unit(at);
+            *slot = *weights.get(usize::from(unit)).filter(|weight| weight[0] != 0 && is_common(unit))?;
         }
-        key.clear();
-        push_levels(&weights, levels, text, &mut key);
-        SortKey::new(key)
+        if upper != PLAIN {
+            push_upper(upper, text, &mut key);
+        }
+        Some(SortKey::new(key))
+    }
+
+    /// The case weight of upper-case ASCII letters, as far as it counts.
+    fn upper(self) -> u8 {
+        if self.ignores_case() { PLAIN } else { UPPER }
     }
 }
 
-/// Appends the key of a text of plain ASCII characters; false of any other text.
-fn push_plain(weights: &Weights, levels: Levels, text: impl Units, key: &mut Vec<u8>) -> bool {
-    let table = &ASCII[weights.generation as usize];
-    let filter = weights.language.ascii();
-    for at in 0..text.len() {
-        let unit = usize::from(text.unit(at));
-        match table.get(unit) {
-            Some(&weight) if weight != [0; 2] && filter >> unit & 1 == 0 => key.extend_from_slice(&weight),
-            _ => return false,
-        }
-    }
-    let upper = UPPER & levels.case_mask.unwrap_or(PLAIN);
-    if upper != PLAIN {
-        let is_upper = |at: usize| matches!(text.unit(at), 0x41..=0x5A);
-        key.extend([SEPARATOR, SEPARATOR]);
-        push_list((0..text.len()).map(|at| if is_upper(at) { upper } else { PLAIN }), key);
-        trim(key);
-    }
-    true
+/// Appends the case weights of a text of plain ASCII characters.
+fn push_upper(upper: u8, text: impl Units, key: &mut Vec<u8>) {
+    let is_upper = |at: usize| matches!(text.unit(at), 0x41..=0x5A);
+    let end = key.len();
+    key.extend([SEPARATOR, SEPARATOR]);
+    key.extend((0..text.len()).map(|at| 1 + if is_upper(at) { upper } else { PLAIN }));
+    let last = key[end..].iter().rposition(|byte| *byte == 1 + upper);
+    key.truncate(last.map_or(end, |last| end + last + 1));
 }
 
-fn push_levels(weights: &Weights, levels: Levels, text: impl Units, key: &mut Vec<u8>) {
-    let elements = Elements::new(weights, text, 0);
-    let mut is_plain = true;
-    for element in elements {
-        match element.weight {
-            Weight::Letter { primary, dw, .. } => {
-                key.extend(primary.0.to_be_bytes().into_iter().take_while(|byte| *byte != 0));
-                is_plain &= dw == PLAIN;
+/// The levels of a key, gathered in one walk over the text.
+struct Parts {
+    primary: Vec<u8>,
+    accents: Vec<u8>,
+    cases: Vec<u8>,
+    /// Number of letters before each special, and its weight.
+    specials: Vec<(u32, u8)>,
+}
+
+impl Parts {
+    /// Lists of weights are filled up to the last one that is not plain only.
+    fn of(weights: &Weights, levels: Levels, text: impl Units) -> Parts {
+        let primary = Vec::with_capacity(3 * text.len() + 4);
+        let mut parts = Parts { primary, accents: Vec::new(), cases: Vec::new(), specials: Vec::new() };
+        // Diacritic weights are one more than letters when a mark comes first.
+        let mut accents = 0;
+        let mut letters = 0;
+        for element in Elements::new(weights, text, 0) {
+            match element.weight {
+                Weight::Letter { primary: Primary(primary), dw, cw } => {
+                    let len = 4 - primary.trailing_zeros() as usize / 8;
+                    parts.primary.extend_from_slice(&primary.to_be_bytes()[..len]);
+                    put(&mut parts.accents, accents, dw);
+                    accents += 1;
+                    if let Some(mask) = levels.case_mask {
+                        put(&mut parts.cases, letters, cw & mask);
+                    }
+                    letters += 1;
+                }
+                Weight::Mark { dw } => {
+                    let is_alone = accents == 0;
+                    accents = accents.max(1);
+                    let known = parts.accents.get(accents - 1).copied();
+                    let before = if is_alone { 0 } else { known.unwrap_or(PLAIN) };
+                    put(&mut parts.accents, accents - 1, before.wrapping_add(dw));
+                }
+                Weight::Special { aw } => parts.specials.push((letters as u32, aw)),
+                Weight::Nothing => {}
             }
-            Weight::Mark { .. } | Weight::Special { .. } => is_plain = false,
-            Weight::Nothing => {}
         }
+        if levels.reverses_accents {
+            parts.accents.resize(accents, PLAIN);
+        }
+        parts
     }
-    if is_plain && levels.case_mask.is_none() {
-        return;
+
+    fn key(self, levels: Levels) -> Vec<u8> {
+        let mut key = self.primary;
+        key.push(SEPARATOR);
+        match levels {
+            Levels { has_accents: false, .. } => {}
+            Levels { reverses_accents: true, .. } => push_list(self.accents.into_iter().rev(), &mut key),
+            _ => push_list(self.accents.into_iter(), &mut key),
+        }
+        key.push(SEPARATOR);
+        push_list(self.cases.into_iter(), &mut key);
+        key.push(SEPARATOR);
+        for (position, weight) in self.specials {
+            let digit = |power: u32| 2 + (position / 254u32.pow(power) % 254) as u8;
+            key.extend([digit(3), digit(2), digit(1), digit(0)]);
+            push_weight(weight, &mut key);
+        }
+        trim(&mut key);
+        key
     }
-    key.push(SEPARATOR);
-    if levels.has_accents {
-        push_accents(levels, elements, key);
-    }
-    key.push(SEPARATOR);
-    if let Some(mask) = levels.case_mask {
-        push_list(cases(elements, mask), key);
-    }
-    key.push(SEPARATOR);
-    for (position, weight) in specials(elements) {
-        let digit = |power: u32| 2 + (position / 254u32.pow(power) % 254) as u8;
-        key.extend([digit(3), digit(2), digit(1), digit(0)]);
-        push_weight(weight, key);
-    }
-    trim(key);
 }
 
-fn push_accents<U: Units>(levels: Levels, elements: Elements<'_, U>, key: &mut Vec<u8>) {
-    let accents = Accents::new(elements);
-    if levels.reverses_accents {
-        push_list(accents.collect::<Vec<u8>>().into_iter().rev(), key);
-    } else {
-        push_list(accents, key);
+/// Sets a weight of a list that ends with its last weight that is not plain.
+fn put(list: &mut Vec<u8>, at: usize, weight: u8) {
+    match list.get_mut(at) {
+        Some(known) => *known = weight,
+        None if weight == PLAIN => {}
+        None => {
+            list.resize(at, PLAIN);
+            list.push(weight);
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use super::compare::{Comparison, UncertainCharacter, compare_lists};
 use super::data::{self, Class, Doubt, Entry, Generation};
 use super::elements::code_point;
 use super::language::Language;
-use super::sort_key::{SEPARATOR, SortKey, push_list, push_weight, trim};
+use super::sort_key::{SEPARATOR, SortKey, push_list, trim};
 use super::units::{Half, Units};
 use super::{Collation, sort_order};
 
@@ -109,6 +109,9 @@ impl SqlOrder {
     }
 
     pub(super) fn sort_key(self, text: &[u8]) -> SortKey {
+        if self.table == Table::Latin1 && text.is_ascii() {
+            return self.plain_key(text);
+        }
         let mut key = Vec::with_capacity(2 * text.len() + 4);
         for item in self.items(text) {
             self.push_class(item.class, &mut key);
@@ -121,10 +124,23 @@ impl SqlOrder {
         SortKey::new(key)
     }
 
+    /// The key of an ASCII text under the table: classes, and cases where they count.
+    fn plain_key(self, text: &[u8]) -> SortKey {
+        static CLASSES: [u8; 128] = classes();
+        let mut key: Vec<u8> = Vec::with_capacity(2 * text.len() + 2);
+        key.extend(text.iter().map(|&byte| CLASSES[usize::from(byte & 0x7f)]));
+        if !self.collation.ignores_case() {
+            key.extend([SEPARATOR, SEPARATOR]);
+            push_list(text.iter().map(|byte| NONE + u8::from(byte.is_ascii_lowercase())), &mut key);
+            trim(&mut key);
+        }
+        SortKey::new(key)
+    }
+
     /// Classes of the table have one byte, others two; none is below 2.
     fn push_class(self, class: u16, key: &mut Vec<u8>) {
         if self.table == Table::Latin1 {
-            push_weight(class as u8, key);
+            key.push(class as u8 + 1);
         } else {
             key.extend([2 + (class / 254) as u8, 2 + (class % 254) as u8]);
         }
@@ -181,6 +197,19 @@ impl SqlOrder {
         }
         [Some(letter(&entry, symbol).unwrap_or(symbol)), None]
     }
+}
+
+/// Classes of ASCII characters as they stand in sort keys.
+const fn classes() -> [u8; 128] {
+    let mut classes = [0; 128];
+    let mut byte = 0;
+    while byte < classes.len() {
+        let class = data::sql_order(byte as u8)[0];
+        assert!(class > 0, "an ASCII character is no ligature");
+        classes[byte] = class + 1;
+        byte += 1;
+    }
+    classes
 }
 
 /// A letter or digit by its weights; `None` of a symbol.

@@ -1,6 +1,6 @@
 //! Texts as code units: UTF-16LE bytes as they lie, single bytes through a table, everything else decoded.
 
-use std::sync::OnceLock;
+use extentdb_base::sync::OnceLock;
 
 use crate::text::{CharDecoder, CodePage};
 
@@ -29,6 +29,20 @@ impl Units for Wide<'_> {
 
     fn unit(&self, at: usize) -> u16 {
         u16::from_le_bytes(self.0[at])
+    }
+}
+
+/// Bytes as their numbers: those of ASCII are their characters in every code page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Narrow<'a>(pub(super) &'a [u8]);
+
+impl Units for Narrow<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn unit(&self, at: usize) -> u16 {
+        u16::from(self.0[at])
     }
 }
 
