@@ -275,16 +275,16 @@ impl Session<'_> {
 
     /// The object of a name in a schema.
     pub(crate) fn object_named(&self, schema: i32, name: &str) -> Result<Option<ObjectId>, Error> {
-        let is_it = |row: &Cells| {
-            let own = text(row.get(object::NAME));
-            row.get(object::SCHEMA).and_then(number) == Some(schema.into()) && own.eq_ignore_ascii_case(name)
-        };
+        let is_named = |row: &Cells| text(row.get(object::NAME)).eq_ignore_ascii_case(name);
+        let is_there = |row: &Cells| row.get(object::SCHEMA).and_then(number) == Some(schema.into());
         let objects = self.db.catalogue.system("sysschobjs")?;
-        let rows = match objects.rows_named(object::BY_NAME, name)? {
+        let mut rows = match objects.rows_named(object::BY_NAME, name)? {
+            // Equal under the collation of the database.
             Some(rows) => rows,
-            None => objects.rows(&[])?,
+            None => objects.rows(&[])?.into_iter().filter(is_named).collect(),
         };
-        let found = rows.iter().find(|row| is_it(row)).and_then(|row| row.get(object::ID).and_then(number));
+        rows.retain(is_there);
+        let found = rows.first().and_then(|row| row.get(object::ID).and_then(number));
         Ok(found.map(|id| ObjectId(id as i32)))
     }
 

@@ -250,9 +250,22 @@ fn every_text_is_a_key_and_lies_in_the_order_of_comparisons() {
 fn tables_are_named_in_any_script() {
     let (disk, spec) = (MemDisk::new(), spec("names"));
     let db = Database::create(&spec, on(&disk)).unwrap();
-    let names = ["a_b", "a-b", "ab", "a'b", "日本", "日", "😀", "Ünder", "under", "\u{e000}", "ﬁ", "fi"];
+    let names = ["a_b", "a-b", "ab", "a'b", "日本", "日", "😀", "Ünder", "under", "\u{e000}", "fi"];
     for name in names {
         db.session().create_table(&people(name)).unwrap();
+    }
+    // Names that are equal under the collation of the database are one name.
+    let collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+    for name in ["FI", "Under", "ﬁ"] {
+        let is_equal = names.iter().any(|other| {
+            let [a, b] = [name, *other].map(value_bytes);
+            collation.compare_nchar(&a, &b).ordering.is_eq()
+        });
+        let done = db.session().create_table(&people(name));
+        assert_eq!(matches!(done, Err(Error::Exists { .. })), is_equal, "{name}");
+        if let Ok(table) = done {
+            db.session().drop_table(&table).unwrap();
+        }
     }
     drop(db);
     let db = reopen(&disk, &spec.paths());
