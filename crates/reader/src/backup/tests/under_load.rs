@@ -79,5 +79,6 @@ fn a_backup_without_its_log_says_so() {
     std::fs::write(&path, MediaSpec::of(vec![SetSpec::full(1, 2, extents)]).build()).unwrap();
     let opened = Opened::open(&[path], &OpenOptions::default()).unwrap();
     let recovery = recover(&opened, &RecoverOptions::default());
-    assert!(matches!(recovery, Ok(Recovery::WithoutLog { why: None })));
+    let Ok(Recovery::WithoutLog { why: Some(why) }) = recovery else { panic!("no log") };
+    assert_eq!(why, "the backup carries no log");
 }
