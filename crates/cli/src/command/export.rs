@@ -141,5 +141,5 @@ fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result
         context.warn(&format!("what was read is in {}", path.display()));
     }
     // Rows of a table whose description is damaged may be missing without trace.
-    Ok(report.exit(context).and(context.exit_of(&database)))
+    Ok(context.exit_of(&database, report.exit(context)))
 }

@@ -45,7 +45,7 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
     let mut output = Output::open(Some(&folder.join(manifest::FILE_NAME)), &args.files)?;
     output.write_json(&manifest(&database, &args.files, args.format.extension(), &entries))?;
     output.finish()?;
-    Ok(tell(&entries, context).and(context.exit_of(&database)))
+    Ok(context.exit_of(&database, tell(&entries, context)))
 }
 
 fn wanted<'c>(args: &ExportArgs, catalog: &'c Catalog) -> anyhow::Result<Vec<&'c Table>> {
