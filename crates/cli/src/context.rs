@@ -131,16 +131,17 @@ impl Context {
         }
     }
 
-    /// How a verb ends that has read a database to its end: what is wrong with the catalogue, what was
-    /// not recovered, and whether the files are in use, is told here.
-    pub(crate) fn exit_of(&self, database: &Database) -> Exit {
+    /// How a verb ends that has read a database: `read` is how the reading itself ended. What was not
+    /// recovered, and whether the files are in use, is told here. What was found wrong in files that are
+    /// in use is no damage: their pages were read at different moments.
+    pub(crate) fn exit_of(&self, database: &Database, read: Exit) -> Exit {
         let catalog = if database.catalog().faults.is_empty() { Exit::Done } else { Exit::Found };
-        match doubt(database) {
-            None => catalog,
-            Some(why) => {
-                self.warn(&format!("incomplete: {why}"));
-                catalog.and(Exit::Incomplete)
-            }
+        let exit = read.and(catalog);
+        let Some(why) = doubt(database) else { return exit };
+        self.warn(&format!("incomplete: {why}"));
+        match exit {
+            Exit::Found if database.opened().in_use().is_some() => Exit::Incomplete,
+            exit => exit.and(Exit::Incomplete),
         }
     }
 

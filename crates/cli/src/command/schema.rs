@@ -61,5 +61,5 @@ pub(crate) fn run(args: &SchemaArgs, context: &Context) -> anyhow::Result<Exit> 
     if gaps > 0 {
         context.warn(&format!("{gaps} things could not be decoded: see the comments `-- not decoded`"));
     }
-    Ok(context.exit_of(&database))
+    Ok(context.exit_of(&database, Exit::Done))
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<Exit> 
         output.write_all(text(catalog, &tables).as_bytes())?;
     }
     output.finish()?;
-    Ok(context.exit_of(&database))
+    Ok(context.exit_of(&database, Exit::Done))
 }
 
 fn all_tables(catalog: &Catalog) -> Vec<&Table> {

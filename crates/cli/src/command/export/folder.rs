@@ -62,7 +62,7 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
         entries: &entries,
     }))?;
     output.finish()?;
-    Ok(tell(&entries, context).and(context.exit_of(&database)))
+    Ok(context.exit_of(&database, tell(&entries, context)))
 }
 
 /// A file that may not be replaced is told before hours of work, not after them.
