@@ -166,8 +166,7 @@ fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result
         context.warn(&format!("what was read is in {}", path.display()));
     }
     // Rows of a table whose description is damaged may be missing without trace.
-<<<<<<< HEAD
-    Ok(report.exit().and(context.exit_of(&database)))
+    Ok(context.exit_of(&database, report.exit()))
 }
 
 /// Reasons why the export of any table of the database may lack rows.
@@ -181,7 +180,4 @@ fn outcome_of(database: &Database) -> Outcome {
         outcome.add(Reason::Doubtful { why });
     }
     outcome
-=======
-    Ok(context.exit_of(&database, report.exit(context)))
->>>>>>> helper-recover
 }
