@@ -331,6 +331,21 @@ fn a_single_stripe_is_incomplete_names_the_missing_family_and_accuses_nobody() {
 }
 
 #[test]
+fn a_backup_of_2019_is_redone_by_records_longer_than_known_and_clean() {
+    let Some(path) = more_sample("northwind-2019.bak") else { return };
+    let report = report(on("check", &path, &["--json"]), 0);
+    assert_eq!(report["verdict"], "clean", "{}", report["coverage"]);
+}
+
+#[test]
+fn the_filemarks_of_a_backup_of_2005_are_no_finding() {
+    let Some(path) = more_sample("northwind-2005.bak") else { return };
+    let run = on("check", &path, &["--json"]);
+    assert!(!run.stdout.contains("filemark"), "{}", run.stdout);
+    assert_eq!(on("info", &path, &["--headeronly"]).code, 0);
+}
+
+#[test]
 fn two_stripes_together_are_clean() {
     for (first, second) in [
         ("Stripe1_RestoreTimeStripe.bak", "Stripe2_RestoreTimeStripe1.bak"),

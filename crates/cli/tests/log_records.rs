@@ -2,9 +2,11 @@
 
 mod program;
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 
-use program::{on, sample};
+use program::{extentdb, more_sample, on, sample};
 use serde_json::Value;
 
 const LOG: &str = "northwind-2008_log.ldf";
@@ -121,5 +123,144 @@ fn what_is_no_log_exits_1() {
     if let Some(path) = sample(LOG) {
         assert!(on("log", &path, &["--op", "fly"]).complaint(1).contains("no operation has this name"));
         assert!(on("log", &path, &["--from", "here"]).complaint(1).contains("an LSN is written as"));
+    }
+}
+
+/// Files with a log, and how many records it has.
+const SAMPLES: [(&str, usize); 7] = [
+    ("crud-2012_log.ldf", 2015),
+    ("northwind-2008_log.ldf", 107),
+    ("northwind-from-2000_log.ldf", 19319),
+    ("pubs-2008_log.ldf", 73),
+    ("northwind-2014.bak", 39),
+    ("pubs-2012.bak", 113),
+    ("tsql2012-compressed.bak", 39),
+];
+const MORE_SAMPLES: [&str; 18] = [
+    "northwind-2005.bak",
+    "northwind-2019.bak",
+    "chain-2016/RestoreTimeClean.bak",
+    "chain-2016/RestoreTimeClean_1.trn",
+    "chain-2016/RestoreTimeClean_2.trn",
+    "chain-2016/RestoreTimeClean_3.trn",
+    "chain-2016/RestoreTimeClean2.bak",
+    "chain-2016/RestoreTimeClean2_1.trn",
+    "chain-2016/RestoreTimeClean2_2.trn",
+    "chain-2016/RestoreTimeClean2_3.trn",
+    "stopat-2008r2/StopAt.bak",
+    "stopat-2008r2/1.trn",
+    "stopat-2008r2/2.trn",
+    "stopat-2008r2/21.trn",
+    "stopat-2008r2/23.trn",
+    "diffs-2008r2/difftest-full.bak",
+    "diffs-2008r2/difftest-diff1.bak",
+    "diffs-2008r2/difftest-diff2.bak",
+];
+
+fn text<'v>(record: &'v Value, column: &str) -> &'v str {
+    record[column].as_str().unwrap_or_default()
+}
+
+/// LSNs ascend, each transaction's records are linked backwards, and what ends has begun.
+fn assert_is_a_log(name: &str, records: &[Value]) {
+    assert!(!records.is_empty(), "{name}");
+    let first = text(&records[0], "Current LSN");
+    let mut seen = HashSet::new();
+    let mut open = HashSet::new();
+    for record in records {
+        let lsn = text(record, "Current LSN");
+        let previous = text(record, "Previous LSN");
+        assert!(previous < lsn, "{name}: {lsn} follows {previous}");
+        let is_linked = text(record, "Transaction ID") != "0000:00000000";
+        if is_linked && previous >= first {
+            assert!(seen.contains(previous), "{name}: {lsn} follows {previous}, which is no record");
+        }
+        seen.insert(lsn);
+        match text(record, "Operation") {
+            "LOP_BEGIN_XACT" => {
+                open.insert(text(record, "Transaction ID"));
+            }
+            "LOP_COMMIT_XACT" | "LOP_ABORT_XACT" => {
+                let is_known = open.remove(text(record, "Transaction ID"));
+                assert!(is_known || text(record, "Transaction Begin") < first, "{name}: {lsn} ends nothing");
+            }
+            _ => {}
+        }
+    }
+    assert!(records.is_sorted_by_key(|record| text(record, "Current LSN")), "{name}");
+}
+
+#[test]
+fn every_log_of_the_samples_is_read_to_its_end() {
+    let samples = SAMPLES.iter().map(|(name, count)| (sample(name), *name, Some(*count)));
+    let more = MORE_SAMPLES.iter().map(|name| (more_sample(name), *name, None));
+    for (path, name, count) in samples.chain(more) {
+        let Some(path) = path else { continue };
+        let run = on("log", &path, &["--json"]);
+        assert_eq!(run.code, 0, "{name}: {}", run.stderr);
+        let records: Vec<Value> = serde_json::from_str(&run.stdout).unwrap();
+        assert_is_a_log(name, &records);
+        assert!(count.is_none_or(|count| records.len() == count), "{name}: {} records", records.len());
+    }
+}
+
+#[test]
+fn records_that_hold_more_than_is_known_are_counted_and_no_damage() {
+    let Some(path) = more_sample("northwind-2019.bak") else { return };
+    let said = on("log", &path, &[]).complaint(0);
+    assert!(said.contains("1 records hold 8 bytes whose meaning is not known: 1 LOP_END_CKPT (8)"), "{said}");
+    let Some(path) = sample(LOG) else { return };
+    let said = on("log", &path, &[]).complaint(0);
+    assert!(!said.contains("not known"), "{said}");
+}
+
+#[test]
+fn dirty_pages_of_checkpoints_are_counts_and_not_addresses() {
+    let Some(path) = sample("northwind-from-2000_log.ldf") else { return };
+    let text = on("log", &path, &["--json", "--op", "end_ckpt"]).expect(0);
+    let records: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let counts: Vec<u64> = records.iter().map(|record| record["Dirty Pages"].as_u64().unwrap()).collect();
+    assert_eq!(counts[..5], [0, 185, 84, 33, 8]);
+    assert!(counts.iter().all(|count| *count < 1000), "{counts:?}");
+}
+
+#[test]
+fn a_stripe_with_the_log_shows_it_and_one_without_names_the_missing_family() {
+    let folder = |name: &str| more_sample(&format!("stripes-2008r2/{name}"));
+    for (first, second) in [
+        ("Stripe1_RestoreTimeStripe_1.trn", "Stripe2_RestoreTimeStripe_1a.trn"),
+        ("Stripe1_RestoreTimeStripe_22.trn", "Stripe2_RestoreTimeStripe_22a.trn"),
+        ("Stripe1_RestoreTimeStripe2.bak", "Stripe2_RestoreTimeStripe2a.bak"),
+    ] {
+        let (Some(first), Some(second)) = (folder(first), folder(second)) else { return };
+        let both = extentdb([OsStr::new("log"), second.as_os_str(), first.as_os_str(), "--json".as_ref()]);
+        let both = both.expect(0);
+        let records: Vec<Value> = serde_json::from_str(&both).unwrap();
+        assert_is_a_log(&first.display().to_string(), &records);
+        let alone = on("log", &first, &["--json"]);
+        assert!(alone.stderr.contains("family 2 of 2 is not given"), "{}", alone.stderr);
+        assert_eq!(alone.expect(0), both);
+        let without = on("log", &second, &[]).complaint(1);
+        assert!(
+            without.contains("family 1 of 2 is not given: the log of the backup lies there"),
+            "{without}"
+        );
+    }
+}
+
+#[test]
+fn a_carried_log_that_ends_before_the_backup_says_is_damage() {
+    let Some(path) = more_sample("stopat-2008r2/1.trn") else { return };
+    let bytes = fs::read(path).unwrap();
+    let stream = bytes.windows(4).position(|tag| tag == b"MQTL").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("cut.trn");
+    // The last blocks: overwritten, or zero as if they had never been written.
+    for fill in [0x17, 0] {
+        let mut damaged = bytes.clone();
+        damaged[stream + 24 + 0x4000..stream + 24 + 0x10000].fill(fill);
+        fs::write(&copy, damaged).unwrap();
+        let said = on("log", &copy, &[]).complaint(2);
+        assert!(said.contains("bytes that the backup carries are not read"), "{said}");
     }
 }

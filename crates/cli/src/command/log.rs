@@ -1,9 +1,12 @@
 //! `log`: the records of a transaction log as fn_dblog shows them, and its VLFs as DBCC LOGINFO lists them.
 //!
 //! Records stream from the first block to the last: nothing is kept. What is damaged or missing on the way is told on stderr
-//! with its place, and the log goes on behind it.
+//! with its place, and the log goes on behind it. Records that hold more than is known of their operation are shown and
+//! counted.
 
+mod carried;
 mod filter;
+mod residue;
 mod vlfs;
 mod write;
 
@@ -16,7 +19,6 @@ use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_format::log::fault::NoBlock;
 use extentdb_format::log::reader::{Gap, LogEnd};
 use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader};
-use extentdb_reader::backup::carried_logs;
 use extentdb_reader::{Opened, Origin};
 
 use crate::cli::{Common, FormatArgs};
@@ -25,6 +27,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 use filter::{Filter, OpPattern};
+use residue::Residues;
 use write::Writer;
 
 /// Faults that are told one by one; a damaged file can have millions.
@@ -33,7 +36,7 @@ const FAULTS_TOLD: u64 = 100;
 /// Options of `log`.
 #[derive(Args, Debug)]
 pub(crate) struct LogArgs {
-    /// A log file (.ldf), or the files of a backup, for the log that it carries
+    /// A log file (.ldf), or the files of a backup of any kind, for the log that it carries
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The VLFs of the log, as DBCC LOGINFO lists them
@@ -67,8 +70,12 @@ pub(crate) struct LogArgs {
 pub(crate) fn run(args: &LogArgs, context: &Context) -> anyhow::Result<Exit> {
     let mut output = context.output(&args.files)?;
     let opened = context.open_for_log(&args.files)?;
-    let mut job = Job { args, context, faults: 0, shown: 0, is_stopped: None };
+    let residues = Residues::default();
+    let mut job = Job { args, context, faults: 0, shown: 0, residues, is_stopped: None, exit: Exit::Done };
     let done = job.all_logs(&opened, &mut output);
+    if let Some(summary) = job.residues.summary() {
+        context.note(&summary);
+    }
     if job.faults > FAULTS_TOLD {
         context.warn(&format!("{} more faults", job.faults - FAULTS_TOLD));
     }
@@ -81,7 +88,7 @@ pub(crate) fn run(args: &LogArgs, context: &Context) -> anyhow::Result<Exit> {
         }
     }
     done?;
-    let exit = if job.faults > 0 { Exit::Found } else { Exit::Done };
+    let exit = if job.faults > 0 { job.exit.and(Exit::Found) } else { job.exit };
     Ok(job.is_stopped.map_or(exit, |stop| exit.and(stop)))
 }
 
@@ -91,7 +98,10 @@ struct Job<'a> {
     context: &'a Context,
     faults: u64,
     shown: u64,
+    residues: Residues,
     is_stopped: Option<Exit>,
+    /// How the command ends when there are no faults.
+    exit: Exit,
 }
 
 impl Job<'_> {
@@ -105,27 +115,14 @@ impl Job<'_> {
 
     fn each_log(&mut self, opened: &Opened, writer: &mut Writer<'_>) -> anyhow::Result<()> {
         match opened.origin() {
-            Origin::Backup(backup) if backup.chain().count() > 1 => {
-                let part = backup.log_sets().flat_map(|set| set.log()).next();
-                let file = part.map(|part| part.file).unwrap_or_default();
-                self.one_log(file, backup.log(), writer)?;
-            }
-            Origin::Backup(backup) => {
-                let logs = carried_logs(&backup.set);
-                if logs.is_empty() {
-                    bail!("the backup carries no log");
-                }
-                for (file, log, map) in logs {
-                    self.one_log(file, LogReader::with_map(log, map), writer)?;
-                }
-            }
+            Origin::Backup(backup) => self.each_carried_log(backup, writer)?,
             Origin::Files => {
                 if opened.logs().is_empty() {
                     bail!("this is a data file, not a log: give the .ldf file");
                 }
                 for log in opened.logs() {
                     let file = log.id().unwrap_or_default();
-                    self.one_log(file, LogReader::open(log)?, writer)?;
+                    self.one_log(file, &LogReader::open(log)?, writer)?;
                 }
             }
         }
@@ -135,9 +132,9 @@ impl Job<'_> {
     fn one_log<S: LogBytes>(
         &mut self,
         file: FileId,
-        reader: LogReader<S>,
+        reader: &LogReader<S>,
         writer: &mut Writer<'_>,
-    ) -> anyhow::Result<()>
+    ) -> anyhow::Result<Option<LogEnd>>
     where
         S::Error: StdError + Send + Sync + 'static,
     {
@@ -145,12 +142,18 @@ impl Job<'_> {
             self.fault(&format!("VLF at byte {offset}: {fault}"));
         }
         if self.args.vlfs {
-            return vlfs::write(file, &reader, writer);
+            vlfs::write(file, reader, writer)?;
+            return Ok(None);
         }
-        self.records(&reader, writer)
+        self.records(reader, writer)
     }
 
-    fn records<S: LogBytes>(&mut self, reader: &LogReader<S>, writer: &mut Writer<'_>) -> anyhow::Result<()>
+    /// Shows the records; the end of the log when it was reached.
+    fn records<S: LogBytes>(
+        &mut self,
+        reader: &LogReader<S>,
+        writer: &mut Writer<'_>,
+    ) -> anyhow::Result<Option<LogEnd>>
     where
         S::Error: StdError + Send + Sync + 'static,
     {
@@ -173,10 +176,13 @@ impl Job<'_> {
                     progress.add(size, size);
                 }
                 ChainItem::Gap(gap) => self.gap(&gap),
-                ChainItem::End(end) => self.end(&end),
+                ChainItem::End(end) => {
+                    self.end(&end);
+                    return Ok(Some(end));
+                }
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Writes the records of a block that are wanted; false when the limit is reached.
@@ -193,6 +199,7 @@ impl Job<'_> {
                 return Ok(false);
             }
             writer.record(lsn, &record)?;
+            self.residues.add(&record);
             self.shown += 1;
         }
         Ok(true)

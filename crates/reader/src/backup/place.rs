@@ -8,9 +8,9 @@
 //! 3. Extents without any claim (allocated, never formatted) are placed by the GAM: between their neighbours, exactly as
 //!    many extents must be allocated and stored nowhere else as there are extents to place.
 //! 4. Extents may be stored again later; the last image wins.
-//! 5. A backup may store more than is allocated: buffers that were never filled (empty work pages of the server), extents
-//!    that were freed while it ran. Where there are too many, the work pages are left out first, then the zeros; where no
-//!    allocated extent is missing between the neighbours, all are. They are counted as fillers.
+//! 5. A backup may store more than is allocated: buffers that were never filled hold eight empty work pages of the server.
+//!    What rule 3 has no place for is left out and counted when it is such a filler, and named when it is anything else: it
+//!    may be the damaged image of an extent.
 //! 6. Where stripes are missing the GAM cannot tell what is stored elsewhere: extents without a claim stay unplaced.
 //!
 //! Claims are gathered on all threads, a block of extents at a time; of a compressed extent only the front is expanded.
@@ -183,15 +183,6 @@ fn is_read(result: Result<(), ReadError>) -> Result<bool, extentdb_io::Error> {
     }
 }
 
-/// The extents of a group that are not zero.
-#[derive(Default)]
-struct Content {
-    /// Empty work pages.
-    work: Vec<u32>,
-    /// Anything else; those that cannot be read are among them.
-    others: Vec<u32>,
-}
-
 /// Extents without a claim, one behind the other, and the placed ones around them.
 struct Group {
     numbers: Range<u32>,
@@ -315,33 +306,21 @@ impl Placer<'_> {
             taken.extend(places.iter().copied().zip(numbers));
             return Ok(None);
         }
-        let all = numbers.len() as u64;
-        let Content { work, others } = self.content_of(numbers.clone())?;
-        let but_work = all - work.len() as u64;
-        let Some(places) = places else {
-            self.fillers += all - others.len() as u64;
-            let first = others.first().copied();
-            return Ok(first.map(|first| Unplaced { first, extents: others.len() as u64 }));
-        };
-        if places.is_empty() {
-            self.fillers += all;
-        } else if places.len() as u64 == but_work {
-            self.fillers += work.len() as u64;
-            taken.extend(places.into_iter().zip(numbers.filter(|number| !work.contains(number))));
-        } else if places.len() == others.len() {
-            self.fillers += all - others.len() as u64;
-            taken.extend(places.into_iter().zip(others));
-        } else {
-            self.fillers += work.len() as u64;
-            return Ok(Some(Unplaced { first: numbers.start, extents: but_work }));
+        let work = self.work_extents(numbers.clone())?;
+        self.fillers += work.len() as u64;
+        let extents = (numbers.len() - work.len()) as u64;
+        let mut rest = numbers.filter(|number| work.binary_search(number).is_err());
+        if let Some(places) = places.filter(|places| places.len() as u64 == extents) {
+            taken.extend(places.into_iter().zip(rest));
+            return Ok(None);
         }
-        Ok(None)
+        Ok(rest.next().map(|first| Unplaced { first, extents }))
     }
 
-    /// What the extents of a group hold.
-    fn content_of(&mut self, numbers: Range<u32>) -> Result<Content, extentdb_io::Error> {
+    /// The extents of a group that consist of empty work pages, ascending.
+    fn work_extents(&mut self, numbers: Range<u32>) -> Result<Vec<u32>, extentdb_io::Error> {
         let mut extent = vec![0; EXTENT_BYTES];
-        let mut content = Content::default();
+        let mut work = Vec::new();
         let mut number = numbers.start;
         while number < numbers.end {
             let Some((stream, at)) = self.layout.locate(number) else { break };
@@ -353,16 +332,12 @@ impl Placer<'_> {
                 continue;
             }
             let is_there = is_read(stream.read(at, &mut extent, &mut self.scratch))?;
-            if !is_there {
-                content.others.push(number);
-            } else if extent.chunks(PAGE_BYTES).all(is_work_page) {
-                content.work.push(number);
-            } else if extent.iter().any(|byte| *byte != 0) {
-                content.others.push(number);
+            if is_there && extent.chunks(PAGE_BYTES).all(is_work_page) {
+                work.push(number);
             }
             number += 1;
         }
-        Ok(content)
+        Ok(work)
     }
 
     /// Allocated extents between the neighbours of a group that are stored nowhere; at most one more than are wanted. `None`

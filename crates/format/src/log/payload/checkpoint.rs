@@ -125,7 +125,7 @@ impl XactCheckpoint<'_> {
             EntryForm::Joined => element.len().is_multiple_of(form.bytes()),
         };
         let is_joined = form == EntryForm::Joined && elements.len() > 1;
-        if is_joined || !elements.iter().all(|element| is_whole(element)) {
+        if is_joined || !elements.iter().all(is_whole) {
             return None;
         }
         elements.iter().flat_map(|element| element.chunks_exact(form.bytes())).map(ActiveXact::read).collect()

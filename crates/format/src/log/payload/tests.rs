@@ -243,7 +243,7 @@ const ONE_ACTIVE: [u8; 34] = [
 
 #[test]
 fn a_checkpoint_from_2012_on_lists_its_active_transactions_in_one_element() {
-    let mut entries = vec![0; 0xa0];
+    let mut entries = [0; 0xa0];
     entries[..ONE_ACTIVE.len()].copy_from_slice(&ONE_ACTIVE);
     entries[0x50] = 9;
     entries[0x50 + 8] = 0x8b;
