@@ -257,15 +257,15 @@ fn bulk_set_around(backup: &Backup, lsn: Lsn) -> Option<&Arc<BackupSet>> {
     backup.logs.iter().find(|log| log.stored_images() > 0 && lsn < log.header().last_lsn)
 }
 
-fn name_of(set: &BackupSet) -> backup::SetName {
+fn name_of(set: &BackupSet) -> Box<backup::SetName> {
     let header = set.header();
-    backup::SetName {
+    Box::new(backup::SetName {
         path: set.path().map(Path::to_path_buf).unwrap_or_else(|| PathBuf::from(&header.backup_name)),
         position: header.position,
         kind: header.kind,
         first_lsn: header.first_lsn,
         last_lsn: header.last_lsn,
-    }
+    })
 }
 
 /// A file may have grown after its size was written down: what is stored counts.

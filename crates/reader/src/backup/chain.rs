@@ -59,9 +59,9 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    fn name(&self) -> SetName {
+    fn name(&self) -> Box<SetName> {
         let SetHeader { position, kind, first_lsn, last_lsn, .. } = self.header;
-        SetName { path: self.path.clone(), position, kind, first_lsn, last_lsn }
+        Box::new(SetName { path: self.path.clone(), position, kind, first_lsn, last_lsn })
     }
 
     /// The fork on which its log begins.

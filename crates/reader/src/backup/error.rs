@@ -76,10 +76,10 @@ pub enum Error {
          (family {base_family})"
     )]
     SetOfOtherDatabase {
-        set: SetName,
+        set: Box<SetName>,
         database: String,
         family: Guid,
-        base: SetName,
+        base: Box<SetName>,
         base_database: String,
         base_family: Guid,
     },
@@ -89,20 +89,26 @@ pub enum Error {
         GuidOrNone(wanted),
         AtLsn(wanted_lsn)
     )]
-    BaseMissing { set: SetName, wanted: Option<Guid>, wanted_lsn: Option<Lsn>, base: SetName, found: Guid },
+    BaseMissing {
+        set: Box<SetName>,
+        wanted: Option<Guid>,
+        wanted_lsn: Option<Lsn>,
+        base: Box<SetName>,
+        found: Guid,
+    },
     /// The log between two sets of a chain is missing.
     #[error("the log between {} and {} is not given: {before}, the next is {after}",
         before.last_lsn, after.first_lsn)]
-    Gap { before: SetName, after: SetName },
+    Gap { before: Box<SetName>, after: Box<SetName> },
     /// A log backup that was made after another restore of the database.
     #[error("{after} is on recovery fork {found}, {before} on {fork}: it does not follow")]
-    OtherFork { before: SetName, fork: Guid, after: SetName, found: Guid },
+    OtherFork { before: Box<SetName>, fork: Guid, after: Box<SetName>, found: Guid },
     /// The stop lies before the end of the full or differential backup.
     #[error("{stop} lies before {}, up to which {set} must be restored to be consistent", set.last_lsn)]
-    StopTooEarly { stop: super::StopAt, set: SetName },
+    StopTooEarly { stop: super::StopAt, set: Box<SetName> },
     /// A log backup that carries pages besides records can only be used as a whole.
     #[error("{stop} lies in {set}, which holds bulk-logged pages: it can only be restored to its end")]
-    StopInBulkLog { stop: super::StopAt, set: SetName },
+    StopInBulkLog { stop: super::StopAt, set: Box<SetName> },
     /// The log could not be searched for the stop.
     #[error("the log cannot be read: {0}")]
     Log(String),

@@ -40,7 +40,7 @@ use crate::open::{Opened, Origin};
 use crate::overlay::OverlaySource;
 use crate::source::PageSource;
 use ahead::AllocatedAhead;
-use redo::Redo;
+use redo::{FormatPage, Redo};
 use undo::OpenRecords;
 
 /// Memory for changed pages unless told otherwise.
@@ -381,6 +381,9 @@ impl<'s> Pass<'s> {
                 }
             }));
         }
+        // Every block that ExtentDB writes begins with a durable mark, no block of SQL Server has one.
+        let is_marked = block.buf.view().record(1).is_some_and(|first| first.header().op == Op::DURABLE_MARK);
+        let format = if is_marked { FormatPage::Anew } else { FormatPage::UnlessDone };
         for (lsn, record) in block.buf.view().records() {
             if self.until.is_some_and(|until| lsn >= until) {
                 return Ok(Some(Outcome::Done(None)));
@@ -400,7 +403,7 @@ impl<'s> Pass<'s> {
             self.records += 1;
             (self.end, self.last) = (lsn, lsn);
             self.ahead.add(&record);
-            self.redo.apply(lsn, &record)?;
+            self.redo.apply(lsn, &record, format)?;
         }
         Ok(None)
     }

@@ -31,6 +31,17 @@ enum Protect {
     TornBits,
 }
 
+/// How much of a page on disk counts when a record formats it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum FormatPage {
+    /// A page that has the record already stays: SQL Server does not log all that follows on a format
+    /// (minimally logged operations), so the page on disk may hold more than the log.
+    UnlessDone,
+    /// It begins anew. ExtentDB logs every change and writes a page that it has formatted without a copy,
+    /// so the write may be torn in a way that the checksum of the page does not see.
+    Anew,
+}
+
 /// Pages on their way through the log.
 pub(super) struct Redo<'s> {
     source: &'s dyn PageSource,
@@ -77,11 +88,22 @@ impl<'s> Redo<'s> {
     ///
     /// # Errors
     /// There is no memory for one more page.
-    pub(super) fn apply(&mut self, lsn: Lsn, record: &RecordRef<'_>) -> Result<(), RecoverError> {
+    pub(super) fn apply(
+        &mut self,
+        lsn: Lsn,
+        record: &RecordRef<'_>,
+        format: FormatPage,
+    ) -> Result<(), RecoverError> {
         let Some(part) = page_of(record) else { return Ok(()) };
         self.units.insert(part.alloc_unit());
         let id = part.page;
         let begins = record.header().op == Op::FORMAT_PAGE;
+        let is_anew = begins && format == FormatPage::Anew;
+        if is_anew {
+            // Whatever is known of the page that was there says nothing about the new one.
+            self.unchanged.remove(&id);
+            self.changed.remove(&id);
+        }
         let is_newer = self.unchanged.get(&id).is_some_and(|known| *known >= lsn);
         if is_newer || (self.stopped.contains_key(&id) && !begins) {
             return Ok(());
@@ -95,7 +117,8 @@ impl<'s> Redo<'s> {
             return Ok(());
         }
         let mut page = PageBuf::zeroed();
-        if let Err(why) = self.load(id, &mut page)
+        if !is_anew
+            && let Err(why) = self.load(id, &mut page)
             && !begins
         {
             self.stop(lsn, record, &part, None, why);

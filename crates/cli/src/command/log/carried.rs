@@ -24,6 +24,12 @@ impl Job<'_> {
         writer: &mut Writer<'_>,
     ) -> anyhow::Result<()> {
         self.name_missing_stripes(backup)?;
+        if backup.chain().count() > 1 {
+            let part = backup.log_sets().flat_map(|set| set.log()).next();
+            let file = part.map(|part| part.file).unwrap_or_default();
+            self.one_log(file, &backup.log(), writer)?;
+            return Ok(());
+        }
         let logs = carried_logs(&backup.set);
         if logs.is_empty() {
             bail!("the backup carries no log");
