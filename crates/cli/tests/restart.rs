@@ -43,7 +43,9 @@ fn without_the_log_every_verb_that_reads_rows_is_incomplete_and_says_why() {
     }
     let manifest = json(&std::fs::read_to_string(out.join("_manifest.json")).unwrap());
     assert_eq!(manifest["complete"], false);
-    assert!(manifest["incomplete_because"].as_str().unwrap().contains("its log is not given"));
+    let reason = &manifest["incomplete_because"][0];
+    assert_eq!(reason["reason"], "doubtful");
+    assert!(reason["text"].as_str().unwrap().contains("its log is not given"));
     let report = extentdb(["check", data, "--json"]);
     assert_ne!(json(&report.stdout)["verdict"], "clean", "{}", report.stdout);
     for arguments in [&["info", data][..], &["page", data, "1:9"]] {

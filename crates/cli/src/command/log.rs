@@ -38,7 +38,7 @@ const FAULTS_TOLD: u64 = 100;
 pub(crate) struct LogArgs {
     /// A log file (.ldf), or the files of a backup of any kind, for the log that it carries
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// The VLFs of the log, as DBCC LOGINFO lists them
     #[arg(long)]
     vlfs: bool,
@@ -115,11 +115,6 @@ impl Job<'_> {
 
     fn each_log(&mut self, opened: &Opened, writer: &mut Writer<'_>) -> anyhow::Result<()> {
         match opened.origin() {
-            Origin::Backup(backup) if backup.chain().count() > 1 => {
-                let part = backup.log_sets().flat_map(|set| set.log()).next();
-                let file = part.map(|part| part.file).unwrap_or_default();
-                self.one_log(file, &backup.log(), writer)?;
-            }
             Origin::Backup(backup) => self.each_carried_log(backup, writer)?,
             Origin::Files => {
                 if opened.logs().is_empty() {

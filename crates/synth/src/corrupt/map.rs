@@ -31,7 +31,13 @@ pub(super) fn pfs_allocated(target: &Target<'_>, rng: &mut SplitMix64) -> Option
     let found = target.leaf(rng)?;
     let state = target.state(found.id)?.with_allocated(false);
     let fault = set_state(target, found.id, Owner::of(&found.part), state, &[8976, 8978])?;
+    let fault = permit_of_single(fault, state);
     Some(fault.permit(&[2533]).permit(orphans(&found)))
+}
+
+/// A page of a mixed extent is listed by an IAM page, which contradicts PFS.
+fn permit_of_single(fault: Fault, state: PfsByte) -> Fault {
+    if state.is_mixed() { fault.permit(&[8948]) } else { fault }
 }
 
 /// Row 112: the rows of the page are gone, and nothing but an index knows of them.
@@ -40,7 +46,7 @@ pub(super) fn pfs_heap_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option
     let state = target.state(found.id)?.with_allocated(false);
     let fault =
         set_state(target, found.id, Owner::of(&found.part), state, target.cross(&found.part, &[8952]))?;
-    Some(fault.permit(orphans(&found)))
+    Some(permit_of_single(fault, state).permit(orphans(&found)))
 }
 
 /// Row 113: an unused page of an extent of a table.
