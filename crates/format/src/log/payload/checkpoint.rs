@@ -122,7 +122,7 @@ impl XactCheckpoint<'_> {
     fn entries(form: EntryForm, elements: &Slices<'_>) -> Option<SmallVec<[ActiveXact; 1]>> {
         let is_whole = |element: &&[u8]| match form {
             EntryForm::Single => element.len() == form.bytes(),
-            EntryForm::Joined => element.len().is_multiple_of(form.bytes()),
+            EntryForm::Joined => !element.is_empty() && element.len().is_multiple_of(form.bytes()),
         };
         let is_joined = form == EntryForm::Joined && elements.len() > 1;
         if is_joined || !elements.iter().all(is_whole) {
