@@ -38,7 +38,7 @@ const FAULTS_TOLD: u64 = 100;
 pub(crate) struct LogArgs {
     /// A log file (.ldf), or the files of a backup of any kind, for the log that it carries
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// The VLFs of the log, as DBCC LOGINFO lists them
     #[arg(long)]
     vlfs: bool,
