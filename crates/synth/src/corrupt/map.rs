@@ -85,7 +85,7 @@ pub(super) fn pfs_single_page(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
     let state = target.state(page)?.with_allocated(false);
     let fault = set_state(target, page, Owner::of(&part), state, &[8948])?;
     // What is on the page is read no more: links, rows of indexes, off-row data.
-    Some(fault.permit(&[2533, 8976, 8977, 8978, 8951, 8952, 8964, 8965, 8929, 8992, 8981, 8980, 2531]))
+    Some(fault.permit(&[2533, 8976, 8977, 8978, 8979, 8951, 8952, 8964, 8965, 8929, 8992, 8981, 8980, 2531]))
 }
 
 /// Row 115.
