@@ -1,7 +1,8 @@
-//! What each fuzz target does with its bytes. Included by path: from the fuzz targets, and from the plain robustness test.
+//! What each fuzz target does with its bytes. Included by path: from the fuzz targets, and from the
+//! plain robustness test.
 //!
-//! A body calls every reading function of its decoder and asserts what must hold whatever the bytes are. It must end: a
-//! decoder that loops is a finding.
+//! A body calls every reading function of its decoder and asserts what must hold whatever the bytes
+//! are. It must end: a decoder that loops is a finding.
 
 #![allow(dead_code, reason = "every includer uses its own part")]
 
@@ -150,7 +151,8 @@ pub(crate) fn read_everything(bytes: Vec<u8>) -> u64 {
     let mut rows = 0;
     for table in catalog.tables.values() {
         rows += read_table(&pages, &catalog, table);
-        // Each row has at least one byte of the file; damaged trees may lead to a page several times.
+        // Each row has at least one byte of the file; damaged trees may lead to a page several
+        // times.
         assert!(rows <= budget * 64, "a scan that does not end");
     }
     rows
@@ -158,7 +160,8 @@ pub(crate) fn read_everything(bytes: Vec<u8>) -> u64 {
 
 fn read_table(pages: &CheckedPages<'_>, catalog: &Catalog, table: &Table) -> u64 {
     let Ok(mut scan) = TableScan::new(pages, catalog, table) else { return 0 };
-    let (mut rows, mut chunk) = (0, Vec::new());
+    let mut rows = 0;
+    let mut chunk = Vec::new();
     while let Some(row) = scan.next_row() {
         rows += 1;
         let Ok(row) = row else { continue };

@@ -1,7 +1,9 @@
-//! What a comparison of two texts and a sort key cost, beside the collator of ICU4X with the same texts.
+//! What a comparison of two texts and a sort key cost, beside the collator of ICU4X with the same
+//! texts.
 //!
-//! Two thousand pairs of a thousand texts of 6 to 34 characters: neighbours in binary order, and pairs far apart. Throughput is
-//! counted in elements, so the time of one is the time of a run divided by their number.
+//! Two thousand pairs of a thousand texts of 6 to 34 characters: neighbours in binary order, and
+//! pairs far apart. Throughput is counted in elements, so the time of one is the time of a run
+//! divided by their number.
 
 use std::hint::black_box;
 
@@ -56,8 +58,10 @@ fn icu() -> CollatorBorrowed<'static> {
 }
 
 fn ours(c: &mut Criterion, script: &str, units: &[Vec<u16>]) {
-    let wide: Vec<Vec<u8>> =
-        units.iter().map(|text| text.iter().flat_map(|unit| unit.to_le_bytes()).collect()).collect();
+    let wide: Vec<Vec<u8>> = units
+        .iter()
+        .map(|text| text.iter().flat_map(|unit| unit.to_le_bytes()).collect())
+        .collect();
     let pairs = pairs();
     for name in COLLATIONS {
         let collation = Collation::from_name(name).expect("a collation of the product");

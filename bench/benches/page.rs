@@ -1,4 +1,5 @@
-//! What a page costs: checksum beside a plain read of the same memory, header and slot array, cracking of records.
+//! What a page costs: checksum beside a plain read of the same memory, header and slot array,
+//! cracking of records.
 
 use std::hint::black_box;
 
@@ -12,8 +13,12 @@ use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 /// A data page full of rows of about 170 bytes, as the `sales` shape has them.
 fn data_page() -> PageBuf {
     let mut page = PageBuf::zeroed();
-    let mut edit =
-        PageMut::format(&mut page, PageId::new(1, 77), PageType::Data, AllocUnitId::from_header(30, 256));
+    let mut edit = PageMut::format(
+        &mut page,
+        PageId::new(1, 77),
+        PageType::Data,
+        AllocUnitId::from_header(30, 256),
+    );
     let mut rng = SplitMix64::new(7);
     loop {
         let mut builder = RecordBuilder::data(RecordKind::Primary, 60);

@@ -10,7 +10,8 @@ use extentdb_format::page::checksum;
 
 const MIB: usize = 1 << 20;
 
-/// Reads the whole file with `threads` threads of `chunk` bytes pread each and hands every chunk to `visit`.
+/// Reads the whole file with `threads` threads of `chunk` bytes pread each and hands every chunk to
+/// `visit`.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -1,4 +1,5 @@
-//! Programs that are started and awaited: what they say, what they are fed, how much memory they needed.
+//! Programs that are started and awaited: what they say, what they are fed, how much memory they
+//! needed.
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -33,8 +34,10 @@ pub fn run_all(commands: Vec<Command>) -> Result<Vec<String>> {
         let child = command.spawn().with_context(|| format!("{command:?}"));
         started.push((command, child));
     }
-    let done: Vec<Result<String>> =
-        started.into_iter().map(|(command, child)| text_of(&command, &child?.wait_with_output()?)).collect();
+    let done: Vec<Result<String>> = started
+        .into_iter()
+        .map(|(command, child)| text_of(&command, &child?.wait_with_output()?))
+        .collect();
     done.into_iter().collect()
 }
 
@@ -42,7 +45,10 @@ pub fn run_all(commands: Vec<Command>) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// As [`run`], or `write` failed.
-pub fn feed(command: &mut Command, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<String> {
+pub fn feed(
+    command: &mut Command,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("{command:?}"))?;
     let written = child.stdin.take().map_or(Ok(()), |stdin| {
@@ -56,10 +62,11 @@ pub fn feed(command: &mut Command, write: impl FnOnce(&mut dyn Write) -> Result<
     Ok(said)
 }
 
-/// Runs a program and returns the most memory it held, in bytes; `None` where the system does not tell.
+/// Runs a program and returns the most memory it held, in bytes; `None` where the system does not
+/// tell.
 ///
-/// The kernel keeps the high-water mark, so looking at it now and then misses at most the last millisecond. Looking takes
-/// time: a run that is timed is another one.
+/// The kernel keeps the high-water mark, so looking at it now and then misses at most the last
+/// millisecond. Looking takes time: a run that is timed is another one.
 ///
 /// # Errors
 /// As [`run`].
@@ -72,7 +79,8 @@ pub fn peak_memory(command: &mut Command) -> Result<Option<u64>> {
         let watcher = scope.spawn(|| {
             let mut peak = None;
             while !done.load(Ordering::Relaxed) {
-                peak = fs::read_to_string(&status).ok().and_then(|text| high_water(&text)).max(peak);
+                peak =
+                    fs::read_to_string(&status).ok().and_then(|text| high_water(&text)).max(peak);
                 thread::sleep(LOOK);
             }
             peak
@@ -119,7 +127,10 @@ mod tests {
 
     #[test]
     fn high_water_mark_is_read_in_bytes() {
-        assert_eq!(high_water("Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t    1234 kB\n"), Some(1234 * 1024));
+        assert_eq!(
+            high_water("Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t    1234 kB\n"),
+            Some(1234 * 1024)
+        );
         assert_eq!(high_water("Name:\tx\nState:\tZ (zombie)\n"), None);
         assert_eq!(high_water("VmHWM:\tmany kB\n"), None);
     }
@@ -135,7 +146,10 @@ mod tests {
     #[test]
     fn a_failure_tells_what_the_program_said() {
         let error = run(&mut shell("echo half; echo no room >&2; exit 3")).unwrap_err().to_string();
-        assert!(error.contains("half") && error.contains("no room") && error.contains('3'), "{error}");
+        assert!(
+            error.contains("half") && error.contains("no room") && error.contains('3'),
+            "{error}"
+        );
     }
 
     #[test]
@@ -154,8 +168,9 @@ mod tests {
 
     #[test]
     fn a_program_that_stops_reading_is_asked_why() {
-        let error =
-            feed(&mut shell("echo bad line 1 >&2; exit 1"), |out| Ok(out.write_all(&[b'x'; 3_000_000])?));
+        let error = feed(&mut shell("echo bad line 1 >&2; exit 1"), |out| {
+            Ok(out.write_all(&[b'x'; 3_000_000])?)
+        });
         assert!(error.unwrap_err().to_string().contains("bad line 1"));
     }
 }

@@ -50,11 +50,18 @@ impl Checker {
         Ok(Checker(path))
     }
 
-    /// The shortest of several runs, and the memory of one more, which also brings the file into the page cache.
+    /// The shortest of several runs, and the memory of one more, which also brings the file into
+    /// the page cache.
     ///
     /// # Errors
     /// The file is not clean: it would not be worth timing.
-    pub fn measure(&self, data: Data<'_>, scope: Scope, threads: usize, runs: u32) -> Result<Measured> {
+    pub fn measure(
+        &self,
+        data: Data<'_>,
+        scope: Scope,
+        threads: usize,
+        runs: u32,
+    ) -> Result<Measured> {
         let Data { name, file, rows } = data;
         let peak = child::peak_memory(&mut self.command(file, scope, threads))?;
         let (time, result) = best_of(runs, || child::run(&mut self.command(file, scope, threads)));
@@ -86,7 +93,8 @@ mod tests {
         let checker = Checker(PathBuf::from("extentdb"));
         let text = |scope, threads| {
             let command = checker.command(Path::new("a.mdf"), scope, threads);
-            let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            let args: Vec<_> =
+                command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
             args[6..].join(" ")
         };
         assert_eq!(text(Scope::Full, 2), "--jobs 2 a.mdf");
@@ -95,7 +103,8 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
-        let error = Checker::find(Some(PathBuf::from("no/such/extentdb"))).err().unwrap().to_string();
+        let error =
+            Checker::find(Some(PathBuf::from("no/such/extentdb"))).err().unwrap().to_string();
         assert!(error.contains("no/such/extentdb") && error.contains("cargo build"), "{error}");
     }
 }

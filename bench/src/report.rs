@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Runs `work` `times` times and returns the shortest time: what the machine can do when nobody disturbs it.
+/// Runs `work` `times` times and returns the shortest time: what the machine can do when nobody
+/// disturbs it.
 #[expect(clippy::disallowed_methods, reason = "a bench measures time")]
 pub fn best_of<T>(times: u32, mut work: impl FnMut() -> T) -> (Duration, T) {
     let mut best = None;

@@ -73,8 +73,9 @@ impl Target {
 
     /// A line of a Markdown table.
     pub fn to_line(&self) -> String {
-        let limit =
-            |limit: Option<Limit>| limit.map_or(String::new(), |limit| format!("{limit} {}", self.unit));
+        let limit = |limit: Option<Limit>| {
+            limit.map_or(String::new(), |limit| format!("{limit} {}", self.unit))
+        };
         let verdict = |limit: Option<Limit>, missed| match (limit, &self.value) {
             (None, _) => "",
             (Some(_), Err(_)) => "not judged",

@@ -1,4 +1,5 @@
-//! Peers load our rows and find their own databases sound; what is not installed is left out by name.
+//! Peers load our rows and find their own databases sound; what is not installed is left out by
+//! name.
 
 use std::path::PathBuf;
 
@@ -45,7 +46,12 @@ fn every_peer_that_is_installed_checks_our_rows() {
                 }
             }
         }
-        assert_eq!(std::fs::read_dir(&work).unwrap().count(), 0, "{} leaves something behind", peer.name);
+        assert_eq!(
+            std::fs::read_dir(&work).unwrap().count(),
+            0,
+            "{} leaves something behind",
+            peer.name
+        );
     }
 }
 

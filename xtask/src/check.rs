@@ -47,8 +47,11 @@ fn component(root: &Path, name: &str, args: &[&str]) -> Result<()> {
 
 fn cargo(root: &Path, args: &[&str]) -> Result<()> {
     println!("cargo {}", args.join(" "));
-    let status =
-        Command::new(cargo_path()).args(args).current_dir(root).status().context("cannot start cargo")?;
+    let status = Command::new(cargo_path())
+        .args(args)
+        .current_dir(root)
+        .status()
+        .context("cannot start cargo")?;
     if !status.success() {
         bail!("cargo {} failed", args.join(" "));
     }

@@ -1,7 +1,9 @@
-//! `cargo x gen collation FOLDER`: `crates/types/data/collation.bin` out of tables of sorting weights.
+//! `cargo x gen collation FOLDER`: `crates/types/data/collation.bin` out of tables of sorting
+//! weights.
 //!
-//! The folder holds `weights-*.tsv`, `expansions-*.tsv`, `tailoring-win10.tsv` and `ideographs-win10-*.tsv`; each names its
-//! origins in its head. The format of the file is described in `docs/format/collation.md`.
+//! The folder holds `weights-*.tsv`, `expansions-*.tsv`, `tailoring-win10.tsv` and
+//! `ideographs-win10-*.tsv`; each names its origins in its head. The format of the file is
+//! described in `docs/format/collation.md`.
 
 use std::path::Path;
 

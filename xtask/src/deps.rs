@@ -56,7 +56,8 @@ pub fn run(root: &Path) -> Result<()> {
 
 /// Every difference between the manifests below `root` and its ARCHITECTURE.md.
 pub fn complaints(root: &Path) -> Result<Vec<String>> {
-    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).context("cannot read ARCHITECTURE.md")?;
+    let text =
+        fs::read_to_string(root.join("ARCHITECTURE.md")).context("cannot read ARCHITECTURE.md")?;
     Ok(compare(&read_table(&text)?, &read_manifests(root)?))
 }
 
@@ -73,10 +74,15 @@ pub fn compare(table: &[Row], manifests: &BTreeMap<String, Edges>) -> Vec<String
         }
         for used in row.may_use.iter().flatten() {
             match rows.get(used.as_str()) {
-                None => complaints.push(format!("{}: its row names `{used}`, which has no row", row.name)),
-                Some(below) if row.floor.is_some() && below.floor.is_some() && below.floor >= row.floor => {
-                    complaints
-                        .push(format!("{}: its row names `{used}`, which is not on a lower floor", row.name));
+                None => complaints
+                    .push(format!("{}: its row names `{used}`, which has no row", row.name)),
+                Some(below)
+                    if row.floor.is_some() && below.floor.is_some() && below.floor >= row.floor =>
+                {
+                    complaints.push(format!(
+                        "{}: its row names `{used}`, which is not on a lower floor",
+                        row.name
+                    ));
                 }
                 Some(_) => {}
             }
@@ -91,7 +97,9 @@ pub fn compare(table: &[Row], manifests: &BTreeMap<String, Edges>) -> Vec<String
         for used in edges.product.difference(may_use) {
             complaints.push(format!("{name}: uses `{used}`, which its row does not name"));
         }
-        for used in edges.tests.difference(may_use).filter(|used| !FOR_TESTS.contains(&used.as_str())) {
+        for used in
+            edges.tests.difference(may_use).filter(|used| !FOR_TESTS.contains(&used.as_str()))
+        {
             complaints.push(format!("{name}: its tests use `{used}`, which its row does not name"));
         }
     }
@@ -102,7 +110,9 @@ pub fn compare(table: &[Row], manifests: &BTreeMap<String, Edges>) -> Vec<String
 pub fn read_table(text: &str) -> Result<Vec<Row>> {
     let mut lines = text.lines().map(cells);
     let is_header = |cells: &Vec<&str>| *cells == ["floor", "crate", "may use", "one line"];
-    lines.find(is_header).context("ARCHITECTURE.md has no table `| floor | crate | may use | one line |`")?;
+    lines
+        .find(is_header)
+        .context("ARCHITECTURE.md has no table `| floor | crate | may use | one line |`")?;
     let rows: Vec<Row> = lines
         .skip(1)
         .take_while(|cells| cells.len() >= 3)
@@ -122,9 +132,13 @@ fn cells(line: &str) -> Vec<&str> {
 }
 
 fn read_row(cells: &[&str]) -> Result<Row> {
-    let (floor, name, used) = (cells[0], cells[1].trim_matches('`'), cells[2]);
+    let floor = cells[0];
+    let name = cells[1].trim_matches('`');
+    let used = cells[2];
     let names = || {
-        used.split([' ', ',']).filter(|name| !name.is_empty()).map(|name| name.trim_matches('`').to_string())
+        used.split([' ', ','])
+            .filter(|name| !name.is_empty())
+            .map(|name| name.trim_matches('`').to_string())
     };
     let may_use = match used {
         "–" | "-" => Some(BTreeSet::new()),
@@ -141,7 +155,8 @@ fn read_row(cells: &[&str]) -> Result<Row> {
 /// The house crates that each package of the workspace names, by folder.
 fn read_manifests(root: &Path) -> Result<BTreeMap<String, Edges>> {
     let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
-    let folder = |path: &cargo_metadata::camino::Utf8Path| path.file_name().unwrap_or_default().to_string();
+    let folder =
+        |path: &cargo_metadata::camino::Utf8Path| path.file_name().unwrap_or_default().to_string();
     let mut manifests = BTreeMap::new();
     for package in &metadata.packages {
         let mut edges = Edges::default();

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// Folders with sources, and the names inside them that hold none.
-const ROOMS: [&str; 9] = [".ci", ".cargo", "bench", "clients", "crates", "docs", "fuzz", "tests", "xtask"];
+const ROOMS: [&str; 9] =
+    [".ci", ".cargo", "bench", "clients", "crates", "docs", "fuzz", "tests", "xtask"];
 const SKIPPED: [&str; 4] = ["target", "corpus", "artifacts", "node_modules"];
 /// What counts as a source: these endings, and files in the root without one.
 const ENDINGS: [&str; 5] = ["md", "rs", "sh", "toml", "tsv"];
@@ -66,8 +67,10 @@ impl House {
 
     /// A house made of the given paths and texts, for tests of the rules.
     pub fn of(files: &[(&str, &str)]) -> House {
-        let file =
-            |&(path, text): &(&str, &str)| SourceFile { path: path.to_string(), text: text.to_string() };
+        let file = |&(path, text): &(&str, &str)| SourceFile {
+            path: path.to_string(),
+            text: text.to_string(),
+        };
         House { files: files.iter().map(file).collect() }
     }
 
@@ -89,7 +92,8 @@ impl House {
     /// The folders of the workspace's packages.
     pub fn packages(&self) -> impl Iterator<Item = &str> {
         let manifests = self.files.iter().filter_map(|file| file.path.strip_suffix("/Cargo.toml"));
-        manifests.filter(|folder| folder.starts_with("crates/") || matches!(*folder, "xtask" | "bench"))
+        manifests
+            .filter(|folder| folder.starts_with("crates/") || matches!(*folder, "xtask" | "bench"))
     }
 }
 
@@ -99,13 +103,17 @@ impl SourceFile {
         self.text.lines().enumerate().map(|(at, line)| (at + 1, line))
     }
 
-    /// Lines of product code: without comments, and nothing of a file or of its foot that only tests see.
+    /// Lines of product code: without comments, and nothing of a file or of its foot that only
+    /// tests see.
     pub fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        let only_tests = ["/tests/", "/benches/", "/examples/"].iter().any(|part| self.path.contains(part))
-            || self.path.ends_with("/tests.rs");
+        let only_tests =
+            ["/tests/", "/benches/", "/examples/"].iter().any(|part| self.path.contains(part))
+                || self.path.ends_with("/tests.rs");
         self.lines()
             .take_while(move |(_, line)| {
-                !only_tests && !line.starts_with("#[cfg(test)]") && !line.starts_with("#[cfg(all(test")
+                !only_tests
+                    && !line.starts_with("#[cfg(test)]")
+                    && !line.starts_with("#[cfg(all(test")
             })
             .filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
@@ -138,7 +146,8 @@ fn is_source(path: &Path, in_root: bool) -> bool {
 }
 
 fn read_source(root: &Path, path: &Path) -> Result<SourceFile> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let path = path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
     Ok(SourceFile { path, text })
 }

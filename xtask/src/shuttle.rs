@@ -1,7 +1,7 @@
 //! `cargo x shuttle`: the tests whose schedule of threads follows from a seed.
 //!
-//! They are built with `--cfg shuttle`, in which all locks, waits and atomics are those of the scheduler: in a target folder of
-//! their own, so that the usual build is not thrown away.
+//! They are built with `--cfg shuttle`, in which all locks, waits and atomics are those of the
+//! scheduler: in a target folder of their own, so that the usual build is not thrown away.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,7 +26,9 @@ pub fn run(root: &Path) -> Result<()> {
     for (package, tests) in TESTS {
         let mut cargo = Command::new(cargo_path());
         cargo.args(["test", "--package", package]).args(tests);
-        cargo.env("RUSTFLAGS", "--cfg shuttle").env("CARGO_TARGET_DIR", Path::new(&target).join("shuttle"));
+        cargo
+            .env("RUSTFLAGS", "--cfg shuttle")
+            .env("CARGO_TARGET_DIR", Path::new(&target).join("shuttle"));
         let status = cargo.current_dir(root).status().context("cannot start cargo")?;
         if !status.success() {
             bail!("{} of {package} failed", tests[1]);

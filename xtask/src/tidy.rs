@@ -1,7 +1,8 @@
-//! `cargo x tidy`: the rules of the house that no compiler knows. Also an ordinary test, so a branch cannot drift.
+//! `cargo x tidy`: the rules of the house that no compiler knows. Also an ordinary test, so a
+//! branch cannot drift.
 //!
-//! One module per family of rules. Each looks at the house as text and adds complaints; a complaint names the place and
-//! what to do instead.
+//! One module per family of rules. Each looks at the house as text and adds complaints; a complaint
+//! names the place and what to do instead.
 
 use std::path::Path;
 

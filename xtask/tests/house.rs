@@ -5,7 +5,8 @@ use xtask::house::House;
 #[test]
 fn the_house_is_tidy() {
     let house = House::read(&xtask::house::root()).unwrap();
-    let complaints: Vec<String> = xtask::tidy::complaints(&house).iter().map(ToString::to_string).collect();
+    let complaints: Vec<String> =
+        xtask::tidy::complaints(&house).iter().map(ToString::to_string).collect();
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
 

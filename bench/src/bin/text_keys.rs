@@ -1,7 +1,7 @@
 //! Text keys: inserts, an index build, seeks and the full check, each timed by itself.
 //!
-//! Uses nothing of the engine but its API, so that the same file measures an older version: build both, and
-//! run them in turns (`bench/README.md`).
+//! Uses nothing of the engine but its API, so that the same file measures an older version: build
+//! both, and run them in turns (`bench/README.md`).
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -13,7 +13,9 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_check::{Control, Verdict};
-use extentdb_engine::{ColumnSpec, Database, DatabaseSpec, IndexSpec, Options, Session, Table, TableSpec};
+use extentdb_engine::{
+    ColumnSpec, Database, DatabaseSpec, IndexSpec, Options, Session, Table, TableSpec,
+};
 use extentdb_reader::{OpenOptions, Opened};
 use extentdb_types::{Collation, Datum, SqlType};
 
@@ -39,9 +41,21 @@ struct Case {
 }
 
 const CASES: [Case; 3] = [
-    Case { name: "nvarchar, Windows", collation: "Latin1_General_CI_AS", is_wide: true },
-    Case { name: "varchar, Windows", collation: "Latin1_General_CI_AS", is_wide: false },
-    Case { name: "varchar, SQL", collation: "SQL_Latin1_General_CP1_CI_AS", is_wide: false },
+    Case {
+        name: "nvarchar, Windows",
+        collation: "Latin1_General_CI_AS",
+        is_wide: true,
+    },
+    Case {
+        name: "varchar, Windows",
+        collation: "Latin1_General_CI_AS",
+        is_wide: false,
+    },
+    Case {
+        name: "varchar, SQL",
+        collation: "SQL_Latin1_General_CP1_CI_AS",
+        is_wide: false,
+    },
 ];
 
 fn main() -> Result<()> {
@@ -58,8 +72,10 @@ fn run(case: &Case, asked: &Asked) -> Result<()> {
     let db = Database::create(&spec, Options { frames: 1 << 14, ..Options::default() })?;
     let mut session = db.session();
     let ty = case.ty()?;
-    let columns =
-        vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", ty).not_null()];
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int).not_null(),
+        ColumnSpec::new("name", ty).not_null(),
+    ];
     let by_name = IndexSpec::new("by_name", &["name"]);
     let table = session.create_table(&TableSpec::heap("inserted", columns.clone()))?;
     session.create_index(&table, &by_name)?;
@@ -70,7 +86,9 @@ fn run(case: &Case, asked: &Asked) -> Result<()> {
     timed(case, "seek", asked.rows, || seek(&mut session, &table, ty, asked.rows))?;
     drop((session, table, built));
     db.close()?;
-    timed(case, "check", asked.rows * asked.checks, || (0..asked.checks).try_for_each(|_| check(&spec)))
+    timed(case, "check", asked.rows * asked.checks, || {
+        (0..asked.checks).try_for_each(|_| check(&spec))
+    })
 }
 
 fn check(spec: &DatabaseSpec) -> Result<()> {
@@ -90,12 +108,17 @@ fn timed(case: &Case, what: &str, rows: u32, work: impl FnOnce() -> Result<()>) 
     let cpu = cpu_seconds().unwrap_or_default() - cpu_began;
     let per_row = |seconds: f64| seconds * 1e6 / f64::from(rows);
     let wall = began.elapsed().as_secs_f64();
-    println!("{}: {what} {:.2} us of CPU per row, {:.2} us", case.name, per_row(cpu), per_row(wall));
+    println!(
+        "{}: {what} {:.2} us of CPU per row, {:.2} us",
+        case.name,
+        per_row(cpu),
+        per_row(wall)
+    );
     Ok(())
 }
 
-/// What all threads of the process have used of the processors, user and system; `None` where that is not
-/// told. On a busy machine it says more than the clock.
+/// What all threads of the process have used of the processors, user and system; `None` where that
+/// is not told. On a busy machine it says more than the clock.
 fn cpu_seconds() -> Option<f64> {
     /// `USER_HZ` of Linux on all machines that this is built for.
     const TICKS_PER_SECOND: f64 = 100.0;
@@ -121,7 +144,8 @@ fn fill(session: &mut Session<'_>, table: &Table, ty: SqlType, rows: u32) -> Res
 }
 
 fn seek(session: &mut Session<'_>, table: &Table, ty: SqlType, rows: u32) -> Result<()> {
-    let (mut rng, mut found) = (SplitMix64::new(7), 0u32);
+    let mut rng = SplitMix64::new(7);
+    let mut found = 0u32;
     for _ in 0..rows {
         let values = [name(&mut rng, ty)?];
         session.seek(table, "by_name", &values, &mut |_, _| {
@@ -135,7 +159,8 @@ fn seek(session: &mut Session<'_>, table: &Table, ty: SqlType, rows: u32) -> Res
 
 /// Names of ASCII letters, as most keys are.
 fn name(rng: &mut SplitMix64, ty: SqlType) -> Result<Datum<'static>> {
-    const FIRST: [&str; 8] = ["Anna", "Bernd", "Carla", "Dieter", "Emma", "Frank", "Greta", "Hanno"];
+    const FIRST: [&str; 8] =
+        ["Anna", "Bernd", "Carla", "Dieter", "Emma", "Frank", "Greta", "Hanno"];
     let first = FIRST[rng.below(8) as usize];
     let text = format!("{first} {:06x} Street {}", rng.below(1 << 24), rng.below(100));
     let bytes: Vec<u8> = match ty {
@@ -148,9 +173,10 @@ fn name(rng: &mut SplitMix64, ty: SqlType) -> Result<Datum<'static>> {
 impl Case {
     fn ty(&self) -> Result<SqlType> {
         let collation = Collation::from_name(self.collation).context(self.collation)?;
-        Ok(match self.is_wide {
-            true => SqlType::NVarChar { len: Some(120), collation },
-            false => SqlType::VarChar { len: Some(60), collation },
+        Ok(if self.is_wide {
+            SqlType::NVarChar { len: Some(120), collation }
+        } else {
+            SqlType::VarChar { len: Some(60), collation }
         })
     }
 }

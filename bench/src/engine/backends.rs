@@ -1,4 +1,5 @@
-//! The ways a real disk hands writes to the system, side by side: what a commit and what a checkpoint ask of it.
+//! The ways a real disk hands writes to the system, side by side: what a commit and what a
+//! checkpoint ask of it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +8,9 @@ use std::time::Duration;
 use anyhow::Result;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_io::{AlignedBuf, Backend, Disk, DiskFile, Durability, DurabilityMode, Fill, RealDisk};
+use extentdb_io::{
+    AlignedBuf, Backend, Disk, DiskFile, Durability, DurabilityMode, Fill, RealDisk,
+};
 use tempfile::TempDir;
 
 use super::timed;
@@ -41,7 +44,12 @@ impl BackendFile {
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn data(parent: &Path, mode: DurabilityMode, backend: Backend, fill: Fill) -> Result<BackendFile> {
+    pub fn data(
+        parent: &Path,
+        mode: DurabilityMode,
+        backend: Backend,
+        fill: Fill,
+    ) -> Result<BackendFile> {
         Self::create(parent, mode, backend, DATA_BYTES, fill)
     }
 
@@ -80,7 +88,8 @@ impl BackendFile {
         Ok(())
     }
 
-    /// Time to write 20 MiB of pages here and there, in ascending order as a checkpoint does, and to make them durable.
+    /// Time to write 20 MiB of pages here and there, in ascending order as a checkpoint does, and
+    /// to make them durable.
     ///
     /// # Errors
     /// The disk refuses.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use extentdb_engine::{
-    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Placement, Table, TableSpec, TornPages,
+    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Placement, Table, TableSpec,
+    TornPages,
 };
 use extentdb_io::{Backend, DiskCounters, DurabilityMode, RealDisk};
 use extentdb_telemetry::WaitType;
@@ -63,7 +64,8 @@ pub struct Load {
 impl Form {
     /// Files of this many bytes.
     pub fn of(files: impl Into<Vec<u64>>) -> Form {
-        let (durability, backend) = (DurabilityMode::Auto, Backend::Auto);
+        let durability = DurabilityMode::Auto;
+        let backend = Backend::Auto;
         Form {
             files: files.into(),
             placement: Placement::Packed,
@@ -76,7 +78,8 @@ impl Form {
 }
 
 impl Lab {
-    /// Makes a database. Pages come from uniform extents; there are no checkpoints but those asked for.
+    /// Makes a database. Pages come from uniform extents; there are no checkpoints but those asked
+    /// for.
     ///
     /// # Errors
     /// It cannot be made.
@@ -125,7 +128,8 @@ impl Lab {
     /// The name is taken.
     pub fn table_of_any_length(&self, name: &str) -> Result<Arc<Table>> {
         let text = SqlType::VarChar { len: Some(4000), collation: LATIN1 };
-        let columns = vec![ColumnSpec::new("c1", SqlType::Int).not_null(), ColumnSpec::new("c2", text)];
+        let columns =
+            vec![ColumnSpec::new("c1", SqlType::Int).not_null(), ColumnSpec::new("c2", text)];
         Ok(self.db.session().create_table(&TableSpec::heap(name, columns))?)
     }
 
@@ -135,7 +139,8 @@ impl Lab {
     /// An insert failed.
     pub fn insert(&self, table: &Table, work: Work) -> Result<Load> {
         let before = self.reading();
-        let time = together(work.clients, |_, start| self.insert_as_one_client(table, work, start))?;
+        let time =
+            together(work.clients, |_, start| self.insert_as_one_client(table, work, start))?;
         let after = self.reading();
         Ok(Load {
             time,

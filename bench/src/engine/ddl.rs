@@ -20,7 +20,8 @@ pub fn add_tables(lab: &Lab, numbers: std::ops::Range<u32>) -> Result<()> {
     Ok(())
 }
 
-/// The median time of creating a table, inserting a row and dropping it, each statement a transaction.
+/// The median time of creating a table, inserting a row and dropping it, each statement a
+/// transaction.
 ///
 /// # Errors
 /// A statement failed.

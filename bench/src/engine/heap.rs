@@ -44,7 +44,10 @@ impl Lab {
             used += PAGE_ROOM - u64::from(PageHeader::of(&page).free_bytes.get());
         }
         let pages = pages.len() as u64;
-        Ok(HeapFacts { pages, fill: 100.0 * used as f64 / (pages * PAGE_ROOM).max(1) as f64 })
+        Ok(HeapFacts {
+            pages,
+            fill: 100.0 * used as f64 / (pages * PAGE_ROOM).max(1) as f64,
+        })
     }
 
     /// Log records about PFS from a place in the log on, and all records.
@@ -52,7 +55,8 @@ impl Lab {
     /// # Errors
     /// The log cannot be read.
     pub fn pfs_records(&self, from: Lsn) -> Result<(u64, u64)> {
-        let (mut pfs, mut all) = (0, 0);
+        let mut pfs = 0;
+        let mut all = 0;
         self.db.log().scan(from, &mut |lsn, record| {
             if lsn > from {
                 all += 1;

@@ -23,7 +23,8 @@ pub struct Mixed {
     pub ideal: u64,
 }
 
-/// Inserts `rows` rows of random length; then as many random inserts, updates and deletes in equal parts.
+/// Inserts `rows` rows of random length; then as many random inserts, updates and deletes in equal
+/// parts.
 ///
 /// # Errors
 /// A statement failed.
@@ -49,5 +50,9 @@ pub fn mixed_work(lab: &Lab, rows: usize, seed: u64) -> Result<Mixed> {
     session.commit()?;
     let facts = lab.heap_facts(&table)?;
     let used = (facts.fill / 100.0 * (facts.pages * PAGE_ROOM) as f64) as u64;
-    Ok(Mixed { rows: places.len() as u64, pages: facts.pages, ideal: used.div_ceil(PAGE_ROOM) })
+    Ok(Mixed {
+        rows: places.len() as u64,
+        pages: facts.pages,
+        ideal: used.div_ceil(PAGE_ROOM),
+    })
 }

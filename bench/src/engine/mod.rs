@@ -1,4 +1,5 @@
-//! Our storage engine under load, from the inside: sessions of the library, no protocol and no parser between.
+//! Our storage engine under load, from the inside: sessions of the library, no protocol and no
+//! parser between.
 //!
 //! ```text
 //! database   a database in a folder of its own, and its threads      heap      pages, fill and log records of a heap

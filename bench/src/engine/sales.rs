@@ -1,4 +1,5 @@
-//! A heap with the rows of a data file in a database of its own, and the nonclustered indexes of that file over it.
+//! A heap with the rows of a data file in a database of its own, and the nonclustered indexes of
+//! that file over it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,8 +30,15 @@ impl SalesLab {
     ///
     /// # Errors
     /// The table cannot be made, or there is no room.
-    pub fn create(parent: &Path, rows: &Rows<'_>, table: &extentdb_catalog::Table) -> Result<SalesLab> {
-        let form = Form { durability: DurabilityMode::DirectOnly, ..Form::of([FILE_BYTES]) };
+    pub fn create(
+        parent: &Path,
+        rows: &Rows<'_>,
+        table: &extentdb_catalog::Table,
+    ) -> Result<SalesLab> {
+        let form = Form {
+            durability: DurabilityMode::DirectOnly,
+            ..Form::of([FILE_BYTES])
+        };
         let lab = Lab::create(parent, &form)?;
         let columns = table.columns.iter().map(|column| {
             let ty = column.ty.with_context(|| format!("column {} has no type", column.name))?;
@@ -62,8 +70,9 @@ impl SalesLab {
     pub fn build(&self) -> Result<Duration> {
         self.lab.db.checkpoint()?;
         let mut session = self.lab.db.session();
-        let (time, done) =
-            timed(|| self.indexes.iter().try_for_each(|index| session.create_index(&self.table, index)));
+        let (time, done) = timed(|| {
+            self.indexes.iter().try_for_each(|index| session.create_index(&self.table, index))
+        });
         done?;
         for index in &self.indexes {
             session.drop_index(&self.table, &index.name)?;
@@ -76,7 +85,8 @@ impl SalesLab {
 fn nonclustered(table: &extentdb_catalog::Table) -> Result<Vec<IndexSpec>> {
     let indexes = table.indexes.iter().filter(|index| index.kind == IndexKind::Nonclustered);
     let specs = indexes.map(|index| {
-        let name = |id| table.column(id).map(|column| column.name.clone()).context("a column of an index");
+        let name =
+            |id| table.column(id).map(|column| column.name.clone()).context("a column of an index");
         let mut columns: Vec<_> = index.columns.iter().collect();
         columns.sort_by_key(|column| column.key_ordinal);
         let keys = columns.iter().filter(|column| column.key_ordinal > 0);

@@ -22,14 +22,17 @@ impl Start<'_> {
     }
 }
 
-/// Runs all clients; they are told their numbers. Time from the first one that begins to the end of the last one: whoever waits for
-/// them may get a processor long after they have begun.
+/// Runs all clients; they are told their numbers. Time from the first one that begins to the end of
+/// the last one: whoever waits for them may get a processor long after they have begun.
 pub(super) fn together(
     clients: u32,
     work: impl Fn(u32, &Start<'_>) -> Result<()> + Sync,
 ) -> Result<Duration> {
-    let (gate, clock) = (Barrier::new(clients as usize), SystemClock::new());
-    let (work, gate, clock) = (&work, &gate, &clock);
+    let gate = Barrier::new(clients as usize);
+    let clock = SystemClock::new();
+    let work = &work;
+    let gate = &gate;
+    let clock = &clock;
     let done = std::thread::scope(|scope| {
         let client = |client| {
             scope.spawn(move || {
@@ -41,7 +44,8 @@ pub(super) fn together(
         let clients: Vec<_> = (0..clients).map(client).collect();
         clients.into_iter().map(|client| client.join()).collect::<Vec<_>>()
     });
-    let (mut first, mut last) = (Duration::MAX, Duration::ZERO);
+    let mut first = Duration::MAX;
+    let mut last = Duration::ZERO;
     for client in done {
         let (begun, ended) = client.map_err(|_| anyhow!("a client panicked"))??;
         (first, last) = (first.min(begun), last.max(ended));
@@ -55,7 +59,8 @@ mod tests {
 
     #[test]
     fn time_runs_from_the_first_to_the_last() {
-        let (ready, pause) = (Duration::from_millis(40), Duration::from_millis(10));
+        let ready = Duration::from_millis(40);
+        let pause = Duration::from_millis(10);
         let time = together(3, |client, start| {
             std::thread::sleep(if client == 0 { ready } else { Duration::ZERO });
             start.wait();

@@ -60,7 +60,8 @@ pub struct TreeWork {
 pub const GROUP: u32 = 100;
 /// Characters of the last column.
 pub const TEXT_CHARS: u16 = 60;
-/// A prime. The fifth power is a permutation of the numbers below it, for five does not divide it less one.
+/// A prime. The fifth power is a permutation of the numbers below it, for five does not divide it
+/// less one.
 const PRIME: u64 = (1 << 31) - 1;
 /// Added before: small numbers would have small powers.
 const OFFSET: u64 = 1_000_000_000;
@@ -106,12 +107,18 @@ impl TreeWork {
 
     /// The key of the row with this number.
     pub fn key_of(self, number: u32) -> i32 {
-        if self.action == Action::Insert(Order::Ascending) { number as i32 } else { scattered(number) }
+        if self.action == Action::Insert(Order::Ascending) {
+            number as i32
+        } else {
+            scattered(number)
+        }
     }
 
-    /// The number of the row that a client deals with in its turn, both from 0. Those who take numbers from a counter ask that.
+    /// The number of the row that a client deals with in its turn, both from 0. Those who take
+    /// numbers from a counter ask that.
     pub fn number_of(self, client: u32, turn: u32) -> u32 {
-        let (client, turn) = (u64::from(client), u64::from(turn));
+        let client = u64::from(client);
+        let turn = u64::from(turn);
         let number = match self.action {
             Action::Insert(_) | Action::Update => client * u64::from(self.count) + turn,
             Action::Select | Action::Range => {
@@ -156,7 +163,14 @@ mod tests {
     use super::*;
 
     fn work(action: Action) -> TreeWork {
-        TreeWork { kind: TableKind::Heap, action, clients: 4, count: 250, per_commit: 100, rows: 1000 }
+        TreeWork {
+            kind: TableKind::Heap,
+            action,
+            clients: 4,
+            count: 250,
+            per_commit: 100,
+            rows: 1000,
+        }
     }
 
     #[test]
@@ -174,7 +188,8 @@ mod tests {
     fn clients_share_the_rows_that_they_change() {
         for action in [Action::Insert(Order::Random), Action::Update] {
             let work = work(action);
-            let turns = (0..4).flat_map(|client| (0..250).map(move |turn| work.number_of(client, turn)));
+            let turns =
+                (0..4).flat_map(|client| (0..250).map(move |turn| work.number_of(client, turn)));
             assert_eq!(turns.collect::<HashSet<_>>().len(), 1000);
         }
         let look = work(Action::Select);

@@ -1,4 +1,5 @@
-//! A table with indexes in a database of its own, and clients that insert into it, look into it, change it.
+//! A table with indexes in a database of its own, and clients that insert into it, look into it,
+//! change it.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -48,7 +49,8 @@ pub struct TreeLab {
 pub struct LeafFacts {
     /// How many.
     pub leaves: u64,
-    /// Bytes in use of what they hold, in percent, without the last leaf, which is on its way when keys ascend.
+    /// Bytes in use of what they hold, in percent, without the last leaf, which is on its way when
+    /// keys ascend.
     pub fill: f64,
 }
 
@@ -61,7 +63,10 @@ impl TreeLab {
     /// # Errors
     /// The engine does not make such tables, or there is no room.
     pub fn create(parent: &Path, work: TreeWork) -> Result<TreeLab> {
-        let form = Form { durability: DurabilityMode::DirectOnly, ..Form::of([FILE_BYTES]) };
+        let form = Form {
+            durability: DurabilityMode::DirectOnly,
+            ..Form::of([FILE_BYTES])
+        };
         let lab = Lab::create(parent, &form)?;
         let table = table_of(&mut lab.db.session(), work)?;
         let made = TreeLab { lab, table, kind: work.kind, next: AtomicU32::new(0) };
@@ -84,7 +89,8 @@ impl TreeLab {
         Ok(())
     }
 
-    /// Every client a thread and a session, all beginning at the same moment. Time to the end of the last one.
+    /// Every client a thread and a session, all beginning at the same moment. Time to the end of
+    /// the last one.
     ///
     /// # Errors
     /// A statement failed, or did not find its row.
@@ -111,13 +117,22 @@ impl TreeLab {
         Ok(())
     }
 
-    fn act(&self, session: &mut Session<'_>, work: TreeWork, number: u32, row: &[Datum<'_>]) -> Result<()> {
+    fn act(
+        &self,
+        session: &mut Session<'_>,
+        work: TreeWork,
+        number: u32,
+        row: &[Datum<'_>],
+    ) -> Result<()> {
         match work.action {
             Action::Insert(_) => {
                 session.insert(&self.table, row)?;
             }
             Action::Select => {
-                ensure!(self.look(session, work.key_of(number), TEXT_COLUMN)? == 1, "row {number} is gone");
+                ensure!(
+                    self.look(session, work.key_of(number), TEXT_COLUMN)? == 1,
+                    "row {number} is gone"
+                );
             }
             Action::Range => {
                 let group = number / GROUP;
@@ -132,7 +147,8 @@ impl TreeLab {
 
     /// Reads a column of all rows whose key begins with a value.
     fn look(&self, session: &mut Session<'_>, first: i32, column: usize) -> Result<u32> {
-        let (key, mut found) = ([Datum::Int(first)], 0);
+        let key = [Datum::Int(first)];
+        let mut found = 0;
         session.visit(&self.table, &Range::of(KEY, &key), &mut |row| {
             std::hint::black_box(row.value(column)?);
             found += 1;
@@ -156,7 +172,8 @@ impl TreeLab {
         Ok(())
     }
 
-    /// Reads the headers of all leaves that have the key, from the file, after a checkpoint. Only for tables with no other index.
+    /// Reads the headers of all leaves that have the key, from the file, after a checkpoint. Only
+    /// for tables with no other index.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -167,7 +184,9 @@ impl TreeLab {
             TableKind::Heap => PageType::Index,
             TableKind::Clustered => PageType::Data,
         };
-        let (mut leaves, mut ended, mut used) = (0, 0, 0);
+        let mut leaves = 0;
+        let mut ended = 0;
+        let mut used = 0;
         for page in file.as_chunks().0 {
             let header = PageHeader::of(page);
             if header.kind() == kind && header.level == 0 && header.index_id.get() == OF_USERS {
@@ -178,7 +197,10 @@ impl TreeLab {
                 }
             }
         }
-        Ok(LeafFacts { leaves, fill: 100.0 * used as f64 / (ended * PAGE_ROOM).max(1) as f64 })
+        Ok(LeafFacts {
+            leaves,
+            fill: 100.0 * used as f64 / (ended * PAGE_ROOM).max(1) as f64,
+        })
     }
 }
 
@@ -223,7 +245,14 @@ mod tests {
     fn run(kind: TableKind, action: Action, clients: u32) -> LeafFacts {
         let folder = TempDir::new().unwrap();
         let rows = if matches!(action, Action::Insert(_)) { 0 } else { 2000 };
-        let work = TreeWork { kind, action, clients, count: 2000 / clients, per_commit: 100, rows };
+        let work = TreeWork {
+            kind,
+            action,
+            clients,
+            count: 2000 / clients,
+            per_commit: 100,
+            rows,
+        };
         let lab = TreeLab::create(folder.path(), work).unwrap();
         assert!(lab.run(work).unwrap() > Duration::ZERO);
         lab.leaf_facts().unwrap()
@@ -231,7 +260,8 @@ mod tests {
 
     #[test]
     fn rows_come_are_found_and_change() {
-        for action in [Action::Select, Action::Range, Action::Update, Action::Insert(Order::Random)] {
+        for action in [Action::Select, Action::Range, Action::Update, Action::Insert(Order::Random)]
+        {
             for kind in TreeLab::KINDS {
                 run(*kind, action, 2);
             }

@@ -13,7 +13,9 @@ pub(super) struct Account(Option<String>);
 impl Account {
     /// The user of the server's package where there is one, else the one without any rights.
     pub(super) fn for_server(preferred: &str) -> Account {
-        let exists = |user: &str| Command::new("id").arg(user).output().is_ok_and(|out| out.status.success());
+        let exists = |user: &str| {
+            Command::new("id").arg(user).output().is_ok_and(|out| out.status.success())
+        };
         let user = || if exists(preferred) { preferred } else { "nobody" };
         Account(is_root().then(|| user().to_owned()))
     }
@@ -64,7 +66,8 @@ mod tests {
     #[test]
     fn root_steps_down_before_the_program_starts() {
         let command = Account(Some("nobody".to_owned())).server("INT", Path::new("postgres"));
-        let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let args: Vec<_> =
+            command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
         assert_eq!(command.get_program(), "setpriv");
         assert_eq!(args[..2], ["--reuid", "nobody"]);
         assert_eq!(args[args.len() - 4..], ["--pdeathsig", "INT", "--", "postgres"]);

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 
 use crate::child;
 
-/// `fio` over an existing file: 1 MiB direct reads through io_uring, depth 8. Bytes per second; `None` when fio is absent.
+/// `fio` over an existing file: 1 MiB direct reads through io_uring, depth 8. Bytes per second;
+/// `None` when fio is absent.
 ///
 /// # Errors
 /// fio failed.
@@ -16,7 +17,14 @@ pub fn fio_read(path: &Path) -> Result<Option<f64>> {
         return Ok(None);
     }
     let mut command = Command::new("fio");
-    command.args(["--name=read", "--rw=read", "--bs=1M", "--ioengine=io_uring", "--iodepth=8", "--direct=1"]);
+    command.args([
+        "--name=read",
+        "--rw=read",
+        "--bs=1M",
+        "--ioengine=io_uring",
+        "--iodepth=8",
+        "--direct=1",
+    ]);
     command
         .args(["--readonly", "--output-format=terse", "--terse-version=3"])
         .arg(format!("--filename={}", path.display()));

@@ -1,6 +1,6 @@
-//! Peers insert what our engine inserts: the same rows, as often committed, by as many clients, each row a statement of its own
-//! in a procedure of the server, so that no protocol lies between. SQLite has no procedures: one statement makes all rows of a
-//! transaction.
+//! Peers insert what our engine inserts: the same rows, as often committed, by as many clients,
+//! each row a statement of its own in a procedure of the server, so that no protocol lies between.
+//! SQLite has no procedures: one statement makes all rows of a transaction.
 
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +41,9 @@ pub(super) enum Outcome<T> {
 pub(super) fn told<T>(name: &str, outcome: Result<Outcome<T>>) -> Option<T> {
     match outcome {
         Ok(Outcome::Measured(measured)) => return Some(measured),
-        Ok(Outcome::Missing(program)) => println!("SKIPPED: {name} is not installed: {program} not found"),
+        Ok(Outcome::Missing(program)) => {
+            println!("SKIPPED: {name} is not installed: {program} not found")
+        }
         Err(error) => println!("FAILED: {name}: {error:#}"),
     }
     None
@@ -82,13 +84,17 @@ type Measure = fn(&Places, &Path, &[Work], u32) -> Result<Outcome<Inserts>>;
 /// Every peer that is there. One that is not, or fails, is told.
 pub fn measure(folder: &Path, works: &[Work], runs: u32) -> Vec<Inserts> {
     let places = Places::of_machine();
-    let peers: [(&str, Measure); 3] =
-        [("PostgreSQL", postgres::inserts), ("SQLite", sqlite::inserts), ("MariaDB", mariadb::inserts)];
+    let peers: [(&str, Measure); 3] = [
+        ("PostgreSQL", postgres::inserts),
+        ("SQLite", sqlite::inserts),
+        ("MariaDB", mariadb::inserts),
+    ];
     let asked = peers.into_iter().filter(|_| !works.is_empty());
     asked.filter_map(|(name, measure)| told(name, measure(&places, folder, works, runs))).collect()
 }
 
-/// Time for so many clients to connect, before they begin together. One that is late would make the server look slow.
+/// Time for so many clients to connect, before they begin together. One that is late would make the
+/// server look slow.
 pub(super) fn gathering_seconds(clients: u32) -> u32 {
     1 + clients / 32
 }

@@ -98,10 +98,15 @@ struct Server<'p> {
 }
 
 impl<'p> Server<'p> {
-    /// Starts a server that is reached through a socket in its folder, with `memory` for its buffers. `flush` says when the log is
-    /// flushed: `0` now and then, `1` with every commit; `2` writes it with every
-    /// commit and flushes it now and then.
-    fn start(programs: &'p Programs, parent: &Path, memory: u64, flush: &str) -> Result<Server<'p>> {
+    /// Starts a server that is reached through a socket in its folder, with `memory` for its
+    /// buffers. `flush` says when the log is flushed: `0` now and then, `1` with every commit; `2`
+    /// writes it with every commit and flushes it now and then.
+    fn start(
+        programs: &'p Programs,
+        parent: &Path,
+        memory: u64,
+        flush: &str,
+    ) -> Result<Server<'p>> {
         let account = Account::for_server("mysql");
         let folder = new_folder(parent, "mariadb")?;
         account.give(folder.path())?;
@@ -114,7 +119,11 @@ impl<'p> Server<'p> {
         command.arg(format!("--innodb-buffer-pool-size={memory}"));
         command.arg(format!("--innodb-flush-log-at-trx-commit={flush}"));
         command.args(["--skip-networking", "--innodb-doublewrite=OFF"]);
-        command.args(["--skip-log-bin", "--innodb-log-file-size=1G", "--character-set-server=utf8mb4"]);
+        command.args([
+            "--skip-log-bin",
+            "--innodb-log-file-size=1G",
+            "--character-set-server=utf8mb4",
+        ]);
         command.args(["--collation-server=utf8mb4_bin", "--local-infile=ON"]);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = command.spawn().with_context(|| format!("{command:?}"))?;
@@ -126,7 +135,10 @@ impl<'p> Server<'p> {
     fn wait_until_ready(&mut self) -> Result<()> {
         for _ in 0..LOOKS {
             if let Some(status) = self.child.try_wait()? {
-                bail!("mariadbd: {status}\n{}", std::fs::read_to_string(self.folder.path().join("log"))?);
+                bail!(
+                    "mariadbd: {status}\n{}",
+                    std::fs::read_to_string(self.folder.path().join("log"))?
+                );
             }
             if self.sql("", "select 1").is_ok() {
                 return Ok(());
@@ -139,7 +151,13 @@ impl<'p> Server<'p> {
     /// The client is not the server's user: it opens its input by name, and the pipe is ours.
     fn client(&self, database: &str) -> Command {
         let mut command = Command::new(&self.programs.client);
-        command.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root", "--local-infile=1"]);
+        command.args([
+            "--no-defaults",
+            "--batch",
+            "--skip-column-names",
+            "--user=root",
+            "--local-infile=1",
+        ]);
         command.arg("--default-character-set=utf8mb4").current_dir(self.folder.path());
         command.arg(format!("--socket={}", self.folder.path().join("socket").display()));
         command.arg(format!("--database={database}"));
@@ -165,7 +183,9 @@ impl<'p> Server<'p> {
         self.sql(DATABASE, &create_table(Dialect::MariaDb, table)?)?;
         let name = Dialect::MariaDb.quoted(&table.name);
         let load = format!("load data local infile '/dev/stdin' into table {name}");
-        child::feed(self.client(DATABASE).args(["--execute", &load]), |out| rows.write_tabbed(table, out))?;
+        child::feed(self.client(DATABASE).args(["--execute", &load]), |out| {
+            rows.write_tabbed(table, out)
+        })?;
         let loaded = self.sql(DATABASE, &format!("select count(*) from {name}"))?;
         let expected = rows.count_of(table);
         ensure!(loaded.trim() == expected.to_string(), "MariaDB took {} rows", loaded.trim());
@@ -176,24 +196,29 @@ impl<'p> Server<'p> {
     fn insert(&self, work: Work) -> Result<Inserted> {
         self.sql(DATABASE, "drop table if exists t")?;
         // CHAR has at most 255 characters here.
-        let columns =
-            format!("c1 int not null, c2 varchar({}) character set latin1 not null", work.text_bytes());
+        let columns = format!(
+            "c1 int not null, c2 varchar({}) character set latin1 not null",
+            work.text_bytes()
+        );
         self.sql(DATABASE, &format!("create table t ({columns})"))?;
         let Work { rows, per_commit, .. } = work;
-        let time = self
-            .together(work.clients, |_| format!("call fill({rows}, {per_commit}, {})", work.text_bytes()))?;
+        let time = self.together(work.clients, |_| {
+            format!("call fill({rows}, {per_commit}, {})", work.text_bytes())
+        })?;
         let count = self.sql(DATABASE, "select count(*) from t")?;
         ensure!(count.trim() == work.all_rows().to_string(), "MariaDB took {} rows", count.trim());
         let file = self.folder.path().join("data").join(DATABASE).join("t.ibd");
         Ok(Inserted { time, bytes: std::fs::metadata(file)?.len() })
     }
 
-    /// Each client's statement, all at once: time from the moment that they may begin to the end of the last one.
+    /// Each client's statement, all at once: time from the moment that they may begin to the end of
+    /// the last one.
     fn together(&self, clients: u32, statement: impl Fn(u32) -> String) -> Result<Duration> {
         let begin = self.sql("", &format!("select {NOW} + {}", gathering_seconds(clients)))?;
         let begin = begin.trim();
         let client = |client| {
-            let text = format!("do sleep({begin} - {NOW}); {}; select {NOW} - {begin}", statement(client));
+            let text =
+                format!("do sleep({begin} - {NOW}); {}; select {NOW} - {begin}", statement(client));
             let mut command = self.client(DATABASE);
             command.args(["--execute", &text]);
             command
@@ -239,7 +264,7 @@ fn options(programs: &Programs, folder: &Path) -> Vec<String> {
     options
 }
 
-/// `bench.sales  check  status  OK`, and nothing else: warnings and errors come in rows of their own.
+/// `bench.sales check status OK`, and nothing else: warnings and errors come in rows of their own.
 fn is_sound(said: &str) -> bool {
     let is_ok = |line: &str| line.split('\t').skip(1).eq(["check", "status", "OK"]);
     said.lines().count() > 0 && said.lines().all(is_ok)
@@ -252,7 +277,9 @@ mod tests {
     #[test]
     fn only_ok_is_sound() {
         assert!(is_sound("bench.sales\tcheck\tstatus\tOK\n"));
-        assert!(!is_sound("bench.sales\tcheck\tWarning\tInnoDB: index x\nbench.sales\tcheck\tstatus\tOK\n"));
+        assert!(!is_sound(
+            "bench.sales\tcheck\tWarning\tInnoDB: index x\nbench.sales\tcheck\tstatus\tOK\n"
+        ));
         assert!(!is_sound("bench.sales\tcheck\tstatus\tOperation failed\n"));
         assert!(!is_sound(""));
     }

@@ -1,4 +1,5 @@
-//! Other programs on the same machine, in the same run. Each is left out, and said so, where it is not installed.
+//! Other programs on the same machine, in the same run. Each is left out, and said so, where it is
+//! not installed.
 //!
 //! ```text
 //! rows      the rows of a data file, as the loader of a peer takes them     schema    its tables and indexes in a peer's SQL
@@ -8,10 +9,12 @@
 //! ```
 //!
 //! Rules
-//! - A peer gets the same rows in the same order and the same indexes, built after the rows: its pages are as full as it
-//!   makes them.
-//! - It gets what makes it fast: buffers for everything, texts compared byte by byte, no vacuum while it is measured.
-//! - Its rate is that of its own files, which it writes as compactly as it likes; hence rows per second stand beside it.
+//! - A peer gets the same rows in the same order and the same indexes, built after the rows: its
+//!   pages are as full as it makes them.
+//! - It gets what makes it fast: buffers for everything, texts compared byte by byte, no vacuum
+//!   while it is measured.
+//! - Its rate is that of its own files, which it writes as compactly as it likes; hence rows per
+//!   second stand beside it.
 //! - It works in a folder of its own, which is deleted when it is done or has failed.
 
 mod account;
@@ -118,7 +121,8 @@ impl Places {
 
     /// The first folder that has all of these programs.
     pub fn folder_with(&self, programs: &[&str]) -> Option<&Path> {
-        let has_all = |folder: &&PathBuf| programs.iter().all(|program| folder.join(program).is_file());
+        let has_all =
+            |folder: &&PathBuf| programs.iter().all(|program| folder.join(program).is_file());
         self.0.iter().find(has_all).map(PathBuf::as_path)
     }
 }

@@ -1,5 +1,5 @@
-//! PostgreSQL: `pg_amcheck --heapallindexed --parent-check` looks at every row, every key and whether each row is in each index;
-//! `pg_checksums --check` at the checksum of each page.
+//! PostgreSQL: `pg_amcheck --heapallindexed --parent-check` looks at every row, every key and
+//! whether each row is in each index; `pg_checksums --check` at the checksum of each page.
 //!
 //! ```text
 //! folder      owned by the user of the server, and its socket: no port
@@ -29,7 +29,8 @@ use crate::report::{Measured, best_of, median};
 
 pub(super) use trees::{builds, trees};
 
-const PROGRAMS: [&str; 6] = ["initdb", "postgres", "psql", "pg_isready", "pg_amcheck", "pg_checksums"];
+const PROGRAMS: [&str; 6] =
+    ["initdb", "postgres", "psql", "pg_isready", "pg_amcheck", "pg_checksums"];
 const DATABASE: &str = "bench";
 /// Looks whether the server is ready, a tenth of a second apart.
 const LOOKS: u32 = 600;
@@ -40,7 +41,8 @@ pub fn programs(places: &Places) -> Option<&Path> {
 }
 
 /// What is said where they are not there.
-pub const MISSING: &str = "initdb, postgres, psql, pg_isready, pg_amcheck and pg_checksums in one folder";
+pub const MISSING: &str =
+    "initdb, postgres, psql, pg_isready, pg_amcheck and pg_checksums in one folder";
 
 /// Loads the rows and measures the checks.
 pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome> {
@@ -54,7 +56,8 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
     for jobs in [2, 1] {
         let (time, result) = best_of(setting.runs, || server.amcheck(jobs));
         result?;
-        let what = format!("PostgreSQL {version} pg_amcheck --heapallindexed --parent-check -j {jobs}");
+        let what =
+            format!("PostgreSQL {version} pg_amcheck --heapallindexed --parent-check -j {jobs}");
         let measured = Measured { what, bytes, rows: Some(rows.count()), time, peak: None };
         checks.push(PeerCheck { depth: Depth::Full, measured, beside: None });
     }
@@ -63,7 +66,8 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
     let mut ratios = Vec::new();
     let mut measured = cluster.checksums(1)?;
     for _ in 0..turns {
-        let (theirs, ours) = (cluster.checksums(1)?, ours()?);
+        let theirs = cluster.checksums(1)?;
+        let ours = ours()?;
         ratios.push(ours.gb_per_s() / theirs.gb_per_s());
         measured = if theirs.time < measured.time { theirs } else { measured };
     }
@@ -136,7 +140,18 @@ impl<'b> Cluster<'b> {
         };
         cluster.account.give(cluster.folder.path())?;
         let mut initdb = cluster.command("initdb");
-        initdb.args(["-k", "-A", "trust", "-U", "postgres", "-N", "--locale=C", "-E", "UTF8", "-D"]);
+        initdb.args([
+            "-k",
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "-N",
+            "--locale=C",
+            "-E",
+            "UTF8",
+            "-D",
+        ]);
         child::run(initdb.arg(cluster.data()))?;
         Ok(cluster)
     }
@@ -161,7 +176,12 @@ impl<'b> Cluster<'b> {
     fn start(&self, memory: u64, safety: Safety) -> Result<Server<'_>> {
         let log = File::create(self.log())?;
         let mut command = self.account.server("INT", &self.bin.join("postgres"));
-        command.current_dir(self.folder.path()).arg("-D").arg(self.data()).arg("-k").arg(self.folder.path());
+        command
+            .current_dir(self.folder.path())
+            .arg("-D")
+            .arg(self.data())
+            .arg("-k")
+            .arg(self.folder.path());
         let buffers = format!("shared_buffers={}MB", memory >> 20);
         let settings = [
             buffers.as_str(),
@@ -179,8 +199,10 @@ impl<'b> Cluster<'b> {
         ];
         command.args(settings.iter().flat_map(|setting| ["-c", setting]));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        let mut server =
-            Server { cluster: self, child: command.spawn().with_context(|| format!("{command:?}"))? };
+        let mut server = Server {
+            cluster: self,
+            child: command.spawn().with_context(|| format!("{command:?}"))?,
+        };
         server.wait_until_ready()?;
         Ok(server)
     }
@@ -191,8 +213,10 @@ impl<'b> Cluster<'b> {
 
     /// `pg_checksums --check` over everything it reads. The server must have been stopped.
     fn checksums(&self, runs: u32) -> Result<Measured> {
-        let bytes = folder_bytes(&self.data().join("base"))? + folder_bytes(&self.data().join("global"))?;
-        let check = || child::run(self.command("pg_checksums").args(["--check", "-D"]).arg(self.data()));
+        let bytes =
+            folder_bytes(&self.data().join("base"))? + folder_bytes(&self.data().join("global"))?;
+        let check =
+            || child::run(self.command("pg_checksums").args(["--check", "-D"]).arg(self.data()));
         let (time, result) = best_of(runs, check);
         result?;
         let what = format!("PostgreSQL {} pg_checksums --check", self.version()?);
@@ -200,9 +224,13 @@ impl<'b> Cluster<'b> {
     }
 }
 
-/// The last word but Debian's remark in brackets: `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`.
+/// The last word but Debian's remark in brackets:
+/// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`.
 fn version_in(text: &str) -> &str {
-    text.split(' ').find(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default().trim()
+    text.split(' ')
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or_default()
+        .trim()
 }
 
 /// A server that runs until it is stopped or dropped.
@@ -243,7 +271,8 @@ impl Server<'_> {
         child::run(self.psql("postgres").args(["-c", text]))
     }
 
-    /// Rows, then indexes, then a vacuum: a check finds all rows visible to everybody and does not ask further.
+    /// Rows, then indexes, then a vacuum: a check finds all rows visible to everybody and does not
+    /// ask further.
     fn load(&self, rows: &Rows<'_>) -> Result<()> {
         self.sql(&format!("create database {DATABASE}"))?;
         let sql = |text: &str| child::run(self.psql(DATABASE).args(["-c", text]));
@@ -258,7 +287,12 @@ impl Server<'_> {
     }
 
     /// A table without indexes.
-    fn load_table(&self, database: &str, rows: &Rows<'_>, table: &extentdb_catalog::Table) -> Result<()> {
+    fn load_table(
+        &self,
+        database: &str,
+        rows: &Rows<'_>,
+        table: &extentdb_catalog::Table,
+    ) -> Result<()> {
         child::run(self.psql(database).args(["-c", &create_table(Dialect::Postgres, table)?]))?;
         let copy = format!("copy {} from stdin", Dialect::Postgres.quoted(&table.name));
         child::feed(self.psql(database).args(["-c", &copy]), |out: &mut dyn Write| {
@@ -267,28 +301,38 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// All clients wait for a moment that the server named, so that connecting is not measured; the last one ends the time.
+    /// All clients wait for a moment that the server named, so that connecting is not measured; the
+    /// last one ends the time.
     fn insert(&self, work: Work) -> Result<Inserted> {
         self.sql("drop table if exists t")?;
-        self.sql(&format!("create table t (c1 int not null, c2 char({}) not null)", work.text_bytes()))?;
+        self.sql(&format!(
+            "create table t (c1 int not null, c2 char({}) not null)",
+            work.text_bytes()
+        ))?;
         // Long rows would be compressed, which is not what is compared.
         self.sql("alter table t alter c2 set storage plain")?;
         self.sql("checkpoint")?;
-        let time =
-            self.together(work.clients, |_| format!("call fill({}, {})", work.rows, work.per_commit))?;
+        let time = self
+            .together(work.clients, |_| format!("call fill({}, {})", work.rows, work.per_commit))?;
         let bytes = self.sql("select pg_relation_size('t')")?.trim().parse()?;
         let rows = self.sql("select count(*) from t")?;
-        anyhow::ensure!(rows.trim() == work.all_rows().to_string(), "PostgreSQL took {} rows", rows.trim());
+        anyhow::ensure!(
+            rows.trim() == work.all_rows().to_string(),
+            "PostgreSQL took {} rows",
+            rows.trim()
+        );
         Ok(Inserted { time, bytes })
     }
 
-    /// Each client's statement, all at once: time from the moment that they may begin to the end of the last one.
+    /// Each client's statement, all at once: time from the moment that they may begin to the end of
+    /// the last one.
     fn together(&self, clients: u32, statement: impl Fn(u32) -> String) -> Result<Duration> {
         let begin = self.sql(&format!("select {EPOCH} + {}", gathering_seconds(clients)))?;
         let begin: f64 = begin.trim().parse()?;
         let client = |client| {
             let mut command = self.psql("postgres");
-            command.args(["-c", &format!("do $$ begin perform pg_sleep({begin} - {EPOCH}); end $$")]);
+            command
+                .args(["-c", &format!("do $$ begin perform pg_sleep({begin} - {EPOCH}); end $$")]);
             command.args(["-c", &statement(client), "-c", &format!("select {EPOCH} - {begin}")]);
             command
         };
@@ -304,7 +348,9 @@ impl Server<'_> {
 
     fn amcheck(&self, jobs: u32) -> Result<()> {
         let mut command = self.client("pg_amcheck");
-        command.args(["--heapallindexed", "--parent-check", "-d", DATABASE, "-j"]).arg(jobs.to_string());
+        command
+            .args(["--heapallindexed", "--parent-check", "-d", DATABASE, "-j"])
+            .arg(jobs.to_string());
         child::run(&mut command).map(drop)
     }
 
@@ -319,15 +365,16 @@ impl Server<'_> {
     }
 
     fn signal(&self, signal: &str) -> Result<()> {
-        child::run(Command::new("kill").args(["-s", signal]).arg(self.child.id().to_string())).map(drop)
+        child::run(Command::new("kill").args(["-s", signal]).arg(self.child.id().to_string()))
+            .map(drop)
     }
 }
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            // Its processes end at once and leave the files as they are: they are deleted. Nothing more can be done
-            // where even that fails.
+            // Its processes end at once and leave the files as they are: they are deleted. Nothing
+            // more can be done where even that fails.
             let _ = self.signal("QUIT");
             let _ = self.child.wait();
         }

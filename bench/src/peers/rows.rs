@@ -78,7 +78,8 @@ impl<'d> Rows<'d> {
 
     /// Lines of values between tabs.
     pub(super) fn write_tabbed(&self, table: &Table, out: &mut dyn Write) -> Result<()> {
-        let (mut line, mut text) = (String::new(), String::new());
+        let mut line = String::new();
+        let mut text = String::new();
         self.for_each(table, |values| {
             line.clear();
             for (position, value) in values.iter().enumerate() {
@@ -91,9 +92,16 @@ impl<'d> Rows<'d> {
     }
 
     /// INSERT statements.
-    pub(super) fn write_inserts(&self, dialect: Dialect, table: &Table, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn write_inserts(
+        &self,
+        dialect: Dialect,
+        table: &Table,
+        out: &mut dyn Write,
+    ) -> Result<()> {
         let insert = format!("insert into {} values ", dialect.quoted(&table.name));
-        let (mut line, mut text, mut written) = (String::new(), String::new(), 0);
+        let mut line = String::new();
+        let mut text = String::new();
+        let mut written = 0;
         self.for_each(table, |values| {
             let starts = written % ROWS_PER_INSERT == 0;
             line.clear();
@@ -138,7 +146,11 @@ fn push_literal(value: &Datum<'_>, text: &mut String, line: &mut String) -> Resu
     }
     plain(value, text)?;
     match value {
-        Datum::Bit(_) | Datum::TinyInt(_) | Datum::SmallInt(_) | Datum::Int(_) | Datum::BigInt(_) => {
+        Datum::Bit(_)
+        | Datum::TinyInt(_)
+        | Datum::SmallInt(_)
+        | Datum::Int(_)
+        | Datum::BigInt(_) => {
             line.push_str(text);
         }
         Datum::Decimal(_) | Datum::Money(_) => line.push_str(text),
@@ -186,11 +198,17 @@ pub(super) mod tests {
         let path = folder.path().join("sales.mdf");
         let options = MakeOptions { shape: shape.to_owned(), size: Size::Rows(rows), seed: 1 };
         make(&options, &[&path], &mut |_| {}).unwrap();
-        Sales { database: Database::open(&[path], &OpenOptions::default()).unwrap(), _folder: folder }
+        Sales {
+            database: Database::open(&[path], &OpenOptions::default()).unwrap(),
+            _folder: folder,
+        }
     }
 
     fn text(text: &str) -> Datum<'_> {
-        Datum::Char(CharText { bytes: Cow::Borrowed(text.as_bytes()), code_page: CodePage::Unknown })
+        Datum::Char(CharText {
+            bytes: Cow::Borrowed(text.as_bytes()),
+            code_page: CodePage::Unknown,
+        })
     }
 
     #[test]
@@ -207,7 +225,8 @@ pub(super) mod tests {
             ),
         ];
         for (value, tabbed, literal) in cases {
-            let (mut scratch, mut line) = (String::new(), String::new());
+            let mut scratch = String::new();
+            let mut line = String::new();
             push_tabbed(&value, &mut scratch, &mut line).unwrap();
             assert_eq!(line, tabbed);
             line.clear();

@@ -8,8 +8,8 @@
 //! | clustered primary key | primary key of a heap | rowid | clustered primary key |
 //! | included columns | included | behind the key | behind the key |
 //!
-//! Checks, defaults and foreign keys are left out: no program of these looks at them. What has no counterpart is an error, not a
-//! smaller table.
+//! Checks, defaults and foreign keys are left out: no program of these looks at them. What has no
+//! counterpart is an error, not a smaller table.
 
 use anyhow::{Context, Result, bail, ensure};
 use extentdb_catalog::model::{Index, IndexKind};
@@ -40,7 +40,11 @@ impl Dialect {
         Ok(match (self, *ty) {
             (
                 Sqlite,
-                SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt,
+                SqlType::Bit
+                | SqlType::TinyInt
+                | SqlType::SmallInt
+                | SqlType::Int
+                | SqlType::BigInt,
             ) => "integer".to_owned(),
             (Postgres, SqlType::Bit) => "boolean".to_owned(),
             (MariaDb, SqlType::Bit | SqlType::TinyInt) => "tinyint unsigned".to_owned(),
@@ -91,11 +95,16 @@ pub(super) fn create_indexes(dialect: Dialect, table: &Table) -> Result<String> 
         match index.kind {
             IndexKind::Clustered if dialect == Dialect::Postgres => {
                 let key = key_columns(dialect, table, index)?.join(", ");
-                out += &format!("alter table {} add primary key ({key});\n", dialect.quoted(&table.name));
+                out += &format!(
+                    "alter table {} add primary key ({key});\n",
+                    dialect.quoted(&table.name)
+                );
             }
             IndexKind::Heap | IndexKind::Clustered => {}
             IndexKind::Nonclustered => out += &create_index(dialect, table, index)?,
-            other => bail!("{}: an index of kind {} has no counterpart", table.full_name(), other.name()),
+            other => {
+                bail!("{}: an index of kind {} has no counterpart", table.full_name(), other.name())
+            }
         }
     }
     Ok(out)
@@ -137,7 +146,8 @@ fn create_index(dialect: Dialect, table: &Table, index: &Index) -> Result<String
 
 /// The key columns in their order, quoted.
 fn key_columns(dialect: Dialect, table: &Table, index: &Index) -> Result<Vec<String>> {
-    let mut columns: Vec<_> = index.columns.iter().filter(|column| column.key_ordinal > 0).collect();
+    let mut columns: Vec<_> =
+        index.columns.iter().filter(|column| column.key_ordinal > 0).collect();
     columns.sort_by_key(|column| column.key_ordinal);
     let text = |column: &&extentdb_catalog::model::IndexColumn| {
         let descending = if column.descending { " desc" } else { "" };
@@ -147,7 +157,8 @@ fn key_columns(dialect: Dialect, table: &Table, index: &Index) -> Result<Vec<Str
 }
 
 fn name_of(table: &Table, column: i32) -> Result<String> {
-    let column = table.column(column).with_context(|| format!("{}: column {column}", table.full_name()))?;
+    let column =
+        table.column(column).with_context(|| format!("{}: column {column}", table.full_name()))?;
     Ok(column.name.clone())
 }
 
@@ -163,7 +174,10 @@ mod tests {
         let table = tables.into_iter().find(|table| table.name == "sales").unwrap();
         let sql = create_table(dialect, table).unwrap() + &create_indexes(dialect, table).unwrap();
         for line in expected {
-            assert!(sql.lines().any(|found| found.trim().trim_end_matches(',') == *line), "{line}\n{sql}");
+            assert!(
+                sql.lines().any(|found| found.trim().trim_end_matches(',') == *line),
+                "{line}\n{sql}"
+            );
         }
     }
 
@@ -211,7 +225,10 @@ mod tests {
         };
         assert!(first.0.starts_with("create index `IX_sales_customer` on `sales`"), "{first:?}");
         assert_eq!(second.1, "drop index `IX_sales_product` on `sales`;");
-        assert_eq!(nonclustered(Dialect::Sqlite, table).unwrap()[0].1, "drop index \"IX_sales_customer\";");
+        assert_eq!(
+            nonclustered(Dialect::Sqlite, table).unwrap()[0].1,
+            "drop index \"IX_sales_customer\";"
+        );
     }
 
     #[test]

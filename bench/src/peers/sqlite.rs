@@ -22,7 +22,9 @@ const NOW: &str = "select (julianday('now') - 2440587.5) * 86400.0;";
 
 /// Loads the rows and measures the check.
 pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome> {
-    let Some(program) = setting.places.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
+    let Some(program) = setting.places.find("sqlite3") else {
+        return Ok(Outcome::Missing("sqlite3"));
+    };
     let version = child::run(Command::new(&program).arg("--version"))?;
     let version = version.split(' ').next().unwrap_or_default();
     let folder = new_folder(setting.folder, "sqlite")?;
@@ -40,14 +42,17 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
     Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, beside: None }]))
 }
 
-/// Inserts rows: one statement for all rows of a transaction. SQLite has one writer, so only work of one client is done.
+/// Inserts rows: one statement for all rows of a transaction. SQLite has one writer, so only work
+/// of one client is done.
 pub(super) fn inserts(
     places: &Places,
     folder: &Path,
     works: &[Work],
     runs: u32,
 ) -> Result<inserts::Outcome<Inserts>> {
-    let Some(program) = places.find("sqlite3") else { return Ok(inserts::Outcome::Missing("sqlite3")) };
+    let Some(program) = places.find("sqlite3") else {
+        return Ok(inserts::Outcome::Missing("sqlite3"));
+    };
     let version = child::run(Command::new(&program).arg("--version"))?;
     let name = format!("SQLite {}", version.split(' ').next().unwrap_or_default());
     let works = works.iter().copied().filter(|work| work.clients == 1);
@@ -61,7 +66,10 @@ fn insert(program: &Path, folder: &Path, work: Work) -> Result<Inserted> {
     let mut command = Command::new(program);
     command.args(["-batch", "-bail"]).arg(&file);
     let said = child::feed(&mut command, |out| {
-        writeln!(out, "pragma journal_mode=wal; pragma synchronous=full; pragma wal_autocheckpoint=0;")?;
+        writeln!(
+            out,
+            "pragma journal_mode=wal; pragma synchronous=full; pragma wal_autocheckpoint=0;"
+        )?;
         writeln!(out, "create table t (c1 int not null, c2 text not null);\n{NOW}")?;
         for first in (0..work.rows).step_by(work.per_commit as usize) {
             let last = work.rows.min(first + work.per_commit) - 1;
@@ -90,7 +98,10 @@ fn load(program: &Path, file: &Path, rows: &Rows<'_>) -> Result<()> {
     let mut command = Command::new(program);
     command.args(["-batch", "-bail"]).arg(file);
     child::feed(&mut command, |out| {
-        writeln!(out, "pragma journal_mode=off; pragma synchronous=off; pragma cache_size=-500000; begin;")?;
+        writeln!(
+            out,
+            "pragma journal_mode=off; pragma synchronous=off; pragma cache_size=-500000; begin;"
+        )?;
         for table in &rows.tables {
             out.write_all(create_table(Dialect::Sqlite, table)?.as_bytes())?;
             rows.write_inserts(Dialect::Sqlite, table, out)?;
@@ -104,7 +115,8 @@ fn load(program: &Path, file: &Path, rows: &Rows<'_>) -> Result<()> {
 fn check(program: &Path, file: &Path, memory: u64) -> Result<()> {
     let mut command = Command::new(program);
     command.args(["-batch", "-bail", "-readonly"]).arg(file);
-    let said = child::run(command.arg(format!("pragma mmap_size={memory}; pragma integrity_check;")))?;
+    let said =
+        child::run(command.arg(format!("pragma mmap_size={memory}; pragma integrity_check;")))?;
     ensure!(is_sound(&said), "SQLite found its own database damaged: {said}");
     Ok(())
 }

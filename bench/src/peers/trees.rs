@@ -1,9 +1,10 @@
-//! Peers do to their tables what our engine does to its own: the same keys in the same order, the same columns, as many clients and
-//! as long transactions; each row is a statement of its own in a procedure of the server. SQLite has no procedures and one writer:
-//! one statement does all of a transaction, for one client.
+//! Peers do to their tables what our engine does to its own: the same keys in the same order, the
+//! same columns, as many clients and as long transactions; each row is a statement of its own in a
+//! procedure of the server. SQLite has no procedures and one writer: one statement does all of a
+//! transaction, for one client.
 //!
-//! Nobody waits for the device: PostgreSQL runs with `fsync=off`, SQLite with `synchronous=off`, MariaDB writes its log with each
-//! commit and flushes it once a second.
+//! Nobody waits for the device: PostgreSQL runs with `fsync=off`, SQLite with `synchronous=off`,
+//! MariaDB writes its log with each commit and flushes it once a second.
 
 use std::path::Path;
 use std::time::Duration;
@@ -42,8 +43,8 @@ impl Trees {
         self.done.iter().find(|(own, _)| *own == work).map(|(_, time)| *time)
     }
 
-    /// Runs each piece of work and keeps the best. Who only reads gets the table of the work before, where that is the same; who
-    /// inserts gets an empty one for each run.
+    /// Runs each piece of work and keeps the best. Who only reads gets the table of the work
+    /// before, where that is the same; who inserts gets an empty one for each run.
     pub(super) fn collect(
         name: String,
         works: impl IntoIterator<Item = TreeWork>,
@@ -90,9 +91,15 @@ type Build = fn(&Places, &Path, &Rows<'_>, u32) -> Result<Outcome<Builds>>;
 /// The same for the nonclustered indexes of the tables.
 pub fn measure_builds(folder: &Path, rows: &Rows<'_>, runs: u32) -> Vec<Builds> {
     let places = Places::of_machine();
-    let peers: [(&str, Build); 3] =
-        [("PostgreSQL", postgres::builds), ("SQLite", sqlite::builds), ("MariaDB", mariadb::builds)];
-    peers.into_iter().filter_map(|(name, build)| told(name, build(&places, folder, rows, runs))).collect()
+    let peers: [(&str, Build); 3] = [
+        ("PostgreSQL", postgres::builds),
+        ("SQLite", sqlite::builds),
+        ("MariaDB", mariadb::builds),
+    ];
+    peers
+        .into_iter()
+        .filter_map(|(name, build)| told(name, build(&places, folder, rows, runs)))
+        .collect()
 }
 
 /// Columns and the key, as a peer has them that stores rows by their primary key.
@@ -107,7 +114,8 @@ pub(super) fn key_clause(work: TreeWork) -> String {
 /// Indexes that come beside the table, as statements.
 pub(super) fn index_statements(work: TreeWork) -> Vec<String> {
     let key = work.key_columns().join(", ");
-    let unique = (work.kind == TableKind::Heap).then(|| format!("create unique index t_key on t ({key})"));
+    let unique =
+        (work.kind == TableKind::Heap).then(|| format!("create unique index t_key on t ({key})"));
     let second = work.has_second_index().then(|| "create index t_k on t (k)".to_owned());
     unique.into_iter().chain(second).collect()
 }
@@ -118,7 +126,14 @@ mod tests {
     use crate::engine::Order;
 
     fn work(action: Action, clients: u32) -> TreeWork {
-        TreeWork { kind: TableKind::Heap, action, clients, count: 10, per_commit: 10, rows: 100 }
+        TreeWork {
+            kind: TableKind::Heap,
+            action,
+            clients,
+            count: 10,
+            per_commit: 10,
+            rows: 100,
+        }
     }
 
     #[test]
@@ -130,7 +145,8 @@ mod tests {
             work(Action::Update, 1),
             work(Action::Update, 2),
         ];
-        let (mut made, mut ran) = (0, 0);
+        let mut made = 0;
+        let mut ran = 0;
         let prepare = |_| {
             made += 1;
             Ok(())

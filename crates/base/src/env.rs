@@ -1,7 +1,7 @@
 //! The outside world as traits: time and chance.
 //!
-//! Nobody below `sql` asks the system for the time or for random numbers; whoever needs them takes a [`Clock`] or an
-//! [`Rng`] as an argument. A simulator hands in its own.
+//! Nobody below `sql` asks the system for the time or for random numbers; whoever needs them takes
+//! a [`Clock`] or an [`Rng`] as an argument. A simulator hands in its own.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,7 +21,10 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// Starts counting now.
-    #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine for the time")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that asks the machine for the time"
+    )]
     pub fn new() -> Self {
         SystemClock { start: Instant::now() }
     }
@@ -38,7 +41,10 @@ impl Clock for SystemClock {
         self.start.elapsed()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine for the time")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that asks the machine for the time"
+    )]
     fn since_epoch(&self) -> Duration {
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
     }
@@ -56,7 +62,8 @@ pub trait Rng {
     }
 }
 
-/// SplitMix64: tiny, seedable and good enough for data sets and fault placement. Public domain algorithm.
+/// SplitMix64: tiny, seedable and good enough for data sets and fault placement. Public domain
+/// algorithm.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
@@ -86,7 +93,10 @@ mod tests {
     fn split_mix_follows_its_published_sequence() {
         let mut rng = SplitMix64::new(1_234_567);
         let got: Vec<u64> = (0..3).map(|_| rng.next_u64()).collect();
-        assert_eq!(got, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(
+            got,
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+        );
     }
 
     #[test]

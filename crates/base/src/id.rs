@@ -1,7 +1,7 @@
 //! Identifiers of the things on disk.
 //!
-//! Each is a newtype, so that a page number cannot be handed over as an object id. Display forms are those of DBCC:
-//! `(1:272)` for a page, `(1:272:3)` for a row.
+//! Each is a newtype, so that a page number cannot be handed over as an object id. Display forms
+//! are those of DBCC: `(1:272)` for a page, `(1:272:3)` for a row.
 
 use std::fmt;
 use std::str::FromStr;
@@ -48,7 +48,8 @@ newtype!(
 );
 
 impl AllocUnitId {
-    /// The unit that pages without an owner (maps, file header, boot page) carry in their header: object 99, index 0.
+    /// The unit that pages without an owner (maps, file header, boot page) carry in their header:
+    /// object 99, index 0.
     pub const SYSTEM_PAGES: AllocUnitId = AllocUnitId(99 << 16);
 
     /// The id that the header fields of a page name: `index_id << 48 | object_id << 16`.
@@ -220,7 +221,10 @@ impl Rid {
     /// Reads the disk form: page u32, file u16, slot u16.
     pub fn from_bytes(b: [u8; 8]) -> Self {
         let [p0, p1, p2, p3, f0, f1, s0, s1] = b;
-        Rid { page: PageId::from_bytes([p0, p1, p2, p3, f0, f1]), slot: Slot(u16::from_le_bytes([s0, s1])) }
+        Rid {
+            page: PageId::from_bytes([p0, p1, p2, p3, f0, f1]),
+            slot: Slot(u16::from_le_bytes([s0, s1])),
+        }
     }
 
     /// The disk form: page u32, file u16, slot u16.

@@ -7,8 +7,8 @@
 //!      8    2 slot    record in the block, from 1
 //! ```
 //!
-//! Order is the order of the fields. Text is `00000031:000000b4:0003`; backup metadata write one decimal number,
-//! `vlf * 10^15 + block * 10^5 + slot`.
+//! Order is the order of the fields. Text is `00000031:000000b4:0003`; backup metadata write one
+//! decimal number, `vlf * 10^15 + block * 10^5 + slot`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -97,12 +97,19 @@ impl FromStr for Lsn {
 
     fn from_str(s: &str) -> Result<Self, ParseLsnError> {
         let mut parts = s.strip_prefix("0x").unwrap_or(s).split(':');
-        let mut next = || u32::from_str_radix(parts.next().unwrap_or(""), 16).map_err(|_| ParseLsnError);
-        let (vlf, block, slot) = (next()?, next()?, next()?);
+        let mut next =
+            || u32::from_str_radix(parts.next().unwrap_or(""), 16).map_err(|_| ParseLsnError);
+        let vlf = next()?;
+        let block = next()?;
+        let slot = next()?;
         if parts.next().is_some() {
             return Err(ParseLsnError);
         }
-        Ok(Lsn { vlf, block, slot: u16::try_from(slot).map_err(|_| ParseLsnError)? })
+        Ok(Lsn {
+            vlf,
+            block,
+            slot: u16::try_from(slot).map_err(|_| ParseLsnError)?,
+        })
     }
 }
 

@@ -121,7 +121,10 @@ mod tests {
         outage.begin(OfflineCause::new(Some(FileId(3)), &io::Error::other(inner)));
         outage.begin(OfflineCause::text(None, "a consequence"));
         let cause = outage.verify().unwrap_err();
-        assert_eq!((cause.to_string().as_str(), cause.file), ("the device is gone", Some(FileId(3))));
+        assert_eq!(
+            (cause.to_string().as_str(), cause.file),
+            ("the device is gone", Some(FileId(3)))
+        );
         assert_eq!(*lock(&heard), ["the device is gone"]);
     }
 }

@@ -1,7 +1,8 @@
 //! Threads, locks and atomics: the one door to them for the storage core.
 //!
-//! Plain `std`, or, in a build with `--cfg shuttle`, shuttle's versions: then every access to them is a point where another
-//! thread may go on, and a seed decides which. Nobody below `sql` may take them from anywhere else.
+//! Plain `std`, or, in a build with `--cfg shuttle`, shuttle's versions: then every access to them
+//! is a point where another thread may go on, and a seed decides which. Nobody below `sql` may take
+//! them from anywhere else.
 
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -16,7 +17,8 @@ pub use std::sync::OnceLock;
 #[cfg(not(shuttle))]
 mod native {
     pub use std::sync::{
-        Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, atomic, mpsc,
+        Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, atomic,
+        mpsc,
     };
     pub use std::thread;
 }
@@ -42,8 +44,8 @@ mod replayed {
     }
 }
 
-/// Locks a mutex; a panic of another holder does not make the data unreachable, because every holder in this house
-/// leaves the data valid between statements.
+/// Locks a mutex; a panic of another holder does not make the data unreachable, because every
+/// holder in this house leaves the data valid between statements.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -57,12 +59,14 @@ pub fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Waits until `condvar` is notified, or for no reason at all: the caller looks again at what it waits for.
+/// Waits until `condvar` is notified, or for no reason at all: the caller looks again at what it
+/// waits for.
 pub fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits while `waiting` says so, at most for `timeout`. The caller sees by the data whether it was in vain.
+/// Waits while `waiting` says so, at most for `timeout`. The caller sees by the data whether it was
+/// in vain.
 pub fn wait_at_most<'a, T>(
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,

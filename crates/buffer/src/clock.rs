@@ -7,8 +7,9 @@
 //!            dirty                        remembered; when no clean one comes soon: written with its neighbours, then as above
 //! ```
 //!
-//! A frame leaves the table under the lock of its shard, after these were seen under it: the table leads to it, nobody has it
-//! fixed, DT was to be had at once, it has no changes. Each can only become untrue through that lock.
+//! A frame leaves the table under the lock of its shard, after these were seen under it: the table
+//! leads to it, nobody has it fixed, DT was to be had at once, it has no changes. Each can only
+//! become untrue through that lock.
 
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock, thread};
@@ -21,7 +22,8 @@ use crate::stats::count;
 
 /// Frames looked at for a clean one after a dirty one was seen.
 const CLEAN_SEARCH: usize = 64;
-/// Turns without any frame before giving up. Others may be between fixing and unfixing for an instant.
+/// Turns without any frame before giving up. Others may be between fixing and unfixing for an
+/// instant.
 const TURNS: usize = 64;
 
 /// Ends of writes that are waited for at most: seconds, on a slow device.
@@ -38,7 +40,8 @@ pub(crate) enum Victim {
 }
 
 impl Pool {
-    /// A frame that holds nothing and is on no list: the caller's. Writes a dirty page if there is no other way.
+    /// A frame that holds nothing and is on no list: the caller's. Writes a dirty page if there is
+    /// no other way.
     pub(crate) fn take_frame(&self) -> Result<usize, Error> {
         if let Some(index) = lock(&self.free).pop() {
             return Ok(index);

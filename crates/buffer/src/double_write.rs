@@ -5,18 +5,22 @@
 //! restart: every image of the area whose page in place is damaged replaces it                          (repair.rs)
 //! ```
 //!
-//! Where we differ: a page that was formatted since it was last written needs no copy, because redo makes it again from its
-//! `FORMAT_PAGE` record and never reads it. The area is made when the database is opened, as small as the disk asks for, grows
-//! segment by segment, and is removed by a clean close.
+//! Where we differ: a page that was formatted since it was last written needs no copy, because redo
+//! makes it again from its `FORMAT_PAGE` record and never reads it. The area is made when the
+//! database is opened, as small as the disk asks for, grows segment by segment, and is removed by a
+//! clean close.
 //!
 //! Invariants
-//! - A page is written in place only when its image is durable in the area, or nobody will read what is in place after a crash.
+//! - A page is written in place only when its image is durable in the area, or nobody will read
+//!   what is in place after a crash.
 //! - A segment is used again only when all its pages are durable in place.
-//! - Segments are taken after the copies are made and no latch is held: holders wait for the disk only. Who holds a segment
-//!   never waits for another one that is busy: on a full disk there may be one only, and its holder has to do with less.
+//! - Segments are taken after the copies are made and no latch is held: holders wait for the disk
+//!   only. Who holds a segment never waits for another one that is busy: on a full disk there may
+//!   be one only, and its holder has to do with less.
 //!
-//! Crash example: 1. pages 8 and 9 are copied, their segment is durable. 2. Page 8 is half written in place, the power goes. 3. At
-//! restart page 8 fails its checksum and is replaced by its image; page 9 is sound, in its older state, and redo brings it forward.
+//! Crash example: 1. pages 8 and 9 are copied, their segment is durable. 2. Page 8 is half written
+//! in place, the power goes. 3. At restart page 8 fails its checksum and is replaced by its image;
+//! page 9 is sound, in its older state, and redo brings it forward.
 
 mod repair;
 
@@ -103,7 +107,8 @@ enum Taken {
 }
 
 impl DoubleWrite {
-    /// The area of a database at `path`, where no file is yet, or one that [`Area::renew`] has made ready.
+    /// The area of a database at `path`, where no file is yet, or one that [`Area::renew`] has made
+    /// ready.
     pub fn new(
         disk: Arc<dyn Disk>,
         path: PathBuf,
@@ -111,11 +116,16 @@ impl DoubleWrite {
         file: Option<Arc<dyn DiskFile>>,
     ) -> DoubleWrite {
         let state = State { header, file, segments: Vec::new(), batch: 0 };
-        DoubleWrite { disk, path, state: Mutex::new(state), changed: Condvar::new() }
+        DoubleWrite {
+            disk,
+            path,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
     }
 
-    /// Makes the first segment, so that a disk which fills up later does not matter. A disk that is full already does: then
-    /// the next write of a page tries again.
+    /// Makes the first segment, so that a disk which fills up later does not matter. A disk that is
+    /// full already does: then the next write of a page tries again.
     ///
     /// # Errors
     /// The disk refuses for another reason.
@@ -130,7 +140,8 @@ impl DoubleWrite {
         }
     }
 
-    /// All data files name the current use, durably: from now on an older copy of one is told from it.
+    /// All data files name the current use, durably: from now on an older copy of one is told from
+    /// it.
     ///
     /// # Errors
     /// The disk refuses.
@@ -141,10 +152,12 @@ impl DoubleWrite {
         }
         state.header.oldest_use = state.header.current_use;
         let Some(file) = &state.file else { return Ok(()) };
-        // Differs from the stored page within its first sector only: a crash leaves the old or the new one.
+        // Differs from the stored page within its first sector only: a crash leaves the old or the
+        // new one.
         let mut page = PageBuf::zeroed();
         state.header.write(&mut page);
-        file.write_at(0, &[&page[..]], Durability::Through).map_err(|source| Error::DoubleWrite { source })
+        file.write_at(0, &[&page[..]], Durability::Through)
+            .map_err(|source| Error::DoubleWrite { source })
     }
 
     /// Where the file of the area is.
@@ -152,7 +165,8 @@ impl DoubleWrite {
         &self.path
     }
 
-    /// Makes copies durable. `sync` makes everything durable that was written in place before it is called.
+    /// Makes copies durable. `sync` makes everything durable that was written in place before it is
+    /// called.
     ///
     /// # Errors
     /// Those of the disk and of `sync`. When the disk is full nothing was written.
@@ -170,7 +184,8 @@ impl DoubleWrite {
             held.segments.push(self.take(sync, Need::Further)?);
         }
         let batches: Vec<&[Copy<'_>]> = copies.chunks(images).collect();
-        self.write(&held.segments, &batches, log_durable).map_err(|source| Error::DoubleWrite { source })?;
+        self.write(&held.segments, &batches, log_durable)
+            .map_err(|source| Error::DoubleWrite { source })?;
         Ok(held)
     }
 
@@ -186,7 +201,8 @@ impl DoubleWrite {
             (state.file.clone(), state.header.pages_per_segment)
         };
         let Some(file) = file else { return Ok(()) };
-        let durability = if segments.len() == 1 { Durability::Through } else { Durability::Deferred };
+        let durability =
+            if segments.len() == 1 { Durability::Through } else { Durability::Deferred };
         for (copies, (index, batch)) in batches.iter().zip(segments) {
             let directory = Directory { batch: *batch, log_durable, entries: entries_of(copies) };
             let offset = segment_offset(*index, images);
@@ -196,7 +212,11 @@ impl DoubleWrite {
     }
 
     /// Takes a free segment. Syncs or waits when there is none.
-    fn take(&self, sync: &dyn Fn() -> Result<(), Error>, need: Need) -> Result<(usize, u64), Error> {
+    fn take(
+        &self,
+        sync: &dyn Fn() -> Result<(), Error>,
+        need: Need,
+    ) -> Result<(usize, u64), Error> {
         loop {
             match self.take_or_wait(need).map_err(|source| Error::DoubleWrite { source })? {
                 Taken::Segment { index, batch } => return Ok((index, batch)),
@@ -234,8 +254,12 @@ impl DoubleWrite {
         lock(&self.state).header.pages_per_segment as usize
     }
 
-    /// Makes the area longer by a segment. None when it is as long as it may be, or when the disk is full and there are others.
-    fn add_segment(&self, state: &mut MutexGuard<'_, State>) -> Result<Option<usize>, extentdb_io::Error> {
+    /// Makes the area longer by a segment. None when it is as long as it may be, or when the disk
+    /// is full and there are others.
+    fn add_segment(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+    ) -> Result<Option<usize>, extentdb_io::Error> {
         let index = state.segments.len();
         if index == SEGMENTS_MAX {
             return Ok(None);
@@ -266,7 +290,10 @@ impl DoubleWrite {
     }
 
     /// The file; made when there is none.
-    fn made(&self, state: &mut MutexGuard<'_, State>) -> Result<Arc<dyn DiskFile>, extentdb_io::Error> {
+    fn made(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+    ) -> Result<Arc<dyn DiskFile>, extentdb_io::Error> {
         if let Some(file) = &state.file {
             return Ok(file.clone());
         }
@@ -276,7 +303,8 @@ impl DoubleWrite {
         let written = file.write_at(0, &[&page[..]], Durability::Through);
         if let Err(error) = written {
             drop(file);
-            // Nobody knows of the file yet; if it cannot be removed either, the next attempt says that it exists.
+            // Nobody knows of the file yet; if it cannot be removed either, the next attempt says
+            // that it exists.
             let _ = self.disk.remove(&self.path);
             return Err(error);
         }
@@ -284,7 +312,8 @@ impl DoubleWrite {
         Ok(file)
     }
 
-    /// Runs a sync of all data files; segments whose pages had been written in place before are free afterwards.
+    /// Runs a sync of all data files; segments whose pages had been written in place before are
+    /// free afterwards.
     pub(crate) fn sync_with<T, E>(&self, sync: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let covered = lock(&self.state).segments.clone();
         let synced = sync()?;
@@ -323,7 +352,8 @@ impl DoubleWrite {
         let mut state = lock(&self.state);
         for (index, batch) in segments {
             if let Some(segment) = state.segments.get_mut(*index) {
-                *segment = if is_in_place { Segment::InPlace { batch: *batch } } else { Segment::Free };
+                *segment =
+                    if is_in_place { Segment::InPlace { batch: *batch } } else { Segment::Free };
             }
         }
         drop(state);
@@ -344,8 +374,8 @@ impl Held<'_> {
 }
 
 impl Drop for Held<'_> {
-    /// Without [`in_place`](Held::in_place) the writes have failed, or never began: then the pool is offline, or the images are of
-    /// no use.
+    /// Without [`in_place`](Held::in_place) the writes have failed, or never began: then the pool
+    /// is offline, or the images are of no use.
     fn drop(&mut self) {
         if let Some(area) = self.area {
             area.give_back(&self.segments, self.is_in_place);

@@ -38,7 +38,8 @@ pub enum Error {
         /// Frames of the pool.
         frames: usize,
     },
-    /// The log could not be made durable, so no page may be written. The pool is offline from here on.
+    /// The log could not be made durable, so no page may be written. The pool is offline from here
+    /// on.
     #[error("no page may be written before its log")]
     Log(#[from] WriteAheadError),
     /// The double-write area could not take copies of pages that were to be written: they were not.
@@ -47,10 +48,12 @@ pub enum Error {
         /// The reason.
         source: extentdb_io::Error,
     },
-    /// The double-write area has fewer segments than a group of pages needs. Met by nobody outside: smaller groups are written.
+    /// The double-write area has fewer segments than a group of pages needs. Met by nobody outside:
+    /// smaller groups are written.
     #[error("the double-write area is too small for a group of pages")]
     DoubleWriteTooSmall,
-    /// The database went offline before. Pages can be read; nothing can be changed or written any more.
+    /// The database went offline before. Pages can be read; nothing can be changed or written any
+    /// more.
     #[error("offline: {0}")]
     Offline(OfflineCause),
 }
@@ -95,7 +98,8 @@ pub enum PageFault {
         /// Length of the file in pages.
         file_pages: u64,
     },
-    /// The page in memory carries an LSN that nobody announced by `set_dirty`: writing it could overtake its log.
+    /// The page in memory carries an LSN that nobody announced by `set_dirty`: writing it could
+    /// overtake its log.
     AheadOfLog {
         /// The LSN in the header.
         lsn: Lsn,
@@ -110,11 +114,15 @@ impl fmt::Display for PageFault {
             PageFault::Checksum { stored, computed } => {
                 write!(f, "the checksum is {stored:#010x}, the bytes give {computed:#010x}")
             }
-            PageFault::Torn { sectors } => write!(f, "torn: sectors {sectors:#018b} are of another write"),
+            PageFault::Torn { sectors } => {
+                write!(f, "torn: sectors {sectors:#018b} are of another write")
+            }
             PageFault::WrongPage { found } => write!(f, "the header names page {found}"),
             PageFault::Zeroed => f.write_str("nothing but zeros"),
             PageFault::HeaderVersion { found } => write!(f, "header version {found}"),
-            PageFault::BeyondEnd { file_pages } => write!(f, "the file ends after {file_pages} pages"),
+            PageFault::BeyondEnd { file_pages } => {
+                write!(f, "the file ends after {file_pages} pages")
+            }
             PageFault::AheadOfLog { lsn, announced } => {
                 write!(f, "carries LSN {lsn}, but changes are announced up to {announced} only")
             }

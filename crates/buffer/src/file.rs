@@ -1,4 +1,5 @@
-//! A data file as the pool knows it: its disk file, and what was written to it but is not durable yet.
+//! A data file as the pool knows it: its disk file, and what was written to it but is not durable
+//! yet.
 //!
 //! ```text
 //! write ends ──▶ oldest = min(oldest, first change of the pages) ──▶ their frames are clean
@@ -6,8 +7,9 @@
 //! ```
 //!
 //! Invariants
-//! - A change is in the account of its frame or of its file until a sync that began after its write has ended. It enters the
-//!   file's account before it leaves the frame's; so whoever asks frames first and files second misses none.
+//! - A change is in the account of its frame or of its file until a sync that began after its write
+//!   has ended. It enters the file's account before it leaves the frame's; so whoever asks frames
+//!   first and files second misses none.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::{Arc, Mutex, lock};
@@ -46,7 +48,8 @@ impl PoolFile {
         self.disk.len() / PAGE_BYTES as u64
     }
 
-    /// Writes of pages have ended whose first logged change is `first`. To be called before the frames are told.
+    /// Writes of pages have ended whose first logged change is `first`. To be called before the
+    /// frames are told.
     pub(crate) fn note_writes(&self, writes: u64, first: Lsn) {
         let mut unsynced = lock(&self.unsynced);
         unsynced.writes += writes;
@@ -59,7 +62,8 @@ impl PoolFile {
         earlier(unsynced.oldest, unsynced.syncing)
     }
 
-    /// Makes what was written durable. Returns the writes this was for; none, and no sync, when all is durable already.
+    /// Makes what was written durable. Returns the writes this was for; none, and no sync, when all
+    /// is durable already.
     pub(crate) fn sync(&self) -> Result<u64, extentdb_io::Error> {
         let _turn = lock(&self.turn);
         let writes = {
@@ -71,7 +75,8 @@ impl PoolFile {
         if writes == 0 {
             return Ok(0);
         }
-        // On failure `syncing` stays: nobody knows what reached the device, and the pool never syncs again.
+        // On failure `syncing` stays: nobody knows what reached the device, and the pool never
+        // syncs again.
         self.disk.sync()?;
         lock(&self.unsynced).syncing = Lsn::ZERO;
         Ok(writes)

@@ -9,8 +9,9 @@
 //! changes      what is newer here than on the file
 //! ```
 //!
-//! **Fixed** means that somebody beside the pool holds the frame's `Arc`. It is cloned only under the lock of the page table's
-//! shard, so whoever sees a count of one under that lock knows that it stays one.
+//! **Fixed** means that somebody beside the pool holds the frame's `Arc`. It is cloned only under
+//! the lock of the page table's shard, so whoever sees a count of one under that lock knows that it
+//! stays one.
 //!
 //! ```text
 //! changes:   clean ── set_dirty(L) ──▶ changed, first = L ── begin_write ──▶ in flight (L), not changed
@@ -71,9 +72,11 @@ struct Changes {
     in_flight: Option<InFlight>,
     /// Formatted, by a logged record, since the last copy was taken.
     formatted: bool,
-    /// The newest logged change ever announced; the log must be durable up to here before the page is written.
+    /// The newest logged change ever announced; the log must be durable up to here before the page
+    /// is written.
     newest: Lsn,
-    /// The LSN that the page came with. Its log was durable before it was written, perhaps in another log.
+    /// The LSN that the page came with. Its log was durable before it was written, perhaps in
+    /// another log.
     came_with: Lsn,
 }
 
@@ -110,14 +113,19 @@ pub(crate) struct Image {
 pub(crate) enum Tear {
     /// Destroys what redo needs: a copy must be durable first.
     Harmful,
-    /// Nothing. The page was formatted since it was written last: redo makes it again and never reads it. No checkpoint that a
-    /// restart could begin at is later than that record, because the page has been dirty since.
+    /// Nothing. The page was formatted since it was written last: redo makes it again and never
+    /// reads it. No checkpoint that a restart could begin at is later than that record, because the
+    /// page has been dirty since.
     Harmless,
 }
 
 impl Shared {
     /// Nothing is changed or written after `error`.
-    pub(crate) fn go_offline(&self, file: Option<FileId>, error: &(dyn std::error::Error + 'static)) {
+    pub(crate) fn go_offline(
+        &self,
+        file: Option<FileId>,
+        error: &(dyn std::error::Error + 'static),
+    ) {
         self.outage.begin(OfflineCause::new(file, error));
     }
 }
@@ -166,7 +174,8 @@ impl Frame {
         self.latch.release(mode, &self.shared.accounts);
     }
 
-    /// Gets ready for `page`, whose bytes are about to come. The frame is in no table, and EX is held.
+    /// Gets ready for `page`, whose bytes are about to come. The frame is in no table, and EX is
+    /// held.
     pub(crate) fn assign(&self, page: PageId) {
         self.present.store(false, Ordering::Release);
         self.in_io.store(true, Ordering::Release);
@@ -201,7 +210,8 @@ impl Frame {
     }
 
     pub(crate) fn touch(&self) {
-        // Hot pages are touched all the time; a load keeps their line shared between processors, a store would not.
+        // Hot pages are touched all the time; a load keeps their line shared between processors, a
+        // store would not.
         if !self.referenced.load(Ordering::Relaxed) {
             self.referenced.store(true, Ordering::Relaxed);
         }
@@ -256,8 +266,9 @@ impl Frame {
         earlier(first, changes.in_flight.map_or(Lsn::ZERO, |copy| copy.first))
     }
 
-    /// Copies the page into `image` if it has changes, and counts them as in flight. The caller has the frame fixed as the
-    /// one of `page`, and ends the write by [`end_write`](Self::end_write) or [`fail_write`](Self::fail_write).
+    /// Copies the page into `image` if it has changes, and counts them as in flight. The caller has
+    /// the frame fixed as the one of `page`, and ends the write by [`end_write`](Self::end_write)
+    /// or [`fail_write`](Self::fail_write).
     pub(crate) fn begin_write(
         frame: &Arc<Frame>,
         image: &mut PageBytes,
@@ -267,7 +278,8 @@ impl Frame {
             let Some(fixed) = Fixed::update(frame, patience) else { return Ok(None) };
             let mut changes = lock(&frame.changes);
             if changes.in_flight.is_some() {
-                // Another write of this page is under way. Wait without a latch: it must not keep the page's users out.
+                // Another write of this page is under way. Wait without a latch: it must not keep
+                // the page's users out.
                 drop(fixed);
                 if patience == Patience::AtOnce {
                     return Ok(None);
@@ -298,8 +310,8 @@ impl Frame {
         }
     }
 
-    /// Waits until no copy is on its way to the file; says up to where the log must be durable before the page is written. EX is
-    /// held, so that no copy is taken meanwhile.
+    /// Waits until no copy is on its way to the file; says up to where the log must be durable
+    /// before the page is written. EX is held, so that no copy is taken meanwhile.
     pub(crate) fn wait_for_write(&self) -> Lsn {
         let mut changes = lock(&self.changes);
         while changes.in_flight.is_some() {

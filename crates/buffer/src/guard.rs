@@ -1,8 +1,10 @@
 //! Guards: a page fixed and latched, for as long as the guard lives.
 //!
 //! Invariants
-//! - A guard owns its frame's `Arc` (the fix) and one hold of its latch, and gives back the latch first.
-//! - `&` of an SH, UP or EX guard gives `&PageBytes`; only `&mut` of an EX guard gives `&mut PageBytes`.
+//! - A guard owns its frame's `Arc` (the fix) and one hold of its latch, and gives back the latch
+//!   first.
+//! - `&` of an SH, UP or EX guard gives `&PageBytes`; only `&mut` of an EX guard gives
+//!   `&mut PageBytes`.
 //! - Guards stay on their thread: a latch is given back by the one who took it.
 
 use std::fmt;
@@ -36,9 +38,9 @@ pub struct PageReadGuard {
 
 /// A page that may be read and changed. Nobody else sees it meanwhile.
 ///
-/// Whoever changes the bytes says so by [`set_dirty`](Self::set_dirty) before the guard is dropped; what is not announced is
-/// lost when the page leaves memory. A panic while a page is being changed takes the pool offline: half a change must not reach
-/// the file.
+/// Whoever changes the bytes says so by [`set_dirty`](Self::set_dirty) before the guard is dropped;
+/// what is not announced is lost when the page leaves memory. A panic while a page is being changed
+/// takes the pool offline: half a change must not reach the file.
 pub struct PageWriteGuard {
     fixed: Fixed,
     id: PageId,
@@ -59,7 +61,13 @@ impl Fixed {
 
     /// Of a latch that the caller has taken.
     fn held(frame: Arc<Frame>, mode: LatchMode) -> Fixed {
-        Fixed { frame, mode, unformatted: false, touched: false, stays: PhantomData }
+        Fixed {
+            frame,
+            mode,
+            unformatted: false,
+            touched: false,
+            stays: PhantomData,
+        }
     }
 
     /// A reference under UP, for a copy.
@@ -78,8 +86,8 @@ impl Fixed {
     /// The bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &PageBytes {
-        // SAFETY: the latch is held in SH, UP or EX while `self` lives, and the reference borrows `self`; `bytes_mut`
-        // needs `&mut self`, so its reference cannot live beside this one.
+        // SAFETY: the latch is held in SH, UP or EX while `self` lives, and the reference borrows
+        // `self`; `bytes_mut` needs `&mut self`, so its reference cannot live beside this one.
         unsafe { self.frame.memory.bytes() }
     }
 
@@ -88,8 +96,8 @@ impl Fixed {
     pub(crate) fn bytes_mut(&mut self) -> &mut PageBytes {
         assert!(self.mode == LatchMode::Ex, "a page is changed under EX only");
         self.touched = true;
-        // SAFETY: EX is held while `self` lives, so no other guard of the frame exists; the reference borrows `self` mutably, so
-        // it is the only one that came out of this guard.
+        // SAFETY: EX is held while `self` lives, so no other guard of the frame exists; the
+        // reference borrows `self` mutably, so it is the only one that came out of this guard.
         unsafe { self.frame.memory.bytes_mut() }
     }
 
@@ -158,20 +166,23 @@ impl PageWriteGuard {
         self.fixed.bytes_mut()
     }
 
-    /// Announces a change that was logged at `lsn`; the page's header carries that LSN. Call it for every record, or once with
-    /// the first and once with the last. `Lsn::ZERO` announces a change that is not logged.
+    /// Announces a change that was logged at `lsn`; the page's header carries that LSN. Call it for
+    /// every record, or once with the first and once with the last. `Lsn::ZERO` announces a change
+    /// that is not logged.
     pub fn set_dirty(&mut self, lsn: Lsn) {
         self.fixed.unformatted = false;
         self.fixed.frame.set_dirty(lsn);
     }
 
-    /// Announces that the page was formatted by the record at `lsn`: whatever was on it before is of no interest, to redo either.
+    /// Announces that the page was formatted by the record at `lsn`: whatever was on it before is
+    /// of no interest, to redo either.
     pub fn set_formatted(&mut self, lsn: Lsn) {
         self.fixed.unformatted = false;
         self.fixed.frame.set_formatted(lsn);
     }
 
-    /// Was a change announced that no write of the page has taken along yet? The log from there on is kept.
+    /// Was a change announced that no write of the page has taken along yet? The log from there on
+    /// is kept.
     pub fn is_changed(&self) -> bool {
         self.fixed.frame.is_changed()
     }

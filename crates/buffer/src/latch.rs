@@ -13,11 +13,12 @@
 //!
 //! Invariants
 //! - Nobody waits: one compare-and-swap takes a latch, one subtraction releases it.
-//! - Somebody waits: QUEUED is set, the fast path is closed, and holders change only by release or by grant from the front of
-//!   the queue. So the order is first come, first served; compatible neighbours in the queue are granted together.
+//! - Somebody waits: QUEUED is set, the fast path is closed, and holders change only by release or
+//!   by grant from the front of the queue. So the order is first come, first served; compatible
+//!   neighbours in the queue are granted together.
 //! - QUEUED is set and cleared only under the queue's mutex; when it is clear, the queue is empty.
-//! - A release that leaves QUEUED set grants. The one who set QUEUED looked at the holders *after* setting it, so either it saw
-//!   them gone or they see QUEUED: nobody sleeps unseen.
+//! - A release that leaves QUEUED set grants. The one who set QUEUED looked at the holders *after*
+//!   setting it, so either it saw them gone or they see QUEUED: nobody sleeps unseen.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -52,7 +53,8 @@ pub struct WaitAccounts {
     pub clock: Arc<dyn Clock>,
 }
 
-/// A latch; see the module for its rules. Guards belong to whoever wraps it: what is acquired must be released in its mode.
+/// A latch; see the module for its rules. Guards belong to whoever wraps it: what is acquired must
+/// be released in its mode.
 #[derive(Debug)]
 pub struct Latch {
     state: AtomicU64,
@@ -74,7 +76,8 @@ const UP: u64 = 1 << 40;
 const EX: u64 = 1 << 41;
 const DT: u64 = 1 << 42;
 const QUEUED: u64 = 1 << 43;
-/// Turns of looking again before a task parks: about the time that an SH holder needs to read a record.
+/// Turns of looking again before a task parks: about the time that an SH holder needs to read a
+/// record.
 const SPINS: u32 = if cfg!(shuttle) { 0 } else { 40 };
 
 impl LatchMode {
@@ -142,7 +145,12 @@ impl Latch {
         let mut state = self.state.load(Ordering::Relaxed);
         while state & (mode.blocked_by() | QUEUED) == 0 {
             let taken = state + mode.unit();
-            match self.state.compare_exchange_weak(state, taken, Ordering::Acquire, Ordering::Relaxed) {
+            match self.state.compare_exchange_weak(
+                state,
+                taken,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => return true,
                 Err(now) => state = now,
             }
@@ -150,7 +158,8 @@ impl Latch {
         false
     }
 
-    /// Takes the latch. `in_io` is asked when the task has to wait: is the page on its way from the file?
+    /// Takes the latch. `in_io` is asked when the task has to wait: is the page on its way from the
+    /// file?
     #[inline]
     pub fn acquire(&self, mode: LatchMode, accounts: &WaitAccounts, in_io: impl FnOnce() -> bool) {
         if !self.try_acquire(mode) && !self.spin(mode) {
@@ -230,7 +239,8 @@ impl Latch {
     fn grant(&self, accounts: &WaitAccounts) {
         let mut queue = lock(&self.queue);
         while let Some(front) = queue.front() {
-            // Acquire: what the releasers did before must be seen by those who are granted here, through their mutex.
+            // Acquire: what the releasers did before must be seen by those who are granted here,
+            // through their mutex.
             if self.state.load(Ordering::Acquire) & front.mode.blocked_by() != 0 {
                 return;
             }

@@ -10,13 +10,15 @@ use crate::stats::count;
 use crate::{Error, SweepStats};
 
 impl Pool {
-    /// Moves the clock on until `target_free` frames, but no more than half of the pool, are on the free list. Dirty pages on the
-    /// way are written with their neighbours. Ends early when everything is in use.
+    /// Moves the clock on until `target_free` frames, but no more than half of the pool, are on the
+    /// free list. Dirty pages on the way are written with their neighbours. Ends early when
+    /// everything is in use.
     pub fn sweep(&self, target_free: usize) -> Result<SweepStats, Error> {
         let target = target_free.min(self.frames.len() / 2);
         let mut stats = SweepStats::default();
         let mut free_frames = lock(&self.free).len();
-        // Every step frees a frame or is the last but few: a frame that others take again at once must not keep us here.
+        // Every step frees a frame or is the last but few: a frame that others take again at once
+        // must not keep us here.
         for _ in 0..2 * self.frames.len() {
             if free_frames >= target {
                 break;

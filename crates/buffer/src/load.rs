@@ -1,7 +1,8 @@
 //! Reading a page from its file, and finding out whether it is the page.
 //!
-//! A read that fails, or brings a page that is not sound, is repeated four times: some devices answer rightly the second time.
-//! Success after failure is told as an event (825), because such a device will fail for good soon.
+//! A read that fails, or brings a page that is not sound, is repeated four times: some devices
+//! answer rightly the second time. Success after failure is told as an event (825), because such a
+//! device will fail for good soon.
 
 use std::time::Duration;
 
@@ -25,10 +26,12 @@ const RETRIES: u32 = 4;
 const LONG_IO: Duration = Duration::from_secs(15);
 
 impl Pool {
-    /// Fills a frame held in EX with its page. When that fails the frame stays in the table without bytes, for the next one to try.
+    /// Fills a frame held in EX with its page. When that fails the frame stays in the table without
+    /// bytes, for the next one to try.
     pub(crate) fn load(&self, mut fixed: Fixed, page: PageId) -> Result<Fixed, Error> {
-        let outcome =
-            self.refuse_beyond_end(page).and_then(|file| self.read_page(&file, page, fixed.bytes_mut()));
+        let outcome = self
+            .refuse_beyond_end(page)
+            .and_then(|file| self.read_page(&file, page, fixed.bytes_mut()));
         match outcome {
             Ok(()) => {
                 fixed.frame().set_present(PageHeader::of(fixed.bytes()).lsn());
@@ -56,7 +59,8 @@ impl Pool {
     fn read_page(&self, file: &PoolFile, page: PageId, bytes: &mut PageBytes) -> Result<(), Error> {
         let mut failures = 0;
         loop {
-            let outcome = self.read_run(file, page.page, &mut bytes[..]).and_then(|()| accept(page, bytes));
+            let outcome =
+                self.read_run(file, page.page, &mut bytes[..]).and_then(|()| accept(page, bytes));
             match outcome {
                 Ok(()) if failures == 0 => return Ok(()),
                 Ok(()) => {
@@ -72,7 +76,8 @@ impl Pool {
         }
     }
 
-    /// Is the page not in memory, and nothing but zeros in its file? So is one that was allocated and never written.
+    /// Is the page not in memory, and nothing but zeros in its file? So is one that was allocated
+    /// and never written.
     ///
     /// # Errors
     /// The disk refuses, or the file ends before.
@@ -87,7 +92,12 @@ impl Pool {
     }
 
     /// Reads whole pages from `first` on into `bytes`, unverified.
-    pub(crate) fn read_run(&self, file: &PoolFile, first: u32, bytes: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn read_run(
+        &self,
+        file: &PoolFile,
+        first: u32,
+        bytes: &mut [u8],
+    ) -> Result<(), Error> {
         let offset = u64::from(first) * PAGE_BYTES as u64;
         let begun = self.shared.accounts.clock.monotonic();
         let outcome = file.disk.read_exact_at(offset, bytes);
@@ -114,7 +124,8 @@ pub(crate) fn accept(page: PageId, bytes: &mut PageBytes) -> Result<(), Error> {
     Ok(())
 }
 
-/// Zeros are told apart from other nonsense: a page that was never written is not a page that was damaged.
+/// Zeros are told apart from other nonsense: a page that was never written is not a page that was
+/// damaged.
 pub(crate) fn fault_of(page: PageId, bytes: &PageBytes) -> Option<PageFault> {
     let header = PageHeader::of(bytes);
     if header.header_version != HEADER_VERSION {

@@ -7,8 +7,9 @@
 //!
 //! Invariants
 //! - A cell begins at an address divisible by 8192, so it serves direct I/O.
-//! - The bytes of a cell are read under SH or stronger and changed under EX or DT of the latch that belongs to the cell. This
-//!   module cannot see latches: whoever calls its unsafe functions holds one. Only guards do.
+//! - The bytes of a cell are read under SH or stronger and changed under EX or DT of the latch that
+//!   belongs to the cell. This module cannot see latches: whoever calls its unsafe functions holds
+//!   one. Only guards do.
 
 use std::cell::UnsafeCell;
 
@@ -26,9 +27,9 @@ struct PageCell(UnsafeCell<PageBytes>);
 /// Cells allocated together.
 pub(crate) struct Slab(Box<[PageCell]>);
 
-// SAFETY: the cells are plain bytes without owner or thread affinity. Threads that share a slab reach a cell only by the two
-// unsafe functions below, whose callers hold the latch of the cell; latches order their accesses (Release on the way out, Acquire
-// on the way in).
+// SAFETY: the cells are plain bytes without owner or thread affinity. Threads that share a slab
+// reach a cell only by the two unsafe functions below, whose callers hold the latch of the cell;
+// latches order their accesses (Release on the way out, Acquire on the way in).
 unsafe impl Sync for Slab {}
 
 /// One page of memory.
@@ -54,28 +55,29 @@ impl PageMemory {
     /// The bytes, to be read.
     ///
     /// # Safety
-    /// The latch of this cell is held in SH, UP, EX or DT for as long as the reference lives, and no reference of
-    /// [`bytes_mut`](Self::bytes_mut) lives beside it.
+    /// The latch of this cell is held in SH, UP, EX or DT for as long as the reference lives, and
+    /// no reference of [`bytes_mut`](Self::bytes_mut) lives beside it.
     #[inline]
     pub(crate) unsafe fn bytes(&self) -> &PageBytes {
-        // SAFETY: the pointer is valid for the life of the slab, which `self` keeps; nobody changes the bytes, because that
-        // takes EX or DT, which exclude every mode the caller may hold, or is the caller's own to prevent.
+        // SAFETY: the pointer is valid for the life of the slab, which `self` keeps; nobody changes
+        // the bytes, because that takes EX or DT, which exclude every mode the caller may hold, or
+        // is the caller's own to prevent.
         unsafe { &*self.slab.0[self.index].0.get() }
     }
 
     /// The bytes, to be changed.
     ///
     /// # Safety
-    /// The latch of this cell is held in EX or DT by the caller for as long as the reference lives, and no other reference
-    /// to the bytes lives beside it.
+    /// The latch of this cell is held in EX or DT by the caller for as long as the reference lives,
+    /// and no other reference to the bytes lives beside it.
     #[inline]
     #[expect(
         clippy::mut_from_ref,
         reason = "the latch, not the borrow, makes it exclusive; that is the safety condition"
     )]
     pub(crate) unsafe fn bytes_mut(&self) -> &mut PageBytes {
-        // SAFETY: valid as above; EX and DT exclude each other and every mode that reads, so no other thread has a reference, and
-        // this thread's others are the caller's to prevent.
+        // SAFETY: valid as above; EX and DT exclude each other and every mode that reads, so no
+        // other thread has a reference, and this thread's others are the caller's to prevent.
         unsafe { &mut *self.slab.0[self.index].0.get() }
     }
 }

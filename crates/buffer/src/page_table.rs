@@ -5,8 +5,9 @@
 //! ```
 //!
 //! Invariants
-//! - A frame's `Arc` is cloned only under the lock of the shard of its page, and a page leaves the table only under the same lock
-//!   while its frame is not fixed. So what was looked up stays what it is until its guard is dropped.
+//! - A frame's `Arc` is cloned only under the lock of the shard of its page, and a page leaves the
+//!   table only under the same lock while its frame is not fixed. So what was looked up stays what
+//!   it is until its guard is dropped.
 //! - No shard is locked while another one is, nor while anybody waits for a latch or for I/O.
 
 use std::collections::HashMap;

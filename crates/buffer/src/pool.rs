@@ -7,7 +7,8 @@
 //!                 free list, else clock ──▶ frame, EX, in the table ──▶ load: read, verify ──▶ guard
 //! ```
 //!
-//! A hit takes one shard mutex, one `Arc` clone and one compare-and-swap; nothing that all pages share.
+//! A hit takes one shard mutex, one `Arc` clone and one compare-and-swap; nothing that all pages
+//! share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,12 +42,13 @@ pub struct PoolOptions {
     pub events: Arc<dyn EventSink>,
     /// Shared with the log: what takes one of them offline takes the other offline, too.
     pub outage: Outage,
-    /// Where copies of pages go before the pages are overwritten, so that torn pages can be repaired. None: a page that a
-    /// crash tears is lost (824).
+    /// Where copies of pages go before the pages are overwritten, so that torn pages can be
+    /// repaired. None: a page that a crash tears is lost (824).
     pub double_write: Option<Arc<DoubleWrite>>,
 }
 
-/// Pages of files in memory. All methods may be called from all threads; see the crate for the rules of latching.
+/// Pages of files in memory. All methods may be called from all threads; see the crate for the
+/// rules of latching.
 pub struct Pool {
     pub(crate) frames: Box<[Arc<Frame>]>,
     pub(crate) table: PageTable,
@@ -147,13 +149,15 @@ impl Pool {
         Ok(PageReadGuard::new(self.fixed(page, LatchMode::Sh)?, page))
     }
 
-    /// The page, to be changed: latched EX; read from its file and verified when it is not in memory.
+    /// The page, to be changed: latched EX; read from its file and verified when it is not in
+    /// memory.
     pub fn write(&self, page: PageId) -> Result<PageWriteGuard, Error> {
         self.refuse_offline()?;
         Ok(PageWriteGuard::new(self.fixed(page, LatchMode::Ex)?, page))
     }
 
-    /// As [`write`](Self::write), but `None` when somebody else has the page latched. It may still wait for a read.
+    /// As [`write`](Self::write), but `None` when somebody else has the page latched. It may still
+    /// wait for a read.
     pub fn try_write(&self, page: PageId) -> Result<Option<PageWriteGuard>, Error> {
         self.refuse_offline()?;
         let fixed = match self.fix(page)? {
@@ -167,9 +171,9 @@ impl Pool {
         Ok(Some(PageWriteGuard::new(fixed, page)))
     }
 
-    /// The page, latched EX and zeroed, to be formatted. Nothing is read: what was there before is of no interest. When the
-    /// guard is dropped without `set_dirty`, the page is as if it had not been touched, unless it had changes of its
-    /// own: those are lost.
+    /// The page, latched EX and zeroed, to be formatted. Nothing is read: what was there before is
+    /// of no interest. When the guard is dropped without `set_dirty`, the page is as if it had not
+    /// been touched, unless it had changes of its own: those are lost.
     pub fn create(&self, page: PageId) -> Result<PageWriteGuard, Error> {
         self.refuse_offline()?;
         self.refuse_beyond_end(page)?;
@@ -186,14 +190,16 @@ impl Pool {
         total(&self.shared.dirty_count)
     }
 
-    /// The first logged change whose page image is not durable in its file. Every record that was appended to the log before the
-    /// call counts, also when its page is still being changed: such pages are waited for, so the caller holds no guard.
+    /// The first logged change whose page image is not durable in its file. Every record that was
+    /// appended to the log before the call counts, also when its page is still being changed: such
+    /// pages are waited for, so the caller holds no guard.
     ///
     /// Redo that starts here, or at the end of the log as it was before the call, misses nothing.
     pub fn oldest_dirty(&self) -> Option<Lsn> {
         let mut oldest = Lsn::ZERO;
         for frame in &self.frames {
-            // Who changes a page logs the change before announcing it. Let him finish, and the announcement is there.
+            // Who changes a page logs the change before announcing it. Let him finish, and the
+            // announcement is there.
             if frame.latch.is_exclusive() && frame.is_present() {
                 frame.acquire(LatchMode::Sh);
                 frame.release(LatchMode::Sh);
@@ -202,7 +208,8 @@ impl Pool {
         }
         // Frames first, files second: changes move in this direction only.
         let files = self.all_files();
-        let oldest = files.iter().fold(oldest, |oldest, file| earlier(oldest, file.oldest_unsynced()));
+        let oldest =
+            files.iter().fold(oldest, |oldest, file| earlier(oldest, file.oldest_unsynced()));
         (!oldest.is_zero()).then_some(oldest)
     }
 
@@ -257,7 +264,8 @@ impl Pool {
             syncs: total(&counters.syncs),
             evictions: total(&counters.evictions),
             free_list_stalls: total(&counters.free_list_stalls),
-            page_life_expectancy: counters.page_life_expectancy(self.shared.accounts.clock.monotonic()),
+            page_life_expectancy: counters
+                .page_life_expectancy(self.shared.accounts.clock.monotonic()),
         }
     }
 
@@ -270,7 +278,8 @@ impl Pool {
                 if fixed.frame().is_present() {
                     return Ok(fixed);
                 }
-                // Somebody's read failed, or a created page was never formatted. It is our turn to read it.
+                // Somebody's read failed, or a created page was never formatted. It is our turn to
+                // read it.
                 drop(fixed);
                 let fixed = Fixed::acquire(frame, LatchMode::Ex);
                 if fixed.frame().is_present() { fixed } else { self.load(fixed, page)? }

@@ -6,8 +6,9 @@
 //! reads       [10 11]  [13 14 15]  [17]
 //! ```
 //!
-//! A hint: it takes free frames and clean ones that nobody uses, never writes a page, never waits for a latch, takes at most a
-//! quarter of the pool, and fails silently. Whoever wants a page that did not come reads it himself and hears why.
+//! A hint: it takes free frames and clean ones that nobody uses, never writes a page, never waits
+//! for a latch, takes at most a quarter of the pool, and fails silently. Whoever wants a page that
+//! did not come reads it himself and hears why.
 
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
@@ -25,7 +26,8 @@ use crate::stats::count;
 const READ_AHEAD_PAGES: u32 = 64;
 
 impl Pool {
-    /// Brings pages into memory that are soon wanted: `pages` from `first` on, at most 64. Returns when they are there.
+    /// Brings pages into memory that are soon wanted: `pages` from `first` on, at most 64. Returns
+    /// when they are there.
     pub fn read_ahead(&self, first: PageId, pages: u32) {
         let Ok(file) = self.pool_file(first.file) else { return };
         let limit = pages.min(READ_AHEAD_PAGES).min((self.frames.len() / 4) as u32);
@@ -41,7 +43,8 @@ impl Pool {
         self.fill(&file, run);
     }
 
-    /// A frame for the page, in the table and held in EX; none when the page is there or no frame is to be had cheaply.
+    /// A frame for the page, in the table and held in EX; none when the page is there or no frame
+    /// is to be had cheaply.
     fn enter_if_absent(&self, page: PageId) -> Option<Fixed> {
         if self.table.shard(page).frame(page).is_some() {
             return None;

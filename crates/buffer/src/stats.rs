@@ -36,10 +36,11 @@ pub struct PoolStats {
     pub syncs: u64,
     /// Pages that left memory for others.
     pub evictions: u64,
-    /// Requests that found the free list empty and had to look for a frame themselves: "Free list stalls".
+    /// Requests that found the free list empty and had to look for a frame themselves: "Free list
+    /// stalls".
     pub free_list_stalls: u64,
-    /// Time of the last whole turn of the clock's hand, or since the start of the present one when that is longer: a page that
-    /// nobody uses stays about that long. "Page life expectancy".
+    /// Time of the last whole turn of the clock's hand, or since the start of the present one when
+    /// that is longer: a page that nobody uses stays about that long. "Page life expectancy".
     pub page_life_expectancy: Duration,
 }
 

@@ -1,4 +1,5 @@
-//! Suspect pages: those that could not be read as what they should be (824). Each is named, its object fails, all else goes on.
+//! Suspect pages: those that could not be read as what they should be (824). Each is named, its
+//! object fails, all else goes on.
 //!
 //! A page leaves the list when it is read soundly again, or formatted anew.
 
@@ -64,7 +65,10 @@ mod tests {
         let page = PageId::new(1, 7);
         assert!(suspects.note(page, PageFault::Zeroed));
         assert!(!suspects.note(page, PageFault::Torn { sectors: 2 }));
-        assert_eq!(suspects.all(), [SuspectPage { page, fault: PageFault::Torn { sectors: 2 }, errors: 2 }]);
+        assert_eq!(
+            suspects.all(),
+            [SuspectPage { page, fault: PageFault::Torn { sectors: 2 }, errors: 2 }]
+        );
         suspects.clear(PageId::new(1, 8));
         suspects.clear(page);
         assert!(suspects.all().is_empty());

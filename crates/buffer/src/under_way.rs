@@ -1,10 +1,12 @@
-//! Writes under way: their frames are fixed, and free again soon. Whoever finds no frame waits for one of them to end.
+//! Writes under way: their frames are fixed, and free again soon. Whoever finds no frame waits for
+//! one of them to end.
 
 use std::time::Duration;
 
 use extentdb_base::sync::{Condvar, Mutex, lock, wait_at_most};
 
-/// A write that takes longer is not waited for at once: another frame may have become free meanwhile.
+/// A write that takes longer is not waited for at once: another frame may have become free
+/// meanwhile.
 const WAIT_MAX: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Default)]

@@ -12,8 +12,9 @@
 //! Invariants
 //! - No latch is held while the log or a file is waited for.
 //! - A page has at most one copy in flight, so an old image never overtakes a newer one.
-//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool is offline. A disk that
-//!   has no room for the smallest double-write area is no failure: work goes on, pages are written once, and an event says so.
+//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool
+//!   is offline. A disk that has no room for the smallest double-write area is no failure: work
+//!   goes on, pages are written once, and an event says so.
 
 use std::time::Duration;
 
@@ -37,7 +38,8 @@ use crate::{Error, PageFault};
 
 /// Pages of one write, and of all writes of a batch: 1 MiB.
 pub(crate) const GATHER_PAGES: usize = 128;
-/// Pages whose copies become durable together: 8 MiB, so that the wait for it costs little beside the transfer.
+/// Pages whose copies become durable together: 8 MiB, so that the wait for it costs little beside
+/// the transfer.
 const GROUP_PAGES: usize = 1024;
 /// Pages that are written beside somebody who gathers.
 const RUN_BESIDE: usize = 4;
@@ -67,24 +69,32 @@ pub(crate) struct Written {
 }
 
 impl Pool {
-    /// Writes every page that was dirty when the call began, and returns when it is durable. The caller holds no guard: pages
-    /// that are being changed are waited for.
+    /// Writes every page that was dirty when the call began, and returns when it is durable. The
+    /// caller holds no guard: pages that are being changed are waited for.
     ///
     /// # Errors
     /// The pool is offline.
     pub fn write_dirty(&self) -> Result<WriteStats, Error> {
         self.refuse_offline()?;
         let begun = self.shared.accounts.clock.monotonic();
-        let dirty = each_once(self.frames.iter().filter(|frame| frame.is_dirty()).map(|frame| frame.page()));
+        let dirty = each_once(
+            self.frames.iter().filter(|frame| frame.is_dirty()).map(|frame| frame.page()),
+        );
         let written = self.write_pages(&dirty, Patience::Wait)?;
         count(&self.counters.checkpoint_pages, written.pages);
         let syncs = self.sync_files()?;
         let duration = self.shared.accounts.clock.monotonic().saturating_sub(begun);
-        Ok(WriteStats { pages: written.pages, writes: written.writes, syncs, duration })
+        Ok(WriteStats {
+            pages: written.pages,
+            writes: written.writes,
+            syncs,
+            duration,
+        })
     }
 
-    /// Writes the page of a frame together with neighbours that are dirty and free at once; and, because a copy has to become
-    /// durable first, with other dirty pages that the clock would meet soon. Not durable before the next sync.
+    /// Writes the page of a frame together with neighbours that are dirty and free at once; and,
+    /// because a copy has to become durable first, with other dirty pages that the clock would meet
+    /// soon. Not durable before the next sync.
     pub(crate) fn write_around(&self, index: usize) -> Result<Written, Error> {
         self.refuse_offline()?;
         let page = self.frames[index].page();
@@ -94,7 +104,8 @@ impl Pool {
         let room = self.batch_room();
         // One gathers for all: several would fix all frames of a small pool.
         let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.gathering));
-        let run = if turn.is_some() || self.double_write.is_none() { room } else { room.min(RUN_BESIDE) };
+        let run =
+            if turn.is_some() || self.double_write.is_none() { room } else { room.min(RUN_BESIDE) };
         let mut pages = self.dirty_run(page, run);
         if turn.is_some() {
             pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
@@ -109,20 +120,27 @@ impl Pool {
             let shard = self.table.shard(neighbour);
             shard.frame(neighbour).is_some_and(|frame| self.frames[frame].is_dirty())
         };
-        let below = (0..page.page).rev().take(room / 2).take_while(|number| is_dirty(*number)).count();
-        let above = (page.page + 1..).take(room - 1 - below).take_while(|number| is_dirty(*number)).count();
+        let below =
+            (0..page.page).rev().take(room / 2).take_while(|number| is_dirty(*number)).count();
+        let above =
+            (page.page + 1..).take(room - 1 - below).take_while(|number| is_dirty(*number)).count();
         let first = page.page - below as u32;
-        (first..=page.page + above as u32).map(|number| PageId { file: page.file, page: number }).collect()
+        (first..=page.page + above as u32)
+            .map(|number| PageId { file: page.file, page: number })
+            .collect()
     }
 
-    /// Up to `room` dirty pages that nobody uses and that were not used since the clock's last turn, in the order of the clock.
+    /// Up to `room` dirty pages that nobody uses and that were not used since the clock's last
+    /// turn, in the order of the clock.
     fn cold_dirty_pages(&self, room: usize) -> Vec<PageId> {
         let ahead = self.frames_ahead().take(8 * room);
-        let cold = ahead.filter(|frame| frame.is_dirty() && !frame.has_chance() && !Frame::is_fixed(frame));
+        let cold = ahead
+            .filter(|frame| frame.is_dirty() && !frame.has_chance() && !Frame::is_fixed(frame));
         cold.map(|frame| frame.page()).filter(|page| !page.is_none()).take(room).collect()
     }
 
-    /// Writes those of these pages that are dirty, group by group; without patience, only those that are not busy.
+    /// Writes those of these pages that are dirty, group by group; without patience, only those
+    /// that are not busy.
     fn write_pages(&self, pages: &[PageId], patience: Patience) -> Result<Written, Error> {
         let mut written = Written::default();
         let mut rest = pages;
@@ -132,7 +150,8 @@ impl Pool {
             let mut left = rest;
             let mut room = group_room;
             let batch_room = self.batch_room().min(group_room);
-            while let Some(batch) = next_batch(left, batch_room).filter(|batch| batch.len() <= room) {
+            while let Some(batch) = next_batch(left, batch_room).filter(|batch| batch.len() <= room)
+            {
                 group.push(self.copy_pages(batch, patience)?);
                 room -= batch.len();
                 left = &left[batch.len()..];
@@ -215,26 +234,30 @@ impl Pool {
     }
 
     fn note_unprotected(&self, is_unprotected: bool) {
-        if self.is_unprotected.swap(is_unprotected, Ordering::Relaxed) != is_unprotected && is_unprotected {
+        if self.is_unprotected.swap(is_unprotected, Ordering::Relaxed) != is_unprotected
+            && is_unprotected
+        {
             self.shared.events.event(&Event::PagesUnprotected);
         }
     }
 
-    /// Writes a page in place while its guard is held; it is durable when the call returns, and clean. For the page that says
-    /// where a restart begins.
+    /// Writes a page in place while its guard is held; it is durable when the call returns, and
+    /// clean. For the page that says where a restart begins.
     ///
     /// # Errors
     /// The pool is offline.
     pub fn write_through(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {
         let page = guard.id();
-        self.write_guarded(guard).inspect_err(|error| self.shared.go_offline(Some(page.file), error))
+        self.write_guarded(guard)
+            .inspect_err(|error| self.shared.go_offline(Some(page.file), error))
     }
 
     fn write_guarded(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {
         self.refuse_offline()?;
         let page = guard.id();
         let file = self.pool_file(page.file)?;
-        // With EX held no other copy is taken; one that is under way must not arrive after this one.
+        // With EX held no other copy is taken; one that is under way must not arrive after this
+        // one.
         let frame = guard.frame();
         let newest = frame.wait_for_write();
         let mut image = PageBuf::zeroed();
@@ -254,7 +277,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Would a write that is cut short leave anything but the old or the new page? Not when they differ in one sector only.
+    /// Would a write that is cut short leave anything but the old or the new page? Not when they
+    /// differ in one sector only.
     fn may_tear(&self, file: &PoolFile, page: PageId, image: &PageBytes) -> Result<bool, Error> {
         let mut stored = PageBuf::zeroed();
         self.read_run(file, page.page, &mut stored[..])?;
@@ -281,8 +305,13 @@ impl Pool {
                 error
             })?;
             if writes > 0 {
-                let duration: Duration = self.shared.accounts.clock.monotonic().saturating_sub(begun);
-                self.shared.events.event(&Event::MakeWritesDurable { file: file.id, writes, duration });
+                let duration: Duration =
+                    self.shared.accounts.clock.monotonic().saturating_sub(begun);
+                self.shared.events.event(&Event::MakeWritesDurable {
+                    file: file.id,
+                    writes,
+                    duration,
+                });
                 count(&self.counters.syncs, 1);
                 syncs += 1;
             }
@@ -290,8 +319,8 @@ impl Pool {
         Ok(syncs)
     }
 
-    /// Pages of a batch. Their frames are fixed until it is written: a small pool needs most of its frames for others, also for
-    /// those who must get on before the batch can.
+    /// Pages of a batch. Their frames are fixed until it is written: a small pool needs most of its
+    /// frames for others, also for those who must get on before the batch can.
     fn batch_room(&self) -> usize {
         GATHER_PAGES.min(self.frames.len() / 4).max(1)
     }
@@ -338,7 +367,9 @@ impl<'a> Batch<'a> {
 
     /// Adds a copy of `page` unless there is nothing to write or, without patience, it is busy.
     fn add(&mut self, page: PageId, patience: Patience) -> Result<(), Error> {
-        let Some(frame) = self.pool.cached(page).filter(|frame| frame.is_dirty()) else { return Ok(()) };
+        let Some(frame) = self.pool.cached(page).filter(|frame| frame.is_dirty()) else {
+            return Ok(());
+        };
         let (images, _) = self.buffer.as_chunks_mut::<PAGE_BYTES>();
         let copy = &mut images[self.frames.len()];
         let image = match Frame::begin_write(&frame, copy, patience) {
@@ -416,8 +447,8 @@ impl Pool {
     }
 }
 
-/// Protects a copy by a checksum, and refuses what would not be accepted when read again. A page that was created and never
-/// formatted stays zeros.
+/// Protects a copy by a checksum, and refuses what would not be accepted when read again. A page
+/// that was created and never formatted stays zeros.
 fn seal(page: PageId, copy: &mut PageBytes) -> Result<(), PageFault> {
     if PageHeader::of(copy).header_version == 0 && copy.iter().all(|byte| *byte == 0) {
         return Ok(());
@@ -426,8 +457,9 @@ fn seal(page: PageId, copy: &mut PageBytes) -> Result<(), PageFault> {
     fault_of(page, copy).map_or(Ok(()), Err)
 }
 
-/// The pages in order, each once. One that was written, thrown out and read again while the frames were looked at is met in both
-/// of its frames; a batch that held it twice would wait for itself for ever, since a page has one copy in flight.
+/// The pages in order, each once. One that was written, thrown out and read again while the frames
+/// were looked at is met in both of its frames; a batch that held it twice would wait for itself
+/// for ever, since a page has one copy in flight.
 fn each_once(pages: impl Iterator<Item = PageId>) -> Vec<PageId> {
     let mut pages: Vec<PageId> = pages.collect();
     pages.sort_unstable();
@@ -435,8 +467,9 @@ fn each_once(pages: impl Iterator<Item = PageId>) -> Vec<PageId> {
     pages
 }
 
-/// The first pages of a sorted list that make a batch: a run of neighbours, and more of the same file as far as there is `room`. A
-/// run that does not fit any more begins the next batch, so that it stays one write, unless it is longer than any batch.
+/// The first pages of a sorted list that make a batch: a run of neighbours, and more of the same
+/// file as far as there is `room`. A run that does not fit any more begins the next batch, so that
+/// it stays one write, unless it is longer than any batch.
 fn next_batch(pages: &[PageId], room: usize) -> Option<&[PageId]> {
     let file = pages.first()?.file;
     let mut end = next_run(pages, room)?.len();
@@ -453,11 +486,14 @@ fn next_batch(pages: &[PageId], room: usize) -> Option<&[PageId]> {
 fn next_run(pages: &[PageId], room: usize) -> Option<&[PageId]> {
     let first = pages.first()?;
     let neighbours = pages.iter().zip(first.page..).take(room);
-    let len = neighbours.take_while(|(page, number)| page.file == first.file && page.page == *number).count();
+    let len = neighbours
+        .take_while(|(page, number)| page.file == first.file && page.page == *number)
+        .count();
     pages.get(..len)
 }
 
-/// Copies that lie one behind the other in a buffer, as writes: one for each run of neighbours, with its place in the file.
+/// Copies that lie one behind the other in a buffer, as writes: one for each run of neighbours,
+/// with its place in the file.
 fn runs_of<'a>(pages: &[u32], buffer: &'a [u8]) -> Vec<(u64, &'a [u8])> {
     let mut left = &buffer[..pages.len() * PAGE_BYTES];
     let runs = pages.chunk_by(|page, next| page + 1 == *next);
@@ -502,7 +538,11 @@ mod tests {
         assert_eq!(of_128(&[]), []);
         assert_eq!(of_128(&pages(1, &[(10, 1)])), [1]);
         assert_eq!(of_128(&pages(1, &[(10, 3), (20, 5), (30, 120)])), [128]);
-        assert_eq!(of_128(&pages(1, &[(10, 3), (20, 5), (30, 121)])), [8, 121], "no run is cut in two");
+        assert_eq!(
+            of_128(&pages(1, &[(10, 3), (20, 5), (30, 121)])),
+            [8, 121],
+            "no run is cut in two"
+        );
         assert_eq!(of_128(&pages(1, &[(0, 300)])), [128, 128, 44]);
         assert_eq!(of_128(&pages(1, &[(5, 1), (10, 300), (400, 84)])), [1, 128, 128, 128]);
         let files = [pages(1, &[(8, 2)]), pages(3, &[(10, 2), (14, 1)])].concat();
@@ -519,8 +559,10 @@ mod tests {
         let mut buffer = vec![0; 6 * PAGE_BYTES];
         buffer.chunks_mut(PAGE_BYTES).zip(1_u8..).for_each(|(copy, number)| copy.fill(number));
         let runs = runs_of(&[7, 8, 3, 20, 21], &buffer);
-        let seen: Vec<(u64, usize, u8)> =
-            runs.iter().map(|(offset, bytes)| (*offset, bytes.len() / PAGE_BYTES, bytes[0])).collect();
+        let seen: Vec<(u64, usize, u8)> = runs
+            .iter()
+            .map(|(offset, bytes)| (*offset, bytes.len() / PAGE_BYTES, bytes[0]))
+            .collect();
         assert_eq!(seen, [(7 * 8192, 2, 1), (3 * 8192, 1, 3), (20 * 8192, 2, 4)]);
         assert!(runs_of(&[], &buffer).is_empty());
     }

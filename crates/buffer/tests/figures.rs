@@ -1,4 +1,5 @@
-//! How fast the pool is, on demand: `cargo test -p extentdb-buffer --test figures -- --ignored --nocapture`.
+//! How fast the pool is, on demand:
+//! `cargo test -p extentdb-buffer --test figures -- --ignored --nocapture`.
 
 mod support;
 
@@ -50,7 +51,8 @@ impl DiskFile for Plain {
 
 fn pool(frames: usize, pages: u32) -> (Pool, Arc<TestLog>) {
     let log = Arc::new(TestLog::default());
-    let pool = Pool::new(PoolOptions::new(frames), Arc::clone(&log) as _, Arc::new(SystemClock::new()));
+    let pool =
+        Pool::new(PoolOptions::new(frames), Arc::clone(&log) as _, Arc::new(SystemClock::new()));
     pool.add_file(FILE, Arc::new(Plain(RwLock::new(fresh_image(pages)))));
     (pool, log)
 }
@@ -91,7 +93,9 @@ fn figures() {
                 std::hint::black_box(counter(&cached.read(page(rng.below(pages) as u32)).unwrap()));
             })
         };
-        let (hot, few, many) = (spread(1), spread(64), spread(4096));
+        let hot = spread(1);
+        let few = spread(64);
+        let many = spread(4096);
         let changed = rate(threads, 2_000_000, |rng| {
             let mut guard = cached.write(page(rng.below(4096) as u32)).unwrap();
             guard.bytes_mut()[5000] ^= 1;
@@ -104,7 +108,10 @@ fn figures() {
     let begun = on_processor();
     let written = cached.write_dirty().unwrap();
     let megabytes = ((written.pages as usize * PAGE_BYTES) >> 20) as f64;
-    println!("checkpoint to memory: {:.0} MB/s", megabytes / (on_processor() - begun).as_secs_f64());
+    println!(
+        "checkpoint to memory: {:.0} MB/s",
+        megabytes / (on_processor() - begun).as_secs_f64()
+    );
 
     let (small, log) = pool(512, 4096);
     for threads in [1, 2] {

@@ -37,7 +37,10 @@ fn a_page_that_does_not_add_up_is_refused_with_its_fault() {
         PageFault::WrongPage { found: other }
     );
     assert_eq!(fault_of_image(|image| image[at..at + 8192].fill(0)), PageFault::Zeroed);
-    assert_eq!(fault_of_image(|image| image[at..at + 8192].fill(7)), PageFault::HeaderVersion { found: 7 });
+    assert_eq!(
+        fault_of_image(|image| image[at..at + 8192].fill(7)),
+        PageFault::HeaderVersion { found: 7 }
+    );
     let torn = |image: &mut [u8]| {
         let mut bytes = sealed(page(2), 9);
         checksum::seal_torn(&mut bytes, 1);
@@ -87,7 +90,11 @@ fn a_read_that_succeeds_at_last_is_told() {
 
     bench.file.fail_reads.store(5, Ordering::SeqCst);
     assert!(matches!(bench.pool.read(page(1)).unwrap_err(), Error::Disk { file: FILE, .. }));
-    assert_eq!(counter(&bench.pool.read(page(1)).unwrap()), 0, "a failed read leaves nothing behind");
+    assert_eq!(
+        counter(&bench.pool.read(page(1)).unwrap()),
+        0,
+        "a failed read leaves nothing behind"
+    );
 }
 
 #[test]
@@ -197,7 +204,8 @@ fn used_pages_get_a_second_chance() {
         drop(bench.pool.read(page(number)).unwrap());
         drop(bench.pool.read(page(0)).unwrap());
     }
-    // The first turn of the hand finds every page used and takes the first; from then on it knows better.
+    // The first turn of the hand finds every page used and takes the first; from then on it knows
+    // better.
     assert_eq!(bench.pool.stats().page_reads, 101, "the page that is used all the time stays");
 }
 
@@ -209,11 +217,14 @@ fn a_change_counts_until_its_image_is_durable() {
     let second = bench.change(2, 1);
     bench.change(1, 2);
     assert_eq!(bench.pool.oldest_dirty(), Some(first));
-    // Nothing but dirty pages: one must leave memory, and takes its neighbour along, as many as a quarter of the pool holds.
-    // Written, but not durable.
+    // Nothing but dirty pages: one must leave memory, and takes its neighbour along, as many as a
+    // quarter of the pool holds. Written, but not durable.
     (3..9).for_each(|number| assert!(!bench.change(number, 1).is_zero()));
     (10..40).for_each(|number| drop(bench.pool.read(page(number)).unwrap()));
-    assert_eq!((bench.pool.dirty_count(), bench.file.writes.lock().unwrap().as_slice()), (6, &[(1, 2)][..]));
+    assert_eq!(
+        (bench.pool.dirty_count(), bench.file.writes.lock().unwrap().as_slice()),
+        (6, &[(1, 2)][..])
+    );
     assert_eq!((bench.pool.oldest_dirty(), bench.durable_counter(1)), (Some(first), 0));
     let third = bench.change(3, 1);
     assert!(second < third);
@@ -225,7 +236,8 @@ fn a_change_counts_until_its_image_is_durable() {
 fn a_page_changed_while_it_is_written_stays_dirty_by_the_later_change() {
     let bench = Bench::new(8, 10);
     let first = bench.change(1, 1);
-    let (pool, log) = (Arc::clone(&bench.pool), Arc::clone(&bench.log));
+    let pool = Arc::clone(&bench.pool);
+    let log = Arc::clone(&bench.log);
     *bench.file.on_write.lock().unwrap() = Some(Box::new(move || {
         assert_eq!(pool.oldest_dirty(), Some(first), "in flight is not durable");
         // No latch is held during the write: the page can be changed.
@@ -260,7 +272,11 @@ fn goes_offline(break_it: impl FnOnce(&Bench), expected: impl FnOnce(&Error) -> 
     assert!(expected(&error), "{error}");
     assert!(bench.pool.outage().has_begun());
     let events = bench.events.take();
-    assert_eq!(events.iter().filter(|event| matches!(event, Event::Offline { .. })).count(), 1, "{events:?}");
+    assert_eq!(
+        events.iter().filter(|event| matches!(event, Event::Offline { .. })).count(),
+        1,
+        "{events:?}"
+    );
     // From here on the device works again; that changes nothing.
     bench.log.broken.store(false, Ordering::SeqCst);
     assert!(matches!(bench.pool.write_dirty(), Err(Error::Offline(_))));
@@ -282,13 +298,17 @@ fn after_a_failed_write_sync_or_log_flush_nothing_is_written_any_more() {
         |bench| bench.file.fail_syncs.store(1, Ordering::SeqCst),
         |e| matches!(e, Error::Disk { .. }),
     );
-    goes_offline(|bench| bench.log.broken.store(true, Ordering::SeqCst), |e| matches!(e, Error::Log(_)));
+    goes_offline(
+        |bench| bench.log.broken.store(true, Ordering::SeqCst),
+        |e| matches!(e, Error::Log(_)),
+    );
 }
 
 #[test]
 fn a_page_whose_lsn_was_not_announced_is_not_written() {
     let bench = Bench::new(8, 10);
-    let (first, second) = (bench.log.append(page(1), 1), bench.log.append(page(1), 2));
+    let first = bench.log.append(page(1), 1);
+    let second = bench.log.append(page(1), 2);
     let mut guard = bench.pool.write(page(1)).unwrap();
     put(guard.bytes_mut(), page(1), 2, second);
     guard.set_dirty(first);
@@ -338,7 +358,10 @@ fn read_ahead_reads_neighbours_at_once_and_leaves_what_is_there() {
     assert_eq!(bench.file.reads.lock().unwrap()[3..], [(90, 10)], "up to the end of the file");
     bench.file.reads.lock().unwrap().clear();
     for number in (10..18).chain(90..100) {
-        assert_eq!(counter(&bench.pool.read(page(number)).unwrap()), if number == 12 { 9 } else { 0 });
+        assert_eq!(
+            counter(&bench.pool.read(page(number)).unwrap()),
+            if number == 12 { 9 } else { 0 }
+        );
     }
     assert_eq!(bench.file.reads.lock().unwrap().len(), 0);
     assert_eq!(bench.pool.stats().read_ahead_pages, 16);
@@ -382,7 +405,10 @@ fn the_lazy_writer_frees_frames_before_they_are_wanted() {
     assert_eq!(bench.pool.sweep(1000).unwrap().free_frames, 32, "never more than half");
     let guards: Vec<_> = (0..32).map(|number| bench.pool.read(page(number)).unwrap()).collect();
     let idle = bench.pool.sweep(32).unwrap();
-    assert_eq!(idle.free_frames as usize + guards.len() + bench.pool.stats().cached_pages as usize - 32, 64);
+    assert_eq!(
+        idle.free_frames as usize + guards.len() + bench.pool.stats().cached_pages as usize - 32,
+        64
+    );
 }
 
 #[test]
@@ -453,5 +479,7 @@ fn a_test_log_refuses_what_it_never_had() {
     let log = TestLog::default();
     log.append(page(1), 1);
     assert!(log.flush_to(lsn(1)).is_ok());
-    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| log.flush_to(lsn(2)))).is_err());
+    assert!(
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| log.flush_to(lsn(2)))).is_err()
+    );
 }

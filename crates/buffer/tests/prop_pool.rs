@@ -2,8 +2,8 @@
 //!
 //! The model is a list of log records and the newest counter of each page. After every step
 //! - what the pool says a page holds is what the model says;
-//! - redo from `oldest_dirty` would bring a disk on which nothing unsynced survived to the model's state, so would it bring one on
-//!   which some of it did;
+//! - redo from `oldest_dirty` would bring a disk on which nothing unsynced survived to the model's
+//!   state, so would it bring one on which some of it did;
 //! - no page overtook its log (the watched file sees to that at every write).
 
 mod support;
@@ -56,7 +56,12 @@ struct Model {
 
 impl Model {
     fn new(frames: usize) -> Model {
-        Model { bench: Bench::new(frames, PAGES), frames, expected: vec![0; PAGES as usize], next: 1 }
+        Model {
+            bench: Bench::new(frames, PAGES),
+            frames,
+            expected: vec![0; PAGES as usize],
+            next: 1,
+        }
     }
 
     fn value(&mut self, number: u32) -> u64 {
@@ -102,7 +107,8 @@ impl Model {
         guard.set_dirty(lsn);
     }
 
-    /// Creation that fails: a page with changes of its own would lose them, so this is for clean ones.
+    /// Creation that fails: a page with changes of its own would lose them, so this is for clean
+    /// ones.
     fn create_and_drop(&mut self, number: u32) {
         self.bench.pool.write_dirty().unwrap();
         drop(self.bench.pool.create(page(number)).unwrap());
@@ -113,7 +119,11 @@ impl Model {
         self.bench.pool.write_dirty().unwrap();
         let image = self.bench.durable_image();
         for number in 0..PAGES {
-            assert_eq!(counter(page_of(&image, number)), self.expected[number as usize], "page {number}");
+            assert_eq!(
+                counter(page_of(&image, number)),
+                self.expected[number as usize],
+                "page {number}"
+            );
         }
         assert_eq!((self.bench.pool.dirty_count(), self.bench.pool.oldest_dirty()), (0, None));
     }
@@ -124,7 +134,8 @@ impl Model {
         let image = self.bench.durable_image();
         for number in 0..PAGES {
             let on_disk = PageHeader::of(page_of(&image, number)).lsn();
-            for (missing, _) in self.bench.log.missing(page(number), on_disk, self.bench.log.last()) {
+            for (missing, _) in self.bench.log.missing(page(number), on_disk, self.bench.log.last())
+            {
                 let oldest = oldest.expect("a change is missing, and the pool says that none is");
                 assert!(missing >= oldest, "page {number} lacks {missing}, oldest {oldest}");
             }
@@ -135,15 +146,20 @@ impl Model {
     fn power_cut(&mut self, seed: u64) {
         let oldest = self.bench.pool.oldest_dirty();
         let durable = self.bench.log.durable();
-        let image = self.bench.disk.crash(&mut SplitMix64::new(seed)).contents(Path::new(PATH)).unwrap();
+        let image =
+            self.bench.disk.crash(&mut SplitMix64::new(seed)).contents(Path::new(PATH)).unwrap();
         let mut recovered = image.clone();
         for number in 0..PAGES {
             let bytes = page_of(&image, number);
             let before = page_of(&self.bench.durable_image(), number).to_vec();
-            // A torn page is found out; the lost one is replaced by the last that was durable, as from a backup.
+            // A torn page is found out; the lost one is replaced by the last that was durable, as
+            // from a backup.
             let intact = checksum::verify(bytes).is_intact();
             let mut bytes: PageBytes = if intact { *bytes } else { before.try_into().unwrap() };
-            assert!(PageHeader::of(&bytes).lsn() <= durable, "page {number} is newer than the durable log");
+            assert!(
+                PageHeader::of(&bytes).lsn() <= durable,
+                "page {number} is newer than the durable log"
+            );
             let on_disk = PageHeader::of(&bytes).lsn();
             for (at, value) in self.bench.log.missing(page(number), on_disk, durable) {
                 assert!(oldest.is_some_and(|oldest| at >= oldest));
@@ -178,7 +194,8 @@ proptest! {
         model.write_dirty();
     }
 
-    /// A write or a sync fails somewhere: from then on nothing changes on the disk, and nothing is forgotten.
+    /// A write or a sync fails somewhere: from then on nothing changes on the disk, and nothing is
+    /// forgotten.
     #[test]
     fn a_failure_anywhere_ends_all_writing(
         calls in 1u64..40,

@@ -1,7 +1,9 @@
-//! Latches and the pool under schedules that follow from a seed: `RUSTFLAGS="--cfg shuttle"`, and a target folder of its own.
+//! Latches and the pool under schedules that follow from a seed: `RUSTFLAGS="--cfg shuttle"`, and a
+//! target folder of its own.
 //!
-//! Every atomic access, lock and wait is a point where another thread may go on. shuttle treats all atomics as sequentially
-//! consistent; orderings are argued in the code, and the threads of `threads.rs` run on real processors.
+//! Every atomic access, lock and wait is a point where another thread may go on. shuttle treats all
+//! atomics as sequentially consistent; orderings are argued in the code, and the threads of
+//! `threads.rs` run on real processors.
 #![cfg(shuttle)]
 
 use std::path::Path;
@@ -12,7 +14,9 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock, thread};
 use extentdb_base::{FileId, Lsn, PageId};
-use extentdb_buffer::{Latch, LatchMode, Pool, PoolOptions, WaitAccounts, WriteAhead, WriteAheadError};
+use extentdb_buffer::{
+    Latch, LatchMode, Pool, PoolOptions, WaitAccounts, WriteAhead, WriteAheadError,
+};
 use extentdb_format::page::{PageBytes, PageHeader, checksum};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_telemetry::Waits;
@@ -30,7 +34,8 @@ impl Clock for NoTime {
     }
 }
 
-/// Schedules per test: a fixed number of random ones, and as many with few, well placed switches (PCT).
+/// Schedules per test: a fixed number of random ones, and as many with few, well placed switches
+/// (PCT).
 fn explore(test: impl Fn() + Clone + Send + Sync + 'static, schedules: usize) {
     shuttle::check_random(test.clone(), schedules);
     shuttle::check_pct(test, schedules, 3);
@@ -43,14 +48,17 @@ fn accounts() -> WaitAccounts {
 #[test]
 fn nobody_sleeps_for_ever_and_writers_are_alone() {
     let test = || {
-        let (latch, accounts) = (Arc::new(Latch::new()), accounts());
+        let latch = Arc::new(Latch::new());
+        let accounts = accounts();
         // Readers add 1, a writer adds 1000; 1000 and anything else together is a breach.
         let inside = Arc::new(AtomicU64::new(0));
         let modes = [LatchMode::Ex, LatchMode::Sh, LatchMode::Ex, LatchMode::Up];
         let threads: Vec<_> = modes
             .into_iter()
             .map(|mode| {
-                let (latch, accounts, inside) = (Arc::clone(&latch), accounts.clone(), Arc::clone(&inside));
+                let latch = Arc::clone(&latch);
+                let accounts = accounts.clone();
+                let inside = Arc::clone(&inside);
                 thread::spawn(move || {
                     for _ in 0..2 {
                         let weight = if mode == LatchMode::Ex { 1000 } else { 1 };
@@ -72,11 +80,13 @@ fn nobody_sleeps_for_ever_and_writers_are_alone() {
 #[test]
 fn a_downgrade_wakes_those_it_admits() {
     let test = || {
-        let (latch, accounts) = (Arc::new(Latch::new()), accounts());
+        let latch = Arc::new(Latch::new());
+        let accounts = accounts();
         latch.acquire(LatchMode::Ex, &accounts, || false);
         let threads: Vec<_> = (0..2)
             .map(|_| {
-                let (latch, accounts) = (Arc::clone(&latch), accounts.clone());
+                let latch = Arc::clone(&latch);
+                let accounts = accounts.clone();
                 thread::spawn(move || {
                     latch.acquire(LatchMode::Sh, &accounts, || false);
                     latch.release(LatchMode::Sh, &accounts);
@@ -196,7 +206,9 @@ fn nothing_is_lost_between_eviction_and_reading_again() {
             .into_iter()
             .map(|numbers| {
                 let bench = Arc::clone(&bench);
-                thread::spawn(move || numbers.into_iter().for_each(|number| bench.increment(number)))
+                thread::spawn(move || {
+                    numbers.into_iter().for_each(|number| bench.increment(number))
+                })
             })
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
@@ -212,7 +224,9 @@ fn the_oldest_change_is_never_overlooked() {
         let bench = Arc::new(bench());
         let writer = {
             let bench = Arc::clone(&bench);
-            thread::spawn(move || [0, 1, 0, 4, 5].into_iter().for_each(|number| bench.increment(number)))
+            thread::spawn(move || {
+                [0, 1, 0, 4, 5].into_iter().for_each(|number| bench.increment(number))
+            })
         };
         let checkpoint = {
             let bench = Arc::clone(&bench);

@@ -1,4 +1,5 @@
-//! Real threads on a small pool: nothing is lost, nothing is torn, and `oldest_dirty` holds at every moment.
+//! Real threads on a small pool: nothing is lost, nothing is torn, and `oldest_dirty` holds at
+//! every moment.
 
 mod support;
 
@@ -21,7 +22,8 @@ fn increment(bench: &Bench, number: u32) {
     guard.set_dirty(lsn);
 }
 
-/// The order of the checkpoint: a place in the log, then the oldest change, then (as bad as it can be) the power cut.
+/// The order of the checkpoint: a place in the log, then the oldest change, then (as bad as it can
+/// be) the power cut.
 fn verify_oldest(bench: &Bench) {
     let begin = bench.log.last();
     let oldest = bench.pool.oldest_dirty();
@@ -38,14 +40,17 @@ fn verify_oldest(bench: &Bench) {
 
 fn hammer(frames: usize, workers: u64, turns: u32) {
     let bench = Bench::new(frames, PAGES);
-    let (done, total) = (AtomicBool::new(false), AtomicU64::new(0));
+    let done = AtomicBool::new(false);
+    let total = AtomicU64::new(0);
     std::thread::scope(|scope| {
         let background = scope.spawn(|| {
             let mut rng = SplitMix64::new(99);
             while !done.load(Ordering::SeqCst) {
                 match rng.below(4) {
                     0 => assert!(bench.pool.write_dirty().unwrap().syncs <= 1),
-                    1 => assert!(bench.pool.sweep(frames / 4).unwrap().free_frames <= frames as u64),
+                    1 => {
+                        assert!(bench.pool.sweep(frames / 4).unwrap().free_frames <= frames as u64)
+                    }
                     2 => bench.pool.read_ahead(page(rng.below(96) as u32), 8),
                     _ => verify_oldest(&bench),
                 }
@@ -53,7 +58,8 @@ fn hammer(frames: usize, workers: u64, turns: u32) {
         });
         let threads: Vec<_> = (0..workers)
             .map(|worker| {
-                let (bench, total) = (&bench, &total);
+                let bench = &bench;
+                let total = &total;
                 scope.spawn(move || {
                     let mut rng = SplitMix64::new(worker);
                     for _ in 0..turns {
@@ -82,7 +88,11 @@ fn hammer(frames: usize, workers: u64, turns: u32) {
         outcomes.into_iter().for_each(|outcome| outcome.unwrap());
     });
     let counters = (0..PAGES).map(|number| counter(&bench.pool.read(page(number)).unwrap()));
-    assert_eq!(counters.sum::<u64>(), total.load(Ordering::SeqCst), "an increment was lost in memory");
+    assert_eq!(
+        counters.sum::<u64>(),
+        total.load(Ordering::SeqCst),
+        "an increment was lost in memory"
+    );
     bench.pool.write_dirty().unwrap();
     assert_eq!((bench.pool.oldest_dirty(), bench.pool.dirty_count()), (None, 0));
     let image = bench.durable_image();

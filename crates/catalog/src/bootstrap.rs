@@ -1,4 +1,5 @@
-//! From the boot page to rowsets and their columns: the part of the catalogue that cannot describe itself.
+//! From the boot page to rowsets and their columns: the part of the catalogue that cannot describe
+//! itself.
 //!
 //! ```text
 //! boot page (1:9)  ->  first page of sysallocunits (object 7), a chain of leaf pages
@@ -7,8 +8,9 @@
 //! 2005 has, in place of sysrscols, sysrowsetcolumns (4) and syshobtcolumns (13), joined by rowset and hobt column.
 //! ```
 //!
-//! Fixed offsets of these tables, from the record's first byte, are the same from version 655 on; those of the 2005 forms
-//! were observed in files of version 611. Which form a file has is seen from the units it lists, not from its version.
+//! Fixed offsets of these tables, from the record's first byte, are the same from version 655 on;
+//! those of the 2005 forms were observed in files of version 611. Which form a file has is seen
+//! from the units it lists, not from its version.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -62,7 +64,9 @@ impl Bootstrap {
     /// The chain of leaf pages of `sysallocunits`; each page is visited once.
     fn load_units(&mut self, pages: &dyn PageGetter, first: PageId) {
         let mut page = PageBuf::zeroed();
-        let (mut id, mut from, mut seen) = (first, PageId::BOOT, HashSet::new());
+        let mut id = first;
+        let mut from = PageId::BOOT;
+        let mut seen = HashSet::new();
         while !id.is_none() {
             if !seen.insert(id) {
                 return self.faults.push(Fault::Loop { page: id, from });
@@ -106,7 +110,10 @@ impl Bootstrap {
         columns
     }
 
-    fn load_columns_2005(&mut self, pages: &dyn PageGetter) -> HashMap<HobtId, Vec<PhysicalColumn>> {
+    fn load_columns_2005(
+        &mut self,
+        pages: &dyn PageGetter,
+    ) -> HashMap<HobtId, Vec<PhysicalColumn>> {
         let mut physical = HashMap::new();
         self.each_row(pages, SYSHOBTCOLUMNS, |row| {
             if let Some((rowset, column)) = read_hobt_column(row) {
@@ -116,7 +123,8 @@ impl Bootstrap {
         let mut columns: HashMap<HobtId, Vec<PhysicalColumn>> = HashMap::new();
         self.each_row(pages, SYSROWSETCOLUMNS, |row| {
             let join = || {
-                let (rowset, hobt_column) = (HobtId(row.i64(4)?), row.i32(16)?);
+                let rowset = HobtId(row.i64(4)?);
+                let hobt_column = row.i32(16)?;
                 let mut column = physical.get(&(rowset, hobt_column))?.clone();
                 column.column_id = row.i32(12)?;
                 column.max_in_row = row.i16(32)?;
@@ -136,7 +144,12 @@ impl Bootstrap {
     }
 
     /// Calls `visit` for every row of a table that has no layout yet.
-    fn each_row(&mut self, pages: &dyn PageGetter, id: AllocUnitId, mut visit: impl FnMut(&FixedRow<'_>)) {
+    fn each_row(
+        &mut self,
+        pages: &dyn PageGetter,
+        id: AllocUnitId,
+        mut visit: impl FnMut(&FixedRow<'_>),
+    ) {
         let Some(unit) = self.units.get(&id) else {
             let what = format!("no allocation unit {id} in sysallocunits");
             return self.faults.push(Fault::Catalog(what));
@@ -144,7 +157,9 @@ impl Bootstrap {
         for leaf in LeafPages::new(pages, id, unit.root, LeafKind::Clustered) {
             match leaf {
                 Ok((page_id, page)) => {
-                    rows(PageRef::new(&page), page_id, &mut self.faults).iter().for_each(&mut visit);
+                    rows(PageRef::new(&page), page_id, &mut self.faults)
+                        .iter()
+                        .for_each(&mut visit);
                 }
                 Err(fault) => self.faults.push(fault),
             }
@@ -159,7 +174,8 @@ impl Bootstrap {
         for unit in self.units.values() {
             match self.rowsets.get_mut(&unit.owner) {
                 Some(rowset) => rowset.units.push(unit.clone()),
-                // Type 0: a unit whose drop is deferred; its pages are freed later, by a background task.
+                // Type 0: a unit whose drop is deferred; its pages are freed later, by a background
+                // task.
                 None if unit.kind == AllocUnitKind::Other(0) => {}
                 None => self.faults.push(Fault::Catalog(format!(
                     "allocation unit {} belongs to rowset {}, which sysrowsets does not list",
@@ -257,7 +273,8 @@ fn read_rowset(row: &FixedRow<'_>, modern: bool) -> Option<Rowset> {
 }
 
 fn read_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
-    let (ti, collation_id) = (row.u32(28)?, row.u32(32)?);
+    let ti = row.u32(28)?;
+    let collation_id = row.u32(32)?;
     let (leaf, interior) = PhysicalColumn::places(row.i32(44)?, row.i32(48)?, row.i16(52)?);
     let column = PhysicalColumn {
         column_id: row.i32(12)?,
@@ -276,17 +293,18 @@ fn read_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
 
 const CLUSTERED: IndexId = IndexId(1);
 
-/// What the 2005 form says of a uniquifier in its status is not known, but no other int lies among variable columns, and
-/// none is ever dropped.
+/// What the 2005 form says of a uniquifier in its status is not known, but no other int lies among
+/// variable columns, and none is ever dropped.
 fn mark_uniquifier(column: &mut PhysicalColumn) {
     if column.ty == Some(SqlType::Int) && column.leaf.offset < 0 {
         column.status = column.status & !column_status::DROPPED | column_status::UNIQUIFIER;
     }
 }
 
-/// The status of `syshobtcolumns` in the bits of `sysrscols`. 0x20 is NOT NULL: it is set for exactly those columns of user
-/// tables that `syscolpars` calls so (observed in files of version 611). That a column was dropped is a matter of
-/// `sysrowsetcolumns`; bit 0x2 here means something else, or nothing.
+/// The status of `syshobtcolumns` in the bits of `sysrscols`. 0x20 is NOT NULL: it is set for
+/// exactly those columns of user tables that `syscolpars` calls so (observed in files of version
+/// 611). That a column was dropped is a matter of `sysrowsetcolumns`; bit 0x2 here means something
+/// else, or nothing.
 fn status_of_2005(status: u32) -> u32 {
     const NOT_NULL: u32 = 0x20;
     let other = status & !(NOT_NULL | column_status::DROPPED);
@@ -302,7 +320,11 @@ fn read_hobt_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
     };
     let ty = SqlType::from_column(row.u8(22)?, 0, length, row.u8(25)?, row.u8(26)?, collation_id);
     let place = |offset, null_bit, bit| {
-        Some(Place { offset: row.i16(offset)?, null_bit: row.u16(null_bit)?, bit: row.u8(bit)? })
+        Some(Place {
+            offset: row.i16(offset)?,
+            null_bit: row.u16(null_bit)?,
+            bit: row.u8(bit)?,
+        })
     };
     let column = PhysicalColumn {
         column_id: 0,

@@ -105,9 +105,9 @@ impl Fault {
     pub fn page(&self) -> Option<PageId> {
         match self {
             Fault::Page(error) => Some(error.page()),
-            Fault::Misplaced { page, .. } | Fault::Foreign { page, .. } | Fault::Loop { page, .. } => {
-                Some(*page)
-            }
+            Fault::Misplaced { page, .. }
+            | Fault::Foreign { page, .. }
+            | Fault::Loop { page, .. } => Some(*page),
             Fault::Record { rid, .. }
             | Fault::Compressed { rid, .. }
             | Fault::Value { rid, .. }
@@ -116,7 +116,8 @@ impl Fault {
         }
     }
 
-    /// False when something was not there to be read, or is not supported: nothing is wrong with the database then.
+    /// False when something was not there to be read, or is not supported: nothing is wrong with
+    /// the database then.
     pub fn is_damage(&self) -> bool {
         match self {
             Fault::Page(error) => !matches!(

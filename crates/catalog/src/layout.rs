@@ -1,7 +1,7 @@
 //! Where the columns of a rowset lie in its records.
 //!
-//! The places come from `sysrscols` and are never recomputed: tables that were altered, system tables and upgraded
-//! databases differ from what their column list suggests.
+//! The places come from `sysrscols` and are never recomputed: tables that were altered, system
+//! tables and upgraded databases differ from what their column list suggests.
 //!
 //! ```text
 //! offset   low 16 bits leaf, high 16 bits non-leaf, both signed:
@@ -76,7 +76,8 @@ pub struct PhysicalColumn {
 impl PhysicalColumn {
     /// Splits the packed numbers of a `sysrscols` row.
     pub fn places(offset: i32, null_bit: i32, bit: i16) -> (Place, Place) {
-        let ([ol0, ol1, oh0, oh1], [nl0, nl1, nh0, nh1]) = (offset.to_le_bytes(), null_bit.to_le_bytes());
+        let [ol0, ol1, oh0, oh1] = offset.to_le_bytes();
+        let [nl0, nl1, nh0, nh1] = null_bit.to_le_bytes();
         let [bl, bh] = bit.to_le_bytes();
         let place = |o: [u8; 2], n: [u8; 2], bit| Place {
             offset: i16::from_le_bytes(o),
@@ -167,7 +168,9 @@ pub enum Cell<'a> {
 
 /// A column whose bytes are not in the record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the fixed part of the row ends at byte {fixed_end}, within column {column_id} at byte {offset}")]
+#[error(
+    "the fixed part of the row ends at byte {fixed_end}, within column {column_id} at byte {offset}"
+)]
 pub struct CellFault {
     /// The column.
     pub column_id: i32,
@@ -219,7 +222,11 @@ impl RowLayout {
 ///
 /// # Errors
 /// The fixed part ends inside the column.
-pub fn cell<'a>(record: &Record<'a>, column: &PhysicalColumn, level: Level) -> Result<Cell<'a>, CellFault> {
+pub fn cell<'a>(
+    record: &Record<'a>,
+    column: &PhysicalColumn,
+    level: Level,
+) -> Result<Cell<'a>, CellFault> {
     let place = match level {
         Level::Leaf => column.leaf,
         Level::Interior => column.interior,
@@ -246,12 +253,20 @@ fn variable_cell<'a>(record: &Record<'a>, index: u16) -> Cell<'a> {
     }
 }
 
-fn fixed_cell<'a>(record: &Record<'a>, column: &PhysicalColumn, place: Place) -> Result<Cell<'a>, CellFault> {
+fn fixed_cell<'a>(
+    record: &Record<'a>,
+    column: &PhysicalColumn,
+    place: Place,
+) -> Result<Cell<'a>, CellFault> {
     let offset = usize::from(place.offset.unsigned_abs());
     if offset == 0 || offset >= record.fixed_end() {
         return Ok(Cell::Missing);
     }
-    let fault = CellFault { column_id: column.column_id, offset, fixed_end: record.fixed_end() };
+    let fault = CellFault {
+        column_id: column.column_id,
+        offset,
+        fixed_end: record.fixed_end(),
+    };
     let Some(ty) = &column.ty else { return Ok(Cell::Missing) };
     if ty.is_bit() {
         let byte = record.fixed(offset, 1).and_then(|b| b.first()).ok_or(fault)?;

@@ -27,22 +27,25 @@ impl Catalog {
     /// Reads the boot page and all system tables.
     ///
     /// # Errors
-    /// Without boot page, objects and columns there is no catalogue. Everything else that cannot be read is listed in
-    /// [`Catalog::faults`].
+    /// Without boot page, objects and columns there is no catalogue. Everything else that cannot be
+    /// read is listed in [`Catalog::faults`].
     pub fn load(pages: &dyn PageGetter) -> Result<Catalog, Error> {
         let mut page = PageBuf::zeroed();
         pages.page(PageId::BOOT, &mut page).map_err(Error::Boot)?;
         let boot = BootView::new(&page).record().ok_or_else(|| not_boot(&page))?;
         let bootstrap = Bootstrap::load(pages, boot.first_sys_indexes);
-        Loader { tables: SystemTables::new(pages, &bootstrap), faults: Vec::new() }.load(boot).map(
-            |mut catalog| {
-                let Bootstrap { units, rowsets, mut faults } = bootstrap;
-                (catalog.units, catalog.rowsets) = (units, rowsets);
-                faults.append(&mut catalog.faults);
-                catalog.faults = faults;
-                catalog
-            },
-        )
+        Loader {
+            tables: SystemTables::new(pages, &bootstrap),
+            faults: Vec::new(),
+        }
+        .load(boot)
+        .map(|mut catalog| {
+            let Bootstrap { units, rowsets, mut faults } = bootstrap;
+            (catalog.units, catalog.rowsets) = (units, rowsets);
+            faults.append(&mut catalog.faults);
+            catalog.faults = faults;
+            catalog
+        })
     }
 }
 
@@ -87,8 +90,11 @@ impl Loader<'_> {
             objects: BTreeMap::new(),
         };
         for object in objects.values() {
-            let (columns, indexes) = (columns.remove(&object.id), indexes.remove(&object.id));
-            if object.kind.is_table() || indexes.as_ref().is_some_and(|i| i.values().any(|i| i.id.0 <= 1)) {
+            let columns = columns.remove(&object.id);
+            let indexes = indexes.remove(&object.id);
+            if object.kind.is_table()
+                || indexes.as_ref().is_some_and(|i| i.values().any(|i| i.id.0 <= 1))
+            {
                 let mut columns = columns.unwrap_or_default();
                 self.mark_persisted(object.id, &mut columns);
                 let table = table(&catalog, object, columns, indexes.unwrap_or_default());
@@ -125,9 +131,13 @@ impl Loader<'_> {
     fn schemas_and_filegroups(&mut self) -> (BTreeMap<i32, String>, Vec<DataSpace>) {
         const CLASS_SCHEMA: i64 = 50;
         const CLASS_DATA_SPACE: i64 = 31;
-        let (mut schemas, mut spaces) = (BTreeMap::new(), Vec::new());
+        let mut schemas = BTreeMap::new();
+        let mut spaces = Vec::new();
         self.tables.each(object::SYSCLSOBJS, &mut self.faults, |row| {
-            let (Some(class), Some(id), Some(name)) = (row.int(1), row.int32(2), row.text(3)) else { return };
+            let (Some(class), Some(id), Some(name)) = (row.int(1), row.int32(2), row.text(3))
+            else {
+                return;
+            };
             if class == CLASS_SCHEMA {
                 schemas.insert(id, name);
             } else if class == CLASS_DATA_SPACE {
@@ -178,12 +188,15 @@ impl Loader<'_> {
         const STATUS_DESCENDING: u32 = 0x4;
         const STATUS_INCLUDED: u32 = 0x10;
         self.tables.each(object::SYSISCOLS, &mut self.faults, |row| {
-            let (Some(table), Some(index), Some(status)) = (row.int32(1), row.int32(2), row.bits(4)) else {
+            let (Some(table), Some(index), Some(status)) =
+                (row.int32(1), row.int32(2), row.bits(4))
+            else {
                 return;
             };
             let index = indexes.get_mut(&ObjectId(table)).and_then(|i| i.get_mut(&IndexId(index)));
             let column = (row.int32(3), row.int32(5), row.int8(6));
-            if let (Some(index), (Some(ordinal), Some(column_id), Some(key_ordinal))) = (index, column)
+            if let (Some(index), (Some(ordinal), Some(column_id), Some(key_ordinal))) =
+                (index, column)
                 && status & STATUS_INDEX != 0
             {
                 let descending = status & STATUS_DESCENDING != 0;
@@ -201,9 +214,9 @@ impl Loader<'_> {
         });
         for index in indexes.values_mut().flat_map(BTreeMap::values_mut) {
             // Stable: included columns keep their order behind the key.
-            index
-                .columns
-                .sort_by_key(|column| if column.key_ordinal == 0 { u8::MAX } else { column.key_ordinal });
+            index.columns.sort_by_key(|column| {
+                if column.key_ordinal == 0 { u8::MAX } else { column.key_ordinal }
+            });
         }
     }
 
@@ -211,7 +224,10 @@ impl Loader<'_> {
     fn index_rowsets(&mut self, indexes: &mut Indexes) {
         let mut partitions: BTreeMap<(ObjectId, IndexId), Vec<(i32, HobtId)>> = BTreeMap::new();
         for rowset in self.tables.rowsets() {
-            partitions.entry((rowset.object, rowset.index)).or_default().push((rowset.partition, rowset.id));
+            partitions
+                .entry((rowset.object, rowset.index))
+                .or_default()
+                .push((rowset.partition, rowset.id));
         }
         for (table, indexes) in indexes {
             for index in indexes.values_mut() {
@@ -232,11 +248,12 @@ impl Loader<'_> {
         out
     }
 
-    /// `sysseobjvalues`: a column that was added NOT NULL with a default has its value here, not in the old rows. The
-    /// columns are numbered by their order in the record (observed in a file of version 852, where `subid` 8 is the
-    /// column with `hbcolid` 8 and `rscolid` 7).
+    /// `sysseobjvalues`: a column that was added NOT NULL with a default has its value here, not in
+    /// the old rows. The columns are numbered by their order in the record (observed in a file of
+    /// version 852, where `subid` 8 is the column with `hbcolid` 8 and `rscolid` 7).
     fn added_defaults(&mut self) -> HashMap<(HobtId, i32), AddedDefault> {
-        let (mut out, mut faults) = (HashMap::new(), Vec::new());
+        let mut out = HashMap::new();
+        let mut faults = Vec::new();
         self.tables.each(object::SYSSEOBJVALUES, &mut self.faults, |row| {
             let (Some(rowset), Some(column)) = (row.int(2), row.int32(3)) else { return };
             let variant = row.bytes(5).filter(|bytes| !bytes.is_empty());
@@ -301,7 +318,9 @@ fn read_object(row: &SystemRow<'_>) -> Option<Object> {
 fn read_type(row: &SystemRow<'_>) -> Option<ScalarType> {
     let id = row.int32(1)?;
     let length = row.int(5)? as i16;
-    let (prec, scale, collation) = (row.int8(6)?, row.int8(7)?, row.bits(8)?);
+    let prec = row.int8(6)?;
+    let scale = row.int8(7)?;
+    let collation = row.bits(8)?;
     Some(ScalarType {
         id,
         schema_id: row.int32(2)?,
@@ -311,7 +330,8 @@ fn read_type(row: &SystemRow<'_>) -> Option<ScalarType> {
     })
 }
 
-/// Status bits of `sysidxstats`. 0x1, 0x8, 0x20 and 0x40 were observed; the rest is from public documentation.
+/// Status bits of `sysidxstats`. 0x1, 0x8, 0x20 and 0x40 were observed; the rest is from public
+/// documentation.
 mod index_status {
     pub(super) const UNIQUE: u32 = 0x8;
     pub(super) const PRIMARY_KEY: u32 = 0x20;
@@ -322,7 +342,9 @@ mod index_status {
 
 /// `None` for rows that are only statistics.
 fn read_index(row: &SystemRow<'_>) -> Option<(ObjectId, Index)> {
-    let (id, status, kind) = (row.int32(2)?, row.bits(4)?, row.int8(7)?);
+    let id = row.int32(2)?;
+    let status = row.bits(4)?;
+    let kind = row.int8(7)?;
     let statistics_only = kind == 0 && id != 0;
     if statistics_only || status & index_status::HYPOTHETICAL != 0 {
         return None;
@@ -364,13 +386,15 @@ fn read_file(row: &SystemRow<'_>) -> Option<DatabaseFile> {
     })
 }
 
-/// A name before the zeros that fill it up; see [`before_zero`](extentdb_format::allocation::field::before_zero).
+/// A name before the zeros that fill it up; see
+/// [`before_zero`](extentdb_format::allocation::field::before_zero).
 fn without_zeros(mut name: String) -> String {
     name.truncate(name.find('\0').unwrap_or(name.len()));
     name
 }
 
-/// Text as `sysobjvalues` stores it: `encoding` 2 is one byte per character in code page 1252, 0 is UTF-16LE.
+/// Text as `sysobjvalues` stores it: `encoding` 2 is one byte per character in code page 1252, 0 is
+/// UTF-16LE.
 fn stored_text(encoding: i64, bytes: &[u8]) -> Option<String> {
     match encoding {
         0 => Some(utf16(bytes)),

@@ -178,7 +178,8 @@ pub struct Column {
     pub name: String,
     /// Type; `None` when the catalogue's description is not understood.
     pub ty: Option<SqlType>,
-    /// Name of a user-defined (alias or CLR) type, with its schema; `sysname` is one, without schema.
+    /// Name of a user-defined (alias or CLR) type, with its schema; `sysname` is one, without
+    /// schema.
     pub user_type: Option<String>,
     /// `xtype` as stored, for messages.
     pub xtype: u8,
@@ -273,7 +274,8 @@ impl IndexKind {
 /// A column of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexColumn {
-    /// `subid`: the column's place in the index, and its `rscolid` in the rowsets of a nonclustered one.
+    /// `subid`: the column's place in the index, and its `rscolid` in the rowsets of a nonclustered
+    /// one.
     pub ordinal: i32,
     /// Column of the table.
     pub column_id: i32,
@@ -288,7 +290,8 @@ pub struct IndexColumn {
 }
 
 impl IndexColumn {
-    /// True for a column that is stored beside the key because the index was made so, not because of its partitions.
+    /// True for a column that is stored beside the key because the index was made so, not because
+    /// of its partitions.
     pub fn is_included(&self) -> bool {
         self.key_ordinal == 0 && (self.included || self.partition_ordinal == 0)
     }
@@ -331,7 +334,8 @@ impl Index {
     /// `sysidxstats.status`: ALTER INDEX … DISABLE.
     const DISABLED: u32 = 0x80;
 
-    /// Somebody disabled it; indexes that have no pages for other reasons are disabled, too, but not marked.
+    /// Somebody disabled it; indexes that have no pages for other reasons are disabled, too, but
+    /// not marked.
     pub fn is_marked_disabled(&self) -> bool {
         self.status & Self::DISABLED != 0
     }
@@ -362,9 +366,9 @@ impl Table {
 
     /// The heap or clustered index.
     pub fn base(&self) -> Option<&Index> {
-        self.indexes
-            .iter()
-            .find(|index| index.id.0 <= 1 || matches!(index.kind, IndexKind::Clustered | IndexKind::Heap))
+        self.indexes.iter().find(|index| {
+            index.id.0 <= 1 || matches!(index.kind, IndexKind::Clustered | IndexKind::Heap)
+        })
     }
 
     /// A column by id.
@@ -401,10 +405,12 @@ pub struct ForeignKey {
     pub on_update: ReferentialAction,
 }
 
-/// What happens to rows that name a row which goes or gets another key; numbered as in `sys.foreign_keys`.
+/// What happens to rows that name a row which goes or gets another key; numbered as in
+/// `sys.foreign_keys`.
 ///
-/// Which bits of `sysschobjs.status` SQL Server keeps it in is not published. This program keeps it in extended properties of the
-/// constraint ([`ReferentialAction::ON_DELETE`], [`ReferentialAction::ON_UPDATE`]), which others show and pass over.
+/// Which bits of `sysschobjs.status` SQL Server keeps it in is not published. This program keeps it
+/// in extended properties of the constraint ([`ReferentialAction::ON_DELETE`],
+/// [`ReferentialAction::ON_UPDATE`]), which others show and pass over.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum ReferentialAction {
     /// The statement is refused.
@@ -563,8 +569,8 @@ impl Catalog {
         self.schemas.get(&id).cloned().unwrap_or_else(|| format!("schema {id}"))
     }
 
-    /// User tables, ordered by schema and name. From 2012 on two tables of the system are listed as user tables, with
-    /// negative ids and without rows: they do not count.
+    /// User tables, ordered by schema and name. From 2012 on two tables of the system are listed as
+    /// user tables, with negative ids and without rows: they do not count.
     pub fn user_tables(&self) -> Vec<&Table> {
         let mut tables: Vec<_> = self
             .tables

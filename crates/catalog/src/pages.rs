@@ -7,8 +7,9 @@ use extentdb_format::PageBytes;
 
 /// Hands out single pages of a database.
 ///
-/// A page that is handed out carries the id asked for (or is all zero: never formatted), its checksum or torn-page
-/// signature has been verified, and displaced torn-page bits are back in their places.
+/// A page that is handed out carries the id asked for (or is all zero: never formatted), its
+/// checksum or torn-page signature has been verified, and displaced torn-page bits are back in
+/// their places.
 pub trait PageGetter: Send + Sync {
     /// Copies a page into `page`.
     ///

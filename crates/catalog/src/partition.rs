@@ -1,4 +1,5 @@
-//! Partition functions and schemes: which partition a row belongs to, and which filegroup that partition lies in.
+//! Partition functions and schemes: which partition a row belongs to, and which filegroup that
+//! partition lies in.
 //!
 //! ```text
 //! boundaries      10        20        30
@@ -6,8 +7,8 @@
 //! RANGE RIGHT  1  [   2     [   3     [   4        … on its right
 //! ```
 //!
-//! NULL sorts lowest, so it belongs to partition 1. The semantics are public documentation; no real file with partitions
-//! was at hand, so the place of the parts in the base tables is unverified.
+//! NULL sorts lowest, so it belongs to partition 1. The semantics are public documentation; no real
+//! file with partitions was at hand, so the place of the parts in the base tables is unverified.
 
 use std::cmp::Ordering;
 
@@ -28,7 +29,8 @@ pub struct PartitionFunction {
     pub range_right: bool,
     /// Boundary values, strictly ascending.
     pub boundaries: Vec<Datum<'static>>,
-    /// Type and boundaries were found, understood and agree with the schemes. Otherwise no row is placed.
+    /// Type and boundaries were found, understood and agree with the schemes. Otherwise no row is
+    /// placed.
     pub is_known: bool,
 }
 
@@ -51,7 +53,8 @@ impl PartitionFunction {
         self.boundaries.len() as i32 + 1
     }
 
-    /// The partition, from 1, that a value of the partitioning column belongs to. `None`: it cannot be told.
+    /// The partition, from 1, that a value of the partitioning column belongs to. `None`: it cannot
+    /// be told.
     pub fn partition_of(&self, value: &Datum<'_>) -> Option<i32> {
         if !self.is_known {
             return None;
@@ -60,7 +63,8 @@ impl PartitionFunction {
             return Some(1);
         }
         let ty = self.ty.as_ref()?;
-        let (mut low, mut high) = (0, self.boundaries.len());
+        let mut low = 0;
+        let mut high = self.boundaries.len();
         while low < high {
             let middle = low.midpoint(high);
             let is_right_of = match compare(ty, value, self.boundaries.get(middle)?)? {
@@ -96,13 +100,15 @@ impl Catalog {
     /// The function that decides the partition of an index's rows, and the column it is asked for.
     pub fn partition_function_of(&self, index: &Index) -> Option<(&PartitionFunction, i32)> {
         let scheme = self.partition_scheme_of(index)?;
-        let function = self.partition_functions.iter().find(|function| function.id == scheme.function)?;
+        let function =
+            self.partition_functions.iter().find(|function| function.id == scheme.function)?;
         let column = index.columns.iter().find(|column| column.partition_ordinal == 1)?;
         Some((function, column.column_id))
     }
 }
 
-/// Compares two values of a type that a partition function can have. `None`: of different types, or undecided.
+/// Compares two values of a type that a partition function can have. `None`: of different types, or
+/// undecided.
 pub fn compare(ty: &SqlType, a: &Datum<'_>, b: &Datum<'_>) -> Option<Ordering> {
     if let (Some(a), Some(b)) = (integer(a), integer(b)) {
         return Some(a.cmp(&b));
@@ -120,8 +126,12 @@ pub fn compare(ty: &SqlType, a: &Datum<'_>, b: &Datum<'_>) -> Option<Ordering> {
         (Datum::DateTime2(a), Datum::DateTime2(b)) => Some(a.cmp(b)),
         (Datum::DateTimeOffset(a), Datum::DateTimeOffset(b)) => Some(a.utc().cmp(&b.utc())),
         (Datum::Guid(a), Datum::Guid(b)) => Some(a.cmp(b)),
-        (Datum::Char(a), Datum::Char(b)) => ty.collation()?.compare_char(&a.bytes, &b.bytes).ordering(),
-        (Datum::NChar(a), Datum::NChar(b)) => ty.collation()?.compare_nchar(&a.bytes, &b.bytes).ordering(),
+        (Datum::Char(a), Datum::Char(b)) => {
+            ty.collation()?.compare_char(&a.bytes, &b.bytes).ordering()
+        }
+        (Datum::NChar(a), Datum::NChar(b)) => {
+            ty.collation()?.compare_nchar(&a.bytes, &b.bytes).ordering()
+        }
         (Datum::Binary(a), Datum::Binary(b)) => Some(compare_padded(a, b)),
         _ => None,
     }
@@ -141,8 +151,9 @@ fn integer(value: &Datum<'_>) -> Option<i64> {
 /// Binary values compare as if the shorter one were padded with zeros.
 fn compare_padded(a: &[u8], b: &[u8]) -> Ordering {
     let len = a.len().max(b.len());
-    let padded =
-        |bytes: &[u8]| bytes.iter().copied().chain(std::iter::repeat(0)).take(len).collect::<Vec<u8>>();
+    let padded = |bytes: &[u8]| {
+        bytes.iter().copied().chain(std::iter::repeat(0)).take(len).collect::<Vec<u8>>()
+    };
     padded(a).cmp(&padded(b))
 }
 
@@ -165,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_boundary_value_belongs_to_the_side_the_function_names() {
-        let (left, right) = (function(false, &[10, 20, 30]), function(true, &[10, 20, 30]));
+        let left = function(false, &[10, 20, 30]);
+        let right = function(true, &[10, 20, 30]);
         let cases = [(9, 1, 1), (10, 1, 2), (11, 2, 2), (20, 2, 3), (30, 3, 4), (31, 4, 4)];
         for (value, on_left, on_right) in cases {
             let value = Datum::Int(value);
@@ -194,10 +206,18 @@ mod tests {
             })
         };
         let ty = SqlType::NVarChar { len: Some(20), collation: Collation(0x3400_d008) };
-        let by_name = PartitionFunction { ty: Some(ty), boundaries: vec![text("m")], ..function(true, &[]) };
+        let by_name = PartitionFunction {
+            ty: Some(ty),
+            boundaries: vec![text("m")],
+            ..function(true, &[])
+        };
         assert_eq!(by_name.partition_of(&text("Lyon")), Some(1));
         assert_eq!(by_name.partition_of(&text("Porto")), Some(2));
-        assert_eq!(by_name.partition_of(&text("\u{65e5}\u{672c}")), None, "order beyond Latin is undecided");
+        assert_eq!(
+            by_name.partition_of(&text("\u{65e5}\u{672c}")),
+            None,
+            "order beyond Latin is undecided"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reading a system table through the catalogue's own description of it.
 //!
-//! Columns are asked for by number (`rscolid`), which later versions only ever add to; where the column lies, and of what
-//! type it is, the file says.
+//! Columns are asked for by number (`rscolid`), which later versions only ever add to; where the
+//! column lies, and of what type it is, the file says.
 
 use std::borrow::Cow;
 
@@ -118,7 +118,8 @@ impl<'g> SystemTables<'g> {
             Err(fault) => return faults.push(fault),
         };
         for (slot, bytes) in PageRef::new(&page).records() {
-            let (record, rid) = (Record::parse_data(bytes), Rid::new(id, slot));
+            let record = Record::parse_data(bytes);
+            let rid = Rid::new(id, slot);
             if let Some(fault) = record.fault() {
                 faults.push(Fault::Record { rid, fault });
             } else if record.kind() == RecordKind::Primary {
@@ -143,7 +144,8 @@ impl<'a> SystemRow<'a> {
         Some((cell(&self.record, column, Level::Leaf).ok()?, column.ty?))
     }
 
-    /// The stored bytes of a column; `None` for NULL, for a column that is not there and for off-row values.
+    /// The stored bytes of a column; `None` for NULL, for a column that is not there and for
+    /// off-row values.
     pub fn bytes(&self, column: i32) -> Option<Cow<'a, [u8]>> {
         match self.cell(column)?.0 {
             Cell::Bytes(bytes) => Some(bytes),
@@ -186,7 +188,8 @@ impl<'a> SystemRow<'a> {
 
     /// Text of a char column, which is ASCII in system tables, without its padding.
     pub fn ascii(&self, column: i32) -> Option<String> {
-        self.bytes(column).map(|b| b.iter().map(|&b| char::from(b)).collect::<String>().trim_end().to_owned())
+        self.bytes(column)
+            .map(|b| b.iter().map(|&b| char::from(b)).collect::<String>().trim_end().to_owned())
     }
 
     /// A datetime.

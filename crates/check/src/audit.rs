@@ -1,4 +1,5 @@
-//! What one page tells about itself, given who owns it (`checkdb.md` B.3 and the record headers of B.4).
+//! What one page tells about itself, given who owns it (`checkdb.md` B.3 and the record headers of
+//! B.4).
 //!
 //! ```text
 //! read, protection      8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the catalogue
@@ -13,12 +14,18 @@
 //! ```
 //!
 //! What healthy files contain
-//! - Data pages of clustered indexes from SQL Server 2000 carry index id 0: `PageHeader::belongs_to` accepts them.
-//! - Rows shorter than nine bytes count nine on data pages; those of sysfiles1 are rounded up to four.
-//! - PFS fullness is kept for heap and text mix pages only; its ghost bit is a hint and is not compared.
-//! - A page whose slots are all empty is 0_PCT_FULL by PFS, although the slots themselves take bytes.
-//! - Pages of types 19 and 20, left behind by an index build or bulk load that was on its way when the file was copied.
-//! - Pages without any protection bits: (1:7), (1:12), and all that were not written since protection was switched on.
+//! - Data pages of clustered indexes from SQL Server 2000 carry index id 0:
+//!   `PageHeader::belongs_to` accepts them.
+//! - Rows shorter than nine bytes count nine on data pages; those of sysfiles1 are rounded up to
+//!   four.
+//! - PFS fullness is kept for heap and text mix pages only; its ghost bit is a hint and is not
+//!   compared.
+//! - A page whose slots are all empty is 0_PCT_FULL by PFS, although the slots themselves take
+//!   bytes.
+//! - Pages of types 19 and 20, left behind by an index build or bulk load that was on its way when
+//!   the file was copied.
+//! - Pages without any protection bits: (1:7), (1:12), and all that were not written since
+//!   protection was switched on.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{AllocUnitId, PageId};
@@ -59,10 +66,12 @@ use rules::Rules;
 pub(crate) use records::Traits;
 pub(crate) use rules::Form;
 
-/// Pages in the hands of an index build or a bulk load, that will get another type: no rows are to be expected there.
+/// Pages in the hands of an index build or a bulk load, that will get another type: no rows are to
+/// be expected there.
 const TRANSIENT_TYPES: [u8; 2] = [19, 20];
-/// The first version whose rows can carry older versions of themselves behind their versioning tag, and whose PFS bytes have a
-/// meaning for bit 7: SQL Server 2019, with accelerated database recovery.
+/// The first version whose rows can carry older versions of themselves behind their versioning tag,
+/// and whose PFS bytes have a meaning for bit 7: SQL Server 2019, with accelerated database
+/// recovery.
 pub(crate) const VERSIONS_IN_ROWS_SINCE: u16 = 895;
 
 /// Who a page is audited for.
@@ -88,7 +97,10 @@ struct Context<'p> {
 
 impl Context<'_> {
     fn place(&self) -> Place {
-        Place { owner: self.unit.map(|(_, unit)| unit.owner), ..Place::page(self.id) }
+        Place {
+            owner: self.unit.map(|(_, unit)| unit.owner),
+            ..Place::page(self.id)
+        }
     }
 
     fn args(&self) -> [Arg<'static>; 5] {
@@ -126,24 +138,43 @@ impl<'p, F: Facts> Auditor<'p, F> {
     pub(crate) fn unreadable(&mut self, id: PageId, subject: Subject) {
         let named = AllocUnitId(0);
         let unit = self.unit_of(subject, named, false);
-        let context = Context { id, unit, named, is_owned: subject != Subject::Unowned, state: None };
+        let context = Context {
+            id,
+            unit,
+            named,
+            is_owned: subject != Subject::Unowned,
+            state: None,
+        };
         self.fail_header(&context, READ_FAILED);
     }
 
     /// Audits a page as it was read. `state` is its PFS byte, when that is known.
     #[inline]
-    pub(crate) fn page(&mut self, id: PageId, subject: Subject, state: Option<PfsByte>, page: &PageBytes) {
+    pub(crate) fn page(
+        &mut self,
+        id: PageId,
+        subject: Subject,
+        state: Option<PfsByte>,
+        page: &PageBytes,
+    ) {
         let protection = verify(page);
         let header = PageHeader::of(page);
         let named = header.alloc_unit();
         let unit = self.unit_of(subject, named, header.kind() == PageType::Data);
-        let context = Context { id, unit, named, is_owned: subject != Subject::Unowned, state };
+        let context = Context {
+            id,
+            unit,
+            named,
+            is_owned: subject != Subject::Unowned,
+            state,
+        };
         if !protection.is_intact() {
             return self.fail_header(&context, READ_FAILED);
         }
         match protection {
             Protection::Torn { .. } => {
-                let mut restored = self.restored.take().unwrap_or_else(|| Box::new([0; PAGE_BYTES]));
+                let mut restored =
+                    self.restored.take().unwrap_or_else(|| Box::new([0; PAGE_BYTES]));
                 *restored = *page;
                 restore_torn(&mut restored);
                 self.restored_page(&context, &restored);
@@ -157,7 +188,12 @@ impl<'p, F: Facts> Auditor<'p, F> {
         }
     }
 
-    fn unit_of(&self, subject: Subject, named: AllocUnitId, is_data: bool) -> Option<(UnitIndex, &'p Unit)> {
+    fn unit_of(
+        &self,
+        subject: Subject,
+        named: AllocUnitId,
+        is_data: bool,
+    ) -> Option<(UnitIndex, &'p Unit)> {
         let index = match subject {
             Subject::Owned(index) => Some(index),
             Subject::Unowned => self.plan.units.of_header(named, is_data),
@@ -187,7 +223,8 @@ impl<'p, F: Facts> Auditor<'p, F> {
         if !context.is_owned && header.kind() == PageType::Iam {
             return self.stray_iam_page(context, page);
         }
-        let rules = Rules::of(PageRef::new(page), context.unit.map(|(_, unit)| unit), context.named);
+        let rules =
+            Rules::of(PageRef::new(page), context.unit.map(|(_, unit)| unit), context.named);
         let Some(rules) = rules else {
             return self.fail_type(context, header);
         };
@@ -202,24 +239,30 @@ impl<'p, F: Facts> Auditor<'p, F> {
     fn body(&mut self, context: &Context<'p>, view: PageRef<'_>, rules: &Rules) {
         let header = view.header();
         let mut cracked = crack(view, rules, &mut self.scratch);
-        if let (None, Some(wider)) = (&cracked, context.unit.and_then(|(_, unit)| rules.wider(view, unit))) {
+        if let (None, Some(wider)) =
+            (&cracked, context.unit.and_then(|(_, unit)| rules.wider(view, unit)))
+        {
             cracked = crack(view, &wider, &mut self.scratch);
         }
         let has_ci = rules.is_compressed && rules.form != Form::Text;
         let information = if has_ci { CiView::of(view.bytes()) } else { None };
         // Whether a page has such information is for its unit to say.
-        let fault =
-            information.filter(|_| context.unit.is_some()).and_then(|information| information.fault());
+        let fault = information
+            .filter(|_| context.unit.is_some())
+            .and_then(|information| information.fault());
         let failed_test = match (&cracked, fault) {
             (_, Some(fault)) => Err(Some(fault)),
             (None, None) => Err(None),
             (Some(body), None) if !body.is_compressed && information.is_none() => {
-                // Whether the length of an off-row fragment counts its versioning tag is not known: either may be.
+                // Whether the length of an off-row fragment counts its versioning tag is not known:
+                // either may be.
                 let with_tags = body.used + VERSION_TAG_BYTES * body.tags;
-                let failed =
-                    test_free_count(header, body.used).and_then(|_| test_free_count(header, with_tags));
+                let failed = test_free_count(header, body.used)
+                    .and_then(|_| test_free_count(header, with_tags));
                 let failed = failed.filter(|_| !self.is_explained(view, body));
-                Ok(failed.or_else(|| test_fixed_len(view, context.unit.map(|(_, unit)| unit), body.traits)))
+                Ok(failed.or_else(|| {
+                    test_fixed_len(view, context.unit.map(|(_, unit)| unit), body.traits)
+                }))
             }
             (Some(_), None) => Ok(None),
         };
@@ -227,8 +270,10 @@ impl<'p, F: Facts> Auditor<'p, F> {
             (Ok(None), Some(body)) => self.accept(context, view, rules, body),
             (outcome, _) => {
                 self.fail_body(context, view, rules, outcome);
-                // What is said of compressed rows may have to be taken back; the page hangs in its tree all the same.
-                if let (true, Some((index, unit))) = (rules.is_compressed && context.is_owned, context.unit)
+                // What is said of compressed rows may have to be taken back; the page hangs in its
+                // tree all the same.
+                if let (true, Some((index, unit))) =
+                    (rules.is_compressed && context.is_owned, context.unit)
                     && unit.structure.is_tree()
                 {
                     let page = Linked { id: context.id, index, header, is_leaf: rules.is_leaf };
@@ -238,8 +283,9 @@ impl<'p, F: Facts> Auditor<'p, F> {
         }
     }
 
-    /// A free count that is not what the records leave, for a reason that is no damage: rows are not rounded up to the size of a
-    /// forwarding stub, which only heaps need, or carry older versions of themselves.
+    /// A free count that is not what the records leave, for a reason that is no damage: rows are
+    /// not rounded up to the size of a forwarding stub, which only heaps need, or carry older
+    /// versions of themselves.
     #[cold]
     fn is_explained(&self, view: PageRef<'_>, body: &Body) -> bool {
         let places: Vec<(usize, usize)> = match body.even {
@@ -299,7 +345,8 @@ impl<'p, F: Facts> Auditor<'p, F> {
         self.facts.sound(&sound, &mut self.partial);
     }
 
-    /// A leaf page whose rows have to be expanded first. Upper levels of compressed indexes are not understood.
+    /// A leaf page whose rows have to be expanded first. Upper levels of compressed indexes are not
+    /// understood.
     #[cold]
     fn expand(
         &mut self,
@@ -327,7 +374,8 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 self.facts.sound(&sound.expanded(&expanded), &mut self.partial);
                 for slot in expanded.damaged {
                     let args = [page_arg(context.id), (*slot).into()];
-                    let test = ["compressed values of the row can be undone".into(), 0.into(), 1.into()];
+                    let test =
+                        ["compressed values of the row can be undone".into(), 0.into(), 1.into()];
                     self.report(2537, context.place().slot(*slot), context.args(), args, test);
                 }
             }
@@ -384,11 +432,14 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let expected = Fullness::of_free_bytes(header.free_bytes.get());
         // Space that is held for a rollback stays in the header when it is no longer held.
         let unreserved = header.free_bytes.get().saturating_sub(header.reserved_bytes.get());
-        let is_right = |found: Fullness| (expected..=Fullness::of_free_bytes(unreserved)).contains(&found);
-        // The entries of empty slots take bytes, but PFS may call the page empty (observed in real files).
+        let is_right =
+            |found: Fullness| (expected..=Fullness::of_free_bytes(unreserved)).contains(&found);
+        // The entries of empty slots take bytes, but PFS may call the page empty (observed in real
+        // files).
         let is_empty = || view.slot_offsets().all(|offset| offset == 0);
         let is_right = |found| is_right(found) || (found == Fullness::Empty && is_empty());
-        if !state.fullness().is_some_and(is_right) && (self.physical_only || !is_tree_page_in_disguise(view))
+        if !state.fullness().is_some_and(is_right)
+            && (self.physical_only || !is_tree_page_in_disguise(view))
         {
             let expected = state.with_fullness(expected).to_string();
             let values = [expected.into(), state.to_string().into()];
@@ -420,16 +471,21 @@ impl<'p, F: Facts> Auditor<'p, F> {
         }
         let Some(base) = self.plan.diff_base.get(&id.file) else { return };
         if lsn > *base
-            && self.plan.maps_of(id.file).and_then(|maps| maps.is_changed(id.page / 8)) == Some(false)
+            && self.plan.maps_of(id.file).and_then(|maps| maps.is_changed(id.page / 8))
+                == Some(false)
             && self.partial.diff_missed.as_ref().is_none_or(|missed| Some(id) < missed.place.page)
         {
             let args: Vec<Arg<'_>> = [page_arg(id)].into_iter().chain(context.args()).collect();
-            keep_first(&mut self.partial.diff_missed, Some(Finding::new(2515, context.place(), &args)));
+            keep_first(
+                &mut self.partial.diff_missed,
+                Some(Finding::new(2515, context.place(), &args)),
+            );
         }
     }
 }
 
-/// True for units whose parents cannot be told: the form of child pointers in compressed records is not certain.
+/// True for units whose parents cannot be told: the form of child pointers in compressed records is
+/// not certain.
 pub(crate) fn has_unverified_parents(unit: &Unit) -> bool {
     unit.compression != Compression::None
 }

@@ -1,5 +1,5 @@
-//! Service Broker: how many of each of its things there are (`checkdb.md` B.11 and C.1). Whether they fit together (8997) is not
-//! checked, and the report says so.
+//! Service Broker: how many of each of its things there are (`checkdb.md` B.11 and C.1). Whether
+//! they fit together (8997) is not checked, and the report says so.
 //!
 //! ```text
 //! sysbinobjs      class 21 message types    9675      sysschobjs       type SQ: queues            9668
@@ -37,13 +37,15 @@ const LINES: [(u32, ObjectId, Counts); 7] = [
     (9670, SYSREMSVCBINDS, |_| true),
 ];
 
-/// What each line counts. A table that the version does not have, or that cannot be read in full, has no line.
+/// What each line counts. A table that the version does not have, or that cannot be read in full,
+/// has no line.
 pub(crate) fn broker_counts(source: &dyn PageSource, first_sys_indexes: PageId) -> Vec<(u32, u64)> {
     let pages = CheckedPages::new(source);
     let bootstrap = Bootstrap::load(&pages, first_sys_indexes);
     let tables = SystemTables::new(&pages, &bootstrap);
     let count = |(number, table, counts): (u32, ObjectId, Counts)| {
-        let (mut faults, mut rows) = (Vec::new(), 0);
+        let mut faults = Vec::new();
+        let mut rows = 0;
         let exists = tables.each(table, &mut faults, |row| rows += u64::from(counts(row)));
         (exists && faults.is_empty()).then_some((number, rows))
     };

@@ -1,10 +1,13 @@
-//! Damage in the tables that describe all others, found by the scan: 7995 (`checkdb.md` B.1 and D.2).
+//! Damage in the tables that describe all others, found by the scan: 7995 (`checkdb.md` B.1 and
+//! D.2).
 //!
-//! SQL Server checks these tables first, and goes on only when they are sound. Here everything is checked in one pass, so the
-//! verdict comes afterwards: what was found in other tables is not told, since it was read by a description that is wrong.
-//! Findings about allocation stay: they come before in SQL Server, too. Nothing in these tables can be repaired.
+//! SQL Server checks these tables first, and goes on only when they are sound. Here everything is
+//! checked in one pass, so the verdict comes afterwards: what was found in other tables is not
+//! told, since it was read by a description that is wrong. Findings about allocation stay: they
+//! come before in SQL Server, too. Nothing in these tables can be repaired.
 //!
-//! The walk along their leaves (7984 to 7988) ends a run before it begins; nothing is added to that.
+//! The walk along their leaves (7984 to 7988) ends a run before it begins; nothing is added to
+//! that.
 
 use extentdb_base::ObjectId;
 use extentdb_messages::{Counts, RepairLevel};
@@ -22,10 +25,15 @@ const INCONSISTENT: u32 = 8930;
 const CATALOGUE: u32 = 8992;
 
 /// Ends a run after the fact: 7995, and what is left out for it.
-pub(crate) fn verify_critical(plan: &Plan, command: &str, findings: &mut Findings) -> Option<NotChecked> {
+pub(crate) fn verify_critical(
+    plan: &Plan,
+    command: &str,
+    findings: &mut Findings,
+) -> Option<NotChecked> {
     let is_critical = |finding: &Finding| {
         let object = finding.place.owner.map(|owner| owner.object);
-        finding.counts() == Counts::Consistency && object.is_some_and(|object| CRITICAL.contains(&object))
+        finding.counts() == Counts::Consistency
+            && object.is_some_and(|object| CRITICAL.contains(&object))
     };
     let is_damaged = findings.iter_mut().any(|finding| is_critical(finding));
     let is_incomplete = findings.iter_mut().any(|finding| finding.error == INCONSISTENT);
@@ -48,10 +56,13 @@ pub(crate) fn verify_critical(plan: &Plan, command: &str, findings: &mut Finding
         findings.push(Finding::new(7995, Place::default(), &args));
     }
     Some(NotChecked {
-        what: format!("all other tables ({left_out} findings) and system tables against each other"),
-        why: match is_damaged {
-            true => "the tables that describe them are damaged (7995)".to_owned(),
-            false => "the tables that describe them are not complete (8930)".to_owned(),
+        what: format!(
+            "all other tables ({left_out} findings) and system tables against each other"
+        ),
+        why: if is_damaged {
+            "the tables that describe them are damaged (7995)".to_owned()
+        } else {
+            "the tables that describe them are not complete (8930)".to_owned()
         },
         was_asked_for: true,
     })

@@ -1,6 +1,8 @@
-//! The second look: pages of some units once more, for facts that are kept exactly (`checkdb.md` D.13).
+//! The second look: pages of some units once more, for facts that are kept exactly (`checkdb.md`
+//! D.13).
 //!
-//! Goes through the same audit as the scan. What that finds is known already and is not reported again.
+//! Goes through the same audit as the scan. What that finds is known already and is not reported
+//! again.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +27,8 @@ pub(crate) struct Dive<'d> {
 }
 
 impl Dive<'_> {
-    /// Shows all sound pages of some units to one collector per worker. `None` when it was stopped on its way.
+    /// Shows all sound pages of some units to one collector per worker. `None` when it was stopped
+    /// on its way.
     pub(crate) fn visit<F: Facts>(
         &self,
         units: &BTreeSet<UnitIndex>,
@@ -34,12 +37,17 @@ impl Dive<'_> {
         let counters = Counters::default();
         let scan = Scan::new(self.source, self.plan, self.options, &counters).only(units);
         let scan_plan = scan.plan();
-        let (sum, facts) = scan.run(&scan_plan, self.jobs, self.control, self.stop, collector).ok()?;
+        let (sum, facts) =
+            scan.run(&scan_plan, self.jobs, self.control, self.stop, collector).ok()?;
         (sum.pages_checked + sum.pages_absent >= scan_plan.pages_planned).then_some(facts)
     }
 
     /// Looks at single pages with one collector.
-    pub(crate) fn look<F: Facts, T>(&self, collector: F, with: impl FnOnce(&mut Look<'_, F>) -> T) -> T {
+    pub(crate) fn look<F: Facts, T>(
+        &self,
+        collector: F,
+        with: impl FnOnce(&mut Look<'_, F>) -> T,
+    ) -> T {
         let counters = Counters::default();
         let scan = Scan::new(self.source, self.plan, self.options, &counters);
         with(&mut Look::new(&scan, collector))

@@ -1,6 +1,8 @@
-//! ESTIMATEONLY: what a check would need (`checkdb.md` C.4). The plan is made, and not a page more is read.
+//! ESTIMATEONLY: what a check would need (`checkdb.md` C.4). The plan is made, and not a page more
+//! is read.
 //!
-//! No tempdb is used, so its two figures are 0. The memory is what the plan holds, and what the workers would.
+//! No tempdb is used, so its two figures are 0. The memory is what the plan holds, and what the
+//! workers would.
 
 use std::num::NonZeroUsize;
 
@@ -42,7 +44,8 @@ pub fn estimate(source: &dyn PageSource, options: &Options) -> Estimate {
     let workers = options.jobs.unwrap_or_else(machine).get();
     let counters = Counters::default();
     let scan = Scan::new(source, &plan, options, &counters);
-    let (mut bitmaps, mut pfs) = (0, 0);
+    let mut bitmaps = 0;
+    let mut pfs = 0;
     for maps in &plan.maps {
         let (of_bitmaps, of_pfs) = maps.memory_bytes();
         (bitmaps, pfs) = (bitmaps + of_bitmaps, pfs + of_pfs);
@@ -57,7 +60,13 @@ pub fn estimate(source: &dyn PageSource, options: &Options) -> Estimate {
         ("the sums of all workers", workers as u64 * units * per_worker),
         ("read buffers", scan.buffer_bytes(workers)),
     ];
-    Estimate { database: plan.database.clone(), refused, pages: scan.plan().pages_planned, workers, memory }
+    Estimate {
+        database: plan.database.clone(),
+        refused,
+        pages: scan.plan().pages_planned,
+        workers,
+        memory,
+    }
 }
 
 impl Estimate {

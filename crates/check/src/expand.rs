@@ -5,8 +5,9 @@
 //!                                                   fixed columns one after the other, variable columns in record order
 //! ```
 //!
-//! The compressed forms are known from public descriptions. A page with a value that cannot be undone is left out of the
-//! logical checks of its unit, and the report says so; a single such row among many that can be undone is damage.
+//! The compressed forms are known from public descriptions. A page with a value that cannot be
+//! undone is left out of the logical checks of its unit, and the report says so; a single such row
+//! among many that can be undone is damage.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_catalog::layout::{Compression, PhysicalColumn, Place, RowLayout};
@@ -25,8 +26,9 @@ use crate::spots::Span;
 /// Rows of a page that cannot be undone and still count as damage of single rows: one in so many.
 const DAMAGED_ROWS_SHARE: usize = 4;
 
-/// True for types whose compressed form several independent descriptions agree on. Values of the others are shown, and nothing
-/// is concluded from them: neither their order nor their equality with values that are not compressed.
+/// True for types whose compressed form several independent descriptions agree on. Values of the
+/// others are shown, and nothing is concluded from them: neither their order nor their equality
+/// with values that are not compressed.
 pub(crate) fn has_certain_compression(ty: &SqlType) -> bool {
     matches!(
         ty,
@@ -43,10 +45,12 @@ pub(crate) fn has_certain_compression(ty: &SqlType) -> bool {
     )
 }
 
-/// The layout that rows of a compressed rowset have once they are expanded. `None` when a column's type is not understood.
+/// The layout that rows of a compressed rowset have once they are expanded. `None` when a column's
+/// type is not understood.
 pub(crate) fn expanded_layout(layout: &RowLayout, is_data: bool) -> Option<RowLayout> {
     let mut at = if is_data { DATA_HEADER_BYTES } else { INDEX_HEADER_BYTES };
-    let (mut variable, mut null_bit) = (0i16, 0u16);
+    let mut variable = 0i16;
+    let mut null_bit = 0u16;
     let mut columns = Vec::with_capacity(layout.columns.len());
     for column in layout.columns.iter().filter(|column| !column.is_dropped()) {
         let ty = column.ty?;
@@ -79,7 +83,8 @@ fn fixed_end(layout: &RowLayout, is_data: bool) -> usize {
     header + layout.columns.iter().map(bytes).sum::<usize>()
 }
 
-/// Expanded rows of one page take no more than this: every one of the most rows there can be, as long as a page.
+/// Expanded rows of one page take no more than this: every one of the most rows there can be, as
+/// long as a page.
 const ARENA_BYTES_MAX: usize = 8 << 20;
 
 /// Where an expanded record lies in the arena.
@@ -142,7 +147,8 @@ impl Expander {
             match self.record(bytes, ci.as_ref(), &anchors, layout, is_data, fixed_end) {
                 None if self.is_unknown => return None,
                 Some(()) => {
-                    let (start, end) = (start as u32, self.arena.len() as u32);
+                    let start = start as u32;
+                    let end = self.arena.len() as u32;
                     self.spans.push(WideSpan { slot: span.slot, start, end });
                 }
                 None => {
@@ -204,7 +210,8 @@ impl Expander {
         self.nulls.clear();
         self.nulls.resize(layout.columns.len().div_ceil(8), 0);
         let stored: Vec<CdColumn<'_>> = record.columns().collect();
-        // A column that the row does not have yet stands behind all it has: the null bitmap ends before it.
+        // A column that the row does not have yet stands behind all it has: the null bitmap ends
+        // before it.
         let mut present = 0;
         for (number, column) in layout.columns.iter().enumerate() {
             let at = usize::try_from(column.ordinal).ok()?.checked_sub(1)?;
@@ -224,7 +231,12 @@ impl Expander {
     }
 
     /// Writes a value into its place; false for NULL.
-    fn column(&mut self, value: CompressedValue<'_>, column: &PhysicalColumn, start: usize) -> Option<bool> {
+    fn column(
+        &mut self,
+        value: CompressedValue<'_>,
+        column: &PhysicalColumn,
+        start: usize,
+    ) -> Option<bool> {
         let ty = column.ty?;
         let is_variable = column.leaf.offset < 0;
         if let CompressedValue::Pointer(pointer) = value {

@@ -1,12 +1,13 @@
 //! Findings: a message number, a place, the sentence. And the bag that collects them.
 //!
-//! Order (`checkdb.md` C.1): system objects by object id, then user objects, then what belongs to no object; within an
-//! object by index, partition, allocation unit and page; on a page the umbrella 8928 comes first, as DBCC prints it.
+//! Order (`checkdb.md` C.1): system objects by object id, then user objects, then what belongs to
+//! no object; within an object by index, partition, allocation unit and page; on a page the
+//! umbrella 8928 comes first, as DBCC prints it.
 //!
 //! Invariants
 //! - The totals count every finding, kept or not.
-//! - A bag that is full keeps the findings that come first in the order, so what is kept does not depend on who found what
-//!   when.
+//! - A bag that is full keeps the findings that come first in the order, so what is kept does not
+//!   depend on who found what when.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -107,14 +108,16 @@ pub struct Finding {
     pub related: [PageId; 2],
     /// The key of the row, such as `[OrderID] = 10248`, where it can be read.
     pub key: Option<String>,
-    /// Lines that belong to this one and are not counted: 8955 behind 8951, 8956 behind 8952, 8988 behind 8984.
+    /// Lines that belong to this one and are not counted: 8955 behind 8951, 8956 behind 8952, 8988
+    /// behind 8984.
     pub companions: Vec<Finding>,
     /// The sentence.
     pub message: String,
 }
 
 impl Finding {
-    /// A finding with its sentence. Arguments that do not fit the message are a mistake of the caller and show in it.
+    /// A finding with its sentence. Arguments that do not fit the message are a mistake of the
+    /// caller and show in it.
     pub fn new(error: u32, place: Place, args: &[Arg<'_>]) -> Finding {
         let index = place.owner.map_or(-1, |owner| owner.index.0);
         let (severity, repair, message) = match lookup(error) {
@@ -225,7 +228,13 @@ pub struct Findings {
 impl Findings {
     /// An empty bag.
     pub fn new(limit: usize) -> Findings {
-        Findings { kept: Vec::new(), limit, count: 0, totals: BTreeMap::new(), repair: RepairLevel::None }
+        Findings {
+            kept: Vec::new(),
+            limit,
+            count: 0,
+            totals: BTreeMap::new(),
+            repair: RepairLevel::None,
+        }
     }
 
     /// Puts a finding in.
@@ -254,8 +263,8 @@ impl Findings {
         self.shrink();
     }
 
-    /// The bag without what does not pass; totals are those of what is left. Exact as long as everything put in was kept,
-    /// which is what comes back.
+    /// The bag without what does not pass; totals are those of what is left. Exact as long as
+    /// everything put in was kept, which is what comes back.
     pub(crate) fn narrow(self, passes: impl Fn(&Finding) -> bool) -> (Findings, bool) {
         let is_exact = self.count == self.kept.len() as u64;
         let mut narrowed = Findings::new(self.limit);
@@ -297,7 +306,8 @@ impl Findings {
         self.count -= taken.len() as u64;
         // The level of findings that were not kept is not known any more; then it stays as it was.
         if self.count == kept.len() as u64 {
-            self.repair = kept.iter().map(|finding| finding.repair).max().unwrap_or(RepairLevel::None);
+            self.repair =
+                kept.iter().map(|finding| finding.repair).max().unwrap_or(RepairLevel::None);
         }
         self.kept = kept;
         taken
@@ -361,8 +371,14 @@ mod tests {
 
     fn umbrella(owner: Owner, page: u32) -> Finding {
         let page = PageId::new(1, page);
-        let args =
-            [owner.object.0.into(), 1.into(), 7i64.into(), 8i64.into(), "In-row data".into(), page_arg(page)];
+        let args = [
+            owner.object.0.into(),
+            1.into(),
+            7i64.into(),
+            8i64.into(),
+            "In-row data".into(),
+            page_arg(page),
+        ];
         Finding::new(UMBRELLA, Place::page(page).owned_by(owner), &args)
     }
 
@@ -374,7 +390,8 @@ mod tests {
     #[test]
     fn system_objects_come_first_and_unowned_findings_last() {
         let mut bag = Findings::new(10);
-        let (system, user) = (owner(41, false), owner(5, true));
+        let system = owner(41, false);
+        let user = owner(5, true);
         for finding in [leaked(8), umbrella(user, 9), umbrella(system, 70), umbrella(system, 60)] {
             bag.push(finding);
         }
@@ -394,7 +411,8 @@ mod tests {
         halves.merge(bag(&pages[4..]));
         for bag in [bag(&pages), halves] {
             assert_eq!((bag.count(), bag.totals().allocation), (9, 9));
-            let kept: Vec<_> = bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
+            let kept: Vec<_> =
+                bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
             assert_eq!(kept, [1, 2, 3]);
         }
     }
@@ -417,7 +435,8 @@ mod tests {
     fn a_narrowed_bag_counts_what_is_left() {
         let mut bag = Findings::new(10);
         (1..6).for_each(|page| bag.push(leaked(page)));
-        let (bag, is_exact) = bag.narrow(|finding| finding.place.page.is_some_and(|page| page.page > 3));
+        let (bag, is_exact) =
+            bag.narrow(|finding| finding.place.page.is_some_and(|page| page.page > 3));
         assert_eq!((bag.count(), bag.totals().allocation, is_exact), (2, 2, true));
     }
 

@@ -6,12 +6,13 @@
 //! value      = bytes of a column -> one lane, 16 bytes at a time, its length mixed in
 //! ```
 //!
-//! The key is new for each run, so that no file can be made to fool the sums, and repeated runs are independent. Runs in parts
-//! and runs that go on later take it from the boot page, so that all parts have one key; it is kept in every partial, and only
-//! sums under one key can be added. Rows have 64 bits of their own, spread over two lanes.
+//! The key is new for each run, so that no file can be made to fool the sums, and repeated runs are
+//! independent. Runs in parts and runs that go on later take it from the boot page, so that all
+//! parts have one key; it is kept in every partial, and only sums under one key can be added. Rows
+//! have 64 bits of their own, spread over two lanes.
 //!
-//! Invariant: a lane is never more than the sum of its inputs' chances: two different facts have equal lanes with a
-//! probability of about 2^-64 each.
+//! Invariant: a lane is never more than the sum of its inputs' chances: two different facts have
+//! equal lanes with a probability of about 2^-64 each.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -55,8 +56,8 @@ impl HashKey {
         self.seed
     }
 
-    /// Cuts all lanes to so many bits: those of facts when they are made, those of rows when their sums are looked at, which comes
-    /// to the same. Only for tests of what the sums miss then.
+    /// Cuts all lanes to so many bits: those of facts when they are made, those of rows when their
+    /// sums are looked at, which comes to the same. Only for tests of what the sums miss then.
     #[must_use]
     pub fn with_bits(self, bits: u32) -> HashKey {
         HashKey { mask: u64::MAX >> (64 - bits.clamp(1, 64)), ..self }
@@ -99,12 +100,14 @@ impl HashKey {
     /// The same of less than 16 bytes, but for none, given by their [`ends`].
     #[inline(always)]
     pub(crate) fn short(&self, (low, high): (u64, u64), len: usize) -> u64 {
-        // Once is enough: what comes out is multiplied, summed and folded again by `row`, or by whoever hashes a key.
+        // Once is enough: what comes out is multiplied, summed and folded again by `row`, or by
+        // whoever hashes a key.
         fold(low ^ self.words[4], high ^ self.words[5] ^ len as u64)
     }
 
-    /// A finished row: its combined columns to two lanes, of which one is what the other is made of. Rows whose columns have
-    /// changed places among them may have equal sums of the second lane, never of the first but by chance.
+    /// A finished row: its combined columns to two lanes, of which one is what the other is made
+    /// of. Rows whose columns have changed places among them may have equal sums of the second
+    /// lane, never of the first but by chance.
     #[inline(always)]
     pub fn row(&self, combined: u64) -> [u64; 2] {
         let [k0, k1, ..] = self.words;
@@ -132,7 +135,8 @@ fn ends(bytes: &[u8]) -> (u64, u64) {
     } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
     } else {
-        let [first, middle, last] = [0, bytes.len() / 2, bytes.len() - 1].map(|at| bytes.get(at).copied());
+        let [first, middle, last] =
+            [0, bytes.len() / 2, bytes.len() - 1].map(|at| bytes.get(at).copied());
         let wide = |byte: Option<u8>| u64::from(byte.unwrap_or(0));
         (wide(first) | wide(middle) << 8, wide(last))
     }
@@ -159,7 +163,8 @@ mod tests {
 
     use super::*;
 
-    /// Chi-square of the low and high bytes of sums over consecutive facts: they must look like chance.
+    /// Chi-square of the low and high bytes of sums over consecutive facts: they must look like
+    /// chance.
     #[test]
     fn sums_over_consecutive_pages_look_uniform() {
         let key = HashKey::new([1, 2]);
@@ -176,7 +181,8 @@ mod tests {
         }
         for counts in counts {
             let expected = f64::from(FACTS) / 256.0;
-            let chi: f64 = counts.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
+            let chi: f64 =
+                counts.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
             // 255 degrees of freedom: outside of this once in far more than a million keys.
             assert!((130.0..400.0).contains(&chi), "{chi}");
         }
@@ -192,7 +198,8 @@ mod tests {
             let words = [rng.next_u64(), rng.below(1 << 40), rng.below(16)];
             let mut changed = words;
             changed[rng.below(3) as usize] ^= 1 << rng.below(64);
-            let (a, b) = (key.fact(3, words), key.fact(3, changed));
+            let a = key.fact(3, words);
+            let b = key.fact(3, changed);
             for lane in 0..2 {
                 flips[lane] += (a[lane] ^ b[lane]).count_ones();
             }

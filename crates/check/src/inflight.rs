@@ -1,4 +1,5 @@
-//! Changes in flight: findings that a restart of the server would make disappear (`checkdb.md` D.12, D.14 rows 17, 36, 37).
+//! Changes in flight: findings that a restart of the server would make disappear (`checkdb.md`
+//! D.12, D.14 rows 17, 36, 37).
 //!
 //! ```text
 //! closed cleanly                       every finding counts
@@ -6,11 +7,12 @@
 //! no log, or not to its end            so are objects with pages newer than the last checkpoint
 //! ```
 //!
-//! Objects that the replayed log changed have counters and classes of fullness that no log record keeps up: a restart
-//! counts them anew, and so they are counted in one note (59040) and are no findings.
+//! Objects that the replayed log changed have counters and classes of fullness that no log record
+//! keeps up: a restart counts them anew, and so they are counted in one note (59040) and are no
+//! findings.
 //!
-//! Of objects and pages in doubt, findings that put several pages side by side become notes (59026), and the run is
-//! incomplete. What a page says about itself always counts.
+//! Of objects and pages in doubt, findings that put several pages side by side become notes
+//! (59026), and the run is incomplete. What a page says about itself always counts.
 //!
 //! Invariants
 //! - Nothing is taken back in a database that was closed cleanly.
@@ -57,8 +59,8 @@ const OBJECTS_MAX: usize = 10;
 const ACROSS_PAGES: [u32; 65] = [
     // Counters and maps against what they are about.
     2508, 2515, 8906, 8914, 8948, // Owners.
-    2533, 2534, 2575, 2576, 2577, 2579, 7965, 8903, 8904, 8905, 8910, 8913, 8932, 8947, 8959, 8968, 8969,
-    8996, // Links of trees and the order of their keys from page to page.
+    2533, 2534, 2575, 2576, 2577, 2579, 7965, 8903, 8904, 8905, 8910, 8913, 8932, 8947, 8959, 8968,
+    8969, 8996, // Links of trees and the order of their keys from page to page.
     2531, 8926, 8931, 8933, 8934, 8935, 8936, 8937, 8976, 8977, 8978, 8979, 8980, 8981, 8982,
     // The leaf chains of the critical tables, and a page above the leaves that is about to go.
     7984, 7986, 7987, 7988, 2574, // Forwarded rows and off-row data.
@@ -96,7 +98,8 @@ pub(crate) fn settle(
     if !recounted.is_empty() {
         settled.tell_recounted(&findings.extract(|finding| {
             let owner = finding.place.owner;
-            COUNTERS.contains(&finding.error) && owner.is_some_and(|owner| recounted.contains(&owner.object))
+            COUNTERS.contains(&finding.error)
+                && owner.is_some_and(|owner| recounted.contains(&owner.object))
         }));
     }
     let Some(mut doubt) = Doubt::new(plan, log, source, counts) else { return settled };
@@ -135,7 +138,12 @@ enum Age {
 
 impl<'d> Doubt<'d> {
     /// `None` when nothing can be in flight.
-    fn new(plan: &Plan, log: &LogUse, source: &'d dyn PageSource, counts: &[UnitCounts]) -> Option<Self> {
+    fn new(
+        plan: &Plan,
+        log: &LogUse,
+        source: &'d dyn PageSource,
+        counts: &[UnitCounts],
+    ) -> Option<Self> {
         let redone = match log {
             LogUse::Redone(summary) => Some(&**summary),
             LogUse::None | LogUse::Missing | LogUse::Unusable(_) => None,
@@ -158,7 +166,8 @@ impl<'d> Doubt<'d> {
         }
         if checkpoint.is_some() {
             let newer = plan.units.iter().zip(counts).filter(|(_, count)| count.newer > 0);
-            newer.for_each(|((_, unit), _)| doubt.add_object(unit.owner.object, unit.owner.is_user));
+            newer
+                .for_each(|((_, unit), _)| doubt.add_object(unit.owner.object, unit.owner.is_user));
         }
         Some(doubt)
     }
@@ -187,7 +196,9 @@ impl<'d> Doubt<'d> {
 
     fn why(&self) -> &'static str {
         match self.checkpoint {
-            Some(_) => "the log was not replayed to its end, and pages are newer than the last checkpoint",
+            Some(_) => {
+                "the log was not replayed to its end, and pages are newer than the last checkpoint"
+            }
             None => "transactions were not finished, or pages could not be brought up to date",
         }
     }
@@ -198,9 +209,12 @@ impl<'d> Doubt<'d> {
         if UNFORMATTED.contains(&finding.error) {
             return page.is_some_and(|page| self.is_unwritten(page));
         }
-        let other = finding.related.into_iter().find(|related| !related.is_none() && Some(*related) != page);
-        let is_across =
-            ACROSS_PAGES.contains(&finding.error) || (KEYS.contains(&finding.error) && other.is_some());
+        let other = finding
+            .related
+            .into_iter()
+            .find(|related| !related.is_none() && Some(*related) != page);
+        let is_across = ACROSS_PAGES.contains(&finding.error)
+            || (KEYS.contains(&finding.error) && other.is_some());
         let by_object = owner.is_some_and(|owner| self.objects.contains(&owner.object));
         let by_catalogue = CATALOGUE.contains(&finding.error) && self.has_system_objects;
         let named = page.into_iter().chain(finding.related).filter(|page| !page.is_none());
@@ -212,7 +226,8 @@ impl<'d> Doubt<'d> {
         let maps = [page.pfs_page(), MapKind::Gam.page_of(page), MapKind::Sgam.page_of(page)];
         self.pages.contains(&page)
             || self.age(page) == Age::Newer
-            || (self.checkpoint.is_some() && maps.into_iter().any(|map| self.age(map) == Age::Newer))
+            || (self.checkpoint.is_some()
+                && maps.into_iter().any(|map| self.age(map) == Age::Newer))
     }
 
     /// Allocated, and never written: its content is in the log only.
@@ -280,7 +295,11 @@ impl Settled {
         self.notes.extend(open.map(|open| tell_open(plan, open)));
         self.notes.extend(summary.stopped.iter().take(NAMED_MAX).map(tell_stopped));
         for (op, count) in &summary.left_out {
-            self.leave_out(format!("what {count} log records {op} did"), "they are not replayed", false);
+            self.leave_out(
+                format!("what {count} log records {op} did"),
+                "they are not replayed",
+                false,
+            );
         }
         let unnamed = summary.unfinished.len().saturating_sub(NAMED_MAX)
             + summary.stopped.len().saturating_sub(NAMED_MAX)
@@ -291,7 +310,8 @@ impl Settled {
         }
     }
 
-    /// 59040: how many counters there are that a restart brings up to date, and where the first one is.
+    /// 59040: how many counters there are that a restart brings up to date, and where the first one
+    /// is.
     fn tell_recounted(&mut self, recounted: &[Finding]) {
         let Some(first) = recounted.first() else { return };
         let args = [int(recounted.len() as u64), first.message.as_str().into()];
@@ -303,7 +323,11 @@ impl Settled {
         if taken.is_empty() {
             return;
         }
-        self.leave_out(format!("{} findings that may be changes in flight", taken.len()), why, true);
+        self.leave_out(
+            format!("{} findings that may be changes in flight", taken.len()),
+            why,
+            true,
+        );
         let mut by_object: BTreeMap<ObjectId, (Place, i64)> = BTreeMap::new();
         for finding in &taken {
             if let Some(owner) = finding.place.owner {
@@ -326,16 +350,22 @@ impl Settled {
 }
 
 fn tell_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
-    let objects: BTreeSet<ObjectId> =
-        open.units.iter().filter_map(|unit| unit_of(plan, *unit)).map(|(object, _)| object).collect();
-    let name = |object: &ObjectId| plan.names.get(object).cloned().unwrap_or_else(|| object.to_string());
+    let objects: BTreeSet<ObjectId> = open
+        .units
+        .iter()
+        .filter_map(|unit| unit_of(plan, *unit))
+        .map(|(object, _)| object)
+        .collect();
+    let name =
+        |object: &ObjectId| plan.names.get(object).cloned().unwrap_or_else(|| object.to_string());
     let mut names: Vec<String> = objects.iter().take(OBJECTS_MAX).map(name).collect();
     match objects.len() {
         0 => names.push("no object that is known".to_owned()),
         count if count > OBJECTS_MAX => names.push(format!("and {} more", count - OBJECTS_MAX)),
         _ => {}
     }
-    let begun = open.begin_time.map_or_else(|| "before the log".to_owned(), |time| time.to_string());
+    let begun =
+        open.begin_time.map_or_else(|| "before the log".to_owned(), |time| time.to_string());
     let args = [
         open.id.to_string().into(),
         open.name.as_str().into(),
@@ -345,7 +375,8 @@ fn tell_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
         match &open.not_undone {
             None => "They were undone in memory".into(),
             Some(why) => {
-                format!("A restart would undo them; here something of them is still there: {why}").into()
+                format!("A restart would undo them; here something of them is still there: {why}")
+                    .into()
             }
         },
     ];

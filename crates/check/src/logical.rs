@@ -10,7 +10,8 @@ use crate::rows::RowFacts;
 use crate::sound::{Facts, Linked, Sound};
 use crate::tree::{TreeFacts, Trees};
 
-/// What a worker keeps for the logical checks: scratch memory, and what it hands to the partial at the end.
+/// What a worker keeps for the logical checks: scratch memory, and what it hands to the partial at
+/// the end.
 pub(crate) struct Logical<'p> {
     tree: TreeFacts<'p>,
     rows: RowFacts<'p>,

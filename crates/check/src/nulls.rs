@@ -19,7 +19,8 @@ impl NullBits {
         (mask >> BITS == 0).then_some(NullBits(mask))
     }
 
-    /// Takes in the bit of a column, from 1; 0 is of a column that has none. `None` for one too far behind.
+    /// Takes in the bit of a column, from 1; 0 is of a column that has none. `None` for one too far
+    /// behind.
     #[inline(always)]
     pub(crate) fn add(&mut self, null_bit: u16) -> Option<()> {
         if let Some(bit) = null_bit.checked_sub(1) {
@@ -28,8 +29,8 @@ impl NullBits {
         Some(())
     }
 
-    /// True when the bitmaps at `at` of records that have one know the same number of columns, these among them, and none of these
-    /// is NULL. False also where that cannot be read so easily.
+    /// True when the bitmaps at `at` of records that have one know the same number of columns,
+    /// these among them, and none of these is NULL. False also where that cannot be read so easily.
     #[inline(always)]
     pub(crate) fn are_clear(self, bytes: &[u8], spots: impl Spots, at: usize) -> bool {
         let Some(known) = spots.words(bytes, at).next().flatten().map(|word| word as u16) else {
@@ -38,7 +39,9 @@ impl NullBits {
         if self.0.unbounded_shr(known.into()) != 0 {
             return false;
         }
-        let (mask, mut others, mut count) = (self.0 << 16 | u64::from(u16::MAX), 0, 0);
+        let mask = self.0 << 16 | u64::from(u16::MAX);
+        let mut others = 0;
+        let mut count = 0;
         for word in spots.words(bytes, at) {
             others |= word.map_or(u64::MAX, |word| (word ^ u64::from(known)) & mask);
             count += 1;
@@ -58,9 +61,11 @@ mod tests {
     #[test]
     fn bits_are_clear_only_where_each_record_says_so() {
         let mut rng = SplitMix64::new(31);
-        let (mut clear, mut others) = (0, 0);
+        let mut clear = 0;
+        let mut others = 0;
         for _ in 0..20_000 {
-            let (columns, count) = (1 + rng.below(20) as u16, 1 + rng.below(5) as u16);
+            let columns = 1 + rng.below(20) as u16;
+            let count = 1 + rng.below(5) as u16;
             let mut bytes = Vec::new();
             let spans = (0..count).map(|slot| {
                 let mut builder = RecordBuilder::index(RecordKind::Index, 9);
@@ -77,15 +82,20 @@ mod tests {
             let mut bits = NullBits::default();
             let wanted: Vec<u16> = (0..=rng.below(3)).map(|_| rng.below(22) as u16).collect();
             wanted.iter().for_each(|bit| bits.add(*bit).unwrap());
-            let records =
-                spans.iter().map(|span| Record::parse_index(&bytes[span.start.into()..span.end.into()], 9));
+            let records = spans
+                .iter()
+                .map(|span| Record::parse_index(&bytes[span.start.into()..span.end.into()], 9));
             let records: Vec<_> = records.collect();
             let is_clear = |record: &Record<'_>| {
                 record.column_count() == records[0].column_count()
                     && wanted.iter().all(|bit| *bit == 0 || record.is_null(*bit) == Some(false))
             };
             let expected = records.iter().all(is_clear);
-            assert_eq!(bits.are_clear(&bytes, spans.as_slice(), 9), expected, "{bits:?} {bytes:02x?}");
+            assert_eq!(
+                bits.are_clear(&bytes, spans.as_slice(), 9),
+                expected,
+                "{bits:?} {bytes:02x?}"
+            );
             clear += u32::from(expected);
             others += u32::from(!expected);
         }

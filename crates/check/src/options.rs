@@ -17,7 +17,8 @@ use crate::inflight::LogUse;
 pub const CHUNK_PAGES: u32 = 512;
 /// Bytes for runs of leaves, per worker, unless told otherwise: about 800,000 runs.
 pub const RUN_BUDGET: usize = 64 << 20;
-/// Findings that a run keeps unless told otherwise. What comes after them in the order of the report is only counted.
+/// Findings that a run keeps unless told otherwise. What comes after them in the order of the
+/// report is only counted.
 pub const FINDINGS_MAX: usize = 100_000;
 
 /// Which part of the database is checked.
@@ -88,19 +89,22 @@ pub struct Options {
     pub max_errors: usize,
     /// Pages of a chunk. The report does not depend on it.
     pub chunk_pages: u32,
-    /// Bytes that each worker may keep of runs of leaves; an index that needs more is compared in a pass of its own.
+    /// Bytes that each worker may keep of runs of leaves; an index that needs more is compared in a
+    /// pass of its own.
     pub run_budget: usize,
-    /// Look at a whole unit again when something does not balance, even when its sketches name what. For tests: the findings
-    /// are the same.
+    /// Look at a whole unit again when something does not balance, even when its sketches name
+    /// what. For tests: the findings are the same.
     pub force_rescan: bool,
     /// Key of all sums; `None` = a new one. Partials from several processes must share it.
     pub hash_key: Option<HashKey>,
     /// What is known of the log.
     pub log: LogUse,
-    /// Why a part of the pages is not there, such as "stripe 2 of 2 is not given". Nothing can then be said about what
-    /// belongs together: the pages that are there are audited one by one, and no page is blamed for being absent.
+    /// Why a part of the pages is not there, such as "stripe 2 of 2 is not given". Nothing can then
+    /// be said about what belongs together: the pages that are there are audited one by one, and no
+    /// page is blamed for being absent.
     pub missing_part: Option<String>,
-    /// Name of the database, for when its boot page cannot be read; without it the name of the first file.
+    /// Name of the database, for when its boot page cannot be read; without it the name of the
+    /// first file.
     pub database: Option<String>,
 }
 

@@ -10,10 +10,11 @@
 //! Plain data without references, so that it can be written down and carried to another machine.
 //!
 //! Invariants
-//! - Merging is associative and commutative; the empty partial changes nothing. What it becomes does not depend on how the
-//!   database was cut into chunks, because nothing in it is about a chunk.
-//! - A partial knows exactly which pages it covers. Two that overlap do not merge: counts and facts are sums, and a page that
-//!   is summed twice is wrong.
+//! - Merging is associative and commutative; the empty partial changes nothing. What it becomes
+//!   does not depend on how the database was cut into chunks, because nothing in it is about a
+//!   chunk.
+//! - A partial knows exactly which pages it covers. Two that overlap do not merge: counts and facts
+//!   are sums, and a page that is summed twice is wrong.
 //! - The order of lists inside means nothing; [`verify`](crate::verify) and the report sort.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,7 +112,8 @@ impl PageSet {
         self.settle_when_long()
     }
 
-    /// Runs come nearly in order from several threads; joining them now and then keeps the set small.
+    /// Runs come nearly in order from several threads; joining them now and then keeps the set
+    /// small.
     fn settle_when_long(&mut self) -> Result<(), Overlap> {
         if self.runs.len() > 2 * self.settled + 256 { self.settle() } else { Ok(()) }
     }
@@ -125,7 +127,8 @@ impl PageSet {
                 && last.file == run.file
                 && run.start < last.end
             {
-                overlap = overlap.and(Err(Overlap { page: PageId { file: run.file, page: run.start } }));
+                overlap =
+                    overlap.and(Err(Overlap { page: PageId { file: run.file, page: run.start } }));
             }
             self.push(run);
         }
@@ -153,7 +156,8 @@ impl PageSet {
 /// What is known about a part of the database.
 #[derive(Clone, Debug)]
 pub struct Partial {
-    /// The pages that were looked at: those that had to be checked, and those between them that had not.
+    /// The pages that were looked at: those that had to be checked, and those between them that had
+    /// not.
     pub covered: PageSet,
     /// Pages that had to be checked and were.
     pub pages_checked: u64,
@@ -191,7 +195,8 @@ pub struct Partial {
     pub unexpanded: BTreeSet<UnitIndex>,
     /// Runs of pages of B-trees.
     pub tree: TreePart,
-    /// Units whose off-row data cannot be matched with its references: pairs of unit and reason, each once.
+    /// Units whose off-row data cannot be matched with its references: pairs of unit and reason,
+    /// each once.
     pub gaps: Gaps,
 }
 
@@ -292,7 +297,10 @@ pub(crate) fn keep_first(own: &mut Option<Finding>, other: Option<Finding>) {
 
 /// Pages of a chunk, rounded to whole extents.
 pub(crate) fn whole_extents(pages: u32) -> u32 {
-    pages.max(1).checked_next_multiple_of(PAGES_PER_EXTENT).unwrap_or(u32::MAX - u32::MAX % PAGES_PER_EXTENT)
+    pages
+        .max(1)
+        .checked_next_multiple_of(PAGES_PER_EXTENT)
+        .unwrap_or(u32::MAX - u32::MAX % PAGES_PER_EXTENT)
 }
 
 #[cfg(test)]

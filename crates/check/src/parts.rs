@@ -6,8 +6,9 @@
 //! resume       plan, what is missing in a partial      -> the report, and the partial while something is missing
 //! ```
 //!
-//! The report is the same as that of one process: everything that adds up is in the partial, everything else is in the plan,
-//! which every process makes for itself. Whether both have the same plan is told by a digest of it.
+//! The report is the same as that of one process: everything that adds up is in the partial,
+//! everything else is in the plan, which every process makes for itself. Whether both have the same
+//! plan is told by a digest of it.
 
 use extentdb_base::{FileId, PageId};
 use extentdb_format::PageBuf;
@@ -59,12 +60,14 @@ fn digest(plan: &Plan, options: &Options) -> u64 {
     HashKey::new([0x6469_6765, 0x7374]).bytes(&bytes)
 }
 
-/// The `number`th of `of` parts of equal size, counted from 1: page ranges on the borders of extents.
+/// The `number`th of `of` parts of equal size, counted from 1: page ranges on the borders of
+/// extents.
 pub fn part_of(source: &dyn PageSource, number: u32, of: u32) -> Vec<PageRange> {
     let extents = |pages: u32| u64::from(pages).div_ceil(EXTENT);
     let total: u64 = source.files().iter().map(|file| extents(file.pages)).sum();
     let cut = |n: u32| total * u64::from(n) / u64::from(of.max(1));
-    let (start, end) = (cut(number.saturating_sub(1)), cut(number));
+    let start = cut(number.saturating_sub(1));
+    let end = cut(number);
     let mut before = 0;
     let mut ranges = Vec::new();
     for file in source.files() {

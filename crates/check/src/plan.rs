@@ -1,4 +1,5 @@
-//! The plan: what the allocation maps and the catalogue say, checked among themselves, and who owns which extent.
+//! The plan: what the allocation maps and the catalogue say, checked among themselves, and who owns
+//! which extent.
 //!
 //! ```text
 //! boot page, file headers      5250                        system.rs
@@ -8,10 +9,11 @@
 //! extents and their owners     8903 - 8905, 8910, 8913     ownership.rs
 //! ```
 //!
-//! Exact and done by one thread: well under one percent of the pages. The result is read-only and shared by all who scan.
+//! Exact and done by one thread: well under one percent of the pages. The result is read-only and
+//! shared by all who scan.
 //!
-//! When the catalogue cannot be trusted (`owners_are_known` is false), nothing is said about ownership; pages are then
-//! audited as what their own header says.
+//! When the catalogue cannot be trusted (`owners_are_known` is false), nothing is said about
+//! ownership; pages are then audited as what their own header says.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -63,7 +65,8 @@ pub struct Plan {
     pub missing_files: Vec<FileId>,
     /// Some IAM chain leads into such a file: what it lists behind that is not known.
     pub has_cut_chains: bool,
-    /// Units whose chain of IAM pages could not be followed to its end: they may own more pages than is known.
+    /// Units whose chain of IAM pages could not be followed to its end: they may own more pages
+    /// than is known.
     pub cut_units: BTreeSet<UnitIndex>,
     /// The database was closed cleanly: no transaction was under way.
     pub was_closed_cleanly: bool,
@@ -130,8 +133,8 @@ impl Plan {
         self.catalog.as_ref().is_some_and(|catalog| catalog.boot.version >= VERSIONS_IN_ROWS_SINCE)
     }
 
-    /// True for a page that changed after the last checkpoint of a database that was not closed: what it says and what other
-    /// pages say may belong to different moments.
+    /// True for a page that changed after the last checkpoint of a database that was not closed:
+    /// what it says and what other pages say may belong to different moments.
     pub fn may_be_in_flight(&self, lsn: Lsn) -> bool {
         !self.was_closed_cleanly && self.checkpoint.is_none_or(|checkpoint| lsn > checkpoint)
     }
@@ -223,10 +226,14 @@ impl<'s> Prelude<'s> {
     fn narrow(&mut self, units: &Units, owners: &OwnerMap) {
         if self.chosen.is_limited() {
             let all = std::mem::replace(&mut self.findings, Findings::new(0));
-            let (inside, is_exact) = all.narrow(|finding| self.chosen.keeps(finding, units, owners));
+            let (inside, is_exact) =
+                all.narrow(|finding| self.chosen.keeps(finding, units, owners));
             self.findings = inside;
             if !is_exact {
-                self.leave_out("some allocation findings", "there are more in the database than a run keeps");
+                self.leave_out(
+                    "some allocation findings",
+                    "there are more in the database than a run keeps",
+                );
             }
         }
     }
@@ -242,7 +249,11 @@ impl<'s> Prelude<'s> {
 
     /// Something that was asked for and is not checked.
     fn leave_out(&mut self, what: &str, why: &str) {
-        self.not_checked.push(NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: true });
+        self.not_checked.push(NotChecked {
+            what: what.to_owned(),
+            why: why.to_owned(),
+            was_asked_for: true,
+        });
     }
 
     fn file_name(&self, id: FileId) -> String {
@@ -293,14 +304,22 @@ impl Prelude<'_> {
             self.leave_out(&what, "it is newer than the newest version this program knows");
         }
         if !boot.status.is_clean() {
-            let args =
-                [self.database.clone().into(), "the boot page lacks the mark of a clean shutdown".into()];
+            let args = [
+                self.database.clone().into(),
+                "the boot page lacks the mark of a clean shutdown".into(),
+            ];
             self.notes.push(Finding::new(59009, Place::page(PageId::BOOT), &args));
         }
     }
 
-    /// Numbers the units. A unit without a rowset stays known, so that its pages are not taken for leaked ones.
-    fn units(&mut self, bootstrap: &mut Bootstrap, catalog: Option<&Catalog>, options: &Options) -> Units {
+    /// Numbers the units. A unit without a rowset stays known, so that its pages are not taken for
+    /// leaked ones.
+    fn units(
+        &mut self,
+        bootstrap: &mut Bootstrap,
+        catalog: Option<&Catalog>,
+        options: &Options,
+    ) -> Units {
         let nobody = Rowset {
             id: HobtId(0),
             owner_type: 0,
@@ -317,7 +336,10 @@ impl Prelude<'_> {
             units: Vec::new(),
         };
         let rowsets = &bootstrap.rowsets;
-        let owned = bootstrap.units.values().map(|unit| (unit, rowsets.get(&unit.owner).unwrap_or(&nobody)));
+        let owned = bootstrap
+            .units
+            .values()
+            .map(|unit| (unit, rowsets.get(&unit.owner).unwrap_or(&nobody)));
         let units = Units::new(owned, catalog, options.no_index);
         if !self.is_fatal {
             self.verify_counts(bootstrap, catalog);
@@ -326,16 +348,23 @@ impl Prelude<'_> {
     }
 
     fn all_maps(&mut self, catalog: Option<&Catalog>) -> Vec<FileMaps> {
-        let files: Vec<(FileId, u32, u32)> =
-            self.source.files().iter().map(|file| (file.id, file.pages, file.trailing_bytes)).collect();
+        let files: Vec<(FileId, u32, u32)> = self
+            .source
+            .files()
+            .iter()
+            .map(|file| (file.id, file.pages, file.trailing_bytes))
+            .collect();
         let mut all = Vec::with_capacity(files.len());
         for (file, pages, trailing) in files {
-            let listed = catalog.and_then(|catalog| catalog.files.iter().find(|listed| listed.id == file));
-            let declared = listed.and_then(|listed| u32::try_from(listed.size).ok()).filter(|size| *size > 0);
+            let listed =
+                catalog.and_then(|catalog| catalog.files.iter().find(|listed| listed.id == file));
+            let declared =
+                listed.and_then(|listed| u32::try_from(listed.size).ok()).filter(|size| *size > 0);
             all.push(maps::read_maps(self, file, pages, declared));
             if trailing > 0 {
                 let cut = PageId { file, page: pages };
-                let args = [self.file_name(file).into(), crate::finding::page_arg(cut), trailing.into()];
+                let args =
+                    [self.file_name(file).into(), crate::finding::page_arg(cut), trailing.into()];
                 self.notes.push(Finding::new(59012, Place::page(cut), &args));
             }
         }
@@ -357,14 +386,17 @@ impl Prelude<'_> {
 
     /// What a changed page of each file must be newer than to need its DIFF bit.
     ///
-    /// Only files that were closed cleanly are judged: a backup carries the map as the backup has just reset it, beside a
-    /// boot page that still names the backup before. Without a base there was no full backup yet, or the log was rebuilt: what file
-    /// headers say then may be older than the map.
+    /// Only files that were closed cleanly are judged: a backup carries the map as the backup has
+    /// just reset it, beside a boot page that still names the backup before. Without a base there
+    /// was no full backup yet, or the log was rebuilt: what file headers say then may be older than
+    /// the map.
     fn diff_base(&self, boot: Option<&BootRecord>) -> HashMap<FileId, Lsn> {
         let is_judged = |boot: &&BootRecord| boot.status.is_clean() && !boot.backup_lsn.is_zero();
         let Some(boot) = boot.filter(is_judged) else { return HashMap::new() };
         let bases = self.header_lsns.iter().map(|(file, own)| (*file, boot.backup_lsn.max(*own)));
-        bases.filter(|(file, lsn)| !lsn.is_zero() && self.source.plain_file(*file).is_some()).collect()
+        bases
+            .filter(|(file, lsn)| !lsn.is_zero() && self.source.plain_file(*file).is_some())
+            .collect()
     }
 
     fn finish(
@@ -382,7 +414,8 @@ impl Prelude<'_> {
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
             not_checked.push(NotChecked {
-                what: "extents without an owner, links between pages and keys across them".to_owned(),
+                what: "extents without an owner, links between pages and keys across them"
+                    .to_owned(),
                 why: "IAM chains lead into a file that was not given".to_owned(),
                 was_asked_for: true,
             });
@@ -421,7 +454,13 @@ impl Prelude<'_> {
             catalog,
             key,
         };
-        PlanOutcome { plan, findings: self.findings, notes: self.notes, not_checked, refused: self.refused }
+        PlanOutcome {
+            plan,
+            findings: self.findings,
+            notes: self.notes,
+            not_checked,
+            refused: self.refused,
+        }
     }
 }
 

@@ -89,7 +89,8 @@ pub struct NotChecked {
     pub what: String,
     /// Why.
     pub why: String,
-    /// False for what is outside the scope of the run, or was left out by an option: it does not make the run incomplete.
+    /// False for what is outside the scope of the run, or was left out by an option: it does not
+    /// make the run incomplete.
     pub was_asked_for: bool,
 }
 
@@ -190,7 +191,8 @@ pub struct Report {
     pub findings_omitted: u64,
     /// What is worth knowing and not wrong.
     pub notes: Vec<Finding>,
-    /// What Service Broker has, as number of the message and count: 9675, 9676, 9667, 9668, 9669, 9674, 9670.
+    /// What Service Broker has, as number of the message and count: 9675, 9676, 9667, 9668, 9669,
+    /// 9674, 9670.
     pub broker_counts: Vec<(u32, u64)>,
     /// Tables, in order.
     pub objects: Vec<ObjectSummary>,
@@ -243,7 +245,9 @@ impl Report {
             0 => "the database".to_owned(),
             count => format!("the database: {count} findings are left out"),
         };
-        self.coverage.not_checked.insert(0, NotChecked { what, why: why.to_owned(), was_asked_for: true });
+        self.coverage
+            .not_checked
+            .insert(0, NotChecked { what, why: why.to_owned(), was_asked_for: true });
         self.findings.clear();
         self.findings_omitted = 0;
         self.totals = Totals::default();

@@ -51,7 +51,10 @@ const NOT_SUPPORTED: [(&str, &str); 7] = [
         "they lie outside the data files; pages and allocation of their tables are checked",
     ),
     ("leftovers of online index builds (5228, 5229)", "what their column holds is not published"),
-    ("content of indexed views, XML, spatial and columnstore indexes (8907, 8908, 7967)", "not supported"),
+    (
+        "content of indexed views, XML, spatial and columnstore indexes (8907, 8908, 7967)",
+        "not supported",
+    ),
     (
         "page flags for row versions and system transactions (5260, 5282)",
         "the bits of the page header are not published",
@@ -67,8 +70,8 @@ impl NotChecked {
 
 /// Checks the database behind `source`.
 ///
-/// Whatever the pages hold, the report comes back; a boot page or catalogue that cannot be read is a finding, and all other
-/// pages are audited as far as they can be.
+/// Whatever the pages hold, the report comes back; a boot page or catalogue that cannot be read is
+/// a finding, and all other pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
     let (mut run, outcome) = Run::start(source, options, control);
     if let Some((plan, findings)) = outcome {
@@ -116,7 +119,14 @@ impl<'r> Run<'r> {
     ) -> (Run<'r>, Option<(Plan, Findings)>) {
         let start = control.clock.monotonic();
         let report = Report::empty(options);
-        let mut run = Run { source, options, control, start, report, compared: Compared::default() };
+        let mut run = Run {
+            source,
+            options,
+            control,
+            start,
+            report,
+            compared: Compared::default(),
+        };
         run.watch(Phase::Plan, 0, &Counters::default());
         let PlanOutcome { plan, findings, notes, not_checked, refused } = make(source, options);
         run.describe(&plan);
@@ -143,8 +153,8 @@ impl<'r> Run<'r> {
         self.report.files = self.source.files().iter().map(file).collect();
     }
 
-    /// Scans what `sum` does not cover yet, then compares, looks again and reports. With `is_kept`, the sum of the scan
-    /// comes back when the run was stopped.
+    /// Scans what `sum` does not cover yet, then compares, looks again and reports. With `is_kept`,
+    /// the sum of the scan comes back when the run was stopped.
     pub(crate) fn check(
         &mut self,
         plan: &Plan,
@@ -160,7 +170,8 @@ impl<'r> Run<'r> {
         let window = Window::new(within, done);
         let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
         let trees = Trees::new(plan);
-        let outcome = self.scan(plan, &trees, &scan_plan, &counters).and_then(|part| sum.merge(part));
+        let outcome =
+            self.scan(plan, &trees, &scan_plan, &counters).and_then(|part| sum.merge(part));
         if let Err(overlap) = outcome {
             // Counted twice is not counted: nothing of the scan can be used.
             findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
@@ -190,13 +201,21 @@ impl<'r> Run<'r> {
         if plan.owners_are_known && is_complete && !plan.has_cut_chains {
             self.verify_trees(plan, trees, scan_plan, counters, sum, findings);
         } else if plan.owners_are_known && !is_complete {
-            self.leave_out("links between pages and keys across them", "not all pages were checked");
+            self.leave_out(
+                "links between pages and keys across them",
+                "not all pages were checked",
+            );
         }
         for (unit, reason) in sum.tree.undecided.reasons() {
-            let what = format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, unit));
+            let what =
+                format!("order of keys of {} (2511, 2512, 8933, 8934)", index_name(plan, unit));
             self.skip(&what, &reason);
         }
-        if plan.owners_are_known && is_complete && !plan.has_cut_chains && plan.missing_files.is_empty() {
+        if plan.owners_are_known
+            && is_complete
+            && !plan.has_cut_chains
+            && plan.missing_files.is_empty()
+        {
             self.verify_rows(plan, scan_plan, counters, sum, findings);
         }
         let is_whole = self.options.scope == ScopeChoice::Database && !self.options.physical_only;
@@ -215,7 +234,11 @@ impl<'r> Run<'r> {
     }
 
     /// Scans a part and nothing else.
-    pub(crate) fn scan_part(&mut self, plan: &Plan, within: &[PageRange]) -> Result<Partial, Overlap> {
+    pub(crate) fn scan_part(
+        &mut self,
+        plan: &Plan,
+        within: &[PageRange],
+    ) -> Result<Partial, Overlap> {
         let counters = Counters::default();
         let window = Window::new(within, Vec::new());
         let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
@@ -284,7 +307,10 @@ impl<'r> Run<'r> {
         sum: &Partial,
         findings: &mut Findings,
     ) {
-        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let source = self.source;
+        let options = self.options;
+        let control = self.control;
+        let jobs = self.jobs();
         let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
             verify_crosses(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
         });
@@ -302,7 +328,10 @@ impl<'r> Run<'r> {
         sum: &Partial,
         findings: &mut Findings,
     ) {
-        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let source = self.source;
+        let options = self.options;
+        let control = self.control;
+        let jobs = self.jobs();
         let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
             verify_partitions(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
         });
@@ -322,7 +351,10 @@ impl<'r> Run<'r> {
         if let Some(why) = why_not_matched(plan, scan_plan, sum) {
             return self.leave_out("forwarded rows and off-row data", why);
         }
-        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let source = self.source;
+        let options = self.options;
+        let control = self.control;
+        let jobs = self.jobs();
         let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
             verify_off_row(&Dive { source, plan, options, control, stop, jobs }, sum, findings)
         });
@@ -342,13 +374,19 @@ impl<'r> Run<'r> {
         sum: &mut Partial,
         findings: &mut Findings,
     ) {
-        let (source, options, control, jobs) = (self.source, self.options, self.control, self.jobs());
+        let source = self.source;
+        let options = self.options;
+        let control = self.control;
+        let jobs = self.jobs();
         let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
             verify_trees(&Dive { source, plan, options, control, stop, jobs }, trees, sum, findings)
         });
         self.report.was_stopped |= outcome.was_stopped;
         for unit in outcome.result {
-            self.leave_out(&format!("links and keys of {}", index_name(plan, unit)), "the run was stopped");
+            self.leave_out(
+                &format!("links and keys of {}", index_name(plan, unit)),
+                "the run was stopped",
+            );
         }
         for unit in plan.cut_units.iter().filter(|unit| trees.get(**unit).is_some()) {
             let what = format!("links and keys of {}", index_name(plan, *unit));
@@ -403,7 +441,8 @@ impl<'r> Run<'r> {
                 (Some(PageOwner::Unit(unit)), _) | (None, ExtentOwner::Unit(unit)) => Some(unit),
                 _ => None,
             };
-            let is_read = |unit: &UnitIndex| plan.units.get(*unit).is_some_and(|unit| !unit.is_skipped);
+            let is_read =
+                |unit: &UnitIndex| plan.units.get(*unit).is_some_and(|unit| !unit.is_skipped);
             if let Some(unit) = owner.filter(is_read) {
                 auditor.unreadable(id, Subject::Owned(unit));
             }
@@ -413,14 +452,24 @@ impl<'r> Run<'r> {
     }
 
     fn leave_out(&mut self, what: &str, why: &str) {
-        let left_out = NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: true };
+        let left_out = NotChecked {
+            what: what.to_owned(),
+            why: why.to_owned(),
+            was_asked_for: true,
+        };
         self.report.coverage.not_checked.push(left_out);
     }
 }
 
 /// From sums to the report.
 impl Run<'_> {
-    fn finish(&mut self, plan: &Plan, scan_plan: &ScanPlan, mut sum: Partial, mut findings: Findings) {
+    fn finish(
+        &mut self,
+        plan: &Plan,
+        scan_plan: &ScanPlan,
+        mut sum: Partial,
+        mut findings: Findings,
+    ) {
         self.note_coverage(plan, scan_plan, &mut sum);
         for once in [sum.diff_missed.take()].into_iter().flatten() {
             findings.push(once);
@@ -436,7 +485,8 @@ impl Run<'_> {
         self.report.coverage.not_checked.extend(fatal);
         self.note_disabled_indexes(plan);
         let elapsed_ms = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let (bytes, pages) = (sum.bytes, sum.pages_checked);
+        let bytes = sum.bytes;
+        let pages = sum.pages_checked;
         let last_sample = Sample { elapsed_ms, bytes, pages, findings: findings.count() };
         let report = &mut self.report;
         report.totals = findings.totals();
@@ -482,7 +532,8 @@ impl Run<'_> {
     }
 
     fn note_coverage(&mut self, plan: &Plan, scan_plan: &ScanPlan, sum: &mut Partial) {
-        let (planned, checked) = (scan_plan.pages_planned, sum.pages_checked);
+        let planned = scan_plan.pages_planned;
+        let checked = sum.pages_checked;
         let not_checked = std::mem::take(&mut self.report.coverage.not_checked);
         self.report.coverage = Coverage {
             pages_planned: planned,
@@ -494,7 +545,11 @@ impl Run<'_> {
             not_checked,
         };
         if checked < planned && sum.pages_absent < planned - checked {
-            let why = if self.report.was_stopped { "the run was stopped" } else { "they could not be read" };
+            let why = if self.report.was_stopped {
+                "the run was stopped"
+            } else {
+                "they could not be read"
+            };
             self.leave_out(&format!("{} pages", planned - checked - sum.pages_absent), why);
         }
         if sum.pages_absent > 0 {
@@ -502,7 +557,8 @@ impl Run<'_> {
             self.leave_out(&format!("{} pages", sum.pages_absent), why);
         }
         if sum.pages_unknown > 0 {
-            let why = "their PFS page cannot be used, and they do not look like pages of their owner";
+            let why =
+                "their PFS page cannot be used, and they do not look like pages of their owner";
             self.leave_out(&format!("{} pages", sum.pages_unknown), why);
         }
         self.note_options(plan, scan_plan);
@@ -519,7 +575,11 @@ impl Run<'_> {
         if checked < planned
             && let Some(first) = first_missing(plan, sum)
         {
-            let why = if self.report.was_stopped { "the run was stopped" } else { "they could not be read" };
+            let why = if self.report.was_stopped {
+                "the run was stopped"
+            } else {
+                "they could not be read"
+            };
             let args = [int(planned - checked), int(planned), page_arg(first), why.into()];
             self.report.notes.push(Finding::new(59001, Place::page(first), &args));
         }
@@ -535,10 +595,9 @@ impl Run<'_> {
             let target = plan.target.as_deref().unwrap_or_default();
             self.skip(&what, &format!("they do not belong to {target}"));
         }
-        let others = plan
-            .units
-            .iter()
-            .any(|(_, unit)| unit.structure == crate::unit::Structure::Other && !unit.first_iam.is_none());
+        let others = plan.units.iter().any(|(_, unit)| {
+            unit.structure == crate::unit::Structure::Other && !unit.first_iam.is_none()
+        });
         if others {
             self.skip("records of columnstore and unknown units", "their form is not known");
         }
@@ -563,7 +622,8 @@ impl Run<'_> {
             let why = "the database is older than SQL Server 2005 and its values were never checked: DATA_PURITY does";
             self.skip("column values against their types (2570)", why);
         }
-        for cross in plan.rows.crosses.iter().map(|(_, cross)| cross).filter(|_| !self.options.physical_only)
+        for cross in
+            plan.rows.crosses.iter().map(|(_, cross)| cross).filter(|_| !self.options.physical_only)
         {
             if cross.has_long_columns() {
                 let what = format!("some values of index {} of {}", cross.name, cross.table_name);
@@ -580,7 +640,11 @@ impl Run<'_> {
 
     /// Something that is outside the scope or was left out on purpose.
     fn skip(&mut self, what: &str, why: &str) {
-        let left_out = NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for: false };
+        let left_out = NotChecked {
+            what: what.to_owned(),
+            why: why.to_owned(),
+            was_asked_for: false,
+        };
         self.report.coverage.not_checked.push(left_out);
     }
 }
@@ -638,11 +702,14 @@ fn mark_derived(plan: &Plan, bad: &[crate::partial::BadPage], findings: &mut Fin
     }
     for finding in findings.iter_mut().filter(|finding| LINKS.contains(&finding.error)) {
         let named = finding.place.page.into_iter().chain(finding.related);
-        let direct = named.filter_map(|page| Some(Cause { page, error: *causes.get(&page)? })).next();
-        // A page without a parent does not say who that was; a bad page of the same unit is the likely one.
+        let direct =
+            named.filter_map(|page| Some(Cause { page, error: *causes.get(&page)? })).next();
+        // A page without a parent does not say who that was; a bad page of the same unit is the
+        // likely one.
         let has_lost_parent = matches!(finding.error, 8977 | 8979);
         let unit = || plan.units.of_header(finding.place.owner?.unit, false);
-        let likely = || unit().and_then(|unit| of_unit.get(&unit).copied()).filter(|_| has_lost_parent);
+        let likely =
+            || unit().and_then(|unit| of_unit.get(&unit).copied()).filter(|_| has_lost_parent);
         finding.derived_from = finding.derived_from.or(direct).or_else(likely);
     }
 }
@@ -650,8 +717,11 @@ fn mark_derived(plan: &Plan, bad: &[crate::partial::BadPage], findings: &mut Fin
 /// All objects that own units, in the order of the report.
 fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<ObjectSummary> {
     let mut objects: BTreeMap<(bool, ObjectId), ObjectSummary> = BTreeMap::new();
-    for ((_, unit), count) in plan.units.iter().zip(counts).filter(|((_, unit), _)| !unit.is_outside) {
-        let (object, is_user) = (unit.owner.object, unit.owner.is_user);
+    for ((_, unit), count) in
+        plan.units.iter().zip(counts).filter(|((_, unit), _)| !unit.is_outside)
+    {
+        let object = unit.owner.object;
+        let is_user = unit.owner.is_user;
         let summary = objects.entry((is_user, object)).or_insert_with(|| ObjectSummary {
             object,
             name: plan.names.get(&object).cloned().unwrap_or_default(),
@@ -660,7 +730,8 @@ fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<Objec
             pages: 0,
             totals: findings.totals_of(Some(object)),
         });
-        if (0..=1).contains(&unit.owner.index.0) && unit.kind == extentdb_catalog::model::AllocUnitKind::InRow
+        if (0..=1).contains(&unit.owner.index.0)
+            && unit.kind == extentdb_catalog::model::AllocUnitKind::InRow
         {
             summary.rows += count.rows;
             summary.pages += count.leaf_pages;
@@ -671,10 +742,13 @@ fn objects(plan: &Plan, counts: &[UnitCounts], findings: &Findings) -> Vec<Objec
 
 /// An index by its name and table, as in `index 'IX_sales' of 'sales'`.
 fn index_name(plan: &Plan, unit: UnitIndex) -> String {
-    let Some(owner) = plan.units.get(unit).map(|unit| unit.owner) else { return format!("unit {unit}") };
+    let Some(owner) = plan.units.get(unit).map(|unit| unit.owner) else {
+        return format!("unit {unit}");
+    };
     let table = plan.names.get(&owner.object).cloned().unwrap_or_default();
     let indexes = plan.catalog.as_ref().and_then(|catalog| catalog.tables.get(&owner.object));
-    let index = indexes.and_then(|table| table.indexes.iter().find(|index| index.id == owner.index));
+    let index =
+        indexes.and_then(|table| table.indexes.iter().find(|index| index.id == owner.index));
     match index.and_then(|index| index.name.as_ref()) {
         Some(name) => format!("index '{name}' of '{table}'"),
         None => format!("index {} of '{table}'", owner.index),

@@ -7,11 +7,11 @@
 //!         for each allocated page: audit                        -> the worker's own Partial
 //! ```
 //!
-//! Workers share the plan, which nobody changes, and the place in the plan where the next chunk begins. Everything else is
-//! their own.
+//! Workers share the plan, which nobody changes, and the place in the plan where the next chunk
+//! begins. Everything else is their own.
 //!
-//! PFS decides what is read. Where its page cannot be used, pages that their unit owns and that look like its own are checked,
-//! and the others are counted as unknown.
+//! PFS decides what is read. Where its page cannot be used, pages that their unit owns and that
+//! look like its own are checked, and the others are counted as unknown.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -118,17 +118,28 @@ impl Window {
     /// An extent belongs to the window that its first page is in.
     fn holds(&self, extent: Extent) -> bool {
         let first = extent.first_page();
-        let is_own = |range: &PageRange| range.file == first.file && range.pages.contains(&first.page);
-        let behind = self.done.partition_point(|(file, _, end)| (*file, *end) <= (first.file, first.page));
-        let is_done =
-            self.done.get(behind).is_some_and(|(file, start, _)| *file == first.file && *start <= first.page);
+        let is_own =
+            |range: &PageRange| range.file == first.file && range.pages.contains(&first.page);
+        let behind =
+            self.done.partition_point(|(file, _, end)| (*file, *end) <= (first.file, first.page));
+        let is_done = self
+            .done
+            .get(behind)
+            .is_some_and(|(file, start, _)| *file == first.file && *start <= first.page);
         (self.within.is_empty() || self.within.iter().any(is_own)) && !is_done
     }
 }
 
 impl ScanPlan {
-    pub(crate) fn new(plan: &Plan, options: &Options, choice: Choice<'_>, window: &Window) -> ScanPlan {
-        let (mut pages_planned, mut pages_skipped, mut pages_outside) = (0, 0, 0);
+    pub(crate) fn new(
+        plan: &Plan,
+        options: &Options,
+        choice: Choice<'_>,
+        window: &Window,
+    ) -> ScanPlan {
+        let mut pages_planned = 0;
+        let mut pages_skipped = 0;
+        let mut pages_outside = 0;
         let mut ranges: Vec<Vec<Range<u64>>> = Vec::with_capacity(plan.maps.len());
         for maps in &plan.maps {
             let mut of_file: Vec<Range<u64>> = Vec::new();
@@ -145,7 +156,9 @@ impl ScanPlan {
                                 add_extent(&mut of_file, maps, index);
                             }
                         }
-                        Interest::Unknown if window.holds(extent) => add_extent(&mut of_file, maps, index),
+                        Interest::Unknown if window.holds(extent) => {
+                            add_extent(&mut of_file, maps, index)
+                        }
                         Interest::Unknown => {}
                     }
                 }
@@ -178,7 +191,9 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
     };
     let pages = extent.pages().zip(states).take_while(|(id, _)| id.page < maps.pages);
     let allocated = pages.filter(|(_, state)| PfsByte(*state).is_allocated());
-    let (mut wanted, mut skipped, mut outside) = (0, 0, 0);
+    let mut wanted = 0;
+    let mut skipped = 0;
+    let mut outside = 0;
     for (id, _) in allocated {
         let count = match choice.leaves_out(plan, id) {
             false => &mut wanted,
@@ -229,7 +244,8 @@ impl<'s> Scan<'s> {
         ScanPlan::new(self.plan, self.options, self.choice, &Window::default())
     }
 
-    /// Reads and audits everything planned; the sum of all partials, and what each worker made of sound pages.
+    /// Reads and audits everything planned; the sum of all partials, and what each worker made of
+    /// sound pages.
     ///
     /// # Errors
     /// A page was scanned twice: a mistake of this program.
@@ -241,8 +257,12 @@ impl<'s> Scan<'s> {
         stop: &AtomicBool,
         facts: impl Fn() -> F + Sync,
     ) -> Result<(Partial, Vec<F>), Overlap> {
-        let adapters: Vec<FileOfSource<'_>> =
-            self.source.files().iter().map(|file| FileOfSource { source: self.source, file }).collect();
+        let adapters: Vec<FileOfSource<'_>> = self
+            .source
+            .files()
+            .iter()
+            .map(|file| FileOfSource { source: self.source, file })
+            .collect();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
         let mode = self.mode(&sources);
         let mut reader = ChunkReader::new(&sources, &scan_plan.chunks, mode, stop);
@@ -269,15 +289,22 @@ impl<'s> Scan<'s> {
 
     /// Bytes that the buffers of so many workers take.
     pub(crate) fn buffer_bytes(&self, jobs: usize) -> u64 {
-        let adapters: Vec<FileOfSource<'_>> =
-            self.source.files().iter().map(|file| FileOfSource { source: self.source, file }).collect();
+        let adapters: Vec<FileOfSource<'_>> = self
+            .source
+            .files()
+            .iter()
+            .map(|file| FileOfSource { source: self.source, file })
+            .collect();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
         self.mode(&sources).buffer_bytes(jobs)
     }
 
     /// What one worker does.
     fn work<F: Facts>(&self, pieces: &mut Pieces<'_>, facts: F) -> Result<(Partial, F), Overlap> {
-        let mut worker = Worker { scan: self, auditor: Auditor::new(self.plan, self.options, facts) };
+        let mut worker = Worker {
+            scan: self,
+            auditor: Auditor::new(self.plan, self.options, facts),
+        };
         while let Some(piece) = pieces.next() {
             worker.piece(&piece)?;
         }
@@ -295,7 +322,9 @@ pub(crate) struct Look<'w, F> {
 impl<'w, F: Facts> Look<'w, F> {
     /// With a collector for what is sound.
     pub(crate) fn new(scan: &'w Scan<'w>, facts: F) -> Look<'w, F> {
-        Look { worker: Worker { scan, auditor: Auditor::new(scan.plan, scan.options, facts) } }
+        Look {
+            worker: Worker { scan, auditor: Auditor::new(scan.plan, scan.options, facts) },
+        }
     }
 
     /// Shows a page to the collector, when it is allocated, belongs to somebody and is sound.
@@ -329,9 +358,11 @@ impl<F: Facts> Worker<'_, F> {
         let first = (piece.offset / PAGE_BYTES as u64) as u32;
         let pages = (piece.bytes / PAGE_BYTES) as u32;
         let data = piece.data.as_deref().unwrap_or_default();
-        let (checked, found) = (self.auditor.partial.pages_checked, self.auditor.partial.findings.count());
+        let checked = self.auditor.partial.pages_checked;
+        let found = self.auditor.partial.findings.count();
         for index in first / PAGES_PER_EXTENT..(first + pages).div_ceil(PAGES_PER_EXTENT) {
-            let at = (index as usize * PAGES_PER_EXTENT as usize).saturating_sub(first as usize) * PAGE_BYTES;
+            let at = (index as usize * PAGES_PER_EXTENT as usize).saturating_sub(first as usize)
+                * PAGE_BYTES;
             self.extent(maps, index, data.get(at..).unwrap_or_default());
         }
         let partial = &mut self.auditor.partial;
@@ -371,7 +402,8 @@ impl<F: Facts> Worker<'_, F> {
         }
     }
 
-    /// A page that did not come with its piece is asked for by itself: its neighbours may be what cannot be read.
+    /// A page that did not come with its piece is asked for by itself: its neighbours may be what
+    /// cannot be read.
     #[cold]
     fn page_alone(&mut self, id: PageId, owner: ExtentOwner, state: Option<PfsByte>) {
         let mut page = Box::new([0; PAGE_BYTES]);
@@ -426,7 +458,8 @@ impl<F: Facts> Worker<'_, F> {
         }
     }
 
-    /// Who a page is audited for, when its extent alone does not say. `None`: it was audited when the plan was made.
+    /// Who a page is audited for, when its extent alone does not say. `None`: it was audited when
+    /// the plan was made.
     #[cold]
     fn subject(
         &mut self,
@@ -464,7 +497,8 @@ impl<F: Facts> Worker<'_, F> {
         }
     }
 
-    /// The owner of a page whose extent has several: the one that its header names. The others do not see it.
+    /// The owner of a page whose extent has several: the one that its header names. The others do
+    /// not see it.
     fn contested(
         &mut self,
         id: PageId,
@@ -488,11 +522,13 @@ impl<F: Facts> Worker<'_, F> {
         owner
     }
 
-    /// A page of a PFS range that cannot be used: it counts when it is what its owner expects, or was once.
+    /// A page of a PFS range that cannot be used: it counts when it is what its owner expects, or
+    /// was once.
     fn unknown_page(&mut self, id: PageId, subject: Subject, page: &PageBytes) {
         let header = PageHeader::of(page);
         let Subject::Owned(unit) = subject else { return };
-        let is_own = self.scan.plan.units.get(unit).is_some_and(|unit| header.belongs_to(unit.id()));
+        let is_own =
+            self.scan.plan.units.get(unit).is_some_and(|unit| header.belongs_to(unit.id()));
         if header.page_id() == id && is_own {
             let was_intact = verify(page).is_intact();
             self.auditor.page(id, subject, None, page);
@@ -516,13 +552,16 @@ impl<F: Facts> Worker<'_, F> {
     #[inline]
     fn compare_state(&mut self, id: PageId, state: Option<PfsByte>, expected: Expected) {
         let Some(state) = state else { return };
-        let right = state.with_iam(expected.is_iam).with_mixed(expected.is_mixed.unwrap_or(state.is_mixed()));
+        let right = state
+            .with_iam(expected.is_iam)
+            .with_mixed(expected.is_mixed.unwrap_or(state.is_mixed()));
         if right != state || (state.has_reserved_bits() && !self.has_version_bit(state)) {
             self.report_state(id, state, PfsByte(right.0 & 0x7f));
         }
     }
 
-    /// Bit 7 is set for pages with versions that are to be cleaned up (public description of accelerated recovery).
+    /// Bit 7 is set for pages with versions that are to be cleaned up (public description of
+    /// accelerated recovery).
     #[cold]
     fn has_version_bit(&self, state: PfsByte) -> bool {
         self.scan.plan.has_versions_in_rows() && state.fullness().is_some()
@@ -537,10 +576,14 @@ impl<F: Facts> Worker<'_, F> {
     /// An allocated page that no IAM page lists.
     fn report_unowned(&mut self, id: PageId, owner: ExtentOwner, state: Option<PfsByte>) {
         let plan = self.scan.plan;
-        let (Some(state), true, false) = (state, plan.owners_are_known, plan.has_cut_chains) else { return };
+        let (Some(state), true, false) = (state, plan.owners_are_known, plan.has_cut_chains) else {
+            return;
+        };
         let extent = id.extent().index;
         let Some(maps) = plan.maps_of(id.file) else { return };
-        let (Some(is_free), Some(is_mixed)) = (maps.is_free(extent), maps.is_mixed(extent)) else { return };
+        let (Some(is_free), Some(is_mixed)) = (maps.is_free(extent), maps.is_mixed(extent)) else {
+            return;
+        };
         if plan.bad.contains_key(&id) {
             return;
         }

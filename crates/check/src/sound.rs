@@ -75,7 +75,17 @@ impl<'a> Sound<'a> {
         records: Records<'a>,
     ) -> Sound<'a> {
         let pminlen = view.header().fixed_len.get();
-        Sound { id, index, unit, view, is_leaf, traits, form, pminlen, records }
+        Sound {
+            id,
+            index,
+            unit,
+            view,
+            is_leaf,
+            traits,
+            form,
+            pminlen,
+            records,
+        }
     }
 
     /// The same page with its records expanded.
@@ -106,7 +116,9 @@ impl<'a> Sound<'a> {
     #[inline]
     pub(crate) fn fixed_end_min(&self) -> usize {
         match (self.form, self.records) {
-            (Form::Data, Records::OnPage(..) | Records::Even(..)) => usize::from(self.traits.fixed_end_min),
+            (Form::Data, Records::OnPage(..) | Records::Even(..)) => {
+                usize::from(self.traits.fixed_end_min)
+            }
             _ => usize::from(self.pminlen),
         }
     }
@@ -141,7 +153,12 @@ impl<'a> Sound<'a> {
     /// The same page without its records.
     #[inline]
     pub(crate) fn linked(&self) -> Linked<'a> {
-        Linked { id: self.id, index: self.index, header: self.header(), is_leaf: self.is_leaf }
+        Linked {
+            id: self.id,
+            index: self.index,
+            header: self.header(),
+            is_leaf: self.is_leaf,
+        }
     }
 
     /// A record of the page whose bytes are at hand.
@@ -151,7 +168,9 @@ impl<'a> Sound<'a> {
 
     /// Records, empty slots left out, in slot order.
     #[inline]
-    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = Entry<'a>> + ExactSizeIterator + use<'a> {
+    pub(crate) fn entries(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = Entry<'a>> + ExactSizeIterator + use<'a> {
         let page = *self;
         let empty = Entry { slot: 0, bytes: &[], form: self.form, pminlen: self.pminlen };
         (0..self.len()).map(move |at| page.entry(at).unwrap_or(empty))

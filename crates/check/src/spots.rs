@@ -6,8 +6,8 @@
 //! WideSpan  of records that were expanded                        see `expand`
 //! ```
 //!
-//! Most leaf pages of nonclustered indexes are even: nothing has to be written down for each of their entries, and a loop over them
-//! has only numbers that grow by the same step.
+//! Most leaf pages of nonclustered indexes are even: nothing has to be written down for each of
+//! their entries, and a loop over them has only numbers that grow by the same step.
 
 use std::ops::Range;
 
@@ -40,8 +40,8 @@ pub(crate) trait Spots: Copy {
     /// Some of them, by their places; none when there are not so many.
     fn part(self, range: Range<usize>) -> Self;
 
-    /// Eight bytes of each record, little-endian, from `at` on; which may reach behind it. `None`, or no more of them, where the
-    /// bytes end before.
+    /// Eight bytes of each record, little-endian, from `at` on; which may reach behind it. `None`,
+    /// or no more of them, where the bytes end before.
     fn words(self, bytes: &[u8], at: usize) -> impl Iterator<Item = Option<u64>>;
 
     /// The first one.
@@ -122,7 +122,8 @@ impl Spot for WideSpan {
     }
 }
 
-/// Records of one length that lie one behind the other, in slot order: none of their slots is empty.
+/// Records of one length that lie one behind the other, in slot order: none of their slots is
+/// empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Even {
     slot: usize,
@@ -158,17 +159,24 @@ impl Spot for EvenSpot {
 }
 
 impl Even {
-    /// The records of a page whose slots say so, when each has `len` bytes, and their bytes. Nothing may reach behind `body`.
+    /// The records of a page whose slots say so, when each has `len` bytes, and their bytes.
+    /// Nothing may reach behind `body`.
     #[inline]
-    pub(crate) fn of<'b>(view: PageRef<'_>, body: &'b [u8], len: usize) -> Option<(Even, &'b [u8])> {
+    pub(crate) fn of<'b>(
+        view: PageRef<'_>,
+        body: &'b [u8],
+        len: usize,
+    ) -> Option<(Even, &'b [u8])> {
         let count = usize::from(view.slot_count());
-        let (first, last) = (view.slot_offset(0)?, view.slot_offset(view.slot_count().checked_sub(1)?)?);
+        let first = view.slot_offset(0)?;
+        let last = view.slot_offset(view.slot_count().checked_sub(1)?)?;
         let even = Even { slot: 0, start: usize::from(first), width: len, count };
         let bytes = body.get(even.start..even.start + len * count)?;
         if even.start < PAGE_HEADER_BYTES || usize::from(last) != even.start + len * (count - 1) {
             return None;
         }
-        // The array lies backwards. Its numbers are less than a page, or the bytes would not be there; so nothing wraps unseen.
+        // The array lies backwards. Its numbers are less than a page, or the bytes would not be
+        // there; so nothing wraps unseen.
         let array = view.bytes().get(view.slot_array_start()..)?.as_chunks::<2>().0;
         let differences = array.iter().zip(0u16..).fold(0, |all, (offset, at)| {
             all | (u16::from_le_bytes(*offset) ^ last.wrapping_sub(at.wrapping_mul(len as u16)))
@@ -184,7 +192,11 @@ impl Even {
 
     #[inline(always)]
     fn at(self, at: usize) -> EvenSpot {
-        EvenSpot { slot: self.slot + at, start: self.start + at * self.width, len: self.width }
+        EvenSpot {
+            slot: self.slot + at,
+            start: self.start + at * self.width,
+            len: self.width,
+        }
     }
 }
 
@@ -205,7 +217,12 @@ impl Spots for Even {
     fn part(self, range: Range<usize>) -> Self {
         let Range { start, end } = range;
         let count = if start <= end && end <= self.count { end - start } else { 0 };
-        Even { slot: self.slot + start, start: self.start + start * self.width, count, ..self }
+        Even {
+            slot: self.slot + start,
+            start: self.start + start * self.width,
+            count,
+            ..self
+        }
     }
 
     /// Of records with fewer than eight bytes there are none.
@@ -247,9 +264,12 @@ mod tests {
             let offsets: Vec<u16> = (0..count).map(|at| 96 + at * len).collect();
             let even = even_of(&offsets, usize::from(len)).unwrap();
             assert_eq!(Spots::len(even), usize::from(count));
-            let found: Vec<_> = even.iter().map(|spot| (spot.slot(), spot.start(), spot.end())).collect();
-            let expected =
-                offsets.iter().zip(0u16..).map(|(at, slot)| (slot, usize::from(*at), usize::from(at + len)));
+            let found: Vec<_> =
+                even.iter().map(|spot| (spot.slot(), spot.start(), spot.end())).collect();
+            let expected = offsets
+                .iter()
+                .zip(0u16..)
+                .map(|(at, slot)| (slot, usize::from(*at), usize::from(at + len)));
             assert_eq!(found, expected.collect::<Vec<_>>());
             assert!(even.get(usize::from(count)).is_none());
         }
@@ -276,7 +296,8 @@ mod tests {
         let offsets: Vec<u16> = (0..20).map(|at| 96 + at * 9).collect();
         let even = even_of(&offsets, 9).unwrap();
         let part = even.part(3..7);
-        let places = |even: Even| even.iter().map(|spot| (spot.slot(), spot.start())).collect::<Vec<_>>();
+        let places =
+            |even: Even| even.iter().map(|spot| (spot.slot(), spot.start())).collect::<Vec<_>>();
         assert_eq!(places(part), places(even)[3..7]);
         assert!(places(even.part(19..21)).is_empty());
     }
@@ -289,7 +310,11 @@ mod tests {
             let even = Even { slot: 0, start: 10, width: len, count: 3 };
             let spans: Vec<Span> = even
                 .iter()
-                .map(|spot| Span { slot: spot.slot(), start: spot.start as u16, end: spot.end() as u16 })
+                .map(|spot| Span {
+                    slot: spot.slot(),
+                    start: spot.start as u16,
+                    end: spot.end() as u16,
+                })
                 .collect();
             let words: Vec<_> = even.words(&bytes, at).collect();
             assert_eq!(words, spans.as_slice().words(&bytes, at).collect::<Vec<_>>());
@@ -297,6 +322,9 @@ mod tests {
             assert_eq!((words.len(), words[0]), (3, Some(first)));
         }
         let behind = Even { slot: 0, start: 280, width: 9, count: 3 };
-        assert!(!behind.words(&bytes, 0).all(|word| word.is_some()) || behind.words(&bytes, 0).count() < 3);
+        assert!(
+            !behind.words(&bytes, 0).all(|word| word.is_some())
+                || behind.words(&bytes, 0).count() < 3
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! The allocation units of a database, numbered: what the scan must know of each, in plain data.
 //!
-//! A unit is found by its number (`UnitIndex`), which owner maps, link facts and partials carry instead of the 64-bit id.
-//! Units are numbered by ascending id, so that every run of the same database numbers them alike.
+//! A unit is found by its number (`UnitIndex`), which owner maps, link facts and partials carry
+//! instead of the 64-bit id. Units are numbered by ascending id, so that every run of the same
+//! database numbers them alike.
 
 use std::collections::HashMap;
 
@@ -29,7 +30,8 @@ pub enum Structure {
     Nonclustered,
     /// Text pages.
     Text,
-    /// Nothing this program knows (columnstore and the like): protection and ownership are checked, no more.
+    /// Nothing this program knows (columnstore and the like): protection and ownership are checked,
+    /// no more.
     Other,
 }
 
@@ -65,9 +67,11 @@ pub struct Unit {
     pub columns_max: u16,
     /// End of the fixed part of rows written now; 0 = not known.
     pub fixed_end: u16,
-    /// Where the fixed part of a row can end, ascending, the last one being `fixed_end`; empty = not known.
+    /// Where the fixed part of a row can end, ascending, the last one being `fixed_end`; empty =
+    /// not known.
     pub fixed_ends: Vec<u16>,
-    /// The layout of its rows once they are expanded; only for compressed units whose types are understood.
+    /// The layout of its rows once they are expanded; only for compressed units whose types are
+    /// understood.
     pub expanded: Option<Arc<RowLayout>>,
 }
 
@@ -77,7 +81,8 @@ impl Unit {
         self.owner.unit
     }
 
-    /// Made by SQL Server 7 or 2000: which columns were dropped then is known no more, and rows may still have them.
+    /// Made by SQL Server 7 or 2000: which columns were dropped then is known no more, and rows may
+    /// still have them.
     pub(crate) fn is_from_2000(&self) -> bool {
         self.owner.is_user && self.id().0 < FIRST_OWN_ID
     }
@@ -85,7 +90,13 @@ impl Unit {
     /// Object, index, partition, unit and type: the five arguments that most messages begin with.
     pub fn args(&self) -> [Arg<'static>; 5] {
         let Owner { object, index, partition, unit, .. } = self.owner;
-        [object.0.into(), index.0.into(), partition.0.into(), unit.0.into(), self.kind.name().into()]
+        [
+            object.0.into(),
+            index.0.into(),
+            partition.0.into(),
+            unit.0.into(),
+            self.kind.name().into(),
+        ]
     }
 }
 
@@ -103,7 +114,8 @@ pub struct Units {
 }
 
 impl Units {
-    /// The units of a catalogue. With `no_index`, those of nonclustered user indexes are marked as skipped.
+    /// The units of a catalogue. With `no_index`, those of nonclustered user indexes are marked as
+    /// skipped.
     pub fn new<'c>(
         units: impl Iterator<Item = (&'c AllocUnit, &'c Rowset)>,
         catalog: Option<&Catalog>,
@@ -135,8 +147,8 @@ impl Units {
         self.units.get(index as usize)
     }
 
-    /// The number of the unit that a page header names. Data pages of clustered indexes from SQL Server 2000 carry index
-    /// id 0 in their header; they are found, too.
+    /// The number of the unit that a page header names. Data pages of clustered indexes from SQL
+    /// Server 2000 carry index id 0 in their header; they are found, too.
     pub fn of_header(&self, named: AllocUnitId, is_data: bool) -> Option<UnitIndex> {
         let clustered = AllocUnitId(named.0 | 1 << 48);
         let found = self.by_id.get(&named);
@@ -165,7 +177,8 @@ impl Units {
     }
 }
 
-/// Ids of units that SQL Server 2005 or later made for user tables. Lower ones are put together from object and index.
+/// Ids of units that SQL Server 2005 or later made for user tables. Lower ones are put together
+/// from object and index.
 pub(crate) const FIRST_OWN_ID: i64 = 1 << 56;
 
 fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Unit {
@@ -200,7 +213,8 @@ fn describe(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> Uni
     }
 }
 
-/// The ends of all fixed columns: rows that were written before the last of them was added end earlier.
+/// The ends of all fixed columns: rows that were written before the last of them was added end
+/// earlier.
 fn fixed_ends(rowset: &Rowset) -> Vec<u16> {
     let columns = &rowset.layout.columns;
     let mut ends: Vec<u16> = columns.iter().filter_map(fixed_column_end).collect();
@@ -228,7 +242,9 @@ fn is_system(object: ObjectId, catalog: Option<&Catalog>) -> bool {
     const FIRST_USER_ID: i32 = 100;
     let listed = catalog.and_then(|catalog| catalog.objects.get(&object));
     match listed {
-        Some(listed) => matches!(listed.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE),
+        Some(listed) => {
+            matches!(listed.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE)
+        }
         None => object.0 < FIRST_USER_ID,
     }
 }
@@ -248,7 +264,8 @@ fn structure(unit: &AllocUnit, rowset: &Rowset, catalog: Option<&Catalog>) -> St
                 | IndexKind::Other(_)
         )
     );
-    // Rowsets that belong to no heap or index of their own: delta stores and delete bitmaps of columnstores, and what may come.
+    // Rowsets that belong to no heap or index of their own: delta stores and delete bitmaps of
+    // columnstores, and what may come.
     let is_auxiliary = rowset.owner_type > OWNED_BY_INDEX;
     if columnstore || is_auxiliary || matches!(rowset.compression, Compression::Other(_)) {
         return Structure::Other;

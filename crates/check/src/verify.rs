@@ -1,7 +1,8 @@
 //! The links of B-trees whose sums do not balance, exactly (`checkdb.md` D.13).
 //!
-//! A fact for each page and one for each child pointer are put side by side. The facts come from another look at the unit, or
-//! are put together from what its sketches name: see [`tree`](crate::tree).
+//! A fact for each page and one for each child pointer are put side by side. The facts come from
+//! another look at the unit, or are put together from what its sketches name: see
+//! [`tree`](crate::tree).
 
 use extentdb_base::PageId;
 

@@ -1,4 +1,5 @@
-//! Findings that are too many to be damage: what most pages of a unit violate is a rule that does not hold for it.
+//! Findings that are too many to be damage: what most pages of a unit violate is a rule that does
+//! not hold for it.
 //!
 //! ```text
 //! compressed unit    one page in five cannot be cracked, or as many in the database   the form is not what is published
@@ -6,8 +7,9 @@
 //! system tables      a few rows lack what they must have                              other versions may write them so
 //! ```
 //!
-//! Damage hits single pages and rows. A column that is stored in another way than this program thinks, or keys in another order, is
-//! wrong everywhere. Such findings are taken back, and the report says what was not checked.
+//! Damage hits single pages and rows. A column that is stored in another way than this program
+//! thinks, or keys in another order, is wrong everywhere. Such findings are taken back, and the
+//! report says what was not checked.
 //!
 //! Invariants
 //! - Nothing is taken back for a few pages or rows, nor what only one page of many says.
@@ -64,8 +66,9 @@ struct Cracked {
 }
 
 fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
-    let is_compressed =
-        |unit: UnitIndex| plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None);
+    let is_compressed = |unit: UnitIndex| {
+        plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
+    };
     let mut by_unit: BTreeMap<UnitIndex, Cracked> = BTreeMap::new();
     for page in sum.bad.iter().filter(|page| UNCRACKED.contains(&page.error)) {
         if let Some(unit) = page.unit.filter(|unit| is_compressed(*unit)) {
@@ -79,18 +82,28 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     }
     let counts = |unit: UnitIndex| sum.counts.get(unit as usize).copied().unwrap_or_default();
     let all: u64 = by_unit.values().map(|cracked| cracked.failed.len() as u64).sum();
-    let sound: u64 =
-        plan.units.iter().filter(|(unit, _)| is_compressed(*unit)).map(|(unit, _)| counts(unit).pages).sum();
+    let sound: u64 = plan
+        .units
+        .iter()
+        .filter(|(unit, _)| is_compressed(*unit))
+        .map(|(unit, _)| counts(unit).pages)
+        .sum();
     by_unit.retain(|unit, cracked| {
-        let (failed, counts) = (cracked.failed.len() as u64, counts(*unit));
+        let failed = cracked.failed.len() as u64;
+        let counts = counts(*unit);
         failed * 4 > counts.pages || all * 8 > sound || cracked.rows_failed * 16 > counts.rows
     });
     sum.bad.retain(|page| {
-        !page.unit.and_then(|unit| by_unit.get(&unit)).is_some_and(|it| it.failed.contains(&page.page))
+        !page
+            .unit
+            .and_then(|unit| by_unit.get(&unit))
+            .is_some_and(|it| it.failed.contains(&page.page))
     });
     sum.findings.extract(|finding| {
         let page = finding.place.page.unwrap_or_default();
-        let Some(cracked) = unit_of(plan, finding).and_then(|unit| by_unit.get(&unit)) else { return false };
+        let Some(cracked) = unit_of(plan, finding).and_then(|unit| by_unit.get(&unit)) else {
+            return false;
+        };
         let is_of_page = UNCRACKED.contains(&finding.error) || finding.error == UMBRELLA;
         finding.error == UNEXPANDED || (is_of_page && cracked.failed.contains(&page))
     });
@@ -143,7 +156,8 @@ fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     });
     let tell = |((unit, error), violations): ((UnitIndex, u32), Violations)| NotChecked {
         what: format!("rule {error} on {} pages of {}", violations.pages.len(), name(plan, unit)),
-        why: "too many of its pages or rows violate it: more likely their form is not understood".to_owned(),
+        why: "too many of its pages or rows violate it: more likely their form is not understood"
+            .to_owned(),
         was_asked_for: true,
     };
     found.into_iter().map(tell).collect()

@@ -1,4 +1,5 @@
-//! Record-level structures: what the builder writes, the reader reads back value by value and the check finds sound.
+//! Record-level structures: what the builder writes, the reader reads back value by value and the
+//! check finds sound.
 
 mod built;
 
@@ -97,7 +98,8 @@ fn long_values_have_trees_of_every_height() {
     let proved = prove(&DatabaseBuilder::new("lob").table(table));
     let catalog = proved.database.catalog();
     let own = pages_of(&proved.database, catalog, "t", 1, AllocUnitKind::Lob);
-    let trees = own.iter().filter(|page| PageRef::new(page).header().kind() == PageType::TextTree).count();
+    let trees =
+        own.iter().filter(|page| PageRef::new(page).header().kind() == PageType::TextTree).count();
     assert!(trees > 10, "{trees} text tree pages");
 }
 
@@ -117,7 +119,9 @@ fn text_values_have_roots_of_every_kind() {
             }
         });
         let mut columns = vec![ColumnSpec::new("id", SqlType::Int)];
-        columns.extend(types.iter().zip(["t", "n", "i"]).map(|(ty, name)| ColumnSpec::nullable(name, *ty)));
+        columns.extend(
+            types.iter().zip(["t", "n", "i"]).map(|(ty, name)| ColumnSpec::nullable(name, *ty)),
+        );
         let table = TableSpec::heap("t", columns, rows)
             .compressed(compression)
             .index(IndexSpec::new("IX_t", &["id"]).descending("id"));
@@ -140,7 +144,9 @@ fn columns_are_pushed_off_rows_that_are_too_long() {
             let rows = FnRows::new(300, |number, row: &mut RowValues| {
                 let len = |k: u64| ((number * 271 + k * 3_001) % 7_900) as usize;
                 row.int(number as i32).raw(&pattern(number, len(1))).raw(&pattern(number, len(2)));
-                row.raw(&pattern(1, len(3) & !1)).raw(&pattern(2, len(4))).raw(&pattern(number, 40));
+                row.raw(&pattern(1, len(3) & !1))
+                    .raw(&pattern(2, len(4)))
+                    .raw(&pattern(number, 40));
             });
             let name = if clustered { "clustered" } else { "heap" };
             let table = TableSpec::heap(name, columns.clone(), rows)
@@ -171,7 +177,8 @@ fn shop_row(number: u64, row: &mut RowValues) {
         0 => row.null(),
         _ => row.decimal9(rng.below(4_000) as i32 - 2_000),
     };
-    row.datetime(40_000 + (number % 90) as i32, rng.below(25_920_000) as u32).bit(number.is_multiple_of(3));
+    row.datetime(40_000 + (number % 90) as i32, rng.below(25_920_000) as u32)
+        .bit(number.is_multiple_of(3));
     row.bigint((number as i64 - 500) * 1_000_003).raw(&[1, 2, 3, (number % 3) as u8, 0, 0, 0, 0]);
     let guid = [rng.next_u64().to_le_bytes(), [0; 8]].concat();
     row.raw(&guid).text(&"a comment that comes again and again"[..(number % 37) as usize]);
@@ -211,7 +218,8 @@ fn compressed_tables_and_indexes_in_all_pairs() {
                 let suffix = index.name();
                 table = table
                     .index(
-                        IndexSpec::new(&format!("IX_city_{suffix}"), &["city", "amount"]).compressed(index),
+                        IndexSpec::new(&format!("IX_city_{suffix}"), &["city", "amount"])
+                            .compressed(index),
                     )
                     .index(
                         IndexSpec::new(&format!("UX_id_{suffix}"), &["id"])
@@ -226,12 +234,22 @@ fn compressed_tables_and_indexes_in_all_pairs() {
     let proved = prove(&builder);
     let catalog = proved.database.catalog();
     let pages = |table: &str| pages_of(&proved.database, catalog, table, 1, AllocUnitKind::InRow);
-    let (plain, rows, packed) = (pages("unique_NONE"), pages("unique_ROW"), pages("unique_PAGE"));
-    assert!(rows.len() * 10 < plain.len() * 9, "{} pages, {} with row compression", plain.len(), rows.len());
+    let plain = pages("unique_NONE");
+    let rows = pages("unique_ROW");
+    let packed = pages("unique_PAGE");
+    assert!(
+        rows.len() * 10 < plain.len() * 9,
+        "{} pages, {} with row compression",
+        plain.len(),
+        rows.len()
+    );
     assert!(packed.len() * 10 < rows.len() * 9, "{} pages with page compression", packed.len());
     let information = packed.iter().filter_map(|page| CiView::of(page));
     let (with_anchor, with_dictionary) = information.fold((0, 0), |(anchors, entries), ci| {
-        (anchors + usize::from(ci.anchor().is_some()), entries + usize::from(!ci.dictionary().is_empty()))
+        (
+            anchors + usize::from(ci.anchor().is_some()),
+            entries + usize::from(!ci.dictionary().is_empty()),
+        )
     });
     assert!(with_anchor > 10 && with_dictionary > 10, "{with_anchor} {with_dictionary}");
 }
@@ -248,14 +266,17 @@ fn ghosts_versions_and_empty_slots_are_counted_and_passed_over() {
                 .index(IndexSpec::new("IX", &["city"]).compressed(compression))
                 .index(IndexSpec::new("UX", &["id"]).unique().include(&["comment"]))
         };
-        let heap = table("heap").vacated(|number| number % 11 == 3).forwarded(|number| number % 13 == 2);
+        let heap =
+            table("heap").vacated(|number| number % 11 == 3).forwarded(|number| number % 13 == 2);
         let clustered = table("clustered").clustered(IndexSpec::primary_key("PK", &["id"]));
         let proved = prove(&DatabaseBuilder::new("history").table(heap).table(clustered));
         let catalog = proved.database.catalog();
         for (table, index) in [("heap", 0), ("clustered", 1), ("clustered", 2)] {
             let pages = pages_of(&proved.database, catalog, table, index, AllocUnitKind::InRow);
-            let ghosts: u32 =
-                pages.iter().map(|page| u32::from(PageRef::new(page).header().ghost_count.get())).sum();
+            let ghosts: u32 = pages
+                .iter()
+                .map(|page| u32::from(PageRef::new(page).header().ghost_count.get()))
+                .sum();
             assert!(ghosts > 800, "{table} {index}: {ghosts}");
         }
         let pages = pages_of(&proved.database, catalog, "clustered", 1, AllocUnitKind::InRow);
@@ -276,12 +297,13 @@ fn ghosts_versions_and_empty_slots_are_counted_and_passed_over() {
 
 #[test]
 fn the_tag_of_a_versioned_row_has_its_status_bit() {
-    let table =
-        TableSpec::heap("t", shop_columns(), FnRows::new(100, shop_row)).versioned(|number| number % 2 == 0);
+    let table = TableSpec::heap("t", shop_columns(), FnRows::new(100, shop_row))
+        .versioned(|number| number % 2 == 0);
     let proved = prove(&DatabaseBuilder::new("tags").table(table));
     let pages = pages_of(&proved.database, proved.database.catalog(), "t", 0, AllocUnitKind::InRow);
     let records = pages.iter().flat_map(|page| PageRef::new(page).records().collect::<Vec<_>>());
-    let tags = records.map(|(_, bytes)| Record::parse_data(bytes).version_tag()).collect::<Vec<_>>();
+    let tags =
+        records.map(|(_, bytes)| Record::parse_data(bytes).version_tag()).collect::<Vec<_>>();
     assert_eq!(tags.iter().flatten().count(), 50);
     assert!(tags.iter().flatten().all(|tag| tag.sequence != [0; 6]));
 }
@@ -299,14 +321,19 @@ fn columns_that_were_added_and_dropped_read_as_they_should() {
                 ColumnSpec::new("name", varchar(40)),
                 ColumnSpec::nullable("note", nvarchar(30)).added(400),
                 ColumnSpec::new("score", SqlType::Int).added_with(800, &42i32.to_le_bytes()),
-                ColumnSpec::new("state", SqlType::Char { len: 6, collation }).added_with(800, b"BEFORE"),
+                ColumnSpec::new("state", SqlType::Char { len: 6, collation })
+                    .added_with(800, b"BEFORE"),
                 ColumnSpec::new("mark", SqlType::Bit).added_with(1_200, &[1]),
                 ColumnSpec::new("kind", varchar(20)).added_with(1_200, b"old"),
-                ColumnSpec::nullable("late", SqlType::VarBinary { len: None }).added_with(1_900, b"max"),
+                ColumnSpec::nullable("late", SqlType::VarBinary { len: None })
+                    .added_with(1_900, b"max"),
             ]
         };
         let row = |number: u64, row: &mut RowValues| {
-            row.int(number as i32).bigint(-(number as i64)).text("dropped").bit(number.is_multiple_of(2));
+            row.int(number as i32)
+                .bigint(-(number as i64))
+                .text("dropped")
+                .bit(number.is_multiple_of(2));
             row.text(&format!("name {number}"));
             if number < 400 || number.is_multiple_of(3) {
                 row.null()
@@ -326,7 +353,9 @@ fn columns_that_were_added_and_dropped_read_as_they_should() {
             TableSpec::heap(name, columns(), FnRows::new(2_000, row))
                 .compressed(compression)
                 .index(IndexSpec::new("IX_score", &["score", "mark"]).include(&["kind"]))
-                .index(IndexSpec::new("IX_note", &["note"]).descending("note").compressed(compression))
+                .index(
+                    IndexSpec::new("IX_note", &["note"]).descending("note").compressed(compression),
+                )
                 .index(IndexSpec::new("IX_state", &["state"]))
         };
         let heap = table("heap").forwarded(|number| number % 20 == 3);
@@ -352,13 +381,17 @@ fn columns_that_were_added_and_dropped_read_as_they_should() {
                 .filter(|record| record.kind() == RecordKind::Primary)
                 .map(|record| record.column_count())
                 .collect();
-            assert_eq!(counts.into_iter().collect::<Vec<_>>(), [5, 6, 8, 10, 11], "columns of rows by age");
+            assert_eq!(
+                counts.into_iter().collect::<Vec<_>>(),
+                [5, 6, 8, 10, 11],
+                "columns of rows by age"
+            );
         }
     }
 }
 
-/// SQL Server 2012 and later: a column that was added takes over the bytes of one that was dropped. Rows from before still
-/// have those bytes, and know fewer columns.
+/// SQL Server 2012 and later: a column that was added takes over the bytes of one that was dropped.
+/// Rows from before still have those bytes, and know fewer columns.
 #[test]
 fn columns_that_took_over_the_bytes_of_dropped_ones_read_as_they_should() {
     let columns = || {
@@ -427,7 +460,8 @@ fn large_values_out_of_row_lie_under_text_pointers() {
     assert!(lengths.len() > 100 && lengths.iter().all(|len| *len == 16), "{lengths:?}");
 }
 
-/// Keys of all kinds, nullable and descending, under several collations; many rows share each of them.
+/// Keys of all kinds, nullable and descending, under several collations; many rows share each of
+/// them.
 #[test]
 fn keys_of_many_types_carry_uniquifiers_where_the_clustered_key_is_not_unique() {
     let binary = Collation(0x0000_0808 | 1 << 11);
@@ -466,7 +500,9 @@ fn keys_of_many_types_carry_uniquifiers_where_the_clustered_key_is_not_unique() 
                     bytes[1..5].copy_from_slice(&(1 + rng.below(90) as u32).to_le_bytes());
                     row.raw(&bytes)
                 }
-                ("datetime2", _) => row.datetime2(700_000 + rng.below(4) as u32, rng.below(5) * 1_000_000),
+                ("datetime2", _) => {
+                    row.datetime2(700_000 + rng.below(4) as u32, rng.below(5) * 1_000_000)
+                }
                 ("float", _) => row.float(rng.below(9) as f64 - 4.0),
                 ("smalldatetime", _) => row.raw(&[rng.below(3) as u8, 1, rng.below(3) as u8, 100]),
                 ("date", _) => row.date(730_000 + rng.below(600) as u32),
@@ -485,16 +521,20 @@ fn keys_of_many_types_carry_uniquifiers_where_the_clustered_key_is_not_unique() 
     let mut builder = DatabaseBuilder::new("keys");
     for (at, (name, _)) in types.iter().enumerate() {
         let other = types[(at + 5) % types.len()].0;
-        let clustered = IndexSpec::new("CX", &[name, other]).descending(if at % 2 == 0 { name } else { "" });
-        let mut table = TableSpec::heap(&format!("t_{name}"), columns.clone(), FnRows::new(600, row))
-            .clustered(clustered)
-            .index(IndexSpec::new("UX_id", &["id"]).unique().descending("id"));
+        let clustered =
+            IndexSpec::new("CX", &[name, other]).descending(if at % 2 == 0 { name } else { "" });
+        let mut table =
+            TableSpec::heap(&format!("t_{name}"), columns.clone(), FnRows::new(600, row))
+                .clustered(clustered)
+                .index(IndexSpec::new("UX_id", &["id"]).unique().descending("id"));
         for (name, _) in &types {
-            table = table.index(IndexSpec::new(&format!("IX_{name}"), &[name]).descending(if at % 3 == 0 {
-                name
-            } else {
-                ""
-            }));
+            table = table.index(
+                IndexSpec::new(&format!("IX_{name}"), &[name]).descending(if at % 3 == 0 {
+                    name
+                } else {
+                    ""
+                }),
+            );
         }
         if at % 2 == 1 {
             table = table.compressed(Compression::Page);
@@ -536,11 +576,14 @@ fn rows_of_exactly_8060_bytes_and_of_300_columns_fit() {
         .table(TableSpec::heap("full", full, full_row).index(IndexSpec::new("IX", &["id"])));
     for compression in [Compression::None, Compression::Row, Compression::Page] {
         let name = format!("wide_{}", compression.name());
-        let table = TableSpec::heap(&name, columns.clone(), FnRows::new(200, row)).compressed(compression);
-        builder = builder.table(table.index(IndexSpec::new("IX", &["c7", "c1"]).compressed(compression)));
+        let table =
+            TableSpec::heap(&name, columns.clone(), FnRows::new(200, row)).compressed(compression);
+        builder =
+            builder.table(table.index(IndexSpec::new("IX", &["c7", "c1"]).compressed(compression)));
     }
     let proved = prove(&builder);
-    let pages = pages_of(&proved.database, proved.database.catalog(), "full", 0, AllocUnitKind::InRow);
+    let pages =
+        pages_of(&proved.database, proved.database.catalog(), "full", 0, AllocUnitKind::InRow);
     let longest = pages.iter().flat_map(|page| PageRef::new(page).records().collect::<Vec<_>>());
     assert_eq!(longest.map(|(_, bytes)| Record::parse_data(bytes).len()).max(), Some(8_060));
 }

@@ -1,5 +1,5 @@
-//! The corruption catalogue (`checkdb.md` E), groups 1 to 4, 6 and 11, as far as they are physical: one fault each, in a
-//! database in memory. The number in a case is the row of the catalogue.
+//! The corruption catalogue (`checkdb.md` E), groups 1 to 4, 6 and 11, as far as they are physical:
+//! one fault each, in a database in memory. The number in a case is the row of the catalogue.
 
 mod support;
 
@@ -26,13 +26,21 @@ struct Cases<'d> {
 }
 
 impl Cases<'_> {
-    /// Makes a fault and compares the numbers: all of `expected`, and besides them only `permitted`.
+    /// Makes a fault and compares the numbers: all of `expected`, and besides them only
+    /// `permitted`.
     #[track_caller]
-    fn case(&self, row: u32, expected: &[u32], permitted: &[u32], fault: impl FnOnce(&mut Memory)) -> Report {
+    fn case(
+        &self,
+        row: u32,
+        expected: &[u32],
+        permitted: &[u32],
+        fault: impl FnOnce(&mut Memory),
+    ) -> Report {
         let mut memory = self.demo.memory.clone();
         fault(&mut memory);
         let report = memory.check();
-        let (found, expected): (_, BTreeSet<u32>) = (numbers(&report), expected.iter().copied().collect());
+        let found: _ = numbers(&report);
+        let expected: BTreeSet<u32> = expected.iter().copied().collect();
         let allowed: BTreeSet<u32> = expected.iter().chain(permitted).copied().collect();
         let text: Vec<String> = report
             .findings
@@ -58,7 +66,13 @@ impl Cases<'_> {
 
     /// The same, and every finding is about this page or names it.
     #[track_caller]
-    fn case_at(&self, row: u32, page: u32, expected: &[u32], fault: impl FnOnce(&mut PageBytes)) -> Report {
+    fn case_at(
+        &self,
+        row: u32,
+        page: u32,
+        expected: &[u32],
+        fault: impl FnOnce(&mut PageBytes),
+    ) -> Report {
         let report = self.case(row, expected, &[], |memory| memory.edit(page, fault));
         let page = PageId::new(1, page);
         for finding in &report.findings {
@@ -82,7 +96,8 @@ fn group_1_raw_damage() {
     let index = *demo.path(demo.unit("sales", 2)).last().unwrap();
     let heap = demo.heap_page();
 
-    let report = cases.case(1, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(leaf, flip(200)));
+    let report =
+        cases.case(1, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(leaf, flip(200)));
     let io_error = report.findings.iter().find(|it| it.error == 8939).unwrap();
     assert_eq!((io_error.state, io_error.repair), (98, RepairLevel::AllowDataLoss));
     assert!(
@@ -97,17 +112,26 @@ fn group_1_raw_damage() {
 
     cases.case(2, &[8928, 8939], &[], |memory| memory.raw(heap, flip(200)));
 
-    let report = cases.case(3, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(index, flip(200)));
+    let report =
+        cases.case(3, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(index, flip(200)));
     assert!(report.findings.iter().all(|it| it.place.owner.unwrap().index.0 == 2));
     assert_eq!(report.repair, RepairLevel::Rebuild);
 
-    let report = cases.case(4, &[8928, 8939, 8976, 8977, 8978], &[], |memory| memory.raw(upper, flip(200)));
-    assert!(report.findings.iter().filter(|it| it.error == 8977).all(|it| it.derived_from.is_some()));
+    let report =
+        cases.case(4, &[8928, 8939, 8976, 8977, 8978], &[], |memory| memory.raw(upper, flip(200)));
+    assert!(
+        report.findings.iter().filter(|it| it.error == 8977).all(|it| it.derived_from.is_some())
+    );
     cases.case(5, &[8928, 8939, 8977], &[8979], |memory| memory.raw(root, flip(200)));
 
     let iam = demo.unit("sales", 1).first_iam.page;
     let report = cases.case(8, &[8946, 7965, 8905], &[8906], |memory| memory.raw(iam, flip(300)));
-    assert!(report.findings.iter().any(|it| it.error == 8946 && it.place.page == Some(PageId::new(1, iam))));
+    assert!(
+        report
+            .findings
+            .iter()
+            .any(|it| it.error == 8946 && it.place.page == Some(PageId::new(1, iam)))
+    );
     cases.case(9, &[8946, 8998], &[], |memory| memory.raw(1, flip(300)));
     cases.case(10, &[8946, 8998], &[], |memory| memory.raw(2, flip(300)));
     cases.case(11, &[8946, 8998], &[], |memory| memory.raw(3, flip(300)));
@@ -115,10 +139,14 @@ fn group_1_raw_damage() {
     cases.case(13, &[5250], &[], |memory| memory.raw(0, flip(200)));
     let first = demo.catalog.boot.first_sys_indexes.page;
     cases.case(14, &[7985], &[], |memory| memory.raw(first, flip(200)));
-    let report =
-        cases.case(15, &[8909, 8928, 8976, 8978], &[], |memory| memory.raw(leaf, |page| page.fill(0)));
+    let report = cases
+        .case(15, &[8909, 8928, 8976, 8978], &[], |memory| memory.raw(leaf, |page| page.fill(0)));
     let unowned = report.findings.iter().find(|it| it.error == 8909).unwrap();
-    assert!(unowned.place.owner.is_none() && unowned.message.contains("= (0:0)."), "{}", unowned.message);
+    assert!(
+        unowned.place.owner.is_none() && unowned.message.contains("= (0:0)."),
+        "{}",
+        unowned.message
+    );
     let report = cases.case(15, &[8909, 8928], &[], |memory| memory.raw(heap, |page| page.fill(0)));
     assert_eq!(
         (report.totals.allocation, report.totals.consistency),
@@ -151,7 +179,8 @@ fn group_2_page_headers_and_slots() {
     let tree_unit = demo.unit("sales", 1).id;
     let bad_leaf = &[8928, 8976, 8978];
     let with = |first: u32| [&[first][..], bad_leaf].concat();
-    let header = |change: fn(&mut PageHeader)| move |page: &mut PageBytes| change(PageHeader::of_mut(page));
+    let header =
+        |change: fn(&mut PageHeader)| move |page: &mut PageBytes| change(PageHeader::of_mut(page));
 
     cases.case_at(21, leaf, &with(8938), header(|h| h.page_type = 2));
     let report = cases.case_at(22, leaf, &with(8939), header(|h| h.page_type = 0x7f));
@@ -174,15 +203,22 @@ fn group_2_page_headers_and_slots() {
     let far = demo.child(upper, 3);
     assert_ne!(far.page, leaf);
     cases.case_at(30, leaf, &[8936, 8935], |page| PageHeader::of_mut(page).prev_bytes = [0; 6]);
-    cases.case_at(31, leaf, &[8935, 8936, 8978], |page| PageHeader::of_mut(page).prev_bytes = far.to_bytes());
+    cases.case_at(31, leaf, &[8935, 8936, 8978], |page| {
+        PageHeader::of_mut(page).prev_bytes = far.to_bytes()
+    });
     cases.case_at(32, leaf, &[8978], |page| PageHeader::of_mut(page).next_bytes = [0; 6]);
-    cases.case_at(33, leaf, &[8936, 8978], |page| PageHeader::of_mut(page).next_bytes = far.to_bytes());
+    cases.case_at(33, leaf, &[8936, 8978], |page| {
+        PageHeader::of_mut(page).next_bytes = far.to_bytes()
+    });
     cases.case_at(34, leaf, &[8982, 8978], |page| {
         PageHeader::of_mut(page).next_bytes = PageId::new(1, index).to_bytes();
     });
-    for target in [PageId::new(1, demo.memory.pages() - 1), PageId::new(1, u32::MAX), PageId::new(7, 1)] {
-        cases
-            .case_at(35, leaf, &[8981, 8978], |page| PageHeader::of_mut(page).next_bytes = target.to_bytes());
+    for target in
+        [PageId::new(1, demo.memory.pages() - 1), PageId::new(1, u32::MAX), PageId::new(7, 1)]
+    {
+        cases.case_at(35, leaf, &[8981, 8978], |page| {
+            PageHeader::of_mut(page).next_bytes = target.to_bytes()
+        });
     }
     cases.case_at(38, leaf, &with(8939), header(|h| h.slot_count.set(h.slot_count.get() - 1)));
     cases.case(39, bad_leaf, &[8939, 8941, 8942, 8944], |memory| {
@@ -261,7 +297,12 @@ fn group_3_records() {
     };
     cases.case_at(55, leaf, bad_leaf, row(|row| row[0] = row[0] & !0x0e | 0x04));
     cases.case_at(57, leaf, bad_leaf, row(|row| row[0] |= 0x80));
-    cases.case_at(58, leaf, bad_leaf, row(|row| row[2..4].copy_from_slice(&0x7fffu16.to_le_bytes())));
+    cases.case_at(
+        58,
+        leaf,
+        bad_leaf,
+        row(|row| row[2..4].copy_from_slice(&0x7fffu16.to_le_bytes())),
+    );
     let null_bitmap = |row: &[u8]| usize::from(u16::from_le_bytes([row[2], row[3]]));
     cases.case_at(59, leaf, bad_leaf, |page| {
         let at = offset(page, 3);
@@ -307,7 +348,8 @@ fn group_3_records() {
         set_child(memory, upper, 4, free);
     });
     cases.case(80, &[8935], &[8933, 8934], |memory| {
-        let (left, right) = (demo.child(upper, 4), demo.child(upper, 5));
+        let left = demo.child(upper, 4);
+        let right = demo.child(upper, 5);
         set_child(memory, upper, 4, right);
         set_child(memory, upper, 5, left);
     });
@@ -319,7 +361,9 @@ fn group_3_records() {
             header.free_offset.set(96);
         });
     });
-    cases.case(24, &[8931], &[2531, 8977, 8979], |memory| memory.header(root, |header| header.level = 9));
+    cases.case(24, &[8931], &[2531, 8977, 8979], |memory| {
+        memory.header(root, |header| header.level = 9)
+    });
 }
 
 fn set_child(memory: &mut Memory, page: u32, slot: u16, child: PageId) {
@@ -337,8 +381,10 @@ fn row_37_a_symmetric_cycle_beside_the_chain_is_found_by_its_parents() {
     let cases = Cases { demo: &demo };
     let upper = demo.path(demo.unit("sales", 1))[1];
     let last = PageRef::new(&demo.memory.stored(upper)).slot_count() - 1;
-    let (first, end) = (demo.child(upper, 0), demo.child(upper, last));
-    let (before, after) = (demo.header(first.page).prev(), demo.header(end.page).next());
+    let first = demo.child(upper, 0);
+    let end = demo.child(upper, last);
+    let before = demo.header(first.page).prev();
+    let after = demo.header(end.page).next();
     assert!(!before.is_none() && !after.is_none());
     cases.case(37, &[8935], &[8978, 8936], |memory| {
         memory.header(first.page, |header| header.prev_bytes = end.to_bytes());
@@ -366,7 +412,8 @@ fn group_6_allocation() {
     let cases = Cases { demo: &demo };
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
     let heap = demo.heap_page();
-    let (heap_iam, tree_iam) = (demo.unit("heap", 0).first_iam.page, demo.unit("sales", 1).first_iam.page);
+    let heap_iam = demo.unit("heap", 0).first_iam.page;
+    let tree_iam = demo.unit("sales", 1).first_iam.page;
     let free = demo.memory.pages() / 8 - 1;
     let gam = extentdb_format::allocation::bitmap::AllocationBitmap::of;
     assert!(gam(&demo.memory.stored(2)).get(free), "the last extent is free");
@@ -376,8 +423,8 @@ fn group_6_allocation() {
     cases.case(104, &[8905, 8976, 8978], &[8980, 8977, 8979], |memory| {
         set_bit(memory, tree_iam, extent, false)
     });
-    let report =
-        cases.case(105, &[8904, 8913, 2533], &[2534], |memory| set_bit(memory, heap_iam, extent, true));
+    let report = cases
+        .case(105, &[8904, 8913, 2533], &[2534], |memory| set_bit(memory, heap_iam, extent, true));
     assert_eq!(report.findings.iter().filter(|it| it.error == 8913).count(), 2);
     cases.case(106, &[8904, 8913], &[], |memory| set_bit(memory, 2, extent, true));
     cases.case(107, &[8905], &[], |memory| set_bit(memory, 2, free, false));
@@ -401,9 +448,13 @@ fn group_6_allocation() {
     cases.case(114, &[8948], &[], |memory| {
         set_state(memory, leaf, |state| state.with_mixed(!state.is_mixed()))
     });
-    cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |state| state.with_iam(false)));
+    cases.case(115, &[8948], &[], |memory| {
+        set_state(memory, tree_iam, |state| state.with_iam(false))
+    });
     cases.case(115, &[8948], &[], |memory| set_state(memory, leaf, |state| state.with_iam(true)));
-    cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |state| state.with_allocated(false)));
+    cases.case(115, &[8948], &[], |memory| {
+        set_state(memory, tree_iam, |state| state.with_allocated(false))
+    });
     cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |_| PfsByte(0)));
     // Nobody can own the pages at the beginning of a file.
     let report = cases.case(105, &[2533], &[], |memory| set_bit(memory, tree_iam, 0, true));
@@ -418,7 +469,9 @@ fn group_6_allocation() {
     cases.case(113, &[8948], &[8909], |memory| {
         set_state(memory, free * 8, |state| state.with_allocated(true))
     });
-    cases.case(121, &[2579], &[], |memory| set_bit(memory, tree_iam, memory.pages() / 8 + 100, true));
+    cases.case(121, &[2579], &[], |memory| {
+        set_bit(memory, tree_iam, memory.pages() / 8 + 100, true)
+    });
     cases.case(122, &[8959, 8969], &[], |memory| {
         memory.header(tree_iam, |header| header.next_bytes = PageId::new(1, heap_iam).to_bytes());
     });
@@ -451,7 +504,8 @@ fn row_109_no_dedicated_extent_is_mixed() {
     let demo = Demo::small();
     let mut dedicated = Vec::new();
     for unit in demo.catalog.units.values().filter(|unit| !unit.first_iam.is_none()) {
-        let extents = IamView::new(&demo.memory.stored(unit.first_iam.page)).extents().collect::<Vec<_>>();
+        let extents =
+            IamView::new(&demo.memory.stored(unit.first_iam.page)).extents().collect::<Vec<_>>();
         dedicated.extend(extents.into_iter().map(|extent| extent.index));
     }
     assert!(dedicated.len() > 5, "{dedicated:?}");
@@ -459,7 +513,12 @@ fn row_109_no_dedicated_extent_is_mixed() {
         let mut memory = demo.memory.clone();
         set_bit(&mut memory, 3, extent, true);
         let report = memory.check_with(&Options { physical_only: true, ..Options::default() });
-        assert_eq!(numbers(&report), BTreeSet::from([8904, 8913]), "extent {extent}\n{}", report.to_text());
+        assert_eq!(
+            numbers(&report),
+            BTreeSet::from([8904, 8913]),
+            "extent {extent}\n{}",
+            report.to_text()
+        );
     }
 }
 
@@ -480,7 +539,12 @@ fn free_pages_of_a_mixed_extent_without_its_sgam_bit_are_noted() {
         let mut memory = demo.memory.clone();
         set_bit(&mut memory, 3, extent, false);
         let report = memory.check_with(&Options::default());
-        assert_eq!((report.findings.len(), report.verdict), (0, Verdict::Clean), "{}", report.to_text());
+        assert_eq!(
+            (report.findings.len(), report.verdict),
+            (0, Verdict::Clean),
+            "{}",
+            report.to_text()
+        );
         let notes: Vec<_> = report.notes.iter().filter(|note| note.error == 59031).collect();
         let [note] = notes[..] else { panic!("extent {extent}: {notes:?}") };
         assert_eq!(note.place.page, Some(PageId::new(1, extent * 8)));
@@ -494,13 +558,14 @@ fn system_rows(demo: &Demo, object: u32, count: usize) -> Vec<(u32, u16)> {
         let header = demo.header(*page);
         header.object_id.get() == object && header.page_type == 1
     });
-    let rows =
-        pages.flat_map(|page| (0..demo.header(page).slot_count.get()).rev().map(move |slot| (page, slot)));
+    let rows = pages.flat_map(|page| {
+        (0..demo.header(page).slot_count.get()).rev().map(move |slot| (page, slot))
+    });
     rows.take(count).collect()
 }
 
-/// Columns of fixed length are never NULL in real system tables when they must not be; several rows that say otherwise are
-/// those of a version that is not known.
+/// Columns of fixed length are never NULL in real system tables when they must not be; several rows
+/// that say otherwise are those of a version that is not known.
 #[test]
 fn row_60_a_row_of_the_catalogue_lacks_a_column() {
     const SYSCOLPARS: u32 = 41;
@@ -563,11 +628,15 @@ fn group_6_chains_of_several_iam_pages() {
     let lost = [2579, 8905, 8906, 8976, 8977, 8978, 8979, 8980, 8981];
     cases.case(0, &[8968], &lost, |memory| at_interval(memory, small, next));
     cases.case(0, &[8946, 7965], &lost, |memory| at_interval(memory, small, PageId::new(1, 8)));
-    let report =
-        cases.case(0, &[], &[&lost[..], &[8993, 8994, 8951, 8952, 8964, 8965, 8929]].concat(), |memory| {
+    let report = cases.case(
+        0,
+        &[],
+        &[&lost[..], &[8993, 8994, 8951, 8952, 8964, 8965, 8929]].concat(),
+        |memory| {
             at_interval(memory, small, next);
             at_interval(memory, heap_iam, next);
-        });
+        },
+    );
     assert!(report.findings.iter().all(|it| it.error != 8968), "{}", report.to_text());
     cases.case(116, &[2575, 2576], &[], |memory| {
         add_iam_page(memory, first, next);
@@ -618,7 +687,8 @@ fn edit_unit_row(demo: &Demo, memory: &mut Memory, id: i64, change: impl Fn(&mut
     panic!("no unit {id}");
 }
 
-/// A disabled index has no pages that could be wrong; who reads the report should know that nothing was checked.
+/// A disabled index has no pages that could be wrong; who reads the report should know that nothing
+/// was checked.
 #[test]
 fn a_disabled_index_is_named_and_is_no_damage() {
     let demo = Demo::small();
@@ -656,7 +726,9 @@ fn service_broker_is_counted() {
     let new = [(9675, 14), (9676, 6), (9667, 3), (9668, 3), (9669, 0), (9674, 0), (9670, 0)];
     assert_eq!(report.broker_counts, new);
     assert!(
-        report.to_text().contains("Service Broker Msg 9675, Level 10, State 1: Message Types analyzed: 14.")
+        report
+            .to_text()
+            .contains("Service Broker Msg 9675, Level 10, State 1: Message Types analyzed: 14.")
     );
     let physical = demo.memory.check_with(&Options { physical_only: true, ..Options::default() });
     assert_eq!(physical.broker_counts, []);
@@ -667,7 +739,11 @@ fn service_broker_is_counted() {
 fn what_lies_outside_the_files_is_listed() {
     let report = Demo::small().memory.check();
     let lists = |what: &str| report.coverage.not_checked.iter().any(|it| it.what.contains(what));
-    assert!(lists("FILESTREAM") && lists("8997") && lists("5228"), "{:?}", report.coverage.not_checked);
+    assert!(
+        lists("FILESTREAM") && lists("8997") && lists("5228"),
+        "{:?}",
+        report.coverage.not_checked
+    );
 }
 
 #[test]
@@ -702,7 +778,11 @@ fn rows_155_to_158_primitive_checks_of_the_system_tables() {
     let second = second.page;
     let only = |number: u32, fault: &dyn Fn(&mut Memory)| {
         let report = cases.case(155, &[number], &[], fault);
-        assert!(report.coverage.not_checked.iter().any(|it| it.was_asked_for), "{}", report.to_text());
+        assert!(
+            report.coverage.not_checked.iter().any(|it| it.was_asked_for),
+            "{}",
+            report.to_text()
+        );
         assert_eq!(
             report.coverage.pages_checked, report.coverage.pages_planned,
             "every page is audited all the same"
@@ -710,7 +790,9 @@ fn rows_155_to_158_primitive_checks_of_the_system_tables() {
     };
     only(7984, &|memory| memory.header(first, |header| header.page_type = 2));
     only(7986, &|memory| memory.header(second, |header| header.object_id.set(41)));
-    only(7987, &|memory| memory.header(second, |header| header.prev_bytes = PageId::new(1, 9).to_bytes()));
+    only(7987, &|memory| {
+        memory.header(second, |header| header.prev_bytes = PageId::new(1, 9).to_bytes())
+    });
     only(7988, &|memory| {
         memory.header(second, |header| header.next_bytes = PageId::new(1, first).to_bytes());
     });
@@ -725,10 +807,13 @@ fn row_47_a_changed_page_without_its_diff_bit_is_reported_once() {
     let check = |name: &str, fault: &dyn Fn(&mut Memory)| {
         let mut memory = demo.memory.clone();
         // A full backup long ago: every page is newer.
-        memory.edit(9, |page| page[96 + 336..96 + 346].copy_from_slice(&[1, 0, 0, 0, 1, 0, 0, 0, 1, 0]));
+        memory.edit(9, |page| {
+            page[96 + 336..96 + 346].copy_from_slice(&[1, 0, 0, 0, 1, 0, 0, 0, 1, 0])
+        });
         fault(&mut memory);
         let path = folder.path().join(name);
-        let bytes: Vec<u8> = (0..memory.pages()).flat_map(|page| memory.stored(page).to_vec()).collect();
+        let bytes: Vec<u8> =
+            (0..memory.pages()).flat_map(|page| memory.stored(page).to_vec()).collect();
         std::fs::write(&path, bytes).unwrap();
         let opened = extentdb_reader::Opened::open(&[path], &Default::default()).unwrap();
         let clock = extentdb_base::env::SystemClock::new();

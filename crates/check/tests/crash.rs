@@ -1,5 +1,5 @@
-//! Copies of crashed databases, with their log and without (`checkdb.md` N9), and backups under load (N10: the same log and
-//! pages, from which a container takes nothing away).
+//! Copies of crashed databases, with their log and without (`checkdb.md` N9), and backups under
+//! load (N10: the same log and pages, from which a container takes nothing away).
 
 mod support;
 
@@ -17,7 +17,9 @@ use extentdb_format::allocation::pfs::{Fullness, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_reader::recover::{RecoverError, RecoverOptions, recover};
-use extentdb_reader::{CheckedPages, OpenOptions, Opened, PageSource, Recovered, Recovery, RecoverySummary};
+use extentdb_reader::{
+    CheckedPages, OpenOptions, Opened, PageSource, Recovered, Recovery, RecoverySummary,
+};
 use extentdb_synth::crash::{Crash, CrashOptions, crash};
 use extentdb_synth::{MakeOptions, Size, make};
 
@@ -57,7 +59,8 @@ fn open(paths: &[PathBuf]) -> Opened {
 }
 
 fn check(source: &dyn PageSource, log: LogUse) -> Report {
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     run(source, &Options { log, ..Options::default() }, &Control::new(&clock, &cancel))
 }
 
@@ -77,7 +80,12 @@ fn numbers(report: &Report) -> Vec<u32> {
 }
 
 fn notes(report: &Report, number: u32) -> Vec<&str> {
-    report.notes.iter().filter(|note| note.error == number).map(|note| note.message.as_str()).collect()
+    report
+        .notes
+        .iter()
+        .filter(|note| note.error == number)
+        .map(|note| note.message.as_str())
+        .collect()
 }
 
 fn page_of(source: &dyn PageSource, id: PageId) -> PageBuf {
@@ -93,7 +101,9 @@ fn content(page: &PageBytes) -> (Vec<Vec<u8>>, [u32; 6]) {
     let view = PageRef::new(page);
     let header = view.header();
     let rows = match header.kind().holds_records() {
-        true => (0..view.slot_count()).map(|slot| view.row(slot).expect("a row").to_vec()).collect(),
+        true => {
+            (0..view.slot_count()).map(|slot| view.row(slot).expect("a row").to_vec()).collect()
+        }
         // The last bytes of a map page, before its slots, mean nothing.
         false => vec![page[96..8182].to_vec()],
     };
@@ -114,22 +124,30 @@ fn a_crashed_copy_with_its_log_is_the_database_again() {
         let folder = Folder::new();
         let sound = folder.make(shape, rows);
         for seed in 0..4 {
-            let options = CrashOptions { seed, pages: 80, may_choose: &|_| true, leave_open: false };
+            let options =
+                CrashOptions { seed, pages: 80, may_choose: &|_| true, leave_open: false };
             let crash = crash(&sound, &options).expect("a crash");
             let opened = open(&folder.write(&crash));
-            let Ok(Recovery::Redone(recovered)) = recover(&opened, &RecoverOptions::default()) else {
+            let Ok(Recovery::Redone(recovered)) = recover(&opened, &RecoverOptions::default())
+            else {
                 panic!("{shape} {seed} is not redone")
             };
             let Recovered { source, summary } = *recovered;
             assert_eq!(summary.stopped, [], "{shape} {seed}");
             assert_eq!((summary.unfinished.len(), &summary.ends_early), (0, &None));
             assert_eq!((summary.checkpoint, summary.end_lsn), (crash.checkpoint, crash.end));
-            assert!(summary.pages_changed > 40 && summary.changes > 60, "{shape} {seed}: {summary:?}");
+            assert!(
+                summary.pages_changed > 40 && summary.changes > 60,
+                "{shape} {seed}: {summary:?}"
+            );
             for (id, history) in &crash.pages {
                 let at = id.page as usize * 8192;
                 let mut target = PageBuf::from(sound[at..].first_chunk().expect("a page"));
                 checksum::restore_torn(&mut target);
-                assert!(content(&page_of(&source, *id)) == content(&target), "{shape} {seed} {id} {history}");
+                assert!(
+                    content(&page_of(&source, *id)) == content(&target),
+                    "{shape} {seed} {id} {history}"
+                );
             }
             let report = check(&source, LogUse::Redone(Arc::new(summary)));
             assert_eq!(numbers(&report), NONE, "{shape} {seed}");
@@ -139,12 +157,15 @@ fn a_crashed_copy_with_its_log_is_the_database_again() {
     }
 }
 
-/// Has PFS call some pages of a heap empty that are not. Of most of them it would be a form that this program does not know.
+/// Has PFS call some pages of a heap empty that are not. Of most of them it would be a form that
+/// this program does not know.
 fn forget_fullness(sound: &mut [u8]) -> u64 {
     const EVERY: u32 = 10;
     let is_heap_page = |page: &PageBytes| {
         let header = PageHeader::of(page);
-        header.kind() == PageType::Data && header.index_id.get() == 256 && header.slot_count.get() > 0
+        header.kind() == PageType::Data
+            && header.index_id.get() == 256
+            && header.slot_count.get() > 0
     };
     let mut pfs = PageBuf::from(sound[8192..].first_chunk().expect("the PFS page"));
     let mut forgotten = 0;
@@ -190,9 +211,15 @@ fn fullness_of_objects_that_the_log_does_not_name_stays_damage() {
     let mut sound = folder.make("heap", 5_000);
     let units = user_units(&sound);
     assert!(forget_fullness(&mut sound) > 10);
-    let of_system_tables =
-        |header: &PageHeader| header.kind().holds_records() && !units.contains(&header.alloc_unit());
-    let options = CrashOptions { seed: 1, pages: 20, may_choose: &of_system_tables, leave_open: false };
+    let of_system_tables = |header: &PageHeader| {
+        header.kind().holds_records() && !units.contains(&header.alloc_unit())
+    };
+    let options = CrashOptions {
+        seed: 1,
+        pages: 20,
+        may_choose: &of_system_tables,
+        leave_open: false,
+    };
     let crash = crash(&sound, &options).expect("a crash");
     let (report, summary) = check_with_log(&open(&folder.write(&crash)));
     assert!(summary.changes > 0);
@@ -218,7 +245,12 @@ fn without_its_log_a_crashed_copy_is_incomplete_and_not_damaged() {
         |header: &PageHeader| header.kind().holds_records() && units.contains(&header.alloc_unit());
     let mut in_flight = 0;
     for seed in 0..6 {
-        let options = CrashOptions { seed, pages: 30, may_choose: &of_user_tables, leave_open: false };
+        let options = CrashOptions {
+            seed,
+            pages: 30,
+            may_choose: &of_user_tables,
+            leave_open: false,
+        };
         let mut crash = crash(&sound, &options).expect("a crash");
         // All other pages of the tables reached the disk after the checkpoint.
         let kept: BTreeSet<u32> = crash.pages.iter().map(|(id, _)| id.page).collect();
@@ -235,8 +267,9 @@ fn without_its_log_a_crashed_copy_is_incomplete_and_not_damaged() {
             Ok(Recovery::WithoutLog { why: None })
         ));
         let report = check(opened.source(), LogUse::None);
-        // A page that was never written, while the maps know it, is damage as long as nothing newer says otherwise.
-        // So are keys that no server would have left: these histories take any row for another.
+        // A page that was never written, while the maps know it, is damage as long as nothing newer
+        // says otherwise. So are keys that no server would have left: these histories take any row
+        // for another.
         let odd = |page: PageId| {
             let mut kinds = crash.pages.iter().filter(|(id, _)| *id == page).map(|(_, kind)| *kind);
             kinds.any(|kind| kind == "other bytes" || kind == "row too many")
@@ -287,7 +320,12 @@ fn real_damage_of_a_crashed_copy_is_damage_with_and_without_log() {
     let units = user_units(&sound);
     let of_user_tables =
         |header: &PageHeader| header.kind().holds_records() && units.contains(&header.alloc_unit());
-    let options = CrashOptions { seed: 1, pages: 30, may_choose: &of_user_tables, leave_open: false };
+    let options = CrashOptions {
+        seed: 1,
+        pages: 30,
+        may_choose: &of_user_tables,
+        leave_open: false,
+    };
     let mut crash = crash(&sound, &options).expect("a crash");
     let victim = (200..).map(|page| PageId::new(1, page)).find(|id| {
         let page: &PageBytes = crash.data[id.page as usize * 8192..].first_chunk().expect("a page");
@@ -312,7 +350,12 @@ fn what_an_open_transaction_did_is_named_and_taken_back() {
     let units = user_units(&sound);
     let of_user_tables =
         |header: &PageHeader| header.kind().holds_records() && units.contains(&header.alloc_unit());
-    let options = CrashOptions { seed: 3, pages: 20, may_choose: &of_user_tables, leave_open: true };
+    let options = CrashOptions {
+        seed: 3,
+        pages: 20,
+        may_choose: &of_user_tables,
+        leave_open: true,
+    };
     let crash = crash(&sound, &options).expect("a crash");
     let open_page = crash.open_page.expect("a leaf with a neighbour");
     let (report, summary) = check_with_log(&open(&folder.write(&crash)));
@@ -345,7 +388,12 @@ fn a_damaged_log_is_used_up_to_the_damage_and_a_foreign_one_not_at_all() {
     let units = user_units(&sound);
     let of_user_tables =
         |header: &PageHeader| header.kind().holds_records() && units.contains(&header.alloc_unit());
-    let options = CrashOptions { seed: 5, pages: 60, may_choose: &of_user_tables, leave_open: false };
+    let options = CrashOptions {
+        seed: 5,
+        pages: 60,
+        may_choose: &of_user_tables,
+        leave_open: false,
+    };
     let crash = crash(&sound, &options).expect("a crash");
     let log_bytes = crash.log.len();
     let [data, log] = folder.write(&crash);
@@ -361,16 +409,22 @@ fn a_damaged_log_is_used_up_to_the_damage_and_a_foreign_one_not_at_all() {
                 kept += summary.changes;
                 let why = summary.ends_early.clone();
                 let report = check(&source, LogUse::Redone(Arc::new(summary)));
-                assert_eq!(notes(&report, 59029).len(), usize::from(why.is_some()), "{at:#x} {why:?}");
+                assert_eq!(
+                    notes(&report, 59029).len(),
+                    usize::from(why.is_some()),
+                    "{at:#x} {why:?}"
+                );
                 assert_eq!(report.verdict == Verdict::Clean, why.is_none(), "{at:#x} {why:?}");
             }
-            Recovery::WithoutLog { why } => assert!(why.expect("a reason").contains("checkpoint"), "{at:#x}"),
+            Recovery::WithoutLog { why } => {
+                assert!(why.expect("a reason").contains("checkpoint"), "{at:#x}")
+            }
             Recovery::NotNeeded => panic!("not closed cleanly"),
         }
     }
     assert!(kept > 100, "{kept}");
-    let other =
-        extentdb_synth::crash::crash(&sound, &CrashOptions { seed: 6, ..options }).expect("another crash");
+    let other = extentdb_synth::crash::crash(&sound, &CrashOptions { seed: 6, ..options })
+        .expect("another crash");
     let mut sequence = other.log.clone();
     sequence[0x2004] ^= 0x40;
     std::fs::write(&log, &sequence).expect("a log");
@@ -386,9 +440,15 @@ fn memory_for_changed_pages_is_bounded() {
     let units = user_units(&sound);
     let of_user_tables =
         |header: &PageHeader| header.kind().holds_records() && units.contains(&header.alloc_unit());
-    let options = CrashOptions { seed: 5, pages: 60, may_choose: &of_user_tables, leave_open: false };
+    let options = CrashOptions {
+        seed: 5,
+        pages: 60,
+        may_choose: &of_user_tables,
+        leave_open: false,
+    };
     let opened = open(&folder.write(&crash(&sound, &options).expect("a crash")));
-    let Err(error) = recover(&opened, &RecoverOptions { overlay_bytes: 20 * 8192, until: None }) else {
+    let Err(error) = recover(&opened, &RecoverOptions { overlay_bytes: 20 * 8192, until: None })
+    else {
         panic!("20 pages are not enough")
     };
     assert!(matches!(error, RecoverError::OverlayFull { pages: 20, .. }), "{error}");
@@ -420,7 +480,11 @@ fn real_backups_and_databases_are_recovered_without_a_stop() {
             Recovery::Redone(recovered) => {
                 let Recovered { source, summary } = *recovered;
                 println!("{name}: {summary:?}");
-                assert_eq!((summary.unfinished.len(), &summary.stopped[..]), (0, &[][..]), "{name}");
+                assert_eq!(
+                    (summary.unfinished.len(), &summary.stopped[..]),
+                    (0, &[][..]),
+                    "{name}"
+                );
                 assert!(summary.records > 0 && summary.ends_early.is_none(), "{name}");
                 let report = check(&source, LogUse::Redone(Arc::new(summary)));
                 assert_eq!(numbers(&report), NONE, "{name}");
@@ -431,7 +495,11 @@ fn real_backups_and_databases_are_recovered_without_a_stop() {
         }
     }
     for name in ["northwind-2008", "pubs-2008", "northwind-from-2000", "crud-2012"] {
-        let opened = open(&[folder.join(format!("{name}.mdf")), folder.join(format!("{name}_log.ldf"))]);
-        assert!(matches!(recover(&opened, &RecoverOptions::default()), Ok(Recovery::NotNeeded)), "{name}");
+        let opened =
+            open(&[folder.join(format!("{name}.mdf")), folder.join(format!("{name}_log.ldf"))]);
+        assert!(
+            matches!(recover(&opened, &RecoverOptions::default()), Ok(Recovery::NotNeeded)),
+            "{name}"
+        );
     }
 }

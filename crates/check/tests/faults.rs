@@ -1,4 +1,5 @@
-//! Known faults in databases of our own and in copies of real files: each is named, with its place, and nothing else is.
+//! Known faults in databases of our own and in copies of real files: each is named, with its place,
+//! and nothing else is.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,9 @@ use extentdb_format::page::PageHeader;
 use extentdb_format::page::header::FLAG_CHECKSUM;
 use extentdb_messages::RepairLevel;
 use extentdb_reader::{OpenOptions, Opened};
-use extentdb_synth::{Harmless, Kind, MakeOptions, SHAPES, Size, Truth, applicable, damage, harmless, make};
+use extentdb_synth::{
+    Harmless, Kind, MakeOptions, SHAPES, Size, Truth, applicable, damage, harmless, make,
+};
 
 /// How a database is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +52,8 @@ fn check(files: &[PathBuf]) -> Report {
 
 fn check_in(mode: Mode, files: &[PathBuf]) -> Report {
     let opened = Opened::open(files, &OpenOptions::default()).unwrap();
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     run(opened.source(), &mode.options(), &Control::new(&clock, &cancel))
 }
 
@@ -59,22 +63,26 @@ fn paths(files: &[PathBuf]) -> Vec<&Path> {
 
 /// A database of a shape, in so many files.
 fn made(folder: &Path, shape: &str, bytes: u64, files: usize) -> Vec<PathBuf> {
-    let files: Vec<PathBuf> = (0..files).map(|at| folder.join(format!("{shape}-{at}.mdf"))).collect();
+    let files: Vec<PathBuf> =
+        (0..files).map(|at| folder.join(format!("{shape}-{at}.mdf"))).collect();
     let options = MakeOptions { shape: shape.to_owned(), size: Size::Bytes(bytes), seed: 7 };
     make(&options, &paths(&files), &mut |_| {}).unwrap();
     files
 }
 
-/// Every expected number, one of those of which one must be, nothing that is neither expected nor permitted, and the place of
-/// the fault. What is wrong with the report, if anything.
+/// Every expected number, one of those of which one must be, nothing that is neither expected nor
+/// permitted, and the place of the fault. What is wrong with the report, if anything.
 fn judge(report: &Report, truth: &Truth, mode: Mode) -> Result<(), String> {
     let (expected, any_of) = mode.expected(truth);
     let found: BTreeSet<u32> = report.findings.iter().map(|finding| finding.error).collect();
-    let allowed: BTreeSet<u32> = expected.iter().chain(any_of).chain(&truth.permitted).copied().collect();
+    let allowed: BTreeSet<u32> =
+        expected.iter().chain(any_of).chain(&truth.permitted).copied().collect();
     let fail = |what: String| {
         let Truth { kind, seed, page, slot, object_id, .. } = truth;
         let lines = lines_of(report);
-        Err(format!("{kind} seed {seed} {mode:?} at {page} {slot:?} of {object_id}: {what}\n{lines}"))
+        Err(format!(
+            "{kind} seed {seed} {mode:?} at {page} {slot:?} of {object_id}: {what}\n{lines}"
+        ))
     };
     if let Some(missing) = expected.iter().find(|number| !found.contains(number)) {
         return fail(format!("{missing} of {expected:?} is not reported"));
@@ -89,14 +97,16 @@ fn judge(report: &Report, truth: &Truth, mode: Mode) -> Result<(), String> {
         if report.verdict != Verdict::Damaged {
             return fail(format!("the verdict is {:?}", report.verdict));
         }
-        judge_place(report, truth).and_then(|()| judge_repair(report, truth, mode)).or_else(fail)?;
+        judge_place(report, truth)
+            .and_then(|()| judge_repair(report, truth, mode))
+            .or_else(fail)?;
     }
     Ok(())
 }
 
-/// Kinds of which the numbers do not tell the repair: the catalogue says "either" of the first two, slots that are exchanged
-/// look like a key that is wrong, keys of rows beyond a separator like a wrong separator, and a row that became a ghost like
-/// a wrong count.
+/// Kinds of which the numbers do not tell the repair: the catalogue says "either" of the first two,
+/// slots that are exchanged look like a key that is wrong, keys of rows beyond a separator like a
+/// wrong separator, and a row that became a ghost like a wrong count.
 const REPAIR_IS_OPEN: [Kind; 7] = [
     Kind::UpperFlippedByte,
     Kind::RootFlippedByte,
@@ -110,7 +120,10 @@ const REPAIR_IS_OPEN: [Kind; 7] = [
 /// The highest repair level of what must be reported is that of the catalogue of faults.
 fn judge_repair(report: &Report, truth: &Truth, mode: Mode) -> Result<(), String> {
     let (expected, any_of) = mode.expected(truth);
-    let due = report.findings.iter().filter(|it| expected.contains(&it.error) || any_of.contains(&it.error));
+    let due = report
+        .findings
+        .iter()
+        .filter(|it| expected.contains(&it.error) || any_of.contains(&it.error));
     let level = due.map(|finding| finding.repair).max().unwrap_or(RepairLevel::None);
     let is_open = REPAIR_IS_OPEN.contains(&truth.kind) && level > RepairLevel::None;
     if !is_open && level.to_string() != truth.repair.name() {
@@ -121,22 +134,27 @@ fn judge_repair(report: &Report, truth: &Truth, mode: Mode) -> Result<(), String
 
 /// The first findings, a line each.
 fn lines_of(report: &Report) -> String {
-    let line =
-        |it: &Finding| format!("    {} {:?} {:?} {}", it.error, it.place.page, it.place.slot, it.message);
+    let line = |it: &Finding| {
+        format!("    {} {:?} {:?} {}", it.error, it.place.page, it.place.slot, it.message)
+    };
     report.findings.iter().take(12).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Some finding is about the page of the fault or names it, one of them about its slot, and the table is named.
+/// Some finding is about the page of the fault or names it, one of them about its slot, and the
+/// table is named.
 fn judge_place(report: &Report, truth: &Truth) -> Result<(), String> {
-    let names_page = |it: &Finding| it.place.page == Some(truth.page) || it.related.contains(&truth.page);
-    // Of a row and an entry that do not match, the one that is left is named; of a value that its row forgot, the nodes.
+    let names_page =
+        |it: &Finding| it.place.page == Some(truth.page) || it.related.contains(&truth.page);
+    // Of a row and an entry that do not match, the one that is left is named; of a value that its
+    // row forgot, the nodes.
     let is_cross = |it: &Finding| matches!(it.error, 8951 | 8952 | 8955 | 8956 | 8964);
     // What the catalogue says of a whole table has no page.
     let has_pages = report.findings.iter().any(|it| it.place.page.is_some() && !is_cross(it));
     if has_pages && !report.findings.iter().any(names_page) {
         return Err("the page of the fault is not named".to_owned());
     }
-    let names_object = |it: &Finding| it.place.owner.is_none_or(|owner| owner.object == truth.object_id);
+    let names_object =
+        |it: &Finding| it.place.owner.is_none_or(|owner| owner.object == truth.object_id);
     if !report.findings.iter().any(names_object) {
         return Err("the table of the fault is not named".to_owned());
     }
@@ -159,7 +177,13 @@ fn has_checksum(files: &[PathBuf], truth: &Truth) -> bool {
 /// Every fault that the database has something for, in every mode; the kinds that there were.
 fn every_fault_of(files: &[PathBuf], seeds: std::ops::Range<u64>) -> Vec<Kind> {
     let (kinds, failures) = faults_of(files, seeds, |_| true);
-    assert!(failures.is_empty(), "{} of {} kinds\n{}", failures.len(), kinds.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} kinds\n{}",
+        failures.len(),
+        kinds.len(),
+        failures.join("\n")
+    );
     kinds
 }
 
@@ -183,20 +207,25 @@ fn faults_of(
             let outputs: Vec<PathBuf> =
                 (0..files.len()).map(|at| folder.path().join(at.to_string())).collect();
             let truth = damage(&paths(files), &paths(&outputs), kind, seed).unwrap();
-            if matches!(kind, Kind::FlippedByte | Kind::TornSector) && !has_checksum(&outputs, &truth) {
-                // Torn-page bits say nothing about the bytes between them, nor about a sector with the same signature.
+            if matches!(kind, Kind::FlippedByte | Kind::TornSector)
+                && !has_checksum(&outputs, &truth)
+            {
+                // Torn-page bits say nothing about the bytes between them, nor about a sector with
+                // the same signature.
                 continue;
             }
             failures.extend(
-                MODES.iter().filter_map(|mode| judge(&check_in(*mode, &outputs), &truth, *mode).err()),
+                MODES
+                    .iter()
+                    .filter_map(|mode| judge(&check_in(*mode, &outputs), &truth, *mode).err()),
             );
         }
     }
     (kinds, failures)
 }
 
-/// What the catalogue of faults says must not be noticed: garbage that nobody owns, separators without their rows, letters of
-/// another case, ghosts.
+/// What the catalogue of faults says must not be noticed: garbage that nobody owns, separators
+/// without their rows, letters of another case, ghosts.
 #[test]
 fn harmless_changes_are_not_reported() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,15 +237,21 @@ fn harmless_changes_are_not_reported() {
             assert!(!changes.is_empty(), "{}", kind.name());
             for mode in MODES {
                 let report = check_in(mode, std::slice::from_ref(&output));
-                assert_eq!(report.findings, [], "{} seed {seed} {mode:?}\n{}", kind.name(), report.to_text());
+                assert_eq!(
+                    report.findings,
+                    [],
+                    "{} seed {seed} {mode:?}\n{}",
+                    kind.name(),
+                    report.to_text()
+                );
                 assert_eq!(report.verdict, Verdict::Clean, "{} {mode:?}", kind.name());
             }
         }
     }
 }
 
-/// Two faults of different groups, one after the other: the second must find its place in a damaged database, and what the
-/// check says is about one of them at least.
+/// Two faults of different groups, one after the other: the second must find its place in a damaged
+/// database, and what the check says is about one of them at least.
 #[test]
 fn two_faults_of_different_groups_are_found_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,15 +259,18 @@ fn two_faults_of_different_groups_are_found_together() {
     let kinds = applicable(&paths(&files)).unwrap();
     let mut rng = SplitMix64::new(2);
     let mut pick = || kinds[rng.below(kinds.len() as u64) as usize];
-    let (mut both, mut tried) = (0, 0);
+    let mut both = 0;
+    let mut tried = 0;
     while tried < 120 {
-        let (first, second) = (pick(), pick());
+        let first = pick();
+        let second = pick();
         if first.group() == second.group() {
             continue;
         }
         tried += 1;
         let scratch = tempfile::tempdir().unwrap();
-        let (one, two) = (scratch.path().join("one"), scratch.path().join("two"));
+        let one = scratch.path().join("one");
+        let two = scratch.path().join("two");
         let truth = damage(&paths(&files), &[&one], first, tried).unwrap();
         let Ok(other) = damage(&[&one], &[&two], second, tried) else { continue };
         both += 1;
@@ -240,7 +278,11 @@ fn two_faults_of_different_groups_are_found_together() {
         let report = check(&[two]);
         let lines = || lines_of(&report);
         let is_found = report.verdict == Verdict::Damaged && !report.findings.is_empty();
-        assert!(is_found || !(is_due(&truth) || is_due(&other)), "{first} and {second}\n{}", lines());
+        assert!(
+            is_found || !(is_due(&truth) || is_due(&other)),
+            "{first} and {second}\n{}",
+            lines()
+        );
         let numbers = |it: &Truth| [&it.expected[..], &it.any_of, &it.permitted].concat();
         let all = [numbers(&truth), numbers(&other)].concat();
         let is_named = report.findings.iter().any(|finding| all.contains(&finding.error));
@@ -257,12 +299,14 @@ fn every_fault_in_the_fixture_is_named() {
     assert!(kinds.len() > 100, "{} kinds: {kinds:?}", kinds.len());
 }
 
-/// Partitions, compression, filegroups, computed columns, filtered indexes, versions, values pushed off their rows, trees of
-/// values: the shapes that have them, and the groups of the catalogue that they make a difference to.
+/// Partitions, compression, filegroups, computed columns, filtered indexes, versions, values pushed
+/// off their rows, trees of values: the shapes that have them, and the groups of the catalogue that
+/// they make a difference to.
 #[test]
 fn every_fault_that_takes_another_shape_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut found, mut failures) = (BTreeSet::new(), Vec::new());
+    let mut found = BTreeSet::new();
+    let mut failures = Vec::new();
     let shapes: [(&str, u64, &[u16]); 6] = [
         ("compressed", 6 << 20, &[1, 9]),
         ("computed", 6 << 20, &[7]),
@@ -285,7 +329,8 @@ fn every_fault_that_takes_another_shape_is_named() {
 /// Numbers that a full check and one without indexes report.
 fn numbers_after(files: &[PathBuf], kind: Kind, seed: u64) -> BTreeSet<u32> {
     let folder = tempfile::tempdir().unwrap();
-    let outputs: Vec<PathBuf> = (0..files.len()).map(|at| folder.path().join(at.to_string())).collect();
+    let outputs: Vec<PathBuf> =
+        (0..files.len()).map(|at| folder.path().join(at.to_string())).collect();
     damage(&paths(files), &paths(&outputs), kind, seed).unwrap();
     let reports = [Mode::Full, Mode::NoIndex].map(|mode| check_in(mode, &outputs));
     reports.iter().flat_map(|report| report.findings.iter().map(|finding| finding.error)).collect()
@@ -357,6 +402,7 @@ fn a_missing_secondary_file_is_named_and_its_pages_are_not_damage() {
     assert_eq!(report.findings, [], "{}", report.to_text());
     assert_eq!(report.verdict, Verdict::Incomplete);
     assert!(
-        report.coverage.pages_checked > 0 && report.coverage.pages_checked == report.coverage.pages_planned
+        report.coverage.pages_checked > 0
+            && report.coverage.pages_checked == report.coverage.pages_planned
     );
 }

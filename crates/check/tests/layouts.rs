@@ -1,5 +1,5 @@
-//! Layouts that real files at hand do not have: filegroups, partitions, sparse files, disordered trees, computed columns. A
-//! sound database has no findings, however it is laid out.
+//! Layouts that real files at hand do not have: filegroups, partitions, sparse files, disordered
+//! trees, computed columns. A sound database has no findings, however it is laid out.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use extentdb_check::{Control, Options, Report, Verdict, run};
 use extentdb_reader::rows::{TableScan, Value};
 use extentdb_reader::{Database, OpenOptions, Opened};
 use extentdb_synth::build::{
-    Cell, ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, PartitionFunctionSpec, RowValues, TableSpec,
+    Cell, ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, PartitionFunctionSpec, RowValues,
+    TableSpec,
 };
 use extentdb_synth::{MakeOptions, SHAPES, Shape, Size, make};
 use extentdb_types::{Collation, Datum, SqlType};
@@ -23,14 +24,19 @@ fn made(shape: &Shape) -> (tempfile::TempDir, Vec<PathBuf>) {
     let name = |at: usize| if at == 0 { "a.mdf".to_owned() } else { format!("a_{at}.ndf") };
     let paths: Vec<PathBuf> = (0..shape.files).map(|at| folder.path().join(name(at))).collect();
     let refs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-    let options = MakeOptions { shape: shape.name.to_owned(), size: Size::Bytes(BYTES), seed: 12 };
+    let options = MakeOptions {
+        shape: shape.name.to_owned(),
+        size: Size::Bytes(BYTES),
+        seed: 12,
+    };
     make(&options, &refs, &mut |_| {}).unwrap();
     (folder, paths)
 }
 
 fn check(paths: &[PathBuf], jobs: usize) -> Report {
     let opened = Opened::open(paths, &OpenOptions::default()).unwrap();
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     let options = Options { jobs: NonZeroUsize::new(jobs), ..Options::default() };
     run(opened.source(), &options, &Control::new(&clock, &cancel))
 }
@@ -56,7 +62,8 @@ type Values = Vec<Option<Vec<u8>>>;
 /// All rows of a table as the reader gives them, sorted.
 fn read_back(paths: &[PathBuf], name: &str) -> Vec<Values> {
     let database = Database::open(paths, &OpenOptions::default()).unwrap();
-    let (catalog, pages) = (database.catalog(), database.pages());
+    let catalog = database.catalog();
+    let pages = database.pages();
     assert!(catalog.faults.is_empty(), "{:?}", catalog.faults);
     let table = catalog.user_tables().into_iter().find(|table| table.name == name).unwrap();
     let mut scan = TableScan::new(&pages, catalog, table).unwrap();
@@ -80,8 +87,8 @@ fn read_back(paths: &[PathBuf], name: &str) -> Vec<Values> {
     out
 }
 
-/// Every row in a partition of its own filegroup, in a scattered tree over three intervals, with computed columns, comes
-/// back as it was generated.
+/// Every row in a partition of its own filegroup, in a scattered tree over three intervals, with
+/// computed columns, comes back as it was generated.
 #[test]
 fn rows_read_back_are_the_rows_that_were_generated() {
     let generate = |number: u64, row: &mut RowValues| {

@@ -1,5 +1,6 @@
-//! Forwarded rows and off-row data: the faults of `checkdb.md` E, groups 1, 4 and 5, in built databases and in copies of real
-//! files. Every case is checked with sketches and without, by one thread and by several; the findings must be the same.
+//! Forwarded rows and off-row data: the faults of `checkdb.md` E, groups 1, 4 and 5, in built
+//! databases and in copies of real files. Every case is checked with sketches and without, by one
+//! thread and by several; the findings must be the same.
 
 mod support;
 
@@ -70,7 +71,9 @@ impl Subject {
         let own = |page: &u32| {
             let stored = self.memory.stored(*page);
             let header = PageHeader::of(&stored);
-            header.kind() == kind && header.belongs_to(unit) && header.page_id() == PageId::new(1, *page)
+            header.kind() == kind
+                && header.belongs_to(unit)
+                && header.page_id() == PageId::new(1, *page)
         };
         (8..self.memory.pages()).filter(own).collect()
     }
@@ -80,8 +83,9 @@ impl Subject {
         let mut rows = Vec::new();
         for page in self.pages(self.unit(table, AllocUnitKind::InRow).id, PageType::Data) {
             let stored = self.memory.stored(page);
-            let of_kind =
-                PageRef::new(&stored).records().filter(|(_, bytes)| RecordKind::of(bytes[0]) == kind);
+            let of_kind = PageRef::new(&stored)
+                .records()
+                .filter(|(_, bytes)| RecordKind::of(bytes[0]) == kind);
             rows.extend(of_kind.map(|(slot, _)| Rid::new(PageId::new(1, page), slot)));
         }
         rows
@@ -99,8 +103,8 @@ impl Subject {
                 }
                 for column in 0..record.var_count() {
                     let value = record.var(column).unwrap();
-                    let at =
-                        offset(&stored, slot) + (value.bytes.as_ptr() as usize - bytes.as_ptr() as usize);
+                    let at = offset(&stored, slot)
+                        + (value.bytes.as_ptr() as usize - bytes.as_ptr() as usize);
                     if value.complex {
                         pointers.push(Pointer { page, slot, column, at, len: value.bytes.len() });
                     }
@@ -115,12 +119,14 @@ impl Subject {
     fn nodes(&self, table: &str, kind: u16) -> Vec<Rid> {
         let unit = self.unit(table, AllocUnitKind::Lob).id;
         let mut nodes = Vec::new();
-        for page in
-            [PageType::TextMix, PageType::TextTree].into_iter().flat_map(|kind| self.pages(unit, kind))
+        for page in [PageType::TextMix, PageType::TextTree]
+            .into_iter()
+            .flat_map(|kind| self.pages(unit, kind))
         {
             let stored = self.memory.stored(page);
-            let of_kind =
-                PageRef::new(&stored).records().filter(|(_, bytes)| LobRecord::parse(bytes).kind() == kind);
+            let of_kind = PageRef::new(&stored)
+                .records()
+                .filter(|(_, bytes)| LobRecord::parse(bytes).kind() == kind);
             nodes.extend(of_kind.map(|(slot, _)| Rid::new(PageId::new(1, page), slot)));
         }
         nodes
@@ -140,10 +146,14 @@ impl Subject {
         judge(row, &report, expected, permitted);
         for (jobs, force_rescan) in [(1, true), (3, false), (2, true)] {
             let other = memory.check_with(&options(jobs, force_rescan));
-            assert_eq!(other.findings, report.findings, "{row}: {jobs} threads, rescan {force_rescan}");
+            assert_eq!(
+                other.findings, report.findings,
+                "{row}: {jobs} threads, rescan {force_rescan}"
+            );
         }
         let physical = memory.check_with(&Options { physical_only: true, ..Options::default() });
-        let logical = [8925, 8929, 8960, 8961, 8962, 8963, 8964, 8965, 8971, 8972, 8974, 8993, 8994];
+        let logical =
+            [8925, 8929, 8960, 8961, 8962, 8963, 8964, 8965, 8971, 8972, 8974, 8993, 8994];
         assert!(
             physical.findings.iter().all(|it| !logical.contains(&it.error)),
             "{row}: {}",
@@ -153,12 +163,14 @@ impl Subject {
     }
 }
 
-/// Pages with torn-page bits become pages without protection, so that their bytes are what they say.
+/// Pages with torn-page bits become pages without protection, so that their bytes are what they
+/// say.
 fn put_torn_bits_back(memory: &mut Memory) {
     for page in 0..memory.pages() {
         let stored = memory.stored(page);
         let header = PageHeader::of(&stored);
-        if header.flag_bits.get() & FLAG_TORN_BITS != 0 && header.page_id() == PageId::new(1, page) {
+        if header.flag_bits.get() & FLAG_TORN_BITS != 0 && header.page_id() == PageId::new(1, page)
+        {
             memory.raw(page, |bytes| {
                 checksum::restore_torn(bytes);
                 let header = PageHeader::of_mut(bytes);
@@ -169,7 +181,11 @@ fn put_torn_bits_back(memory: &mut Memory) {
 }
 
 fn options(jobs: usize, force_rescan: bool) -> Options {
-    Options { jobs: NonZeroUsize::new(jobs), force_rescan, ..Options::default() }
+    Options {
+        jobs: NonZeroUsize::new(jobs),
+        force_rescan,
+        ..Options::default()
+    }
 }
 
 fn numbers(report: &Report) -> BTreeSet<u32> {
@@ -177,7 +193,8 @@ fn numbers(report: &Report) -> BTreeSet<u32> {
 }
 
 fn judge(row: &str, report: &Report, expected: &[u32], permitted: &[u32]) {
-    let (found, expected): (_, BTreeSet<u32>) = (numbers(report), expected.iter().copied().collect());
+    let found: _ = numbers(report);
+    let expected: BTreeSet<u32> = expected.iter().copied().collect();
     let allowed: BTreeSet<u32> = expected.iter().chain(permitted).copied().collect();
     let what = || format!("expected {expected:?}, found {found:?}\n{}", report.to_text());
     assert!(found.is_superset(&expected), "{row}: not all; {}", what());
@@ -205,7 +222,9 @@ fn edit_pointer(memory: &mut Memory, pointer: Pointer, change: impl FnOnce(&mut 
 
 fn stub_target(memory: &Memory, stub: Rid) -> Rid {
     let page = memory.stored(stub.page.page);
-    Record::parse_data(PageRef::new(&page).record_bytes(stub.slot.0).unwrap()).stub_target().unwrap()
+    Record::parse_data(PageRef::new(&page).record_bytes(stub.slot.0).unwrap())
+        .stub_target()
+        .unwrap()
 }
 
 /// The slot pointer of the first link of a root in the row.
@@ -223,8 +242,10 @@ fn group_4_forwarded_rows() {
     let subject = Subject::demo();
     let stubs = subject.rows("heap", RecordKind::ForwardingStub);
     assert!(stubs.len() > 4, "{}", stubs.len());
-    let (stub, other) = (stubs[1], stubs[3]);
-    let (target, others) = (stub_target(&subject.memory, stub), stub_target(&subject.memory, other));
+    let stub = stubs[1];
+    let other = stubs[3];
+    let target = stub_target(&subject.memory, stub);
+    let others = stub_target(&subject.memory, other);
 
     let report = subject.case("86", &[8993, 8994], &[], |memory| {
         edit(memory, stub, |row| row[7..9].copy_from_slice(&900u16.to_le_bytes()));
@@ -262,7 +283,8 @@ fn group_4_forwarded_rows() {
     subject.case("88", &[8971], &[], |memory| back(memory, other));
 
     subject.case("89", &[8994], &[8927, 8952], |memory| edit(memory, stub, |row| row[0] = 0x0c));
-    subject.case("90", &[8993], &[8951, 8952], |memory| edit(memory, target, |row| row[0] &= !0x0e));
+    subject
+        .case("90", &[8993], &[8951, 8952], |memory| edit(memory, target, |row| row[0] &= !0x0e));
     // A forwarded record that is being deleted may lack its stub, or not.
     subject.case("N7", &[], &[], |memory| edit(memory, target, |row| row[1] |= 1));
 }
@@ -279,7 +301,10 @@ fn group_5_values_below_a_root_in_the_row() {
     let report = subject.case("92", &[8965, 8964, 8929], &[], |memory| {
         edit_pointer(memory, pointer, |bytes| bytes[22..24].copy_from_slice(&900u16.to_le_bytes()));
     });
-    assert_eq!((of(&report, 8965).len(), of(&report, 8964).len(), of(&report, 8929).len()), (1, 1, 1));
+    assert_eq!(
+        (of(&report, 8965).len(), of(&report, 8964).len(), of(&report, 8929).len()),
+        (1, 1, 1)
+    );
     let owner = of(&report, 8929)[0];
     assert!(
         owner.message.ends_with(&format!("owned by data record identified by RID = {row}")),
@@ -299,18 +324,24 @@ fn group_5_values_below_a_root_in_the_row() {
     assert!(of(&report, 8961).iter().all(|finding| finding.state == 1));
 
     for byte in [4, 6, 8] {
-        let report =
-            subject.case("94", &[8961, 8929], &[], |memory| edit(memory, node, |bytes| bytes[byte] ^= 1));
-        assert_eq!((of(&report, 8961).len(), of(&report, 8961)[0].place.slot), (1, Some(node.slot)));
+        let report = subject
+            .case("94", &[8961, 8929], &[], |memory| edit(memory, node, |bytes| bytes[byte] ^= 1));
+        assert_eq!(
+            (of(&report, 8961).len(), of(&report, 8961)[0].place.slot),
+            (1, Some(node.slot))
+        );
     }
-    let report =
-        subject.case("95", &[8962, 8929], &[8961], |memory| edit(memory, node, |bytes| bytes[12] = 9));
+    let report = subject
+        .case("95", &[8962, 8929], &[8961], |memory| edit(memory, node, |bytes| bytes[12] = 9));
     assert!(of(&report, 8962)[0].message.ends_with("has incorrect node type 9."));
-    // Kinds of roots that are not followed; what a link leads to, which says how large it is, is no root.
+    // Kinds of roots that are not followed; what a link leads to, which says how large it is, is no
+    // root.
     for kind in [1, 6, 7] {
-        let report =
-            subject.case("95", &[8962, 8929], &[], |memory| edit(memory, node, |bytes| bytes[12] = kind));
-        assert!(of(&report, 8962)[0].message.ends_with(&format!("has incorrect node type {kind}.")));
+        let report = subject
+            .case("95", &[8962, 8929], &[], |memory| edit(memory, node, |bytes| bytes[12] = kind));
+        assert!(
+            of(&report, 8962)[0].message.ends_with(&format!("has incorrect node type {kind}."))
+        );
         assert_eq!(of(&report, 8929).len(), 1);
     }
     // Bytes of a value read as links: their parts do not end one behind the other.
@@ -327,27 +358,36 @@ fn group_5_values_below_a_root_in_the_row() {
         edit(memory, node, |bytes| bytes[12] = 5)
     });
 
-    let report = subject
-        .case("98", &[8961, 8929], &[], |memory| edit_pointer(memory, pointer, |bytes| bytes[12] ^= 1));
+    let report = subject.case("98", &[8961, 8929], &[], |memory| {
+        edit_pointer(memory, pointer, |bytes| bytes[12] ^= 1)
+    });
     assert_eq!(of(&report, 8961)[0].state, 2);
     // Data hangs below level 0 only.
-    let report =
-        subject.case("98", &[8961, 8929], &[], |memory| edit_pointer(memory, pointer, |bytes| bytes[1] = 1));
+    let report = subject.case("98", &[8961, 8929], &[], |memory| {
+        edit_pointer(memory, pointer, |bytes| bytes[1] = 1)
+    });
     assert!(of(&report, 8961).iter().all(|finding| finding.state == 4));
     // The value of a short column is one node: there is no root of several links with tag 2.
-    subject.case("65", &[8960, 8964], &[], |memory| edit_pointer(memory, pointer, |bytes| bytes[0] = 2));
-    let report = subject
-        .case("57", &[8944, 8928, 8965, 8929], &[], |memory| edit(memory, node, |bytes| bytes[0] |= 0x80));
+    subject.case("65", &[8960, 8964], &[], |memory| {
+        edit_pointer(memory, pointer, |bytes| bytes[0] = 2)
+    });
+    let report = subject.case("57", &[8944, 8928, 8965, 8929], &[], |memory| {
+        edit(memory, node, |bytes| bytes[0] |= 0x80)
+    });
     assert!(of(&report, 8944)[0].message.contains("reserved bits"));
 
     let free = PageId::new(1, subject.memory.pages() - 1);
-    let nowhere = [free, PageId::new(255, node.page.page), PageId::new(1, u32::MAX), PageId::new(1, 9)];
+    let nowhere =
+        [free, PageId::new(255, node.page.page), PageId::new(1, u32::MAX), PageId::new(1, 9)];
     for target in nowhere {
         subject.case("100", &[8965, 8929, 8964], &[], |memory| {
-            edit_pointer(memory, pointer, |bytes| bytes[16..22].copy_from_slice(&target.to_bytes()));
+            edit_pointer(memory, pointer, |bytes| {
+                bytes[16..22].copy_from_slice(&target.to_bytes())
+            });
         });
     }
-    subject.case("101", &[8965, 8929], &[8927], |memory| edit(memory, node, |bytes| bytes[0] = 0x0c));
+    subject
+        .case("101", &[8965, 8929], &[8927], |memory| edit(memory, node, |bytes| bytes[0] = 0x0c));
     subject.case("102", &[], &[], |memory| edit(memory, node, |bytes| bytes[40] ^= 0xff));
 
     // Two rows lead to one node: both values are named, and the node that nobody leads to.
@@ -377,7 +417,8 @@ fn row_99_a_value_that_only_its_row_forgot_is_unreferenced() {
 fn remove_value(page: &mut PageBytes, pointer: Pointer) {
     let start = offset(page, pointer.slot);
     let record = Record::parse_data(&page[start..]);
-    let (len, count) = (record.len(), record.var_count());
+    let len = record.len();
+    let count = record.var_count();
     let bitmap = usize::from(u16::from_le_bytes([page[start + 2], page[start + 3]]));
     let columns = usize::from(u16::from_le_bytes([page[start + bitmap], page[start + bitmap + 1]]));
     let offsets = start + bitmap + 2 + columns.div_ceil(8) + 2;
@@ -401,7 +442,9 @@ fn row_65_a_complex_bit_on_a_plain_value_is_no_pointer() {
         memory.edit(row.page.page, |page| {
             let start = offset(page, row.slot.0);
             let record = Record::parse_data(&page[start..]);
-            let full = (0..record.var_count()).find(|at| !record.var(*at).unwrap().bytes.is_empty()).unwrap();
+            let full = (0..record.var_count())
+                .find(|at| !record.var(*at).unwrap().bytes.is_empty())
+                .unwrap();
             let bitmap = usize::from(u16::from_le_bytes([page[start + 2], page[start + 3]]));
             let columns = usize::from(record.column_count());
             let at = start + bitmap + 2 + columns.div_ceil(8) + 2 + 2 * usize::from(full);
@@ -409,7 +452,10 @@ fn row_65_a_complex_bit_on_a_plain_value_is_no_pointer() {
         });
     });
     let found = of(&report, 8960);
-    assert_eq!((found.len(), found[0].place.page, found[0].place.slot), (1, Some(row.page), Some(row.slot)));
+    assert_eq!(
+        (found.len(), found[0].place.page, found[0].place.slot),
+        (1, Some(row.page), Some(row.slot))
+    );
 }
 
 #[test]
@@ -419,13 +465,16 @@ fn group_1_lost_text_pages_and_lost_rows() {
     let node = first_target(&subject.memory, pointer);
     let text_page = node.page.page;
     let on_page = PageRef::new(&subject.memory.stored(text_page)).records().count();
-    let report = subject
-        .case("7", &[8928, 8939, 8965, 8929], &[], |memory| memory.raw(text_page, |page| page[700] ^= 4));
+    let report = subject.case("7", &[8928, 8939, 8965, 8929], &[], |memory| {
+        memory.raw(text_page, |page| page[700] ^= 4)
+    });
     assert_eq!(of(&report, 8965).len(), on_page);
     assert!(of(&report, 8965).iter().chain(&of(&report, 8929)).all(|finding| {
         finding.derived_from.is_some_and(|cause| (cause.page, cause.error) == (node.page, 8939))
     }));
-    subject.case("16", &[8909, 8928, 8965, 8929], &[], |memory| memory.raw(text_page, |page| page.fill(0)));
+    subject.case("16", &[8909, 8928, 8965, 8929], &[], |memory| {
+        memory.raw(text_page, |page| page.fill(0))
+    });
 
     let report = subject.case("2", &[8928, 8939, 8964], &[8993, 8994], |memory| {
         memory.raw(pointer.page, |page| page[700] ^= 4);
@@ -439,7 +488,9 @@ fn group_1_lost_text_pages_and_lost_rows() {
         let report = subject.case("2", &[8928, 8939, error], &[8964, 8993, 8994], |memory| {
             memory.raw(page.page, |page| page[700] ^= 4);
         });
-        assert!(of(&report, error).iter().all(|it| it.derived_from.is_some_and(|it| it.page == page)));
+        assert!(
+            of(&report, error).iter().all(|it| it.derived_from.is_some_and(|it| it.page == page))
+        );
     }
 }
 
@@ -450,7 +501,8 @@ fn trees_of_text_nodes_in_a_copy_of_a_real_file() {
     let stored = subject.memory.stored(inner.page.page);
     let record = LobRecord::parse(PageRef::new(&stored).record_bytes(inner.slot.0).unwrap());
     let LobContent::Links(links) = record.content() else { panic!("an inner node") };
-    let (children, id) = (links.links().collect::<Vec<_>>(), record.blob_id());
+    let children = links.links().collect::<Vec<_>>();
+    let id = record.blob_id();
     let root_page = subject.nodes("pub_info", 5)[0].page.page;
 
     let report = subject.case("6", &[8928, 8939, 8965, 8929], &[], |memory| {
@@ -458,14 +510,22 @@ fn trees_of_text_nodes_in_a_copy_of_a_real_file() {
     });
     assert_eq!((of(&report, 8965).len(), of(&report, 8929).len()), (1, 1), "{}", report.to_text());
     assert!(
-        of(&report, 8929)[0].message.contains(&format!("off-row data with ID {id} owned by data record"))
+        of(&report, 8929)[0]
+            .message
+            .contains(&format!("off-row data with ID {id} owned by data record"))
     );
-    subject.case("7", &[8928, 8939, 8965, 8929], &[], |memory| memory.raw(root_page, |page| page[8000] ^= 1));
+    subject.case("7", &[8928, 8939, 8965, 8929], &[], |memory| {
+        memory.raw(root_page, |page| page[8000] ^= 1)
+    });
 
     let report = subject.case("96", &[8963, 8929], &[8938], |memory| {
         memory.header(inner.page.page, |header| header.page_type = 3);
     });
-    assert!(of(&report, 8963)[0].message.ends_with("has type 2. It cannot be placed on a page of type 3."));
+    assert!(
+        of(&report, 8963)[0]
+            .message
+            .ends_with("has type 2. It cannot be placed on a page of type 3.")
+    );
     let shared = subject.nodes("pub_info", 3).into_iter().map(|node| node.page.page).find(|page| {
         let stored = subject.memory.stored(*page);
         PageRef::new(&stored).records().count() > 1
@@ -481,21 +541,26 @@ fn trees_of_text_nodes_in_a_copy_of_a_real_file() {
         let second = children[1].target.to_bytes();
         edit(memory, inner, |bytes| bytes[entry(2) + 8..entry(2) + 16].copy_from_slice(&second));
     });
-    assert_eq!((of(&report, 8974).len(), of(&report, 8964).len(), of(&report, 8929).len()), (1, 1, 1));
+    assert_eq!(
+        (of(&report, 8974).len(), of(&report, 8964).len(), of(&report, 8929).len()),
+        (1, 1, 1)
+    );
     assert_eq!(of(&report, 8964)[0].place.slot, Some(children[2].target.slot));
 
-    let report =
-        subject.case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[entry(3)] ^= 1));
+    let report = subject
+        .case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[entry(3)] ^= 1));
     let states: BTreeSet<(u8, Option<PageId>)> =
         of(&report, 8961).iter().map(|it| (it.state, it.place.page)).collect();
     assert!(states.contains(&(2, Some(children[3].target.page))), "{states:?}");
     assert_eq!(of(&report, 8929).len(), 1);
 
-    let report = subject.case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[18] = 7));
+    let report =
+        subject.case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[18] = 7));
     assert!(of(&report, 8961).iter().any(|it| it.state == 4 && it.place.page == Some(inner.page)));
 
     subject.case("94", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[7] ^= 1));
-    // The links of a node that cannot be read lead anywhere: its children are not called unreferenced.
+    // The links of a node that cannot be read lead anywhere: its children are not called
+    // unreferenced.
     subject.case("95", &[8962, 8929], &[8961], |memory| edit(memory, inner, |bytes| bytes[12] = 9));
     let report = subject.case("95", &[8961, 8929], &[], |memory| {
         edit(memory, inner, |bytes| bytes[16..18].copy_from_slice(&500u16.to_le_bytes()));
@@ -508,7 +573,8 @@ fn text_pointers_in_copies_of_real_files() {
     let subjects = ["northwind-2008.mdf", "northwind-from-2000.mdf"];
     for subject in subjects.into_iter().filter_map(Subject::sample) {
         let pointers = subject.pointers("Employees");
-        let (pointer, other) = (pointers[2], pointers[5]);
+        let pointer = pointers[2];
+        let other = pointers[5];
         let node = first_target(&subject.memory, pointer);
         for byte in [0, 2, 7] {
             subject.case("93", &[8961, 8929], &[], |memory| {
@@ -516,7 +582,9 @@ fn text_pointers_in_copies_of_real_files() {
             });
         }
         let report = subject.case("92", &[8965, 8964, 8929], &[], |memory| {
-            edit_pointer(memory, pointer, |bytes| bytes[14..16].copy_from_slice(&900u16.to_le_bytes()));
+            edit_pointer(memory, pointer, |bytes| {
+                bytes[14..16].copy_from_slice(&900u16.to_le_bytes())
+            });
         });
         assert_eq!(of(&report, 8964)[0].place.page, Some(node.page));
         let others = first_target(&subject.memory, other);
@@ -529,7 +597,8 @@ fn text_pointers_in_copies_of_real_files() {
         subject.case("97", &[8974, 8964, 8929], &[], |memory| {
             edit_pointer(memory, pointer, |bytes| bytes.copy_from_slice(&twice));
         });
-        // A root that becomes data, and one that claims more than it holds; what hung on it is not called unreferenced.
+        // A root that becomes data, and one that claims more than it holds; what hung on it is not
+        // called unreferenced.
         for (at, value) in [(12, 3u16), (16, 20_000)] {
             let report = subject.case("95", &[8961, 8929], &[8964], |memory| {
                 edit(memory, node, |bytes| bytes[at..at + 2].copy_from_slice(&value.to_le_bytes()));
@@ -541,7 +610,9 @@ fn text_pointers_in_copies_of_real_files() {
         // A node of another table.
         let foreign = first_target(&subject.memory, subject.pointers("Categories")[0]);
         let report = subject.case("8925", &[8925, 8964, 8929], &[], |memory| {
-            edit_pointer(memory, pointer, |bytes| bytes[8..16].copy_from_slice(&foreign.to_bytes()));
+            edit_pointer(memory, pointer, |bytes| {
+                bytes[8..16].copy_from_slice(&foreign.to_bytes())
+            });
         });
         let linkage = of(&report, 8925)[0];
         assert_eq!(
@@ -555,8 +626,9 @@ fn text_pointers_in_copies_of_real_files() {
             edit_pointer(memory, pointer, |bytes| bytes[8..14].copy_from_slice(&row));
         });
         // A pointer to nothing is an empty value.
-        subject
-            .case("99", &[8964], &[], |memory| edit_pointer(memory, pointer, |bytes| bytes[8..16].fill(0)));
+        subject.case("99", &[8964], &[], |memory| {
+            edit_pointer(memory, pointer, |bytes| bytes[8..16].fill(0))
+        });
     }
 }
 
@@ -567,12 +639,18 @@ fn a_copy_of_a_file_with_a_cut_chain_is_not_judged() {
     let mut memory = subject.memory.clone();
     memory.raw(iam, |page| page[500] ^= 1);
     let report = memory.check();
-    assert!(numbers(&report).is_disjoint(&BTreeSet::from([8964, 8965, 8929])), "{}", report.to_text());
-    let left_out = report.coverage.not_checked.iter().find(|it| it.what.starts_with("off-row data"));
+    assert!(
+        numbers(&report).is_disjoint(&BTreeSet::from([8964, 8965, 8929])),
+        "{}",
+        report.to_text()
+    );
+    let left_out =
+        report.coverage.not_checked.iter().find(|it| it.what.starts_with("off-row data"));
     assert_eq!(left_out.map(|it| it.why.as_str()), Some("not all pages of its units are known"));
 }
 
-/// Row versioning adds 14 bytes to fragments; whether their length counts them is not published, so that either may be.
+/// Row versioning adds 14 bytes to fragments; whether their length counts them is not published, so
+/// that either may be.
 #[test]
 fn row_n7_versioned_fragments_are_healthy() {
     let subject = Subject::demo();
@@ -585,7 +663,10 @@ fn row_n7_versioned_fragments_are_healthy() {
         let (slot, bytes) = PageRef::new(&stored).records().last().unwrap();
         let len = LobRecord::parse(bytes).len();
         let is_last = offset(&stored, slot) + len == usize::from(header.free_offset.get());
-        if !is_last || free < 14 || Fullness::of_free_bytes(free) != Fullness::of_free_bytes(free - 14) {
+        if !is_last
+            || free < 14
+            || Fullness::of_free_bytes(free) != Fullness::of_free_bytes(free - 14)
+        {
             continue;
         }
         cases += 1;
@@ -610,7 +691,8 @@ fn row_n7_versioned_fragments_are_healthy() {
     assert!(cases > 0);
 }
 
-/// A row of another table leads here, and nothing is missing there: only a look at all tables finds it.
+/// A row of another table leads here, and nothing is missing there: only a look at all tables finds
+/// it.
 #[test]
 fn a_reference_from_a_table_without_faults_is_found() {
     let Some(subject) = Subject::sample("northwind-2008.mdf") else { return };
@@ -636,7 +718,8 @@ fn a_reference_from_a_table_without_faults_is_found() {
     assert_eq!(of(&report, 8929)[0].place.page, Some(PageId::new(1, pointer.page)));
 }
 
-/// Without its log, a file that was in use says nothing certain about what changed after the last checkpoint.
+/// Without its log, a file that was in use says nothing certain about what changed after the last
+/// checkpoint.
 #[test]
 fn what_may_be_in_flight_is_noted_and_not_reported() {
     let subject = Subject::demo();

@@ -1,4 +1,5 @@
-//! A check in parts gives the report of one process, whatever the parts are and in whatever order they are added.
+//! A check in parts gives the report of one process, whatever the parts are and in whatever order
+//! they are added.
 
 mod support;
 
@@ -11,7 +12,8 @@ use extentdb_check::{
 use support::{Demo, Memory};
 
 fn control<R>(work: impl FnOnce(&Control<'_>) -> R) -> R {
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     work(&Control::new(&clock, &cancel))
 }
 
@@ -20,7 +22,9 @@ fn part(memory: &Memory, options: &Options, number: u32, of: u32) -> Vec<u8> {
 }
 
 fn merged(memory: &Memory, parts: &[Vec<u8>]) -> Result<Report, PartialError> {
-    control(|control| merge_parts(memory, &Options::default(), control, parts.iter().map(Vec::as_slice)))
+    control(|control| {
+        merge_parts(memory, &Options::default(), control, parts.iter().map(Vec::as_slice))
+    })
 }
 
 /// The report without what time makes of it.
@@ -51,13 +55,18 @@ fn parts_of_any_size_in_any_order_give_the_same_report() {
     for demo in [Demo::small(), damaged()] {
         let whole = demo.memory.check();
         for of in [1, 3, 17] {
-            let mut parts: Vec<Vec<u8>> =
-                (1..=of).map(|number| part(&demo.memory, &Options::default(), number, of)).collect();
+            let mut parts: Vec<Vec<u8>> = (1..=of)
+                .map(|number| part(&demo.memory, &Options::default(), number, of))
+                .collect();
             let mut rng = SplitMix64::new(of.into());
             for i in (1..parts.len()).rev() {
                 parts.swap(i, rng.below(i as u64 + 1) as usize);
             }
-            assert_eq!(content(&merged(&demo.memory, &parts).unwrap()), content(&whole), "{of} parts");
+            assert_eq!(
+                content(&merged(&demo.memory, &parts).unwrap()),
+                content(&whole),
+                "{of} parts"
+            );
         }
     }
 }
@@ -97,7 +106,10 @@ fn only_partials_of_the_same_database_and_options_are_added() {
         merged(&demo.memory, &[good[..good.len() / 2].to_vec()]).map(|_| ()),
         Err(PartialError::Checksum)
     );
-    assert_eq!(merged(&demo.memory, &[b"something else".to_vec()]).map(|_| ()), Err(PartialError::Magic));
+    assert_eq!(
+        merged(&demo.memory, &[b"something else".to_vec()]).map(|_| ()),
+        Err(PartialError::Magic)
+    );
 }
 
 #[test]
@@ -114,7 +126,8 @@ fn a_check_that_was_stopped_goes_on_where_it_was() {
     assert!(report.coverage.pages_checked < report.coverage.pages_planned);
     let state = state.unwrap();
     let options = Options::default();
-    let (report, state) = control(|control| resume(&demo.memory, &options, control, Some(&state))).unwrap();
+    let (report, state) =
+        control(|control| resume(&demo.memory, &options, control, Some(&state))).unwrap();
     assert_eq!(state, None);
     assert_eq!(content(&report), content(&whole));
 }

@@ -1,5 +1,5 @@
-//! The register of what a check could miss or report falsely, `docs/register.md`: every test it names exists, and tests for
-//! those rows that no other file proves.
+//! The register of what a check could miss or report falsely, `docs/register.md`: every test it
+//! names exists, and tests for those rows that no other file proves.
 
 mod support;
 
@@ -25,7 +25,8 @@ fn root() -> PathBuf {
 
 /// The names of all tests of the workspace.
 fn tests() -> BTreeSet<String> {
-    let (mut names, mut folders) = (BTreeSet::new(), vec![root().join("crates")]);
+    let mut names = BTreeSet::new();
+    let mut folders = vec![root().join("crates")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -42,7 +43,8 @@ fn tests() -> BTreeSet<String> {
 fn tests_of(text: &str) -> Vec<String> {
     // What stands before the first attribute is no test.
     let behind_attribute = text.split("#[test]\n").skip(1);
-    let function = behind_attribute.filter_map(|rest| Some(rest.split_once("fn ")?.1.split_once('(')?.0));
+    let function =
+        behind_attribute.filter_map(|rest| Some(rest.split_once("fn ")?.1.split_once('(')?.0));
     function.map(str::to_owned).collect()
 }
 
@@ -58,7 +60,8 @@ fn register() -> Vec<(u32, String)> {
 
 #[test]
 fn every_row_of_the_register_is_there_once_and_every_test_it_names_exists() {
-    let (rows, tests) = (register(), tests());
+    let rows = register();
+    let tests = tests();
     let mut numbers: Vec<u32> = rows.iter().map(|(number, _)| *number).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=53).collect::<Vec<u32>>());
@@ -69,7 +72,10 @@ fn every_row_of_the_register_is_there_once_and_every_test_it_names_exists() {
             assert!(tests.contains(*name), "row {number}: {name} is no test");
         }
         named += names.len();
-        assert!(!names.is_empty() || cell == "–", "row {number} says neither a test nor that there is none");
+        assert!(
+            !names.is_empty() || cell == "–",
+            "row {number} says neither a test nor that there is none"
+        );
     }
     assert!(named > 70, "{named}");
 }
@@ -114,14 +120,21 @@ fn keys_whose_first_bytes_are_equal_are_compared_whole() {
     let rows = FnRows::new(3_000, |n, row: &mut RowValues| {
         row.raw(&[7; 120]).int(10 * n as i32);
     });
-    let columns =
-        vec![ColumnSpec::new("same", SqlType::Binary { len: 120 }), ColumnSpec::new("id", SqlType::Int)];
-    let table = TableSpec::heap("t", columns, rows).clustered(IndexSpec::primary_key("PK", &["same", "id"]));
+    let columns = vec![
+        ColumnSpec::new("same", SqlType::Binary { len: 120 }),
+        ColumnSpec::new("id", SqlType::Int),
+    ];
+    let table = TableSpec::heap("t", columns, rows)
+        .clustered(IndexSpec::primary_key("PK", &["same", "id"]));
     let demo = built(table);
     let leaf = *demo.path(demo.unit("t", 1)).last().unwrap();
     for options in [
         Options::default(),
-        Options { chunk_pages: 8, jobs: NonZeroUsize::new(5), ..Options::default() },
+        Options {
+            chunk_pages: 8,
+            jobs: NonZeroUsize::new(5),
+            ..Options::default()
+        },
         Options { chunk_pages: 8, run_budget: 0, ..Options::default() },
     ] {
         assert_clean(&demo.memory.check_with(&options));
@@ -145,8 +158,10 @@ fn moved_rows_count_once_and_ghosts_not_at_all() {
     let rows = FnRows::new(3_000, |n, row: &mut RowValues| {
         row.int(n as i32).raw(&[n as u8; 60]);
     });
-    let columns =
-        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("pad", SqlType::Binary { len: 60 })];
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int),
+        ColumnSpec::new("pad", SqlType::Binary { len: 60 }),
+    ];
     let table = TableSpec::heap("t", columns, rows)
         .ghosts(|n| n % 9 == 4)
         .forwarded(|n| n % 7 == 3)
@@ -248,8 +263,16 @@ fn an_index_with_a_damaged_page_is_listed_as_not_compared() {
     let leaf = *demo.path(demo.unit("sales", 2)).last().unwrap();
     demo.memory.raw(leaf, |bytes| bytes[200] ^= 1);
     let report = demo.memory.check();
-    assert!(errors(&report).contains(&8939) && !errors(&report).contains(&8951), "{}", report.to_text());
-    assert!(lists(&report, "against its table", "pages of one of them are damaged"), "{}", report.to_text());
+    assert!(
+        errors(&report).contains(&8939) && !errors(&report).contains(&8951),
+        "{}",
+        report.to_text()
+    );
+    assert!(
+        lists(&report, "against its table", "pages of one of them are damaged"),
+        "{}",
+        report.to_text()
+    );
 }
 
 /// Row 32.
@@ -313,14 +336,19 @@ fn units_that_share_an_extent_are_sound_and_keep_their_pages() {
         (own.index_id, own.object_id) = (header.index_id, header.object_id);
     });
     let found = errors(&demo.memory.check());
-    assert!(found.contains(&2533), "a page in a shared extent has one owner all the same: {found:?}");
+    assert!(
+        found.contains(&2533),
+        "a page in a shared extent has one owner all the same: {found:?}"
+    );
 }
 
 /// Rows 24, 25 and 44.
 #[test]
 fn what_is_never_checked_is_listed() {
     let report = Demo::small().memory.check();
-    for what in ["(2508)", "(8992)", "(8997)", "FILESTREAM", "(5228, 5229)", "columnstore", "(5260, 5282)"] {
+    for what in
+        ["(2508)", "(8992)", "(8997)", "FILESTREAM", "(5228, 5229)", "columnstore", "(5260, 5282)"]
+    {
         assert!(lists(&report, what, ""), "{what}: {}", report.to_text());
     }
 }

@@ -1,5 +1,5 @@
-//! System tables against each other: one value changed, and the finding that says so. The rows are changed in place, so the indexes of
-//! the system tables may have something to say, too.
+//! System tables against each other: one value changed, and the finding that says so. The rows are
+//! changed in place, so the indexes of the system tables may have something to say, too.
 
 mod support;
 
@@ -32,7 +32,10 @@ fn data_pages(memory: &Memory, table: u32) -> Vec<u32> {
 fn find(memory: &Memory, table: u32, is_it: impl Fn(&[u8]) -> bool) -> (u32, u16) {
     let found = data_pages(memory, table).into_iter().find_map(|page| {
         let stored = memory.stored(page);
-        PageRef::new(&stored).records().find(|(_, bytes)| is_it(bytes)).map(|(slot, _)| (page, slot))
+        PageRef::new(&stored)
+            .records()
+            .find(|(_, bytes)| is_it(bytes))
+            .map(|(slot, _)| (page, slot))
     });
     found.unwrap_or_else(|| panic!("no such row in table {table}"))
 }
@@ -59,8 +62,14 @@ impl Case<'_> {
         });
         let report = memory.check();
         for text in texts {
-            let says = |message: &str| message.starts_with("Check Catalog Msg 38") && message.contains(text);
-            assert!(report.findings.iter().any(|it| says(&it.message)), "{text}\n{}", report.to_text());
+            let says = |message: &str| {
+                message.starts_with("Check Catalog Msg 38") && message.contains(text)
+            };
+            assert!(
+                report.findings.iter().any(|it| says(&it.message)),
+                "{text}\n{}",
+                report.to_text()
+            );
         }
         assert_eq!(report.verdict, Verdict::Damaged);
         report
@@ -87,7 +96,8 @@ fn long(bytes: &[u8], at: usize) -> i64 {
 #[test]
 fn an_index_and_its_rowset_name_each_other() {
     let demo = Demo::small();
-    let (cases, sales) = (Case { demo: &demo }, Case { demo: &demo }.table("sales"));
+    let cases = Case { demo: &demo };
+    let sales = Case { demo: &demo }.table("sales");
     let is_index = |bytes: &[u8]| int(bytes, 4) == sales && int(bytes, 8) == 2;
     let other = cases.rowset("sales", 2) + (9999 << 16);
     cases.case(
@@ -114,7 +124,9 @@ fn an_index_and_its_rowset_name_each_other() {
         SYSROWSETS,
         is_rowset,
         |row| row[13..17].copy_from_slice(&heap.to_le_bytes()),
-        &[&format!("Row (object_id={sales},index_id=2) in sys.indexes does not have a matching row")],
+        &[&format!(
+            "Row (object_id={sales},index_id=2) in sys.indexes does not have a matching row"
+        )],
     );
 }
 
@@ -126,12 +138,17 @@ fn a_rowset_that_is_lost_leaves_its_units_behind() {
     let report = cases.case(
         SYSROWSETS,
         |bytes| long(bytes, 4) == rowset,
-        // Still in the order of the keys: otherwise the table itself is damaged, and nothing follows from it.
+        // Still in the order of the keys: otherwise the table itself is damaged, and nothing
+        // follows from it.
         |row| row[4..12].copy_from_slice(&(rowset + 1).to_le_bytes()),
         &[&format!("Attribute (container_id={rowset})")],
     );
     let is_unread = |what: &str| what.contains("could not be read in full");
-    assert!(!report.coverage.not_checked.iter().any(|it| is_unread(&it.why)), "{}", report.to_text());
+    assert!(
+        !report.coverage.not_checked.iter().any(|it| is_unread(&it.why)),
+        "{}",
+        report.to_text()
+    );
 }
 
 #[test]
@@ -147,7 +164,8 @@ fn partitions_are_numbered_and_rows_have_the_form_that_is_named() {
         cases.case(SYSROWSETS, is_rowset, |row| row[21] = number, &[&text]);
     }
     for (level, name) in [(1u8, "ROW"), (2, "PAGE")] {
-        let text = format!("The attribute (data_compression_desc={name}) of row (partition_id={rowset})");
+        let text =
+            format!("The attribute (data_compression_desc={name}) of row (partition_id={rowset})");
         cases.case(SYSROWSETS, is_rowset, |row| row[39] = level, &[&text]);
     }
 }
@@ -155,10 +173,13 @@ fn partitions_are_numbered_and_rows_have_the_form_that_is_named() {
 #[test]
 fn columns_and_their_places_name_each_other() {
     let demo = Demo::small();
-    let (cases, sales) = (Case { demo: &demo }, Case { demo: &demo }.table("sales"));
-    let (base, index) = (cases.rowset("sales", 1), cases.rowset("sales", 2));
-    let place =
-        |rowset: i64, column: i32| move |bytes: &[u8]| long(bytes, 4) == rowset && int(bytes, 12) == column;
+    let cases = Case { demo: &demo };
+    let sales = Case { demo: &demo }.table("sales");
+    let base = cases.rowset("sales", 1);
+    let index = cases.rowset("sales", 2);
+    let place = |rowset: i64, column: i32| {
+        move |bytes: &[u8]| long(bytes, 4) == rowset && int(bytes, 12) == column
+    };
     cases.case(
         SYSRSCOLS,
         place(base, 1),
@@ -199,7 +220,8 @@ fn columns_and_their_places_name_each_other() {
 #[test]
 fn types_and_places_of_columns_are_possible() {
     let demo = Demo::small();
-    let (cases, sales) = (Case { demo: &demo }, Case { demo: &demo }.table("sales"));
+    let cases = Case { demo: &demo };
+    let sales = Case { demo: &demo }.table("sales");
     let base = cases.rowset("sales", 1);
     let place = |bytes: &[u8]| long(bytes, 4) == base && int(bytes, 12) == 1;
     let row = format!("of row (partition_id={base},partition_column_id=1)");
@@ -242,7 +264,8 @@ fn columns_of_system_tables_have_no_gaps_either() {
 #[test]
 fn an_index_without_a_key_is_none() {
     let demo = Demo::small();
-    let (cases, sales) = (Case { demo: &demo }, Case { demo: &demo }.table("sales"));
+    let cases = Case { demo: &demo };
+    let sales = Case { demo: &demo }.table("sales");
     for index in [1, 2] {
         // The row is one of statistics now.
         cases.case(
@@ -260,8 +283,7 @@ fn an_index_without_a_key_is_none() {
 fn files_and_filegroups_name_each_other() {
     let demo = Demo::small();
     let cases = Case { demo: &demo };
-    let text =
-        "Attribute (data_space_id=1) of row (file_id=1) in sys.database_files does not have a matching row";
+    let text = "Attribute (data_space_id=1) of row (file_id=1) in sys.database_files does not have a matching row";
     let report = cases.case(SYSPHFG, |bytes| int(bytes, 8) == 1, |row| row[8] = 7, &[text]);
     assert!(
         report.findings.iter().all(|it| it.error != 8932),
@@ -290,7 +312,8 @@ fn a_catalogue_without_objects_is_reported() {
     assert!(report.findings.iter().any(|it| it.error == 8930), "{}", report.to_text());
 }
 
-/// A row whose columns cannot be read: something is found, and what was not compared for it is listed.
+/// A row whose columns cannot be read: something is found, and what was not compared for it is
+/// listed.
 #[test]
 fn a_system_table_that_cannot_be_read_is_no_sound_one() {
     let demo = Demo::small();
@@ -314,9 +337,11 @@ fn a_system_table_that_cannot_be_read_is_no_sound_one() {
 #[test]
 fn a_hypothetical_index_needs_nothing() {
     let demo = Demo::small();
-    let (cases, sales) = (Case { demo: &demo }, Case { demo: &demo }.table("sales"));
+    let cases = Case { demo: &demo };
+    let sales = Case { demo: &demo }.table("sales");
     let mut memory = cases.demo.memory.clone();
-    let (page, slot) = find(&memory, SYSIDXSTATS, |bytes| int(bytes, 4) == sales && int(bytes, 8) == 2);
+    let (page, slot) =
+        find(&memory, SYSIDXSTATS, |bytes| int(bytes, 4) == sales && int(bytes, 8) == 2);
     memory.edit(page, |bytes| {
         let at = offset(bytes, slot);
         bytes[at + 13] |= 1;

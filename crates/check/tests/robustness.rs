@@ -1,4 +1,5 @@
-//! Whatever a file says: no panic, an end, bounded memory, and a finding wherever an allocated page has a wrong checksum.
+//! Whatever a file says: no panic, an end, bounded memory, and a finding wherever an allocated page
+//! has a wrong checksum.
 
 mod support;
 
@@ -13,8 +14,8 @@ use extentdb_format::page::checksum;
 use extentdb_reader::{OpenOptions, Opened};
 use support::{Demo, Memory};
 
-/// Changes a few bytes, sectors, fields or whole pages; true when a page that PFS calls allocated, in a file whose maps are
-/// sound, now has a wrong checksum.
+/// Changes a few bytes, sectors, fields or whole pages; true when a page that PFS calls allocated,
+/// in a file whose maps are sound, now has a wrong checksum.
 fn mutate(memory: &mut Memory, rng: &mut SplitMix64) -> bool {
     let pfs = memory.stored(1);
     let mut must_be_found = false;
@@ -49,7 +50,8 @@ fn mutate(memory: &mut Memory, rng: &mut SplitMix64) -> bool {
 fn mutated_files_are_reported_and_never_break_the_check() {
     let demo = Demo::with_free_space();
     let mut rng = SplitMix64::new(2026);
-    let (mut found, mut due) = (0, 0);
+    let mut found = 0;
+    let mut due = 0;
     for round in 0..300 {
         let mut memory = demo.memory.clone();
         let must_be_found = mutate(&mut memory, &mut rng);
@@ -59,7 +61,11 @@ fn mutated_files_are_reported_and_never_break_the_check() {
         let report = memory.check();
         due += u32::from(must_be_found);
         found += u32::from(!report.findings.is_empty());
-        assert!(!must_be_found || !report.findings.is_empty(), "round {round}: {}", report.to_text());
+        assert!(
+            !must_be_found || !report.findings.is_empty(),
+            "round {round}: {}",
+            report.to_text()
+        );
         assert_eq!(report.findings.is_empty(), report.verdict != Verdict::Damaged);
         assert!(report.to_json(&[]).is_object());
     }
@@ -72,8 +78,18 @@ fn mutated_roots_of_the_database_never_break_the_check() {
     let demo = Demo::with_free_space();
     let mut rng = SplitMix64::new(77);
     let first = demo.catalog.boot.first_sys_indexes.page;
-    let roots =
-        [0, 1, 2, 3, 6, 7, 9, first, demo.unit("sales", 1).first_iam.page, demo.unit("sales", 1).root.page];
+    let roots = [
+        0,
+        1,
+        2,
+        3,
+        6,
+        7,
+        9,
+        first,
+        demo.unit("sales", 1).first_iam.page,
+        demo.unit("sales", 1).root.page,
+    ];
     for _ in 0..300 {
         let mut memory = demo.memory.clone();
         let page = roots[rng.below(roots.len() as u64) as usize];
@@ -93,7 +109,8 @@ fn empty_and_zero_files_are_damaged_not_fatal() {
     }
 }
 
-/// A built database whose file was extended to 2 TB by a hole: the hole is not read, and is no damage.
+/// A built database whose file was extended to 2 TB by a hole: the hole is not read, and is no
+/// damage.
 #[test]
 fn a_hole_of_two_terabytes_behind_a_database_costs_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +125,8 @@ fn a_hole_of_two_terabytes_behind_a_database_costs_nothing() {
         return;
     }
     let opened = Opened::open(std::slice::from_ref(&path), &OpenOptions::default()).unwrap();
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     let report = run(opened.source(), &Options::default(), &Control::new(&clock, &cancel));
     assert_eq!(report.verdict, Verdict::Clean, "{}", report.to_text());
     assert!(report.notes.iter().any(|note| note.error == 59008), "{:?}", report.notes);
@@ -118,13 +136,17 @@ fn a_hole_of_two_terabytes_behind_a_database_costs_nothing() {
 #[test]
 fn a_run_that_is_stopped_says_so() {
     let demo = Demo::with_free_space();
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(true));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(true);
     let report = run(&demo.memory, &Options::default(), &Control::new(&clock, &cancel));
     assert_eq!((report.verdict, report.was_stopped), (Verdict::Incomplete, true));
     assert!(report.coverage.pages_checked < report.coverage.pages_planned);
     assert!(report.coverage.not_checked.iter().any(|it| it.why == "the run was stopped"));
     assert!(report.to_text().contains("incomplete: 0 of"), "{}", report.to_text());
-    let limited = Options { time_limit: Some(std::time::Duration::ZERO), ..Options::default() };
+    let limited = Options {
+        time_limit: Some(std::time::Duration::ZERO),
+        ..Options::default()
+    };
     assert_eq!(demo.memory.check_with(&limited).verdict, Verdict::Incomplete);
 }
 

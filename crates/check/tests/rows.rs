@@ -67,7 +67,11 @@ fn a_hash_cut_to_six_bits_misses_one_difference_in_64() {
     demo.memory.edit(page, |bytes| bytes[at + end] ^= 0x40);
     let is_missed = |seed: u64| {
         let key = extentdb_check::hash::HashKey::new([seed, 77]).with_bits(3);
-        let options = Options { hash_key: Some(key), jobs: NonZeroUsize::new(1), ..Options::default() };
+        let options = Options {
+            hash_key: Some(key),
+            jobs: NonZeroUsize::new(1),
+            ..Options::default()
+        };
         !errors(&demo.memory.check_with(&options)).contains(&8951)
     };
     // Two lanes of three bits are six bits: eight of 512.
@@ -81,7 +85,8 @@ fn with_nullable_key() -> (Memory, u32) {
         row.raw(&(number as i32).to_le_bytes());
         row.raw(&(number as i32 / 3).to_le_bytes());
     });
-    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("k", SqlType::Int)];
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("k", SqlType::Int)];
     let table = TableSpec::heap("t", columns, rows).index(IndexSpec::new("IX_t", &["k"]));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("built.mdf");

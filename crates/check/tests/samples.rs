@@ -43,7 +43,8 @@ fn healthy_files() -> Vec<PathBuf> {
 
 fn check(path: &PathBuf, options: &Options) -> Report {
     let opened = Opened::open(std::slice::from_ref(path), &OpenOptions::default()).unwrap();
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     let mut report = run(opened.source(), options, &Control::new(&clock, &cancel));
     report.elapsed = Duration::ZERO;
     report
@@ -69,7 +70,12 @@ fn the_report_does_not_depend_on_threads_chunks_or_the_way_of_reading() {
         for jobs in [1, 2, 7] {
             for io in [IoChoice::Buffered, IoChoice::Direct] {
                 let jobs = NonZeroUsize::new(jobs);
-                let options = Options { jobs, io, chunk_pages: rng.below(200) as u32, ..Options::default() };
+                let options = Options {
+                    jobs,
+                    io,
+                    chunk_pages: rng.below(200) as u32,
+                    ..Options::default()
+                };
                 let mut report = check(&path, &options);
                 // Gaps between chunks are read or not, as chunks are cut.
                 report.bytes = whole.bytes;
@@ -133,7 +139,8 @@ fn null_in_a_not_null_column_of_a_table_of_2005_is_found() {
     let Some(path) = northwind_of_2005() else { return };
     let database = Database::open(&[path], &OpenOptions::default()).unwrap();
     let catalog = database.catalog();
-    let table = catalog.user_tables().into_iter().find(|table| table.name == "Order Details").unwrap();
+    let table =
+        catalog.user_tables().into_iter().find(|table| table.name == "Order Details").unwrap();
     let rowset = catalog.rowsets_of(table.base().unwrap()).next().unwrap();
     let quantity = table.columns.iter().find(|column| column.name == "Quantity").unwrap();
     let null_bit = usize::from(rowset.layout.column(quantity.id).unwrap().leaf.null_bit);
@@ -149,7 +156,8 @@ fn null_in_a_not_null_column_of_a_table_of_2005_is_found() {
     assert_eq!(memory.check_with(&purity).findings, []);
     memory.edit(page, |bytes| {
         let at = support::offset(bytes, 3);
-        let fixed_end = Record::parse_data(PageRef::new(bytes).record_bytes(3).unwrap()).fixed_end();
+        let fixed_end =
+            Record::parse_data(PageRef::new(bytes).record_bytes(3).unwrap()).fixed_end();
         bytes[at + fixed_end + 2 + (null_bit - 1) / 8] |= 1 << ((null_bit - 1) % 8);
     });
     let report = memory.check_with(&purity);

@@ -1,4 +1,5 @@
-//! Runs over a part of the database: one table, one filegroup. What lies outside is neither read nor reported.
+//! Runs over a part of the database: one table, one filegroup. What lies outside is neither read
+//! nor reported.
 
 mod support;
 
@@ -15,7 +16,10 @@ fn table(name: &str) -> Options {
 }
 
 fn filegroup(name: &str) -> Options {
-    Options { scope: ScopeChoice::Filegroup(name.to_owned()), ..Options::default() }
+    Options {
+        scope: ScopeChoice::Filegroup(name.to_owned()),
+        ..Options::default()
+    }
 }
 
 fn numbers(report: &Report) -> Vec<u32> {
@@ -71,7 +75,11 @@ fn allocation_damage_in_the_extents_of_a_table_is_its_own() {
     let extent = PageId::new(1, leaf).extent();
     memory.edit(2, |page| AllocationBitmapMut::of(page).set(extent.index, true));
     let sales = memory.check_with(&table("sales"));
-    assert!(numbers(&sales).contains(&8904) && numbers(&sales).contains(&8913), "{:?}", numbers(&sales));
+    assert!(
+        numbers(&sales).contains(&8904) && numbers(&sales).contains(&8913),
+        "{:?}",
+        numbers(&sales)
+    );
     let customers = memory.check_with(&table("customers"));
     assert!(customers.findings.is_empty(), "{:?}", customers.findings);
 }
@@ -83,7 +91,8 @@ fn the_only_filegroup_is_the_whole_database() {
     spoil(&demo, &mut memory, "sales", 1);
     let last = memory.pages() / 8 - 1;
     memory.edit(2, |page| AllocationBitmapMut::of(page).set(last, false));
-    let (all, primary) = (memory.check(), memory.check_with(&filegroup("PRIMARY")));
+    let all = memory.check();
+    let primary = memory.check_with(&filegroup("PRIMARY"));
     assert_eq!(primary.coverage.pages_checked, all.coverage.pages_checked);
     assert_eq!(numbers(&primary), numbers(&all));
     assert_eq!((primary.command, primary.target.as_deref()), ("CHECKFILEGROUP", Some("PRIMARY")));
@@ -98,7 +107,8 @@ fn noindex_and_table_go_together() {
     assert_eq!(memory.check_with(&table("sales")).verdict, Verdict::Damaged);
     let without = memory.check_with(&Options { no_index: true, ..table("sales") });
     assert_eq!((without.verdict, numbers(&without)), (Verdict::Clean, vec![]));
-    let reasons: Vec<&str> = without.coverage.not_checked.iter().map(|it| it.why.as_str()).collect();
+    let reasons: Vec<&str> =
+        without.coverage.not_checked.iter().map(|it| it.why.as_str()).collect();
     assert!(reasons.contains(&"NOINDEX was given"), "{reasons:?}");
     assert!(reasons.iter().any(|why| why.starts_with("they do not belong to")), "{reasons:?}");
 }
@@ -141,7 +151,11 @@ fn map_and_timeline_are_kept_when_they_are_asked_for() {
         next += run.count;
     }
     assert_eq!((next, file.extents), (memory.pages() / 8, memory.pages() / 8));
-    assert!(file.faults.iter().any(|fault| fault.first == page / 8 && fault.root >= 1), "{:?}", file.faults);
+    assert!(
+        file.faults.iter().any(|fault| fault.first == page / 8 && fault.root >= 1),
+        "{:?}",
+        file.faults
+    );
     let last = report.timeline.last().unwrap();
     assert_eq!((last.pages, last.bytes), (report.coverage.pages_checked, report.bytes));
     assert_eq!(report.findings, plain.findings);
@@ -167,7 +181,8 @@ fn a_limited_report_does_not_depend_on_the_number_of_workers() {
     let demo = Demo::with_free_space();
     let mut memory = demo.memory.clone();
     spoil(&demo, &mut memory, "sales", 1);
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     let findings = |jobs| {
         let options = Options { jobs: std::num::NonZeroUsize::new(jobs), ..table("sales") };
         run(&memory, &options, &Control::new(&clock, &cancel)).findings

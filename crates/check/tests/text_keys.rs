@@ -1,4 +1,5 @@
-//! Text keys: judged where their comparison is certain, else listed with the characters that leave it open.
+//! Text keys: judged where their comparison is certain, else listed with the characters that leave
+//! it open.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Trees (`checkdb.md` B.6): keys, separators, links and levels. Rows of the corruption catalogue E by their numbers, and the
-//! negative controls N2, N3 and N6, on built databases in memory.
+//! Trees (`checkdb.md` B.6): keys, separators, links and levels. Rows of the corruption catalogue E
+//! by their numbers, and the negative controls N2, N3 and N6, on built databases in memory.
 
 mod support;
 
@@ -37,8 +37,8 @@ struct Tree {
 }
 
 impl Trees {
-    /// `ci`: three levels, unique clustered; `ix` and `ux` on it. `cn`: not unique. `down`: descending. `guid`: clustered by
-    /// a GUID. `name`: clustered by a text that ignores case.
+    /// `ci`: three levels, unique clustered; `ix` and `ux` on it. `cn`: not unique. `down`:
+    /// descending. `guid`: clustered by a GUID. `name`: clustered by a text that ignores case.
     fn new() -> Trees {
         let collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
         let text = SqlType::NVarChar { len: Some(80), collation };
@@ -51,7 +51,10 @@ impl Trees {
             ]
         };
         let ci = FnRows::new(9_000, |n, row| {
-            row.int(10 * n as i32 + 5).raw(&[n as u8; 120]).raw(&[n as u8; 120]).int(90_000 - 7 * n as i32);
+            row.int(10 * n as i32 + 5)
+                .raw(&[n as u8; 120])
+                .raw(&[n as u8; 120])
+                .int(90_000 - 7 * n as i32);
         });
         let mut ci_columns = columns(wide);
         ci_columns.push(ColumnSpec::new("other", SqlType::Int));
@@ -87,8 +90,9 @@ impl Trees {
         ];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trees.mdf");
-        let builder =
-            tables.into_iter().fold(DatabaseBuilder::new("trees").bytes(16 << 20), DatabaseBuilder::table);
+        let builder = tables
+            .into_iter()
+            .fold(DatabaseBuilder::new("trees").bytes(16 << 20), DatabaseBuilder::table);
         builder.build(&[Path::new(&path)], &mut |_| {}).unwrap();
         let memory = Memory::new(std::fs::read(path).unwrap());
         let catalog = Catalog::load(&CheckedPages::new(&memory)).unwrap();
@@ -103,9 +107,12 @@ impl Trees {
     fn tree(&self, table: &str, index: i32) -> Tree {
         let rowset = &self.catalog.rowsets[&self.index(table, index).rowsets[0]];
         let key = rowset.layout.key()[0].clone();
-        let key_at =
-            [key.leaf.offset, key.interior.offset].map(|offset| usize::try_from(offset).unwrap_or(0));
-        Tree { unit: rowset.unit(AllocUnitKind::InRow).unwrap().clone(), key_at }
+        let key_at = [key.leaf.offset, key.interior.offset]
+            .map(|offset| usize::try_from(offset).unwrap_or(0));
+        Tree {
+            unit: rowset.unit(AllocUnitKind::InRow).unwrap().clone(),
+            key_at,
+        }
     }
 }
 
@@ -140,12 +147,15 @@ fn children(memory: &Memory, page: u32) -> Vec<u32> {
     let stored = memory.stored(page);
     let view = PageRef::new(&stored);
     let pminlen = view.header().fixed_len.get();
-    view.records().map(|(_, bytes)| Record::parse_index(bytes, pminlen).child().unwrap().page).collect()
+    view.records()
+        .map(|(_, bytes)| Record::parse_index(bytes, pminlen).child().unwrap().page)
+        .collect()
 }
 
 fn set_child(memory: &mut Memory, page: u32, slot: u16, child: u32) {
     memory.edit(page, |bytes| {
-        let at = offset(bytes, slot) + usize::from(PageHeader::of(bytes).fixed_len.get()) - PageId::BYTES;
+        let at = offset(bytes, slot) + usize::from(PageHeader::of(bytes).fixed_len.get())
+            - PageId::BYTES;
         bytes[at..at + 6].copy_from_slice(&PageId::new(1, child).to_bytes());
     });
 }
@@ -169,27 +179,45 @@ fn slots(memory: &Memory, page: u32) -> u16 {
 
 fn swap_slots(memory: &mut Memory, page: u32, slot: u16) {
     memory.edit(page, |bytes| {
-        let (first, second) = (offset(bytes, slot) as u16, offset(bytes, slot + 1) as u16);
+        let first = offset(bytes, slot) as u16;
+        let second = offset(bytes, slot + 1) as u16;
         let mut page = PageMut::new(bytes);
         page.set_slot_offset(slot, second);
         page.set_slot_offset(slot + 1, first);
     });
 }
 
-/// Every finding is about the numbers, in every way a check can be run, and every way says the same.
+/// Every finding is about the numbers, in every way a check can be run, and every way says the
+/// same.
 #[track_caller]
 fn expect(memory: &Memory, row: u32, expected: &[u32], permitted: &[u32]) -> Vec<Finding> {
     let report = memory.check();
     let found: BTreeSet<u32> = report.findings.iter().map(|it| it.error).collect();
     let expected: BTreeSet<u32> = expected.iter().copied().collect();
     let allowed = expected.iter().chain(permitted).chain(&OF_OTHER_CHECKS).copied().collect();
-    let text = || report.findings.iter().take(20).map(|it| it.message.clone()).collect::<Vec<_>>().join("\n");
-    assert!(found.is_superset(&expected), "row {row}: {expected:?} not all in {found:?}\n{}", text());
+    let text = || {
+        report.findings.iter().take(20).map(|it| it.message.clone()).collect::<Vec<_>>().join("\n")
+    };
+    assert!(
+        found.is_superset(&expected),
+        "row {row}: {expected:?} not all in {found:?}\n{}",
+        text()
+    );
     assert!(found.is_subset(&allowed), "row {row}: {found:?} is more than {allowed:?}\n{}", text());
     let ways = [
         Options { force_rescan: true, ..Options::default() },
-        Options { run_budget: 0, chunk_pages: 24, jobs: NonZeroUsize::new(7), ..Options::default() },
-        Options { run_budget: 3000, chunk_pages: 8, jobs: NonZeroUsize::new(2), ..Options::default() },
+        Options {
+            run_budget: 0,
+            chunk_pages: 24,
+            jobs: NonZeroUsize::new(7),
+            ..Options::default()
+        },
+        Options {
+            run_budget: 3000,
+            chunk_pages: 8,
+            jobs: NonZeroUsize::new(2),
+            ..Options::default()
+        },
     ];
     for options in ways {
         assert_eq!(
@@ -211,7 +239,10 @@ fn expect(memory: &Memory, row: u32, expected: &[u32], permitted: &[u32]) -> Vec
 fn the_databases_are_sound() {
     let trees = Trees::new();
     for table in ["ci", "cn", "down", "guid", "name"] {
-        assert!(levels(&trees.memory, &trees.tree(table, 1)).len() >= 3 || table != "ci", "{table}");
+        assert!(
+            levels(&trees.memory, &trees.tree(table, 1)).len() >= 3 || table != "ci",
+            "{table}"
+        );
     }
     let report = trees.memory.check();
     assert_eq!(report.findings, [], "{}", report.to_text());
@@ -224,7 +255,8 @@ fn rows_52_54_and_68_to_73_keys_of_rows() {
     let trees = Trees::new();
     let (ci, ix, ux) = (trees.tree("ci", 1), trees.tree("ci", 2), trees.tree("ci", 3));
     let leaves = levels(&trees.memory, &ci).pop().unwrap();
-    let (leaf, next) = (leaves[leaves.len() / 2], leaves[leaves.len() / 2 + 1]);
+    let leaf = leaves[leaves.len() / 2];
+    let next = leaves[leaves.len() / 2 + 1];
     let last = slots(&trees.memory, leaf) - 1;
     let key = |slot| int_at(&trees.memory, leaf, slot, ci.key_at[0]);
     let with = |change: &dyn Fn(&mut Memory)| {
@@ -235,7 +267,10 @@ fn rows_52_54_and_68_to_73_keys_of_rows() {
     let at = |page: u32, findings: &[Finding]| {
         let page = Some(PageId::new(1, page));
         assert!(
-            findings.iter().filter(|it| !OF_OTHER_CHECKS.contains(&it.error)).all(|it| it.place.page == page)
+            findings
+                .iter()
+                .filter(|it| !OF_OTHER_CHECKS.contains(&it.error))
+                .all(|it| it.place.page == page)
         );
     };
 
@@ -283,7 +318,9 @@ fn row_72_a_uniquifier_that_two_rows_share() {
     let stored = trees.memory.stored(leaf);
     // Two rows of one key behind its first row, whose uniquifier is not stored.
     let value = |slot| int_at(&trees.memory, leaf, slot, cn.key_at[0]);
-    let slot = (1..).find(|slot| value(slot - 1) == value(*slot) && value(*slot) == value(slot + 1)).unwrap();
+    let slot = (1..)
+        .find(|slot| value(slot - 1) == value(*slot) && value(*slot) == value(slot + 1))
+        .unwrap();
     let uniquifier = |bytes: &PageBytes, slot| {
         let start = offset(bytes, slot);
         let row = Record::parse_data(&bytes[start..]);
@@ -317,7 +354,11 @@ fn rows_74_to_76_separators() {
     };
     let found = expect(&set(page, 4, 1), 74, &[8933], &[]);
     assert_eq!((found.len(), found[0].place.page), (1, Some(PageId::new(1, below[4]))));
-    assert!(found[0].message.ends_with(&format!("the parent (1:{page}) slot 4.")), "{}", found[0].message);
+    assert!(
+        found[0].message.ends_with(&format!("the parent (1:{page}) slot 4.")),
+        "{}",
+        found[0].message
+    );
     let found = expect(&set(page, 4, -11), 75, &[8934], &[]);
     assert_eq!((found.len(), found[0].place.page), (1, Some(PageId::new(1, below[3]))));
     let expected = format!("in the parent (1:{page}), slot 4 of the next page (1:{}).", below[4]);
@@ -334,7 +375,8 @@ fn rows_74_to_76_separators() {
     // That of another page is compared with the page above.
     expect(&set(page, 0, -1_000_000), 74, &[8933], &[]);
     expect(&set(page, 0, 1_000_000), 74, &[2511], &[]);
-    // A separator of the root, behind the last key of the leaf that is left of it, two levels below.
+    // A separator of the root, behind the last key of the leaf that is left of it, two levels
+    // below.
     let root = all[0][0];
     let found = expect(&set(root, 2, -11), 75, &[8934], &[]);
     let left = children(&trees.memory, *children(&trees.memory, root)[1..2].first().unwrap());
@@ -366,7 +408,8 @@ fn links_and_pointers_are_told_alike_by_sketch_and_by_another_look() {
     let leaves = all.last().unwrap().clone();
     assert!(leaves.len() > 200, "enough for a sketch");
     let middle = leaves.len() / 2;
-    let (leaf, far) = (leaves[middle], leaves[middle / 2]);
+    let leaf = leaves[middle];
+    let far = leaves[middle / 2];
     let upper = all[all.len() - 2][1];
     let below = children(&trees.memory, upper);
     let other = levels(&trees.memory, &ix).pop().unwrap()[1];
@@ -391,8 +434,18 @@ fn links_and_pointers_are_told_alike_by_sketch_and_by_another_look() {
     expect(&changed(&|memory| bad(memory, leaf)), 1, &[8928, 8939, 8976, 8978], &[]);
     expect(&changed(&|memory| bad(memory, upper)), 4, &[8928, 8939, 8976, 8977, 8978], &[]);
     expect(&changed(&|memory| bad(memory, all[0][0])), 5, &[8928, 8939, 8977], &[8979]);
-    expect(&changed(&|memory| memory.header(leaf, |header| header.level = 1)), 24, &[8931, 2531], &[]);
-    expect(&changed(&|memory| memory.header(upper, |header| header.level = 2)), 25, &[8931, 2531], &[]);
+    expect(
+        &changed(&|memory| memory.header(leaf, |header| header.level = 1)),
+        24,
+        &[8931, 2531],
+        &[],
+    );
+    expect(
+        &changed(&|memory| memory.header(upper, |header| header.level = 2)),
+        25,
+        &[8931, 2531],
+        &[],
+    );
     expect(&prev(leaf, 0), 30, &[8936, 8935], &[]);
     expect(&prev(leaf, far), 31, &[8935, 8936, 8978], &[]);
     expect(&next(leaf, 0), 32, &[8978], &[]);
@@ -400,8 +453,9 @@ fn links_and_pointers_are_told_alike_by_sketch_and_by_another_look() {
     expect(&next(leaf, other), 34, &[8982, 8978], &[]);
     expect(&next(leaf, free), 35, &[8981, 8978], &[]);
     expect(&next(leaf, 5_000_000), 36, &[8981, 8978], &[]);
-    let next_child =
-        |memory: &mut Memory, slot: u16| set_child(memory, upper, slot, below[usize::from(slot) + 1]);
+    let next_child = |memory: &mut Memory, slot: u16| {
+        set_child(memory, upper, slot, below[usize::from(slot) + 1])
+    };
     expect(&changed(&|memory| next_child(memory, 4)), 77, &[8937, 8977], &[8935]);
     expect(&changed(&|memory| set_child(memory, upper, 4, free)), 79, &[8977], &[8976, 8980]);
     let exchanged = changed(&|memory| {
@@ -427,9 +481,11 @@ fn links_and_pointers_are_told_alike_by_sketch_and_by_another_look() {
     });
     expect(&ring, 37, &[8935], &[]);
     let ring = changed(&|memory| {
-        let (first, last) = (below[0], below[below.len() - 1]);
+        let first = below[0];
+        let last = below[below.len() - 1];
         let at = |page: u32| leaves.iter().position(|leaf| *leaf == page).unwrap();
-        let (before, after) = (leaves[at(first) - 1], leaves[at(last) + 1]);
+        let before = leaves[at(first) - 1];
+        let after = leaves[at(last) + 1];
         memory.header(first, |header| header.prev_bytes = link(last));
         memory.header(last, |header| header.next_bytes = link(first));
         memory.header(before, |header| header.next_bytes = link(after));
@@ -476,7 +532,8 @@ fn remove_first_row(bytes: &mut PageBytes) {
     header.free_bytes.set(header.free_bytes.get() + len as u16 + 2);
 }
 
-/// Puts the leaves of a tree into other pages of its own, at random: as inserts in no order leave it.
+/// Puts the leaves of a tree into other pages of its own, at random: as inserts in no order leave
+/// it.
 fn shuffle(memory: &mut Memory, tree: &Tree, seed: u64) {
     let all = levels(memory, tree);
     let leaves = all.last().unwrap().clone();
@@ -515,7 +572,8 @@ fn n3_a_fragmented_index_larger_than_the_budget() {
     assert!(neighbours * 10 < leaves.len(), "fragmented");
     // `expect` runs it with budgets of nothing and of forty runs.
     expect(&memory, 3, &[], &[]);
-    let (leaf, last) = (leaves[70], slots(&memory, leaves[70]) - 1);
+    let leaf = leaves[70];
+    let last = slots(&memory, leaves[70]) - 1;
     let mut raised = memory.clone();
     raised.edit(leaf, |bytes| {
         let at = offset(bytes, last) + guid.key_at[0];
@@ -567,7 +625,8 @@ fn a_text_out_of_order_is_found() {
 #[test]
 fn the_report_does_not_depend_on_threads_or_chunks() {
     let trees = Trees::new();
-    let (ci, guid) = (trees.tree("ci", 1), trees.tree("guid", 1));
+    let ci = trees.tree("ci", 1);
+    let guid = trees.tree("guid", 1);
     let mut memory = trees.memory.clone();
     shuffle(&mut memory, &guid, 9);
     let mut rng = SplitMix64::new(17);
@@ -598,7 +657,11 @@ fn the_report_does_not_depend_on_threads_or_chunks() {
                 force_rescan: rng.below(2) == 0,
                 ..Options::default()
             };
-            assert_eq!(comparable(memory.check_with(&options)), comparable(whole.clone()), "{options:?}");
+            assert_eq!(
+                comparable(memory.check_with(&options)),
+                comparable(whole.clone()),
+                "{options:?}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Legal forms that no sample shows: what real files may hold must stay without findings, whatever this program thinks of it.
+//! Legal forms that no sample shows: what real files may hold must stay without findings, whatever
+//! this program thinks of it.
 
 mod support;
 
@@ -34,7 +35,8 @@ fn assert_clean(memory: &Memory) -> Report {
 #[track_caller]
 fn assert_none_of(memory: &Memory, wrong: &[u32]) {
     let report = memory.check();
-    let found: Vec<u32> = errors(&report).into_iter().filter(|error| wrong.contains(error)).collect();
+    let found: Vec<u32> =
+        errors(&report).into_iter().filter(|error| wrong.contains(error)).collect();
     assert_eq!(found, [0u32; 0], "{}", report.to_text());
 }
 
@@ -60,7 +62,13 @@ fn loaded(path: &Path) -> (Memory, Catalog) {
 }
 
 /// Pages of a type whose header names the in-row unit of an index.
-fn pages_of(memory: &Memory, catalog: &Catalog, table: &str, index: i32, kind: PageType) -> Vec<u32> {
+fn pages_of(
+    memory: &Memory,
+    catalog: &Catalog,
+    table: &str,
+    index: i32,
+    kind: PageType,
+) -> Vec<u32> {
     let table = catalog.tables.values().find(|it| it.name == table).unwrap();
     let index = table.indexes.iter().find(|it| it.id.0 == index).unwrap();
     let unit = catalog.rowsets[&index.rowsets[0]].unit(AllocUnitKind::InRow).unwrap().id;
@@ -78,7 +86,8 @@ fn a_trigger_on_the_database_lives_in_no_schema() {
     let pages = pages_of(&demo.memory, &demo.catalog, "sysschobjs", 1, PageType::Data);
     let page = *pages.last().unwrap();
     let at = offset(&demo.memory.stored(page), 0);
-    // nsid and nsclass; the indexes of the table do not know of it, which is not what this is about.
+    // nsid and nsclass; the indexes of the table do not know of it, which is not what this is
+    // about.
     demo.memory.edit(page, |bytes| {
         bytes[at + 8..at + 12].fill(0);
         bytes[at + 12] = 20;
@@ -91,8 +100,10 @@ fn heap_with_vacated_pages() -> DatabaseBuilder {
     let rows = FnRows::new(1_000, |number, row: &mut RowValues| {
         row.int(number as i32).raw(&[7; 400]);
     });
-    let columns =
-        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("pad", SqlType::Binary { len: 400 })];
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int),
+        ColumnSpec::new("pad", SqlType::Binary { len: 400 }),
+    ];
     let table = TableSpec::heap("t", columns, rows).vacated(|number| (200..800).contains(&number));
     DatabaseBuilder::new("vacated").table(table)
 }
@@ -164,7 +175,8 @@ fn rows_of_clustered_indexes_need_no_room_for_a_stub() {
         row.raw(&[number as u8]);
     });
     let columns = vec![ColumnSpec::new("id", SqlType::TinyInt)];
-    let table = TableSpec::heap("t", columns, rows).clustered(IndexSpec::primary_key("PK_t", &["id"]));
+    let table =
+        TableSpec::heap("t", columns, rows).clustered(IndexSpec::primary_key("PK_t", &["id"]));
     let (mut memory, catalog) = built(&DatabaseBuilder::new("tiny").table(table));
     assert_clean(&memory);
     for page in pages_of(&memory, &catalog, "t", 1, PageType::Data) {
@@ -229,12 +241,15 @@ fn versioning_tags_may_begin_with_their_time() {
             .records()
             .filter(|(_, bytes)| bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0))
             .filter(|(_, bytes)| RecordKind::of(bytes[0]) == RecordKind::Primary)
-            .map(|(slot, bytes)| offset(&stored, slot) + Record::parse_data(bytes).len() - VERSION_TAG_BYTES)
+            .map(|(slot, bytes)| {
+                offset(&stored, slot) + Record::parse_data(bytes).len() - VERSION_TAG_BYTES
+            })
             .collect();
         turned += tags.len();
         memory.edit(page, |bytes| {
             for at in &tags {
-                bytes[*at..*at + 14].copy_from_slice(&[0x77, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+                bytes[*at..*at + 14]
+                    .copy_from_slice(&[0x77, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
             }
         });
     }
@@ -264,7 +279,8 @@ fn a_compressed_form_that_no_page_has_is_not_damage_of_every_page() {
 fn a_single_compressed_page_is_damaged_all_the_same() {
     let (mut memory, catalog) = shape("compressed", 20_000);
     let pages = pages_of(&memory, &catalog, "orders_page", 1, PageType::Data);
-    let is_compressed = |page: &&u32| PageHeader::of(&memory.stored(**page)).type_flag_bits & 0x80 != 0;
+    let is_compressed =
+        |page: &&u32| PageHeader::of(&memory.stored(**page)).type_flag_bits & 0x80 != 0;
     let page = *pages.iter().find(is_compressed).unwrap();
     memory.edit(page, |bytes| bytes[96] |= 0x40);
     let found = errors(&memory.check());
@@ -277,8 +293,10 @@ fn values_that_a_whole_table_has_are_a_form_and_not_damage() {
         row.int(number as i32);
         row.raw(&(number as f64).to_le_bytes());
     });
-    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("value", SqlType::Float)];
-    let table = TableSpec::heap("t", columns, rows).clustered(IndexSpec::primary_key("PK_t", &["id"]));
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("value", SqlType::Float)];
+    let table =
+        TableSpec::heap("t", columns, rows).clustered(IndexSpec::primary_key("PK_t", &["id"]));
     let (mut memory, catalog) = built(&DatabaseBuilder::new("floats").table(table));
     let pages = pages_of(&memory, &catalog, "t", 1, PageType::Data);
     assert!(pages.len() > 10);
@@ -297,7 +315,11 @@ fn values_that_a_whole_table_has_are_a_form_and_not_damage() {
     assert_eq!(errors(&single.check()), [2570]);
     pages.iter().for_each(|page| spoil(&mut memory, *page, 3));
     let report = assert_clean(&memory);
-    assert!(report.coverage.not_checked.iter().any(|it| it.what.contains("2570")), "{}", report.to_text());
+    assert!(
+        report.coverage.not_checked.iter().any(|it| it.what.contains("2570")),
+        "{}",
+        report.to_text()
+    );
 }
 
 #[test]
@@ -316,7 +338,8 @@ fn an_index_without_pages_is_hypothetical() {
         let root = unit.root.to_bytes();
         demo.memory.edit(page, |bytes| {
             for address in [first_iam, root] {
-                let place = (at..at + 80).find(|place| bytes[*place..place + 6] == address).unwrap();
+                let place =
+                    (at..at + 80).find(|place| bytes[*place..place + 6] == address).unwrap();
                 bytes[place..place + 6].fill(0);
             }
         });

@@ -1,5 +1,5 @@
-//! Whole data files, damaged at random: opened, read to the last row, checked. Never a panic, never a hang; and a page whose
-//! checksum is wrong never passes.
+//! Whole data files, damaged at random: opened, read to the last row, checked. Never a panic, never
+//! a hang; and a page whose checksum is wrong never passes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,7 +31,8 @@ fn bases() -> Vec<Vec<u8>> {
         files.push(std::fs::read(&path).unwrap());
     }
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
-    let samples = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let samples =
+        std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
     match std::fs::read_dir(&samples) {
         Ok(entries) => {
             let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -46,13 +47,15 @@ fn bases() -> Vec<Vec<u8>> {
 
 fn check(bytes: Vec<u8>) -> Report {
     let source = MemoryFile::new(FileId(1), bytes);
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     run(&source, &Options::default(), &Control::new(&clock, &cancel))
 }
 
 /// Damages `EACH` files and looks at each in every way.
 fn try_all(seed: u64, damage: impl Fn(&mut Vec<u8>, &mut SplitMix64)) {
-    let (bases, mut rng) = (bases(), SplitMix64::new(seed));
+    let bases = bases();
+    let mut rng = SplitMix64::new(seed);
     for _ in 0..EACH {
         let mut bytes = bases[rng.below(bases.len() as u64) as usize].clone();
         damage(&mut bytes, &mut rng);
@@ -94,7 +97,8 @@ fn structure_overwritten_under_a_right_checksum() {
 fn pages_written_to_the_wrong_place() {
     try_all(3, |bytes, rng| {
         for _ in 0..=rng.below(6) {
-            let (from, to) = (random_page(bytes, rng), random_page(bytes, rng));
+            let from = random_page(bytes, rng);
+            let to = random_page(bytes, rng);
             bytes.copy_within(from..from + PAGE, to);
             if rng.below(2) == 0 {
                 // Under its new name: a page that is doubled, with all its pointers.
@@ -111,7 +115,8 @@ fn pointers_that_lead_in_circles() {
         for _ in 0..=rng.below(30) {
             let page = random_page(bytes, rng);
             let target = (rng.below((bytes.len() / PAGE) as u64) as u32).to_le_bytes();
-            // Previous and next page, child pointers, IAM single pages: everything that names a page.
+            // Previous and next page, child pointers, IAM single pages: everything that names a
+            // page.
             let at = page + [8, 16, 100, 105, 142, 148][rng.below(6) as usize];
             bytes[at..at + 4].copy_from_slice(&target);
         }
@@ -125,8 +130,9 @@ fn absurd_counts_and_sizes() {
         for _ in 0..=rng.below(40) {
             let page = random_page(bytes, rng);
             let at = page + [14, 22, 28, 30, 98, 112, 114, 8190, 8188][rng.below(9) as usize];
-            bytes[at..at + 2]
-                .copy_from_slice(&[[0xff, 0xff], [0, 0], [0xff, 0x7f], [0, 0x80]][rng.below(4) as usize]);
+            bytes[at..at + 2].copy_from_slice(
+                &[[0xff, 0xff], [0, 0], [0xff, 0x7f], [0, 0x80]][rng.below(4) as usize],
+            );
         }
         reseal(bytes);
     });
@@ -134,7 +140,8 @@ fn absurd_counts_and_sizes() {
 
 #[test]
 fn a_flipped_bit_on_an_allocated_page_never_passes() {
-    let (bases, mut rng) = (bases(), SplitMix64::new(6));
+    let bases = bases();
+    let mut rng = SplitMix64::new(6);
     for _ in 0..EACH {
         let mut bytes = bases[rng.below(bases.len() as u64) as usize].clone();
         let pfs: &[u8; PAGE] = bytes[PAGE..2 * PAGE].try_into().unwrap();
@@ -147,17 +154,23 @@ fn a_flipped_bit_on_an_allocated_page_never_passes() {
             .collect();
         let page = allocated[rng.below(allocated.len() as u64) as usize];
         let protected: &[u8; PAGE] = bytes[page..page + PAGE].try_into().unwrap();
-        let is_checked = matches!(checksum::verify(protected), checksum::Protection::Checksum { .. });
+        let is_checked =
+            matches!(checksum::verify(protected), checksum::Protection::Checksum { .. });
         let at = page + 64 + rng.below(8128) as usize;
         bytes[at] ^= 1 << rng.below(8);
         let report = check(bytes.clone());
-        assert!(!is_checked || !report.findings.is_empty(), "page {} byte {}", page / PAGE, at % PAGE);
+        assert!(
+            !is_checked || !report.findings.is_empty(),
+            "page {} byte {}",
+            page / PAGE,
+            at % PAGE
+        );
         bodies::read_everything(bytes);
     }
 }
 
-/// A byte of an allocated page changes and its checksum is made right: whatever the page is, a check ends and does not panic.
-/// Every type of page gets its share, however few there are of it.
+/// A byte of an allocated page changes and its checksum is made right: whatever the page is, a
+/// check ends and does not panic. Every type of page gets its share, however few there are of it.
 #[test]
 fn a_changed_byte_on_a_page_of_any_type_never_breaks_the_check() {
     const EACH_TYPE: usize = 40;
@@ -179,14 +192,22 @@ fn a_changed_byte_on_a_page_of_any_type_never_breaks_the_check() {
                 let mut changed = bytes.clone();
                 change_byte(&mut changed[page..page + PAGE], &mut rng);
                 let report = check(changed);
-                assert!(report.elapsed.as_secs() < 60, "page {}: {:?}", page / PAGE, report.elapsed);
+                assert!(
+                    report.elapsed.as_secs() < 60,
+                    "page {}: {:?}",
+                    page / PAGE,
+                    report.elapsed
+                );
                 *tried += 1;
             }
         }
     }
     // Data, index, text, GAM, SGAM, IAM, PFS, boot, file header, DIFF and ML pages.
     for kind in [1, 2, 3, 8, 9, 10, 11, 13, 15, 16, 17] {
-        assert!(tried.get(&kind).is_some_and(|tried| *tried >= EACH_TYPE), "type {kind}: {tried:?}");
+        assert!(
+            tried.get(&kind).is_some_and(|tried| *tried >= EACH_TYPE),
+            "type {kind}: {tried:?}"
+        );
     }
 }
 

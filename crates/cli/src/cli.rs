@@ -13,9 +13,9 @@ use crate::terminal::Color;
 
 /// Reads, proves and exports SQL Server files on any machine.
 ///
-/// Input files are opened read-only, always. No telemetry, no network access.
-/// Exit codes: 0 done; 1 the job could not be done; 2 damage or a difference was found; 3 something that was asked for was
-/// not done; 130 or 143 interrupted.
+/// Input files are opened read-only, always. No telemetry, no network access. Exit codes: 0 done; 1
+/// the job could not be done; 2 damage or a difference was found; 3 something that was asked for
+/// was not done; 130 or 143 interrupted.
 #[derive(Parser, Debug)]
 #[command(name = "extentdb", version = version(), max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -138,7 +138,8 @@ impl Verb {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Common {
-    /// Write the result to a file, which appears when it is whole; devices and pipes are written through
+    /// Write the result to a file, which appears when it is whole; devices and pipes are written
+    /// through
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace an output file that exists; the new one takes its owner and mode
@@ -147,7 +148,8 @@ pub(crate) struct Common {
     /// Threads to use (default: one per processor)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Show progress on stderr: auto = a line that moves on a terminal, a plain line every 10 s elsewhere
+    /// Show progress on stderr: auto = a line that moves on a terminal, a plain line every 10 s
+    /// elsewhere
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) progress: When,
     /// Colour the verdict: auto = on a terminal, unless NO_COLOR is set
@@ -162,8 +164,8 @@ pub(crate) struct Common {
     /// Which backup set of a file with several, counted from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) set: Option<u32>,
-    /// Backups: where the chain of log backups ends. Transactions that committed after this time of the
-    /// server (2026-05-02T21:05:00) are rolled back; an LSN is the last record that counts
+    /// Backups: where the chain of log backups ends. Transactions that committed after this time of
+    /// the server (2026-05-02T21:05:00) are rolled back; an LSN is the last record that counts
     #[arg(long, value_name = "TIME|LSN", value_parser = stop_at)]
     pub(crate) stop_at: Option<StopAt>,
     /// Exit 0 where it would be 2: damage is only reported
@@ -182,7 +184,8 @@ impl Common {
 /// A time, or an LSN as `log` prints it or as RESTORE does.
 fn stop_at(text: &str) -> Result<StopAt, String> {
     let lsn = || text.strip_prefix("lsn:").unwrap_or(text).parse().map(StopAt::Lsn);
-    let both = |_| "neither a time such as 2026-05-02T21:05:00 nor an LSN such as 00000031:000000b4:0003";
+    let both =
+        |_| "neither a time such as 2026-05-02T21:05:00 nor an LSN such as 00000031:000000b4:0003";
     text.parse().map(StopAt::Time).or_else(|_| lsn()).map_err(|error| both(error).to_owned())
 }
 
@@ -228,7 +231,8 @@ impl FormatArgs {
 fn version() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
-        let (oldest, newest) = (DatabaseVersion::OLDEST_READ, DatabaseVersion::NEWEST_VERIFIED);
+        let oldest = DatabaseVersion::OLDEST_READ;
+        let newest = DatabaseVersion::NEWEST_VERIFIED;
         format!(
             "{} (commit {}) for {}\nreads {oldest} to {newest}; newer versions by their own description",
             env!("CARGO_PKG_VERSION"),

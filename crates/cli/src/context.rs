@@ -1,4 +1,5 @@
-//! What every verb is handed: the common options, the clock, the signals, and the way to say something.
+//! What every verb is handed: the common options, the clock, the signals, and the way to say
+//! something.
 
 use std::path::PathBuf;
 
@@ -33,7 +34,11 @@ pub(crate) struct Context {
 impl Context {
     /// Takes over the signals.
     pub(crate) fn new(common: Common) -> anyhow::Result<Context> {
-        Ok(Context { common, interrupt: Interrupt::install()?, clock: Arc::default() })
+        Ok(Context {
+            common,
+            interrupt: Interrupt::install()?,
+            clock: Arc::default(),
+        })
     }
 
     /// Opens files without reading the catalogue.
@@ -59,7 +64,11 @@ impl Context {
             let name = |set: &Arc<BackupSet>| {
                 let header = set.header();
                 let path = set.path().map(|path| path.display().to_string()).unwrap_or_default();
-                format!("{path} ({}, to {})", header.kind.description().to_lowercase(), header.last_lsn)
+                format!(
+                    "{path} ({}, to {})",
+                    header.kind.description().to_lowercase(),
+                    header.last_lsn
+                )
             };
             let chain: Vec<String> = backup.chain().map(name).collect();
             self.note(&format!("backup chain: {}", chain.join(", then ")));
@@ -68,17 +77,30 @@ impl Context {
 
     /// Opens files for their log alone: a backup may be of any kind, and stripes may be missing.
     pub(crate) fn open_for_log(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
-        let options = OpenOptions { any_kind: true, allow_missing_stripes: true, ..self.options() };
+        let options = OpenOptions {
+            any_kind: true,
+            allow_missing_stripes: true,
+            ..self.options()
+        };
         self.told(Opened::open(paths, &options)?)
     }
 
     pub(crate) fn options(&self) -> OpenOptions {
         let Common { set, stop_at, .. } = self.common;
-        OpenOptions { set, stop_at, jobs: self.common.jobs(), ..OpenOptions::default() }
+        OpenOptions {
+            set,
+            stop_at,
+            jobs: self.common.jobs(),
+            ..OpenOptions::default()
+        }
     }
 
-    /// Opens files and replays their log in memory, without reading the catalogue. Says what was done.
-    pub(crate) fn open_restarted(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
+    /// Opens files and replays their log in memory, without reading the catalogue. Says what was
+    /// done.
+    pub(crate) fn open_restarted(
+        &self,
+        paths: &[PathBuf],
+    ) -> Result<Opened, extentdb_reader::Error> {
         self.restart(self.open(paths)?)
     }
 
@@ -105,7 +127,8 @@ impl Context {
                 self.note(&format!("{}: no page is torn", area.display()));
             }
             TornRepair::Used { area, pages } => {
-                let (count, area) = (pages.len(), area.display());
+                let count = pages.len();
+                let area = area.display();
                 self.note(&format!("{count} torn pages are read from their copies in {area}"));
             }
         }
@@ -131,9 +154,9 @@ impl Context {
         }
     }
 
-    /// How a verb ends that has read a database: `read` is how the reading itself ended. What was not
-    /// recovered, and whether the files are in use, is told here. What was found wrong in files that are
-    /// in use is no damage: their pages were read at different moments.
+    /// How a verb ends that has read a database: `read` is how the reading itself ended. What was
+    /// not recovered, and whether the files are in use, is told here. What was found wrong in files
+    /// that are in use is no damage: their pages were read at different moments.
     pub(crate) fn exit_of(&self, database: &Database, read: Exit) -> Exit {
         let catalog = if database.catalog().faults.is_empty() { Exit::Done } else { Exit::Found };
         let exit = read.and(catalog);
@@ -146,7 +169,10 @@ impl Context {
     }
 
     /// Opens a database as a restart of its server would make it, and says what is odd about it.
-    pub(crate) fn open_database(&self, paths: &[PathBuf]) -> Result<Database, extentdb_reader::Error> {
+    pub(crate) fn open_database(
+        &self,
+        paths: &[PathBuf],
+    ) -> Result<Database, extentdb_reader::Error> {
         let database = Database::from_opened(self.open_restarted(paths)?)?;
         let version = database.catalog().boot.database_version();
         if version.is_unknown_newer() {

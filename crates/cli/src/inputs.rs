@@ -24,24 +24,30 @@ pub(crate) use siblings::add_siblings;
 /// What files of databases and backups are usually called.
 const ENDINGS: [&str; 6] = ["mdf", "ndf", "ldf", "bak", "trn", "dif"];
 
-/// Puts a temporary file in the place of stdin (`-`) and of each compressed file. The files last as long as what is returned.
+/// Puts a temporary file in the place of stdin (`-`) and of each compressed file. The files last as
+/// long as what is returned.
 pub(crate) fn spool(paths: &mut [PathBuf], context: &Context) -> anyhow::Result<Option<Scratch>> {
     spool::Spool::default().replace(paths, context)
 }
 
-/// Puts the files of each folder in its place: those that are of a database or a backup, or are called so.
+/// Puts the files of each folder in its place: those that are of a database or a backup, or are
+/// called so.
 pub(crate) fn expand_folders(paths: &[PathBuf], context: &Context) -> anyhow::Result<Vec<PathBuf>> {
     let mut expanded: Vec<PathBuf> = paths.iter().filter(|path| !path.is_dir()).cloned().collect();
-    let given: Vec<PathBuf> = expanded.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
+    let given: Vec<PathBuf> =
+        expanded.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
     for folder in paths.iter().filter(|path| path.is_dir()) {
-        let files = files_in(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+        let files =
+            files_in(folder).with_context(|| format!("cannot list {}", folder.display()))?;
         let (wanted, others): (Vec<PathBuf>, Vec<PathBuf>) =
             files.into_iter().partition(|path| is_named_so(path) || identify(path).is_ok());
         if !others.is_empty() {
-            let (count, folder) = (others.len(), folder.display());
+            let count = others.len();
+            let folder = folder.display();
             context.note(&format!("{folder}: {count} files are of no database and left out"));
         }
-        let is_new = |path: &PathBuf| !fs::canonicalize(path).is_ok_and(|path| given.contains(&path));
+        let is_new =
+            |path: &PathBuf| !fs::canonicalize(path).is_ok_and(|path| given.contains(&path));
         expanded.extend(wanted.into_iter().filter(is_new));
     }
     if expanded.is_empty() {
@@ -65,7 +71,8 @@ fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 /// True for `x.mdf` and `x.bak.gz`: a file that is called so and cannot be read is worth a word.
 fn is_named_so(path: &Path) -> bool {
-    let path = if spool::is_named_compressed(path) { path.with_extension("") } else { path.to_path_buf() };
+    let path =
+        if spool::is_named_compressed(path) { path.with_extension("") } else { path.to_path_buf() };
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
 }

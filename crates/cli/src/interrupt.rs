@@ -1,9 +1,9 @@
 //! Ctrl-C and SIGTERM.
 //!
-//! A thread waits for signals. Until a command says that it can stop gracefully, the first one ends the process at once, with
-//! the right code and without leaving temporary files. Afterwards the first signal only raises a flag, which long loops look
-//! at; a second one ends the process. So does time: a write to a pipe that nobody reads would otherwise never come back to
-//! look.
+//! A thread waits for signals. Until a command says that it can stop gracefully, the first one ends
+//! the process at once, with the right code and without leaving temporary files. Afterwards the
+//! first signal only raises a flag, which long loops look at; a second one ends the process. So
+//! does time: a write to a pipe that nobody reads would otherwise never come back to look.
 
 use std::time::Duration;
 
@@ -42,8 +42,10 @@ impl Interrupt {
     }
 
     fn received(&self, signal: u8) {
-        let is_first =
-            self.signal.compare_exchange(0, signal.into(), Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        let is_first = self
+            .signal
+            .compare_exchange(0, signal.into(), Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok();
         let exit = Exit::Interrupted(signal);
         if !is_first || !self.is_graceful.load(Ordering::SeqCst) {
             scratch::end_process(exit);
@@ -57,13 +59,14 @@ impl Interrupt {
         let _ = thread::Builder::new().name("grace".to_owned()).spawn(end);
     }
 
-    /// From now on the first signal is only noted: the caller promises to look at [`stopped`](Self::stopped) several times
-    /// a second.
+    /// From now on the first signal is only noted: the caller promises to look at
+    /// [`stopped`](Self::stopped) several times a second.
     pub(crate) fn stop_gracefully(&self) {
         self.is_graceful.store(true, Ordering::SeqCst);
     }
 
-    /// Raised by the first signal once [`stop_gracefully`](Self::stop_gracefully) was called: for work that takes a flag.
+    /// Raised by the first signal once [`stop_gracefully`](Self::stop_gracefully) was called: for
+    /// work that takes a flag.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.flag
     }

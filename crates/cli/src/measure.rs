@@ -25,7 +25,8 @@ const SIZES: [(&str, u64); 10] = [
     ("tib", 1 << 40),
 ];
 /// Units of time in milliseconds.
-const TIMES: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+const TIMES: [(&str, u64); 5] =
+    [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 /// Reads a size in bytes.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
@@ -48,7 +49,8 @@ pub(crate) fn rate(text: &str) -> Result<NonZeroU64, String> {
 /// Reads a duration.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "a duration is written as 90s, 15m, 2h or 1h30m".to_owned();
-    let (mut rest, mut total) = (text.trim(), 0u64);
+    let mut rest = text.trim();
+    let mut total = 0u64;
     if rest.is_empty() {
         return Err(wrong());
     }
@@ -79,7 +81,8 @@ fn split(text: &str) -> Result<(&str, &str), String> {
 fn scaled(number: &str, factor: u64) -> Result<u64, String> {
     let wrong = || format!("`{number}` is not a number that fits");
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = |text: &str| if text.is_empty() { Ok(0) } else { text.parse::<u64>().map_err(|_| wrong()) };
+    let digits =
+        |text: &str| if text.is_empty() { Ok(0) } else { text.parse::<u64>().map_err(|_| wrong()) };
     if fraction.len() > 9 || whole.is_empty() || fraction.contains('.') {
         return Err(wrong());
     }

@@ -38,7 +38,8 @@ struct Part {
 }
 
 impl Pattern {
-    /// Reads what was typed. Only the first dot outside of quotes separates: names may contain dots.
+    /// Reads what was typed. Only the first dot outside of quotes separates: names may contain
+    /// dots.
     pub(crate) fn parse(typed: &str) -> anyhow::Result<Pattern> {
         let (first, rest) = Part::parse(typed, true)?;
         match rest {
@@ -73,7 +74,9 @@ impl Part {
                 let rest = typed.get(at + 1..).unwrap_or_default();
                 return match (rest.strip_prefix('.'), rest.is_empty()) {
                     (_, true) => Ok((Part { text, is_quoted: true }, None)),
-                    (Some(rest), _) if may_split => Ok((Part { text, is_quoted: true }, Some(rest))),
+                    (Some(rest), _) if may_split => {
+                        Ok((Part { text, is_quoted: true }, Some(rest)))
+                    }
                     _ => bail!("`{typed}` is no table name: something follows the `{close}`"),
                 };
             }
@@ -97,14 +100,16 @@ impl Part {
                 text.chars().collect()
             }
         };
-        let (pattern, name) = (fold(&self.text), fold(name));
+        let pattern = fold(&self.text);
+        let name = fold(name);
         if self.is_quoted { pattern == name } else { matches_wild(&pattern, &name) }
     }
 }
 
 /// Matches `*` and `?`, going back to the last `*` when it gets stuck.
 fn matches_wild(pattern: &[char], name: &[char]) -> bool {
-    let (mut p, mut n) = (0, 0);
+    let mut p = 0;
+    let mut n = 0;
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match pattern.get(p) {
@@ -144,16 +149,22 @@ fn matching<'c>(catalog: &'c Catalog, typed: &str) -> anyhow::Result<Vec<&'c Tab
     let ignores_case = ignores_case(catalog);
     let all = |pattern: &Pattern, users: bool| -> Vec<&'c Table> {
         let tables = catalog.tables.values().filter(|table| is_user_table(table) == users);
-        let mut found: Vec<_> =
-            tables.filter(|table| pattern.matches(&table.schema, &table.name, ignores_case)).collect();
+        let mut found: Vec<_> = tables
+            .filter(|table| pattern.matches(&table.schema, &table.name, ignores_case))
+            .collect();
         found.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
         found
     };
     // `a.b` may also be a table whose name has a dot.
-    let whole = Pattern { schema: None, name: Part { text: typed.to_owned(), is_quoted: true } };
+    let whole = Pattern {
+        schema: None,
+        name: Part { text: typed.to_owned(), is_quoted: true },
+    };
     let attempts = [(&pattern, true), (&whole, true), (&pattern, false)];
-    let found =
-        attempts.into_iter().map(|(pattern, users)| all(pattern, users)).find(|found| !found.is_empty());
+    let found = attempts
+        .into_iter()
+        .map(|(pattern, users)| all(pattern, users))
+        .find(|found| !found.is_empty());
     match found {
         Some(found) => Ok(found),
         None => {
@@ -187,7 +198,10 @@ pub(crate) fn find_table<'c>(catalog: &'c Catalog, typed: &str) -> anyhow::Resul
 }
 
 /// All tables that any of the names means, ordered by schema and name, each once.
-pub(crate) fn find_tables<'c>(catalog: &'c Catalog, typed: &[String]) -> anyhow::Result<Vec<&'c Table>> {
+pub(crate) fn find_tables<'c>(
+    catalog: &'c Catalog,
+    typed: &[String],
+) -> anyhow::Result<Vec<&'c Table>> {
     let mut found = Vec::new();
     for name in typed {
         found.extend(matching(catalog, name)?);

@@ -1,9 +1,11 @@
-//! Where a result goes: stdout, a file that appears under its name when it is whole, or a device, pipe or socket.
+//! Where a result goes: stdout, a file that appears under its name when it is whole, or a device,
+//! pipe or socket.
 //!
-//! A file is written beside its place as `NAME.partial` and renamed at the end, after its bytes are durable, so that nobody
-//! ever finds half a result under the real name. It replaces another file only when that was asked for (`--force`), and then
-//! takes its owner and mode. A result that was cut short on purpose gets `.incomplete` behind its name. An input file is never
-//! replaced, by whatever path it is reached. What is not a regular file is written through ([`destination`]).
+//! A file is written beside its place as `NAME.partial` and renamed at the end, after its bytes are
+//! durable, so that nobody ever finds half a result under the real name. It replaces another file
+//! only when that was asked for (`--force`), and then takes its owner and mode. A result that was
+//! cut short on purpose gets `.incomplete` behind its name. An input file is never replaced, by
+//! whatever path it is reached. What is not a regular file is written through ([`destination`]).
 
 mod destination;
 
@@ -225,16 +227,20 @@ fn keep_owner(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a rename durable where folders can be synced; where not, the file has either of its names after a crash.
+/// Makes a rename durable where folders can be synced; where not, the file has either of its names
+/// after a crash.
 fn sync_folder(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// Refuses a path that leads to one of the inputs.
 fn refuse_input(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     // A path that cannot be opened as a file is none of the inputs, which were.
-    let Ok(existing) = InputFile::open_read(path).and_then(|file| file.identity()) else { return Ok(()) };
+    let Ok(existing) = InputFile::open_read(path).and_then(|file| file.identity()) else {
+        return Ok(());
+    };
     for input in inputs {
         if InputFile::open_read(input)
             .and_then(|file| file.identity())

@@ -1,7 +1,8 @@
-//! The progress line on stderr: percent, rate, time left. Rate and time left are those of the last 30 seconds.
+//! The progress line on stderr: percent, rate, time left. Rate and time left are those of the last
+//! 30 seconds.
 //!
-//! On a terminal one line that moves; elsewhere a plain line every 10 seconds. Whoever works calls [`Progress::add`], which
-//! looks at the clock and draws when it is time: there is no thread.
+//! On a terminal one line that moves; elsewhere a plain line every 10 seconds. Whoever works calls
+//! [`Progress::add`], which looks at the clock and draws when it is time: there is no thread.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -66,10 +67,25 @@ impl Progress {
         let start = clock.monotonic();
         let first = if is_terminal { PATIENCE } else { step.unwrap_or_default() };
         let next = AtomicU64::new(milliseconds(start + first));
-        let (total, done, bytes) = (AtomicU64::new(total), AtomicU64::new(0), AtomicU64::new(0));
-        let (what, note) = (what.to_owned(), Mutex::default());
+        let total = AtomicU64::new(total);
+        let done = AtomicU64::new(0);
+        let bytes = AtomicU64::new(0);
+        let what = what.to_owned();
+        let note = Mutex::default();
         let recent = Mutex::new(VecDeque::from([Mark::default()]));
-        Progress { clock, what, step, is_terminal, start, total, done, bytes, note, recent, next }
+        Progress {
+            clock,
+            what,
+            step,
+            is_terminal,
+            start,
+            total,
+            done,
+            bytes,
+            note,
+            recent,
+            next,
+        }
     }
 
     /// Notes `units` of work and `bytes` handled, and draws when it is time.
@@ -79,8 +95,8 @@ impl Progress {
         self.draw_when_due();
     }
 
-    /// Says where the work is: `done` units of `total`, `bytes` handled, and what else is worth knowing. For whoever counts by
-    /// himself.
+    /// Says where the work is: `done` units of `total`, `bytes` handled, and what else is worth
+    /// knowing. For whoever counts by himself.
     pub(crate) fn show(&self, done: u64, total: u64, bytes: u64, note: &str) {
         self.done.store(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
@@ -106,12 +122,17 @@ impl Progress {
         let line = self.line(now.saturating_sub(self.start));
         let mut stderr = io::stderr().lock();
         // Progress that cannot be shown is no reason to stop.
-        let _ = if self.is_terminal { write!(stderr, "\r\x1b[K{line}") } else { writeln!(stderr, "{line}") };
+        let _ = if self.is_terminal {
+            write!(stderr, "\r\x1b[K{line}")
+        } else {
+            writeln!(stderr, "{line}")
+        };
         let _ = stderr.flush();
     }
 
     fn line(&self, elapsed: Duration) -> String {
-        let (done, bytes) = (self.done.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        let done = self.done.load(Ordering::Relaxed);
+        let bytes = self.bytes.load(Ordering::Relaxed);
         let total = self.total.load(Ordering::Relaxed);
         let mut line = self.what.clone();
         if total > 0 {
@@ -119,8 +140,8 @@ impl Progress {
         }
         let before = self.pass(Mark { elapsed, done, bytes });
         let seconds = elapsed.saturating_sub(before.elapsed).as_secs_f64().max(0.001);
-        let (done_since, bytes_since) =
-            (done.saturating_sub(before.done), bytes.saturating_sub(before.bytes));
+        let done_since = done.saturating_sub(before.done);
+        let bytes_since = bytes.saturating_sub(before.bytes);
         let _ = write!(line, ", {}", rate(bytes_since as f64 / seconds));
         if done_since > 0 && total > done {
             let left = seconds / done_since as f64 * (total - done) as f64;

@@ -1,8 +1,9 @@
-//! Files and folders that must not outlive the process unless they become a result: partial outputs, spooled inputs, the
-//! folder of `demo`.
+//! Files and folders that must not outlive the process unless they become a result: partial
+//! outputs, spooled inputs, the folder of `demo`.
 //!
-//! Each is registered before it is made and removed when its guard is dropped. A process that a signal ends drops nothing, so
-//! the thread that handles signals calls [`end_process`], which removes whatever is still registered and says so.
+//! Each is registered before it is made and removed when its guard is dropped. A process that a
+//! signal ends drops nothing, so the thread that handles signals calls [`end_process`], which
+//! removes whatever is still registered and says so.
 
 use std::fs;
 use std::io::Read;
@@ -17,7 +18,8 @@ use crate::exit::{self, Exit};
 /// What the process has under temporary names.
 static REGISTERED: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
 
-/// How often the removal of a folder is tried while processes that we killed may still be ending in it.
+/// How often the removal of a folder is tried while processes that we killed may still be ending in
+/// it.
 const REMOVALS: u32 = 20;
 /// Between two tries.
 const REMOVAL_STEP: Duration = Duration::from_millis(25);
@@ -36,7 +38,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Registers what the caller has just created, or is about to create at a path where nothing exists.
+    /// Registers what the caller has just created, or is about to create at a path where nothing
+    /// exists.
     pub(crate) fn new(path: PathBuf) -> Scratch {
         lock(&REGISTERED).push(Registered::Path(path.clone()));
         Scratch { path, is_ours: true }
@@ -151,7 +154,9 @@ pub(crate) fn end_process(exit: Exit) -> ! {
         match remove(path) {
             Ok(true) => exit::say(&format!("interrupted: {} was removed", path.display())),
             Ok(false) => {}
-            Err(error) => exit::say(&format!("interrupted: {} is left behind: {error}", path.display())),
+            Err(error) => {
+                exit::say(&format!("interrupted: {} is left behind: {error}", path.display()))
+            }
         }
     }
     std::process::exit(exit.code().into())

@@ -1,5 +1,5 @@
-//! "Did you mean": the known names that are nearest to what was typed, by edit distance (Levenshtein, with the exchange of two
-//! neighbours as one edit; case does not count).
+//! "Did you mean": the known names that are nearest to what was typed, by edit distance
+//! (Levenshtein, with the exchange of two neighbours as one edit; case does not count).
 
 /// Most names that are suggested.
 const NAMES_MAX: usize = 3;

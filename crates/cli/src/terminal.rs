@@ -1,6 +1,7 @@
 //! What the terminal can show: its width, and colours.
 //!
-//! Text that goes to a file or a pipe is never cut and never coloured, unless `COLUMNS` or `--color always` ask for it.
+//! Text that goes to a file or a pipe is never cut and never coloured, unless `COLUMNS` or
+//! `--color always` ask for it.
 
 use std::io::{self, IsTerminal};
 
@@ -34,7 +35,8 @@ impl Color {
             Color::Always => true,
             Color::Never => false,
             Color::Auto => {
-                let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+                let is_refused = std::env::var_os("NO_COLOR")
+                    .is_some_and(|value| !value.is_empty())
                     || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
                 to == Reader::Stdout && !is_refused && io::stdout().is_terminal()
             }
@@ -55,15 +57,21 @@ pub(crate) fn columns(to: Reader) -> Option<usize> {
 }
 
 /// Verdicts as they begin a line, and their colours.
-const VERDICTS: [(&str, &str); 5] =
-    [("clean", "32"), ("damaged", "31"), ("incomplete", "33"), ("in use", "33"), ("not checked", "33")];
+const VERDICTS: [(&str, &str); 5] = [
+    ("clean", "32"),
+    ("damaged", "31"),
+    ("incomplete", "33"),
+    ("in use", "33"),
+    ("not checked", "33"),
+];
 
 /// A report whose verdict, the first that begins a line, is coloured.
 pub(crate) fn with_coloured_verdict(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text.split_inclusive('\n');
     for line in rest.by_ref() {
-        let Some((verdict, color)) = VERDICTS.iter().find(|(verdict, _)| is_verdict(line, verdict)) else {
+        let Some((verdict, color)) = VERDICTS.iter().find(|(verdict, _)| is_verdict(line, verdict))
+        else {
             out.push_str(line);
             continue;
         };

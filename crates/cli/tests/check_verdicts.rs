@@ -21,7 +21,8 @@ use sha2::{Digest, Sha256};
 /// A database of our own.
 fn shop(folder: &Path, rest: &[&str]) -> PathBuf {
     let path = folder.join("shop.mdf");
-    let mut arguments = vec![OsStr::new("make"), path.as_os_str(), OsStr::new("--shape"), OsStr::new("demo")];
+    let mut arguments =
+        vec![OsStr::new("make"), path.as_os_str(), OsStr::new("--shape"), OsStr::new("demo")];
     arguments.extend(rest.iter().map(OsStr::new));
     extentdb(arguments).expect(0);
     path
@@ -41,7 +42,10 @@ fn healthy_real_files_are_clean() {
             (&"clean".into(), &Value::Array(Vec::new())),
             "{name}"
         );
-        assert_eq!(report["coverage"]["pages_checked"], report["coverage"]["pages_planned"], "{name}");
+        assert_eq!(
+            report["coverage"]["pages_checked"], report["coverage"]["pages_planned"],
+            "{name}"
+        );
     }
 }
 
@@ -101,7 +105,9 @@ fn the_text_has_the_layout_of_dbcc() {
     ];
     let mut rest = text.as_str();
     for words in expected {
-        let at = rest.find(words).unwrap_or_else(|| panic!("{words} is missing or out of order:\n{text}"));
+        let at = rest
+            .find(words)
+            .unwrap_or_else(|| panic!("{words} is missing or out of order:\n{text}"));
         rest = &rest[at..];
     }
     let silent = on("check", &path, &["--no-infomsgs"]).expect(0);
@@ -111,7 +117,8 @@ fn the_text_has_the_layout_of_dbcc() {
     assert!(on("check", &path, &["--verbose"]).expect(0).contains(constant));
 }
 
-/// One kind of each family that needs no more than two tables; all kinds are tried beside the checker.
+/// One kind of each family that needs no more than two tables; all kinds are tried beside the
+/// checker.
 const KINDS: [&str; 12] = [
     "flipped-byte",
     "zero-page",
@@ -133,7 +140,8 @@ fn a_crashed_copy_is_checked_with_its_log() {
     let sound = fs::read(shop(folder.path(), &["--rows", "20000"])).unwrap();
     let options = CrashOptions { seed: 1, pages: 50, may_choose: &|_| true, leave_open: false };
     let crash = crash(&sound, &options).unwrap();
-    let (data, log) = (folder.path().join("crashed.mdf"), folder.path().join("crashed_log.ldf"));
+    let data = folder.path().join("crashed.mdf");
+    let log = folder.path().join("crashed_log.ldf");
     fs::write(&data, &crash.data).unwrap();
     fs::write(&log, &crash.log).unwrap();
     let text = on("check", &data, &[log.to_str().unwrap()]).expect(0);
@@ -150,7 +158,8 @@ fn faults_that_damage_makes_are_found_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path(), &["--rows", "20000"]);
     let kinds: Value = serde_json::from_str(
-        &extentdb([OsStr::new("damage"), path.as_os_str(), "--list".as_ref(), "--json".as_ref()]).expect(0),
+        &extentdb([OsStr::new("damage"), path.as_os_str(), "--list".as_ref(), "--json".as_ref()])
+            .expect(0),
     )
     .unwrap();
     let kinds: Vec<&str> =
@@ -158,11 +167,15 @@ fn faults_that_damage_makes_are_found_and_nothing_else() {
     for kind in KINDS {
         assert!(kinds.contains(&kind), "{kind} of {kinds:?}");
         for seed in ["1", "2"] {
-            let (bad, truth) = (folder.path().join("bad.mdf"), folder.path().join("truth.json"));
-            let (bad_name, truth_name) = (bad.to_str().unwrap(), truth.to_str().unwrap());
-            let arguments = ["--kind", kind, "--seed", seed, "--to", bad_name, "--truth", truth_name];
+            let bad = folder.path().join("bad.mdf");
+            let truth = folder.path().join("truth.json");
+            let bad_name = bad.to_str().unwrap();
+            let truth_name = truth.to_str().unwrap();
+            let arguments =
+                ["--kind", kind, "--seed", seed, "--to", bad_name, "--truth", truth_name];
             on("damage", &path, &arguments).expect(0);
-            let truth_text: Value = serde_json::from_str(&fs::read_to_string(&truth).unwrap()).unwrap();
+            let truth_text: Value =
+                serde_json::from_str(&fs::read_to_string(&truth).unwrap()).unwrap();
             let report = report(on("check", &bad, &["--json"]), 2);
             judge(kind, &truth_text, &report);
             fs::remove_file(&bad).unwrap();
@@ -176,15 +189,20 @@ fn judge(kind: &str, truth: &Value, report: &Value) {
     let numbers = |value: &Value| -> Vec<u64> {
         value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
     };
-    let (expected, any_of) = (numbers(&truth["expected"]), numbers(&truth["any_of"]));
+    let expected = numbers(&truth["expected"]);
+    let any_of = numbers(&truth["any_of"]);
     let permitted = [numbers(&truth["permitted"]), any_of.clone()].concat();
     let findings = report["findings"].as_array().unwrap();
-    let found: Vec<u64> = findings.iter().map(|finding| finding["error"].as_u64().unwrap()).collect();
+    let found: Vec<u64> =
+        findings.iter().map(|finding| finding["error"].as_u64().unwrap()).collect();
     assert_eq!(report["verdict"], "damaged", "{kind}");
     for number in &expected {
         assert!(found.contains(number), "{kind}: {number} is missing in {found:?}, {truth}");
     }
-    assert!(any_of.is_empty() || any_of.iter().any(|number| found.contains(number)), "{kind}: {truth}");
+    assert!(
+        any_of.is_empty() || any_of.iter().any(|number| found.contains(number)),
+        "{kind}: {truth}"
+    );
     for number in &found {
         assert!(
             expected.contains(number) || permitted.contains(number),
@@ -247,7 +265,8 @@ fn rates_and_ways_to_read_do_not_change_the_verdict() {
 fn a_run_out_of_time_is_incomplete_and_exits_3() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path(), &["--size", "40MB"]);
-    let report = report(on("check", &path, &["--json", "--time-limit", "100ms", "--max-rate", "4MB/s"]), 3);
+    let report =
+        report(on("check", &path, &["--json", "--time-limit", "100ms", "--max-rate", "4MB/s"]), 3);
     assert_eq!(report["verdict"], "incomplete");
     assert_eq!(report["findings"], Value::Array(Vec::new()));
 }
@@ -261,8 +280,15 @@ fn ctrl_c_ends_with_a_partial_report_and_130() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path(), &["--size", "40MB"]);
     let out = folder.path().join("report.json");
-    let arguments =
-        ["check", path.to_str().unwrap(), "--json", "--max-rate", "2MB/s", "-o", out.to_str().unwrap()];
+    let arguments = [
+        "check",
+        path.to_str().unwrap(),
+        "--json",
+        "--max-rate",
+        "2MB/s",
+        "-o",
+        out.to_str().unwrap(),
+    ];
     let child = program::command(arguments).stderr(Stdio::piped()).spawn().unwrap();
     program::signal::until_it_listens(&child);
     std::thread::sleep(Duration::from_millis(300));
@@ -275,7 +301,9 @@ fn ctrl_c_ends_with_a_partial_report_and_130() {
     let partial = fs::read_to_string(folder.path().join("report.json.incomplete")).unwrap();
     let report: Value = serde_json::from_str(&partial).unwrap();
     assert_eq!(report["verdict"], "incomplete");
-    assert!(report["coverage"]["pages_checked"].as_u64() < report["coverage"]["pages_planned"].as_u64());
+    assert!(
+        report["coverage"]["pages_checked"].as_u64() < report["coverage"]["pages_planned"].as_u64()
+    );
 }
 
 #[test]
@@ -283,7 +311,8 @@ fn a_missing_data_file_is_named_and_makes_the_check_incomplete() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path(), &["--files", "2", "--size", "8MB"]);
     let second = folder.path().join("shop_2.ndf");
-    let both = extentdb([OsStr::new("check"), path.as_os_str(), second.as_os_str(), "--json".as_ref()]);
+    let both =
+        extentdb([OsStr::new("check"), path.as_os_str(), second.as_os_str(), "--json".as_ref()]);
     assert_eq!(report(both, 0)["verdict"], "clean");
     let report = report(on("check", &path, &["--json", "--no-siblings"]), 3);
     assert_eq!(report["verdict"], "incomplete");
@@ -298,7 +327,11 @@ fn a_single_stripe_is_incomplete_names_the_missing_family_and_accuses_nobody() {
         (more("Stripe1_RestoreTimeStripe.bak"), "family 2 of 2 is not given", "RestoreTimeStripe"),
         (more("Stripe2_RestoreTimeStripe1.bak"), "family 1 of 2 is not given", "RestoreTimeStripe"),
         (more("Stripe1_RestoreTimeStripe2.bak"), "family 2 of 2 is not given", "RestoreTimeStripe"),
-        (more("Stripe2_RestoreTimeStripe2a.bak"), "family 1 of 2 is not given", "RestoreTimeStripe"),
+        (
+            more("Stripe2_RestoreTimeStripe2a.bak"),
+            "family 1 of 2 is not given",
+            "RestoreTimeStripe",
+        ),
     ];
     for (path, missing, database) in cases {
         let Some(path) = path else { continue };
@@ -342,7 +375,8 @@ fn two_stripes_together_are_clean() {
         else {
             return;
         };
-        let run = extentdb(["check".as_ref(), second.as_os_str(), first.as_os_str(), "--json".as_ref()]);
+        let run =
+            extentdb(["check".as_ref(), second.as_os_str(), first.as_os_str(), "--json".as_ref()]);
         assert_eq!(report(run, 0)["verdict"], "clean");
     }
 }
@@ -359,7 +393,11 @@ fn a_database_without_boot_page_or_catalogue_is_checked_all_the_same() {
         fs::write(&copy, bytes).unwrap();
         let report = report(on("check", &copy, &["--json"]), 2);
         assert_eq!(report["verdict"], "damaged");
-        assert!(report["coverage"]["pages_checked"].as_u64().unwrap() > 100, "{}", report["coverage"]);
+        assert!(
+            report["coverage"]["pages_checked"].as_u64().unwrap() > 100,
+            "{}",
+            report["coverage"]
+        );
     }
 }
 
@@ -373,12 +411,20 @@ fn an_encrypted_database_is_recognised() {
     let mut header = FileHeaderView::new(&page).header();
     header.encryption_state = Some(3);
     let stamp = PageStamp::of(PageHeader::of(&page));
-    let content = FileHeaderPage { id: PageId::new(1, 0), header: &header, offset: 96, boot: None };
+    let content = FileHeaderPage {
+        id: PageId::new(1, 0),
+        header: &header,
+        offset: 96,
+        boot: None,
+    };
     write_file_header(&mut page, &content, &stamp);
     seal(&mut page);
     bytes[..PAGE_BYTES].copy_from_slice(&page[..]);
     // What encryption leaves of everything else.
-    bytes[PAGE_BYTES..].iter_mut().enumerate().for_each(|(at, byte)| *byte ^= ((at * 167) >> 3) as u8);
+    bytes[PAGE_BYTES..]
+        .iter_mut()
+        .enumerate()
+        .for_each(|(at, byte)| *byte ^= ((at * 167) >> 3) as u8);
     fs::write(&path, bytes).unwrap();
     let said = on("check", &path, &[]).complaint(1);
     assert!(said.contains("encrypted (TDE)"), "{said}");

@@ -1,4 +1,5 @@
-//! What the program says about itself: version, help, suggestions, completions, manual pages; and how text fits its reader.
+//! What the program says about itself: version, help, suggestions, completions, manual pages; and
+//! how text fits its reader.
 
 mod program;
 
@@ -10,7 +11,8 @@ use program::{command, extentdb, on};
 
 fn database(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("shop.mdf");
-    extentdb(["make", path.to_str().unwrap(), "--shape", "heap", "--rows", "50", "--files", "2"]).expect(0);
+    extentdb(["make", path.to_str().unwrap(), "--shape", "heap", "--rows", "50", "--files", "2"])
+        .expect(0);
     path
 }
 
@@ -72,10 +74,14 @@ fn the_manual_pages_in_docs_are_those_of_this_program() {
         pages.sort();
         pages
     };
-    let (made, kept) = (pages(folder.path()), pages(&kept));
+    let made = pages(folder.path());
+    let kept = pages(&kept);
     let differs = |(a, b): (&(String, String), &(String, String))| (a != b).then(|| a.0.clone());
     let different: Vec<String> = made.iter().zip(&kept).filter_map(differs).collect();
-    assert!(made.len() == kept.len() && different.is_empty(), "{different:?}: run `cargo x gen man`");
+    assert!(
+        made.len() == kept.len() && different.is_empty(),
+        "{different:?}: run `cargo x gen man`"
+    );
 }
 
 #[test]
@@ -83,7 +89,9 @@ fn colour_is_for_terminals_unless_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = database(folder.path());
     assert!(!on("check", &path, &[]).expect(0).contains('\x1b'));
-    assert!(on("check", &path, &["--color", "always"]).expect(0).contains("\x1b[1;32mclean\x1b[0m"));
+    assert!(
+        on("check", &path, &["--color", "always"]).expect(0).contains("\x1b[1;32mclean\x1b[0m")
+    );
     let out = folder.path().join("report.txt");
     on("check", &path, &["-o", out.to_str().unwrap()]).expect(0);
     assert!(!fs::read_to_string(out).unwrap().contains('\x1b'));

@@ -17,8 +17,9 @@ fn make(path: &Path, rest: &[&str]) -> Run {
 
 /// Names of what is in a folder.
 fn names(folder: &Path) -> Vec<String> {
-    let entries =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = entries.collect();
     names.sort();
     names
@@ -29,7 +30,12 @@ fn the_demo_tells_its_whole_story_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let output = command(["demo"]).env("TMPDIR", folder.path()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}\n{text}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let milestones = [
         "Proportional Fill Recalculation Starting for DB shop",
         "File [shop] (1) has ",
@@ -55,7 +61,9 @@ fn the_demo_tells_its_whole_story_and_leaves_nothing_behind() {
     ];
     let mut rest = text.as_str();
     for words in milestones {
-        let at = rest.find(words).unwrap_or_else(|| panic!("{words} is missing or out of order:\n{text}"));
+        let at = rest
+            .find(words)
+            .unwrap_or_else(|| panic!("{words} is missing or out of order:\n{text}"));
         rest = &rest[at + words.len()..];
     }
     assert!(text.lines().all(|line| line.chars().count() <= 112), "{text}");
@@ -90,7 +98,8 @@ fn a_demo_that_is_kept_leaves_its_files_and_is_not_overwritten() {
 fn the_story_is_the_same_whenever_it_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let tell = || {
-        let output = command(["demo", "--rows", "5000"]).env("TMPDIR", folder.path()).output().unwrap();
+        let output =
+            command(["demo", "--rows", "5000"]).env("TMPDIR", folder.path()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         let is_verdict = |line: &str| line.contains("clean:") || line.contains("damaged:");
@@ -103,7 +112,8 @@ fn the_story_is_the_same_whenever_it_is_told() {
 #[test]
 fn the_same_seed_makes_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let [one, two, other] = ["one.mdf", "two.mdf", "other.mdf"].map(|name| folder.path().join(name));
+    let [one, two, other] =
+        ["one.mdf", "two.mdf", "other.mdf"].map(|name| folder.path().join(name));
     for (path, seed) in [(&one, "5"), (&two, "5"), (&other, "6")] {
         make(path, &["--shape", "sales", "--rows", "3000", "--seed", seed]).expect(0);
     }
@@ -115,7 +125,8 @@ fn the_same_seed_makes_the_same_bytes() {
 fn make_says_what_it_made_and_the_files_are_that_large() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("big.mdf");
-    let made = make(&path, &["--shape", "heap", "--size", "12MB", "--files", "3", "--json"]).expect(0);
+    let made =
+        make(&path, &["--shape", "heap", "--size", "12MB", "--files", "3", "--json"]).expect(0);
     let made: Value = serde_json::from_str(&made).unwrap();
     let files = made["files"].as_array().unwrap();
     let total: u64 = files.iter().map(|file| file["bytes"].as_u64().unwrap()).sum();
@@ -164,7 +175,8 @@ fn bad_wishes_are_explained_and_leave_no_files() {
 #[test]
 fn damage_changes_what_its_truth_says_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    let [good, bad, truth] = ["good.mdf", "bad.mdf", "truth.json"].map(|name| folder.path().join(name));
+    let [good, bad, truth] =
+        ["good.mdf", "bad.mdf", "truth.json"].map(|name| folder.path().join(name));
     make(&good, &["--shape", "demo"]).expect(0);
     let before = fs::read(&good).unwrap();
     let arguments = [
@@ -185,8 +197,9 @@ fn damage_changes_what_its_truth_says_and_nothing_else() {
     for change in truth["changes"].as_array().unwrap() {
         let at = change["offset"].as_u64().unwrap() as usize;
         let hex = change["after"].as_str().unwrap();
-        let bytes =
-            (0..hex.len()).step_by(2).map(|digit| u8::from_str_radix(&hex[digit..digit + 2], 16).unwrap());
+        let bytes = (0..hex.len())
+            .step_by(2)
+            .map(|digit| u8::from_str_radix(&hex[digit..digit + 2], 16).unwrap());
         patched.iter_mut().skip(at).zip(bytes).for_each(|(place, byte)| *place = byte);
     }
     assert!(fs::read(&bad).unwrap() == patched);
@@ -206,11 +219,14 @@ fn damage_lists_its_kinds_and_refuses_others() {
 #[test]
 fn messages_are_explained_by_number() {
     let text = extentdb(["explain", "8928"]).expect(0);
-    for words in ["Msg 8928, Level 16", "\nMeaning\n", "\nCause\n", "\nNext step\n", "consistency error"] {
+    for words in
+        ["Msg 8928, Level 16", "\nMeaning\n", "\nCause\n", "\nNext step\n", "consistency error"]
+    {
         assert!(text.contains(words), "{words}\n{text}");
     }
     let both: Value =
-        serde_json::from_str(&extentdb(["explain", "DBCC8978", "8939", "--json"]).expect(0)).unwrap();
+        serde_json::from_str(&extentdb(["explain", "DBCC8978", "8939", "--json"]).expect(0))
+            .unwrap();
     assert_eq!((&both[0]["error"], &both[1]["error"]), (&8978.into(), &8939.into()));
     let list = extentdb(["explain", "--list"]).expect(0);
     assert!(list.lines().count() > 50 && list.contains("8905"), "{list}");

@@ -88,11 +88,16 @@ fn an_unpaired_surrogate_is_kept_replaced_or_refused_but_never_silent() {
     let refused = run(&["--format", "csv"]);
     let text = refused.stdout.clone();
     let said = refused.complaint(3);
-    assert!(said.contains(&format!("{halves} rows are left out")) && said.contains("--surrogates"), "{said}");
+    assert!(
+        said.contains(&format!("{halves} rows are left out")) && said.contains("--surrogates"),
+        "{said}"
+    );
     assert_eq!(text.lines().count(), 1 + count - halves);
     let replaced = run(&["--format", "csv", "--surrogates", "replace"]);
     assert_eq!(replaced.stdout.matches('\u{fffd}').count(), halves);
-    assert!(replaced.complaint(3).contains(&format!("column nvarchar: {halves} characters replaced")));
+    assert!(
+        replaced.complaint(3).contains(&format!("column nvarchar: {halves} characters replaced"))
+    );
     let escaped = run(&["--format", "csv", "--surrogates", "escape"]);
     assert_eq!(escaped.stdout.matches("\\uD83D").count(), halves);
     let replaced = run(&["--surrogates", "replace"]);
@@ -117,7 +122,10 @@ fn the_manifest_names_types_and_counts_changes_by_column() {
     assert_eq!(table["columns"][0]["replaced_characters"], 0);
     assert_eq!((&found["complete"], &table["complete"]), (&json!(false), &json!(false)));
     assert_eq!(table["incomplete_because"][0]["reason"], "changed");
-    assert_eq!(found["selection"], json!({"columns": ["id,nvarchar"], "where": null, "limit": null}));
+    assert_eq!(
+        found["selection"],
+        json!({"columns": ["id,nvarchar"], "where": null, "limit": null})
+    );
     // The files are there: a second time needs --force.
     let said = on("export", &path, &options).complaint(1);
     assert!(said.contains("--force"), "{said}");
@@ -162,7 +170,10 @@ fn errors_in_names_and_conditions_say_where_and_what_was_meant() {
     let said = complaint(&["--columns", "id,nvarcha"]);
     assert!(said.contains("no column nvarcha (did you mean"), "{said}");
     let said = complaint(&["--where", "id > 5 AND [small int] = 1"]);
-    assert!(said.contains("no column small int at character 12") && said.contains("smallint?"), "{said}");
+    assert!(
+        said.contains("no column small int at character 12") && said.contains("smallint?"),
+        "{said}"
+    );
     let said = complaint(&["--where", "id > "]);
     assert!(said.contains("syntax error"), "{said}");
     complaint(&["--where", "id + 1"]);
@@ -172,7 +183,11 @@ fn errors_in_names_and_conditions_say_where_and_what_was_meant() {
 fn a_row_whose_condition_fails_is_left_out_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = every_type(folder.path());
-    let run = on("export", &path, &["--table", "types", "--columns", "id", "--where", "1 / (id - 2) >= 0"]);
+    let run = on(
+        "export",
+        &path,
+        &["--table", "types", "--columns", "id", "--where", "1 / (id - 2) >= 0"],
+    );
     assert!(!run.stdout.contains("{\"id\":2}"));
     let said = run.complaint(3);
     assert!(said.contains("divide by zero") && said.contains("1 rows are left out"), "{said}");
@@ -200,12 +215,18 @@ fn computed_columns_can_be_asked_for_and_about() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("computed.mdf");
     computed(&path);
-    let text = on("export", &path, &["--table", "t", "--columns", "twice,a", "--where", "twice > 15"]);
+    let text =
+        on("export", &path, &["--table", "t", "--columns", "twice,a", "--where", "twice > 15"]);
     assert_eq!(text.expect(0), "{\"twice\":16,\"a\":8}\n{\"twice\":18,\"a\":9}\n");
-    let sql = on("export", &path, &["--table", "t", "--columns", "a,b", "--format", "sql", "--limit", "1"]);
+    let sql = on(
+        "export",
+        &path,
+        &["--table", "t", "--columns", "a,b", "--format", "sql", "--limit", "1"],
+    );
     assert_eq!(sql.expect(0), "INSERT INTO [dbo].[t] ([a], [b]) VALUES (0, NULL);\nGO\n");
     // NULL in the only column is told apart from a missing line.
-    let csv = ["--table", "t", "--columns", "b", "--format", "csv", "--null", "NULL", "--limit", "1"];
+    let csv =
+        ["--table", "t", "--columns", "b", "--format", "csv", "--null", "NULL", "--limit", "1"];
     assert_eq!(on("export", &path, &csv).expect(0), "b\r\nNULL\r\n");
 }
 
@@ -214,8 +235,10 @@ fn a_table_partly_in_a_missing_file_gives_the_rows_that_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let name = |file: &str| folder.path().join(file);
     let files = [name("two.mdf"), name("two_2.ndf"), name("two_3.ndf")];
-    let columns =
-        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("pad", SqlType::Binary { len: 900 })];
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int),
+        ColumnSpec::new("pad", SqlType::Binary { len: 900 }),
+    ];
     let row = |number: u64, row: &mut RowValues| {
         row.int(number as i32);
         row.raw(&[7; 900]);
@@ -280,7 +303,8 @@ mod parquet_files {
     }
 
     fn export(path: &Path, out: &Path, rest: &[&str]) -> Run {
-        let format = ["--table", "types", "--format", "parquet", "--force", "-o", out.to_str().unwrap()];
+        let format =
+            ["--table", "types", "--format", "parquet", "--force", "-o", out.to_str().unwrap()];
         on("export", path, &[&format[..], rest].concat())
     }
 
@@ -312,7 +336,8 @@ mod parquet_files {
                 );
             }
             if let Some(value) = row["decimal_38_38"].as_str() {
-                let digits = column("decimal_38_38").as_primitive::<Decimal128Type>().value_as_string(at);
+                let digits =
+                    column("decimal_38_38").as_primitive::<Decimal128Type>().value_as_string(at);
                 assert_eq!(digits, value);
             }
             // Every year is there, as far as microseconds go.

@@ -56,7 +56,8 @@ fn a_truncated_file_is_an_answer_not_a_panic() {
     for pages in [1usize, 2, 9, 10, 40, 150, 300] {
         let cut = folder.path().join("cut.mdf");
         fs::write(&cut, &bytes[..pages * PAGE_BYTES + 100]).unwrap();
-        for arguments in [&["info"][..], &["tables"], &["schema"], &["export", "--table", "Orders"]] {
+        for arguments in [&["info"][..], &["tables"], &["schema"], &["export", "--table", "Orders"]]
+        {
             let run = on(arguments[0], &cut, &arguments[1..]);
             assert!((0..=3).contains(&run.code), "{pages} pages: {}", run.stderr);
             assert!(!run.stderr.contains("panicked"), "{pages} pages: {}", run.stderr);
@@ -93,7 +94,11 @@ fn rows_on_a_damaged_page_are_told_counted_and_exit_2() {
     let page = damage_a_page(&path, &copy, "Orders");
     let run = on("export", &copy, &["--table", "Orders"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains(&page.to_string()) && run.stderr.contains("checksum"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(&page.to_string()) && run.stderr.contains("checksum"),
+        "{}",
+        run.stderr
+    );
     assert!(run.stderr.contains("the catalogue says 830"), "{}", run.stderr);
     let rows = run.stdout.lines().count();
     assert!((700..830).contains(&rows), "{rows}");
@@ -103,9 +108,16 @@ fn rows_on_a_damaged_page_are_told_counted_and_exit_2() {
     on("export", &copy, &["--out", out.to_str().unwrap()]).complaint(2);
     let manifest: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.join("_manifest.json")).unwrap()).unwrap();
-    let orders =
-        manifest["tables"].as_array().unwrap().iter().find(|table| table["table"] == "Orders").unwrap();
-    assert_eq!((orders["rows"].as_u64(), orders["unreadable"].as_u64()), (Some(rows as u64), Some(1)));
+    let orders = manifest["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|table| table["table"] == "Orders")
+        .unwrap();
+    assert_eq!(
+        (orders["rows"].as_u64(), orders["unreadable"].as_u64()),
+        (Some(rows as u64), Some(1))
+    );
 }
 
 #[test]
@@ -113,9 +125,13 @@ fn an_output_file_is_the_same_as_stdout_and_never_an_input() {
     let Some(path) = sample("pubs-2008.mdf") else { return };
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("authors.jsonl");
-    let written = on("export", &path, &["--table", "authors", "-o", out.to_str().unwrap()]).expect(0);
+    let written =
+        on("export", &path, &["--table", "authors", "-o", out.to_str().unwrap()]).expect(0);
     assert_eq!(written, "");
-    assert_eq!(fs::read_to_string(&out).unwrap(), on("export", &path, &["--table", "authors"]).expect(0));
+    assert_eq!(
+        fs::read_to_string(&out).unwrap(),
+        on("export", &path, &["--table", "authors"]).expect(0)
+    );
     let copy = folder.path().join("copy.mdf");
     fs::copy(&path, &copy).unwrap();
     let before = fs::read(&copy).unwrap();
@@ -130,9 +146,13 @@ fn an_output_file_is_the_same_as_stdout_and_never_an_input() {
 
 #[test]
 fn wrong_arguments_exit_1() {
-    for arguments in
-        [&["tables"][..], &["nonsense"], &["--nonsense"], &["tables", "x", "--jobs", "0"], &["export", "x"]]
-    {
+    for arguments in [
+        &["tables"][..],
+        &["nonsense"],
+        &["--nonsense"],
+        &["tables", "x", "--jobs", "0"],
+        &["export", "x"],
+    ] {
         extentdb(arguments).complaint(1);
     }
     let said = extentdb(["recover", "x.mdf"]).complaint(1);
@@ -182,12 +202,16 @@ fn a_signal_ends_even_a_write_that_nobody_reads() {
     let Some(path) = sample("northwind-2008.mdf") else { return };
     use rustix::process::Signal;
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let mut child =
-            command(["export".as_ref(), path.as_os_str(), "--table".as_ref(), "Employees".as_ref()])
-                .stdout(Stdio::piped())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
+        let mut child = command([
+            "export".as_ref(),
+            path.as_os_str(),
+            "--table".as_ref(),
+            "Employees".as_ref(),
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
         // The pipe is full once the first bytes are there; it is kept open and not read.
         let mut stdout = child.stdout.take().unwrap();
         stdout.read_exact(&mut [0; 20]).unwrap();

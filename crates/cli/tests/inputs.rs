@@ -147,7 +147,8 @@ fn damaged_compressed_files_are_told_with_the_byte() {
         fs::write(&packed_path, &packed[..packed.len() / 2]).unwrap();
         let run = spooling(&["info".as_ref(), packed_path.as_os_str()], None);
         let said = run.complaint(1);
-        let told = format!("the compressed data is damaged or cut off at byte {}", packed.len() / 2);
+        let told =
+            format!("the compressed data is damaged or cut off at byte {}", packed.len() / 2);
         assert!(said.contains(&told), "{said}");
         let mut wrong = packed.clone();
         let middle = wrong.len() / 2;
@@ -166,8 +167,12 @@ fn a_backup_is_read_from_stdin() {
     let run = spooling(&["tables".as_ref(), "-".as_ref()], Some(&bytes));
     assert!(run.stderr.contains("stdin: spooled to "), "{}", run.stderr);
     assert_eq!(run.expect(0), plain);
-    assert_eq!(spooling(&["tables".as_ref(), "-".as_ref()], Some(&gzipped(&bytes))).expect(0), plain);
+    assert_eq!(
+        spooling(&["tables".as_ref(), "-".as_ref()], Some(&gzipped(&bytes))).expect(0),
+        plain
+    );
     spooling(&["check".as_ref(), "-".as_ref()], Some(&bytes)).expect(0);
-    let said = spooling(&["tables".as_ref(), "-".as_ref(), "-".as_ref()], Some(&bytes)).complaint(1);
+    let said =
+        spooling(&["tables".as_ref(), "-".as_ref(), "-".as_ref()], Some(&bytes)).complaint(1);
     assert!(said.contains("only once"), "{said}");
 }

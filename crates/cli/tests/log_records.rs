@@ -17,7 +17,11 @@ fn records_are_listed_as_fn_dblog_shows_them() {
     let text = on("log", &path, &[]).expect(0);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("Current LSN             Operation"), "{}", lines[0]);
-    assert!(lines[1].starts_with("00000032:00000010:0001  LOP_BEGIN_CKPT          LCX_NULL"), "{}", lines[1]);
+    assert!(
+        lines[1].starts_with("00000032:00000010:0001  LOP_BEGIN_CKPT          LCX_NULL"),
+        "{}",
+        lines[1]
+    );
     assert_eq!(lines.len(), 1 + 107);
     assert!(text.contains("[Transaction Name] RemapSysfiles1"));
 }
@@ -28,7 +32,9 @@ fn json_is_one_array_with_all_columns() {
     let text = on("log", &path, &["--json"]).expect(0);
     let records: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(records.len(), 107);
-    for name in ["Current LSN", "Operation", "Context", "Transaction ID", "Previous LSN", "Log Record"] {
+    for name in
+        ["Current LSN", "Operation", "Context", "Transaction ID", "Previous LSN", "Log Record"]
+    {
         assert!(records.iter().all(|record| record[name].is_string()), "{name}");
     }
     let row = records.iter().find(|record| record["Operation"] == "LOP_MODIFY_ROW").unwrap();
@@ -43,7 +49,10 @@ fn records_are_chosen_by_place_operation_transaction_and_page() {
         serde_json::from_str(&on("log", &path, &arguments).expect(0)).unwrap()
     };
     let lsns = |rest: &[&str]| -> Vec<String> {
-        records(rest).iter().map(|record| record["Current LSN"].as_str().unwrap().to_owned()).collect()
+        records(rest)
+            .iter()
+            .map(|record| record["Current LSN"].as_str().unwrap().to_owned())
+            .collect()
     };
     let block = ["00000032:00000018:0002", "00000032:00000018:0003"];
     assert_eq!(lsns(&["--from", block[0], "--to", block[1]]), block);
@@ -53,12 +62,15 @@ fn records_are_chosen_by_place_operation_transaction_and_page() {
     for (option, column, value) in
         [("--op", "Operation", "LOP_MODIFY_ROW"), ("--xact", "Transaction ID", "0000:00001141")]
     {
-        let wanted: Vec<Value> = all.iter().filter(|record| record[column] == value).cloned().collect();
+        let wanted: Vec<Value> =
+            all.iter().filter(|record| record[column] == value).cloned().collect();
         assert!(!wanted.is_empty());
         assert_eq!(records(&[option, value]), wanted);
     }
     let of_page = records(&["--page", "1:32"]);
-    assert!(!of_page.is_empty() && of_page.iter().all(|record| record["Page ID"] == "0001:00000020"));
+    assert!(
+        !of_page.is_empty() && of_page.iter().all(|record| record["Page ID"] == "0001:00000020")
+    );
     assert_eq!(
         records(&["--op", "begin_ckpt,end_ckpt"]).len(),
         records(&["--op", "ckpt"]).len() - records(&["--op", "xact_ckpt"]).len()
@@ -70,22 +82,35 @@ fn records_are_chosen_by_place_operation_transaction_and_page() {
 fn vlfs_are_listed_as_dbcc_loginfo_lists_them() {
     let Some(path) = sample(LOG) else { return };
     let text = on("log", &path, &["--vlfs"]).expect(0);
-    let cells: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let cells: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
         cells[0],
-        ["RecoveryUnitId", "FileId", "FileSize", "StartOffset", "FSeqNo", "Status", "Parity", "CreateLSN"]
+        [
+            "RecoveryUnitId",
+            "FileId",
+            "FileSize",
+            "StartOffset",
+            "FSeqNo",
+            "Status",
+            "Parity",
+            "CreateLSN"
+        ]
     );
     assert_eq!(cells[1], ["0", "2", "253952", "8192", "50", "2", "64", "0"]);
-    let rows: Vec<Value> = serde_json::from_str(&on("log", &path, &["--vlfs", "--json"]).expect(0)).unwrap();
+    let rows: Vec<Value> =
+        serde_json::from_str(&on("log", &path, &["--vlfs", "--json"]).expect(0)).unwrap();
     assert_eq!((rows.len(), &rows[0]["FSeqNo"], &rows[1]["Status"]), (2, &50.into(), &0.into()));
 }
 
 #[test]
 fn the_log_that_a_backup_carries_is_read() {
-    for (name, count) in [("pubs-2012.bak", 113), ("northwind-2014.bak", 39), ("tsql2012-compressed.bak", 39)]
+    for (name, count) in
+        [("pubs-2012.bak", 113), ("northwind-2014.bak", 39), ("tsql2012-compressed.bak", 39)]
     {
         let Some(path) = sample(name) else { return };
-        let records: Vec<Value> = serde_json::from_str(&on("log", &path, &["--json"]).expect(0)).unwrap();
+        let records: Vec<Value> =
+            serde_json::from_str(&on("log", &path, &["--json"]).expect(0)).unwrap();
         assert_eq!(records.len(), count, "{name}");
         assert!(on("log", &path, &["--vlfs"]).expect(0).lines().count() > 1);
     }
@@ -121,8 +146,12 @@ fn what_is_no_log_exits_1() {
         assert!(on("log", &path, &[]).complaint(1).contains("give the .ldf file"));
     }
     if let Some(path) = sample(LOG) {
-        assert!(on("log", &path, &["--op", "fly"]).complaint(1).contains("no operation has this name"));
-        assert!(on("log", &path, &["--from", "here"]).complaint(1).contains("an LSN is written as"));
+        assert!(
+            on("log", &path, &["--op", "fly"]).complaint(1).contains("no operation has this name")
+        );
+        assert!(
+            on("log", &path, &["--from", "here"]).complaint(1).contains("an LSN is written as")
+        );
     }
 }
 
@@ -173,7 +202,10 @@ fn assert_is_a_log(name: &str, records: &[Value]) {
         assert!(previous < lsn, "{name}: {lsn} follows {previous}");
         let is_linked = text(record, "Transaction ID") != "0000:00000000";
         if is_linked && previous >= first {
-            assert!(seen.contains(previous), "{name}: {lsn} follows {previous}, which is no record");
+            assert!(
+                seen.contains(previous),
+                "{name}: {lsn} follows {previous}, which is no record"
+            );
         }
         seen.insert(lsn);
         match text(record, "Operation") {
@@ -182,7 +214,10 @@ fn assert_is_a_log(name: &str, records: &[Value]) {
             }
             "LOP_COMMIT_XACT" | "LOP_ABORT_XACT" => {
                 let is_known = open.remove(text(record, "Transaction ID"));
-                assert!(is_known || text(record, "Transaction Begin") < first, "{name}: {lsn} ends nothing");
+                assert!(
+                    is_known || text(record, "Transaction Begin") < first,
+                    "{name}: {lsn} ends nothing"
+                );
             }
             _ => {}
         }
@@ -200,7 +235,11 @@ fn every_log_of_the_samples_is_read_to_its_end() {
         assert_eq!(run.code, 0, "{name}: {}", run.stderr);
         let records: Vec<Value> = serde_json::from_str(&run.stdout).unwrap();
         assert_is_a_log(name, &records);
-        assert!(count.is_none_or(|count| records.len() == count), "{name}: {} records", records.len());
+        assert!(
+            count.is_none_or(|count| records.len() == count),
+            "{name}: {} records",
+            records.len()
+        );
     }
 }
 
@@ -208,7 +247,10 @@ fn every_log_of_the_samples_is_read_to_its_end() {
 fn records_that_hold_more_than_is_known_are_counted_and_no_damage() {
     let Some(path) = more_sample("northwind-2019.bak") else { return };
     let said = on("log", &path, &[]).complaint(0);
-    assert!(said.contains("1 records hold 8 bytes whose meaning is not known: 1 LOP_END_CKPT (8)"), "{said}");
+    assert!(
+        said.contains("1 records hold 8 bytes whose meaning is not known: 1 LOP_END_CKPT (8)"),
+        "{said}"
+    );
     let Some(path) = sample(LOG) else { return };
     let said = on("log", &path, &[]).complaint(0);
     assert!(!said.contains("not known"), "{said}");
@@ -219,7 +261,8 @@ fn dirty_pages_of_checkpoints_are_counts_and_not_addresses() {
     let Some(path) = sample("northwind-from-2000_log.ldf") else { return };
     let text = on("log", &path, &["--json", "--op", "end_ckpt"]).expect(0);
     let records: Vec<Value> = serde_json::from_str(&text).unwrap();
-    let counts: Vec<u64> = records.iter().map(|record| record["Dirty Pages"].as_u64().unwrap()).collect();
+    let counts: Vec<u64> =
+        records.iter().map(|record| record["Dirty Pages"].as_u64().unwrap()).collect();
     assert_eq!(counts[..5], [0, 185, 84, 33, 8]);
     assert!(counts.iter().all(|count| *count < 1000), "{counts:?}");
 }
@@ -233,7 +276,8 @@ fn a_stripe_with_the_log_shows_it_and_one_without_names_the_missing_family() {
         ("Stripe1_RestoreTimeStripe2.bak", "Stripe2_RestoreTimeStripe2a.bak"),
     ] {
         let (Some(first), Some(second)) = (folder(first), folder(second)) else { return };
-        let both = extentdb([OsStr::new("log"), second.as_os_str(), first.as_os_str(), "--json".as_ref()]);
+        let both =
+            extentdb([OsStr::new("log"), second.as_os_str(), first.as_os_str(), "--json".as_ref()]);
         let both = both.expect(0);
         let records: Vec<Value> = serde_json::from_str(&both).unwrap();
         assert_is_a_log(&first.display().to_string(), &records);

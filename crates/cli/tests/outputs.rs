@@ -1,5 +1,5 @@
-//! Where results go: files that appear when they are whole, pipes and devices that are written through, and what a signal
-//! leaves behind.
+//! Where results go: files that appear when they are whole, pipes and devices that are written
+//! through, and what a signal leaves behind.
 
 #![cfg(unix)]
 
@@ -85,7 +85,12 @@ fn a_pipe_that_nobody_reads_does_not_keep_a_signal_from_ending_the_program() {
 }
 
 /// Interrupts the program once a file or folder is there; gives what it said.
-fn interrupted(mut child: Child, signal: Signal, code: i32, is_there: impl FnMut() -> bool) -> String {
+fn interrupted(
+    mut child: Child,
+    signal: Signal,
+    code: i32,
+    is_there: impl FnMut() -> bool,
+) -> String {
     until(is_there);
     send(&child, signal);
     let mut said = String::new();
@@ -114,8 +119,14 @@ fn a_signal_to_damage_removes_its_partial_files_and_says_so() {
     let path = folder.path().join("shop.mdf");
     extentdb(["make", path.to_str().unwrap(), "--size", "200MB"]).expect(0);
     let copy = folder.path().join("copy.mdf");
-    let arguments =
-        ["damage", path.to_str().unwrap(), "--kind", "flipped-byte", "--to", copy.to_str().unwrap()];
+    let arguments = [
+        "damage",
+        path.to_str().unwrap(),
+        "--kind",
+        "flipped-byte",
+        "--to",
+        copy.to_str().unwrap(),
+    ];
     let child = command(arguments).stderr(Stdio::piped()).spawn().unwrap();
     let partial = folder.path().join("copy.mdf.partial");
     let said = interrupted(child, Signal::INT, 130, || partial.exists());

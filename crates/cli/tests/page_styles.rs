@@ -48,7 +48,8 @@ fn places(path: &Path, table: &str) -> [PageId; 3] {
     let database = Database::open(&[path.to_path_buf()], &OpenOptions::default()).unwrap();
     let catalog = database.catalog();
     let table = catalog.user_tables().into_iter().find(|found| found.name == table).unwrap();
-    let unit = |index| catalog.rowsets_of(index).next().unwrap().unit(AllocUnitKind::InRow).unwrap();
+    let unit =
+        |index| catalog.rowsets_of(index).next().unwrap().unit(AllocUnitKind::InRow).unwrap();
     let base = unit(table.base().unwrap());
     let other = unit(table.indexes.iter().find(|index| index.id.0 > 1).unwrap());
     [base.first_page, base.root, other.root]
@@ -127,16 +128,26 @@ fn index_pages_are_tables_of_keys_and_children() {
     let path = shop(folder.path());
     let [_, root, index] = places(&path, "sales");
     let text = page(&path, root, &[]).expect(0);
-    assert!(text.contains("FileId  PageId  Row  Level  ChildFileId  ChildPageId  sale_id (key)"), "{text}");
+    assert!(
+        text.contains("FileId  PageId  Row  Level  ChildFileId  ChildPageId  sale_id (key)"),
+        "{text}"
+    );
     let root = json(&path, root, &[]);
     let child = root["records"][1]["child"].as_str().unwrap().parse().unwrap();
     let leaf = json(&path, child, &[]);
     assert_eq!(leaf["page_type"], "data");
-    assert_eq!(leaf["records"][0]["columns"][0]["value"], root["records"][1]["columns"][0]["value"]);
+    assert_eq!(
+        leaf["records"][0]["columns"][0]["value"],
+        root["records"][1]["columns"][0]["value"]
+    );
     let index = page(&path, index, &[]).expect(0);
     assert!(index.contains("customer_id (key)") && index.contains("sale_id (key)"), "{index}");
     let heap = json(&path, places(&path, "heap")[2], &[]);
-    let names = heap["records"][0]["columns"].as_array().unwrap().iter().map(|column| column["name"].clone());
+    let names = heap["records"][0]["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column["name"].clone());
     assert!(names.collect::<Vec<_>>().contains(&"id".into()));
 }
 
@@ -147,7 +158,10 @@ fn maps_boot_page_and_file_header_are_decoded() {
     let text = |number| page(&path, PageId::new(1, number), &[]).expect(0);
     assert!(text(0).contains("\nFile Header Data\n") && text(0).contains("\nFileId = 1\n"));
     let pfs = text(1);
-    assert!(pfs.contains("\nPFS: Page Alloc Status\n\n(1:0) - (1:3) = ALLOCATED 100_PCT_FULL\n"), "{pfs}");
+    assert!(
+        pfs.contains("\nPFS: Page Alloc Status\n\n(1:0) - (1:3) = ALLOCATED 100_PCT_FULL\n"),
+        "{pfs}"
+    );
     assert!(pfs.contains("ALLOCATED 0_PCT_FULL IAM Page Mixed Ext\n"), "{pfs}");
     let gam = text(2);
     assert!(gam.contains("\nGAM: Extent Alloc Status\n\n(1:0) - (1:"), "{gam}");
@@ -172,13 +186,22 @@ fn iam_pages_name_their_single_pages_and_extents() {
 fn text_pages_of_a_real_file_show_parts_and_nodes() {
     let Some(path) = sample("northwind-2008.mdf") else { return };
     let database = Database::open(std::slice::from_ref(&path), &OpenOptions::default()).unwrap();
-    let lob =
-        database.catalog().units.values().find(|unit| unit.kind == AllocUnitKind::Lob && unit.pages_used > 5);
+    let lob = database
+        .catalog()
+        .units
+        .values()
+        .find(|unit| unit.kind == AllocUnitKind::Lob && unit.pages_used > 5);
     let first = lob.unwrap().first_page;
     let text = page(&path, first, &[]).expect(0);
     assert!(text.contains("Blob row at: Page "), "{text}");
     let shown = json(&path, first, &[]);
-    assert!(shown["lob"].as_array().unwrap().iter().all(|record| record["blob_id"].as_u64().unwrap() > 0));
+    assert!(
+        shown["lob"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|record| record["blob_id"].as_u64().unwrap() > 0)
+    );
 }
 
 #[test]
@@ -219,9 +242,13 @@ fn no_bytes_on_a_page_make_it_unprintable() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path());
     let [first, root, _] = places(&path, "sales");
-    for (id, seed) in
-        [(first, 1u32), (root, 2), (PageId::new(1, 1), 3), (PageId::BOOT, 4), (PageId::new(1, 2), 5)]
-    {
+    for (id, seed) in [
+        (first, 1u32),
+        (root, 2),
+        (PageId::new(1, 1), 3),
+        (PageId::BOOT, 4),
+        (PageId::new(1, 2), 5),
+    ] {
         for step in [13usize, 57, 301] {
             let copy = changed(&path, id, |page| {
                 let mut random = seed;
@@ -247,7 +274,11 @@ fn without_a_catalogue_names_are_missing_and_bytes_are_shown() {
     let [first, ..] = places(&path, "customers");
     let copy = changed(&path, PageId::BOOT, |page| page.fill(0));
     let run = page(&copy, first, &[]);
-    assert!(run.stderr.contains("the catalogue cannot be read, names are missing"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("the catalogue cannot be read, names are missing"),
+        "{}",
+        run.stderr
+    );
     assert!(
         run.stdout.contains("Slot 0 Offset 0x60") && run.stdout.contains("0000:   3000"),
         "{}",

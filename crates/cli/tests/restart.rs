@@ -1,4 +1,5 @@
-//! Databases that were not closed cleanly, files that are in use, and chains of backups, by the program.
+//! Databases that were not closed cleanly, files that are in use, and chains of backups, by the
+//! program.
 
 mod program;
 
@@ -91,7 +92,11 @@ fn a_file_that_an_engine_holds_is_in_use_and_not_damaged() {
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert_eq!(report["verdict"], "incomplete");
     assert_eq!(report["findings"].as_array().unwrap().len(), 0);
-    assert!(run.stderr.contains("is in use: a running engine holds a lock on it"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("is in use: a running engine holds a lock on it"),
+        "{}",
+        run.stderr
+    );
     for verb in ["tables", "schema"] {
         let said = extentdb([verb, name]).complaint(3);
         assert!(said.contains("incomplete: ") && said.contains("is in use"), "{said}");
@@ -104,11 +109,13 @@ fn a_chain_is_read_by_every_verb_and_its_check_is_clean() {
     let names = ["RestoreTimeClean_1.trn", "RestoreTimeClean.bak", "RestoreTimeClean_2.trn"];
     let Some(files) = names.into_iter().map(name).collect::<Option<Vec<String>>>() else { return };
     let with = |verb: &str, rest: &[&str]| {
-        let words = [verb].into_iter().chain(files.iter().map(String::as_str)).chain(rest.iter().copied());
+        let words =
+            [verb].into_iter().chain(files.iter().map(String::as_str)).chain(rest.iter().copied());
         extentdb(words)
     };
-    let rows =
-        |rest: &[&str]| with("export", &[&["--table", "steps"], rest].concat()).expect(0).lines().count();
+    let rows = |rest: &[&str]| {
+        with("export", &[&["--table", "steps"], rest].concat()).expect(0).lines().count()
+    };
     assert_eq!(rows(&[]), 20);
     assert_eq!(rows(&["--stop-at", "2019-05-02T21:05:00"]), 9);
     with("check", &[]).expect(0);
@@ -117,6 +124,7 @@ fn a_chain_is_read_by_every_verb_and_its_check_is_clean() {
     let info = json(&with("info", &["--json"]).expect(0));
     assert_eq!(info["backup_chain"].as_array().unwrap().len(), 3);
     assert!(!with("log", &["--limit", "5"]).expect(0).is_empty());
-    let gap = extentdb(["tables", &files[1], &name("RestoreTimeClean_3.trn").unwrap()]).complaint(1);
+    let gap =
+        extentdb(["tables", &files[1], &name("RestoreTimeClean_3.trn").unwrap()]).complaint(1);
     assert!(gap.contains("RestoreTimeClean_3.trn") && gap.contains("is not given"), "{gap}");
 }

@@ -4,8 +4,9 @@
 //! file made: header, maps, synced  →  rows of sysprufiles and sysfiles1 committed  →  its pages in the pool, its extents free
 //! ```
 //!
-//! Nothing in the log names a page of the file before its rows are durable. A crash before that leaves a file on disk that no
-//! database knows: it is refused when it is given with the others, and can be removed.
+//! Nothing in the log names a page of the file before its rows are durable. A crash before that
+//! leaves a file on disk that no database knows: it is refused when it is given with the others,
+//! and can be removed.
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{FileId, Lsn, PageId};
@@ -35,7 +36,8 @@ const ROWS_FILE: i64 = 0;
 const FILES_MAX: u16 = 32_766;
 
 impl Database {
-    /// Adds a data file to a filegroup, PRIMARY for none: ALTER DATABASE … ADD FILE. Returns its id.
+    /// Adds a data file to a filegroup, PRIMARY for none: ALTER DATABASE … ADD FILE. Returns its
+    /// id.
     ///
     /// # Errors
     /// The name or the path is taken; or the file cannot be made. Nothing has changed then.
@@ -54,7 +56,8 @@ impl Database {
         match (added, made) {
             (Ok(()), Some((disk, identity, pages))) => self.take_in(disk, &identity, pages),
             (Err(error), made) => {
-                // Whether a commit that failed is durable is found out by the next opening, which may need the file.
+                // Whether a commit that failed is durable is found out by the next opening, which
+                // may need the file.
                 if made.is_some() && self.verify_online().is_ok() {
                     drop(made);
                     let _ = self.options.disk.remove(&spec.path);
@@ -83,7 +86,12 @@ impl Database {
     }
 
     /// The file is part of the database: its extents may be had.
-    fn take_in(&self, disk: Arc<dyn DiskFile>, identity: &FileIdentity, pages: u32) -> Result<FileId, Error> {
+    fn take_in(
+        &self,
+        disk: Arc<dyn DiskFile>,
+        identity: &FileIdentity,
+        pages: u32,
+    ) -> Result<FileId, Error> {
         self.pool.add_file(identity.id, disk);
         let description = FileDescription {
             id: identity.id,
@@ -93,7 +101,10 @@ impl Database {
             growth: identity.growth.by,
             pages_max: identity.growth.pages_max,
         };
-        self.space.add_file(description).map_err(Error::from).inspect_err(|error| self.go_offline(error))?;
+        self.space
+            .add_file(description)
+            .map_err(Error::from)
+            .inspect_err(|error| self.go_offline(error))?;
         // Its room is only set aside so far.
         self.bells.growth.ring();
         Ok(identity.id)
@@ -101,7 +112,9 @@ impl Database {
 
     /// The id that all files of the database share.
     fn binding(&self) -> Result<Guid, Error> {
-        self.primary_header()?.binding_id.ok_or_else(|| Error::catalogue("page 0 has no binding id"))
+        self.primary_header()?
+            .binding_id
+            .ok_or_else(|| Error::catalogue("page 0 has no binding id"))
     }
 
     fn primary_header(&self) -> Result<FileHeader, Error> {
@@ -112,16 +125,22 @@ impl Database {
     /// The data files that the catalogue knows.
     pub(crate) fn data_file_ids(&self) -> Result<Vec<FileId>, Error> {
         let rows = self.catalogue.system("sysprufiles")?.rows(&[])?;
-        let id = |row: &Cells| row.get(FILE_ID).and_then(number).and_then(|id| u16::try_from(id).ok());
+        let id =
+            |row: &Cells| row.get(FILE_ID).and_then(number).and_then(|id| u16::try_from(id).ok());
         Ok(rows.iter().filter(|row| is_data_file(row)).filter_map(id).map(FileId).collect())
     }
 }
 
 impl Session<'_> {
     /// What the new file is to be called: the next id, a name that no other file has.
-    fn identity_of(&self, spec: &DataFileSpec, filegroup: Option<&str>) -> Result<FileIdentity, Error> {
+    fn identity_of(
+        &self,
+        spec: &DataFileSpec,
+        filegroup: Option<&str>,
+    ) -> Result<FileIdentity, Error> {
         let rows = self.db.catalogue.system("sysprufiles")?.rows(&[])?;
-        let last = rows.iter().filter_map(|row| row.get(FILE_ID).and_then(number)).max().unwrap_or(2);
+        let last =
+            rows.iter().filter_map(|row| row.get(FILE_ID).and_then(number)).max().unwrap_or(2);
         let id = u16::try_from(last + 1).ok().filter(|id| *id <= FILES_MAX);
         let id = id.ok_or_else(|| Error::NotSupported { what: "more than 32,766 files".into() })?;
         let name = spec.name.clone().unwrap_or_else(|| format!("{}_{}", self.db.name, id - 1));
@@ -166,6 +185,7 @@ pub(crate) fn is_data_file(row: &Cells) -> bool {
 /// A text in a cell.
 fn text_of(cell: Option<&Cell<'_>>) -> String {
     let Some(Cell::Bytes(bytes)) = cell else { return String::new() };
-    let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+    let units: Vec<u16> =
+        bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
     String::from_utf16_lossy(&units)
 }

@@ -6,7 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use extentdb_base::{HobtId, Rid};
 use extentdb_txn::lock::Resource;
 
-/// What leads to a row. That of a row in a heap stays as long as the row; that of a row in a clustered table changes with its key.
+/// What leads to a row. That of a row in a heap stays as long as the row; that of a row in a
+/// clustered table changes with its key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Address {
     /// Its place in a heap.

@@ -8,8 +8,9 @@
 //!                         given up when all rows are written anew: with another clustered index, or a rebuild
 //! ```
 //!
-//! A column that comes lies behind all others. Its place goes into the catalogue before its name, and its name goes before its
-//! place: a restart that is cut off between the two reads a table as it was. Ids of columns are never used again.
+//! A column that comes lies behind all others. Its place goes into the catalogue before its name,
+//! and its name goes before its place: a restart that is cut off between the two reads a table as
+//! it was. Ids of columns are never used again.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
@@ -45,14 +46,16 @@ impl Session<'_> {
     /// Adds a column behind all others.
     ///
     /// # Errors
-    /// The name is taken; the column takes no NULL and there is nothing that the rows there are could have; its values lie off the
-    /// row, or it is computed by what cannot be evaluated: [`Error::NotSupported`].
+    /// The name is taken; the column takes no NULL and there is nothing that the rows there are
+    /// could have; its values lie off the row, or it is computed by what cannot be evaluated:
+    /// [`Error::NotSupported`].
     pub fn add_column(&mut self, table: &Arc<Table>, spec: &ColumnSpec) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
             let old = session.lock_for_ddl(table)?;
             spec.verify()?;
             // The counter of a database that somebody else wrote may be behind.
-            let has_rows = old.base.unit().counts().0.rows > 0 || !session.rows_for_ddl(&old)?.is_empty();
+            let has_rows =
+                old.base.unit().counts().0.rows > 0 || !session.rows_for_ddl(&old)?.is_empty();
             verify_new(&old, spec, has_rows)?;
             let new = {
                 let _ddl = lock(&session.db.ddl);
@@ -61,9 +64,10 @@ impl Session<'_> {
             let storage = session.store(table, new);
             let Some(column) = storage.columns.last() else { return Ok(()) };
             let has_value = !spec.nullable || spec.identity.is_some() || column.formula.is_some();
-            match has_rows && has_value && column.is_stored() {
-                true => session.give_values((table, &old), &storage, column),
-                false => Ok(()),
+            if has_rows && has_value && column.is_stored() {
+                session.give_values((table, &old), &storage, column)
+            } else {
+                Ok(())
             }
         })
     }
@@ -71,7 +75,8 @@ impl Session<'_> {
     /// Drops a column. The rows keep its place until they are written anew.
     ///
     /// # Errors
-    /// An index, a constraint or a computed column needs it: [`Error::Dependent`]. It is the only one.
+    /// An index, a constraint or a computed column needs it: [`Error::Dependent`]. It is the only
+    /// one.
     pub fn drop_column(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
             let old = session.lock_for_ddl(table)?;
@@ -80,7 +85,10 @@ impl Session<'_> {
             if old.columns.iter().filter(|column| column.formula.is_none()).count() == 1
                 && gone.formula.is_none()
             {
-                let what = format!("to drop column {name}, the only one of table {} with data", table.name());
+                let what = format!(
+                    "to drop column {name}, the only one of table {} with data",
+                    table.name()
+                );
                 return Err(Error::NotSupported { what });
             }
             verify_unused(&old, &gone)?;
@@ -101,8 +109,9 @@ impl Session<'_> {
         })
     }
 
-    /// What the catalogue says depends on a column, also where it is not enforced here: checks that are switched off, expressions
-    /// that cannot be evaluated, schema-bound views and functions, filters of indexes that are switched off.
+    /// What the catalogue says depends on a column, also where it is not enforced here: checks that
+    /// are switched off, expressions that cannot be evaluated, schema-bound views and functions,
+    /// filters of indexes that are switched off.
     pub(crate) fn verify_no_dependent(
         &self,
         table: &Table,
@@ -119,9 +128,11 @@ impl Session<'_> {
             }
         }
         let needs = |filter: &str| {
-            Condition::compile(filter, &storage.columns).map_or(true, |it| it.columns().contains(&own.id))
+            Condition::compile(filter, &storage.columns)
+                .map_or(true, |it| it.columns().contains(&own.id))
         };
-        let is_filtered = |index: &&Arc<IndexDefinition>| index.filter.as_deref().is_some_and(needs);
+        let is_filtered =
+            |index: &&Arc<IndexDefinition>| index.filter.as_deref().is_some_and(needs);
         match storage.disabled.iter().find(is_filtered) {
             Some(index) => needed(index.name.clone().unwrap_or_default()),
             None => Ok(()),
@@ -135,10 +146,13 @@ impl Session<'_> {
         old: &Storage,
         spec: &ColumnSpec,
     ) -> Result<Storage, Error> {
-        let id = self.columns_ever(table)?.max(old.columns.iter().map(|own| own.id).max().unwrap_or(0)) + 1;
+        let id =
+            self.columns_ever(table)?.max(old.columns.iter().map(|own| own.id).max().unwrap_or(0))
+                + 1;
         let mut own = spec.table_column(id, ObjectId(0));
         if let Some((text, is_persisted)) = &spec.computed {
-            own.formula = Some(Arc::new(Formula::compile(text, spec.ty, *is_persisted, &old.columns)));
+            own.formula =
+                Some(Arc::new(Formula::compile(text, spec.ty, *is_persisted, &old.columns)));
             verify_formula(&own)?;
         }
         let mut layout = old.shape.layout().clone();
@@ -151,7 +165,8 @@ impl Session<'_> {
         }
         let object = own.default.as_ref().map_or(ObjectId(0), |default| default.id);
         let definition = column_definition(spec, object)?;
-        let used = own.formula.as_ref().map(|formula| formula.columns().to_vec()).unwrap_or_default();
+        let used =
+            own.formula.as_ref().map(|formula| formula.columns().to_vec()).unwrap_or_default();
         let mut rows = SystemRows::new();
         add_column(table.id(), id, &definition, &used, &mut rows);
         self.insert_system_rows(&rows)?;
@@ -174,8 +189,19 @@ impl Session<'_> {
     ) -> Result<ColumnDefault, Error> {
         let (id, schema_id) = self.new_object(table, name)?;
         let kind = ChildKind::Default(column, text.to_owned());
-        self.insert_child(&Child { id, name: name.to_owned(), kind, table: table.id(), schema_id })?;
-        Ok(ColumnDefault { id, name: name.to_owned(), is_own: true, text: text.to_owned() })
+        self.insert_child(&Child {
+            id,
+            name: name.to_owned(),
+            kind,
+            table: table.id(),
+            schema_id,
+        })?;
+        Ok(ColumnDefault {
+            id,
+            name: name.to_owned(),
+            is_own: true,
+            text: text.to_owned(),
+        })
     }
 
     /// How many columns the table has ever had.
@@ -196,7 +222,8 @@ impl Session<'_> {
 
     /// The rows of `sysrscols` and `sysrowsets` of a base that gets this layout.
     pub(crate) fn change_places(&mut self, old: &Storage, layout: &RowLayout) -> Result<(), Error> {
-        let (hobt, was) = (old.base.hobt(), &old.shape.layout().columns);
+        let hobt = old.base.hobt();
+        let was = &old.shape.layout().columns;
         let lengths = layout.leaf_lengths(old.base.heap().is_some()).ok_or_else(unknown_place)?;
         verify_row_bytes(lengths.max_leaf, old.base.heap().is_some())?;
         let numbers = [
@@ -250,24 +277,34 @@ impl Session<'_> {
     }
 
     /// The same pages under another layout, and other columns.
-    pub(crate) fn relaid(&self, old: &Storage, new: Storage, layout: RowLayout) -> Result<Storage, Error> {
+    pub(crate) fn relaid(
+        &self,
+        old: &Storage,
+        new: Storage,
+        layout: RowLayout,
+    ) -> Result<Storage, Error> {
         let columns = placed_columns(&new.columns, &layout)?;
         let shape = old.shape.relaid(layout)?;
-        let (space, unit) = (self.db.space.clone(), old.base.unit().clone());
+        let space = self.db.space.clone();
+        let unit = old.base.unit().clone();
         let base = match &old.base {
-            Base::Heap(heap) => Base::Heap(Arc::new(heap.with_shape(heap_shape(shape.layout(), &shape)))),
+            Base::Heap(heap) => {
+                Base::Heap(Arc::new(heap.with_shape(heap_shape(shape.layout(), &shape))))
+            }
             Base::Clustered(index) => {
                 let definition = index.definition().clone();
                 let own = Index::clustered(definition, &columns, shape.clone(), (space, unit));
                 Base::Clustered(Arc::new(own.with_order_of(index)))
             }
         };
-        let indexes = new.indexes.iter().map(|index| Ok(Arc::new(index.renumbered(&old.columns, &columns)?)));
+        let indexes =
+            new.indexes.iter().map(|index| Ok(Arc::new(index.renumbered(&old.columns, &columns)?)));
         let indexes = indexes.collect::<Result<_, Error>>()?;
         Ok(Storage { columns, shape, base, indexes, ..new })
     }
 
-    /// Gives all rows a value in a column that has come: the next identity value, what it is computed to be, or its default.
+    /// Gives all rows a value in a column that has come: the next identity value, what it is
+    /// computed to be, or its default.
     fn give_values(
         &mut self,
         (table, old): (&Arc<Table>, &Storage),
@@ -287,8 +324,8 @@ impl Session<'_> {
     }
 }
 
-/// `sysobjvalues.valclass` of texts, `sysmultiobjrefs.class` of what a column is computed of, and the class of what belongs to
-/// columns.
+/// `sysobjvalues.valclass` of texts, `sysmultiobjrefs.class` of what a column is computed of, and
+/// the class of what belongs to columns.
 const TEXT: u8 = 1;
 const COMPUTED_OF: u8 = 1;
 const OF_COLUMN: u8 = 1;
@@ -308,12 +345,16 @@ fn verify_new(storage: &Storage, spec: &ColumnSpec, has_rows: bool) -> Result<()
         return Err(Error::NotSupported { what: format!("more than {COLUMNS_MAX} columns") });
     }
     if spec.identity.is_some() && storage.identity.is_some() {
-        return Err(Error::NotSupported { what: format!("column {}, a second identity", spec.name) });
+        return Err(Error::NotSupported {
+            what: format!("column {}, a second identity", spec.name),
+        });
     }
     let has_value = spec.default.is_some() || spec.identity.is_some() || spec.computed.is_some();
     if has_rows && !spec.nullable && !has_value {
-        let what =
-            format!("column {}, which takes no NULL and has no default for the rows there are", spec.name);
+        let what = format!(
+            "column {}, which takes no NULL and has no default for the rows there are",
+            spec.name
+        );
         return Err(Error::NotSupported { what });
     }
     Ok(())
@@ -321,7 +362,9 @@ fn verify_new(storage: &Storage, spec: &ColumnSpec, has_rows: bool) -> Result<()
 
 /// Refuses to touch a column that something else of the table needs.
 pub(crate) fn verify_unused(storage: &Storage, own: &TableColumn) -> Result<(), Error> {
-    let needed = |object: &str| Err(Error::Dependent { object: object.to_owned(), column: own.name.clone() });
+    let needed = |object: &str| {
+        Err(Error::Dependent { object: object.to_owned(), column: own.name.clone() })
+    };
     if let Some(index) = storage.all_indexes().find(|index| index.uses(own.id)) {
         return needed(index.name());
     }
@@ -335,13 +378,18 @@ pub(crate) fn verify_unused(storage: &Storage, own: &TableColumn) -> Result<(), 
 pub(crate) fn verify_in_no_rule(storage: &Storage, own: &TableColumn) -> Result<(), Error> {
     let constraints = &storage.constraints;
     let check = constraints.checks.iter().find(|check| check.columns().contains(&own.id));
-    let out = constraints.leading_out.iter().find(|key| key.columns.iter().any(|(from, _)| *from == own.id));
-    let into = constraints.leading_in.iter().find(|key| key.columns.iter().any(|(_, to)| *to == own.id));
+    let out = constraints
+        .leading_out
+        .iter()
+        .find(|key| key.columns.iter().any(|(from, _)| *from == own.id));
+    let into =
+        constraints.leading_in.iter().find(|key| key.columns.iter().any(|(_, to)| *to == own.id));
     let is_of = |column: &&TableColumn| {
         column.formula.as_ref().is_some_and(|formula| formula.columns().contains(&own.id))
     };
     let computed = storage.columns.iter().find(is_of).map(|column| column.name.clone());
-    let names = [check.map(|check| check.name.clone()), out.or(into).map(|key| key.name.clone()), computed];
+    let names =
+        [check.map(|check| check.name.clone()), out.or(into).map(|key| key.name.clone()), computed];
     match names.into_iter().flatten().next() {
         Some(object) => Err(Error::Dependent { object, column: own.name.clone() }),
         None => Ok(()),

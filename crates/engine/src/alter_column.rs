@@ -7,8 +7,9 @@
 //!                                     stays, as that of a dropped column
 //! ```
 //!
-//! What else needs the column stands in the way, but for indexes where texts may get longer; their entries stay, too. Between the
-//! one place and the other the catalogue knows no such column: a restart that is cut off there reads the table without it.
+//! What else needs the column stands in the way, but for indexes where texts may get longer; their
+//! entries stay, too. Between the one place and the other the catalogue knows no such column: a
+//! restart that is cut off there reads the table without it.
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, RowLayout};
@@ -28,7 +29,8 @@ use crate::storage::Storage;
 use crate::system_table::{bigint, cells_of, int, number, smallint};
 use crate::table::Table;
 
-/// Columns of `syscolpars`: how many, those of the type, and the status with its bits for NOT NULL and padding.
+/// Columns of `syscolpars`: how many, those of the type, and the status with its bits for NOT NULL
+/// and padding.
 const COLPARS_COLUMNS: usize = 16;
 const COLPARS_TYPE: std::ops::Range<usize> = 4..12;
 const COLPARS_STATUS: usize = 10;
@@ -43,12 +45,12 @@ enum Way {
 }
 
 impl Session<'_> {
-    /// Gives a column another type, or lets it take NULL or not. Values are converted as an assignment would: what does not fit is
-    /// refused, and nothing is cut.
+    /// Gives a column another type, or lets it take NULL or not. Values are converted as an
+    /// assignment would: what does not fit is refused, and nothing is cut.
     ///
     /// # Errors
-    /// Something else needs the column as it is: [`Error::Dependent`]. A value does not fit. The conversion is not known for
-    /// certain: [`Error::NotSupported`].
+    /// Something else needs the column as it is: [`Error::Dependent`]. A value does not fit. The
+    /// conversion is not known for certain: [`Error::NotSupported`].
     pub fn alter_column(
         &mut self,
         table: &Arc<Table>,
@@ -91,8 +93,9 @@ impl Session<'_> {
         self.db.catalogue.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
         let mut new = self.relaid(old, with_column(old, is), layout)?;
         self.describe_key(table, &new)?;
-        let uses =
-            |index: &Index| index.uses(is.id) || old.base.clustered().is_some_and(|base| base.uses(is.id));
+        let uses = |index: &Index| {
+            index.uses(is.id) || old.base.clustered().is_some_and(|base| base.uses(is.id))
+        };
         for at in 0..new.indexes.len() {
             if uses(&new.indexes[at]) {
                 let index = self.describe_longer(table, &new, &new.indexes[at])?;
@@ -112,7 +115,12 @@ impl Session<'_> {
     }
 
     /// An index whose entries may be longer from now on.
-    fn describe_longer(&mut self, table: &Table, new: &Storage, index: &Index) -> Result<Index, Error> {
+    fn describe_longer(
+        &mut self,
+        table: &Table,
+        new: &Storage,
+        index: &Index,
+    ) -> Result<Index, Error> {
         let hobt = index.hobt();
         let layout = definition_of(table.id(), table.name(), new).layout(index.definition());
         let numbers = [
@@ -124,9 +132,11 @@ impl Session<'_> {
         for (was, is) in was.iter().zip(&layout.row.columns).filter(|(was, is)| was != is) {
             self.change_place(hobt, was, is)?;
         }
-        let (space, unit) = (self.db.space.clone(), index.tree().unit().clone());
+        let space = self.db.space.clone();
+        let unit = index.tree().unit().clone();
         let base = BaseKey::of(new);
-        let own = Index::new(index.definition().clone(), &layout, (&new.columns, &base), (space, unit))?;
+        let own =
+            Index::new(index.definition().clone(), &layout, (&new.columns, &base), (space, unit))?;
         Ok(own.with_order_of(index))
     }
 
@@ -178,18 +188,27 @@ impl Way {
             (VarBinary { len: Some(a) }, VarBinary { len: Some(b) }) => (b < a, true),
             (a, b) => (false, a == b),
         };
-        match is_same_kind {
-            true => Way::InPlace(shorter || (was.nullable && !is.nullable)),
-            false => Way::Rewrite,
+        if is_same_kind {
+            Way::InPlace(shorter || (was.nullable && !is.nullable))
+        } else {
+            Way::Rewrite
         }
     }
 }
 
 /// Refuses where something needs the column as it is.
-fn verify_free(storage: &Storage, was: &TableColumn, is: &TableColumn, way: &Way) -> Result<(), Error> {
-    let needed = |object: &str| Err(Error::Dependent { object: object.to_owned(), column: was.name.clone() });
-    let refused =
-        |what: &str| Err(Error::NotSupported { what: format!("to alter column {}: {what}", was.name) });
+fn verify_free(
+    storage: &Storage,
+    was: &TableColumn,
+    is: &TableColumn,
+    way: &Way,
+) -> Result<(), Error> {
+    let needed = |object: &str| {
+        Err(Error::Dependent { object: object.to_owned(), column: was.name.clone() })
+    };
+    let refused = |what: &str| {
+        Err(Error::NotSupported { what: format!("to alter column {}: {what}", was.name) })
+    };
     if was.formula.is_some() {
         return refused("it is computed");
     }
@@ -205,7 +224,8 @@ fn verify_free(storage: &Storage, was: &TableColumn, is: &TableColumn, way: &Way
         let is_longer = *way == Way::InPlace(false) && was.nullable == is.nullable;
         index.filter().is_none() && is_longer && index.constraint() != Constraint::PrimaryKey
     };
-    if let Some(index) = storage.all_indexes().find(|index| index.uses(was.id) && !may_stay(index)) {
+    if let Some(index) = storage.all_indexes().find(|index| index.uses(was.id) && !may_stay(index))
+    {
         return needed(index.name());
     }
     if let Some(index) = storage.disabled.iter().find(|index| has_column(index, was.id)) {
@@ -227,7 +247,9 @@ fn with_column(old: &Storage, is: &TableColumn) -> Storage {
 /// A second place for a column, behind all others.
 fn further_place(old: &Storage, is: &TableColumn) -> Result<RowLayout, Error> {
     let layout = old.shape.layout().with_dropped(is.id).with_column(is.id, is.ty, is.nullable);
-    layout.ok_or_else(|| Error::NotSupported { what: "other columns in rows of this layout".to_owned() })
+    layout.ok_or_else(|| Error::NotSupported {
+        what: "other columns in rows of this layout".to_owned(),
+    })
 }
 
 /// The row of `syscolpars` of a column in another form.
@@ -235,7 +257,8 @@ fn described(table: &Table, is: &TableColumn, mut kept: Vec<Cell<'static>>) -> V
     let fresh = cells_of(&column_row(table.id(), is.id, &is.definition()), COLPARS_COLUMNS);
     let status = |row: &[Cell<'_>]| row.get(COLPARS_STATUS).and_then(number).unwrap_or(0);
     let bits = (status(&kept) & !STATUS_OF_TYPE) | (status(&fresh) & STATUS_OF_TYPE);
-    for (kept, fresh) in kept.iter_mut().zip(fresh).take(COLPARS_TYPE.end).skip(COLPARS_TYPE.start) {
+    for (kept, fresh) in kept.iter_mut().zip(fresh).take(COLPARS_TYPE.end).skip(COLPARS_TYPE.start)
+    {
         *kept = fresh;
     }
     kept[COLPARS_STATUS] = int(bits as i32);
@@ -248,14 +271,16 @@ struct Conversion {
     from: [TableColumn; 1],
     to: TableColumn,
     formula: Formula,
-    /// The longest type of the same texts: what it has more bytes of than the column takes would be cut.
+    /// The longest type of the same texts: what it has more bytes of than the column takes would be
+    /// cut.
     whole: Option<(TableColumn, Formula, usize)>,
 }
 
 impl Conversion {
     fn of(was: &TableColumn, is: &TableColumn) -> Conversion {
         let from = [TableColumn { name: "value".to_owned(), at: 0, ..was.clone() }];
-        let formula = |ty: SqlType| Formula::compile(&format!("(CAST([value] AS {ty}))"), ty, false, &from);
+        let formula =
+            |ty: SqlType| Formula::compile(&format!("(CAST([value] AS {ty}))"), ty, false, &from);
         let whole = widest(&is.ty).map(|(ty, most)| {
             let column = TableColumn { ty, nullable: true, ..is.clone() };
             (column, formula(ty), most)
@@ -269,7 +294,9 @@ impl Conversion {
             && let Cell::Bytes(bytes) = formula.evaluate(column, &self.from, row)?
             && bytes.len() > *most
         {
-            return Err(self.to.refused(format!("a value of {} bytes would be truncated", bytes.len())));
+            return Err(self
+                .to
+                .refused(format!("a value of {} bytes would be truncated", bytes.len())));
         }
         self.formula.evaluate(&self.to, &self.from, row)
     }

@@ -1,7 +1,9 @@
-//! The boot page: where the last checkpoint began, whether the database was closed cleanly, which ids come next.
+//! The boot page: where the last checkpoint began, whether the database was closed cleanly, which
+//! ids come next.
 //!
-//! The checkpoint and the mark of a clean shutdown are written without a log record, as the real product does: they say how far
-//! the log is needed, and must be true before it is read. The counters of ids change by records of the transaction that takes one.
+//! The checkpoint and the mark of a clean shutdown are written without a log record, as the real
+//! product does: they say how far the log is needed, and must be true before it is read. The
+//! counters of ids change by records of the transaction that takes one.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{Lsn, PageId, XactId};
@@ -26,7 +28,8 @@ pub(crate) fn read_boot(file: &dyn DiskFile) -> Result<BootRecord, Error> {
     checksum::restore_torn(&mut page);
     let is_boot = is_intact && BootView::new(&page).faults().is_empty();
     let record = BootView::new(&page).record().filter(|_| is_boot);
-    let (path, page) = (file.path().to_path_buf(), PageId::BOOT.page);
+    let path = file.path().to_path_buf();
+    let page = PageId::BOOT.page;
     record.ok_or(Error::Unreadable { path, page, kind: "boot page" })
 }
 
@@ -41,7 +44,8 @@ pub(crate) struct Mark {
 /// Writes the mark, durably, to the page in memory and to the file.
 pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
-    let mut record = BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
+    let mut record =
+        BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
     let clean = DatabaseStatus::CLEAN_SHUTDOWN;
     let DatabaseStatus(status) = record.status;
     // An emergency ends when the log is not needed any more.
@@ -55,10 +59,11 @@ pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
     Ok(())
 }
 
-/// Marks the database as one whose log is being cut, durably, before its pool and its log are there.
+/// Marks the database as one whose log is being cut, durably, before its pool and its log are
+/// there.
 ///
-/// A power cut leaves the old or the new page: they differ in the status and the checksum, and both lie in the first sector of a
-/// page that this engine has written.
+/// A power cut leaves the old or the new page: they differ in the status and the checksum, and both
+/// lie in the first sector of a page that this engine has written.
 pub(crate) fn begin_emergency(file: &dyn DiskFile) -> Result<(), Error> {
     let mut record = read_boot(file)?;
     let DatabaseStatus(status) = record.status;
@@ -75,7 +80,8 @@ pub(crate) fn begin_emergency(file: &dyn DiskFile) -> Result<(), Error> {
 /// The database goes on with its log as it was cut, without having been closed.
 pub(crate) fn end_emergency(pool: &Pool) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
-    let mut record = BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
+    let mut record =
+        BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
     let DatabaseStatus(status) = record.status;
     record.status = DatabaseStatus(status & !DatabaseStatus::EMERGENCY);
     write_record(page.bytes_mut(), &record);
@@ -112,7 +118,8 @@ pub(crate) fn take(
     next: impl FnOnce(u64) -> u64,
 ) -> Result<u64, Error> {
     let missing = || Error::catalogue("the boot page has no counter of ids");
-    let place = BootRecord::FIELDS.iter().find(|field| field.name == counter.name()).ok_or_else(missing)?;
+    let place =
+        BootRecord::FIELDS.iter().find(|field| field.name == counter.name()).ok_or_else(missing)?;
     let mut page = pool.write(PageId::BOOT)?;
     let at = BootView::new(&page).record_offset() + place.offset;
     let before = page.get(at..at + place.bytes).ok_or_else(missing)?.to_vec();
@@ -120,9 +127,17 @@ pub(crate) fn take(
     bytes[..place.bytes].copy_from_slice(&before);
     let value = u64::from_le_bytes(bytes);
     let after = next(value).to_le_bytes();
-    let fixed =
-        RowPart { offset_in_row: place.offset as u16, modify_size: place.bytes as u16, ..RowPart::default() };
-    let modify = ModifyRow { fixed, before: &before, after: &after[..place.bytes], ..ModifyRow::default() };
+    let fixed = RowPart {
+        offset_in_row: place.offset as u16,
+        modify_size: place.bytes as u16,
+        ..RowPart::default()
+    };
+    let modify = ModifyRow {
+        fixed,
+        before: &before,
+        after: &after[..place.bytes],
+        ..ModifyRow::default()
+    };
     let payload = Payload::ModifyRow(modify);
     change(Link::Change(tx), &mut page, Op::MODIFY_ROW, Context::BOOT_PAGE, payload)?;
     Ok(value)

@@ -1,7 +1,8 @@
-//! The catalogue of an open database: the system base tables, and the user tables that they describe.
+//! The catalogue of an open database: the system base tables, and the user tables that they
+//! describe.
 //!
-//! There is no second one: what is kept in memory here is read from the base tables when the database is opened, and changed
-//! after the transaction that changed them has committed.
+//! There is no second one: what is kept in memory here is read from the base tables when the
+//! database is opened, and changed after the transaction that changed them has committed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,9 +72,11 @@ pub(crate) struct Catalogue {
     pub(crate) units: Units,
     /// User tables, and `sysfiles1`.
     pub(crate) tables: Arc<RwLock<Tables>>,
-    /// Heaps and trees that open transactions have dropped or replaced: their catalogue rows are gone, and may come back.
+    /// Heaps and trees that open transactions have dropped or replaced: their catalogue rows are
+    /// gone, and may come back.
     pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Left>>,
-    /// Units that open transactions have made: their catalogue rows may go again, and are left as they are until then.
+    /// Units that open transactions have made: their catalogue rows may go again, and are left as
+    /// they are until then.
     pub(crate) coming: RwLock<BTreeSet<AllocUnitId>>,
     /// Tables that open transactions make.
     pub(crate) making: RwLock<BTreeSet<ObjectId>>,
@@ -93,7 +96,8 @@ pub(crate) struct PoolPages<'p> {
 
 impl PageGetter for PoolPages<'_> {
     fn page(&self, id: PageId, page: &mut PageBytes) -> Result<(), PageError> {
-        let guard = self.pool.read(id).map_err(|error| PageError::Io { page: id, source: error.into() })?;
+        let guard =
+            self.pool.read(id).map_err(|error| PageError::Io { page: id, source: error.into() })?;
         page.copy_from_slice(&guard[..]);
         Ok(())
     }
@@ -112,7 +116,11 @@ impl Catalogue {
     ///
     /// # Errors
     /// Something of them is missing or contradicts itself: such a database is checked, not written.
-    pub(crate) fn load(pool: &Pool, space: &Arc<Space>, placement: Placement) -> Result<Catalogue, Error> {
+    pub(crate) fn load(
+        pool: &Pool,
+        space: &Arc<Space>,
+        placement: Placement,
+    ) -> Result<Catalogue, Error> {
         let catalog = Catalog::load(&PoolPages { pool, space })?;
         if let Some(fault) = catalog.faults.first() {
             return Err(Error::catalogue(fault.to_string()));
@@ -165,7 +173,8 @@ impl Catalogue {
         self.finder.clone()
     }
 
-    /// Becomes another picture of the same base tables. Those who find rows of units keep the finder they have.
+    /// Becomes another picture of the same base tables. Those who find rows of units keep the
+    /// finder they have.
     pub(crate) fn replace_by(&mut self, fresh: Catalogue) {
         let tree = read(&fresh.finder.tree).clone();
         *write(&self.finder.tree) = tree;
@@ -182,7 +191,8 @@ impl Catalogue {
         self.system.get(name).ok_or_else(|| Error::catalogue(format!("there is no table {name}")))
     }
 
-    /// The unit as its row has it now: one that a rollback has brought back is in no picture of the catalogue.
+    /// The unit as its row has it now: one that a rollback has brought back is in no picture of the
+    /// catalogue.
     pub(crate) fn unit_of_row(&self, id: AllocUnitId) -> Result<Option<Arc<Unit>>, Error> {
         let row = self.system("sysallocunits")?.indexes[0].tree.find(&[bigint(id.0)])?;
         let unit = row.and_then(|row| AllocUnit::of_record(&row.bytes));
@@ -213,7 +223,8 @@ impl Catalogue {
 
     /// All trees: those of system tables, and those of user tables.
     pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
-        let of_system = self.system.values().flat_map(|table| &table.indexes).map(|index| index.tree.clone());
+        let of_system =
+            self.system.values().flat_map(|table| &table.indexes).map(|index| index.tree.clone());
         let storages = self.all_tables().into_iter().map(|table| table.storage());
         let of_tables = storages.flat_map(|storage| storage.trees().cloned().collect::<Vec<_>>());
         of_system.chain(of_tables).collect()
@@ -248,9 +259,13 @@ impl Catalogue {
         self.is_leaving(unit) || read(&self.coming).contains(&unit)
     }
 
-    /// A user table by schema and name: of several the one that `rank` puts first, none that it has no rank for. Names compare
-    /// without regard to case.
-    pub(crate) fn table(&self, name: &str, rank: impl Fn(&Table) -> Option<u8>) -> Option<Arc<Table>> {
+    /// A user table by schema and name: of several the one that `rank` puts first, none that it has
+    /// no rank for. Names compare without regard to case.
+    pub(crate) fn table(
+        &self,
+        name: &str,
+        rank: impl Fn(&Table) -> Option<u8>,
+    ) -> Option<Arc<Table>> {
         let (schema, name) = name.split_once('.').unwrap_or(("dbo", name));
         let tables = read(&self.tables);
         let users = tables.named(schema, name).filter(|table| table.id() != SYSFILES1);
@@ -321,9 +336,8 @@ impl UnitRows for UnitFinder {
         unit: &Unit,
         f: &mut dyn FnMut(&mut PageWriteGuard, u16) -> Result<(), extentdb_space::Error>,
     ) -> Result<(), extentdb_space::Error> {
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| extentdb_space::Error::Catalogue {
-            unit: unit.id(),
-            source,
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
+            extentdb_space::Error::Catalogue { unit: unit.id(), source }
         };
         let tree = read(&self.tree).clone().ok_or_else(|| failed("it is not open".into()))?;
         // Between looking for the row and latching its page a split may have moved it.

@@ -5,13 +5,16 @@
 //!   → boot page: this checkpoint → the log before its minimum may go
 //! ```
 //!
-//! Real logs have COUNT_DELTA before BEGIN_CKPT. Behind it, every change of a unit that its counters do not hold is in the part of
-//! the log that a restart reads, and a restart counts such units anew (`recount`): a counter may be old, never wrong.
+//! Real logs have COUNT_DELTA before BEGIN_CKPT. Behind it, every change of a unit that its
+//! counters do not hold is in the part of the log that a restart reads, and a restart counts such
+//! units anew (`recount`): a counter may be old, never wrong.
 
 use extentdb_base::Lsn;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_format::log::payload::checkpoint::{ActiveXact, BeginCheckpoint, EndCheckpoint, XactCheckpoint};
+use extentdb_format::log::payload::checkpoint::{
+    ActiveXact, BeginCheckpoint, EndCheckpoint, XactCheckpoint,
+};
 use extentdb_format::log::payload::space::{CountCell, CountDelta, CountPart};
 use extentdb_format::log::record::RecordHeader;
 use extentdb_format::log::{Context, Op, Payload};
@@ -41,7 +44,8 @@ const PCUSED_AT: u32 = 0x2d;
 const PCRESERVED_AT: u32 = 0x3d;
 const RCROWS_AT: u32 = 0x1f;
 
-/// What a restart needs for a MiB of log, and to read a page that it changes: assumed, of a slow device.
+/// What a restart needs for a MiB of log, and to read a page that it changes: assumed, of a slow
+/// device.
 const REDO_TIME_PER_MIB: Duration = Duration::from_millis(20);
 const REDO_TIME_PER_PAGE: Duration = Duration::from_micros(500);
 
@@ -109,7 +113,8 @@ impl Checkpoints {
 }
 
 impl Database {
-    /// Writes all pages that have changed, and lets go of the log before the oldest open transaction.
+    /// Writes all pages that have changed, and lets go of the log before the oldest open
+    /// transaction.
     ///
     /// # Errors
     /// Something could not become durable: the database is offline then.
@@ -120,7 +125,8 @@ impl Database {
         self.write_checkpoint_or_go_offline()
     }
 
-    /// Checkpoints do not touch what is reserved for rollbacks: without room beside it there is none, and nothing has happened.
+    /// Checkpoints do not touch what is reserved for rollbacks: without room beside it there is
+    /// none, and nothing has happened.
     fn ensure_log_for_checkpoint(&self) -> Result<(), Error> {
         /// A record of a map, and of PFS for the same extent.
         const EXTENT_BYTES: usize = 2 * 120;
@@ -131,7 +137,8 @@ impl Database {
         let has_changed =
             |unit: &&Arc<Unit>| counted.get(&unit.id()).map_or(0, |(_, at)| *at) != unit.counts().1;
         let units = self.catalogue.units.all().iter().filter(has_changed).count();
-        let extents = self.space.unmarked_extents() + self.space.unsettled_hints() + self.unsettled_pages();
+        let extents =
+            self.space.unmarked_extents() + self.space.unsettled_hints() + self.unsettled_pages();
         let active = self.transactions.with_active(<[_]>::len);
         let bytes = 1024 + EXTENT_BYTES * extents + UNIT_BYTES * units + ACTIVE_BYTES * active;
         Ok(self.log.ensure(bytes as u64)?)
@@ -179,11 +186,13 @@ impl Database {
     }
 
     fn urgency(&self) -> Urgency {
-        let (used, total) = (self.log.used_bytes(), self.log.total_bytes());
+        let used = self.log.used_bytes();
+        let total = self.log.total_bytes();
         let since = used.saturating_sub(lock(&self.checkpoints.last).used_bytes);
         let is_much = self.options.checkpoint_log_bytes.is_some_and(|most| since >= most);
         // Half of the target: what comes while the checkpoint is made is to be redone, too.
-        let is_long = self.options.target_recovery.is_some_and(|most| self.redo_estimate(since) >= most / 2);
+        let is_long =
+            self.options.target_recovery.is_some_and(|most| self.redo_estimate(since) >= most / 2);
         match () {
             () if since < total / 10 && !is_much && !is_long => Urgency::None,
             () if used >= total / 10 * 9 => Urgency::Now,
@@ -213,7 +222,8 @@ impl Database {
         self.log.flush_all()?;
         let is_stamped = self.checkpoints.is_stamped.load(Ordering::Acquire);
         let written = self.pool.write_dirty()?;
-        // Before this checkpoint is the newest: until then a copy of the state before the opening is redone from its own.
+        // Before this checkpoint is the newest: until then a copy of the state before the opening
+        // is redone from its own.
         if is_stamped && let Some(area) = &self.double_write {
             area.narrow()?;
         }
@@ -224,7 +234,8 @@ impl Database {
         self.log.truncate(self.kept_from(minimum))?;
         *lock(&self.checkpoints.last) = Last { begin, used_bytes: self.log.used_bytes() };
         let duration = self.options.clock.monotonic().saturating_sub(started);
-        let (pages, writes) = (written.pages, written.writes);
+        let pages = written.pages;
+        let writes = written.writes;
         self.options.events.event(&Event::CheckpointEnd { lsn: begin, pages, writes, duration });
         Ok(begin)
     }
@@ -233,7 +244,9 @@ impl Database {
     fn kept_from(&self, minimum: Lsn) -> Lsn {
         match self.options.recovery_model {
             RecoveryModel::Simple => minimum,
-            RecoveryModel::Full => minimum.min((*lock(&self.checkpoints.backed_up)).max(self.log.minimum())),
+            RecoveryModel::Full => {
+                minimum.min((*lock(&self.checkpoints.backed_up)).max(self.log.minimum()))
+            }
         }
     }
 
@@ -255,15 +268,20 @@ impl Database {
             max_xact: self.transactions.last_id(),
             ..BeginCheckpoint::default()
         };
-        let header =
-            RecordHeader { op: Op::BEGIN_CKPT, fixed_len: 0x60, previous, ..RecordHeader::default() };
+        let header = RecordHeader {
+            op: Op::BEGIN_CKPT,
+            fixed_len: 0x60,
+            previous,
+            ..RecordHeader::default()
+        };
         Ok(self.log.append_reserved(&header, &Payload::BeginCheckpoint(begin))?)
     }
 
     /// Logs the open transactions; returns the oldest record that a restart needs.
     fn log_active(&self, begin: Lsn) -> Result<Lsn, Error> {
         self.transactions.with_active(|active| {
-            let oldest = active.iter().map(|xact| xact.begin).chain(self.checkpoints.needed_from()).min();
+            let oldest =
+                active.iter().map(|xact| xact.begin).chain(self.checkpoints.needed_from()).min();
             let minimum = oldest.unwrap_or(begin).min(begin);
             if active.is_empty() {
                 return Ok(minimum);
@@ -288,13 +306,18 @@ impl Database {
             db_version: self.version,
             ..EndCheckpoint::default()
         };
-        let header =
-            RecordHeader { op: Op::END_CKPT, fixed_len: 0x88, previous: begin, ..RecordHeader::default() };
+        let header = RecordHeader {
+            op: Op::END_CKPT,
+            fixed_len: 0x88,
+            previous: begin,
+            ..RecordHeader::default()
+        };
         Ok(self.log.append_reserved(&header, &Payload::EndCheckpoint(end))?)
     }
 
-    /// Brings `sysprufiles.size` up to date: a file that grows says so in its header at once, and here by the next checkpoint that
-    /// finds room in the log. What is set aside for checkpoints is not for transactions.
+    /// Brings `sysprufiles.size` up to date: a file that grows says so in its header at once, and
+    /// here by the next checkpoint that finds room in the log. What is set aside for checkpoints is
+    /// not for transactions.
     fn write_file_sizes(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         let table = self.catalogue.system("sysprufiles")?;
@@ -328,8 +351,9 @@ impl Database {
     fn write_counts(&self) -> Result<(), Error> {
         // The rows that hold them move when the catalogue changes.
         let _ddl = lock(&self.ddl);
-        // What an open transaction made or dropped is counted when it has ended: its rows must be found again by an undo as they
-        // were left, and a rowset that gets another unit has the counter of the old one until then.
+        // What an open transaction made or dropped is counted when it has ended: its rows must be
+        // found again by an undo as they were left, and a rowset that gets another unit has the
+        // counter of the old one until then.
         let units = self.catalogue.units.all();
         for unit in units.into_iter().filter(|unit| !self.catalogue.is_pending(unit.id())) {
             let (counts, changes) = unit.counts();
@@ -358,7 +382,13 @@ impl Database {
             let mut fixed = part.clone();
             fixed.page.slot = slot;
             let payload = Payload::CountDelta(CountDelta { fixed });
-            change(Link::Alone(&self.transactions), page, Op::COUNT_DELTA, Context::CLUSTERED, payload)?;
+            change(
+                Link::Alone(&self.transactions),
+                page,
+                Op::COUNT_DELTA,
+                Context::CLUSTERED,
+                payload,
+            )?;
             Ok(())
         })?;
         self.write_rows_of(unit, counts.rows)
@@ -379,15 +409,22 @@ impl Database {
         let mut fixed = count_part(KIND_ROWSET, unit.hobt().0 as u64, &cells);
         fixed.page.slot = row.at.slot.0;
         let payload = Payload::CountDelta(CountDelta { fixed });
-        change(Link::Alone(&self.transactions), &mut page, Op::COUNT_DELTA, Context::CLUSTERED, payload)?;
+        change(
+            Link::Alone(&self.transactions),
+            &mut page,
+            Op::COUNT_DELTA,
+            Context::CLUSTERED,
+            payload,
+        )?;
         Ok(())
     }
 
-    /// Closes the database: nothing of the log is needed to open it again. Its files are let go of as soon as nobody holds a
-    /// [`Table`](crate::Table) of it any more.
+    /// Closes the database: nothing of the log is needed to open it again. Its files are let go of
+    /// as soon as nobody holds a [`Table`](crate::Table) of it any more.
     ///
     /// # Errors
-    /// As for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the next opening.
+    /// As for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the
+    /// next opening.
     pub fn close(self) -> Result<(), Error> {
         let is_clean = self.write_all()?;
         let checkpoint = lock(&self.checkpoints.last).begin;

@@ -22,7 +22,8 @@ pub(crate) struct TableColumn {
     pub(crate) default: Option<ColumnDefault>,
     /// What it is computed by.
     pub(crate) formula: Option<Arc<Formula>>,
-    /// Where it is among the cells of a row: in its record, or behind that when rows do not have it.
+    /// Where it is among the cells of a row: in its record, or behind that when rows do not have
+    /// it.
     pub(crate) at: usize,
 }
 
@@ -44,10 +45,10 @@ impl TableColumn {
 
     /// As the layout of rows and indexes needs it.
     pub(crate) fn definition(&self) -> ColumnDefinition {
-        let computed = self
-            .formula
-            .as_ref()
-            .map(|formula| Computed { text: formula.text().to_owned(), persisted: formula.is_persisted });
+        let computed = self.formula.as_ref().map(|formula| Computed {
+            text: formula.text().to_owned(),
+            persisted: formula.is_persisted,
+        });
         ColumnDefinition { computed, ..plain_column(&self.name, self.ty, self.nullable) }
     }
 
@@ -63,7 +64,9 @@ impl TableColumn {
             Datum::Bit(bit) if self.ty.is_bit() => Ok(Cell::Bit(*bit)),
             value => {
                 let mut bytes = Vec::new();
-                value.encode(&self.ty, &mut bytes).map_err(|error| self.refused(error.to_string()))?;
+                value
+                    .encode(&self.ty, &mut bytes)
+                    .map_err(|error| self.refused(error.to_string()))?;
                 Ok(Cell::Bytes(Cow::Owned(bytes)))
             }
         }
@@ -100,8 +103,8 @@ impl TableColumn {
             None | Some(Cell::Null | Cell::Missing) => Ok(Datum::Null),
             Some(Cell::Bit(bit)) => Ok(Datum::Bit(*bit)),
             Some(Cell::Bytes(bytes)) => {
-                let value =
-                    Datum::decode(&self.ty, bytes).map_err(|error| self.refused(error.to_string()))?;
+                let value = Datum::decode(&self.ty, bytes)
+                    .map_err(|error| self.refused(error.to_string()))?;
                 Ok(value.into_owned())
             }
             Some(Cell::Complex(_)) => Err(self.refused("its value lies off the row")),

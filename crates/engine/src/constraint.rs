@@ -6,7 +6,8 @@
 //! row goes or changes    every foreign key that leads to the table, after that: `foreign_key.rs`
 //! ```
 //!
-//! A CHECK that cannot be evaluated with certainty makes its table read only; one that leaves a row open refuses the row.
+//! A CHECK that cannot be evaluated with certainty makes its table read only; one that leaves a row
+//! open refuses the row.
 //!
 //! Source of the bit for disabled constraints: public texts of system views.
 
@@ -53,7 +54,12 @@ impl Check {
     }
 
     /// Refuses a row that it is false for.
-    pub(crate) fn verify(&self, table: &Table, storage: &Storage, row: &[Cell<'_>]) -> Result<(), Error> {
+    pub(crate) fn verify(
+        &self,
+        table: &Table,
+        storage: &Storage,
+        row: &[Cell<'_>],
+    ) -> Result<(), Error> {
         match self.condition.truth(&storage.columns, row) {
             Ok(Some(false)) => Err(self.refused(table)),
             Ok(_) => Ok(()),
@@ -65,17 +71,23 @@ impl Check {
     }
 
     fn refused(&self, table: &Table) -> Error {
-        Error::Constraint { table: table.name().to_owned(), name: self.name.clone(), kind: "CHECK" }
+        Error::Constraint {
+            table: table.name().to_owned(),
+            name: self.name.clone(),
+            kind: "CHECK",
+        }
     }
 }
 
-/// The constraints of a table, and the foreign keys that lead to it. The second is why the table is only read here.
+/// The constraints of a table, and the foreign keys that lead to it. The second is why the table is
+/// only read here.
 pub(crate) fn constraints_of(
     table: &model::Table,
     columns: &[TableColumn],
     catalog: &Catalog,
 ) -> (Constraints, Option<String>) {
-    let (mut found, mut read_only) = (Constraints::default(), not_written(table, columns, catalog));
+    let mut found = Constraints::default();
+    let mut read_only = not_written(table, columns, catalog);
     let is_on = |object: &&model::Object| object.status & DISABLED == 0;
     for check in &catalog.checks {
         if check.object.parent != table.id || !is_on(&&check.object) {
@@ -114,10 +126,12 @@ fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog)
     });
     let rule = table.columns.iter().find(|column| column.rule_object.0 != 0);
     let rule = rule.map(|column| format!("a rule for column {}", column.name));
-    let view = catalog.tables.values().find(|view| view.kind.code() == "V" && !view.indexes.is_empty());
+    let view =
+        catalog.tables.values().find(|view| view.kind.code() == "V" && !view.indexes.is_empty());
     let view = view.map(|view| format!("perhaps rows in the indexed view {}", view.name));
     let is_elsewhere = |unit: &AllocUnit| unit.kind != AllocUnitKind::InRow && unit.pages_used > 0;
-    let elsewhere = catalog.rowsets_of(table.base()?).flat_map(|rowset| &rowset.units).any(is_elsewhere);
+    let elsewhere =
+        catalog.rowsets_of(table.base()?).flat_map(|rowset| &rowset.units).any(is_elsewhere);
     let elsewhere = elsewhere.then(|| "rows that are continued on other pages".to_owned());
     column.or(rule).or(view).or(elsewhere)
 }
@@ -144,8 +158,10 @@ impl Constraints {
     /// A check, foreign key or default of a column by its name.
     pub(crate) fn rule(&self, name: &str, columns: &[TableColumn]) -> Option<Rule> {
         let default = columns.iter().find_map(|column| {
-            let own =
-                column.default.as_ref().filter(|own| own.is_own && own.name.eq_ignore_ascii_case(name))?;
+            let own = column
+                .default
+                .as_ref()
+                .filter(|own| own.is_own && own.name.eq_ignore_ascii_case(name))?;
             Some(Rule::Default(column.id, own.id))
         });
         let check = self.checks.iter().find(|check| check.name.eq_ignore_ascii_case(name));
@@ -158,7 +174,11 @@ impl Constraints {
         match self.leading_in.iter().find(|key| key.child != table.id()) {
             None => Ok(()),
             Some(key) => Err(Error::NotSupported {
-                what: format!("{what} table {}, which foreign key {} leads to", table.name(), key.name),
+                what: format!(
+                    "{what} table {}, which foreign key {} leads to",
+                    table.name(),
+                    key.name
+                ),
             }),
         }
     }

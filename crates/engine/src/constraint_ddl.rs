@@ -1,4 +1,5 @@
-//! Check constraints and foreign keys come and go: objects of their table, with what they are about in rows of references.
+//! Check constraints and foreign keys come and go: objects of their table, with what they are about
+//! in rows of references.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
@@ -24,24 +25,36 @@ use crate::table::Table;
 const COLUMN_DEFAULT: usize = 13;
 
 impl Session<'_> {
-    /// Adds a CHECK constraint; `text` as the catalogue is to keep it, in brackets: `([price]>=(0))`.
+    /// Adds a CHECK constraint; `text` as the catalogue is to keep it, in brackets:
+    /// `([price]>=(0))`.
     ///
     /// # Errors
-    /// The name is taken, the condition cannot be evaluated ([`Error::NotSupported`]), or a row is there that it is false for.
+    /// The name is taken, the condition cannot be evaluated ([`Error::NotSupported`]), or a row is
+    /// there that it is false for.
     pub fn add_check(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
         self.statement("ALTER TABLE", |session| {
             verify_name("constraint", name)?;
             let old = session.lock_for_ddl(table)?;
             let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
-                .map_err(|why| Error::NotSupported { what: format!("check constraint {name}: {why}") })?;
-            // Nobody changes rows of the table. Checkpoints need what is locked from here on, and do not wait for a scan.
-            session
-                .each_row_for_ddl(&old, &mut |_, record| check.verify(table, &old, &old.cells(record)?))?;
+                .map_err(|why| Error::NotSupported {
+                    what: format!("check constraint {name}: {why}"),
+                })?;
+            // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
+            // do not wait for a scan.
+            session.each_row_for_ddl(&old, &mut |_, record| {
+                check.verify(table, &old, &old.cells(record)?)
+            })?;
             let _ddl = lock(&session.db.ddl);
             let (id, schema_id) = session.new_object(table, name)?;
             check.id = id;
             let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
-            session.insert_child(&Child { id, name: name.to_owned(), kind, table: table.id(), schema_id })?;
+            session.insert_child(&Child {
+                id,
+                name: name.to_owned(),
+                kind,
+                table: table.id(),
+                schema_id,
+            })?;
             let mut new = Storage::clone(&old);
             new.constraints.checks.push(Arc::new(check));
             session.store(table, new);
@@ -49,11 +62,12 @@ impl Session<'_> {
         })
     }
 
-    /// Adds a foreign key: `columns` of `table` name rows of `parent` by the columns of one of its unique indexes. Rows that are
-    /// named do not go: NO ACTION.
+    /// Adds a foreign key: `columns` of `table` name rows of `parent` by the columns of one of its
+    /// unique indexes. Rows that are named do not go: NO ACTION.
     ///
     /// # Errors
-    /// The name is taken, the parent has no such unique index, types differ, or a row is there whose values name no row.
+    /// The name is taken, the parent has no such unique index, types differ, or a row is there
+    /// whose values name no row.
     pub fn add_foreign_key(
         &mut self,
         table: &Arc<Table>,
@@ -64,10 +78,12 @@ impl Session<'_> {
         self.add_foreign_key_with(table, name, parent, columns, Default::default())
     }
 
-    /// The same with what happens to rows when a row that they name goes, and when it gets another key.
+    /// The same with what happens to rows when a row that they name goes, and when it gets another
+    /// key.
     ///
     /// # Errors
-    /// The same, and: rows would follow others in a circle, or on two ways; a column takes no NULL, or has no default.
+    /// The same, and: rows would follow others in a circle, or on two ways; a column takes no NULL,
+    /// or has no default.
     pub fn add_foreign_key_with(
         &mut self,
         table: &Arc<Table>,
@@ -79,18 +95,21 @@ impl Session<'_> {
         self.statement("ALTER TABLE", |session| {
             verify_name("constraint", name)?;
             // In one order, whoever does this: by id.
-            let (first, second) = if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
+            let (first, second) =
+                if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
             session.lock_for_ddl(first)?;
             session.lock_for_ddl(second)?;
             let key = foreign_key((ObjectId(0), name), (table, parent), columns)?;
             let mut key = ForeignKey { on_delete, on_update, ..key };
-            // Before the scan, so that nobody waits for one in vain, and once more when nothing else can come between.
+            // Before the scan, so that nobody waits for one in vain, and once more when nothing
+            // else can come between.
             session.verify_actions(&key, table)?;
             let old = table.storage();
             for row in session.rows_for_ddl(&old)? {
                 session.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
             }
-            // Nobody changes rows of the two tables. Checkpoints need what is locked from here on, and do not wait for a scan.
+            // Nobody changes rows of the two tables. Checkpoints need what is locked from here on,
+            // and do not wait for a scan.
             let _ddl = lock(&session.db.ddl);
             session.verify_actions(&key, table)?;
             let (id, schema_id) = session.new_object(table, name)?;
@@ -101,7 +120,13 @@ impl Session<'_> {
                 columns: key.columns.clone(),
                 actions: (on_delete, on_update),
             };
-            session.insert_child(&Child { id, name: name.to_owned(), kind, table: table.id(), schema_id })?;
+            session.insert_child(&Child {
+                id,
+                name: name.to_owned(),
+                kind,
+                table: table.id(),
+                schema_id,
+            })?;
             let key = Arc::new(key);
             let mut new = Storage::clone(&old);
             new.constraints.leading_out.push(key.clone());
@@ -113,8 +138,8 @@ impl Session<'_> {
         })
     }
 
-    /// Adds a DEFAULT to a column: what rows get that come without a value for it. `text` as the catalogue is to keep it, in
-    /// brackets: `((0))`.
+    /// Adds a DEFAULT to a column: what rows get that come without a value for it. `text` as the
+    /// catalogue is to keep it, in brackets: `((0))`.
     ///
     /// # Errors
     /// The name is taken; the column has a default already, or takes none: [`Error::NotSupported`].
@@ -129,16 +154,21 @@ impl Session<'_> {
             let old = session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
             let own = column(&old.columns, column_name)?;
-            let is_identity = old.identity.as_ref().is_some_and(|identity| identity.column() == own.id);
+            let is_identity =
+                old.identity.as_ref().is_some_and(|identity| identity.column() == own.id);
             if own.default.is_some() || own.formula.is_some() || is_identity {
-                let what = format!("a default for column {column_name}, which has a value of its own");
+                let what =
+                    format!("a default for column {column_name}, which has a value of its own");
                 return Err(Error::NotSupported { what });
             }
             let default = session.insert_default(table, own.id, (name, text))?;
             session.name_default(table, own.id, default.id)?;
             let mut new = Storage::clone(&old);
             let is_it = |other: &&mut TableColumn| other.id == own.id;
-            new.columns.iter_mut().filter(is_it).for_each(|own| own.default = Some(default.clone()));
+            new.columns
+                .iter_mut()
+                .filter(is_it)
+                .for_each(|own| own.default = Some(default.clone()));
             session.store(table, new);
             Ok(())
         })
@@ -151,7 +181,12 @@ impl Session<'_> {
     }
 
     /// Drops a check, foreign key or default of a table that is locked for it.
-    pub(crate) fn drop_rule(&mut self, table: &Arc<Table>, old: &Storage, rule: &Rule) -> Result<(), Error> {
+    pub(crate) fn drop_rule(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Storage,
+        rule: &Rule,
+    ) -> Result<(), Error> {
         let mut new = old.clone();
         let id = match rule {
             Rule::Check(check) => {
@@ -180,8 +215,9 @@ impl Session<'_> {
 
     /// Refuses actions that columns do not take, or that would meet on two ways or in a circle.
     fn verify_actions(&self, key: &ForeignKey, table: &Table) -> Result<(), Error> {
-        let refused =
-            |what: String| Err(Error::NotSupported { what: format!("foreign key {}: {what}", key.name) });
+        let refused = |what: String| {
+            Err(Error::NotSupported { what: format!("foreign key {}: {what}", key.name) })
+        };
         let is = |action| key.on_delete == action || key.on_update == action;
         for own in &table.storage().columns {
             let is_of = key.columns.iter().any(|(from, _)| *from == own.id);
@@ -202,13 +238,15 @@ impl Session<'_> {
         let keys: Vec<Arc<ForeignKey>> =
             keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
         let meets = |table: &Arc<Table>| follows_twice(table.id(), &keys);
-        match tables.iter().any(meets) {
-            true => refused("rows would follow others in a circle, or on two ways".to_owned()),
-            false => Ok(()),
+        if tables.iter().any(meets) {
+            refused("rows would follow others in a circle, or on two ways".to_owned())
+        } else {
+            Ok(())
         }
     }
 
-    /// Locks the tables whose rows a table names, before anything is locked that locks do not know of.
+    /// Locks the tables whose rows a table names, before anything is locked that locks do not know
+    /// of.
     pub(crate) fn lock_parents(&mut self, storage: &Storage) -> Result<(), Error> {
         for key in &storage.constraints.leading_out {
             if let Some(parent) = self.db.catalogue.table_by_id(key.parent) {
@@ -239,7 +277,11 @@ impl Session<'_> {
     }
 
     /// The id of a new object in the schema of a table.
-    pub(crate) fn new_object(&mut self, table: &Table, name: &str) -> Result<(ObjectId, i32), Error> {
+    pub(crate) fn new_object(
+        &mut self,
+        table: &Table,
+        name: &str,
+    ) -> Result<(ObjectId, i32), Error> {
         let schema_id = self.schema_id(table.schema())?;
         match self.object_named(schema_id, name)? {
             None => Ok((self.object_id()?, schema_id)),
@@ -267,7 +309,8 @@ impl Session<'_> {
 
 /// Do rows of some table follow those of this one on two ways, or its own?
 fn follows_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
-    let (mut reached, mut left) = (vec![start], vec![start]);
+    let mut reached = vec![start];
+    let mut left = vec![start];
     while let Some(parent) = left.pop() {
         for key in keys.iter().filter(|key| key.parent == parent) {
             if reached.contains(&key.child) {
@@ -286,12 +329,15 @@ fn foreign_key(
     (table, parent): (&Table, &Table),
     columns: &[(&str, &str)],
 ) -> Result<ForeignKey, Error> {
-    let (own, of_parent) = (table.storage(), parent.storage());
+    let own = table.storage();
+    let of_parent = parent.storage();
     let mut pairs = Vec::new();
     for (from, to) in columns {
-        let (from, to) = (column(&own.columns, from)?, column(&of_parent.columns, to)?);
+        let from = column(&own.columns, from)?;
+        let to = column(&of_parent.columns, to)?;
         if from.ty != to.ty {
-            let what = format!("foreign key {name} from column {} to one of another type", from.name);
+            let what =
+                format!("foreign key {name} from column {} to one of another type", from.name);
             return Err(Error::NotSupported { what });
         }
         pairs.push((from.id, to.id));
@@ -304,9 +350,13 @@ fn foreign_key(
             && key.iter().all(|id| pairs.iter().any(|(_, to)| to == id))
     };
     let index = of_parent.all_indexes().find(is_key).ok_or_else(|| Error::NotSupported {
-        what: format!("foreign key {name} to columns of {} that no unique index has", parent.name()),
+        what: format!(
+            "foreign key {name} to columns of {} that no unique index has",
+            parent.name()
+        ),
     })?;
-    let (name, index) = (name.to_owned(), index.id());
+    let name = name.to_owned();
+    let index = index.id();
     Ok(ForeignKey {
         id,
         name,

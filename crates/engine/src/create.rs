@@ -1,4 +1,5 @@
-//! A new database: its data files from the template, all catalogue rows included, then opened like any other.
+//! A new database: its data files from the template, all catalogue rows included, then opened like
+//! any other.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,8 @@ pub struct DataFileSpec {
     pub path: PathBuf,
     /// Logical name; `None` = after the database.
     pub name: Option<String>,
-    /// Size, in whole extents: at least 2 MB of the primary file, which holds the catalogue, and 128 KB of any other.
+    /// Size, in whole extents: at least 2 MB of the primary file, which holds the catalogue, and
+    /// 128 KB of any other.
     pub bytes: u64,
     /// What it grows by; at most 100 percent.
     pub growth: Growth,
@@ -43,7 +45,12 @@ impl LogFileSpec {
     /// A log of usual size and growth.
     pub(crate) fn usual(path: &Path) -> LogFileSpec {
         let path = path.to_path_buf();
-        LogFileSpec { path, bytes: 1 << 20, growth: extentdb_wal::Growth::Percent(10), bytes_max: None }
+        LogFileSpec {
+            path,
+            bytes: 1 << 20,
+            growth: extentdb_wal::Growth::Percent(10),
+            bytes_max: None,
+        }
     }
 }
 
@@ -65,7 +72,13 @@ pub struct DatabaseSpec {
 impl DataFileSpec {
     /// A file of this size that grows by 1 MB.
     pub fn new(path: impl Into<PathBuf>, bytes: u64) -> DataFileSpec {
-        DataFileSpec { path: path.into(), name: None, bytes, growth: Growth::Pages(128), bytes_max: None }
+        DataFileSpec {
+            path: path.into(),
+            name: None,
+            bytes,
+            growth: Growth::Pages(128),
+            bytes_max: None,
+        }
     }
 }
 
@@ -95,10 +108,17 @@ impl DatabaseSpec {
         let folder: PathBuf = folder.into();
         let log = LogFileSpec::usual(&folder.join(format!("{name}_log.ldf")));
         let files = vec![DataFileSpec::new(folder.join(format!("{name}.mdf")), bytes)];
-        DatabaseSpec { name: name.to_owned(), files, filegroups: Vec::new(), log, seed: 0 }
+        DatabaseSpec {
+            name: name.to_owned(),
+            files,
+            filegroups: Vec::new(),
+            log,
+            seed: 0,
+        }
     }
 
-    /// What the ids of the database follow from: no two databases have the same ones, though they be made with the same seed.
+    /// What the ids of the database follow from: no two databases have the same ones, though they
+    /// be made with the same seed.
     fn identity_seed(&self, clock: &dyn Clock) -> u64 {
         let moment = clock.since_epoch().as_nanos().to_le_bytes();
         let paths = self.data_files().map(|file| file.path.as_os_str().as_encoded_bytes());
@@ -126,19 +146,23 @@ impl Database {
     /// Makes the files and opens the database. None of the files may exist.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when an option or part of the specification cannot be as it is; nothing has been made then. For others
-    /// see [`Error`]; files that were begun stay as they are.
+    /// [`Error::Invalid`] when an option or part of the specification cannot be as it is; nothing
+    /// has been made then. For others see [`Error`]; files that were begun stay as they are.
     pub fn create(spec: &DatabaseSpec, options: Options) -> Result<Database, Error> {
         options.verify()?;
         spec.verify()?;
         let mut names = Vec::new();
         for file in spec.data_files() {
-            names.push(FileName { name: file.name.clone(), path: Some(physical_name(&file.path)) });
+            names.push(FileName {
+                name: file.name.clone(),
+                path: Some(physical_name(&file.path)),
+            });
         }
         names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)) });
         let growth = spec.data_files().map(DataFileSpec::file_growth).collect();
         let seed = spec.identity_seed(&*options.clock);
-        let mut builder = DatabaseBuilder::new(&spec.name).seed(seed).growth(growth).file_names(names);
+        let mut builder =
+            DatabaseBuilder::new(&spec.name).seed(seed).growth(growth).file_names(names);
         for (name, files) in &spec.filegroups {
             builder = builder.filegroup(name, files.len());
         }

@@ -48,15 +48,18 @@ pub struct Options {
     pub mixed_pages: bool,
     /// Consecutive extents per file and turn: 1 to 64, as with `-E`.
     pub extents_per_turn: u32,
-    /// New files count as full as SQL Server's are, in memory only, so that skip targets are the same; off by default.
+    /// New files count as full as SQL Server's are, in memory only, so that skip targets are the
+    /// same; off by default.
     pub compatible_space: bool,
     /// How rows are placed in heaps.
     pub placement: Placement,
     /// Which log is kept.
     pub recovery_model: RecoveryModel,
-    /// Log that may be written before a checkpoint is due; `None` = only when asked for, or when the log is nearly full (T3505).
+    /// Log that may be written before a checkpoint is due; `None` = only when asked for, or when
+    /// the log is nearly full (T3505).
     pub checkpoint_log_bytes: Option<u64>,
-    /// How long a restart may take to redo what is not in the files: checkpoints come often enough for that. `None` = however long.
+    /// How long a restart may take to redo what is not in the files: checkpoints come often enough
+    /// for that. `None` = however long.
     pub target_recovery: Option<Duration>,
     /// Take ghosts away while the database runs with threads of its own; off with trace flag 661.
     pub ghost_cleanup: bool,
@@ -158,7 +161,8 @@ impl Database {
         &self.locks
     }
 
-    /// In the full recovery model: the log up to this record has been copied elsewhere, and need not be kept for that.
+    /// In the full recovery model: the log up to this record has been copied elsewhere, and need
+    /// not be kept for that.
     pub fn log_backed_up(&self, lsn: Lsn) {
         self.checkpoints.set_backed_up(lsn);
     }
@@ -183,7 +187,8 @@ impl Database {
         self.outage.cause().cloned()
     }
 
-    /// From now on every statement fails, with this error as the reason unless there was one before.
+    /// From now on every statement fails, with this error as the reason unless there was one
+    /// before.
     pub(crate) fn go_offline(&self, error: &Error) {
         self.outage.begin(OfflineCause::new(None, error));
     }
@@ -222,11 +227,16 @@ pub(crate) struct Fills {
 
 impl FillEvents for Fills {
     fn recalculated(&self, recalculation: &extentdb_space::fill::Recalculation) {
-        self.events.event(&extentdb_telemetry::Event::ProportionalFill { lines: recalculation.lines() });
+        self.events
+            .event(&extentdb_telemetry::Event::ProportionalFill { lines: recalculation.lines() });
     }
 
     fn grown(&self, file: &extentdb_space::DataFile, pages: u32, duration: Duration) {
-        self.events.event(&extentdb_telemetry::Event::FileGrowth { file: file.id(), pages, duration });
+        self.events.event(&extentdb_telemetry::Event::FileGrowth {
+            file: file.id(),
+            pages,
+            duration,
+        });
     }
 
     fn running_low(&self) {

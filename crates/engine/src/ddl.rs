@@ -1,4 +1,5 @@
-//! Tables come and go: rows of the system tables, changed in the session's transaction like any other.
+//! Tables come and go: rows of the system tables, changed in the session's transaction like any
+//! other.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -90,11 +91,15 @@ impl Session<'_> {
         })
     }
 
-    /// Refuses a table when it, or a constraint that comes with it, has the name of another object of the schema.
+    /// Refuses a table when it, or a constraint that comes with it, has the name of another object
+    /// of the schema.
     fn verify_names_free(&self, defined: &Defined, schema: i32) -> Result<(), Error> {
         let mut own = BTreeSet::new();
-        for name in [&defined.definition.name].into_iter().chain(defined.children.iter().map(|c| &c.name)) {
-            if !own.insert(name.to_ascii_lowercase()) || self.object_named(schema, name)?.is_some() {
+        for name in
+            [&defined.definition.name].into_iter().chain(defined.children.iter().map(|c| &c.name))
+        {
+            if !own.insert(name.to_ascii_lowercase()) || self.object_named(schema, name)?.is_some()
+            {
                 return Err(Error::Exists { name: name.clone() });
             }
         }
@@ -103,18 +108,24 @@ impl Session<'_> {
 
     pub(crate) fn schema_id(&self, name: &str) -> Result<i32, Error> {
         let schemas = read(&self.db.catalogue.schemas);
-        let found = schemas.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id);
-        found.ok_or_else(|| Error::NotSupported { what: format!("schema {name}, which is not there") })
+        let found =
+            schemas.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id);
+        found.ok_or_else(|| Error::NotSupported {
+            what: format!("schema {name}, which is not there"),
+        })
     }
 
     pub(crate) fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
         let Some(name) = name else { return Ok(PRIMARY) };
-        let found = self.db.catalogue.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
-        let missing = || Error::NotSupported { what: format!("filegroup {name}, which is not there") };
+        let found =
+            self.db.catalogue.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let missing =
+            || Error::NotSupported { what: format!("filegroup {name}, which is not there") };
         found.map(|(_, id)| *id).ok_or_else(missing)
     }
 
-    /// The next value of a counter of the boot page. What was taken is not given back by a rollback.
+    /// The next value of a counter of the boot page. What was taken is not given back by a
+    /// rollback.
     pub(crate) fn take_id(&mut self, counter: Counter) -> Result<u64, Error> {
         let db = self.db;
         let next = |value: u64| match counter {
@@ -138,7 +149,9 @@ impl Session<'_> {
     fn define(&mut self, spec: &TableSpec, schema_id: i32) -> Result<Defined, Error> {
         let id = self.object_id()?;
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
-        let (mut columns, mut children, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
+        let mut columns = Vec::new();
+        let mut children = Vec::new();
+        let mut defaults = Vec::new();
         for (column_id, column) in (1..).zip(&spec.columns) {
             let mut default_object = ObjectId(0);
             if let Some((name, text)) = &column.default {
@@ -156,7 +169,8 @@ impl Session<'_> {
             Some(clustered) => {
                 clustered.verify_columns(&of_table)?;
                 if clustered.filegroup.is_some() && clustered.filegroup != spec.filegroup {
-                    let what = format!("index {} in another filegroup than its table", clustered.name);
+                    let what =
+                        format!("index {} in another filegroup than its table", clustered.name);
                     return Err(Error::NotSupported { what });
                 }
                 children.extend(self.constraint_of((id, schema_id), clustered)?);
@@ -181,11 +195,19 @@ impl Session<'_> {
         }
         let index = definition.indexes[0].clone();
         let indexes = vec![with_nullable_key(&definition, index)];
-        Ok(Defined { definition: TableDefinition { indexes, ..definition }, children, columns: of_table })
+        Ok(Defined {
+            definition: TableDefinition { indexes, ..definition },
+            children,
+            columns: of_table,
+        })
     }
 
     /// An index with a rowset and a unit of its own in a filegroup.
-    pub(crate) fn placed(&mut self, index: IndexDefinition, group: i16) -> Result<IndexDefinition, Error> {
+    pub(crate) fn placed(
+        &mut self,
+        index: IndexDefinition,
+        group: i16,
+    ) -> Result<IndexDefinition, Error> {
         let unit = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
         Ok(IndexDefinition {
             rowset: self.db.catalogue.next_rowset(),
@@ -196,9 +218,14 @@ impl Session<'_> {
         })
     }
 
-    /// Describes the table in the system tables: its unit behind the rowset it belongs to, its name last. A restart reads them as
-    /// they are before it undoes what was cut off, and a part of a description must be one that it can read.
-    fn insert_rows(&mut self, definition: &TableDefinition, children: &[Child]) -> Result<(), Error> {
+    /// Describes the table in the system tables: its unit behind the rowset it belongs to, its name
+    /// last. A restart reads them as they are before it undoes what was cut off, and a part of a
+    /// description must be one that it can read.
+    fn insert_rows(
+        &mut self,
+        definition: &TableDefinition,
+        children: &[Child],
+    ) -> Result<(), Error> {
         let db = self.db;
         let now = log_time(&*db.options.clock);
         let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
@@ -221,15 +248,30 @@ impl Session<'_> {
 
     /// The table as statements use it.
     fn open_new(&mut self, spec: &TableSpec, defined: Defined) -> Result<Arc<Table>, Error> {
-        let (db, definition) = (self.db, &defined.definition);
+        let db = self.db;
+        let definition = &defined.definition;
         self.tx()?.keep_reserves();
-        let identity =
-            (1..).zip(&spec.columns).find_map(|(id, column)| Identity::new(id, column.ty, column.identity?));
+        let identity = (1..)
+            .zip(&spec.columns)
+            .find_map(|(id, column)| Identity::new(id, column.ty, column.identity?));
         let (columns, shape, base) = self.open_base(definition, &defined.columns)?;
-        let (identity, indexes, disabled) = (identity.map(Arc::new), Vec::new(), Vec::new());
-        let (constraints, triggers, read_only) = (Constraints::default(), Vec::new(), None);
-        let storage =
-            Storage { columns, shape, base, indexes, disabled, identity, constraints, triggers, read_only };
+        let identity = identity.map(Arc::new);
+        let indexes = Vec::new();
+        let disabled = Vec::new();
+        let constraints = Constraints::default();
+        let triggers = Vec::new();
+        let read_only = None;
+        let storage = Storage {
+            columns,
+            shape,
+            base,
+            indexes,
+            disabled,
+            identity,
+            constraints,
+            triggers,
+            read_only,
+        };
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
         let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), storage));
         if spec.columns.iter().any(|column| column.identity.is_some()) {
@@ -241,17 +283,20 @@ impl Session<'_> {
         Ok(table)
     }
 
-    /// The heap or clustered index of a definition, empty, and the columns with their places in its rows.
+    /// The heap or clustered index of a definition, empty, and the columns with their places in its
+    /// rows.
     pub(crate) fn open_base(
         &self,
         definition: &TableDefinition,
         columns: &[TableColumn],
     ) -> Result<(Vec<TableColumn>, RowShape, Base), Error> {
-        let (db, index) = (self.db, &definition.indexes[0]);
+        let db = self.db;
+        let index = &definition.indexes[0];
         let layout = definition.layout(index);
         let shape = RowShape::of_layout(&layout, true)?.with_declared_keys(index.keys.len());
         let columns = placed_columns(columns, &layout.row)?;
-        let (unit, space) = (self.new_unit(index, index.units[0].id), db.space.clone());
+        let unit = self.new_unit(index, index.units[0].id);
+        let space = db.space.clone();
         let base = match index.kind {
             IndexKind::Clustered => Base::Clustered(Arc::new(Index::clustered(
                 index.clone(),
@@ -284,7 +329,8 @@ impl Session<'_> {
         unit
     }
 
-    /// Drops a table: its rows in the system tables go, and its pages are free when the transaction has committed.
+    /// Drops a table: its rows in the system tables go, and its pages are free when the transaction
+    /// has committed.
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |session| {
             let storage = session.lock_for_ddl(table)?;
@@ -293,7 +339,8 @@ impl Session<'_> {
             let _ddl = lock(&session.db.ddl);
             let db = session.db;
             session.take_keys_back(table, &storage)?;
-            // From here on PFS is not told of its pages any more; a rollback brings back what it knows now.
+            // From here on PFS is not told of its pages any more; a rollback brings back what it
+            // knows now.
             if let Base::Heap(heap) = &storage.base {
                 heap.settle()?;
             }
@@ -334,7 +381,11 @@ impl Session<'_> {
     }
 
     /// What an index is filtered by, and the histogram of its first column.
-    pub(crate) fn forget_index_values(&mut self, table: &Table, index: IndexId) -> Result<(), Error> {
+    pub(crate) fn forget_index_values(
+        &mut self,
+        table: &Table,
+        index: IndexId,
+    ) -> Result<(), Error> {
         let key = |class: u8| [byte(class), int(table.id().0), int(index.0)];
         self.delete_where("sysobjvalues", &key(FILTER_TEXT))?;
         self.delete_where("sysobjvalues", &key(STATISTICS))
@@ -386,7 +437,8 @@ impl Session<'_> {
         self.statement("TRUNCATE TABLE", |session| {
             session.lock_for_ddl(table)?;
             let _ddl = lock(&session.db.ddl);
-            let (db, old) = (session.db, table.storage());
+            let db = session.db;
+            let old = table.storage();
             old.constraints.verify_unnamed(table, "to truncate")?;
             session.leave(table, &old);
             if let Base::Heap(heap) = &old.base {
@@ -396,7 +448,8 @@ impl Session<'_> {
             for unit in old.units() {
                 freed.extend(db.space.free_unit(session.tx()?, unit)?);
             }
-            let (unit, space) = (session.replace_unit(old.base.unit())?, db.space.clone());
+            let unit = session.replace_unit(old.base.unit())?;
+            let space = db.space.clone();
             let base = match &old.base {
                 Base::Heap(heap) => {
                     Base::Heap(Arc::new(Heap::new(space, unit, heap.shape(), db.options.placement)))
@@ -411,16 +464,25 @@ impl Session<'_> {
         })
     }
 
-    /// The rows of the catalogue about a table's units are about to change: nobody else touches them until that is done or undone.
+    /// The rows of the catalogue about a table's units are about to change: nobody else touches
+    /// them until that is done or undone.
     pub(crate) fn leave(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
         self.db.catalogue.leave_all(old);
-        self.endings.push(Ending::Stored { table: table.clone(), old: old.clone(), new: old.clone() });
+        self.endings.push(Ending::Stored {
+            table: table.clone(),
+            old: old.clone(),
+            new: old.clone(),
+        });
     }
 
     /// The same of one index alone: the counters of the others are written as before.
     pub(crate) fn leave_index(&mut self, table: &Arc<Table>, old: &Arc<Storage>, index: &Index) {
         self.db.catalogue.leave_tree(index.tree());
-        self.endings.push(Ending::Stored { table: table.clone(), old: old.clone(), new: old.clone() });
+        self.endings.push(Ending::Stored {
+            table: table.clone(),
+            old: old.clone(),
+            new: old.clone(),
+        });
     }
 
     /// A new, empty unit for a rowset, in the place of the one that it has.
@@ -430,12 +492,24 @@ impl Session<'_> {
         self.tx()?.keep_reserves();
         let id = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
         let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
-        let (hobt, group) = (old.hobt(), old.group());
+        let hobt = old.hobt();
+        let group = old.group();
         let row = unit_row(hobt, group, definition, &UnitPlace::default());
         db.catalogue.system("sysallocunits")?.insert(self.tx()?, &row)?;
         let none = extentdb_base::PageId::NONE;
-        let (first, root, first_iam, counts) = (none, none, none, Counts::default());
-        let unit = Arc::new(Unit::new(&UnitDescription { id, hobt, group, first, root, first_iam, counts }));
+        let first = none;
+        let root = none;
+        let first_iam = none;
+        let counts = Counts::default();
+        let unit = Arc::new(Unit::new(&UnitDescription {
+            id,
+            hobt,
+            group,
+            first,
+            root,
+            first_iam,
+            counts,
+        }));
         // Its counters differ from those in the catalogue, which are those of the old unit.
         unit.count_rows(0);
         write(&db.catalogue.coming).insert(unit.id());
@@ -445,38 +519,49 @@ impl Session<'_> {
 }
 
 /// The columns with their places in rows of this layout, and behind them.
-pub(crate) fn placed_columns(columns: &[TableColumn], layout: &RowLayout) -> Result<Vec<TableColumn>, Error> {
+pub(crate) fn placed_columns(
+    columns: &[TableColumn],
+    layout: &RowLayout,
+) -> Result<Vec<TableColumn>, Error> {
     let place = |id: i32| {
-        let is_it = |own: &PhysicalColumn| own.column_id == id && !own.is_uniquifier() && !own.is_dropped();
+        let is_it =
+            |own: &PhysicalColumn| own.column_id == id && !own.is_uniquifier() && !own.is_dropped();
         layout.columns.iter().position(is_it)
     };
     let mut behind = layout.columns.len()..;
     let placed = columns.iter().map(|column| {
         let at = if column.is_stored() { place(column.id) } else { behind.next() };
-        let at =
-            at.ok_or_else(|| Error::catalogue(format!("rows have no place for column {}", column.name)))?;
+        let at = at.ok_or_else(|| {
+            Error::catalogue(format!("rows have no place for column {}", column.name))
+        })?;
         Ok(TableColumn { at, ..column.clone() })
     });
     placed.collect()
 }
 
-/// What the longest record of a heap is said to be leaves room for one; the rows themselves may be that much shorter only.
+/// What the longest record of a heap is said to be leaves room for one; the rows themselves may be
+/// that much shorter only.
 const ROOM_FOR_BACK_POINTER: usize = 12;
 
 /// Rows must fit a page, and those of heaps their way back when they move.
 pub(crate) fn verify_row_bytes(longest: u32, is_heap: bool) -> Result<(), Error> {
-    let most = match is_heap {
-        true => extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER,
-        false => ROW_BYTES_MAX,
+    let most = if is_heap {
+        extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER
+    } else {
+        ROW_BYTES_MAX
     };
-    match longest as usize > most {
-        true => Err(Error::NotSupported { what: format!("rows of up to {longest} bytes") }),
-        false => Ok(()),
+    if longest as usize > most {
+        Err(Error::NotSupported { what: format!("rows of up to {longest} bytes") })
+    } else {
+        Ok(())
     }
 }
 
 /// An index of a table with what its rowset says of its key.
-pub(crate) fn with_nullable_key(table: &TableDefinition, index: IndexDefinition) -> IndexDefinition {
+pub(crate) fn with_nullable_key(
+    table: &TableDefinition,
+    index: IndexDefinition,
+) -> IndexDefinition {
     let is_nullable = index.kind != IndexKind::Heap && table.layout(&index).has_nullable_key;
     let nullable = if is_nullable { rowset_status::NULLABLE_KEY } else { 0 };
     IndexDefinition {

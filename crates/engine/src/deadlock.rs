@@ -1,4 +1,5 @@
-//! Deadlocks become events, with the names of what was locked: the lines that trace flags 1204 and 1222 print.
+//! Deadlocks become events, with the names of what was locked: the lines that trace flags 1204 and
+//! 1222 print.
 
 use std::fmt;
 
@@ -23,7 +24,8 @@ pub(crate) struct Deadlocks {
 impl Database {
     /// From now on deadlocks are events.
     pub(crate) fn observe_deadlocks(&self) {
-        let (database, events) = (self.name.clone(), self.options.events.clone());
+        let database = self.name.clone();
+        let events = self.options.events.clone();
         let tables = Arc::downgrade(&self.catalogue.tables);
         // The manager is this database's own, and nobody has asked before.
         self.locks.observe(Arc::new(Deadlocks { database, events, tables }));
@@ -39,7 +41,8 @@ impl Deadlocks {
 
 impl DeadlockObserver for Deadlocks {
     fn deadlock(&self, report: &DeadlockReport) {
-        let (graph, list) = (report.graph(self), report.list(self));
+        let graph = report.graph(self);
+        let list = report.list(self);
         self.events.event(&Event::Deadlock { victim: report.victim, graph, list });
     }
 }

@@ -27,12 +27,17 @@ use crate::table::Table;
 const NOW: &str = "now";
 
 impl Session<'_> {
-    /// Inserts a row by names of columns; returns its address. Columns that are not named get the next identity value, their
-    /// default, or NULL.
+    /// Inserts a row by names of columns; returns its address. Columns that are not named get the
+    /// next identity value, their default, or NULL.
     ///
     /// # Errors
-    /// A column is not there, or named twice; a default cannot be evaluated: [`Error::NotSupported`].
-    pub fn insert_columns(&mut self, table: &Table, values: &[(&str, Datum<'_>)]) -> Result<Address, Error> {
+    /// A column is not there, or named twice; a default cannot be evaluated:
+    /// [`Error::NotSupported`].
+    pub fn insert_columns(
+        &mut self,
+        table: &Table,
+        values: &[(&str, Datum<'_>)],
+    ) -> Result<Address, Error> {
         self.statement("INSERT", |session| {
             session.lock_table(table, LockMode::Ix)?;
             let row = session.complete(table, values)?;
@@ -44,7 +49,8 @@ impl Session<'_> {
         let storage = table.storage();
         let is_of = |column: &TableColumn, name: &str| column.name.eq_ignore_ascii_case(name);
         for (at, (name, _)) in values.iter().enumerate() {
-            let refused = |what: &str| Error::Value { column: (*name).to_owned(), what: what.to_owned() };
+            let refused =
+                |what: &str| Error::Value { column: (*name).to_owned(), what: what.to_owned() };
             if !storage.columns.iter().any(|column| is_of(column, name)) {
                 return Err(refused("the table has no such column"));
             }
@@ -74,9 +80,9 @@ impl Session<'_> {
         }
         let Some(ColumnDefault { text, .. }) = &column.default else { return Ok(Datum::Null) };
         evaluate(text, &column.ty, &*self.db.options.clock).map_err(|why| match why {
-            Why::NotSupported(why) => {
-                Error::NotSupported { what: format!("the default {text} of column {}: {why}", column.name) }
-            }
+            Why::NotSupported(why) => Error::NotSupported {
+                what: format!("the default {text} of column {}: {why}", column.name),
+            },
             Why::Value(what) => Error::Value { column: column.name.clone(), what },
         })
     }
@@ -111,8 +117,8 @@ fn bare(text: &str) -> &str {
     }
 }
 
-/// True when no bracket of it belongs to one outside; texts in quotes make it false where they have brackets, which only means that
-/// nothing is taken off.
+/// True when no bracket of it belongs to one outside; texts in quotes make it false where they have
+/// brackets, which only means that nothing is taken off.
 fn is_balanced(text: &str) -> bool {
     let mut depth = 0i32;
     let is_inside = text.bytes().all(|byte| {
@@ -122,7 +128,8 @@ fn is_balanced(text: &str) -> bool {
     is_inside && depth == 0
 }
 
-/// The value converted as an assignment converts it: a text that is too long is refused and not cut.
+/// The value converted as an assignment converts it: a text that is too long is refused and not
+/// cut.
 fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'static>, Why> {
     if let Some((wide, most)) = widest(ty) {
         let whole = run(&format!("CAST({text} AS {wide})"), &wide, clock)?;
@@ -133,7 +140,9 @@ fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'
             _ => 0,
         };
         if bytes > most {
-            return Err(Why::Value(format!("its default has {bytes} bytes and would be truncated")));
+            return Err(Why::Value(format!(
+                "its default has {bytes} bytes and would be truncated"
+            )));
         }
     }
     Ok(run(&format!("CAST({text} AS {ty})"), ty, clock)?)
@@ -158,7 +167,8 @@ impl From<Refusal> for Why {
 /// Evaluates an expression of exactly this type.
 fn run(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'static>, Refusal> {
     let other = |why: String| Refusal::Other(Why::NotSupported(why));
-    // Literals have the collation of the database; here that of the column, which they take on anyway.
+    // Literals have the collation of the database; here that of the column, which they take on
+    // anyway.
     let database_collation = ty.collation().unwrap_or(Collation(DEFAULT_COLLATION));
     let columns = clock.iter().map(|_| (NOW.to_owned(), SqlType::DateTime)).collect();
     let environment = Environment { columns, database_collation };
@@ -170,7 +180,8 @@ fn run(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'sta
     batch.reset(&program);
     if let Some(clock) = clock {
         let now = log_time(clock);
-        let bytes: Vec<u8> = [now.ticks, now.days].iter().flat_map(|part| part.to_le_bytes()).collect();
+        let bytes: Vec<u8> =
+            [now.ticks, now.days].iter().flat_map(|part| part.to_le_bytes()).collect();
         batch.push(0, Some(&bytes));
     }
     batch.end_row();
@@ -181,9 +192,9 @@ fn run(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'sta
             let value = Datum::decode(ty, bytes).map_err(|error| other(error.to_string()))?;
             Ok(value.into_owned())
         }
-        Err(EvalError::Declared) => {
-            Err(Refusal::Other(Why::Value("its default does not fit and would be truncated".to_owned())))
-        }
+        Err(EvalError::Declared) => Err(Refusal::Other(Why::Value(
+            "its default does not fit and would be truncated".to_owned(),
+        ))),
         Err(error) if error.is_undecided() => Err(other(error.to_string())),
         Err(error) => Err(Refusal::Other(Why::Value(format!("its default: {error}")))),
     }

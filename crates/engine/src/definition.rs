@@ -1,10 +1,13 @@
-//! Tables and indexes as the layout of their rows needs them: what the catalogue says, without what statements need.
+//! Tables and indexes as the layout of their rows needs them: what the catalogue says, without what
+//! statements need.
 
 use extentdb_base::{HobtId, ObjectId};
 use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{self, ObjectType};
 use extentdb_catalog::table::definition::{index_status, rowset_status};
-use extentdb_catalog::table::{ColumnDefinition, ColumnHistory, IndexDefinition, KeyColumn, TableDefinition};
+use extentdb_catalog::table::{
+    ColumnDefinition, ColumnHistory, IndexDefinition, KeyColumn, TableDefinition,
+};
 use extentdb_types::SqlType;
 
 use crate::column::TableColumn;
@@ -26,7 +29,12 @@ pub(crate) fn definition_of(id: ObjectId, name: &str, storage: &Storage) -> Tabl
         status: 0,
         parent: ObjectId(0),
         columns: (1..=last).map(column).collect(),
-        indexes: storage.base.clustered().map(|index| index.definition().clone()).into_iter().collect(),
+        indexes: storage
+            .base
+            .clustered()
+            .map(|index| index.definition().clone())
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -46,7 +54,10 @@ pub(crate) fn plain_column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef
 }
 
 /// An index as the catalogue has it; without a rowset it is switched off.
-pub(crate) fn definition_of_index(index: &model::Index, rowset: Option<&model::Rowset>) -> IndexDefinition {
+pub(crate) fn definition_of_index(
+    index: &model::Index,
+    rowset: Option<&model::Rowset>,
+) -> IndexDefinition {
     let is_unique = if index.unique { rowset_status::UNIQUE } else { 0 };
     let mut keys: Vec<_> = index.columns.iter().filter(|column| column.key_ordinal > 0).collect();
     keys.sort_by_key(|column| column.key_ordinal);
@@ -60,7 +71,12 @@ pub(crate) fn definition_of_index(index: &model::Index, rowset: Option<&model::R
         name: index.name.clone(),
         kind: index.kind,
         keys: keys.iter().map(key).collect(),
-        included: index.columns.iter().filter(|c| c.key_ordinal == 0).map(|c| c.column_id).collect(),
+        included: index
+            .columns
+            .iter()
+            .filter(|c| c.key_ordinal == 0)
+            .map(|c| c.column_id)
+            .collect(),
         status: index.status | unique,
         data_space: index.data_space,
         filegroup: 0,
@@ -92,8 +108,9 @@ pub(crate) fn is_unknown(column: &TableColumn, index: &IndexDefinition) -> bool 
 pub(crate) fn is_same_form(ours: &RowLayout, theirs: &RowLayout) -> bool {
     let is_same = |(a, b): (&PhysicalColumn, &_)| {
         let b: &PhysicalColumn = b;
-        let order =
-            |column: &PhysicalColumn| (column.key_ordinal, column.is_descending(), column.is_not_null());
+        let order = |column: &PhysicalColumn| {
+            (column.key_ordinal, column.is_descending(), column.is_not_null())
+        };
         (a.ty, a.leaf, a.interior) == (b.ty, b.leaf, b.interior) && order(a) == order(b)
     };
     ours.compression == Compression::None

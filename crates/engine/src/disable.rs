@@ -6,7 +6,8 @@
 //! on     a rebuild: another rowset, with entries for all rows there are
 //! ```
 //!
-//! The mark is from public texts of `sys.indexes`; that the rowset goes with the data is inferred from indexes without one.
+//! The mark is from public texts of `sys.indexes`; that the rowset goes with the data is inferred
+//! from indexes without one.
 
 use extentdb_base::HobtId;
 use extentdb_base::sync::{Arc, lock};
@@ -27,10 +28,12 @@ const STATUS: usize = 3;
 const ROWSET: usize = 10;
 
 impl Session<'_> {
-    /// Switches a nonclustered index off: its entries go, its description stays. [`Session::rebuild_index`] makes it anew.
+    /// Switches a nonclustered index off: its entries go, its description stays.
+    /// [`Session::rebuild_index`] makes it anew.
     ///
     /// # Errors
-    /// The table has no such index, a foreign key leads to it, or it is the clustered one: [`Error::NotSupported`].
+    /// The table has no such index, a foreign key leads to it, or it is the clustered one:
+    /// [`Error::NotSupported`].
     pub fn disable_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
         self.statement("ALTER INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
@@ -43,11 +46,14 @@ impl Session<'_> {
                 let what = format!("to disable index {name}, which holds the rows");
                 return Err(Error::NotSupported { what });
             }
-            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id()) {
-                let what = format!("to disable index {name}, which foreign key {} leads to", key.name);
+            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
+            {
+                let what =
+                    format!("to disable index {name}, which foreign key {} leads to", key.name);
                 return Err(Error::NotSupported { what });
             }
-            let status = (index.definition().status | index_status::DISABLED) & !index_status::HAS_ROWSET;
+            let status =
+                (index.definition().status | index_status::DISABLED) & !index_status::HAS_ROWSET;
             let definition = IndexDefinition { status, ..index.definition().clone() };
             session.leave_index(table, &old, &index);
             session.delete_unit_rows(index.tree().unit())?;
@@ -79,7 +85,8 @@ impl Session<'_> {
         self.insert_rowset_rows(&of_table, &index)?;
         self.mark_index(table, &index, index.rowset)?;
         self.tx()?.keep_reserves();
-        let (unit, fill) = (self.new_unit(&index, index.units[0].id), index.fill_factor);
+        let unit = self.new_unit(&index, index.units[0].id);
+        let fill = index.fill_factor;
         let tree = (self.db.space.clone(), unit);
         let index = Arc::new(Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), tree)?);
         let mut new = old.clone();
@@ -114,7 +121,12 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn mark_index(&mut self, table: &Table, index: &IndexDefinition, rowset: HobtId) -> Result<(), Error> {
+    fn mark_index(
+        &mut self,
+        table: &Table,
+        index: &IndexDefinition,
+        rowset: HobtId,
+    ) -> Result<(), Error> {
         let changes = [(STATUS, int(index.status as i32)), (ROWSET, bigint(rowset.0))];
         self.change_system_row("sysidxstats", &[int(table.id().0), int(index.id.0)], &changes)
     }

@@ -10,20 +10,22 @@
 //! 7  open       as usual: the log does not hold that checkpoint, is set aside, and a new one begins past it
 //! ```
 //!
-//! Step 4 is needed by step 5, step 6 by everything that comes later: a record must never get an LSN that a page has already, or
-//! redo takes it for applied. Within the cut log no page is newer than its end when the first record is appended; the LSNs of
-//! the new log lie past all that were ever handed out.
+//! Step 4 is needed by step 5, step 6 by everything that comes later: a record must never get an
+//! LSN that a page has already, or redo takes it for applied. Within the cut log no page is newer
+//! than its end when the first record is appended; the LSNs of the new log lie past all that were
+//! ever handed out.
 //!
-//! Example. The log is damaged at 33:80; page 1:200 carries the LSN 33:90:4 of a lost commit, and a transaction that is open
-//! at 33:80 has changed it before. Its undo is logged as 33:81:2. The power goes before page 1:200 is written. Without step 4
-//! the next redo finds the page at 33:90:4, passes over 33:81:2, and the change of a transaction that was rolled back is there
-//! for good.
+//! Example. The log is damaged at 33:80; page 1:200 carries the LSN 33:90:4 of a lost commit, and a
+//! transaction that is open at 33:80 has changed it before. Its undo is logged as 33:81:2. The
+//! power goes before page 1:200 is written. Without step 4 the next redo finds the page at 33:90:4,
+//! passes over 33:81:2, and the change of a transaction that was rolled back is there for good.
 //!
 //! Invariants
-//! - Until step 6 the database is refused by `open`; emergency mode may be tried again, and repeats what is not done. A cut
-//!   that was interrupted after step 5 is counted twice.
-//! - A transaction that the cut has left without its end is undone. One of which nothing is left but pages that a lazy writer had
-//!   written stays on these pages: they are reported, and the database must be checked.
+//! - Until step 6 the database is refused by `open`; emergency mode may be tried again, and repeats
+//!   what is not done. A cut that was interrupted after step 5 is counted twice.
+//! - A transaction that the cut has left without its end is undone. One of which nothing is left
+//!   but pages that a lazy writer had written stays on these pages: they are reported, and the
+//!   database must be checked.
 
 use std::ops::ControlFlow;
 
@@ -60,12 +62,14 @@ const VARIANT_OF_INT: [u8; 2] = [56, 1];
 /// What an emergency opening could not bring back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostLog {
-    /// The log ends here: this record and all after it are lost. After an opening that was interrupted, where it ended then.
+    /// The log ends here: this record and all after it are lost. After an opening that was
+    /// interrupted, where it ended then.
     pub from: Lsn,
-    /// The log had been durable up to here at least. `None` when nothing says that anything durable is lost.
+    /// The log had been durable up to here at least. `None` when nothing says that anything durable
+    /// is lost.
     pub proven_to: Option<Lsn>,
-    /// What was wrong with the log. `None` when it is whole as far as it goes: pages are newer, or an opening that was interrupted
-    /// has cut it.
+    /// What was wrong with the log. `None` when it is whole as far as it goes: pages are newer, or
+    /// an opening that was interrupted has cut it.
     pub damage: Option<LogDamage>,
     /// Pages with changes whose records are lost, by file and number. They may contradict others.
     pub newer_pages: Vec<NewerPage>,
@@ -111,12 +115,14 @@ impl Cut {
             minimum = minimum_by(record, checkpoint);
             if minimum.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        // The boot page names a checkpoint that was complete. When its end is lost, all that the log has is redone: more than is
-        // needed, and what the pages have is passed over.
+        // The boot page names a checkpoint that was complete. When its end is lost, all that the
+        // log has is redone: more than is needed, and what the pages have is passed over.
         let from = minimum.unwrap_or(Lsn::ZERO);
         let whole = examine(from, &mut |_, _| ControlFlow::Break(()))?;
         if let (true, Some(lost)) = (whole.end < tail.end, whole.lost) {
-            return Err(extentdb_wal::Error::Corrupt { offset: lost.offset, what: lost.what }.into());
+            return Err(
+                extentdb_wal::Error::Corrupt { offset: lost.offset, what: lost.what }.into()
+            );
         }
         let proven = whole.lost.and_then(|lost| lost.proven_to).unwrap_or(Lsn::ZERO);
         let newest_vlf = whole.newest_vlf.max(proven.vlf).max(known.vlf);
@@ -146,17 +152,23 @@ fn minimum_by(record: &RecordRef<'_>, checkpoint: Lsn) -> Option<Lsn> {
 }
 
 impl Database {
-    /// Opens a database as [`open`](Self::open) does; when its log is damaged, with what the log has before the damage. Committed
-    /// transactions are lost then, and pages may contradict each other: the database must be checked. It is marked for good, see
-    /// [`emergency_cuts`](Self::emergency_cuts). The damaged log is cut, and kept under another name.
+    /// Opens a database as [`open`](Self::open) does; when its log is damaged, with what the log
+    /// has before the damage. Committed transactions are lost then, and pages may contradict each
+    /// other: the database must be checked. It is marked for good, see
+    /// [`emergency_cuts`](Self::emergency_cuts). The damaged log is cut, and kept under another
+    /// name.
     ///
     /// Returns what was lost; `None` when the database opened as usual.
     ///
     /// # Errors
-    /// As for [`open`](Self::open). [`Error::LogMissing`] stays an error; so does a log that is damaged before the end of the last
-    /// checkpoint, where nothing has been changed. When a record that is left can be neither redone nor undone, the error says
-    /// so, and the database stays in emergency mode.
-    pub fn open_emergency(paths: &Paths, options: Options) -> Result<(Database, Option<LostLog>), Error> {
+    /// As for [`open`](Self::open). [`Error::LogMissing`] stays an error; so does a log that is
+    /// damaged before the end of the last checkpoint, where nothing has been changed. When a record
+    /// that is left can be neither redone nor undone, the error says so, and the database stays in
+    /// emergency mode.
+    pub fn open_emergency(
+        paths: &Paths,
+        options: Options,
+    ) -> Result<(Database, Option<LostLog>), Error> {
         match Database::open(paths, options.clone()) {
             Ok(database) => return Ok((database, None)),
             Err(error) if is_of_damaged_log(&error) => {}
@@ -166,8 +178,8 @@ impl Database {
         Ok((Database::open(paths, options)?, Some(lost)))
     }
 
-    /// How often the log of this database was cut in an emergency: committed transactions may be lost, and pages may contradict
-    /// each other.
+    /// How often the log of this database was cut in an emergency: committed transactions may be
+    /// lost, and pages may contradict each other.
     ///
     /// # Errors
     /// The catalog cannot be read.
@@ -194,8 +206,8 @@ impl Database {
         })
     }
 
-    /// Closes a database whose log was cut, so that the next opening gives it a new log past `newest_vlf`. One whose pages
-    /// cannot all be read needs its log, and goes on with it.
+    /// Closes a database whose log was cut, so that the next opening gives it a new log past
+    /// `newest_vlf`. One whose pages cannot all be read needs its log, and goes on with it.
     fn close_after_cut(self, newest_vlf: u32) -> Result<(), Error> {
         if !self.write_all()? {
             return end_emergency(&self.pool);
@@ -205,7 +217,8 @@ impl Database {
     }
 }
 
-/// Does the error say that the log of a crashed database is damaged, or that emergency mode was interrupted?
+/// Does the error say that the log of a crashed database is damaged, or that emergency mode was
+/// interrupted?
 fn is_of_damaged_log(error: &Error) -> bool {
     match error {
         Error::ForeignLog { .. } => false,
@@ -256,8 +269,8 @@ fn recover_cut(
 }
 
 impl Recovery {
-    /// Gives pages that are newer than the log the LSN of its end, durably: before the first record is appended. Pages that cannot
-    /// be read are passed over, as by redo.
+    /// Gives pages that are newer than the log the LSN of its end, durably: before the first record
+    /// is appended. Pages that cannot be read are passed over, as by redo.
     pub(crate) fn lower_newer_pages(&mut self, files: &[DataFile]) -> Result<(), Error> {
         for file in files {
             for page in newer_pages(&*file.disk, file.id(), self.log_end)? {

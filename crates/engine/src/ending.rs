@@ -1,4 +1,5 @@
-//! What is done when the transaction that did it ends: the picture of the catalogue follows what its rows say then.
+//! What is done when the transaction that did it ends: the picture of the catalogue follows what
+//! its rows say then.
 //!
 //! ```text
 //! coming    units that open transactions have made: they stay with a commit, and go with a rollback
@@ -74,7 +75,8 @@ impl Catalogue {
 
     /// These units stay.
     fn settle_units(&self, storage: &Storage) {
-        let (mut coming, mut leaving) = (write(&self.coming), write(&self.leaving));
+        let mut coming = write(&self.coming);
+        let mut leaving = write(&self.leaving);
         storage.units().for_each(|unit| {
             coming.remove(&unit.id());
             leaving.remove(&unit.id());
@@ -135,7 +137,8 @@ impl Catalogue {
         placement: extentdb_rowset::heap::Placement,
     ) -> Result<(), Error> {
         let fresh = Catalogue::load(pool, space, placement)?;
-        let last = self.last_rowset.load(Ordering::Relaxed).max(fresh.last_rowset.load(Ordering::Relaxed));
+        let last =
+            self.last_rowset.load(Ordering::Relaxed).max(fresh.last_rowset.load(Ordering::Relaxed));
         fresh.last_rowset.store(last, Ordering::Relaxed);
         self.replace_by(fresh);
         Ok(())

@@ -6,9 +6,10 @@
 //! row goes       its entries become ghosts
 //! ```
 //!
-//! Locks: the row is locked X by whoever changes it, which is enough for entries of indexes that are not unique: their key ends
-//! with the address of the row. Of a unique index the key itself is locked, X, by all who add or take away an entry with it, until
-//! their transaction ends. So nobody meets a ghost that may come back, or an entry that may go again.
+//! Locks: the row is locked X by whoever changes it, which is enough for entries of indexes that
+//! are not unique: their key ends with the address of the row. Of a unique index the key itself is
+//! locked, X, by all who add or take away an entry with it, until their transaction ends. So nobody
+//! meets a ghost that may come back, or an entry that may go again.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -75,7 +76,9 @@ impl Session<'_> {
             let new = index.entry(after, &storage.columns, at)?;
             match (old, new) {
                 (None, None) => {}
-                (Some(old), Some(new)) => self.change_entry((table, storage), index, (&old, &new), at)?,
+                (Some(old), Some(new)) => {
+                    self.change_entry((table, storage), index, (&old, &new), at)?
+                }
                 // By its filter the index has no entry for the row any more, or has one now.
                 (Some(old), None) => self.take_entry((table, storage), index, &old, at)?,
                 (None, Some(new)) => self.add_entry((table, storage), index, &new)?,
@@ -94,7 +97,8 @@ impl Session<'_> {
         if old == new {
             return Ok(());
         }
-        // Keys that differ in their bytes alone, as letters of another case do, are the same to the index.
+        // Keys that differ in their bytes alone, as letters of another case do, are the same to the
+        // index.
         let shape = index.tree().shape();
         if shape.key_of_cells(old)? == shape.key_of_cells(new)? {
             return self.replace_entry(table, index, (old, new));
@@ -124,7 +128,11 @@ impl Session<'_> {
         entry: &[Cell<'_>],
     ) -> Result<(), Error> {
         let origin = self.db.catalogue.origin;
-        origin.verify_new_key(index.name_of(table.name()), index.tree().shape(), index.key_cells(entry))
+        origin.verify_new_key(
+            index.name_of(table.name()),
+            index.tree().shape(),
+            index.key_cells(entry),
+        )
     }
 
     fn add_entry(
@@ -181,8 +189,9 @@ impl Session<'_> {
         self.lock(key_resource(index.hobt(), key), LockMode::X, Some(table))
     }
 
-    /// Reads the row that an entry leads to, when it is committed and has that key. The entry may be a ghost of somebody who rolls
-    /// back, or take the place of such a one: whoever changed it is waited for, and then it is looked up again.
+    /// Reads the row that an entry leads to, when it is committed and has that key. The entry may
+    /// be a ghost of somebody who rolls back, or take the place of such a one: whoever changed it
+    /// is waited for, and then it is looked up again.
     pub(crate) fn read_entry(
         &self,
         of: Reading<'_>,
@@ -199,13 +208,16 @@ impl Session<'_> {
             let found = self.read_row(of, &at)?;
             if let Some(record) = found {
                 let row = RowRef::at(storage, &record, &at)?;
-                let is_here = index.has_bytes_of(&shape.sound_leaf(&entry)?, row.record(), storage)?;
+                let is_here =
+                    index.has_bytes_of(&shape.sound_leaf(&entry)?, row.record(), storage)?;
                 if is_here || Self::has_entry((index, &key), &row, storage, &at)? {
                     return each(&row);
                 }
             }
             match index.find_key(&key)? {
-                Some(now) if index.address(&now.bytes, &storage.shape)? != at => entry = now.bytes.into(),
+                Some(now) if index.address(&now.bytes, &storage.shape)? != at => {
+                    entry = now.bytes.into()
+                }
                 _ => return Ok(ControlFlow::Continue(())),
             }
         }
@@ -224,7 +236,12 @@ impl Session<'_> {
     }
 }
 
-pub(crate) fn duplicate(table: &Table, storage: &Storage, index: &Index, entry: &[Cell<'_>]) -> Error {
+pub(crate) fn duplicate(
+    table: &Table,
+    storage: &Storage,
+    index: &Index,
+    entry: &[Cell<'_>],
+) -> Error {
     Error::DuplicateKey {
         table: table.name().to_owned(),
         index: index.name().to_owned(),
@@ -234,5 +251,9 @@ pub(crate) fn duplicate(table: &Table, storage: &Storage, index: &Index, entry: 
 }
 
 fn missing(table: &Table, index: &Index, at: &Address) -> Error {
-    Error::EntryMissing { table: table.name().to_owned(), index: index.name().to_owned(), at: at.clone() }
+    Error::EntryMissing {
+        table: table.name().to_owned(),
+        index: index.name().to_owned(),
+        at: at.clone(),
+    }
 }

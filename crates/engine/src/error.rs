@@ -44,7 +44,8 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A page without which nothing can be read is damaged: a file header, or the boot page. The edge calls it 824.
+    /// A page without which nothing can be read is damaged: a file header, or the boot page. The
+    /// edge calls it 824.
     #[error("page {page} of {} is no sound {kind}", path.display())]
     Unreadable {
         /// The file.
@@ -54,7 +55,8 @@ pub enum Error {
         /// What it should be.
         kind: &'static str,
     },
-    /// The tables that describe all others cannot be read whole: the database can be checked and its rows exported, not opened.
+    /// The tables that describe all others cannot be read whole: the database can be checked and
+    /// its rows exported, not opened.
     #[error("the catalog cannot be read: page {page}: {fault}")]
     CatalogDamaged {
         /// The first page that cannot be read.
@@ -64,8 +66,9 @@ pub enum Error {
         /// What it led to.
         source: Box<Error>,
     },
-    /// The rollback of an earlier transaction over the table waits for a page that cannot be read. Its locks are held; nobody
-    /// waits for them, because they are not released before the database is opened again with the page. The edge calls it 824.
+    /// The rollback of an earlier transaction over the table waits for a page that cannot be read.
+    /// Its locks are held; nobody waits for them, because they are not released before the database
+    /// is opened again with the page. The edge calls it 824.
     #[error("table {table} is locked by a transaction whose rollback is deferred: {why}")]
     Deferred {
         /// The table's name.
@@ -73,7 +76,8 @@ pub enum Error {
         /// The error of the page.
         why: OfflineCause,
     },
-    /// A data file of another state of the database: an older or newer copy of the file that belongs here.
+    /// A data file of another state of the database: an older or newer copy of the file that
+    /// belongs here.
     #[error("{} is of another state of the database: it was last opened at {found}, the catalog expects {expected}",
     path.display())]
     StaleFile {
@@ -95,7 +99,8 @@ pub enum Error {
     /// The database was not closed cleanly, and its log is missing or damaged.
     #[error("the database was not closed cleanly, and its log is not there")]
     LogMissing,
-    /// The database was not closed cleanly, and the log is that of another database, or of another restore of this one.
+    /// The database was not closed cleanly, and the log is that of another database, or of another
+    /// restore of this one.
     #[error("{} is the log of another database: it names {found}, the data files {expected}", path.display())]
     ForeignLog {
         /// The log.
@@ -115,8 +120,11 @@ pub enum Error {
         /// The last record of the log.
         end: Lsn,
     },
-    /// [`Database::open_emergency`](crate::Database::open_emergency) was interrupted, and must be called again.
-    #[error("an emergency opening was interrupted: the database must be opened in emergency mode again")]
+    /// [`Database::open_emergency`](crate::Database::open_emergency) was interrupted, and must be
+    /// called again.
+    #[error(
+        "an emergency opening was interrupted: the database must be opened in emergency mode again"
+    )]
     EmergencyUnfinished,
     /// The log ends before its last checkpoint does.
     #[error("the log does not hold the end of the checkpoint {checkpoint}")]
@@ -163,7 +171,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A second row with a key that may be there once only. The edge calls it 2601, and 2627 when a constraint says so.
+    /// A second row with a key that may be there once only. The edge calls it 2601, and 2627 when a
+    /// constraint says so.
     #[error("table {table} has a row with the key ({key}) of unique index {index} already")]
     DuplicateKey {
         /// The table's name.
@@ -175,9 +184,12 @@ pub enum Error {
         /// Does the index belong to a primary key or unique constraint?
         is_constraint: bool,
     },
-    /// A table is not changed whose index has keys that lie otherwise than they would be looked for: it was
-    /// written under other weights. Rows are read all the same; rebuilding the index puts it in order.
-    #[error("table {table} is not changed: in index {index} the key ({first}) lies before ({second})")]
+    /// A table is not changed whose index has keys that lie otherwise than they would be looked
+    /// for: it was written under other weights. Rows are read all the same; rebuilding the index
+    /// puts it in order.
+    #[error(
+        "table {table} is not changed: in index {index} the key ({first}) lies before ({second})"
+    )]
     KeysOutOfOrder {
         /// The table's name.
         table: String,
@@ -200,8 +212,8 @@ pub enum Error {
         /// A leaf with such keys.
         page: PageId,
     },
-    /// A new key of a database of another product has a character whose weight is not certain under the
-    /// collation: the product could look for the key elsewhere.
+    /// A new key of a database of another product has a character whose weight is not certain under
+    /// the collation: the product could look for the key elsewhere.
     #[error(
         "the key ({key}) of index {index} of table {table} has the character {character}, \
          whose place in the order of its collation is not certain"
@@ -241,7 +253,9 @@ pub enum Error {
         table: String,
     },
     /// An index and its table contradict each other.
-    #[error("index {index} of table {table} lacks the entry of row {at}: the database must be checked")]
+    #[error(
+        "index {index} of table {table} lacks the entry of row {at}: the database must be checked"
+    )]
     EntryMissing {
         /// The table's name.
         table: String,
@@ -293,14 +307,15 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The database is offline: something that had to become durable could not, or a page did not take its own log record. Opening
-    /// it again recovers.
+    /// The database is offline: something that had to become durable could not, or a page did not
+    /// take its own log record. Opening it again recovers.
     #[error("the database is offline and must be opened again: {0}")]
     Offline(OfflineCause),
     /// A change was asked for outside of a transaction.
     #[error("there is no open transaction")]
     NoTransaction,
-    /// The transaction gave way in a deadlock: all that is left to do is to roll it back. The edge calls it 3930.
+    /// The transaction gave way in a deadlock: all that is left to do is to roll it back. The edge
+    /// calls it 3930.
     #[error("the transaction gave way in a deadlock and can only be rolled back")]
     Doomed,
     /// A lock is not to be had.
@@ -364,7 +379,8 @@ impl Error {
         // A row's old place is waited for without a limit: nothing else ends that.
         matches!(
             self,
-            Error::Lock(LockError::Deadlock { .. }) | Error::Rowset(extentdb_rowset::Error::Locked(_))
+            Error::Lock(LockError::Deadlock { .. })
+                | Error::Rowset(extentdb_rowset::Error::Locked(_))
         )
     }
 

@@ -4,10 +4,11 @@
 //! opening ─▶ one LSN, the end of the log ─▶ FirstUpdateLsn in every file header = sysprufiles.firstupdatelsn of its row
 //! ```
 //!
-//! The field is SQL Server's; the two are equal in its files, too, and mostly zero there. Here they change at every opening: a
-//! copy of a file that was taken before, and put in its place, carries another LSN than the catalog expects, and is refused.
-//! What no field can tell: a copy of all files of one moment, which is that state of the database; and a copy that was taken
-//! while the database was open, which was never a state.
+//! The field is SQL Server's; the two are equal in its files, too, and mostly zero there. Here they
+//! change at every opening: a copy of a file that was taken before, and put in its place, carries
+//! another LSN than the catalog expects, and is refused. What no field can tell: a copy of all
+//! files of one moment, which is that state of the database; and a copy that was taken while the
+//! database was open, which was never a state.
 
 use extentdb_base::sync::lock;
 use extentdb_base::{FileId, Lsn, PageId};
@@ -44,7 +45,9 @@ impl Database {
     /// Refuses files of another state of the database.
     pub(crate) fn verify_stamps(&self, given: &[DataFile]) -> Result<(), Error> {
         for row in self.catalogue.system("sysprufiles")?.rows(&[])? {
-            let Some(file) = given.iter().find(|file| Some(file.id()) == file_id(&row)) else { continue };
+            let Some(file) = given.iter().find(|file| Some(file.id()) == file_id(&row)) else {
+                continue;
+            };
             let page = self.pool.read(PageId { file: file.id(), page: 0 })?;
             let found = FileHeaderView::new(&page).header().first_update_lsn.unwrap_or(Lsn::ZERO);
             let expected = stamp_of(&row);
@@ -63,7 +66,9 @@ fn file_id(row: &Cells) -> Option<FileId> {
 /// NULL stands for zero.
 fn stamp_of(row: &Cells) -> Lsn {
     match row.get(FIRST_UPDATE_LSN) {
-        Some(Cell::Bytes(bytes)) => bytes.first_chunk().map_or(Lsn::ZERO, |bytes| Lsn::from_bytes(*bytes)),
+        Some(Cell::Bytes(bytes)) => {
+            bytes.first_chunk().map_or(Lsn::ZERO, |bytes| Lsn::from_bytes(*bytes))
+        }
         _ => Lsn::ZERO,
     }
 }

@@ -8,10 +8,11 @@
 //!                          SET DEFAULT   their columns get their defaults, and name a row by them
 //! ```
 //!
-//! Rows that follow do so first; what NO ACTION forbids is looked at when all of them have. Row by row, when the row has come or
-//! gone, under READ COMMITTED at least: of two who do the one and the other at the same time, each waits for the other's row, and
-//! none passes. Rows that follow others are locked and changed like any other, with the keys that lead to them in turn. There are
-//! no circles: where one could arise, the foreign key is refused when it is made.
+//! Rows that follow do so first; what NO ACTION forbids is looked at when all of them have. Row by
+//! row, when the row has come or gone, under READ COMMITTED at least: of two who do the one and the
+//! other at the same time, each waits for the other's row, and none passes. Rows that follow others
+//! are locked and changed like any other, with the keys that lead to them in turn. There are no
+//! circles: where one could arise, the foreign key is refused when it is made.
 
 use std::ops::ControlFlow;
 
@@ -73,10 +74,12 @@ impl ForeignKey {
 
     /// Do rows of the child follow those of the parent?
     pub(crate) fn follows(&self) -> bool {
-        self.on_delete != ReferentialAction::NoAction || self.on_update != ReferentialAction::NoAction
+        self.on_delete != ReferentialAction::NoAction
+            || self.on_update != ReferentialAction::NoAction
     }
 
-    /// The cells of a row of the child in the order of the key of the parent's index; `None` when one of them is NULL.
+    /// The cells of a row of the child in the order of the key of the parent's index; `None` when
+    /// one of them is NULL.
     fn named<'c>(
         &self,
         child: &Storage,
@@ -92,8 +95,13 @@ impl ForeignKey {
         index.declared(&parent.columns).map(|column| of(column.id)).collect()
     }
 
-    /// An index of the child that leads to the rows that name these values, and the beginning of its keys.
-    fn through_index<'s>(&self, child: &'s Storage, named: &[Cell<'_>]) -> Result<Option<Way<'s>>, Error> {
+    /// An index of the child that leads to the rows that name these values, and the beginning of
+    /// its keys.
+    fn through_index<'s>(
+        &self,
+        child: &'s Storage,
+        named: &[Cell<'_>],
+    ) -> Result<Option<Way<'s>>, Error> {
         let count = self.columns.len();
         // A filtered index has not all of them.
         for index in child.all_indexes().filter(|index| index.filter().is_none()) {
@@ -110,7 +118,8 @@ impl ForeignKey {
         Ok(None)
     }
 
-    /// Is a row of the parent still found by what it was named by? Letters of another case may be the same to its index.
+    /// Is a row of the parent still found by what it was named by? Letters of another case may be
+    /// the same to its index.
     fn stays(
         &self,
         parent: &Storage,
@@ -126,7 +135,11 @@ impl ForeignKey {
     }
 
     fn refused(&self, table: &Table) -> Error {
-        Error::Constraint { table: table.name().to_owned(), name: self.name.clone(), kind: "FOREIGN KEY" }
+        Error::Constraint {
+            table: table.name().to_owned(),
+            name: self.name.clone(),
+            kind: "FOREIGN KEY",
+        }
     }
 
     fn not_there(&self) -> Error {
@@ -173,17 +186,25 @@ impl Session<'_> {
         // Only from here on it is certain what it is.
         self.lock_table(&parent, LockMode::Is)?;
         let of_parent = parent.storage();
-        let index = of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
+        let index =
+            of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
         let index = index.ok_or_else(|| key.not_there())?;
         let Some(named) = key.named(storage, index, &of_parent, row) else { return Ok(()) };
-        if before.and_then(|before| key.named(storage, index, &of_parent, before)).as_ref() == Some(&named) {
+        if before.and_then(|before| key.named(storage, index, &of_parent, before)).as_ref()
+            == Some(&named)
+        {
             return Ok(());
         }
         let keys = index.keys_of(&named)?;
-        if self.has_row((&parent, &of_parent), index, keys)? { Ok(()) } else { Err(key.refused(table)) }
+        if self.has_row((&parent, &of_parent), index, keys)? {
+            Ok(())
+        } else {
+            Err(key.refused(table))
+        }
     }
 
-    /// A row has gone, or changed to `after`: no row is left that names it, or those that did have followed.
+    /// A row has gone, or changed to `after`: no row is left that names it, or those that did have
+    /// followed.
     pub(crate) fn verify_not_named(
         &mut self,
         (table, storage): (&Table, &Storage),
@@ -203,7 +224,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Rows that name one that has gone or changed follow it; what must not be named any more is looked at when all have.
+    /// Rows that name one that has gone or changed follow it; what must not be named any more is
+    /// looked at when all have.
     fn follow_all(
         &mut self,
         (table, storage): (&Table, &Storage),
@@ -220,9 +242,14 @@ impl Session<'_> {
             let action = if after.is_some() { key.on_update } else { key.on_delete };
             match action {
                 ReferentialAction::NoAction => {
-                    let parent = self.db.catalogue.table_by_id(table.id()).ok_or_else(|| key.not_there())?;
+                    let parent =
+                        self.db.catalogue.table_by_id(table.id()).ok_or_else(|| key.not_there())?;
                     let gone = gone.into_iter().map(owned).collect();
-                    self.deferred.get_or_insert_default().push(Deferred { key: key.clone(), parent, gone });
+                    self.deferred.get_or_insert_default().push(Deferred {
+                        key: key.clone(),
+                        parent,
+                        gone,
+                    });
                 }
                 action => self.follow(key, (table, storage), (&gone, after), action)?,
             }
@@ -272,8 +299,11 @@ impl Session<'_> {
         let before: Vec<Cell<'static>> = storage.cells(&record)?.into_iter().map(owned).collect();
         let mut row = before.clone();
         for (from, to) in &key.columns {
-            let column =
-                storage.columns.iter().find(|column| column.id == *from).ok_or_else(|| key.not_there())?;
+            let column = storage
+                .columns
+                .iter()
+                .find(|column| column.id == *from)
+                .ok_or_else(|| key.not_there())?;
             row[column.at] = match after {
                 Some(after) => parent.cells_by_id(&[*to], after).pop().map_or(Cell::Null, owned),
                 None => self.emptied((child, storage), column, action)?,
@@ -325,8 +355,10 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         let child = self.db.catalogue.table_by_id(key.child).ok_or_else(|| key.not_there())?;
         self.lock_table(&child, LockMode::Is)?;
-        let of_child = if child.id() == table.id() { Arc::new(storage.clone()) } else { child.storage() };
-        // Rows of a clustered table may move past the one who looks, rows of a heap stay where they are.
+        let of_child =
+            if child.id() == table.id() { Arc::new(storage.clone()) } else { child.storage() };
+        // Rows of a clustered table may move past the one who looks, rows of a heap stay where they
+        // are.
         let own = self.isolation;
         if of_child.base.clustered().is_some() {
             self.isolation = Isolation::Serializable;
@@ -352,16 +384,18 @@ impl Session<'_> {
         // Without an index over its columns every row must be looked at.
         let parent = storage.all_indexes().find(|index| index.id() == key.index);
         let parent = parent.ok_or_else(|| key.not_there())?;
-        let named: Vec<(i32, &Cell<'_>)> = key.columns.iter().map(|(_, to)| *to).zip(gone).collect();
-        let of_gone = parent
-            .declared(&storage.columns)
-            .map(|column| named.iter().find(|(to, _)| *to == column.id).map(|(_, cell)| (*cell).clone()));
+        let named: Vec<(i32, &Cell<'_>)> =
+            key.columns.iter().map(|(_, to)| *to).zip(gone).collect();
+        let of_gone = parent.declared(&storage.columns).map(|column| {
+            named.iter().find(|(to, _)| *to == column.id).map(|(_, cell)| (*cell).clone())
+        });
         let gone: Option<Vec<Cell<'_>>> = of_gone.collect();
         let gone = gone.ok_or_else(|| key.not_there())?;
-        let naming = &mut |row: &RowRef<'_>| match key.named(of.storage, parent, storage, &row.cells()?) {
-            Some(named) if parent.is_same(&named, &gone)? => each(row),
-            _ => Ok(ControlFlow::Continue(())),
-        };
+        let naming =
+            &mut |row: &RowRef<'_>| match key.named(of.storage, parent, storage, &row.cells()?) {
+                Some(named) if parent.is_same(&named, &gone)? => each(row),
+                _ => Ok(ControlFlow::Continue(())),
+            };
         self.at_least_committed(|session| session.scan_rows(of, naming))
     }
 

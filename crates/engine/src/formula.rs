@@ -1,13 +1,15 @@
-//! Expressions over the columns of a row: what a computed column is, which rows a filtered index has, what a CHECK asks.
+//! Expressions over the columns of a row: what a computed column is, which rows a filtered index
+//! has, what a CHECK asks.
 //!
 //! ```text
 //! row       the cells of its record │ cells of computed columns that rows do not have
 //! inputs    cells by the ids of their columns ──▶ program of crate expr ──▶ value, truth, or why there is none
 //! ```
 //!
-//! Compiled once, when the table is opened or changed. What cannot be evaluated with certainty is told, never guessed: a CHECK, a
-//! filter or a persisted column that does not compile makes its table read only, and a row that one leaves open is refused. The
-//! value of a column that rows do not have is missed by those who ask for it, and by nobody else.
+//! Compiled once, when the table is opened or changed. What cannot be evaluated with certainty is
+//! told, never guessed: a CHECK, a filter or a persisted column that does not compile makes its
+//! table read only, and a row that one leaves open is refused. The value of a column that rows do
+//! not have is missed by those who ask for it, and by nobody else.
 
 use std::borrow::Cow;
 
@@ -42,13 +44,15 @@ impl Inputs {
     }
 }
 
-/// The columns of a table as expressions name them: those that rows have, and without computed ones where columns are computed.
+/// The columns of a table as expressions name them: those that rows have, and without computed ones
+/// where columns are computed.
 fn environment(columns: &[TableColumn], with_computed: bool) -> Environment {
     let of_table = columns.iter().find_map(|column| column.ty.collation());
     let is_hidden =
         |column: &TableColumn| !column.is_stored() || (column.formula.is_some() && !with_computed);
     // A hidden one has a name that no text can have.
-    let name = |column: &TableColumn| if is_hidden(column) { String::new() } else { column.name.clone() };
+    let name =
+        |column: &TableColumn| if is_hidden(column) { String::new() } else { column.name.clone() };
     Environment {
         columns: columns.iter().map(|column| (name(column), column.ty)).collect(),
         database_collation: of_table.unwrap_or(Collation(DEFAULT_COLLATION)),
@@ -68,8 +72,8 @@ impl Condition {
     /// # Errors
     /// Why it cannot be evaluated.
     pub(crate) fn compile(text: &str, columns: &[TableColumn]) -> Result<Condition, String> {
-        let predicate =
-            Predicate::compile(text, &environment(columns, true)).map_err(|error| error.to_string())?;
+        let predicate = Predicate::compile(text, &environment(columns, true))
+            .map_err(|error| error.to_string())?;
         let inputs = Inputs::of(predicate.inputs(), columns);
         Ok(Condition { predicate, inputs })
     }
@@ -80,7 +84,11 @@ impl Condition {
     }
 
     /// What it says of a row; `None` for unknown.
-    pub(crate) fn truth(&self, columns: &[TableColumn], row: &[Cell<'_>]) -> Result<Option<bool>, EvalError> {
+    pub(crate) fn truth(
+        &self,
+        columns: &[TableColumn],
+        row: &[Cell<'_>],
+    ) -> Result<Option<bool>, EvalError> {
         let mut batch = Batch::new();
         batch.reset(&self.predicate);
         self.inputs.push(&mut batch, columns, row);
@@ -102,10 +110,16 @@ pub(crate) struct Formula {
 
 impl Formula {
     /// Compiles the expression of a column of this type as the catalogue keeps it.
-    pub(crate) fn compile(text: &str, ty: SqlType, is_persisted: bool, columns: &[TableColumn]) -> Formula {
+    pub(crate) fn compile(
+        text: &str,
+        ty: SqlType,
+        is_persisted: bool,
+        columns: &[TableColumn],
+    ) -> Formula {
         let program = Program::compile_as(text, &environment(columns, false), ty);
         let program = program.map_err(|error| error.to_string());
-        let inputs = program.as_ref().map_or(Inputs(Vec::new()), |it| Inputs::of(it.inputs(), columns));
+        let inputs =
+            program.as_ref().map_or(Inputs(Vec::new()), |it| Inputs::of(it.inputs(), columns));
         Formula { text: text.to_owned(), is_persisted, inputs, program }
     }
 
@@ -126,7 +140,9 @@ impl Formula {
 
     /// Can its values be keys, which must be the same on every machine?
     pub(crate) fn is_precise(&self) -> bool {
-        self.program.as_ref().is_ok_and(|program| program.is_precise() && program.is_deterministic())
+        self.program
+            .as_ref()
+            .is_ok_and(|program| program.is_precise() && program.is_deterministic())
     }
 
     /// The value of the column in a row.
@@ -139,7 +155,9 @@ impl Formula {
         columns: &[TableColumn],
         row: &[Cell<'_>],
     ) -> Result<Cell<'static>, Error> {
-        let open = |why: &str| Error::NotSupported { what: format!("computed column {}: {why}", own.name) };
+        let open = |why: &str| Error::NotSupported {
+            what: format!("computed column {}: {why}", own.name),
+        };
         let program = self.program.as_ref().map_err(|why| open(why))?;
         let mut batch = Batch::new();
         batch.reset(program);
@@ -148,7 +166,9 @@ impl Formula {
         match batch.value(0) {
             Ok(None) if own.nullable => Ok(Cell::Null),
             Ok(None) => Err(own.refused("it is computed as NULL, which it does not take")),
-            Ok(Some(bytes)) if own.ty.is_bit() => Ok(Cell::Bit(bytes.first().is_some_and(|bit| *bit != 0))),
+            Ok(Some(bytes)) if own.ty.is_bit() => {
+                Ok(Cell::Bit(bytes.first().is_some_and(|bit| *bit != 0)))
+            }
             Ok(Some(bytes)) => Ok(Cell::Bytes(Cow::Owned(bytes.to_vec()))),
             Err(error) if error.is_undecided() => Err(open(&error.to_string())),
             Err(error) => Err(own.refused(error.to_string())),

@@ -1,7 +1,9 @@
-//! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until nobody can want them back.
+//! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until
+//! nobody can want them back.
 //!
-//! They go while the database runs with threads of its own, as soon as the transactions that left them have ended, and when it is
-//! closed and no transaction is open. The last record of a page stays, as the real product has it.
+//! They go while the database runs with threads of its own, as soon as the transactions that left
+//! them have ended, and when it is closed and no transaction is open. The last record of a page
+//! stays, as the real product has it.
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;
@@ -15,8 +17,8 @@ use crate::suspect::skip_suspect;
 const LEAVES_PER_TURN: usize = 64;
 
 impl Database {
-    /// Takes ghosts away that nobody can want back any more: one turn of the ghost cleanup. Nothing with
-    /// [`ghost_cleanup`](crate::Options::ghost_cleanup) off.
+    /// Takes ghosts away that nobody can want back any more: one turn of the ghost cleanup. Nothing
+    /// with [`ghost_cleanup`](crate::Options::ghost_cleanup) off.
     ///
     /// # Errors
     /// The database is offline, or a page cannot be read.

@@ -1,12 +1,14 @@
-//! Identity values: given out by a table, one after the other, never twice, not even when a transaction is rolled back.
+//! Identity values: given out by a table, one after the other, never twice, not even when a
+//! transaction is rolled back.
 //!
 //! ```text
 //! idtval   last value, increment, seed, each as wide as the column; 1 while there was none        a column of syscolpars
 //!          decimal: 05, precision, scale, sign (0 = negative), 16 bytes of magnitude
 //! ```
 //!
-//! The catalogue is ahead of what was given out by up to [`AHEAD`] values, so that not every one is logged; a clean close brings it
-//! back to the last one. After a crash values may be missing, as they may after a rollback.
+//! The catalogue is ahead of what was given out by up to [`AHEAD`] values, so that not every one is
+//! logged; a clean close brings it back to the last one. After a crash values may be missing, as
+//! they may after a rollback.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Mutex, lock};
@@ -49,7 +51,8 @@ struct State {
     stored: i128,
 }
 
-/// The least and the greatest value of an identity column of this type; `None`: there is no such identity.
+/// The least and the greatest value of an identity column of this type; `None`: there is no such
+/// identity.
 fn range(ty: &SqlType) -> Option<(i128, i128)> {
     Some(match *ty {
         SqlType::TinyInt => (0, u8::MAX.into()),
@@ -80,31 +83,63 @@ fn stored_number(ty: &SqlType, value: i128) -> Vec<u8> {
 ///
 /// # Errors
 /// There is none of this type, or with such values: why.
-pub(crate) fn identity_value(ty: &SqlType, seed: i128, increment: i128) -> Result<Vec<u8>, &'static str> {
+pub(crate) fn identity_value(
+    ty: &SqlType,
+    seed: i128,
+    increment: i128,
+) -> Result<Vec<u8>, &'static str> {
     let (least, most) = range(ty).ok_or("an identity of its type")?;
     if increment == 0 || !(least..=most).contains(&seed) || !(least..=most).contains(&increment) {
         return Err("an identity whose seed or increment is none of its type");
     }
-    let state = State { last: seed, increment, seed, is_fresh: true, is_untold: false, stored: seed };
+    let state = State {
+        last: seed,
+        increment,
+        seed,
+        is_fresh: true,
+        is_untold: false,
+        stored: seed,
+    };
     Ok(state.bytes(ty))
 }
 
 impl Identity {
-    /// An identity of a column of this type that nothing was given out of; `None`: there is no such identity.
-    pub(crate) fn new(column: i32, ty: SqlType, (seed, increment): (i128, i128)) -> Option<Identity> {
+    /// An identity of a column of this type that nothing was given out of; `None`: there is no such
+    /// identity.
+    pub(crate) fn new(
+        column: i32,
+        ty: SqlType,
+        (seed, increment): (i128, i128),
+    ) -> Option<Identity> {
         range(&ty)?;
-        let state = State { last: seed, increment, seed, is_fresh: true, is_untold: false, stored: seed };
+        let state = State {
+            last: seed,
+            increment,
+            seed,
+            is_fresh: true,
+            is_untold: false,
+            stored: seed,
+        };
         Some(Identity { column, ty, state: Mutex::new(state) })
     }
 
     /// As the model of the catalogue has it; `None` for a column that has none.
     pub(crate) fn of(column: &extentdb_catalog::model::Column) -> Option<Identity> {
-        let (identity, ty) = (column.identity.as_ref()?, column.ty?);
+        let identity = column.identity.as_ref()?;
+        let ty = column.ty?;
         range(&ty)?;
-        let (seed, increment): (i128, i128) = (identity.seed.parse().ok()?, identity.increment.parse().ok()?);
+        let seed: i128 = identity.seed.parse().ok()?;
+        let increment: i128 = identity.increment.parse().ok()?;
         let last = identity.last.as_ref().map_or(Some(seed), |last| last.parse().ok())?;
         let is_fresh = identity.last.is_none();
-        let state = State { last, increment, seed, is_fresh, is_untold: false, stored: last };
+        let state = State {
+            last,
+            increment,
+            seed,
+            is_fresh,
+            is_untold: false,
+            stored: last,
+        };
         Some(Identity { column: column.id, ty, state: Mutex::new(state) })
     }
 
@@ -128,12 +163,14 @@ impl Identity {
     fn draw(&self) -> Option<(i128, Option<State>)> {
         let (least, most) = range(&self.ty)?;
         let mut state = lock(&self.state);
-        let value = if state.is_fresh { state.seed } else { state.last.checked_add(state.increment)? };
+        let value =
+            if state.is_fresh { state.seed } else { state.last.checked_add(state.increment)? };
         if !(least..=most).contains(&value) {
             return None;
         }
-        let is_beyond =
-            state.is_fresh || state.is_untold || (value - state.stored).signum() == state.increment.signum();
+        let is_beyond = state.is_fresh
+            || state.is_untold
+            || (value - state.stored).signum() == state.increment.signum();
         (state.last, state.is_fresh) = (value, false);
         if is_beyond {
             state.is_untold = false;
@@ -159,7 +196,12 @@ impl Identity {
 
 impl Identity {
     /// The row of its column, with this state.
-    fn rows(&self, columns: &SystemTable, table: ObjectId, state: State) -> Result<Vec<Cells>, Error> {
+    fn rows(
+        &self,
+        columns: &SystemTable,
+        table: ObjectId,
+        state: State,
+    ) -> Result<Vec<Cells>, Error> {
         let mut rows = columns.rows(&[int(table.0)])?;
         rows.retain(|row| row.get(COLUMN_ID).and_then(number) == Some(self.column.into()));
         let bytes = || Cell::Bytes(Cow::Owned(state.bytes(&self.ty)));
@@ -170,15 +212,18 @@ impl Identity {
 
 impl State {
     fn bytes(self, ty: &SqlType) -> Vec<u8> {
-        let mut bytes: Vec<u8> =
-            [self.stored, self.increment, self.seed].iter().flat_map(|n| stored_number(ty, *n)).collect();
+        let mut bytes: Vec<u8> = [self.stored, self.increment, self.seed]
+            .iter()
+            .flat_map(|n| stored_number(ty, *n))
+            .collect();
         bytes.push(u8::from(self.is_fresh));
         bytes
     }
 }
 
 impl Session<'_> {
-    /// The next value of the table's identity column. It is gone, whatever becomes of the transaction.
+    /// The next value of the table's identity column. It is gone, whatever becomes of the
+    /// transaction.
     ///
     /// # Errors
     /// [`Error::NotSupported`]: the table has no identity column. [`Error::Identity`]: its values are used up.
@@ -189,13 +234,15 @@ impl Session<'_> {
         }
         // Nobody draws from a table that somebody else is making or dropping.
         self.lock_table(table, LockMode::Ix)?;
-        let missing = || Error::NotSupported { what: format!("identity values of table {}", table.name()) };
+        let missing =
+            || Error::NotSupported { what: format!("identity values of table {}", table.name()) };
         let used_up = || Error::Identity { table: table.name().to_owned() };
         let storage = table.storage();
         let identity = storage.identity.as_ref().ok_or_else(missing)?;
         let (value, told) = identity.draw().ok_or_else(used_up)?;
         match told {
-            // The column's row is this transaction's own: what others wrote into it could not be taken back with it.
+            // The column's row is this transaction's own: what others wrote into it could not be
+            // taken back with it.
             Some(state) if self.own_identities.contains(&table.id()) => {
                 let _ddl = lock(&self.db.ddl);
                 let columns = self.db.catalogue.system("syscolpars")?;
@@ -211,7 +258,12 @@ impl Session<'_> {
 }
 
 impl Database {
-    fn store_identity(&self, table: ObjectId, identity: &Identity, state: State) -> Result<(), Error> {
+    fn store_identity(
+        &self,
+        table: ObjectId,
+        identity: &Identity,
+        state: State,
+    ) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         let columns = self.catalogue.system("syscolpars")?;
         for row in identity.rows(columns, table, state)? {
@@ -245,14 +297,16 @@ mod tests {
     fn the_catalogue_is_told_before_its_value_is_passed() {
         for increment in [1, 5, -3] {
             let identity = identity(SqlType::Int, 10, increment);
-            let (mut told, mut stored) = (0, 10);
+            let mut told = 0;
+            let mut stored = 10;
             for step in 0..1000 {
                 let (value, state) = identity.draw().unwrap();
                 assert_eq!(value, 10 + step * increment);
                 if let Some(state) = state {
                     (told, stored) = (told + 1, state.stored);
                 }
-                // A restart goes on behind what the catalogue has: never at a value that was given out.
+                // A restart goes on behind what the catalogue has: never at a value that was given
+                // out.
                 assert!((stored - value) * increment.signum() >= 0, "{value} {stored}");
             }
             assert!((10..=11).contains(&told), "{told}");
@@ -262,8 +316,11 @@ mod tests {
     #[test]
     fn the_end_of_the_numbers_of_a_type_is_an_end() {
         let numeric = SqlType::Numeric { precision: 3, scale: 0 };
-        let ends = [(SqlType::TinyInt, 255), (SqlType::SmallInt, 32767), (SqlType::Int, i32::MAX.into())];
-        for (ty, last) in ends.into_iter().chain([(SqlType::BigInt, i64::MAX.into()), (numeric, 999)]) {
+        let ends =
+            [(SqlType::TinyInt, 255), (SqlType::SmallInt, 32767), (SqlType::Int, i32::MAX.into())];
+        for (ty, last) in
+            ends.into_iter().chain([(SqlType::BigInt, i64::MAX.into()), (numeric, 999)])
+        {
             let identity = identity(ty, last - 1, 1);
             assert_eq!(identity.draw().map(|(value, _)| value), Some(last - 1));
             let (value, state) = identity.draw().unwrap();
@@ -277,7 +334,10 @@ mod tests {
     #[test]
     fn bytes_are_as_wide_as_the_column() {
         assert_eq!(identity_value(&SqlType::TinyInt, 1, 2), Ok(vec![1, 2, 1, 1]));
-        assert_eq!(identity_value(&SqlType::SmallInt, -2, 1), Ok(vec![254, 255, 1, 0, 254, 255, 1]));
+        assert_eq!(
+            identity_value(&SqlType::SmallInt, -2, 1),
+            Ok(vec![254, 255, 1, 0, 254, 255, 1])
+        );
         let decimal = identity_value(&SqlType::Decimal { precision: 9, scale: 0 }, -7, 1).unwrap();
         assert_eq!((decimal.len(), &decimal[..5]), (61, &[5, 9, 0, 0, 7][..]));
         assert!(identity_value(&SqlType::TinyInt, 256, 1).is_err());

@@ -8,8 +8,8 @@
 //!                        not unique   the key columns, then what leads to the row
 //! ```
 //!
-//! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an index whose rowset the catalogue
-//! describes in any other way is not written here.
+//! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an
+//! index whose rowset the catalogue describes in any other way is not written here.
 //!
 //! What is known of the order of texts in its key: [`key_order`](crate::key_order).
 
@@ -41,7 +41,8 @@ mod entry;
 enum From {
     /// A column of the table, by its place among them.
     Column(usize),
-    /// A column of the row that no column of the table stands for, by its place in the row: a uniquifier, or what was dropped.
+    /// A column of the row that no column of the table stands for, by its place in the row: a
+    /// uniquifier, or what was dropped.
     Row(usize),
     /// The place of the row in its heap.
     Rid,
@@ -73,12 +74,16 @@ impl BaseKey {
             return BaseKey { sources: Vec::new(), uniquifier: None };
         };
         let source = |at: &usize| match index.from.get(*at) {
-            Some(From::Column(number)) => {
-                storage.columns.get(*number).map_or(Source::Uniquifier, |column| Source::Column(column.id))
-            }
+            Some(From::Column(number)) => storage
+                .columns
+                .get(*number)
+                .map_or(Source::Uniquifier, |column| Source::Column(column.id)),
             _ => Source::Uniquifier,
         };
-        BaseKey { sources: index.key.iter().map(source).collect(), uniquifier: index.uniquifier() }
+        BaseKey {
+            sources: index.key.iter().map(source).collect(),
+            uniquifier: index.uniquifier(),
+        }
     }
 }
 
@@ -145,10 +150,14 @@ impl Index {
         if index.kind != IndexKind::Nonclustered {
             return refused(&format!("of kind {}", index.kind.name()));
         }
-        let [rowset] = index.rowsets.as_slice() else { return refused("which has not one partition") };
+        let [rowset] = index.rowsets.as_slice() else {
+            return refused("which has not one partition");
+        };
         let rowset = catalog.rowsets.get(rowset);
         let unit = rowset.and_then(|rowset| units.get(rowset.unit(AllocUnitKind::InRow)?.id));
-        let (Some(rowset), Some(unit)) = (rowset, unit) else { return refused("whose pages are not known") };
+        let (Some(rowset), Some(unit)) = (rowset, unit) else {
+            return refused("whose pages are not known");
+        };
         let definition = definition_of_index(index, Some(rowset));
         let layout = table.layout(&definition);
         if (index.status & index_status::FILTERED != 0) != index.filter.is_some() {
@@ -177,7 +186,9 @@ impl Index {
         (space, unit): (Arc<Space>, Arc<Unit>),
     ) -> Result<Index, Error> {
         let from = layout.sources.iter().map(|source| match source {
-            Source::Column(id) => columns.iter().position(|column| column.id == *id).map(From::Column),
+            Source::Column(id) => {
+                columns.iter().position(|column| column.id == *id).map(From::Column)
+            }
             Source::Rid => Some(From::Rid),
             Source::Uniquifier => base.uniquifier.map(From::Row),
         });
@@ -186,10 +197,13 @@ impl Index {
         let place = |source: &Source| layout.sources.iter().position(|own| own == source);
         let locator = match place(&Source::Rid) {
             Some(at) => Locator::Rid(at),
-            None => Locator::Key(base.sources.iter().map(place).collect::<Option<_>>().ok_or_else(missing)?),
+            None => Locator::Key(
+                base.sources.iter().map(place).collect::<Option<_>>().ok_or_else(missing)?,
+            ),
         };
         let shape = RowShape::of_layout(layout, false)?.with_declared_keys(definition.keys.len());
-        let refused = |why: String| Error::NotSupported { what: format!("the filter of an index: {why}") };
+        let refused =
+            |why: String| Error::NotSupported { what: format!("the filter of an index: {why}") };
         let filter = definition.filter.as_deref().map(|text| Condition::compile(text, columns));
         Ok(Index {
             order: Arc::new(KeyOrder::new()),
@@ -210,8 +224,9 @@ impl Index {
         (space, unit): (Arc<Space>, Arc<Unit>),
     ) -> Index {
         let layout = shape.layout().clone();
-        let from = (0..layout.columns.len())
-            .map(|at| columns.iter().position(|column| column.at == at).map_or(From::Row(at), From::Column));
+        let from = (0..layout.columns.len()).map(|at| {
+            columns.iter().position(|column| column.at == at).map_or(From::Row(at), From::Column)
+        });
         Index {
             order: Arc::new(KeyOrder::new()),
             definition,
@@ -237,15 +252,23 @@ impl Index {
     /// The same over another, empty unit.
     pub(crate) fn over(&self, space: Arc<Space>, unit: Arc<Unit>) -> Index {
         let tree = Arc::new(Tree::new(space, unit, self.tree.shape().clone()));
-        let (definition, locator) = (self.definition.clone(), self.locator.clone());
-        let (from, key, filter) = (self.from.clone(), self.key.clone(), self.filter.clone());
+        let definition = self.definition.clone();
+        let locator = self.locator.clone();
+        let from = self.from.clone();
+        let key = self.key.clone();
+        let filter = self.filter.clone();
         let order = Arc::new(KeyOrder::new());
         Index { definition, tree, from, key, locator, filter, order }
     }
 
     /// The same when the columns of its table, which it has not, have changed.
-    pub(crate) fn renumbered(&self, old: &[TableColumn], new: &[TableColumn]) -> Result<Index, Error> {
-        let missing = || Error::catalogue(format!("index {} has a column that has gone", self.name()));
+    pub(crate) fn renumbered(
+        &self,
+        old: &[TableColumn],
+        new: &[TableColumn],
+    ) -> Result<Index, Error> {
+        let missing =
+            || Error::catalogue(format!("index {} has a column that has gone", self.name()));
         let number = |from: &From| match from {
             From::Column(at) => {
                 let id = old.get(*at).ok_or_else(missing)?.id;
@@ -254,8 +277,12 @@ impl Index {
             other => Ok(*other),
         };
         let from = self.from.iter().map(number).collect::<Result<_, Error>>()?;
-        let (definition, tree, locator) = (self.definition.clone(), self.tree.clone(), self.locator.clone());
-        let (key, filter, order) = (self.key.clone(), self.filter.clone(), self.order.clone());
+        let definition = self.definition.clone();
+        let tree = self.tree.clone();
+        let locator = self.locator.clone();
+        let key = self.key.clone();
+        let filter = self.filter.clone();
+        let order = self.order.clone();
         Ok(Index { definition, tree, from, key, locator, filter, order })
     }
 
@@ -300,8 +327,8 @@ impl Index {
         IndexName { table, index: self.name() }
     }
 
-    /// The row of the tree with a sort key. Of an index out of order all rows are read when the way from
-    /// the root does not lead to it.
+    /// The row of the tree with a sort key. Of an index out of order all rows are read when the way
+    /// from the root does not lead to it.
     pub(crate) fn find_key(&self, key: &[u8]) -> Result<Option<btree::Row>, Error> {
         let found = self.tree.find_key(key)?;
         if found.is_some() || self.disorder()?.is_none() {
@@ -362,10 +389,15 @@ impl Index {
     }
 
     /// The table's columns that the index was declared with, in key order.
-    pub(crate) fn declared<'t>(&self, columns: &'t [TableColumn]) -> impl Iterator<Item = &'t TableColumn> {
-        self.key.iter().take(self.definition.keys.len()).filter_map(|at| match self.from.get(*at)? {
-            From::Column(number) => columns.get(*number),
-            From::Row(_) | From::Rid => None,
+    pub(crate) fn declared<'t>(
+        &self,
+        columns: &'t [TableColumn],
+    ) -> impl Iterator<Item = &'t TableColumn> {
+        self.key.iter().take(self.definition.keys.len()).filter_map(|at| {
+            match self.from.get(*at)? {
+                From::Column(number) => columns.get(*number),
+                From::Row(_) | From::Rid => None,
+            }
         })
     }
 
@@ -383,7 +415,8 @@ impl Index {
                 _ => Err(nowhere()),
             },
             Locator::Key(places) => {
-                let key = places.iter().map(|at| cells.get(*at).cloned()).collect::<Option<Vec<_>>>();
+                let key =
+                    places.iter().map(|at| cells.get(*at).cloned()).collect::<Option<Vec<_>>>();
                 Ok(Address::Key(rows.prefix(&key.ok_or_else(nowhere)?)?.into()))
             }
         }
@@ -393,13 +426,16 @@ impl Index {
     pub(crate) fn rid(&self, entry: &Record<'_>) -> Result<Rid, Error> {
         let Locator::Rid(at) = self.locator else { return Err(self.leads_nowhere()) };
         match self.tree.shape().cell(entry, at)? {
-            Cell::Bytes(bytes) if let Ok(bytes) = <[u8; 8]>::try_from(&*bytes) => Ok(Rid::from_bytes(bytes)),
+            Cell::Bytes(bytes) if let Ok(bytes) = <[u8; 8]>::try_from(&*bytes) => {
+                Ok(Rid::from_bytes(bytes))
+            }
             _ => Err(self.leads_nowhere()),
         }
     }
 
-    /// Has the row that an entry leads to the values of the entry's key in its record, byte for byte? Where it has not, they may
-    /// still belong together: letters may be of another case, values computed, and what a filter says is not looked at here.
+    /// Has the row that an entry leads to the values of the entry's key in its record, byte for
+    /// byte? Where it has not, they may still belong together: letters may be of another case,
+    /// values computed, and what a filter says is not looked at here.
     pub(crate) fn has_bytes_of(
         &self,
         entry: &Record<'_>,
@@ -411,15 +447,18 @@ impl Index {
         }
         for at in &self.key {
             let of_row = match self.from.get(*at) {
-                Some(From::Column(number)) => {
-                    storage.columns.get(*number).filter(|column| column.is_stored()).map(|column| column.at)
-                }
+                Some(From::Column(number)) => storage
+                    .columns
+                    .get(*number)
+                    .filter(|column| column.is_stored())
+                    .map(|column| column.at),
                 Some(From::Row(at)) => Some(*at),
                 Some(From::Rid) => continue,
                 None => None,
             };
             let Some(of_row) = of_row else { return Ok(false) };
-            let (own, other) = (self.tree.shape().cell(entry, *at)?, storage.shape.cell(row, of_row)?);
+            let own = self.tree.shape().cell(entry, *at)?;
+            let other = storage.shape.cell(row, of_row)?;
             let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
             if own != other && !(is_null(&own) && is_null(&other)) {
                 return Ok(false);

@@ -1,4 +1,5 @@
-//! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the session's transaction.
+//! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the
+//! session's transaction.
 
 use extentdb_base::sync::{Arc, lock, write};
 use extentdb_base::{IndexId, ObjectId};
@@ -41,7 +42,8 @@ const FIRST_NONCLUSTERED: i32 = 2;
 pub struct IndexSpec {
     /// Name.
     pub name: String,
-    /// Two rows never have the same key; NULL is a value like others. So it is with every constraint.
+    /// Two rows never have the same key; NULL is a value like others. So it is with every
+    /// constraint.
     pub unique: bool,
     /// The constraint that the index is made for.
     pub constraint: Constraint,
@@ -51,11 +53,14 @@ pub struct IndexSpec {
     pub clustered: bool,
     /// INCLUDE.
     pub included: Vec<String>,
-    /// WHERE: it has entries for these rows only; the condition as the catalogue is to keep it, in brackets: `([price]>(0))`.
+    /// WHERE: it has entries for these rows only; the condition as the catalogue is to keep it, in
+    /// brackets: `([price]>(0))`.
     pub filter: Option<String>,
-    /// FILLFACTOR, percent: how full leaves get when the index is made; 0 for as full as they can be.
+    /// FILLFACTOR, percent: how full leaves get when the index is made; 0 for as full as they can
+    /// be.
     pub fill_factor: u8,
-    /// PAD_INDEX: the same for the pages above. Not kept in the catalogue: its bit there is not known.
+    /// PAD_INDEX: the same for the pages above. Not kept in the catalogue: its bit there is not
+    /// known.
     pub pad_index: bool,
     /// Filegroup; PRIMARY for none.
     pub filegroup: Option<String>,
@@ -65,9 +70,15 @@ impl IndexSpec {
     /// An ascending nonclustered index that is not unique, in filegroup PRIMARY.
     pub fn new(name: &str, keys: &[&str]) -> IndexSpec {
         let keys = keys.iter().map(|key| ((*key).to_owned(), false)).collect();
-        let (name, constraint) = (name.to_owned(), Constraint::None);
-        let (unique, clustered, included) = (false, false, Vec::new());
-        let (filter, fill_factor, pad_index, filegroup) = (None, 0, false, None);
+        let name = name.to_owned();
+        let constraint = Constraint::None;
+        let unique = false;
+        let clustered = false;
+        let included = Vec::new();
+        let filter = None;
+        let fill_factor = 0;
+        let pad_index = false;
+        let filegroup = None;
         IndexSpec {
             name,
             unique,
@@ -84,12 +95,18 @@ impl IndexSpec {
 
     /// The index of a nonclustered PRIMARY KEY.
     pub fn primary_key(name: &str, keys: &[&str]) -> IndexSpec {
-        IndexSpec { constraint: Constraint::PrimaryKey, ..IndexSpec::new(name, keys).unique() }
+        IndexSpec {
+            constraint: Constraint::PrimaryKey,
+            ..IndexSpec::new(name, keys).unique()
+        }
     }
 
     /// The index of a UNIQUE constraint.
     pub fn unique_constraint(name: &str, keys: &[&str]) -> IndexSpec {
-        IndexSpec { constraint: Constraint::Unique, ..IndexSpec::new(name, keys).unique() }
+        IndexSpec {
+            constraint: Constraint::Unique,
+            ..IndexSpec::new(name, keys).unique()
+        }
     }
 
     /// The same, clustered.
@@ -106,12 +123,12 @@ impl IndexSpec {
 }
 
 impl Session<'_> {
-    /// Makes an index on a table, with entries for the rows that it has. A clustered one takes all rows of a heap, and the other
-    /// indexes are made anew: they lead to rows by its key.
+    /// Makes an index on a table, with entries for the rows that it has. A clustered one takes all
+    /// rows of a heap, and the other indexes are made anew: they lead to rows by its key.
     ///
     /// # Errors
-    /// The name is taken, a column is not there, two rows have the same key in a unique index, or the index is of a kind that is
-    /// not made here: [`Error::NotSupported`].
+    /// The name is taken, a column is not there, two rows have the same key in a unique index, or
+    /// the index is of a kind that is not made here: [`Error::NotSupported`].
     pub fn create_index(&mut self, table: &Arc<Table>, spec: &IndexSpec) -> Result<(), Error> {
         self.statement("CREATE INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
@@ -141,7 +158,8 @@ impl Session<'_> {
         self.drop_index_of(table, name, false)
     }
 
-    /// Drops a check constraint, foreign key or default, or a primary key or unique constraint with its index.
+    /// Drops a check constraint, foreign key or default, or a primary key or unique constraint with
+    /// its index.
     ///
     /// # Errors
     /// The table has no such constraint.
@@ -149,20 +167,26 @@ impl Session<'_> {
         self.drop_index_of(table, name, true)
     }
 
-    fn drop_index_of(&mut self, table: &Arc<Table>, name: &str, of_constraint: bool) -> Result<(), Error> {
+    fn drop_index_of(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        of_constraint: bool,
+    ) -> Result<(), Error> {
         self.statement("DROP INDEX", |session| {
             let old = session.lock_for_ddl(table)?;
-            if of_constraint && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name, &old.columns) {
+            if of_constraint
+                && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name, &old.columns)
+            {
                 session.lock_parents(&old)?;
             }
             let ddl = lock(&session.db.ddl);
             if of_constraint && let Some(rule) = old.constraints.rule(name, &old.columns) {
                 return session.drop_rule(table, &old, &rule);
             }
-            if let Some(key) = old
-                .disabled(name)
-                .and_then(|disabled| old.constraints.leading_in.iter().find(|key| key.index == disabled.id))
-            {
+            if let Some(key) = old.disabled(name).and_then(|disabled| {
+                old.constraints.leading_in.iter().find(|key| key.index == disabled.id)
+            }) {
                 let what = format!("to drop index {name}, which foreign key {} leads to", key.name);
                 return Err(Error::NotSupported { what });
             }
@@ -174,7 +198,8 @@ impl Session<'_> {
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             match (index.constraint() != Constraint::None, of_constraint) {
                 (true, false) => {
-                    let what = format!("to drop index {name} without the constraint that it belongs to");
+                    let what =
+                        format!("to drop index {name} without the constraint that it belongs to");
                     return Err(Error::NotSupported { what });
                 }
                 (false, true) => {
@@ -182,7 +207,8 @@ impl Session<'_> {
                 }
                 _ => {}
             }
-            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id()) {
+            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
+            {
                 let what = format!("to drop index {name}, which foreign key {} leads to", key.name);
                 return Err(Error::NotSupported { what });
             }
@@ -226,7 +252,8 @@ impl Session<'_> {
 
     /// From now on this is what the table is; a rollback takes that back.
     pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
-        let (old, new) = (table.storage(), Arc::new(new));
+        let old = table.storage();
+        let new = Arc::new(new);
         self.db.catalogue.leave(&old, &new);
         write(&self.db.catalogue.tables).own(table.id(), &new);
         table.set_storage(new.clone());
@@ -234,9 +261,14 @@ impl Session<'_> {
         new
     }
 
-    /// The rows of the system tables, the unit behind the rowset it belongs to, the name last: a restart reads them as they are
-    /// before it undoes what was cut off.
-    fn describe_index(&mut self, table: &Table, old: &Storage, spec: &IndexSpec) -> Result<Index, Error> {
+    /// The rows of the system tables, the unit behind the rowset it belongs to, the name last: a
+    /// restart reads them as they are before it undoes what was cut off.
+    fn describe_index(
+        &mut self,
+        table: &Table,
+        old: &Storage,
+        spec: &IndexSpec,
+    ) -> Result<Index, Error> {
         let db = self.db;
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let definition = definition_of(table.id(), table.name(), old);
@@ -270,13 +302,20 @@ impl Session<'_> {
         if self.object_named(schema_id, &spec.name)?.is_some() {
             return Err(Error::Exists { name: spec.name.clone() });
         }
-        Ok(Some(Child { id: self.object_id()?, name: spec.name.clone(), kind, table, schema_id }))
+        Ok(Some(Child {
+            id: self.object_id()?,
+            name: spec.name.clone(),
+            kind,
+            table,
+            schema_id,
+        }))
     }
 
     /// The object of a name in a schema.
     pub(crate) fn object_named(&self, schema: i32, name: &str) -> Result<Option<ObjectId>, Error> {
         let is_named = |row: &Cells| text(row.get(object::NAME)).eq_ignore_ascii_case(name);
-        let is_there = |row: &Cells| row.get(object::SCHEMA).and_then(number) == Some(schema.into());
+        let is_there =
+            |row: &Cells| row.get(object::SCHEMA).and_then(number) == Some(schema.into());
         let objects = self.db.catalogue.system("sysschobjs")?;
         let mut rows = match objects.rows_named(object::BY_NAME, name)? {
             // Equal under the collation of the database.
@@ -300,7 +339,11 @@ impl Session<'_> {
         let mut objects = SystemRows::new();
         if let Some(constraint) = constraint {
             let now = log_time(&*self.db.options.clock);
-            add_child(&constraint, StoredTime { ticks: now.ticks, days: now.days as i32 }, &mut objects);
+            add_child(
+                &constraint,
+                StoredTime { ticks: now.ticks, days: now.days as i32 },
+                &mut objects,
+            );
         }
         for (name, rows) in names.into_iter().rev().chain(objects) {
             let table = self.db.catalogue.system(&name)?;
@@ -365,8 +408,9 @@ impl IndexSpec {
             return Err(Error::Exists { name: self.name.clone() });
         }
         let is_primary = |status: u32| Constraint::of_status(status) == Constraint::PrimaryKey;
-        let has_primary = storage.all_indexes().any(|index| index.constraint() == Constraint::PrimaryKey)
-            || storage.disabled.iter().any(|index| is_primary(index.status));
+        let has_primary =
+            storage.all_indexes().any(|index| index.constraint() == Constraint::PrimaryKey)
+                || storage.disabled.iter().any(|index| is_primary(index.status));
         if self.clustered && storage.base.clustered().is_some() {
             return Err(Error::NotSupported { what: "a second clustered index".to_owned() });
         }
@@ -386,14 +430,17 @@ impl IndexSpec {
         if self.keys.is_empty() || self.keys.len() > KEY_COLUMNS_MAX {
             return not_supported(format!("an index of {} key columns", self.keys.len()));
         }
-        let names: Vec<&String> = self.keys.iter().map(|(name, _)| name).chain(&self.included).collect();
+        let names: Vec<&String> =
+            self.keys.iter().map(|(name, _)| name).chain(&self.included).collect();
         for (at, name) in names.iter().enumerate() {
             if names[..at].iter().any(|other| other.eq_ignore_ascii_case(name)) {
                 return not_supported(format!("column {name} twice in an index"));
             }
             let column = column(columns, name)?;
             if self.constraint == Constraint::PrimaryKey && column.nullable {
-                return not_supported(format!("a primary key over column {name}, which takes NULL"));
+                return not_supported(format!(
+                    "a primary key over column {name}, which takes NULL"
+                ));
             }
             if matches!(column.ty, SqlType::SqlVariant | SqlType::Xml | SqlType::Udt { .. }) {
                 return not_supported(format!("column {name} of its type in an index"));
@@ -423,17 +470,20 @@ impl IndexSpec {
         })
     }
 
-    /// A filtered index stands for no constraint, does not hold the rows, and asks for nothing that is computed.
+    /// A filtered index stands for no constraint, does not hold the rows, and asks for nothing that
+    /// is computed.
     fn verify_filter(&self, columns: &[TableColumn]) -> Result<(), Error> {
         let Some(text) = &self.filter else { return Ok(()) };
-        let refused =
-            |why: String| Error::NotSupported { what: format!("the filter of index {}: {why}", self.name) };
+        let refused = |why: String| Error::NotSupported {
+            what: format!("the filter of index {}: {why}", self.name),
+        };
         if self.clustered || self.constraint != Constraint::None {
             return Err(refused("the index is clustered, or stands for a constraint".to_owned()));
         }
         let condition = Condition::compile(text, columns).map_err(refused)?;
-        let computed =
-            |column: &&TableColumn| column.formula.is_some() && condition.columns().contains(&column.id);
+        let computed = |column: &&TableColumn| {
+            column.formula.is_some() && condition.columns().contains(&column.id)
+        };
         match columns.iter().find(computed) {
             Some(column) => Err(refused(format!("column {} is computed", column.name))),
             None => Ok(()),
@@ -441,19 +491,31 @@ impl IndexSpec {
     }
 
     /// As the clustered index of a table with these columns.
-    pub(crate) fn base_definition(&self, columns: &[TableColumn]) -> Result<IndexDefinition, Error> {
+    pub(crate) fn base_definition(
+        &self,
+        columns: &[TableColumn],
+    ) -> Result<IndexDefinition, Error> {
         if let Some(included) = self.included.first() {
-            let what = format!("column {included} included in a clustered index, which has all columns");
+            let what =
+                format!("column {included} included in a clustered index, which has all columns");
             return Err(Error::NotSupported { what });
         }
         let of_key = self.keyed_definition(columns)?;
         let rowset_status = of_key.rowset_status | rowset_status::TABLE;
-        Ok(IndexDefinition { id: CLUSTERED, kind: IndexKind::Clustered, rowset_status, ..of_key })
+        Ok(IndexDefinition {
+            id: CLUSTERED,
+            kind: IndexKind::Clustered,
+            rowset_status,
+            ..of_key
+        })
     }
 
     fn keyed_definition(&self, columns: &[TableColumn]) -> Result<IndexDefinition, Error> {
         let key = |(name, descending): &(String, bool)| {
-            Ok(KeyColumn { column_id: column(columns, name)?.id, descending: *descending })
+            Ok(KeyColumn {
+                column_id: column(columns, name)?.id,
+                descending: *descending,
+            })
         };
         let is_unique = self.unique || self.constraint != Constraint::None;
         let unique = if is_unique { (index_status::UNIQUE, rowset_status::UNIQUE) } else { (0, 0) };
@@ -474,7 +536,8 @@ impl IndexSpec {
         Fill { percent: self.fill_factor, pads: self.pad_index }
     }
 
-    /// Fixed columns alone must not exceed a key; of variable ones each value is looked at when it comes.
+    /// Fixed columns alone must not exceed a key; of variable ones each value is looked at when it
+    /// comes.
     pub(crate) fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
         let longest = layout.max_leaf as usize;
         let keys = layout.row.columns.iter().filter(|column| column.key_ordinal > 0);
@@ -485,13 +548,15 @@ impl IndexSpec {
         }
         match longest {
             ..=ROW_BYTES_MAX => Ok(()),
-            _ => Err(Error::NotSupported { what: format!("index entries of up to {longest} bytes") }),
+            _ => {
+                Err(Error::NotSupported { what: format!("index entries of up to {longest} bytes") })
+            }
         }
     }
 }
 
-/// Why the values of a computed column can be in no index. Those that are stored are what they are; others must be computed as the
-/// same on any machine.
+/// Why the values of a computed column can be in no index. Those that are stored are what they are;
+/// others must be computed as the same on any machine.
 fn not_indexed(formula: &Formula) -> Option<&str> {
     let is_imprecise = !formula.is_persisted && !formula.is_precise();
     formula.unknown().or(is_imprecise.then_some("it is not precise, and not persisted"))
@@ -500,6 +565,7 @@ fn not_indexed(formula: &Formula) -> Option<&str> {
 /// A column by its name.
 pub(crate) fn column<'t>(columns: &'t [TableColumn], name: &str) -> Result<&'t TableColumn, Error> {
     let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
-    let missing = || Error::NotSupported { what: format!("column {name}, which the table has not got") };
+    let missing =
+        || Error::NotSupported { what: format!("column {name}, which the table has not got") };
     found.ok_or_else(missing)
 }

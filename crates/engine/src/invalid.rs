@@ -1,6 +1,8 @@
-//! What is asked of options, specifications and names before anything is made. A cause names the option that it is about.
+//! What is asked of options, specifications and names before anything is made. A cause names the
+//! option that it is about.
 //!
-//! Nothing here looks at a file or the catalogue: names that are taken are found where they are looked up.
+//! Nothing here looks at a file or the catalogue: names that are taken are found where they are
+//! looked up.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +25,8 @@ const PATH_UNITS_MAX: usize = 260;
 const DATA_FILES_MAX: usize = 32_766;
 /// Filegroups have the ids 1 to 32,767; PRIMARY is the first.
 const FILEGROUPS_MAX: usize = 32_766;
-/// The primary file of a new database has room for the catalogue. A test compares it with the template.
+/// The primary file of a new database has room for the catalogue. A test compares it with the
+/// template.
 pub(crate) const PRIMARY_BYTES_MIN: u64 = 2 << 20;
 /// Any other data file: a page of each map, and an extent to give.
 pub(crate) const FILE_BYTES_MIN: u64 = 16 * PAGE_BYTES as u64;
@@ -119,7 +122,8 @@ pub enum InvalidOption {
 }
 
 impl InvalidOption {
-    /// The option: the name of its field, with that of what it is part of, `filegroups[1].files[0].bytes`.
+    /// The option: the name of its field, with that of what it is part of,
+    /// `filegroups[1].files[0].bytes`.
     pub fn option(&self) -> &str {
         match self {
             InvalidOption::OutOfRange { option, .. }
@@ -172,9 +176,10 @@ struct Names(BTreeSet<String>);
 
 impl Names {
     fn add(&mut self, option: &str, name: &str) -> Result<(), InvalidOption> {
-        match self.0.insert(name.to_ascii_lowercase()) {
-            true => Ok(()),
-            false => Err(InvalidOption::Duplicate { option: option.to_owned(), name: name.to_owned() }),
+        if self.0.insert(name.to_ascii_lowercase()) {
+            Ok(())
+        } else {
+            Err(InvalidOption::Duplicate { option: option.to_owned(), name: name.to_owned() })
         }
     }
 }
@@ -187,7 +192,11 @@ impl Options {
         if let Some(memory_bytes) = extentdb_io::memory_bytes()
             && frames.saturating_mul(PAGE_BYTES as u64) > memory_bytes
         {
-            return Err(InvalidOption::BeyondMemory { option: "frames".to_owned(), frames, memory_bytes });
+            return Err(InvalidOption::BeyondMemory {
+                option: "frames".to_owned(),
+                frames,
+                memory_bytes,
+            });
         }
         verify_range("extents_per_turn", self.extents_per_turn.into(), 1, EXTENTS_PER_TURN_MAX)?;
         if let Some(bytes) = self.checkpoint_log_bytes {
@@ -207,7 +216,12 @@ impl DatabaseSpec {
         verify_range("files", self.files.len() as u64, 1, DATA_FILES_MAX as u64)?;
         verify_range("filegroups", self.filegroups.len() as u64, 0, FILEGROUPS_MAX as u64)?;
         let files: usize = self.filegroups.iter().map(|(_, files)| files.len()).sum();
-        verify_range("filegroups.files", files as u64, 0, (DATA_FILES_MAX - self.files.len()) as u64)?;
+        verify_range(
+            "filegroups.files",
+            files as u64,
+            0,
+            (DATA_FILES_MAX - self.files.len()) as u64,
+        )?;
         self.verify_filegroups()?;
         self.log.verify()?;
         self.verify_files()
@@ -222,24 +236,32 @@ impl DatabaseSpec {
                 return Err(InvalidOption::Reserved { option, name: name.clone() });
             }
             names.add(&option, name)?;
-            verify_range(&format!("filegroups[{at}].files"), files.len() as u64, 1, DATA_FILES_MAX as u64)?;
+            verify_range(
+                &format!("filegroups[{at}].files"),
+                files.len() as u64,
+                1,
+                DATA_FILES_MAX as u64,
+            )?;
         }
         Ok(())
     }
 
     /// Every file by itself, and that no two have a name or path in common.
     fn verify_files(&self) -> Result<(), InvalidOption> {
-        let primary = self.files.iter().enumerate().map(|(at, file)| (format!("files[{at}]"), file));
+        let primary =
+            self.files.iter().enumerate().map(|(at, file)| (format!("files[{at}]"), file));
         let others = self.filegroups.iter().enumerate().flat_map(|(group, (_, files))| {
             let option = move |at| format!("filegroups[{group}].files[{at}]");
             files.iter().enumerate().map(move |(at, file)| (option(at), file))
         });
-        let (mut names, mut paths) = (Names::default(), BTreeSet::from([self.log.path.clone()]));
+        let mut names = Names::default();
+        let mut paths = BTreeSet::from([self.log.path.clone()]);
         names.add("log.name", &format!("{}_log", self.name))?;
         for (at, (option, file)) in primary.chain(others).enumerate() {
             let least = if at == 0 { PRIMARY_BYTES_MIN } else { FILE_BYTES_MIN };
             file.verify(&option, least)?;
-            let default = if at == 0 { self.name.clone() } else { format!("{}_{}", self.name, at + 1) };
+            let default =
+                if at == 0 { self.name.clone() } else { format!("{}_{}", self.name, at + 1) };
             names.add(&format!("{option}.name"), file.name.as_deref().unwrap_or(&default))?;
             if !paths.insert(file.path.clone()) {
                 let name = file.path.display().to_string();
@@ -251,9 +273,11 @@ impl DatabaseSpec {
 }
 
 impl DataFileSpec {
-    /// Refuses what is no data file of at least so many bytes. `of` is put before the names of its fields.
+    /// Refuses what is no data file of at least so many bytes. `of` is put before the names of its
+    /// fields.
     pub(crate) fn verify(&self, of: &str, least: u64) -> Result<(), InvalidOption> {
-        let option = |field: &str| if of.is_empty() { field.to_owned() } else { format!("{of}.{field}") };
+        let option =
+            |field: &str| if of.is_empty() { field.to_owned() } else { format!("{of}.{field}") };
         verify_path(&option("path"), &self.path)?;
         if let Some(name) = &self.name {
             verify_name(&option("name"), name)?;

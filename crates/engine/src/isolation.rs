@@ -8,10 +8,11 @@
 //!                    a heap has no keys: the whole table S
 //! ```
 //!
-//! Whoever inserts a key while somebody reads SERIALIZABLE tests the next key with RangeI-N, before and, when another has come to
-//! be the next one meanwhile, again behind it ([`Tested`]). A reader locks the keys it has seen, then looks again: what came
-//! between is locked, too, before anything is handed out. So none of the two can miss the other, and no latch is held while locks
-//! are waited for.
+//! Whoever inserts a key while somebody reads SERIALIZABLE tests the next key with RangeI-N, before
+//! and, when another has come to be the next one meanwhile, again behind it ([`Tested`]). A reader
+//! locks the keys it has seen, then looks again: what came between is locked, too, before anything
+//! is handed out. So none of the two can miss the other, and no latch is held while locks are
+//! waited for.
 
 use extentdb_base::Lsn;
 use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
@@ -67,13 +68,16 @@ impl Session<'_> {
         self.isolation = isolation;
     }
 
-    /// How rows are locked that are read, and whether until the end of the transaction. `None`: not at all.
+    /// How rows are locked that are read, and whether until the end of the transaction. `None`: not
+    /// at all.
     pub(crate) fn row_lock(&self, for_update: bool) -> Option<(LockMode, bool)> {
         match (for_update, self.isolation) {
             (true, _) => Some((LockMode::U, true)),
             (false, Isolation::ReadUncommitted) => None,
             (false, Isolation::ReadCommitted) => Some((LockMode::S, false)),
-            (false, Isolation::RepeatableRead | Isolation::Serializable) => Some((LockMode::S, true)),
+            (false, Isolation::RepeatableRead | Isolation::Serializable) => {
+                Some((LockMode::S, true))
+            }
         }
     }
 
@@ -102,19 +106,32 @@ impl Session<'_> {
         }
     }
 
-    /// A key that this transaction puts into a range which it has read ends a part of that range from then on.
-    pub(crate) fn keep_own_range(&self, table: &Table, index: &Index, key: &[u8]) -> Result<(), Error> {
-        match self.is_serializable {
-            true => self.lock(key_resource(index.hobt(), key), LockMode::RsS, Some(table)),
-            false => Ok(()),
+    /// A key that this transaction puts into a range which it has read ends a part of that range
+    /// from then on.
+    pub(crate) fn keep_own_range(
+        &self,
+        table: &Table,
+        index: &Index,
+        key: &[u8],
+    ) -> Result<(), Error> {
+        if self.is_serializable {
+            self.lock(key_resource(index.hobt(), key), LockMode::RsS, Some(table))
+        } else {
+            Ok(())
         }
     }
 
     /// Waits until nobody else keeps the range that a key is about to be inserted into.
-    pub(crate) fn test_range(&self, table: &Table, index: &Index, key: &[u8]) -> Result<Tested, Error> {
-        match self.db.serializers.are_some() {
-            false => Ok(Tested(None)),
-            true => self.test_next(table, index, key),
+    pub(crate) fn test_range(
+        &self,
+        table: &Table,
+        index: &Index,
+        key: &[u8],
+    ) -> Result<Tested, Error> {
+        if self.db.serializers.are_some() {
+            self.test_next(table, index, key)
+        } else {
+            Ok(Tested(None))
         }
     }
 

@@ -8,11 +8,11 @@
 //! key new to an attached index    refused when a character of it has a weight that is not certain
 //! ```
 //!
-//! An index can be out of order because another product wrote it, or because an earlier version of this
-//! engine had other weights. Rebuilding it puts it in order.
+//! An index can be out of order because another product wrote it, or because an earlier version of
+//! this engine had other weights. Rebuilding it puts it in order.
 //!
-//! Databases of another product keep its order: there a key with an uncertain character could end up where
-//! that product does not look for it. What counts as attached: `docs/decisions` 18.
+//! Databases of another product keep its order: there a key with an uncertain character could end
+//! up where that product does not look for it. What counts as attached: `docs/decisions` 18.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::{Arc, RwLock, read, write};
@@ -44,8 +44,8 @@ impl Origin {
         Ok(if is_own { Origin::Own } else { Origin::Attached })
     }
 
-    /// Refuses a new key of an attached database whose place the product may see elsewhere. `key` has the
-    /// columns of the tree's key, in key order.
+    /// Refuses a new key of an attached database whose place the product may see elsewhere. `key`
+    /// has the columns of the tree's key, in key order.
     ///
     /// # Errors
     /// [`Error::UncertainKey`].
@@ -59,7 +59,8 @@ impl Origin {
             return Ok(());
         }
         let Some(character) = shape.uncertain_character(key.clone()) else { return Ok(()) };
-        let (table, index) = (names.table.to_owned(), names.index.to_owned());
+        let table = names.table.to_owned();
+        let index = names.index.to_owned();
         Err(Error::UncertainKey { table, index, key: describe(shape, key), character })
     }
 }
@@ -82,9 +83,12 @@ pub(crate) enum Disorder {
 
 impl Disorder {
     fn refusal(&self, IndexName { table, index }: IndexName<'_>) -> Error {
-        let (table, index) = (table.to_owned(), index.to_owned());
+        let table = table.to_owned();
+        let index = index.to_owned();
         match self.clone() {
-            Disorder::Keys { first, second } => Error::KeysOutOfOrder { table, index, first, second },
+            Disorder::Keys { first, second } => {
+                Error::KeysOutOfOrder { table, index, first, second }
+            }
             Disorder::Separators { page } => Error::SeparatorsOutOfOrder { table, index, page },
         }
     }
@@ -115,7 +119,10 @@ impl KeyOrder {
 
     /// Of a tree that was there when the database was opened.
     pub(crate) fn unknown(shape: &RowShape) -> KeyOrder {
-        KeyOrder { has_texts: shape.has_text_keys(), known: RwLock::new(Known::Unknown) }
+        KeyOrder {
+            has_texts: shape.has_text_keys(),
+            known: RwLock::new(Known::Unknown),
+        }
     }
 
     /// Where the tree is out of order. Examines all of its keys when nobody has.
@@ -142,7 +149,8 @@ impl KeyOrder {
     /// Refuses to change a tree that is out of order.
     ///
     /// # Errors
-    /// [`Error::KeysOutOfOrder`], [`Error::SeparatorsOutOfOrder`], and those of [`disorder`](Self::disorder).
+    /// [`Error::KeysOutOfOrder`], [`Error::SeparatorsOutOfOrder`], and those of
+    /// [`disorder`](Self::disorder).
     pub(crate) fn verify_writable(&self, tree: &Tree, names: IndexName<'_>) -> Result<(), Error> {
         match self.disorder(tree)? {
             None => Ok(()),
@@ -208,7 +216,8 @@ fn keys(tree: &Tree, first: &[u8], second: &[u8]) -> Disorder {
 
 fn describe_record(shape: &RowShape, record: &[u8]) -> String {
     let record = shape.leaf(record);
-    let cells = shape.key_columns().map(|column| cell(&record, column, Level::Leaf).unwrap_or(Cell::Null));
+    let cells =
+        shape.key_columns().map(|column| cell(&record, column, Level::Leaf).unwrap_or(Cell::Null));
     let cells: Vec<Cell<'_>> = cells.collect();
     describe(shape, cells.iter())
 }

@@ -1,4 +1,5 @@
-//! Views, procedures, functions and triggers: kept as the texts that made them. Nothing here runs them.
+//! Views, procedures, functions and triggers: kept as the texts that made them. Nothing here runs
+//! them.
 //!
 //! ```text
 //! sysschobjs      name, schema, kind; of a trigger its table
@@ -6,8 +7,8 @@
 //! syscolpars      the columns of a view or function, where the caller says which
 //! ```
 //!
-//! A table with a trigger is only read here: what the trigger would do when a row comes, changes or goes is not done. Its
-//! definition may change, as triggers are not asked about that.
+//! A table with a trigger is only read here: what the trigger would do when a row comes, changes or
+//! goes is not done. Its definition may change, as triggers are not asked about that.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
@@ -101,7 +102,12 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The same as for other modules.
-    pub fn create_trigger(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
+    pub fn create_trigger(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        text: &str,
+    ) -> Result<(), Error> {
         self.statement("CREATE TRIGGER", |session| {
             verify_name("trigger", name)?;
             let old = session.lock_definition(table)?;
@@ -143,15 +149,19 @@ impl Session<'_> {
             let schema = session.schema_id(schema)?;
             let id = session.object_named(schema, name)?.ok_or_else(|| no_module(name))?;
             let rows = session.db.catalogue.system("sysschobjs")?.rows(&[int(id.0)])?;
-            let kind = rows.first().and_then(|row| row.get(object::KIND)).map(crate::system_table::bytes);
+            let kind =
+                rows.first().and_then(|row| row.get(object::KIND)).map(crate::system_table::bytes);
             let parent = rows.first().and_then(|row| row.get(object::PARENT)).and_then(number);
-            let is_module =
-                [b"V ", b"P ", b"FN", b"IF", b"TF"].iter().any(|code| kind == Some(code.as_slice()));
+            let is_module = [b"V ", b"P ", b"FN", b"IF", b"TF"]
+                .iter()
+                .any(|code| kind == Some(code.as_slice()));
             if !is_module || parent != Some(0) {
                 return Err(no_module(name));
             }
             if !session.db.catalogue.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
-                return Err(Error::NotSupported { what: format!("to drop {name}, which has an index") });
+                return Err(Error::NotSupported {
+                    what: format!("to drop {name}, which has an index"),
+                });
             }
             session.forget_object(id)
         })
@@ -169,7 +179,9 @@ impl Session<'_> {
         }
         let stored = if text.is_ascii() { text.len() } else { 2 * text.encode_utf16().count() };
         if stored > TEXT_BYTES_MAX {
-            let what = format!("module {name}, whose text takes {stored} bytes, more than {TEXT_BYTES_MAX}");
+            let what = format!(
+                "module {name}, whose text takes {stored} bytes, more than {TEXT_BYTES_MAX}"
+            );
             return Err(Error::NotSupported { what });
         }
         let id = self.object_id()?;
@@ -178,7 +190,13 @@ impl Session<'_> {
         let now = log_time(&*self.db.options.clock);
         let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
         let mut rows = SystemRows::new();
-        add_module((id, kind), (name, text), (schema_id, parent), (&definitions, created), &mut rows);
+        add_module(
+            (id, kind),
+            (name, text),
+            (schema_id, parent),
+            (&definitions, created),
+            &mut rows,
+        );
         self.insert_system_rows(&rows)?;
         Ok(id)
     }

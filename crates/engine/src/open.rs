@@ -71,15 +71,21 @@ impl DataFiles {
         let disks: Vec<Arc<dyn DiskFile>> =
             paths.data.iter().map(|path| options.disk.open(path)).collect::<Result<_, _>>()?;
         let leftover = torn_pages::repair(&disks, options)?;
-        let files: Vec<DataFile> = disks.into_iter().map(DataFile::read).collect::<Result<_, _>>()?;
+        let files: Vec<DataFile> =
+            disks.into_iter().map(DataFile::read).collect::<Result<_, _>>()?;
         let primary = files.first().filter(|file| file.header.file_id == Some(1));
         let primary = primary.ok_or(Error::MissingFile { file: FileId(1) })?;
         let mut ids = BTreeSet::new();
         if let Some(again) = files.iter().find(|file| !ids.insert(file.id())) {
             let path = again.disk.path().to_path_buf();
-            return Err(Error::WrongFile { path, what: "another file that was given has its number" });
+            return Err(Error::WrongFile {
+                path,
+                what: "another file that was given has its number",
+            });
         }
-        if let Some(other) = files.iter().find(|file| file.header.binding_id != primary.header.binding_id) {
+        if let Some(other) =
+            files.iter().find(|file| file.header.binding_id != primary.header.binding_id)
+        {
             let path = other.disk.path().to_path_buf();
             return Err(Error::WrongFile { path, what: "it belongs to another database" });
         }
@@ -97,9 +103,13 @@ impl DataFiles {
         LogOwner { binding_id: self.binding(), fork_guid: fork.unwrap_or(zero) }
     }
 
-    /// The log from the oldest record that a restart needs on, and that record; zero when the power went before the first
-    /// checkpoint with this log.
-    fn open_log(&self, log: &Arc<dyn DiskFile>, options: &Options) -> Result<(Log, Restart), Error> {
+    /// The log from the oldest record that a restart needs on, and that record; zero when the power
+    /// went before the first checkpoint with this log.
+    fn open_log(
+        &self,
+        log: &Arc<dyn DiskFile>,
+        options: &Options,
+    ) -> Result<(Log, Restart), Error> {
         let checkpoint = self.boot.checkpoint_lsn;
         let open = |from| {
             let asked = extentdb_wal::OpenOptions {
@@ -125,8 +135,8 @@ impl DataFiles {
         pages.chain([self.leftover.log_durable]).max().unwrap_or(Lsn::ZERO)
     }
 
-    /// A log that was made for this database, whose last checkpoint it does not hold because it was never used: the power went
-    /// before.
+    /// A log that was made for this database, whose last checkpoint it does not hold because it was
+    /// never used: the power went before.
     fn unused_log(&self, log: &Arc<dyn DiskFile>, options: &Options) -> Option<Log> {
         if owner_of(&**log).ok()? != self.owner() {
             return None;
@@ -136,7 +146,11 @@ impl DataFiles {
     }
 
     /// The double-write area of an opening that is called `stamp`.
-    fn begin_use(&mut self, stamp: Lsn, options: &Options) -> Result<Option<Arc<DoubleWrite>>, Error> {
+    fn begin_use(
+        &mut self,
+        stamp: Lsn,
+        options: &Options,
+    ) -> Result<Option<Arc<DoubleWrite>>, Error> {
         let binding = self.binding();
         let Some(primary) = self.files.first().map(DataFile::path) else { return Ok(None) };
         let stamps = || self.files.iter().map(|file| file.header.first_update_lsn);
@@ -158,7 +172,9 @@ impl DataFiles {
     fn descriptions(&self) -> Result<Vec<FileDescription>, Error> {
         let mut all: Vec<FileDescription> =
             self.files.iter().map(DataFile::description).collect::<Result<_, _>>()?;
-        all.sort_by_key(|file| if file.id == FileId(1) { (0, 0) } else { (1, u16::MAX - file.id.0) });
+        all.sort_by_key(
+            |file| if file.id == FileId(1) { (0, 0) } else { (1, u16::MAX - file.id.0) },
+        );
         Ok(all)
     }
 }
@@ -225,13 +241,16 @@ impl Database {
         let files = DataFiles::open(paths, &options)?;
         match (options.disk.exists(&paths.log), files.is_clean()) {
             (false, false) => Err(Error::LogMissing),
-            (false, true) => Database::with_new_log(files, &LogFileSpec::usual(&paths.log), options),
+            (false, true) => {
+                Database::with_new_log(files, &LogFileSpec::usual(&paths.log), options)
+            }
             (true, false) => Database::open_crashed(files, &paths.log, options),
             (true, true) => Database::open_clean(files, &paths.log, options),
         }
     }
 
-    /// Opens a database that was not closed cleanly: without its own log, whole, it cannot be brought to a state.
+    /// Opens a database that was not closed cleanly: without its own log, whole, it cannot be
+    /// brought to a state.
     fn open_crashed(files: DataFiles, path: &Path, options: Options) -> Result<Database, Error> {
         let log = options.disk.open(path)?;
         let found = owner_of(&*log)?;
@@ -246,8 +265,9 @@ impl Database {
         Database::recover(files, log, options, restart)
     }
 
-    /// Opens a database that was closed cleanly. It needs nothing of its log, and goes on with it when it is the one; any
-    /// other file in its place is kept under another name, and never replayed.
+    /// Opens a database that was closed cleanly. It needs nothing of its log, and goes on with it
+    /// when it is the one; any other file in its place is kept under another name, and never
+    /// replayed.
     fn open_clean(files: DataFiles, path: &Path, options: Options) -> Result<Database, Error> {
         let log = options.disk.open(path)?;
         let why = match owner_of(&*log) {
@@ -255,7 +275,9 @@ impl Database {
                 Ok((log, restart)) => return Database::recover(files, log, options, restart),
                 Err(error) => error,
             },
-            Ok(found) => Error::ForeignLog { path: path.to_path_buf(), found, expected: files.owner() },
+            Ok(found) => {
+                Error::ForeignLog { path: path.to_path_buf(), found, expected: files.owner() }
+            }
             Err(error) => error,
         };
         if !is_of_log(&why) {
@@ -280,10 +302,15 @@ impl Database {
         Database::with_new_log(files, log, options)
     }
 
-    fn with_new_log(files: DataFiles, log: &LogFileSpec, options: Options) -> Result<Database, Error> {
+    fn with_new_log(
+        files: DataFiles,
+        log: &LogFileSpec,
+        options: Options,
+    ) -> Result<Database, Error> {
         let file = options.disk.create(&log.path)?;
         let Guid(mut guid) = files.binding();
-        // The id of the file itself: another one than the database's, and the same whenever this is done again.
+        // The id of the file itself: another one than the database's, and the same whenever this is
+        // done again.
         guid[15] ^= 0x5a;
         let spec = LogSpec {
             file_id: FileId(2),
@@ -321,7 +348,8 @@ impl Database {
             double_write: double_write.clone(),
         };
         let outage = log.outage().clone();
-        let pool = Arc::new(Pool::new(pool_options, Arc::new(Ahead(log.clone())), options.clock.clone()));
+        let pool =
+            Arc::new(Pool::new(pool_options, Arc::new(Ahead(log.clone())), options.clock.clone()));
         for file in &files.files {
             pool.add_file(file.id(), file.disk.clone());
         }
@@ -347,7 +375,8 @@ impl Database {
         let descriptions = recovery.sizes(files.descriptions()?)?;
         let bells = Arc::new(Bells::default());
         let fills = Arc::new(Fills { events: options.events.clone(), bells: bells.clone() });
-        let space = Space::open(pool.clone(), transactions.clone(), space_options, &descriptions, fills)?;
+        let space =
+            Space::open(pool.clone(), transactions.clone(), space_options, &descriptions, fills)?;
         let space = Arc::new(space);
         recovery.take_back_freed(&space)?;
         recovery.undo_system(&space)?;
@@ -383,7 +412,11 @@ impl Database {
         };
         database.verify_stamps(&files.files)?;
         // From now on the files are not those of a clean shutdown.
-        let mark = Mark { checkpoint, is_clean: false, last_xact: database.transactions.last_id() };
+        let mark = Mark {
+            checkpoint,
+            is_clean: false,
+            last_xact: database.transactions.last_id(),
+        };
         if files.is_clean() {
             write_mark(&database.pool, mark)?;
         }
@@ -397,7 +430,8 @@ impl Database {
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
         database.checkpoint()?;
-        // Behind the checkpoint, which gives a full log room. Files that keep their older stamps prove less, and nothing wrong.
+        // Behind the checkpoint, which gives a full log room. Files that keep their older stamps
+        // prove less, and nothing wrong.
         match database.stamp_files(stamp) {
             Err(error) if error.cause() == Cause::LogFull => {}
             stamped => {
@@ -437,7 +471,10 @@ fn missing_file(error: Error) -> Error {
 /// Which database a log names.
 pub(crate) fn owner_of(log: &dyn DiskFile) -> Result<LogOwner, Error> {
     let identity = Log::identity(log)?;
-    Ok(LogOwner { binding_id: identity.binding_id, fork_guid: identity.fork_guid })
+    Ok(LogOwner {
+        binding_id: identity.binding_id,
+        fork_guid: identity.fork_guid,
+    })
 }
 
 /// Does the error say that the log cannot be gone on with, as against a disk that refuses?
@@ -446,7 +483,9 @@ pub(crate) fn is_of_log(error: &Error) -> bool {
         error,
         Error::ForeignLog { .. }
             | Error::NoCheckpoint { .. }
-            | Error::Log(extentdb_wal::Error::Corrupt { .. } | extentdb_wal::Error::NoRecord { .. })
+            | Error::Log(
+                extentdb_wal::Error::Corrupt { .. } | extentdb_wal::Error::NoRecord { .. }
+            )
     )
 }
 

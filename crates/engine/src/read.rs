@@ -1,4 +1,5 @@
-//! Reading rows: one by its address, all of a table, a range of an index. What is locked: [`isolation`](crate::isolation).
+//! Reading rows: one by its address, all of a table, a range of an index. What is locked:
+//! [`isolation`](crate::isolation).
 //!
 //! ```text
 //! leaf of the clustered index, settled     its rows, as they were copied out of it
@@ -6,8 +7,8 @@
 //! all else                                 row by row, each locked as the isolation asks for
 //! ```
 //!
-//! A row that was read for an entry at once is handed out when it has the values of the entry's key: between the two reads
-//! it may have become another one, and then it is looked at by itself.
+//! A row that was read for an entry at once is handed out when it has the values of the entry's
+//! key: between the two reads it may have become another one, and then it is looked at by itself.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -37,7 +38,8 @@ pub(crate) type Each<'e> = &'e mut dyn FnMut(Address, Row) -> ControlFlow<()>;
 /// Who takes them as they lie in their records.
 pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&RowRef<'_>) -> Result<ControlFlow<()>, Error>;
 
-/// A range of an index, by values of its first key columns. Fewer values than columns stand for all keys that begin with them.
+/// A range of an index, by values of its first key columns. Fewer values than columns stand for all
+/// keys that begin with them.
 #[derive(Clone, Debug)]
 pub struct Range<'r> {
     /// The index.
@@ -55,13 +57,18 @@ pub struct Range<'r> {
 impl<'r> Range<'r> {
     /// All of an index.
     pub fn all(index: &'r str) -> Range<'r> {
-        let (from, to) = (Bound::Unbounded, Bound::Unbounded);
+        let from = Bound::Unbounded;
+        let to = Bound::Unbounded;
         Range { index, from, to, backward: false, for_update: false }
     }
 
     /// The keys that begin with these values.
     pub fn of(index: &'r str, values: &'r [Datum<'r>]) -> Range<'r> {
-        Range { from: Bound::Included(values), to: Bound::Included(values), ..Range::all(index) }
+        Range {
+            from: Bound::Included(values),
+            to: Bound::Included(values),
+            ..Range::all(index)
+        }
     }
 
     /// The same from its end to its beginning.
@@ -108,7 +115,12 @@ impl Session<'_> {
         self.one_row(table, at, true)
     }
 
-    fn one_row(&mut self, table: &Table, at: &Address, for_update: bool) -> Result<Option<Row>, Error> {
+    fn one_row(
+        &mut self,
+        table: &Table,
+        at: &Address,
+        for_update: bool,
+    ) -> Result<Option<Row>, Error> {
         self.statement("SELECT", |session| {
             // One row, not the range around it.
             session.lock_table(table, session.table_lock(false, for_update))?;
@@ -139,7 +151,8 @@ impl Session<'_> {
         }
     }
 
-    /// Calls `each` with every row whose first key columns have these values, in the order of the index.
+    /// Calls `each` with every row whose first key columns have these values, in the order of the
+    /// index.
     ///
     /// # Errors
     /// There is no such index, or a value is not one of its column.
@@ -161,7 +174,8 @@ impl Session<'_> {
         self.visit(table, range, &mut |row| Ok(each(row.address()?, row.values()?)))
     }
 
-    /// The same for one who needs some of the values, or looks at them and keeps none: nothing is copied that is not asked for.
+    /// The same for one who needs some of the values, or looks at them and keeps none: nothing is
+    /// copied that is not asked for.
     ///
     /// # Errors
     /// As for [`range`](Self::range), and those of `each`.
@@ -199,10 +213,12 @@ impl Session<'_> {
         let next = &pages[..pages.len().min(READ_AHEAD_PAGES)];
         let are_neighbours =
             |page: &PageId, next: &PageId| page.file == next.file && page.page + 1 == next.page;
-        next.chunk_by(are_neighbours).for_each(|run| self.db.pool.read_ahead(run[0], run.len() as u32));
+        next.chunk_by(are_neighbours)
+            .for_each(|run| self.db.pool.read_ahead(run[0], run.len() as u32));
     }
 
-    /// Where the oldest transaction began whose changes must be waited for: with those of locks that stay, everything is locked.
+    /// Where the oldest transaction began whose changes must be waited for: with those of locks
+    /// that stay, everything is locked.
     fn oldest_open(&self, for_update: bool) -> Option<Lsn> {
         match self.row_lock(for_update) {
             None => None,
@@ -255,8 +271,8 @@ impl Session<'_> {
         }
     }
 
-    /// The same of an index that is out of order: all of its entries are read, and those of the range
-    /// sorted. Nobody changes its table, so that all rows are committed.
+    /// The same of an index that is out of order: all of its entries are read, and those of the
+    /// range sorted. Nobody changes its table, so that all rows are committed.
     fn read_disordered(
         &self,
         of: Reading<'_>,
@@ -279,9 +295,10 @@ impl Session<'_> {
         }
         let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
         for (_, entry) in &found {
-            let flow = match is_base {
-                true => each(&RowRef::new(of.storage, entry, None)?)?,
-                false => self.read_entry(of, index, entry, each)?,
+            let flow = if is_base {
+                each(&RowRef::new(of.storage, entry, None)?)?
+            } else {
+                self.read_entry(of, index, entry, each)?
             };
             if flow.is_break() {
                 break;
@@ -301,15 +318,17 @@ impl Session<'_> {
         let is_locked = self.isolation == Isolation::Serializable;
         if is_locked {
             self.begin_serializable();
-            // Against the order of the index the end comes first: a range is locked from the key behind it.
+            // Against the order of the index the end comes first: a range is locked from the key
+            // behind it.
             self.lock_behind(of, index, range.behind())?;
         }
         let leaves = index.tree().leaves(range);
         let mut leaves = if backward { leaves.backward() } else { leaves };
         loop {
-            let leaf = match is_locked {
-                true => self.locked_leaf(of, index, &mut leaves, backward)?,
-                false => leaves.next(&|| self.oldest_open(of.for_update))?,
+            let leaf = if is_locked {
+                self.locked_leaf(of, index, &mut leaves, backward)?
+            } else {
+                leaves.next(&|| self.oldest_open(of.for_update))?
             };
             let Some(leaf) = leaf else { return Ok(()) };
             if self.hand_out(of, index, &leaf, each)?.is_break() {
@@ -328,13 +347,16 @@ impl Session<'_> {
     ) -> Result<ControlFlow<()>, Error> {
         let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
         let keeps_locks = self.row_lock(of.for_update).is_some_and(|(_, stays)| stays);
-        if let Some(heap) = of.storage.base.heap().filter(|_| !keeps_locks && index.filter().is_none()) {
+        if let Some(heap) =
+            of.storage.base.heap().filter(|_| !keeps_locks && index.filter().is_none())
+        {
             return self.hand_out_of_heap(of, (index, heap), leaf, each);
         }
         for row in leaf.iter() {
-            let flow = match is_base && leaf.is_settled() {
-                true => each(&RowRef::new(of.storage, row.bytes, None)?)?,
-                false => self.read_entry(of, index, row.bytes, each)?,
+            let flow = if is_base && leaf.is_settled() {
+                each(&RowRef::new(of.storage, row.bytes, None)?)?
+            } else {
+                self.read_entry(of, index, row.bytes, each)?
             };
             if flow.is_break() {
                 return Ok(flow);
@@ -343,8 +365,9 @@ impl Session<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Rows of a heap that the entries of a leaf lead to, a batch after the other: whoever wants the first ones only waits for no
-    /// more than a few. What is not settled, or has changed since the entry was read, is looked at by itself.
+    /// Rows of a heap that the entries of a leaf lead to, a batch after the other: whoever wants
+    /// the first ones only waits for no more than a few. What is not settled, or has changed since
+    /// the entry was read, is looked at by itself.
     fn hand_out_of_heap(
         &self,
         of: Reading<'_>,
@@ -352,16 +375,22 @@ impl Session<'_> {
         leaf: &LeafRows,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        let (shape, mut entries, mut batch) = (index.tree().shape(), leaf.iter(), FIRST_BATCH_ROWS);
+        let shape = index.tree().shape();
+        let mut entries = leaf.iter();
+        let mut batch = FIRST_BATCH_ROWS;
         while entries.len() > 0 {
-            let records = entries.by_ref().take(batch).map(|entry| Ok(shape.sound_leaf(entry.bytes)?));
+            let records =
+                entries.by_ref().take(batch).map(|entry| Ok(shape.sound_leaf(entry.bytes)?));
             let records = records.collect::<Result<Vec<_>, Error>>()?;
-            let places = records.iter().map(|entry| index.rid(entry)).collect::<Result<Vec<_>, Error>>()?;
+            let places =
+                records.iter().map(|entry| index.rid(entry)).collect::<Result<Vec<_>, Error>>()?;
             let fetched = heap.settled_rows(&places, &|| self.oldest_open(of.for_update))?;
             for (number, (entry, at)) in records.iter().zip(places).enumerate() {
                 let row = fetched.record(number).map(|row| RowRef::new(of.storage, row, Some(at)));
                 let flow = match row.transpose()? {
-                    Some(row) if index.has_bytes_of(entry, row.record(), of.storage)? => each(&row)?,
+                    Some(row) if index.has_bytes_of(entry, row.record(), of.storage)? => {
+                        each(&row)?
+                    }
                     _ => self.read_entry(of, index, entry.bytes(), each)?,
                 };
                 if flow.is_break() {
@@ -373,8 +402,8 @@ impl Session<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The next leaf of a range with locks of all its keys and of the one behind it: they are locked, then it is read again. When
-    /// keys have come between, they are locked, too.
+    /// The next leaf of a range with locks of all its keys and of the one behind it: they are
+    /// locked, then it is read again. When keys have come between, they are locked, too.
     fn locked_leaf(
         &self,
         of: Reading<'_>,
@@ -401,8 +430,14 @@ impl Session<'_> {
         }
     }
 
-    /// Locks the first key of what lies behind a range, one that is not about to vanish, or the end of the index.
-    fn lock_behind(&self, of: Reading<'_>, index: &Index, behind: Option<KeyRange>) -> Result<(), Error> {
+    /// Locks the first key of what lies behind a range, one that is not about to vanish, or the end
+    /// of the index.
+    fn lock_behind(
+        &self,
+        of: Reading<'_>,
+        index: &Index,
+        behind: Option<KeyRange>,
+    ) -> Result<(), Error> {
         let mode = if of.for_update { LockMode::RsU } else { LockMode::RsS };
         let mut behind = behind;
         let mut first = first_of(index, behind.as_ref())?;
@@ -427,11 +462,11 @@ impl Session<'_> {
         }
     }
 
-    /// Waits for whoever has put an entry there and may take it back: entries of indexes that are not unique are not locked
-    /// themselves, but the rows that they lead to are.
+    /// Waits for whoever has put an entry there and may take it back: entries of indexes that are
+    /// not unique are not locked themselves, but the rows that they lead to are.
     fn await_row(&self, of: Reading<'_>, index: &Index, entry: &[u8]) -> Result<(), Error> {
-        let is_locked =
-            index.is_unique() || of.storage.base.clustered().is_some_and(|it| it.id() == index.id());
+        let is_locked = index.is_unique()
+            || of.storage.base.clustered().is_some_and(|it| it.id() == index.id());
         if !is_locked {
             let row = index.address(entry, &of.storage.shape)?.resource(of.storage.base.hobt());
             self.lock(row, LockMode::S, Some(of.table))?;
@@ -442,7 +477,9 @@ impl Session<'_> {
 
     /// Reads a row under the lock that the isolation asks for.
     pub(crate) fn read_row(&self, of: Reading<'_>, at: &Address) -> Result<Option<Vec<u8>>, Error> {
-        let Some((mode, stays)) = self.row_lock(of.for_update) else { return of.storage.row_at(at) };
+        let Some((mode, stays)) = self.row_lock(of.for_update) else {
+            return of.storage.row_at(at);
+        };
         if !stays {
             let settled = of.storage.settled_row_at(at, || self.oldest_open(false))?;
             if settled.is_some() {
@@ -453,7 +490,8 @@ impl Session<'_> {
         self.lock(resource, mode, Some(of.table))?;
         let found = of.storage.row_at(at);
         // Of a row that is not there nothing has been read, but that its key is free.
-        let is_kept_free = self.isolation == Isolation::Serializable && matches!(at, Address::Key(_));
+        let is_kept_free =
+            self.isolation == Isolation::Serializable && matches!(at, Address::Key(_));
         if !stays || !(is_kept_free || matches!(found, Ok(Some(_)))) {
             self.unlock(resource);
         }

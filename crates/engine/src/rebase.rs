@@ -1,4 +1,5 @@
-//! A table gets another base: a heap becomes a clustered index, or the other way round, or either is written anew.
+//! A table gets another base: a heap becomes a clustered index, or the other way round, or either
+//! is written anew.
 //!
 //! ```text
 //! rows          read from the old base, put into the new one in the order of its key
@@ -54,8 +55,8 @@ impl Session<'_> {
         self.refill_from((table, &storage), old, &rows, spec.fill())
     }
 
-    /// Makes an index that is switched off anew; writes any other without the gaps that splits and deletes have left, the
-    /// clustered one with all that lead to it.
+    /// Makes an index that is switched off anew; writes any other without the gaps that splits and
+    /// deletes have left, the clustered one with all that lead to it.
     ///
     /// # Errors
     /// The table has no such index.
@@ -77,15 +78,19 @@ impl Session<'_> {
             let fresh = Arc::new(index.over(session.db.space.clone(), unit));
             session.freed.extend(freed);
             let mut new = Storage::clone(&old);
-            new.indexes.iter_mut().filter(|own| own.id() == fresh.id()).for_each(|own| *own = fresh.clone());
+            new.indexes
+                .iter_mut()
+                .filter(|own| own.id() == fresh.id())
+                .for_each(|own| *own = fresh.clone());
             let storage = session.store(table, new);
             drop(ddl);
             session.fill((table, &storage), &fresh, fresh.fill())
         })
     }
 
-    /// Gives a table that is locked for it another base, with all its rows. The catalogue is locked for its own rows alone:
-    /// checkpoints need it, and do not wait until rows are read and written.
+    /// Gives a table that is locked for it another base, with all its rows. The catalogue is locked
+    /// for its own rows alone: checkpoints need it, and do not wait until rows are read and
+    /// written.
     pub(crate) fn rebase_alone(
         &mut self,
         table: &Arc<Table>,
@@ -108,7 +113,10 @@ impl Session<'_> {
         base: IndexDefinition,
         constraint: Option<Child>,
     ) -> Result<Arc<Storage>, Error> {
-        let bare = TableDefinition { indexes: Vec::new(), ..definition_of(table.id(), table.name(), old) };
+        let bare = TableDefinition {
+            indexes: Vec::new(),
+            ..definition_of(table.id(), table.name(), old)
+        };
         verify_row_bytes(bare.layout(&base).max_leaf, base.kind == IndexKind::Heap)?;
         self.leave(table, old);
         if let Base::Heap(heap) = &old.base {
@@ -143,7 +151,8 @@ impl Session<'_> {
         self.refill((table, storage), rows, fill)
     }
 
-    /// The rows of the catalogue for another base and the indexes that lead to it, all of them empty.
+    /// The rows of the catalogue for another base and the indexes that lead to it, all of them
+    /// empty.
     fn describe_base(
         &mut self,
         table: &Table,
@@ -153,7 +162,10 @@ impl Session<'_> {
     ) -> Result<Storage, Error> {
         let group = old.base.unit().group();
         let index = self.placed(base, group)?;
-        let bare = TableDefinition { indexes: Vec::new(), ..definition_of(table.id(), table.name(), old) };
+        let bare = TableDefinition {
+            indexes: Vec::new(),
+            ..definition_of(table.id(), table.name(), old)
+        };
         let index = with_nullable_key(&bare, index);
         verify_row_bytes(bare.layout(&index).max_leaf, index.kind == IndexKind::Heap)?;
         let definition = TableDefinition { indexes: vec![index.clone()], ..bare };
@@ -165,12 +177,18 @@ impl Session<'_> {
         let of_base = definition_of(table.id(), table.name(), &new);
         for index in &old.indexes {
             let group = index.tree().unit().group();
-            let index = with_nullable_key(&of_base, self.placed(index.definition().clone(), group)?);
+            let index =
+                with_nullable_key(&of_base, self.placed(index.definition().clone(), group)?);
             let layout = of_base.layout(&index);
             self.insert_index_rows(&of_base, &index, None)?;
             let unit = self.new_unit(&index, index.units[0].id);
             let tree = (self.db.space.clone(), unit);
-            new.indexes.push(Arc::new(Index::new(index, &layout, (&new.columns, &base_key), tree)?));
+            new.indexes.push(Arc::new(Index::new(
+                index,
+                &layout,
+                (&new.columns, &base_key),
+                tree,
+            )?));
         }
         Ok(new)
     }
@@ -191,11 +209,14 @@ impl Session<'_> {
                 }
             }
         }
-        storage.indexes.iter().try_for_each(|index| self.fill((table, storage), index, index.fill()))
+        storage
+            .indexes
+            .iter()
+            .try_for_each(|index| self.fill((table, storage), index, index.fill()))
     }
 
-    /// Puts rows into an empty clustered index: in the order of their keys. Those with one key are told apart as they were, or,
-    /// when they come from a heap, from 0 on.
+    /// Puts rows into an empty clustered index: in the order of their keys. Those with one key are
+    /// told apart as they were, or, when they come from a heap, from 0 on.
     fn build_clustered(
         &mut self,
         (table, storage): (&Table, &Storage),
@@ -203,7 +224,8 @@ impl Session<'_> {
         rows: Vec<Vec<Cell<'static>>>,
         fill: Fill,
     ) -> Result<(), Error> {
-        let is_told = |at: usize| rows.iter().all(|row| row.get(at).is_some_and(|cell| *cell != Cell::Null));
+        let is_told =
+            |at: usize| rows.iter().all(|row| row.get(at).is_some_and(|cell| *cell != Cell::Null));
         if index.uniquifier().is_none_or(is_told) {
             return self.build_unique((table, storage), index, &rows, fill);
         }
@@ -213,7 +235,8 @@ impl Session<'_> {
             keyed.push((storage.shape.key_of_cells(storage.stored(&row))?, row));
         }
         keyed.sort_by(|a, b| a.0.cmp(&b.0));
-        let (mut before, mut same): (Option<Vec<u8>>, i32) = (None, 0);
+        let mut before: Option<Vec<u8>> = None;
+        let mut same: i32 = 0;
         let rows = keyed.into_iter().map(|(key, mut row)| {
             same = if before.as_ref() == Some(&key) { same + 1 } else { 0 };
             before = Some(key);

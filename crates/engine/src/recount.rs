@@ -25,13 +25,15 @@ impl Database {
         skip_suspect(self.settle_mixed(touched))
     }
 
-    /// Mixed extents that the log touched, and whose free pages SGAM does not lead to, are found again: older versions of the
-    /// engine left such behind. Nothing says that an extent is mixed but that no unit owns it.
+    /// Mixed extents that the log touched, and whose free pages SGAM does not lead to, are found
+    /// again: older versions of the engine left such behind. Nothing says that an extent is mixed
+    /// but that no unit owns it.
     fn settle_mixed(&self, touched: &Touched) -> Result<(), Error> {
         let mut left: BTreeSet<Extent> =
             self.space.without_hint(touched.extents.iter().copied())?.into_iter().collect();
         let mut units = self.catalogue.units.all();
-        // Most of them are extents of units that were touched, too: often no other unit need be read.
+        // Most of them are extents of units that were touched, too: often no other unit need be
+        // read.
         units.sort_by_key(|unit| !touched.units.iter().any(|id| unit.is_known_as(*id)));
         let mut singles = BTreeSet::new();
         for unit in units {
@@ -69,7 +71,8 @@ impl Database {
             reserved: (owned.iams + owned.singles.len() + 8 * owned.extents.len()) as i64,
         };
         // Leaves, and their rows: data pages, or where there are none the lowest index pages.
-        let (mut of_data, mut of_index) = ((0, 0), (0, 0));
+        let mut of_data = (0, 0);
+        let mut of_index = (0, 0);
         for id in pages {
             let page = self.pool.read(id)?;
             let header = PageHeader::of(&page);

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Invariants
-//! - Redo is strict: a page that is neither before nor behind a record stops the recovery, with the place. A page that cannot
-//!   be read is passed over, and what it lacks is kept in the log (`suspect`).
+//! - Redo is strict: a page that is neither before nor behind a record stops the recovery, with the
+//!   place. A page that cannot be read is passed over, and what it lacks is kept in the log
+//!   (`suspect`).
 //! - Doing all of it again, from any point where the power went, ends in the same state.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,8 +89,8 @@ pub(crate) struct Recovery {
     freed: BTreeMap<XactId, Freed>,
     /// Pages that cannot be read, and the first record that each of them lacks.
     unredone: BTreeMap<PageId, Lsn>,
-    /// Pages that did not take a record, and why. One whose first write after its format was torn, unseen by its checksum, is
-    /// formatted by a later record.
+    /// Pages that did not take a record, and why. One whose first write after its format was torn,
+    /// unseen by its checksum, is formatted by a later record.
     stopped: BTreeMap<PageId, Error>,
     /// System transactions whose undo needs a page that cannot be read.
     deferred: Vec<(Transaction, Error)>,
@@ -97,7 +98,12 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    pub(crate) fn new(log: Arc<Log>, pool: Arc<Pool>, log_end: Lsn, newer_pages: NewerPages) -> Recovery {
+    pub(crate) fn new(
+        log: Arc<Log>,
+        pool: Arc<Pool>,
+        log_end: Lsn,
+        newer_pages: NewerPages,
+    ) -> Recovery {
         Recovery {
             log,
             pool,
@@ -135,7 +141,9 @@ impl Recovery {
         self.note(record);
         self.note_freed(record);
         let Some(part) = page_of(record) else { return Ok(()) };
-        let Some(mut page) = self.page_to_redo(lsn, record.header().op, part.page)? else { return Ok(()) };
+        let Some(mut page) = self.page_to_redo(lsn, record.header().op, part.page)? else {
+            return Ok(());
+        };
         match redo(lsn, record, page.bytes_mut()) {
             Ok(Applied::Changed) => self.facts.redone += 1,
             Ok(Applied::Already) => {}
@@ -146,9 +154,14 @@ impl Recovery {
         Ok(())
     }
 
-    /// The page of a record, announced as changed; none when it cannot be read. Such a page may be one whose first write was torn:
-    /// then a later record formats it.
-    fn page_to_redo(&mut self, lsn: Lsn, op: Op, id: PageId) -> Result<Option<PageWriteGuard>, Error> {
+    /// The page of a record, announced as changed; none when it cannot be read. Such a page may be
+    /// one whose first write was torn: then a later record formats it.
+    fn page_to_redo(
+        &mut self,
+        lsn: Lsn,
+        op: Op,
+        id: PageId,
+    ) -> Result<Option<PageWriteGuard>, Error> {
         if op == Op::FORMAT_PAGE {
             self.unredone.remove(&id);
             self.stopped.remove(&id);
@@ -163,7 +176,11 @@ impl Recovery {
             Ok(mut page) => {
                 let page_lsn = PageHeader::of(&page).lsn();
                 if page_lsn > self.log_end && self.newer_pages == NewerPages::Refuse {
-                    return Err(Error::LogEndsBefore { page: id, lsn: page_lsn, end: self.log_end });
+                    return Err(Error::LogEndsBefore {
+                        page: id,
+                        lsn: page_lsn,
+                        end: self.log_end,
+                    });
                 }
                 page.set_dirty(lsn);
                 Ok(Some(page))
@@ -176,7 +193,8 @@ impl Recovery {
         }
     }
 
-    /// The first record that a page lacks because it cannot be read: the log is needed from there on.
+    /// The first record that a page lacks because it cannot be read: the log is needed from there
+    /// on.
     pub(crate) fn needed_from(&self) -> Option<Lsn> {
         self.unredone.values().min().copied()
     }
@@ -239,7 +257,8 @@ impl Recovery {
         }
     }
 
-    /// Units come and go with their rows in `sysallocunits`: the rowset's counter may be that of another one.
+    /// Units come and go with their rows in `sysallocunits`: the rowset's counter may be that of
+    /// another one.
     fn note_unit(&mut self, payload: &Payload<'_>) {
         let row = match payload {
             Payload::InsertRows(insert) => insert.rows.first(),
@@ -252,7 +271,8 @@ impl Recovery {
 
     /// Notes what a transaction gave back: as long as that may be undone, it is not free.
     fn note_freed(&mut self, record: &RecordRef<'_>) {
-        let (xact, context) = (record.header().xact, record.header().context);
+        let xact = record.header().xact;
+        let context = record.header().context;
         // What a compensation gives back is never taken again.
         if xact == XactId::default() || record.header().flags.is_compensation() {
             return;
@@ -261,8 +281,8 @@ impl Recovery {
             Payload::SetBits(bits) if context == Context::GAM && bits.fixed.value != 0 => {
                 let map = bits.fixed.page.page;
                 let interval = PageId { page: map.page - map.page % PAGES_PER_GAM, ..map };
-                let first =
-                    interval.extent().index + u32::from(bits.fixed.first_bit).saturating_sub(BITS_BEFORE_MAP);
+                let first = interval.extent().index
+                    + u32::from(bits.fixed.first_bit).saturating_sub(BITS_BEFORE_MAP);
                 let freed = self.freed.entry(xact).or_default();
                 for index in first..first + u32::from(bits.fixed.bit_count) {
                     freed.push_extent(Extent { file: map.file, index });
@@ -272,10 +292,14 @@ impl Recovery {
                 let map = modify.fixed.page.page;
                 let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS
                     + u32::from(modify.fixed.offset_in_row).saturating_sub(4);
-                for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
+                for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after))
+                {
                     let was_single = PfsByte(*before).is_allocated() && PfsByte(*before).is_mixed();
                     if was_single && !PfsByte(*after).is_allocated() {
-                        self.freed.entry(xact).or_default().push_single(PageId { file: map.file, page });
+                        self.freed
+                            .entry(xact)
+                            .or_default()
+                            .push_single(PageId { file: map.file, page });
                     }
                 }
             }
@@ -311,11 +335,17 @@ impl Recovery {
 
     /// Takes back system transactions that were cut off, newest record first.
     pub(crate) fn undo_system(&mut self, space: &Space) -> Result<(), Error> {
-        let system: Vec<(XactId, Open)> =
-            self.open.iter().filter(|(_, open)| open.is_system).map(|(id, open)| (*id, *open)).collect();
+        let system: Vec<(XactId, Open)> = self
+            .open
+            .iter()
+            .filter(|(_, open)| open.is_system)
+            .map(|(id, open)| (*id, *open))
+            .collect();
         self.open.retain(|_, open| !open.is_system);
-        let mut open: Vec<Transaction> =
-            system.iter().map(|(id, open)| space.transactions().resume(*id, open.begin, open.last)).collect();
+        let mut open: Vec<Transaction> = system
+            .iter()
+            .map(|(id, open)| space.transactions().resume(*id, open.begin, open.last))
+            .collect();
         self.facts.undone += open.len() as u64;
         while let Some(at) = newest(&open) {
             if open[at].undo_next() <= open[at].begin_lsn() {

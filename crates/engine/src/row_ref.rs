@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::session::Row;
 use crate::storage::Storage;
 
-/// A row while it is read. What it gives lives as long as the call that it was given to; nothing is copied before somebody asks.
+/// A row while it is read. What it gives lives as long as the call that it was given to; nothing is
+/// copied before somebody asks.
 #[derive(Clone, Copy)]
 pub struct RowRef<'r> {
     storage: &'r Storage,
@@ -21,8 +22,13 @@ pub struct RowRef<'r> {
 }
 
 impl<'r> RowRef<'r> {
-    /// A row of a table with this record, at this place of a heap, or by its key in a clustered index.
-    pub(crate) fn new(storage: &'r Storage, record: &'r [u8], rid: Option<Rid>) -> Result<Self, Error> {
+    /// A row of a table with this record, at this place of a heap, or by its key in a clustered
+    /// index.
+    pub(crate) fn new(
+        storage: &'r Storage,
+        record: &'r [u8],
+        rid: Option<Rid>,
+    ) -> Result<Self, Error> {
         Ok(RowRef { storage, record: storage.shape.sound_leaf(record)?, rid })
     }
 
@@ -39,9 +45,10 @@ impl<'r> RowRef<'r> {
         let columns = &self.storage.columns;
         let missing = || Error::Columns { expected: columns.len(), found: column };
         let column = columns.get(column).ok_or_else(missing)?;
-        match column.is_stored() {
-            true => column.borrowed(self.storage.shape.cell(&self.record, column.at)?),
-            false => column.value(Some(&self.storage.computed(column, &self.cells()?)?)),
+        if column.is_stored() {
+            column.borrowed(self.storage.shape.cell(&self.record, column.at)?)
+        } else {
+            column.value(Some(&self.storage.computed(column, &self.cells()?)?))
         }
     }
 
@@ -81,6 +88,8 @@ impl<'r> RowRef<'r> {
 
 impl std::fmt::Debug for RowRef<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries((0..self.storage.columns.len()).map(|column| self.value(column))).finish()
+        f.debug_list()
+            .entries((0..self.storage.columns.len()).map(|column| self.value(column)))
+            .finish()
     }
 }

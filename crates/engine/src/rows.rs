@@ -1,4 +1,5 @@
-//! Rows of a table come, change and go: in the heap or the clustered index, and in all other indexes with it.
+//! Rows of a table come, change and go: in the heap or the clustered index, and in all other
+//! indexes with it.
 //!
 //! ```text
 //! heap        the row gets a place, which is locked before others can see the row       address: the place
@@ -41,7 +42,8 @@ impl Session<'_> {
     ) -> Result<Address, Error> {
         let at = match &storage.base {
             Base::Heap(heap) => {
-                let (id, record) = (self.id, storage.shape.leaf_record(storage.stored(cells))?);
+                let id = self.id;
+                let record = storage.shape.leaf_record(storage.stored(cells))?;
                 let mut locks = self.row_locks(table);
                 Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
             }
@@ -98,7 +100,8 @@ impl Session<'_> {
                 let before = self.row_before(storage, at)?;
                 let record = storage.shape.leaf_record(storage.stored(cells))?;
                 let mut locks = self.row_locks(table);
-                let (id, mut kept) = (self.id, Vec::new());
+                let id = self.id;
+                let mut kept = Vec::new();
                 let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
                 self.keep(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
@@ -135,7 +138,8 @@ impl Session<'_> {
         let before = match (&storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
                 let before = self.row_before(storage, at)?;
-                let (mut kept, mut locks) = (Vec::new(), self.row_locks(table));
+                let mut kept = Vec::new();
+                let mut locks = self.row_locks(table);
                 let done = heap.delete(self.tx()?, *rid, &mut locks, &mut kept);
                 self.keep(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
@@ -152,11 +156,13 @@ impl Session<'_> {
         Ok(before)
     }
 
-    /// The record of a row of a heap before it changes. Without indexes and foreign keys nobody needs it.
+    /// The record of a row of a heap before it changes. Without indexes and foreign keys nobody
+    /// needs it.
     fn row_before(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
-        match storage.indexes.is_empty() && !storage.constraints.look_back() {
-            true => Ok(Vec::new()),
-            false => storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone())),
+        if storage.indexes.is_empty() && !storage.constraints.look_back() {
+            Ok(Vec::new())
+        } else {
+            storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))
         }
     }
 
@@ -171,13 +177,19 @@ impl Session<'_> {
     }
 
     /// The same one by one.
-    pub(crate) fn each_row_for_ddl(&self, storage: &Storage, each: EachRecord<'_>) -> Result<(), Error> {
+    pub(crate) fn each_row_for_ddl(
+        &self,
+        storage: &Storage,
+        each: EachRecord<'_>,
+    ) -> Result<(), Error> {
         match &storage.base {
             Base::Heap(heap) => {
                 for page in heap.formatted_pages()? {
                     match heap.page_rows(page, || None)? {
                         PageRows::Committed(there) => {
-                            there.iter().try_for_each(|(rid, record)| each(Address::Rid(*rid), record))?;
+                            there
+                                .iter()
+                                .try_for_each(|(rid, record)| each(Address::Rid(*rid), record))?;
                         }
                         PageRows::Unsure(places) => {
                             for rid in places {
@@ -211,7 +223,11 @@ impl Session<'_> {
 }
 
 /// The uniquifier behind all of a key: nothing for 0.
-fn next_uniquifier(table: &Table, index: &Index, cells: &[Cell<'_>]) -> Result<Cell<'static>, Error> {
+fn next_uniquifier(
+    table: &Table,
+    index: &Index,
+    cells: &[Cell<'_>],
+) -> Result<Cell<'static>, Error> {
     let shape = index.tree().shape();
     let mut key = index.key_of(cells);
     key.pop();
@@ -222,10 +238,13 @@ fn next_uniquifier(table: &Table, index: &Index, cells: &[Cell<'_>]) -> Result<C
         return Ok(Cell::Bytes(Cow::Borrowed(&[])));
     };
     let last = match index.key_of(&shape.decode(last.bytes)?).pop() {
-        Some(Cell::Bytes(bytes)) if let Ok(bytes) = <[u8; 4]>::try_from(&*bytes) => i32::from_le_bytes(bytes),
+        Some(Cell::Bytes(bytes)) if let Ok(bytes) = <[u8; 4]>::try_from(&*bytes) => {
+            i32::from_le_bytes(bytes)
+        }
         _ => 0,
     };
-    let next = last.checked_add(1).ok_or_else(|| Error::Uniquifiers { table: table.name().to_owned() })?;
+    let next =
+        last.checked_add(1).ok_or_else(|| Error::Uniquifiers { table: table.name().to_owned() })?;
     Ok(Cell::Bytes(Cow::Owned(next.to_le_bytes().to_vec())))
 }
 

@@ -8,8 +8,9 @@
 //!                ghosts         every 100 ms: takes away what was deleted in trees           SLEEP_TASK
 //! ```
 //!
-//! A database without them does the same work in its sessions: deterministic, and enough for tools and simulations. With them a
-//! commit only rings the bell. It makes the checkpoint itself when the log is so full that waiting would mean error 9002.
+//! A database without them does the same work in its sessions: deterministic, and enough for tools
+//! and simulations. With them a commit only rings the bell. It makes the checkpoint itself when the
+//! log is so full that waiting would mean error 9002.
 //!
 //! Invariants
 //! - What the threads do, sessions do or can ask for, too: nothing happens here only.
@@ -57,7 +58,8 @@ impl Bell {
     /// Waits for work, at most so long. False when it is over.
     fn wait(&self, most: Duration) -> bool {
         let state = lock(&self.state);
-        let mut state = wait_at_most(&self.changed, state, most, |rung| !rung.has_work && !rung.is_over);
+        let mut state =
+            wait_at_most(&self.changed, state, most, |rung| !rung.has_work && !rung.is_over);
         state.has_work = false;
         !state.is_over
     }
@@ -114,7 +116,8 @@ impl Drop for Over<'_> {
 }
 
 impl Database {
-    /// Frees frames before somebody has to wait for one; what has changed in them is written. One turn of the lazy writer.
+    /// Frees frames before somebody has to wait for one; what has changed in them is written. One
+    /// turn of the lazy writer.
     ///
     /// # Errors
     /// A write failed: the database is offline then.
@@ -126,8 +129,9 @@ impl Database {
         Ok(())
     }
 
-    /// Makes files longer in filegroups that are nearly full, so that no session has to. With compatible space they grow when they
-    /// are full and not before: the figures of trace flag 1165 tell.
+    /// Makes files longer in filegroups that are nearly full, so that no session has to. With
+    /// compatible space they grow when they are full and not before: the figures of trace flag 1165
+    /// tell.
     ///
     /// # Errors
     /// The database is offline.
@@ -140,8 +144,9 @@ impl Database {
         Ok(())
     }
 
-    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow and take ghosts away. One call at
-    /// a time: inside of another one it is `work` and nothing else.
+    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow
+    /// and take ghosts away. One call at a time: inside of another one it is `work` and nothing
+    /// else.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.bells.begin() {
             return work();
@@ -150,12 +155,18 @@ impl Database {
         thread::scope(|scope| {
             let _over = Over(&self.bells);
             scope.spawn(|| {
-                let (bell, idle) = (&self.bells.checkpoint, WaitType::CheckpointQueue);
+                let bell = &self.bells.checkpoint;
+                let idle = WaitType::CheckpointQueue;
                 self.work(bell, idle, Database::make_due_checkpoint);
             });
-            scope.spawn(|| self.work(&self.bells.lazy, WaitType::LazyWriterSleep, Database::write_lazily));
-            scope.spawn(|| self.work(&self.bells.growth, WaitType::SleepTask, Database::grow_ahead));
-            scope.spawn(|| self.work(&self.bells.ghosts, WaitType::SleepTask, Database::clean_some_ghosts));
+            scope.spawn(|| {
+                self.work(&self.bells.lazy, WaitType::LazyWriterSleep, Database::write_lazily)
+            });
+            scope
+                .spawn(|| self.work(&self.bells.growth, WaitType::SleepTask, Database::grow_ahead));
+            scope.spawn(|| {
+                self.work(&self.bells.ghosts, WaitType::SleepTask, Database::clean_some_ghosts)
+            });
             work()
         })
     }
@@ -167,7 +178,8 @@ impl Database {
             let wait = self.options.waits.begin(idle, now());
             let goes_on = bell.wait(POLL) && self.verify_online().is_ok();
             wait.end(now(), None);
-            // What one turn could not do, the next may: a full disk is emptied, an outage is seen above.
+            // What one turn could not do, the next may: a full disk is emptied, an outage is seen
+            // above.
             let _ = if goes_on { task(self) } else { break };
         }
     }

@@ -25,7 +25,8 @@ impl Session<'_> {
             let _ddl = lock(&db.ddl);
             let id = session.free_schema_id(name)?;
             let now = log_time(&*db.options.clock);
-            let (days, ticks) = (now.days as i32, now.ticks);
+            let days = now.days as i32;
+            let ticks = now.ticks;
             let mut row = RowValues::new();
             row.tinyint(CLASS_SCHEMA).int(id).ntext(name).int(0).raw(&[0, 0]).int(0);
             row.datetime(days, ticks).datetime(days, ticks);

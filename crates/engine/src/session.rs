@@ -1,7 +1,8 @@
 //! Sessions: one after the other their transactions, and in them statements.
 //!
-//! A statement outside of a transaction is one by itself. A statement that fails leaves nothing behind; the transaction goes
-//! on, unless it gave way in a deadlock: then only a rollback is left, and all else is refused.
+//! A statement outside of a transaction is one by itself. A statement that fails leaves nothing
+//! behind; the transaction goes on, unless it gave way in a deadlock: then only a rollback is left,
+//! and all else is refused.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,9 @@ use extentdb_base::{Lsn, ObjectId, Rid, XactId};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
 use extentdb_space::{Freed, FreedMark};
-use extentdb_txn::lock::{DEADLOCK_PRIORITIES, LockManager, LockMode, LockRequest, Resource, Timeout};
+use extentdb_txn::lock::{
+    DEADLOCK_PRIORITIES, LockManager, LockMode, LockRequest, Resource, Timeout,
+};
 use extentdb_txn::{Kind, Transaction};
 use extentdb_types::Datum;
 
@@ -59,19 +62,22 @@ pub struct Session<'d> {
     /// Has the transaction given way in a deadlock, so that only a rollback is left?
     is_doomed: bool,
     kept: Vec<(Arc<Heap>, KeptBack)>,
-    /// The table that the open transaction locked last, and how: locks of tables stay until it ends.
+    /// The table that the open transaction locked last, and how: locks of tables stay until it
+    /// ends.
     last_table: Option<(ObjectId, LockMode)>,
     pub(crate) isolation: Isolation,
     /// Has the transaction read a range SERIALIZABLE?
     pub(crate) is_serializable: bool,
     /// What the transaction gave back, free when it has committed.
     pub(crate) freed: Freed,
-    /// What an undo gave back. The transaction may have locks of rows there: it is free when they have gone.
+    /// What an undo gave back. The transaction may have locks of rows there: it is free when they
+    /// have gone.
     undone: Freed,
     pub(crate) endings: Vec<Ending>,
     /// Tables whose identity column the transaction has made.
     pub(crate) own_identities: Vec<ObjectId>,
-    /// Rows that are no more, and must be named by none when the statement is done; `None` outside of one that looks.
+    /// Rows that are no more, and must be named by none when the statement is done; `None` outside
+    /// of one that looks.
     pub(crate) deferred: Option<Vec<Deferred>>,
     /// What there was of the two at each savepoint.
     marks: BTreeMap<Lsn, (FreedMark, usize)>,
@@ -105,9 +111,11 @@ impl<'d> Session<'d> {
         self.timeout = timeout;
     }
 
-    /// In a deadlock the session of the lowest priority gives way: from -10 to 10, and what is beyond counts as these.
+    /// In a deadlock the session of the lowest priority gives way: from -10 to 10, and what is
+    /// beyond counts as these.
     pub fn set_deadlock_priority(&mut self, priority: i8) {
-        self.deadlock_priority = priority.clamp(*DEADLOCK_PRIORITIES.start(), *DEADLOCK_PRIORITIES.end());
+        self.deadlock_priority =
+            priority.clamp(*DEADLOCK_PRIORITIES.start(), *DEADLOCK_PRIORITIES.end());
     }
 
     /// Begins a transaction. One that is open goes on.
@@ -130,8 +138,8 @@ impl<'d> Session<'d> {
     /// Makes what the transaction did permanent: it is durable when this returns.
     ///
     /// # Errors
-    /// It gave way in a deadlock, and stays open for its rollback. Or it could not become durable; whether it did is found out when
-    /// the database is opened again.
+    /// It gave way in a deadlock, and stays open for its rollback. Or it could not become durable;
+    /// whether it did is found out when the database is opened again.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.verify_not_doomed()?;
         let Some(tx) = self.tx.take() else { return Ok(()) };
@@ -163,7 +171,8 @@ impl<'d> Session<'d> {
         let Some(mut tx) = self.tx.take() else { return Ok(()) };
         let id = tx.id();
         let begin = tx.begin_lsn();
-        // Checkpoints, which look at the catalog under the same mutex, see it before the undo or after it, and its rows with it.
+        // Checkpoints, which look at the catalog under the same mutex, see it before the undo or
+        // after it, and its rows with it.
         let ddl = self.lock_catalog_from(0);
         let undone = self.db.undo_to(&mut tx, begin, &mut self.undone);
         if let Err(error) = &undone {
@@ -189,8 +198,9 @@ impl<'d> Session<'d> {
         undone.map(|_| ())
     }
 
-    /// Keeps others from the catalog while changes of it since `from` are undone; nothing when there are none. Whoever holds the
-    /// mutex never waits for a lock of a transaction, so a rollback may wait for it.
+    /// Keeps others from the catalog while changes of it since `from` are undone; nothing when
+    /// there are none. Whoever holds the mutex never waits for a lock of a transaction, so a
+    /// rollback may wait for it.
     fn lock_catalog_from(&self, from: usize) -> Option<MutexGuard<'d, ()>> {
         let db = self.db;
         (self.endings.len() > from).then(|| lock(&db.ddl))
@@ -203,8 +213,9 @@ impl<'d> Session<'d> {
         }
     }
 
-    /// A rollback needs a page that cannot be read. The transaction stays open, its locks are held, the log keeps its records: the
-    /// next opening goes on with the rollback. The session begins another transaction.
+    /// A rollback needs a page that cannot be read. The transaction stays open, its locks are held,
+    /// the log keeps its records: the next opening goes on with the rollback. The session begins
+    /// another transaction.
     fn defer(&mut self, undone: Result<(), Error>) -> Result<(), Error> {
         self.freed = Freed::default();
         self.undone = Freed::default();
@@ -231,7 +242,8 @@ impl<'d> Session<'d> {
         self.deferred = None;
     }
 
-    /// Has the open transaction given way in a deadlock? It takes no more statements, and cannot commit.
+    /// Has the open transaction given way in a deadlock? It takes no more statements, and cannot
+    /// commit.
     pub fn is_doomed(&self) -> bool {
         self.is_doomed
     }
@@ -266,7 +278,8 @@ impl<'d> Session<'d> {
         Ok(())
     }
 
-    /// Runs a statement. When it fails, what it did is taken back; outside of a transaction it is one by itself.
+    /// Runs a statement. When it fails, what it did is taken back; outside of a transaction it is
+    /// one by itself.
     pub(crate) fn statement<T>(
         &mut self,
         name: &str,
@@ -276,7 +289,8 @@ impl<'d> Session<'d> {
         self.verify_not_doomed()?;
         self.begin_as(name, false);
         let before = self.tx.as_ref().map_or(Lsn::ZERO, |tx| tx.undo_next().max(tx.begin_lsn()));
-        let (endings, freed) = (self.endings.len(), self.freed.mark());
+        let endings = self.endings.len();
+        let freed = self.freed.mark();
         match work(self) {
             Ok(done) if self.is_explicit => Ok(done),
             Ok(done) => {
@@ -301,7 +315,8 @@ impl<'d> Session<'d> {
 
     fn undo_statement(&mut self, until: Lsn) -> Result<(), Error> {
         self.deferred = None;
-        for table in self.own_identities.iter().filter_map(|id| self.db.catalogue.table_by_id(*id)) {
+        for table in self.own_identities.iter().filter_map(|id| self.db.catalogue.table_by_id(*id))
+        {
             table.storage().identity.iter().for_each(|identity| identity.doubt());
         }
         let Some(tx) = &mut self.tx else { return Ok(()) };
@@ -332,12 +347,14 @@ impl<'d> Session<'d> {
 
     fn request(&self, resource: Resource, mode: LockMode, table: Option<&Table>) -> LockRequest {
         let cost = self.tx.as_ref().map_or(0, Transaction::rollback_cost);
-        let (table, priority) = (table.map(Table::id), self.deadlock_priority);
+        let table = table.map(Table::id);
+        let priority = self.deadlock_priority;
         let request = LockRequest::new(self.xact(), resource, mode);
         LockRequest { timeout: self.timeout, priority, cost, table, ..request }
     }
 
-    /// Locks a table for what is to be done with it; afterwards it is certain that it is still there.
+    /// Locks a table for what is to be done with it; afterwards it is certain that it is still
+    /// there.
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
         self.db.verify_not_deferred(table)?;
         let wanted = Some((table.id(), mode));
@@ -350,8 +367,9 @@ impl<'d> Session<'d> {
 
     /// A table by `schema.name`, or by its name in schema dbo.
     pub fn table(&self, name: &str) -> Result<Arc<Table>, Error> {
-        // A table that this transaction has dropped is still there for all others, and its name may be had again. What others make
-        // is waited for, but only when there is nothing else of that name.
+        // A table that this transaction has dropped is still there for all others, and its name may
+        // be had again. What others make is waited for, but only when there is nothing else of that
+        // name.
         let has = |is_it: fn(&Ending) -> Option<&Arc<Table>>, table: &Table| {
             self.endings.iter().filter_map(is_it).any(|other| other.id() == table.id())
         };
@@ -370,7 +388,11 @@ impl<'d> Session<'d> {
     }
 
     /// The same inside of a statement.
-    pub(crate) fn insert_values(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Address, Error> {
+    pub(crate) fn insert_values(
+        &mut self,
+        table: &Table,
+        values: &[Datum<'_>],
+    ) -> Result<Address, Error> {
         self.lock_table(table, LockMode::Ix)?;
         let storage = table.storage();
         table.verify_writable(&storage)?;
@@ -381,8 +403,14 @@ impl<'d> Session<'d> {
         Ok(at)
     }
 
-    /// Gives a row other values; returns its address from then on, which is another one when its clustered key has changed.
-    pub fn update(&mut self, table: &Table, at: &Address, values: &[Datum<'_>]) -> Result<Address, Error> {
+    /// Gives a row other values; returns its address from then on, which is another one when its
+    /// clustered key has changed.
+    pub fn update(
+        &mut self,
+        table: &Table,
+        at: &Address,
+        values: &[Datum<'_>],
+    ) -> Result<Address, Error> {
         self.statement("UPDATE", |session| {
             let storage = session.lock_row(table, at)?;
             let mut row = storage.cells_of(values)?;
@@ -455,7 +483,8 @@ impl<'d> Session<'d> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        // A session that goes away takes its open transaction back; when that fails, the next opening does.
+        // A session that goes away takes its open transaction back; when that fails, the next
+        // opening does.
         let _ = self.rollback();
     }
 }
@@ -469,11 +498,15 @@ pub(crate) struct SessionLocks {
 impl RowLocks for SessionLocks {
     fn try_new(&mut self, rid: Rid) -> bool {
         let resource = Resource::Rid(rid);
-        self.locks.acquire(LockRequest { resource, timeout: Timeout::NoWait, ..self.request }).is_ok()
+        self.locks
+            .acquire(LockRequest { resource, timeout: Timeout::NoWait, ..self.request })
+            .is_ok()
     }
 
     fn vacate(&mut self, rid: Rid) -> bool {
         let resource = Resource::Rid(rid);
-        self.locks.acquire(LockRequest { resource, timeout: Timeout::Infinite, ..self.request }).is_ok()
+        self.locks
+            .acquire(LockRequest { resource, timeout: Timeout::Infinite, ..self.request })
+            .is_ok()
     }
 }

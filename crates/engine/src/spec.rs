@@ -27,20 +27,27 @@ pub struct ColumnSpec {
     pub identity: Option<(i128, i128)>,
     /// DEFAULT: name of the constraint, and the expression as the catalogue keeps it, in brackets.
     pub default: Option<(String, String)>,
-    /// AS: the expression as the catalogue keeps it, in brackets; true for PERSISTED: rows have its values.
+    /// AS: the expression as the catalogue keeps it, in brackets; true for PERSISTED: rows have its
+    /// values.
     pub computed: Option<(String, bool)>,
 }
 
 impl ColumnSpec {
     /// A column that takes NULL.
     pub fn new(name: &str, ty: SqlType) -> ColumnSpec {
-        let (name, identity, default, computed) = (name.to_owned(), None, None, None);
+        let name = name.to_owned();
+        let identity = None;
+        let default = None;
+        let computed = None;
         ColumnSpec { name, ty, nullable: true, identity, default, computed }
     }
 
     /// A column of this type that is computed, and not in the rows: `([quantity]*[price])`.
     pub fn computed(name: &str, ty: SqlType, text: &str) -> ColumnSpec {
-        ColumnSpec { computed: Some((text.to_owned(), false)), ..ColumnSpec::new(name, ty) }
+        ColumnSpec {
+            computed: Some((text.to_owned(), false)),
+            ..ColumnSpec::new(name, ty)
+        }
     }
 
     /// The same, PERSISTED: rows have its values.
@@ -58,8 +65,17 @@ impl ColumnSpec {
             text: text.clone(),
             is_own: true,
         };
-        let (name, default) = (self.name.clone(), self.default.as_ref().map(with_id));
-        TableColumn { id, name, ty: self.ty, nullable: self.nullable, default, formula: None, at: 0 }
+        let name = self.name.clone();
+        let default = self.default.as_ref().map(with_id);
+        TableColumn {
+            id,
+            name,
+            ty: self.ty,
+            nullable: self.nullable,
+            default,
+            formula: None,
+            at: 0,
+        }
     }
 
     /// Refuses a column that is of a kind that is not made here.
@@ -68,14 +84,19 @@ impl ColumnSpec {
         if let Some((name, _)) = &self.default {
             verify_name("default", name)?;
         }
-        let refused = |what: &str| Err(Error::NotSupported { what: format!("column {}: {what}", self.name) });
+        let refused =
+            |what: &str| Err(Error::NotSupported { what: format!("column {}: {what}", self.name) });
         match &self.computed {
             _ if self.ty.is_max() || self.ty.is_lob() => refused("values off the row"),
-            _ if self.ty == SqlType::RowVersion => refused("rowversion: its values are not counted here"),
+            _ if self.ty == SqlType::RowVersion => {
+                refused("rowversion: its values are not counted here")
+            }
             Some(_) if self.identity.is_some() || self.default.is_some() => {
                 refused("computed, and an identity or with a default")
             }
-            Some((_, false)) if !self.nullable => refused("computed and NOT NULL, but not PERSISTED"),
+            Some((_, false)) if !self.nullable => {
+                refused("computed and NOT NULL, but not PERSISTED")
+            }
             _ => Ok(()),
         }
     }
@@ -106,7 +127,13 @@ pub struct TableSpec {
 impl TableSpec {
     /// A heap in schema dbo and filegroup PRIMARY.
     pub fn heap(name: &str, columns: Vec<ColumnSpec>) -> TableSpec {
-        TableSpec { schema: None, name: name.to_owned(), columns, clustered: None, filegroup: None }
+        TableSpec {
+            schema: None,
+            name: name.to_owned(),
+            columns,
+            clustered: None,
+            filegroup: None,
+        }
     }
 
     /// The same with its rows in a clustered index.
@@ -115,7 +142,8 @@ impl TableSpec {
         TableSpec { clustered: Some(index.clustered()), ..self }
     }
 
-    /// The columns as statements know them, without their places in rows; with the objects of their defaults.
+    /// The columns as statements know them, without their places in rows; with the objects of their
+    /// defaults.
     pub(crate) fn table_columns(&self, defaults: &[ObjectId]) -> Result<Vec<TableColumn>, Error> {
         let with_defaults = (1..).zip(self.columns.iter().zip(defaults));
         let mut columns: Vec<TableColumn> =
@@ -130,10 +158,13 @@ impl TableSpec {
         verify_name("table", &self.name)?;
         self.columns.iter().try_for_each(ColumnSpec::verify)?;
         if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
-            return Err(Error::NotSupported { what: format!("a table of {} columns", self.columns.len()) });
+            return Err(Error::NotSupported {
+                what: format!("a table of {} columns", self.columns.len()),
+            });
         }
         for (at, column) in self.columns.iter().enumerate() {
-            if self.columns[..at].iter().any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
+            if self.columns[..at].iter().any(|other| other.name.eq_ignore_ascii_case(&column.name))
+            {
                 return Err(Error::Exists { name: column.name.clone() });
             }
         }
@@ -145,7 +176,9 @@ impl TableSpec {
 pub(crate) fn verify_formula(column: &TableColumn) -> Result<(), Error> {
     match column.formula.as_ref().and_then(|formula| formula.unknown()) {
         None => Ok(()),
-        Some(why) => Err(Error::NotSupported { what: format!("computed column {}: {why}", column.name) }),
+        Some(why) => {
+            Err(Error::NotSupported { what: format!("computed column {}: {why}", column.name) })
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Statistics: this engine makes none, and takes those away that others made of a column which goes.
+//! Statistics: this engine makes none, and takes those away that others made of a column which
+//! goes.
 //!
 //! ```text
 //! sysidxstats     type 0 and an id above 0        their name; those that the product made by itself begin with _WA_Sys_
@@ -28,14 +29,19 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`Error::Dependent`]: somebody made them, or it is an index, perhaps a disabled one.
-    pub(crate) fn drop_statistics(&mut self, table: &Table, column: &TableColumn) -> Result<(), Error> {
+    pub(crate) fn drop_statistics(
+        &mut self,
+        table: &Table,
+        column: &TableColumn,
+    ) -> Result<(), Error> {
         let id = int(table.id().0);
         for row in self.db.catalogue.system("sysiscols")?.rows(std::slice::from_ref(&id))? {
             if row.get(ISCOLS_COLUMN).and_then(number) != Some(column.id.into()) {
                 continue;
             }
             let own = row.get(ISCOLS_INDEX).and_then(number).unwrap_or(0) as i32;
-            let described = self.db.catalogue.system("sysidxstats")?.rows(&[id.clone(), int(own)])?;
+            let described =
+                self.db.catalogue.system("sysidxstats")?.rows(&[id.clone(), int(own)])?;
             if let Some(described) = described.first() {
                 verify_automatic(described, column)?;
                 self.delete_where("sysobjvalues", &[byte(STATISTICS), id.clone(), int(own)])?;
@@ -50,8 +56,9 @@ impl Session<'_> {
 fn verify_automatic(described: &Cells, column: &TableColumn) -> Result<(), Error> {
     let name = text(described.get(IDXSTATS_NAME));
     let is_statistics = described.get(IDXSTATS_TYPE).and_then(number) == Some(0);
-    match is_statistics && name.starts_with(AUTOMATIC) {
-        true => Ok(()),
-        false => Err(Error::Dependent { object: name, column: column.name.clone() }),
+    if is_statistics && name.starts_with(AUTOMATIC) {
+        Ok(())
+    } else {
+        Err(Error::Dependent { object: name, column: column.name.clone() })
     }
 }

@@ -1,6 +1,8 @@
-//! What a table is at one moment: its columns, how its rows are laid out, where they lie, and the indexes that lead to them.
+//! What a table is at one moment: its columns, how its rows are laid out, where they lie, and the
+//! indexes that lead to them.
 //!
-//! DDL puts another one in its place, whole, while nobody else uses the table; a statement asks for it once.
+//! DDL puts another one in its place, whole, while nobody else uses the table; a statement asks for
+//! it once.
 
 use std::borrow::Cow;
 
@@ -94,7 +96,8 @@ impl Storage {
 
     /// The units of the rows and of all indexes.
     pub(crate) fn units(&self) -> impl Iterator<Item = &Arc<Unit>> {
-        std::iter::once(self.base.unit()).chain(self.indexes.iter().map(|index| index.tree().unit()))
+        std::iter::once(self.base.unit())
+            .chain(self.indexes.iter().map(|index| index.tree().unit()))
     }
 
     /// All trees of the table.
@@ -114,7 +117,8 @@ impl Storage {
         &row[..row.len().min(self.shape.layout().columns.len())]
     }
 
-    /// The cells of a row from values in column order, NULL for those that are computed. A uniquifier is left open.
+    /// The cells of a row from values in column order, NULL for those that are computed. A
+    /// uniquifier is left open.
     pub(crate) fn cells_of(&self, values: &[Datum<'_>]) -> Result<Vec<Cell<'static>>, Error> {
         if values.len() != self.columns.len() {
             return Err(Error::Columns { expected: self.columns.len(), found: values.len() });
@@ -143,8 +147,8 @@ impl Storage {
         Ok(())
     }
 
-    /// Adds the cells of columns that are computed and not stored. One that has no value is left missing: that matters to those who
-    /// ask for it, and to nobody else.
+    /// Adds the cells of columns that are computed and not stored. One that has no value is left
+    /// missing: that matters to those who ask for it, and to nobody else.
     fn compute_unstored(&self, cells: &mut Vec<Cell<'_>>) {
         for column in self.columns.iter().filter(|column| !column.is_stored()) {
             let value = self.computed(column, cells);
@@ -156,19 +160,30 @@ impl Storage {
     }
 
     /// The value of a computed column in a row.
-    pub(crate) fn computed(&self, column: &TableColumn, row: &[Cell<'_>]) -> Result<Cell<'static>, Error> {
+    pub(crate) fn computed(
+        &self,
+        column: &TableColumn,
+        row: &[Cell<'_>],
+    ) -> Result<Cell<'static>, Error> {
         match &column.formula {
             Some(formula) => formula.evaluate(column, &self.columns, row),
             None => Err(column.refused("it is not computed")),
         }
     }
 
-    /// The row of another storage of the same table as a row of this one, by the ids of its columns.
-    pub(crate) fn adopt(&self, other: &Storage, row: Vec<Cell<'_>>) -> Result<Vec<Cell<'static>>, Error> {
+    /// The row of another storage of the same table as a row of this one, by the ids of its
+    /// columns.
+    pub(crate) fn adopt(
+        &self,
+        other: &Storage,
+        row: Vec<Cell<'_>>,
+    ) -> Result<Vec<Cell<'static>>, Error> {
         let mut cells = vec![Cell::Null; self.shape.layout().columns.len()];
         for column in self.columns.iter().filter(|column| column.is_stored()) {
             let own = other.columns.iter().find(|own| own.id == column.id);
-            if let Some(cell) = own.and_then(|own| row.get(own.at)).filter(|cell| **cell != Cell::Missing) {
+            if let Some(cell) =
+                own.and_then(|own| row.get(own.at)).filter(|cell| **cell != Cell::Missing)
+            {
                 cells[column.at] = owned(cell.clone());
             }
         }
@@ -241,7 +256,9 @@ impl Storage {
     pub(crate) fn row_at(&self, at: &Address) -> Result<Option<Vec<u8>>, Error> {
         match (&self.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.get(*rid)?),
-            (Base::Clustered(index), Address::Key(key)) => Ok(index.find_key(key)?.map(|row| row.bytes)),
+            (Base::Clustered(index), Address::Key(key)) => {
+                Ok(index.find_key(key)?.map(|row| row.bytes))
+            }
             // An address from before the table got another base.
             _ => Ok(None),
         }
@@ -251,5 +268,8 @@ impl Storage {
 /// What moving a record of a heap needs to know about it.
 pub(crate) fn heap_shape(layout: &RowLayout, shape: &RowShape) -> HeapShape {
     let variable = layout.columns.iter().filter(|column| column.leaf.offset < 0).count();
-    HeapShape { pminlen: shape.pminlen(Level::Leaf), variable_columns: variable as u16 }
+    HeapShape {
+        pminlen: shape.pminlen(Level::Leaf),
+        variable_columns: variable as u16,
+    }
 }

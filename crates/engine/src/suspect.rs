@@ -1,4 +1,5 @@
-//! Suspect pages: what needs one fails and names it (824); everything else works, closes and opens again.
+//! Suspect pages: what needs one fails and names it (824); everything else works, closes and opens
+//! again.
 //!
 //! ```text
 //! statement   fails with the page; the next one that needs it, too
@@ -7,7 +8,8 @@
 //! undo        stops: the transaction is deferred, its tables stay locked, the log is kept from its begin
 //! ```
 //!
-//! Every opening tries again what was deferred. Until that succeeds the database is not marked as closed cleanly.
+//! Every opening tries again what was deferred. Until that succeeds the database is not marked as
+//! closed cleanly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,8 +59,9 @@ impl Database {
         let why = OfflineCause::new(None, &error);
         for unit in self.units_of(&tx)? {
             let tables = self.catalogue.all_tables();
-            let has_unit =
-                |table: &&Arc<crate::Table>| table.storage().units().any(|own| own.is_known_as(unit));
+            let has_unit = |table: &&Arc<crate::Table>| {
+                table.storage().units().any(|own| own.is_known_as(unit))
+            };
             let Some(table) = tables.iter().find(has_unit) else { return Err(error) };
             let resource = Resource::Object(table.id());
             let request = LockRequest::new(tx.id(), resource, LockMode::X);
@@ -75,13 +78,15 @@ impl Database {
         self.has_deferred.store(true, Ordering::Release);
     }
 
-    /// A rollback at run time has met a page that cannot be read: as after a restart, but for the locks, which the transaction has.
+    /// A rollback at run time has met a page that cannot be read: as after a restart, but for the
+    /// locks, which the transaction has.
     pub(crate) fn defer_rollback(&self, tx: &Transaction, error: &Error) -> Result<(), Error> {
         let why = OfflineCause::new(None, error);
         for unit in self.units_of(tx)? {
             let tables = self.catalogue.all_tables();
-            let has_unit =
-                |table: &&Arc<crate::Table>| table.storage().units().any(|own| own.is_known_as(unit));
+            let has_unit = |table: &&Arc<crate::Table>| {
+                table.storage().units().any(|own| own.is_known_as(unit))
+            };
             if let Some(table) = tables.iter().find(has_unit) {
                 self.note_deferred_table(table.id(), why.clone());
             }

@@ -68,7 +68,11 @@ impl SystemTable {
     }
 
     /// The same of a row that was read before.
-    pub(crate) fn insert_cells(&self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
+    pub(crate) fn insert_cells(
+        &self,
+        tx: &mut Transaction,
+        cells: &[Cell<'_>],
+    ) -> Result<(), Error> {
         for index in &self.indexes {
             let row = index.row(cells);
             let key = index.tree.shape().key_of_cells(&row)?;
@@ -78,7 +82,8 @@ impl SystemTable {
         Ok(())
     }
 
-    /// Refuses a row in an index that is out of order, and a name that an attached database does not take.
+    /// Refuses a row in an index that is out of order, and a name that an attached database does
+    /// not take.
     fn verify_key(&self, index: &SystemIndex, row: &[Cell<'_>]) -> Result<(), Error> {
         let names = IndexName { table: &self.name, index: &index.name };
         index.order.verify_writable(&index.tree, names)?;
@@ -90,7 +95,10 @@ impl SystemTable {
     pub(crate) fn delete(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
         for index in &self.indexes {
             if index.tree.delete(tx, &index.key_of(row))?.is_none() {
-                return Err(Error::catalogue(format!("a row of {} is not in all of its indexes", self.name)));
+                return Err(Error::catalogue(format!(
+                    "a row of {} is not in all of its indexes",
+                    self.name
+                )));
             }
         }
         Ok(())
@@ -108,17 +116,22 @@ impl SystemTable {
         scan.map(|row| clustered.cells(&row?.bytes, self.columns)).collect()
     }
 
-    /// The rows whose key in this index begins with these values. Of each, only the columns that the index has; the clustered key
-    /// is among them.
+    /// The rows whose key in this index begins with these values. Of each, only the columns that
+    /// the index has; the clustered key is among them.
     pub(crate) fn rows_by(&self, index: IndexId, prefix: &[Cell<'_>]) -> Result<Vec<Cells>, Error> {
         let index = self.index(index)?;
         let scan = index.tree.scan(prefix)?;
         scan.map(|row| index.cells(&row?.bytes, self.columns)).collect()
     }
 
-    /// The same by a text, which comes first in the key and compares without the case of ASCII letters.
-    /// `None` when the index is out of order or distinguishes case: then all rows must be read.
-    pub(crate) fn rows_named(&self, index: IndexId, name: &str) -> Result<Option<Vec<Cells>>, Error> {
+    /// The same by a text, which comes first in the key and compares without the case of ASCII
+    /// letters. `None` when the index is out of order or distinguishes case: then all rows must be
+    /// read.
+    pub(crate) fn rows_named(
+        &self,
+        index: IndexId,
+        name: &str,
+    ) -> Result<Option<Vec<Cells>>, Error> {
         let SystemIndex { tree, order, .. } = self.index(index)?;
         let prefix = tree.shape().prefix(&[name_cell(name)])?;
         for folded in [name.to_ascii_lowercase(), name.to_ascii_uppercase()] {
@@ -146,9 +159,11 @@ impl SystemIndex {
         space: &Arc<Space>,
         units: &Units,
     ) -> Result<SystemIndex, Error> {
-        let missing =
-            || Error::catalogue(format!("index {} of {} has no rowset", definition.id.0, table.name));
-        let rowset = catalog.rowsets.values().find(|r| r.object == table.id && r.index == definition.id);
+        let missing = || {
+            Error::catalogue(format!("index {} of {} has no rowset", definition.id.0, table.name))
+        };
+        let rowset =
+            catalog.rowsets.values().find(|r| r.object == table.id && r.index == definition.id);
         let rowset = rowset.ok_or_else(missing)?;
         let unit = rowset.unit(AllocUnitKind::InRow).ok_or_else(missing)?;
         let unit: Arc<Unit> = units.get(unit.id).ok_or_else(missing)?;

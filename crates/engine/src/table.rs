@@ -29,8 +29,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table as the catalogue has it. `None` when its rows are not in one plain heap or clustered index: such a table is read
-    /// and checked by other means, and not written here. With an index that cannot be kept true it is read only.
+    /// The table as the catalogue has it. `None` when its rows are not in one plain heap or
+    /// clustered index: such a table is read and checked by other means, and not written here. With
+    /// an index that cannot be kept true it is read only.
     pub(crate) fn open(
         table: &extentdb_catalog::model::Table,
         catalog: &Catalog,
@@ -45,13 +46,15 @@ impl Table {
             return Ok(None);
         };
         let Ok(shape) = RowShape::of_rowset(rowset) else { return Ok(None) };
-        let Some(unit) = rowset.unit(AllocUnitKind::InRow).and_then(|unit| units.get(unit.id)) else {
+        let Some(unit) = rowset.unit(AllocUnitKind::InRow).and_then(|unit| units.get(unit.id))
+        else {
             return Ok(None);
         };
         let Some(columns) = columns_of(table, rowset, catalog) else { return Ok(None) };
         let (base, shape) = match first.kind {
             IndexKind::Heap => {
-                let heap = Heap::new(space.clone(), unit, heap_shape(&rowset.layout, &shape), placement);
+                let heap =
+                    Heap::new(space.clone(), unit, heap_shape(&rowset.layout, &shape), placement);
                 (Base::Heap(Arc::new(heap)), shape)
             }
             IndexKind::Clustered => {
@@ -65,9 +68,20 @@ impl Table {
         };
         let identity = table.columns.iter().find_map(Identity::of).map(Arc::new);
         let (constraints, read_only) = constraints_of(table, &columns, catalog);
-        let (indexes, disabled, triggers) = (Vec::new(), Vec::new(), triggers_of(table.id, catalog));
-        let mut storage =
-            Storage { columns, shape, base, indexes, disabled, identity, constraints, triggers, read_only };
+        let indexes = Vec::new();
+        let disabled = Vec::new();
+        let triggers = triggers_of(table.id, catalog);
+        let mut storage = Storage {
+            columns,
+            shape,
+            base,
+            indexes,
+            disabled,
+            identity,
+            constraints,
+            triggers,
+            read_only,
+        };
         let definition = definition_of(table.id, &table.name, &storage);
         let base_key = BaseKey::of(&storage);
         for index in table.indexes.iter().skip(1) {
@@ -75,7 +89,13 @@ impl Table {
                 storage.disabled.push(Arc::new(definition_of_index(index, None)));
                 continue;
             }
-            match Index::open(&definition, (&storage.columns, &base_key), index, catalog, (space, units)) {
+            match Index::open(
+                &definition,
+                (&storage.columns, &base_key),
+                index,
+                catalog,
+                (space, units),
+            ) {
                 Ok(index) => storage.indexes.push(Arc::new(index)),
                 Err(why) => storage.read_only = Some(why),
             }
@@ -155,7 +175,9 @@ impl Table {
     }
 
     fn only_read(&self, why: &str) -> Error {
-        Error::NotSupported { what: format!("changes of table {}, which has {why}", self.name) }
+        Error::NotSupported {
+            what: format!("changes of table {}, which has {why}", self.name),
+        }
     }
 }
 
@@ -165,7 +187,8 @@ fn triggers_of(table: ObjectId, catalog: &Catalog) -> Vec<Trigger> {
     own.map(|object| Trigger { id: object.id, name: object.name.clone() }).collect()
 }
 
-/// The columns of a table of the catalogue; `None` when one of them is of a kind that is not written.
+/// The columns of a table of the catalogue; `None` when one of them is of a kind that is not
+/// written.
 fn columns_of(
     table: &extentdb_catalog::model::Table,
     rowset: &Rowset,
@@ -178,7 +201,8 @@ fn columns_of(
             physical.column_id == column.id && !physical.is_uniquifier() && !physical.is_dropped()
         });
         let is_virtual = column.computed.is_some() && !column.persisted;
-        let constraint = catalog.defaults.iter().find(|default| default.object.id == column.default_object);
+        let constraint =
+            catalog.defaults.iter().find(|default| default.object.id == column.default_object);
         let default = constraint.filter(|_| column.default_object.0 != 0);
         columns.push(TableColumn {
             id: column.id,
@@ -196,7 +220,8 @@ fn columns_of(
             at: if is_virtual { behind.next()? } else { at? },
         });
     }
-    let texts = table.columns.iter().map(|column| Some((column.computed.clone()?, column.persisted)));
+    let texts =
+        table.columns.iter().map(|column| Some((column.computed.clone()?, column.persisted)));
     with_formulas(&mut columns, &texts.collect::<Vec<_>>());
     Some(columns)
 }

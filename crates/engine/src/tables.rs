@@ -1,4 +1,5 @@
-//! The tables that memory knows: by id, by name, and by the allocation units that they own or have owned since they were opened.
+//! The tables that memory knows: by id, by name, and by the allocation units that they own or have
+//! owned since they were opened.
 
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::btree_set::BTreeSet;
@@ -62,7 +63,8 @@ impl Tables {
     /// Forgets a table. Its units are forgotten one by one.
     pub(crate) fn remove(&mut self, id: ObjectId) {
         let Some(table) = self.by_id.remove(&id) else { return };
-        if let Entry::Occupied(mut same) = self.by_name.entry(folded(table.schema(), table.name())) {
+        if let Entry::Occupied(mut same) = self.by_name.entry(folded(table.schema(), table.name()))
+        {
             same.get_mut().remove(&id);
             if same.get().is_empty() {
                 same.remove();

@@ -6,10 +6,11 @@
 //! closed       ─▶ every page is durable in place: the area is removed
 //! ```
 //!
-//! An area belongs to its data files when the binding id is theirs and every file was stamped (see `file_stamp`) by the
-//! opening that made the area, or carries a stamp that it had then, until the new stamps are durable. When no file is of that
-//! state, the area is put aside (`.dw.old`, `.dw.old2` …) and used when its files are given again. When some are and one is
-//! not, a wrong copy was given: the opening is refused, and nothing has changed.
+//! An area belongs to its data files when the binding id is theirs and every file was stamped (see
+//! `file_stamp`) by the opening that made the area, or carries a stamp that it had then, until the
+//! new stamps are durable. When no file is of that state, the area is put aside (`.dw.old`,
+//! `.dw.old2` …) and used when its files are given again. When some are and one is not, a wrong
+//! copy was given: the opening is refused, and nothing has changed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -38,7 +39,8 @@ pub enum TornPages {
     /// They are repaired at the next opening: pages are written twice, but for new ones.
     #[default]
     Repaired,
-    /// They are lost and reported (824): pages are written once. For databases that may be lost with their machine.
+    /// They are lost and reported (824): pages are written once. For databases that may be lost
+    /// with their machine.
     Lost,
 }
 
@@ -57,7 +59,8 @@ pub(crate) struct Leftover {
     pub(crate) log_durable: Lsn,
 }
 
-/// Repairs torn pages of the data files, if an area of theirs is there. Nothing has been read from the files before.
+/// Repairs torn pages of the data files, if an area of theirs is there. Nothing has been read from
+/// the files before.
 pub(crate) fn repair(disks: &[Arc<dyn DiskFile>], options: &Options) -> Result<Leftover, Error> {
     let Some(area) = find_area(disks, &*options.disk)? else { return Ok(Leftover::default()) };
     let repaired = area.repair(&files_by_id(disks)?)?;
@@ -67,7 +70,8 @@ pub(crate) fn repair(disks: &[Arc<dyn DiskFile>], options: &Options) -> Result<L
     Ok(Leftover { area: Some(area), log_durable: repaired.log_durable })
 }
 
-/// The area of these files: the one at its path, or one that was put aside while other files lay there.
+/// The area of these files: the one at its path, or one that was put aside while other files lay
+/// there.
 fn find_area(disks: &[Arc<dyn DiskFile>], disk: &dyn Disk) -> Result<Option<Area>, Error> {
     let Some(primary) = disks.first() else { return Ok(None) };
     let path = area_path(primary.path());
@@ -95,7 +99,8 @@ fn find_area(disks: &[Arc<dyn DiskFile>], disk: &dyn Disk) -> Result<Option<Area
     Ok(None)
 }
 
-/// The files by the number in the header of their first page, whose first sector names it also when the page is torn.
+/// The files by the number in the header of their first page, whose first sector names it also when
+/// the page is torn.
 fn files_by_id(disks: &[Arc<dyn DiskFile>]) -> Result<BTreeMap<FileId, Arc<dyn DiskFile>>, Error> {
     let mut files = BTreeMap::new();
     for disk in disks {
@@ -120,7 +125,8 @@ enum Match {
 /// Are these the files that the area was made for? Pages that are torn do not contradict it.
 ///
 /// # Errors
-/// Some files are of the area's state, and one is not: it must not be changed, and the area is still needed.
+/// Some files are of the area's state, and one is not: it must not be changed, and the area is
+/// still needed.
 fn matches(area: &AreaHeader, disks: &[Arc<dyn DiskFile>]) -> Result<Match, Error> {
     let mut has_match = false;
     let mut stray = None;
@@ -135,7 +141,8 @@ fn matches(area: &AreaHeader, disks: &[Arc<dyn DiskFile>]) -> Result<Match, Erro
             }
             FileMatch::OtherState => {
                 let path = disk.path().to_path_buf();
-                let error = Error::StaleFile { path, found: first.stamp, expected: area.current_use };
+                let error =
+                    Error::StaleFile { path, found: first.stamp, expected: area.current_use };
                 stray.get_or_insert(error);
             }
         }
@@ -168,8 +175,8 @@ fn first_page(disk: &dyn DiskFile) -> Result<Option<FirstPage>, Error> {
 }
 
 impl Leftover {
-    /// The area of this opening, which stamps the data files with `current_use`. `oldest_use` is the oldest stamp that they
-    /// have now.
+    /// The area of this opening, which stamps the data files with `current_use`. `oldest_use` is
+    /// the oldest stamp that they have now.
     pub(crate) fn begin_use(
         self,
         primary: &Path,
@@ -199,7 +206,8 @@ pub(crate) fn oldest_stamp(stamps: impl Iterator<Item = Option<Lsn>>) -> Lsn {
     stamps.map(|stamp| stamp.unwrap_or(Lsn::ZERO)).min().unwrap_or(Lsn::ZERO)
 }
 
-/// Names for areas of other states of the files, in the order in which they are taken: those files may still come back.
+/// Names for areas of other states of the files, in the order in which they are taken: those files
+/// may still come back.
 fn asides(path: &Path) -> impl Iterator<Item = PathBuf> {
     (1..).map(move |number| {
         let mut name = OsString::from(path);

@@ -17,8 +17,14 @@ use crate::recovery::newest;
 const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 
 impl Database {
-    /// Takes back every record of the transaction behind `until`. What becomes free by that is added to `freed`.
-    pub(crate) fn undo_to(&self, tx: &mut Transaction, until: Lsn, freed: &mut Freed) -> Result<(), Error> {
+    /// Takes back every record of the transaction behind `until`. What becomes free by that is
+    /// added to `freed`.
+    pub(crate) fn undo_to(
+        &self,
+        tx: &mut Transaction,
+        until: Lsn,
+        freed: &mut Freed,
+    ) -> Result<(), Error> {
         tx.begin_undo();
         while tx.undo_next() > until {
             self.undo_one(tx, freed)?;
@@ -57,8 +63,8 @@ impl Database {
         Ok(())
     }
 
-    /// The index whose entry a record is about may have been dropped behind it; by now that is undone, and the catalogue knows it
-    /// again.
+    /// The index whose entry a record is about may have been dropped behind it; by now that is
+    /// undone, and the catalogue knows it again.
     fn find_tree(&mut self, lsn: Lsn) -> Result<(), Error> {
         let bytes = self.space.record_bytes(lsn)?;
         let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { return Ok(()) };
@@ -86,9 +92,10 @@ impl Database {
         let payload = record.payload();
         let unit = payload.page_part().map(|part| part.alloc_unit());
         match (unit.and_then(|unit| self.catalogue.tree_of(unit)), &payload) {
-            (Some(tree), Payload::InsertRows(_) | Payload::DeleteRows(_) | Payload::ModifyRow(_))
-                if header.context != Context::IAM =>
-            {
+            (
+                Some(tree),
+                Payload::InsertRows(_) | Payload::DeleteRows(_) | Payload::ModifyRow(_),
+            ) if header.context != Context::IAM => {
                 self.undo_tree(tx, &tree, &record, freed)?;
             }
             (_, Payload::RootChange(root)) => self.undo_pointer(tx, header.previous, root)?,
@@ -105,25 +112,33 @@ impl Database {
         record: &RecordRef<'_>,
         freed: &mut Freed,
     ) -> Result<(), Error> {
-        let (header, payload) = (record.header(), record.payload());
+        let header = record.header();
+        let payload = record.payload();
         if let Payload::InsertRows(insert) = &payload
             && tree.unit().id() == SYSALLOCUNITS
         {
-            freed.extend(self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?);
+            freed
+                .extend(self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?);
         }
         Ok(tree.undo(tx, header.previous, header, &payload)?)
     }
 
-    /// A unit that the transaction made goes with its row. What it owns came by system transactions, which stay; it is given
-    /// back by one that stays, too, and takes the pointers with it: doing this twice does it once.
+    /// A unit that the transaction made goes with its row. What it owns came by system
+    /// transactions, which stay; it is given back by one that stays, too, and takes the pointers
+    /// with it: doing this twice does it once.
     fn free_made_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<Freed, Error> {
-        let id = row.get(4..).and_then(|bytes| bytes.first_chunk()).map(|bytes| i64::from_le_bytes(*bytes));
+        let id = row
+            .get(4..)
+            .and_then(|bytes| bytes.first_chunk())
+            .map(|bytes| i64::from_le_bytes(*bytes));
         let Some(id) = id.map(AllocUnitId) else { return Ok(Freed::default()) };
         let unit = match self.catalogue.units.get(id) {
             Some(unit) => Some(unit),
             None => self.catalogue.unit_of_row(id)?,
         };
-        let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else { return Ok(Freed::default()) };
+        let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else {
+            return Ok(Freed::default());
+        };
         Ok(self.space.in_system(tx, "DeallocUnit", |system| {
             let freed = self.space.free_unit(system, &unit)?;
             self.space.clear_pointers(system, &unit)?;
@@ -132,10 +147,18 @@ impl Database {
     }
 
     /// Gives a pointer of a unit its old value, wherever the unit's row is.
-    fn undo_pointer(&self, tx: &mut Transaction, undo_next: Lsn, root: &RootChange) -> Result<(), Error> {
+    fn undo_pointer(
+        &self,
+        tx: &mut Transaction,
+        undo_next: Lsn,
+        root: &RootChange,
+    ) -> Result<(), Error> {
         let unit = self.catalogue.units.get(root.alloc_unit);
         let Some(unit) = unit else {
-            return Err(Error::catalogue(format!("there is no allocation unit {}", root.alloc_unit)));
+            return Err(Error::catalogue(format!(
+                "there is no allocation unit {}",
+                root.alloc_unit
+            )));
         };
         self.catalogue.finder().with_row(&unit, &mut |page, slot| {
             let mut back = root.clone();
@@ -178,8 +201,9 @@ impl Database {
 
 /// By how much the number of rows changes when a record of a heap is taken back.
 fn rows_back(record: &RecordRef<'_>) -> Option<i64> {
-    let counts =
-        |row: &&&[u8]| row.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded);
+    let counts = |row: &&&[u8]| {
+        row.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded)
+    };
     match record.payload() {
         Payload::InsertRows(insert) if record.header().context == Context::HEAP => {
             insert.rows.first().filter(counts).map(|_| -1)

@@ -1,4 +1,5 @@
-//! Rows that follow the rows they name: CASCADE, SET NULL and SET DEFAULT, over several tables, rolled back, kept over a restart.
+//! Rows that follow the rows they name: CASCADE, SET NULL and SET DEFAULT, over several tables,
+//! rolled back, kept over a restart.
 
 mod support;
 
@@ -32,12 +33,14 @@ fn sorted(session: &mut Session<'_>, table: &Table) -> Vec<Row> {
 }
 
 fn delete(session: &mut Session<'_>, table: &Table, id: i32) -> Result<(), Error> {
-    let (at, _) = rows(session, table).into_iter().find(|(_, row)| row[0] == Datum::Int(id)).unwrap();
+    let (at, _) =
+        rows(session, table).into_iter().find(|(_, row)| row[0] == Datum::Int(id)).unwrap();
     session.delete(table, &at)
 }
 
 fn rename(session: &mut Session<'_>, table: &Table, id: i32, to: Row) -> Result<(), Error> {
-    let (at, _) = rows(session, table).into_iter().find(|(_, row)| row[0] == Datum::Int(id)).unwrap();
+    let (at, _) =
+        rows(session, table).into_iter().find(|(_, row)| row[0] == Datum::Int(id)).unwrap();
     session.update(table, &at, &to).map(drop)
 }
 
@@ -52,8 +55,9 @@ fn family(
         1 => spec.clustered(IndexSpec::new("c", &["id"]).unique()),
         _ => spec.clustered(IndexSpec::new("c", &["named"])),
     };
-    let parent =
-        session.create_table(&people("parent").clustered(IndexSpec::primary_key("pk", &["id"]))).unwrap();
+    let parent = session
+        .create_table(&people("parent").clustered(IndexSpec::primary_key("pk", &["id"])))
+        .unwrap();
     let child = session.create_table(&form(naming("child"))).unwrap();
     session.create_index(&child, &IndexSpec::primary_key("pk_child", &["id"])).unwrap();
     let grandchild = session.create_table(&form(naming("grandchild"))).unwrap();
@@ -67,7 +71,9 @@ fn family(
         }
     }
     session.add_foreign_key_with(&child, "fk", &parent, &[("named", "id")], actions).unwrap();
-    session.add_foreign_key_with(&grandchild, "fk2", &child, &[("named", "id")], (Cascade, Cascade)).unwrap();
+    session
+        .add_foreign_key_with(&grandchild, "fk2", &child, &[("named", "id")], (Cascade, Cascade))
+        .unwrap();
     [parent, child, grandchild]
 }
 
@@ -80,7 +86,8 @@ fn assert_named(session: &mut Session<'_>, table: &Table, id: i32, expected: Opt
 #[test]
 fn rows_follow_those_they_name() {
     for form in 0..3 {
-        for actions in [(Cascade, Cascade), (SetNull, SetDefault), (SetDefault, SetNull), (NoAction, Cascade)]
+        for actions in
+            [(Cascade, Cascade), (SetNull, SetDefault), (SetDefault, SetNull), (NoAction, Cascade)]
         {
             let disk = MemDisk::new();
             let spec = spec("actions");
@@ -106,7 +113,8 @@ fn rows_follow_those_they_name() {
             };
             assert_named(&mut session, &child, 41, named);
             assert_named(&mut session, &grandchild, 411, Some(41));
-            let (child_rows, grandchild_rows) = (child.row_count(), grandchild.row_count());
+            let child_rows = child.row_count();
+            let grandchild_rows = grandchild.row_count();
             match (delete(&mut session, &parent, 3), actions.0) {
                 (Err(Error::Constraint { .. }), NoAction) => {}
                 (Ok(()), Cascade) => {
@@ -115,7 +123,10 @@ fn rows_follow_those_they_name() {
                 }
                 (Ok(()), action) => {
                     assert_named(&mut session, &child, 32, (action == SetDefault).then_some(1));
-                    assert_eq!((child.row_count(), grandchild.row_count()), (child_rows, grandchild_rows));
+                    assert_eq!(
+                        (child.row_count(), grandchild.row_count()),
+                        (child_rows, grandchild_rows)
+                    );
                 }
                 other => panic!("{other:?}"),
             }
@@ -132,7 +143,10 @@ fn rows_follow_those_they_name() {
             let mut session = db.session();
             let [parent, child, grandchild] =
                 ["parent", "child", "grandchild"].map(|it| session.table(it).unwrap());
-            assert_eq!([&parent, &child, &grandchild].map(|table| sorted(&mut session, table)), found);
+            assert_eq!(
+                [&parent, &child, &grandchild].map(|table| sorted(&mut session, table)),
+                found
+            );
             // What happens to them is known over a restart.
             delete(&mut session, &child, 82).unwrap();
             assert_eq!(grandchild.row_count() as usize, found[2].len() - 2);
@@ -158,12 +172,17 @@ fn no_circle_and_no_second_way_is_made() {
         let column = if from.name() == "parent" { "id" } else { "named" };
         session.add_foreign_key_with(from, "x", to, &[(column, "id")], (action, NoAction))
     };
-    for (from, to) in [(&parent, &grandchild), (&grandchild, &parent), (&child, &child), (&child, &parent)] {
+    for (from, to) in
+        [(&parent, &grandchild), (&grandchild, &parent), (&child, &child), (&child, &parent)]
+    {
         let refused = key(&mut session, from, to, Cascade);
         assert!(matches!(refused, Err(Error::NotSupported { .. })), "{refused:?}");
     }
     // Its column takes no NULL.
-    assert!(matches!(key(&mut session, &parent, &parent, SetNull), Err(Error::NotSupported { .. })));
+    assert!(matches!(
+        key(&mut session, &parent, &parent, SetNull),
+        Err(Error::NotSupported { .. })
+    ));
     key(&mut session, &parent, &parent, NoAction).unwrap();
 }
 
@@ -176,14 +195,21 @@ fn what_no_action_forbids_is_looked_at_when_all_others_have_followed() {
         let mut session = db.session();
         let key = || IndexSpec::primary_key("pk", &["id"]);
         let parent = session.create_table(&people("p").clustered(key())).unwrap();
-        let a =
-            session.create_table(&naming("a").clustered(IndexSpec { name: "pk_a".into(), ..key() })).unwrap();
+        let a = session
+            .create_table(&naming("a").clustered(IndexSpec { name: "pk_a".into(), ..key() }))
+            .unwrap();
         let b = session.create_table(&naming("b")).unwrap();
         for table in order {
             let table = session.table(table).unwrap();
             let name = format!("{}_p", table.name());
             session
-                .add_foreign_key_with(&table, &name, &parent, &[("named", "id")], (Cascade, NoAction))
+                .add_foreign_key_with(
+                    &table,
+                    &name,
+                    &parent,
+                    &[("named", "id")],
+                    (Cascade, NoAction),
+                )
                 .unwrap();
         }
         session.add_column(&b, &ColumnSpec::new("also", SqlType::Int)).unwrap();
@@ -191,7 +217,9 @@ fn what_no_action_forbids_is_looked_at_when_all_others_have_followed() {
         for id in 1..4 {
             session.insert(&parent, &person(id, "p")).unwrap();
             session.insert(&a, &row(10 * id, Some(id))).unwrap();
-            session.insert(&b, &[row(100 * id, Some(id)), vec![Datum::Int(10 * id)]].concat()).unwrap();
+            session
+                .insert(&b, &[row(100 * id, Some(id)), vec![Datum::Int(10 * id)]].concat())
+                .unwrap();
         }
         delete(&mut session, &parent, 2).unwrap();
         assert_eq!([&parent, &a, &b].map(|table| table.row_count()), [2, 2, 2]);

@@ -77,8 +77,10 @@ fn a_name_or_a_path_that_is_taken_is_refused_and_nothing_changes() {
     let disk = MemDisk::new();
     let spec = spec("taken");
     let db = Database::create(&spec, on(&disk)).unwrap();
-    let named =
-        |path: &str, name: &str| DataFileSpec { name: Some(name.to_owned()), ..DataFileSpec::new(path, MB) };
+    let named = |path: &str, name: &str| DataFileSpec {
+        name: Some(name.to_owned()),
+        ..DataFileSpec::new(path, MB)
+    };
     let taken = db.add_file(&named("other.ndf", "TAKEN"), None);
     assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
     let taken = db.add_file(&named("taken.mdf", "other"), None);
@@ -86,7 +88,10 @@ fn a_name_or_a_path_that_is_taken_is_refused_and_nothing_changes() {
     let missing = db.add_file(&named("other.ndf", "other"), Some("NOWHERE"));
     assert!(matches!(missing, Err(Error::NotSupported { .. })), "{missing:?}");
     let small = db.add_file(&DataFileSpec::new("small.ndf", 8192), None);
-    assert!(matches!(&small, Err(Error::Invalid(invalid)) if invalid.option() == "bytes"), "{small:?}");
+    assert!(
+        matches!(&small, Err(Error::Invalid(invalid)) if invalid.option() == "bytes"),
+        "{small:?}"
+    );
     assert!(!exists(&disk, "other.ndf".as_ref()) && !exists(&disk, "small.ndf".as_ref()));
     db.close().unwrap();
     assert_sound_on(&disk, &spec.paths());
@@ -95,7 +100,8 @@ fn a_name_or_a_path_that_is_taken_is_refused_and_nothing_changes() {
 
 #[test]
 fn a_file_is_there_or_it_is_not_wherever_the_power_goes() {
-    let (mut with_it, mut without) = (0, 0);
+    let mut with_it = 0;
+    let mut without = 0;
     for calls in 0..80 {
         let disk = MemDisk::new();
         let spec = spec("cut");
@@ -109,8 +115,9 @@ fn a_file_is_there_or_it_is_not_wherever_the_power_goes() {
             (0..200).all(|id| session.insert(&table, &person(id, &"f".repeat(3900))).is_ok());
         }
         drop(db);
-        let unit_of =
-            |path: &std::path::Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
+        let unit_of = |path: &std::path::Path| {
+            if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 }
+        };
         let disk = disk.crash_by(&mut SplitMix64::new(calls), &unit_of);
         let whole = with(&spec.paths(), &["more.ndf"]);
         let paths = match Database::open(&whole, on(&disk)) {
@@ -143,7 +150,8 @@ fn a_file_is_there_or_it_is_not_wherever_the_power_goes() {
 fn skip_targets_are_new_when_a_file_comes() {
     let disk = MemDisk::new();
     let recorder = Arc::new(Recorder::default());
-    let db = Database::create(&spec("fill"), Options { events: recorder.clone(), ..on(&disk) }).unwrap();
+    let db =
+        Database::create(&spec("fill"), Options { events: recorder.clone(), ..on(&disk) }).unwrap();
     recorder.take();
     db.add_file(&DataFileSpec::new("more.ndf", 2 * MB), None).unwrap();
     let heard = recorder.take();

@@ -1,4 +1,5 @@
-//! Columns that come to tables with rows: rows of before and after beside each other, defaults, rollbacks and crashes.
+//! Columns that come to tables with rows: rows of before and after beside each other, defaults,
+//! rollbacks and crashes.
 
 mod support;
 
@@ -49,7 +50,10 @@ fn long() -> ColumnSpec {
 
 fn wide() -> ColumnSpec {
     let default = Some(("df".to_owned(), "((7))".to_owned()));
-    ColumnSpec { default, ..ColumnSpec::new("wide", SqlType::BigInt).not_null() }
+    ColumnSpec {
+        default,
+        ..ColumnSpec::new("wide", SqlType::BigInt).not_null()
+    }
 }
 
 #[test]
@@ -118,8 +122,9 @@ fn a_restart_takes_back_a_column_that_was_not_committed() {
                 let done = session.add_column(&table, &column).and_then(|()| db.checkpoint());
                 assert_eq!(done.is_ok(), !disk.is_dark());
                 // A device that tears no page: torn ones are told, not mended.
-                let unit =
-                    |path: &Path| if path.extension().is_some_and(|it| it == "ldf") { 512 } else { 8192 };
+                let unit = |path: &Path| {
+                    if path.extension().is_some_and(|it| it == "ldf") { 512 } else { 8192 }
+                };
                 let crashed = disk.crash_by(&mut SplitMix64::new(cut), &unit);
                 std::mem::forget((session, table));
                 let db = reopen(&crashed, &paths);
@@ -150,9 +155,8 @@ fn a_dropped_column_leaves_its_place() {
         // Its default is a constraint of its own.
         assert!(matches!(session.drop_column(&table, "wide"), Err(Error::Dependent { .. })));
         session.drop_constraint(&table, "df").unwrap();
-        let (before, row) = (tails(&mut session, &table), |id: i32| {
-            [person(id, "n"), vec![Datum::BigInt(id.into())]].concat()
-        });
+        let before = tails(&mut session, &table);
+        let row = |id: i32| [person(id, "n"), vec![Datum::BigInt(id.into())]].concat();
         session.begin();
         session.drop_column(&table, "note").unwrap();
         session.drop_column(&table, "flag").unwrap();
@@ -169,7 +173,10 @@ fn a_dropped_column_leaves_its_place() {
         session.update(&table, &at, &row(1000)).unwrap();
         session.add_column(&table, &long()).unwrap();
         let found = tails(&mut session, &table);
-        assert_eq!(found.iter().filter(|row| **row == [Datum::BigInt(7), Datum::Null]).count(), 199);
+        assert_eq!(
+            found.iter().filter(|row| **row == [Datum::BigInt(7), Datum::Null]).count(),
+            199
+        );
         drop((session, table));
         db.close().unwrap();
         assert_sound_on(&disk, &paths);
@@ -178,18 +185,19 @@ fn a_dropped_column_leaves_its_place() {
         let table = session.table("t").unwrap();
         assert_eq!(tails(&mut session, &table), found);
         // All rows anew, under another base and back: without the places of what was dropped.
-        match spec.clustered.is_some() {
-            true => {
-                let name = spec.clustered.as_ref().unwrap().name.clone();
-                session.rebuild_index(&table, &name).unwrap();
-            }
-            false => session.create_index(&table, &IndexSpec::new("c", &["id"]).clustered()).unwrap(),
+        if spec.clustered.is_some() {
+            let name = spec.clustered.as_ref().unwrap().name.clone();
+            session.rebuild_index(&table, &name).unwrap();
+        } else {
+            session.create_index(&table, &IndexSpec::new("c", &["id"]).clustered()).unwrap()
         }
         assert_eq!(tails(&mut session, &table), found);
         session.insert(&table, &[row(5000), vec![text("long")]].concat()).unwrap();
         session.drop_column(&table, "wide").unwrap();
         session.add_column(&table, &bit()).unwrap();
-        session.insert(&table, &[person(5001, "x"), vec![text("y"), Datum::Bit(true)]].concat()).unwrap();
+        session
+            .insert(&table, &[person(5001, "x"), vec![text("y"), Datum::Bit(true)]].concat())
+            .unwrap();
         let found = tails(&mut session, &table);
         drop((session, table));
         db.close().unwrap();
@@ -204,7 +212,8 @@ fn a_dropped_column_leaves_its_place() {
 
 type Change<'c> = &'c dyn Fn(&mut Session<'_>, &std::sync::Arc<Table>) -> Result<(), Error>;
 
-/// Cut off behind so many calls of the disk, the last time behind all of them: what was not committed has never been.
+/// Cut off behind so many calls of the disk, the last time behind all of them: what was not
+/// committed has never been.
 fn assert_taken_back(change: Change<'_>) {
     for spec in tables() {
         for cut in [0, 1, 2, 3, 5, 8, 13, 1000] {
@@ -220,7 +229,9 @@ fn assert_taken_back(change: Change<'_>) {
             session.begin();
             let done = change(&mut session, &table).and_then(|()| db.checkpoint());
             assert_eq!(done.is_ok(), !disk.is_dark(), "{done:?}");
-            let unit = |path: &Path| if path.extension().is_some_and(|it| it == "ldf") { 512 } else { 8192 };
+            let unit = |path: &Path| {
+                if path.extension().is_some_and(|it| it == "ldf") { 512 } else { 8192 }
+            };
             let crashed = disk.crash_by(&mut SplitMix64::new(cut), &unit);
             std::mem::forget((session, table));
             let db = reopen(&crashed, &paths);
@@ -245,7 +256,10 @@ fn a_restart_brings_back_a_column_whose_drop_was_not_committed() {
 }
 
 fn nvarchar(len: u16) -> SqlType {
-    SqlType::NVarChar { len: Some(2 * len), collation: extentdb_types::Collation(0x3400_d008) }
+    SqlType::NVarChar {
+        len: Some(2 * len),
+        collation: extentdb_types::Collation(0x3400_d008),
+    }
 }
 
 #[test]
@@ -261,18 +275,35 @@ fn a_column_gets_another_type() {
             ..ColumnSpec::new("count", SqlType::Int)
         };
         session.add_column(&table, &count.not_null()).unwrap();
-        session.insert(&table, &[person(200, "x"), vec![text("7"), Datum::Int(-70_000)]].concat()).unwrap();
+        session
+            .insert(&table, &[person(200, "x"), vec![text("7"), Datum::Int(-70_000)]].concat())
+            .unwrap();
         let before = tails(&mut session, &table);
         // Not over what needs it, and not where a value does not fit.
         let alter = |session: &mut Session<'_>, name: &str, ty, nullable| {
             session.alter_column(&table, name, ty, nullable)
         };
-        assert!(matches!(alter(&mut session, "id", SqlType::BigInt, false), Err(Error::Dependent { .. })));
-        assert!(matches!(alter(&mut session, "name", varchar(3999), true), Err(Error::Dependent { .. })));
-        assert!(matches!(alter(&mut session, "count", SqlType::BigInt, false), Err(Error::Dependent { .. })));
+        assert!(matches!(
+            alter(&mut session, "id", SqlType::BigInt, false),
+            Err(Error::Dependent { .. })
+        ));
+        assert!(matches!(
+            alter(&mut session, "name", varchar(3999), true),
+            Err(Error::Dependent { .. })
+        ));
+        assert!(matches!(
+            alter(&mut session, "count", SqlType::BigInt, false),
+            Err(Error::Dependent { .. })
+        ));
         session.drop_constraint(&table, "d").unwrap();
-        assert!(matches!(alter(&mut session, "count", SqlType::SmallInt, false), Err(Error::Value { .. })));
-        assert!(matches!(alter(&mut session, "note", varchar(100), false), Err(Error::Value { .. })));
+        assert!(matches!(
+            alter(&mut session, "count", SqlType::SmallInt, false),
+            Err(Error::Value { .. })
+        ));
+        assert!(matches!(
+            alter(&mut session, "note", varchar(100), false),
+            Err(Error::Value { .. })
+        ));
         assert!(matches!(alter(&mut session, "note", varchar(0), true), Err(Error::Value { .. })));
         assert_eq!(tails(&mut session, &table), before);
         session.begin();
@@ -282,7 +313,9 @@ fn a_column_gets_another_type() {
         assert_eq!(tails(&mut session, &table), before);
         session.drop_index(&table, "by_both").unwrap();
         let included = vec!["name".to_owned()];
-        session.create_index(&table, &IndexSpec { included, ..IndexSpec::new("by_id", &["id"]) }).unwrap();
+        session
+            .create_index(&table, &IndexSpec { included, ..IndexSpec::new("by_id", &["id"]) })
+            .unwrap();
         // In place: an index on it, longer and shorter, NULL and not.
         alter(&mut session, "name", varchar(5000), true).unwrap();
         alter(&mut session, "note", varchar(1), true).unwrap();
@@ -299,7 +332,9 @@ fn a_column_gets_another_type() {
         // In the table whose names are keys they stay shorter.
         let is_key = spec.clustered.as_ref().is_some_and(|index| index.name == "c");
         let long_name = text(&"n".repeat(if is_key { 800 } else { 4500 }));
-        session.insert(&table, &[Datum::Int(201), long_name.clone(), seven, Datum::BigInt(1 << 40)]).unwrap();
+        session
+            .insert(&table, &[Datum::Int(201), long_name.clone(), seven, Datum::BigInt(1 << 40)])
+            .unwrap();
         drop((session, table));
         db.close().unwrap();
         assert_sound_on(&disk, &paths);

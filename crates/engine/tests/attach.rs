@@ -1,5 +1,6 @@
-//! Databases that SQL Server made, attached and changed at random: their trees, heaps, uniquifiers and forwarded rows go on as they
-//! were, through rollbacks and power cuts. What a table does not allow here it says; it never gets worse.
+//! Databases that SQL Server made, attached and changed at random: their trees, heaps, uniquifiers
+//! and forwarded rows go on as they were, through rollbacks and power cuts. What a table does not
+//! allow here it says; it never gets worse.
 
 mod support;
 
@@ -20,9 +21,9 @@ type Rows = BTreeMap<Address, Row>;
 type Model = BTreeMap<String, Rows>;
 
 fn sample(name: &str) -> Option<(MemDisk, Paths)> {
-    let samples = std::env::var_os("EXTENTDB_SAMPLES")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples")));
+    let samples = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from).unwrap_or_else(|| {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples"))
+    });
     let Ok(bytes) = std::fs::read(samples.join(name)) else {
         eprintln!("SKIPPED: no {name} in {}", samples.display());
         return None;
@@ -32,7 +33,13 @@ fn sample(name: &str) -> Option<(MemDisk, Paths)> {
     let file = disk.create(&data).unwrap();
     file.write_at(0, &[&bytes], Durability::Deferred).unwrap();
     file.sync().unwrap();
-    Some((disk, Paths { data: vec![data], log: Path::new("/attached_log.ldf").to_path_buf() }))
+    Some((
+        disk,
+        Paths {
+            data: vec![data],
+            log: Path::new("/attached_log.ldf").to_path_buf(),
+        },
+    ))
 }
 
 fn options(disk: &MemDisk) -> Options {
@@ -59,7 +66,8 @@ fn read(db: &Database) -> Model {
     model
 }
 
-/// A text with another character somewhere, letters and digits as well as what stands between words.
+/// A text with another character somewhere, letters and digits as well as what stands between
+/// words.
 fn changed_text(rng: &mut SplitMix64, value: &Datum<'static>, ty: SqlType) -> Datum<'static> {
     const CHARACTERS: &[u8] = b"aZ09 -'.,&_\xe9";
     let mut bytes = Vec::new();
@@ -95,8 +103,11 @@ fn changed(rng: &mut SplitMix64, value: &Datum<'static>, ty: SqlType) -> Datum<'
 /// A row made of the values of two others and new numbers.
 fn any_row(rng: &mut SplitMix64, table: &Table, rows: &Rows) -> Option<Row> {
     let mut nth = || rows.values().nth(rng.below(rows.len() as u64) as usize);
-    let (one, other) = (nth()?.clone(), nth()?.clone());
-    let mix = |((a, b), (_, ty)): ((Datum<'static>, Datum<'static>), (String, SqlType))| match rng.below(4) {
+    let one = nth()?.clone();
+    let other = nth()?.clone();
+    let mix = |((a, b), (_, ty)): ((Datum<'static>, Datum<'static>), (String, SqlType))| match rng
+        .below(4)
+    {
         0 => changed(rng, &a, ty),
         1 => b,
         _ => a,
@@ -129,7 +140,9 @@ impl Attached {
         let done = match (self.rng.below(10), at) {
             (0..4, _) | (_, None) => self.insert(session, &table, rows),
             (4..8, Some(at)) => self.update(session, &table, rows, &at),
-            (_, Some(at)) if rows.len() > 5 => session.delete(&table, &at).map(|()| drop(rows.remove(&at))),
+            (_, Some(at)) if rows.len() > 5 => {
+                session.delete(&table, &at).map(|()| drop(rows.remove(&at)))
+            }
             _ => Ok(()),
         };
         match done {
@@ -152,7 +165,12 @@ impl Attached {
         }
     }
 
-    fn insert(&mut self, session: &mut Session<'_>, table: &Table, rows: &mut Rows) -> Result<(), Error> {
+    fn insert(
+        &mut self,
+        session: &mut Session<'_>,
+        table: &Table,
+        rows: &mut Rows,
+    ) -> Result<(), Error> {
         let Some(row) = any_row(&mut self.rng, table, rows) else { return Ok(()) };
         let at = session.insert(table, &row)?;
         assert!(rows.insert(at, row).is_none());
@@ -203,7 +221,13 @@ fn assert_same(db: &Database, model: &Model) {
         let found = &found[name];
         let missing = rows.keys().find(|at| !found.contains_key(*at));
         let extra = found.keys().find(|at| !rows.contains_key(*at));
-        assert_eq!((missing, extra), (None, None), "{name}: {} rows, {} found", rows.len(), found.len());
+        assert_eq!(
+            (missing, extra),
+            (None, None),
+            "{name}: {} rows, {} found",
+            rows.len(),
+            found.len()
+        );
         assert!(rows == found, "{name}: values differ");
         let table = db.session().table(name).unwrap();
         assert_eq!(table.row_count(), rows.len() as i64, "{name} counts other rows than it has");
@@ -218,7 +242,9 @@ fn attach(name: &str, texts: &[&str]) {
     let mut db = Database::open(&paths, options(&disk)).unwrap();
     let mut model = read(&db);
     let tables = model.len();
-    let (refused, changed, rng) = (BTreeMap::new(), BTreeMap::new(), SplitMix64::new(99));
+    let refused = BTreeMap::new();
+    let changed = BTreeMap::new();
+    let rng = SplitMix64::new(99);
     let mut attached = Attached { rng, refused, changed, refusals: 0, uncertain_keys: 0 };
     const CRASHES: u64 = 5;
     for crash in 0..CRASHES {
@@ -238,13 +264,17 @@ fn attach(name: &str, texts: &[&str]) {
         eprintln!("{name}: {table}: {why}");
     }
     let changes: u64 = attached.changed.values().sum();
-    let (refusals, open) = (attached.refusals, attached.uncertain_keys);
+    let refusals = attached.refusals;
+    let open = attached.uncertain_keys;
     eprintln!(
         "{name}: {tables} tables, {changes} changes, {refusals} refused, {open} of them for an uncertain character"
     );
     eprintln!("{name}: {:?}", attached.changed);
     for table in texts {
-        assert!(attached.changed.get(*table).is_some_and(|changes| *changes > 5), "{table} takes no changes");
+        assert!(
+            attached.changed.get(*table).is_some_and(|changes| *changes > 5),
+            "{table} takes no changes"
+        );
     }
     assert!(changes > steps / 8, "{changes} changes, {refusals} refused");
 }
@@ -256,20 +286,33 @@ fn a_database_of_2008_r2_goes_on() {
 
 #[test]
 fn northwind_of_2008_goes_on() {
-    attach("northwind-2008.mdf", &["dbo.Customers", "dbo.Orders", "dbo.Products", "dbo.Territories"]);
+    attach(
+        "northwind-2008.mdf",
+        &["dbo.Customers", "dbo.Orders", "dbo.Products", "dbo.Territories"],
+    );
 }
 
 #[test]
 fn pubs_of_2008_goes_on() {
     attach(
         "pubs-2008.mdf",
-        &["dbo.authors", "dbo.titles", "dbo.titleauthor", "dbo.stores", "dbo.sales", "dbo.publishers"],
+        &[
+            "dbo.authors",
+            "dbo.titles",
+            "dbo.titleauthor",
+            "dbo.stores",
+            "dbo.sales",
+            "dbo.publishers",
+        ],
     );
 }
 
 #[test]
 fn a_database_born_in_2000_goes_on() {
-    attach("northwind-from-2000.mdf", &["dbo.Customers", "dbo.Orders", "dbo.Products", "dbo.Territories"]);
+    attach(
+        "northwind-from-2000.mdf",
+        &["dbo.Customers", "dbo.Orders", "dbo.Products", "dbo.Territories"],
+    );
 }
 
 #[test]

@@ -28,7 +28,8 @@ fn two_tables() -> (MemDisk, Paths) {
         session.commit().unwrap();
     }
     let columns = people("c").columns;
-    let clustered = TableSpec::heap("clustered", columns).clustered(IndexSpec::new("c", &["id"]).unique());
+    let clustered =
+        TableSpec::heap("clustered", columns).clustered(IndexSpec::new("c", &["id"]).unique());
     let table = session.create_table(&clustered).unwrap();
     for id in 0..60 {
         session.insert(&table, &person(id, &"z".repeat(400))).unwrap();
@@ -69,7 +70,12 @@ fn pages(disk: &MemDisk, paths: &Paths) -> Vec<usize> {
     let bytes = disk.contents(&paths.data[0]).unwrap();
     let (pages, _) = bytes.as_chunks::<PAGE_BYTES>();
     let is_written = |page: &[u8; PAGE_BYTES]| page.iter().any(|byte| *byte != 0);
-    pages.iter().enumerate().filter(|(_, page)| is_written(page)).map(|(number, _)| number).collect()
+    pages
+        .iter()
+        .enumerate()
+        .filter(|(_, page)| is_written(page))
+        .map(|(number, _)| number)
+        .collect()
 }
 
 /// Adds a row to each table; those that cannot take one say which page it is.
@@ -77,7 +83,8 @@ fn work(db: &Database, page: usize) -> usize {
     let mut session = db.session();
     let mut worked = 0;
     for name in ["left", "right", "clustered"] {
-        let done = session.table(name).and_then(|table| session.insert(&table, &person(1000, "new")));
+        let done =
+            session.table(name).and_then(|table| session.insert(&table, &person(1000, "new")));
         match done {
             Ok(_) => worked += 1,
             Err(error) => assert_names(&error, page),
@@ -116,16 +123,23 @@ fn a_bad_page_is_named_and_the_rest_works_closes_and_opens_again() {
                 continue;
             }
         };
-        assert!(work(&db, page) >= 2 || page < 10, "page {page} keeps more than its own table from working");
+        assert!(
+            work(&db, page) >= 2 || page < 10,
+            "page {page} keeps more than its own table from working"
+        );
         let cause = db.offline_cause();
         db.close().unwrap_or_else(|error| panic!("page {page}: {error:?} {cause:?}"));
-        let db =
-            Database::open(&paths, on(&damaged)).unwrap_or_else(|error| panic!("page {page}: {error:?}"));
+        let db = Database::open(&paths, on(&damaged))
+            .unwrap_or_else(|error| panic!("page {page}: {error:?}"));
         db.close().unwrap();
     }
     // The boot page, page 0, and leaves of the tables that describe all others.
     println!("refused: {refused:?}");
-    assert!(refused.len() <= 40, "{} pages keep the database from opening: {refused:?}", refused.len());
+    assert!(
+        refused.len() <= 40,
+        "{} pages keep the database from opening: {refused:?}",
+        refused.len()
+    );
 }
 
 #[test]
@@ -192,7 +206,8 @@ fn a_transaction_whose_undo_needs_a_bad_page_is_deferred_and_keeps_its_table_loc
             .insert(&other, &person(rid.page.page as i32 + 10_000, "y"))
             .unwrap_or_else(|e| panic!("{e:?}"));
         let key = Datum::Int(rid.page.page as i32 + 10_000);
-        let added = rows(&mut session, &other).into_iter().find(|(_, row)| row[0] == key).unwrap().0;
+        let added =
+            rows(&mut session, &other).into_iter().find(|(_, row)| row[0] == key).unwrap().0;
         session.delete(&other, &added).unwrap();
         drop((session, table, other));
         db.close().unwrap();
@@ -202,7 +217,10 @@ fn a_transaction_whose_undo_needs_a_bad_page_is_deferred_and_keeps_its_table_loc
     assert_eq!(db.deferred_transactions(), 0);
     let mut session = db.session();
     let table = session.table("left").unwrap();
-    assert_ne!(session.get(&table, &at).unwrap().map(|row| row[1].clone()), Some(text("never committed")));
+    assert_ne!(
+        session.get(&table, &at).unwrap().map(|row| row[1].clone()),
+        Some(text("never committed"))
+    );
     drop((session, table));
     db.close().unwrap();
     assert_sound_on(&damaged, &paths);

@@ -1,4 +1,5 @@
-//! Tables whose rows lie in a clustered index: unique keys, uniquifiers, other indexes beside it, rollbacks and crashes.
+//! Tables whose rows lie in a clustered index: unique keys, uniquifiers, other indexes beside it,
+//! rollbacks and crashes.
 
 mod support;
 
@@ -7,7 +8,9 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_engine::{Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout};
+use extentdb_engine::{
+    Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout,
+};
 use extentdb_io::MemDisk;
 use extentdb_types::Datum;
 use support::*;
@@ -40,7 +43,11 @@ fn by_name() -> TableSpec {
     people("t").clustered(IndexSpec::new("c", &["name"]))
 }
 
-fn made(disk: &MemDisk, table: &TableSpec, indexes: &[IndexSpec]) -> (Database, extentdb_engine::Paths) {
+fn made(
+    disk: &MemDisk,
+    table: &TableSpec,
+    indexes: &[IndexSpec],
+) -> (Database, extentdb_engine::Paths) {
     let spec = spec("clustered");
     let db = Database::create(&spec, on(disk)).unwrap();
     let mut session = db.session();
@@ -66,9 +73,10 @@ fn rows_lie_in_key_order_and_move_with_their_key() {
     while model.len() < 3000 {
         let id = rng.below(100_000) as i32;
         let inserted = session.insert(&table, &person(id, &format!("name{}", id % 50)));
-        match model.contains_key(&id) {
-            true => assert!(matches!(inserted, Err(Error::DuplicateKey { is_constraint: true, .. }))),
-            false => drop(model.insert(id, inserted.unwrap())),
+        if model.contains_key(&id) {
+            assert!(matches!(inserted, Err(Error::DuplicateKey { is_constraint: true, .. })))
+        } else {
+            drop(model.insert(id, inserted.unwrap()))
         }
     }
     assert!(scanned(&mut session, &table).iter().eq(model.keys()));
@@ -79,13 +87,17 @@ fn rows_lie_in_key_order_and_move_with_their_key() {
             0 => session.delete(&table, &at).unwrap(),
             // Another key, and a longer row: it lies elsewhere.
             1 => {
-                let now = session.update(&table, &at, &person(id + 100_000, &"long".repeat(100))).unwrap();
+                let now = session
+                    .update(&table, &at, &person(id + 100_000, &"long".repeat(100)))
+                    .unwrap();
                 assert_ne!(now, at);
                 assert_eq!(session.get(&table, &at).unwrap(), None);
                 model.insert(id + 100_000, now);
             }
             _ => {
-                let now = session.update(&table, &at, &person(id, &"x".repeat(id as usize % 900))).unwrap();
+                let now = session
+                    .update(&table, &at, &person(id, &"x".repeat(id as usize % 900)))
+                    .unwrap();
                 assert_eq!(now, at);
                 model.insert(id, now);
             }
@@ -116,7 +128,8 @@ fn rows_lie_in_key_order_and_move_with_their_key() {
 #[test]
 fn rows_with_one_key_are_told_apart() {
     let disk = MemDisk::new();
-    let indexes = [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("both", &["name", "id"])];
+    let indexes =
+        [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("both", &["name", "id"])];
     let (db, paths) = made(&disk, &by_name(), &indexes);
     let mut session = db.session();
     let table = session.table("t").unwrap();
@@ -180,8 +193,14 @@ fn a_rollback_and_a_crash_leave_what_was_committed() {
             for (at, row) in &all {
                 match rng.below(3) {
                     0 => session.delete(&table, at).unwrap(),
-                    1 => drop(session.update(&table, at, &person(id_of(row) + 1000, "moved")).unwrap()),
-                    _ => drop(session.insert(&table, &person(id_of(row) + 5000, &"n".repeat(200))).unwrap()),
+                    1 => drop(
+                        session.update(&table, at, &person(id_of(row) + 1000, "moved")).unwrap(),
+                    ),
+                    _ => drop(
+                        session
+                            .insert(&table, &person(id_of(row) + 5000, &"n".repeat(200)))
+                            .unwrap(),
+                    ),
                 }
             }
         };
@@ -210,7 +229,8 @@ fn a_rollback_and_a_crash_leave_what_was_committed() {
 fn readers_and_writers_of_one_key_wait_for_each_other() {
     let disk = MemDisk::new();
     let (db, paths) = made(&disk, &by_id(), &[]);
-    let (mut one, mut other) = (db.session(), db.session());
+    let mut one = db.session();
+    let mut other = db.session();
     let table = one.table("t").unwrap();
     let at = one.insert(&table, &person(1, "x")).unwrap();
     one.insert(&table, &person(2, "y")).unwrap();
@@ -272,11 +292,14 @@ fn tables_with_clustered_indexes_come_and_go() {
 
 #[test]
 fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
-    let clustered =
-        [IndexSpec::new("c", &["name"]).clustered(), IndexSpec::primary_key("c", &["id"]).clustered()];
+    let clustered = [
+        IndexSpec::new("c", &["name"]).clustered(),
+        IndexSpec::primary_key("c", &["id"]).clustered(),
+    ];
     for spec in clustered {
         let disk = MemDisk::new();
-        let indexes = [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("by_name", &["name"])];
+        let indexes =
+            [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("by_name", &["name"])];
         let (db, paths) = made(&disk, &people("t"), &indexes);
         let mut session = db.session();
         let table = session.table("t").unwrap();

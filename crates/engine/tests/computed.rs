@@ -1,11 +1,13 @@
-//! Computed columns, stored and not, indexes over them, and filtered indexes: kept true by every statement, and seen alike by the
-//! offline reader and the full check.
+//! Computed columns, stored and not, indexes over them, and filtered indexes: kept true by every
+//! statement, and seen alike by the offline reader and the full check.
 
 mod support;
 
 use std::ops::ControlFlow;
 
-use extentdb_engine::{ColumnSpec, Database, Error, IndexSpec, Range, Row, Session, Table, TableSpec};
+use extentdb_engine::{
+    ColumnSpec, Database, Error, IndexSpec, Range, Row, Session, Table, TableSpec,
+};
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
 use support::*;
@@ -44,7 +46,12 @@ fn sorted(session: &mut Session<'_>, table: &Table) -> Vec<Row> {
 }
 
 /// Ids of the rows that an index has under a key, in its order.
-fn found(session: &mut Session<'_>, table: &Table, index: &str, key: &[Datum<'static>]) -> Vec<i32> {
+fn found(
+    session: &mut Session<'_>,
+    table: &Table,
+    index: &str,
+    key: &[Datum<'static>],
+) -> Vec<i32> {
     let mut ids = Vec::new();
     session
         .seek(table, index, key, &mut |_, row| {
@@ -72,7 +79,10 @@ fn a_computed_column_follows_its_row() {
         }
         assert_eq!(sorted(&mut session, &table), expected);
         // What it is computed to be is nobody's to say.
-        assert!(matches!(session.insert(&table, &computed(1000, Some(2), 3)), Err(Error::Value { .. })));
+        assert!(matches!(
+            session.insert(&table, &computed(1000, Some(2), 3)),
+            Err(Error::Value { .. })
+        ));
         // A value that there cannot be: the row is refused, as its index has a place for it.
         let failed = session.insert(&table, &order(1000, Some(i32::MAX), 2));
         assert!(matches!(failed, Err(Error::Value { .. })), "{failed:?}");
@@ -165,7 +175,10 @@ fn an_index_that_computes_does_not_take_what_it_cannot() {
     let row = |id| vec![Datum::Int(id), Datum::Null, Datum::Null];
     // Without an index nobody asks for the value: the row is taken, and cannot be read.
     let at = session.insert(&table, &row(0)).unwrap();
-    assert!(matches!(session.scan(&table, &mut |_, _| ControlFlow::Continue(())), Err(Error::Value { .. })));
+    assert!(matches!(
+        session.scan(&table, &mut |_, _| ControlFlow::Continue(())),
+        Err(Error::Value { .. })
+    ));
     let by_share = IndexSpec::new("by_share", &["share"]);
     assert!(matches!(session.create_index(&table, &by_share), Err(Error::Value { .. })));
     session.delete(&table, &at).unwrap();
@@ -209,7 +222,10 @@ fn a_filtered_index_has_the_rows_of_its_filter() {
         session.create_index(&table, &young).unwrap();
         assert_eq!(indexed(&mut session, &table, "young"), (0..100).collect::<Vec<_>>());
         session.insert(&table, &person(300, "n7")).unwrap();
-        assert!(matches!(session.insert(&table, &person(-1, "n7")), Err(Error::DuplicateKey { .. })));
+        assert!(matches!(
+            session.insert(&table, &person(-1, "n7")),
+            Err(Error::DuplicateKey { .. })
+        ));
         session.insert(&table, &person(-1, "minus")).unwrap();
         for (at, row) in rows(&mut session, &table) {
             let Datum::Int(id) = row[0] else { panic!("no id") };
@@ -222,7 +238,8 @@ fn a_filtered_index_has_the_rows_of_its_filter() {
                 _ => {}
             }
         }
-        let mut expected: Vec<i32> = (0..100).filter(|id| ![10, 30].contains(id)).chain([-1, -100]).collect();
+        let mut expected: Vec<i32> =
+            (0..100).filter(|id| ![10, 30].contains(id)).chain([-1, -100]).collect();
         expected.sort_unstable();
         assert_eq!(indexed(&mut session, &table, "young"), expected);
         session.begin();

@@ -1,4 +1,5 @@
-//! CHECK constraints and foreign keys: refused rows, waits between both sides of a key, crashes, and the independent readers.
+//! CHECK constraints and foreign keys: refused rows, waits between both sides of a key, crashes,
+//! and the independent readers.
 
 mod support;
 
@@ -7,7 +8,8 @@ use std::time::Duration;
 use extentdb_base::env::SplitMix64;
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    Cause, ColumnSpec, Database, Error, IndexSpec, Isolation, Row, Session, Table, TableSpec, Timeout,
+    Cause, ColumnSpec, Database, Error, IndexSpec, Isolation, Row, Session, Table, TableSpec,
+    Timeout,
 };
 use extentdb_io::MemDisk;
 use extentdb_reader::{Database as Reader, OpenOptions};
@@ -58,7 +60,8 @@ impl Shop {
 
     fn tables(&self) -> (Session<'_>, Arc<Table>, Arc<Table>) {
         let session = self.db.session();
-        let (customers, orders) = (session.table("customers").unwrap(), session.table("orders").unwrap());
+        let customers = session.table("customers").unwrap();
+        let orders = session.table("orders").unwrap();
         (session, customers, orders)
     }
 
@@ -68,7 +71,8 @@ impl Shop {
     }
 }
 
-/// The same rules over heaps and clustered tables, with and without an index over the column that names.
+/// The same rules over heaps and clustered tables, with and without an index over the column that
+/// names.
 fn shops() -> Vec<Shop> {
     let key = || IndexSpec::primary_key("pk", &["id"]);
     let clustered = || people("customers").clustered(key());
@@ -76,7 +80,11 @@ fn shops() -> Vec<Shop> {
     vec![
         Shop::open(people("customers"), orders("orders"), &[]),
         Shop::open(clustered(), orders("orders"), &[by_customer]),
-        Shop::open(clustered(), orders("orders").clustered(IndexSpec::new("c", &["customer", "id"])), &[]),
+        Shop::open(
+            clustered(),
+            orders("orders").clustered(IndexSpec::new("c", &["customer", "id"])),
+            &[],
+        ),
     ]
 }
 
@@ -100,7 +108,8 @@ fn rows_that_a_constraint_does_not_allow_are_refused_and_leave_nothing() {
         session.insert(&orders, &unknown).unwrap();
         session.commit().unwrap();
         assert_eq!(ids(&mut session, &orders), [1, 2, 4]);
-        let named = rows(&mut session, &customers).into_iter().find(|(_, row)| row[0] == Datum::Int(2));
+        let named =
+            rows(&mut session, &customers).into_iter().find(|(_, row)| row[0] == Datum::Int(2));
         let named = named.unwrap().0;
         assert!(is_refused(&session.delete(&customers, &named), "fk"));
         assert!(is_refused(&session.update(&customers, &named, &person(7, "renamed")), "fk"));
@@ -118,14 +127,17 @@ fn rows_that_a_constraint_does_not_allow_are_refused_and_leave_nothing() {
 #[test]
 fn both_sides_of_a_key_wait_for_each_other() {
     for shop in shops() {
-        for isolation in [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::Serializable] {
+        for isolation in
+            [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::Serializable]
+        {
             let (mut one, customers, orders) = shop.tables();
             let mut other = shop.db.session();
             one.set_isolation(isolation);
             other.set_isolation(isolation);
             other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
             let is_locked = |error: Error| error.cause() == Cause::Lock;
-            let third = rows(&mut one, &customers).into_iter().find(|(_, row)| row[0] == Datum::Int(3));
+            let third =
+                rows(&mut one, &customers).into_iter().find(|(_, row)| row[0] == Datum::Int(3));
             let third = third.unwrap().0;
             // The row that is named is about to go, or to come.
             one.begin();
@@ -193,7 +205,10 @@ fn constraints_come_and_go_with_their_transaction() {
         assert!(session.drop_table(&customers).is_err());
         assert!(session.truncate_table(&customers).is_err());
         assert!(session.drop_constraint(&customers, "pk").is_err());
-        assert!(matches!(session.add_check(&orders, "FK", "([id]>(0))"), Err(Error::Exists { .. })));
+        assert!(matches!(
+            session.add_check(&orders, "FK", "([id]>(0))"),
+            Err(Error::Exists { .. })
+        ));
         assert!(matches!(
             session.add_check(&orders, "odd", "(dbo.f([id])>(0))"),
             Err(Error::NotSupported { .. })
@@ -223,7 +238,8 @@ fn a_restart_knows_them_and_so_does_the_offline_reader() {
         let crashed = reopen(&disk, &shop.paths);
         for db in [&crashed, &shop.db] {
             let mut session = db.session();
-            let (customers, orders) = (session.table("customers").unwrap(), session.table("orders").unwrap());
+            let customers = session.table("customers").unwrap();
+            let orders = session.table("orders").unwrap();
             assert_eq!(ids(&mut session, &orders), [1]);
             assert!(is_refused(&session.insert(&orders, &order(2, Some(77), 5)), "fk"));
             assert!(is_refused(&session.insert(&orders, &order(2, Some(1), -5)), "ck"));
@@ -232,7 +248,8 @@ fn a_restart_knows_them_and_so_does_the_offline_reader() {
         }
         crashed.close().unwrap();
         assert_sound_on(&disk, &shop.paths);
-        let (disk, paths) = (shop.disk.clone(), shop.paths.clone());
+        let disk = shop.disk.clone();
+        let paths = shop.paths.clone();
         shop.close();
         let db = reopen(&disk, &paths);
         let mut session = db.session();
@@ -245,9 +262,15 @@ fn a_restart_knows_them_and_so_does_the_offline_reader() {
         let files = files_of(&disk, &paths, folder.path());
         let reader = Reader::open(&files, &OpenOptions::default()).unwrap();
         let catalog = reader.catalog();
-        let checks: Vec<_> =
-            catalog.checks.iter().map(|check| (&*check.object.name, check.definition.as_deref())).collect();
-        assert_eq!(checks, [("ck", Some("([amount]>=(0))")), ("ck2", Some("([amount]<(100) OR [id]=(7))"))]);
+        let checks: Vec<_> = catalog
+            .checks
+            .iter()
+            .map(|check| (&*check.object.name, check.definition.as_deref()))
+            .collect();
+        assert_eq!(
+            checks,
+            [("ck", Some("([amount]>=(0))")), ("ck2", Some("([amount]<(100) OR [id]=(7))"))]
+        );
         assert_eq!(catalog.foreign_keys.len(), 1);
         assert_eq!(catalog.foreign_keys[0].columns, [(2, 1)]);
     }

@@ -27,7 +27,13 @@ struct Life {
 
 impl Life {
     fn new(seed: u64) -> Life {
-        Life { seed, rng: SplitMix64::new(seed), committed: Model::new(), in_doubt: None, next_id: 0 }
+        Life {
+            seed,
+            rng: SplitMix64::new(seed),
+            committed: Model::new(),
+            in_doubt: None,
+            next_id: 0,
+        }
     }
 
     fn row(&mut self, id: i32) -> Row {
@@ -47,7 +53,8 @@ impl Life {
         places: &mut BTreeMap<i32, Address>,
     ) -> Result<(), Error> {
         let table = session.table("people")?;
-        let (mut model, mut moved) = (self.committed.clone(), places.clone());
+        let mut model = self.committed.clone();
+        let mut moved = places.clone();
         session.begin();
         for _ in 0..1 + self.rng.below(12) {
             let known: Vec<i32> = model.keys().copied().collect();
@@ -116,7 +123,8 @@ impl Life {
             self.committed = found;
             return;
         }
-        let (expected, got): (Vec<_>, Vec<_>) = (self.committed.keys().collect(), found.keys().collect());
+        let expected: Vec<_> = self.committed.keys().collect();
+        let got: Vec<_> = found.keys().collect();
         assert_eq!(expected, got, "seed {}", self.seed);
         assert!(self.committed == found, "a row has other values");
     }
@@ -152,8 +160,8 @@ fn a_crash_without_open_transactions_loses_nothing() {
     assert_sound_on(&disk, &paths);
 }
 
-/// Lives in which the power goes again and again; `crash` says what of unsynced writes is left. Each one ends with what
-/// opening the database for the last time gave.
+/// Lives in which the power goes again and again; `crash` says what of unsynced writes is left.
+/// Each one ends with what opening the database for the last time gave.
 fn live(
     seed: u64,
     crash: &dyn Fn(&MemDisk, &mut SplitMix64) -> MemDisk,
@@ -184,14 +192,16 @@ fn assert_life_kept(seed: u64, mut life: Life, disk: &MemDisk, paths: &Paths, db
     let folder = tempfile::tempdir().unwrap();
     let files = files_of(disk, paths, folder.path());
     assert_sound(&files);
-    let read: Model = rows_by_reader(&files, "people").into_iter().map(|row| (id_of(&row), row)).collect();
+    let read: Model =
+        rows_by_reader(&files, "people").into_iter().map(|row| (id_of(&row), row)).collect();
     assert!(read == life.committed, "seed {seed}: the reader sees other rows");
 }
 
 #[test]
 fn the_power_may_go_at_any_call() {
     // Data pages are written as a whole or not at all; log blocks are torn at any sector.
-    let unit_of = |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
+    let unit_of =
+        |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
     for seed in 0..lives() {
         let crash = |disk: &MemDisk, rng: &mut SplitMix64| disk.crash_by(rng, &unit_of);
         let (life, disk, paths, opened) = live(seed, &crash);
@@ -208,7 +218,9 @@ fn a_torn_page_is_reported_or_made_whole_but_never_believed() {
         let (life, disk, paths, opened) = live(seed, &crash);
         match opened {
             Ok(db) => assert_life_kept(seed, life, &disk, &paths, db),
-            Err(Error::Buffer(extentdb_buffer::Error::BadPage { .. }) | Error::WrongFile { .. }) => torn += 1,
+            Err(
+                Error::Buffer(extentdb_buffer::Error::BadPage { .. }) | Error::WrongFile { .. },
+            ) => torn += 1,
             Err(error) => panic!("seed {seed}: {error:?}"),
         }
     }
@@ -222,7 +234,8 @@ fn lives() -> u64 {
 
 #[test]
 fn the_power_may_go_while_a_database_gets_a_new_log() {
-    let (disk, mut unusable) = (MemDisk::new(), 0);
+    let disk = MemDisk::new();
+    let mut unusable = 0;
     let paths = new_database(&disk);
     let mut life = Life::new(9);
     let db = reopen(&disk, &paths);
@@ -234,7 +247,8 @@ fn the_power_may_go_while_a_database_gets_a_new_log() {
         disk.put(&paths.data[0], primary.clone());
         disk.fail_after(calls);
         drop(Database::open(&paths, on(&disk)));
-        let unit_of = |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
+        let unit_of =
+            |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
         let disk = disk.crash_by(&mut SplitMix64::new(calls), &unit_of);
         let opened = Database::open(&paths, on(&disk));
         let db = opened.unwrap_or_else(|error| panic!("{calls}: {error:?}"));

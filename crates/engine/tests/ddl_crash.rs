@@ -46,7 +46,8 @@ fn two_tables() -> (MemDisk, Paths) {
 fn assert_whole(disk: &MemDisk, paths: &Paths) {
     let db = reopen(disk, paths);
     let mut session = db.session();
-    let (old, new) = (session.table("old").unwrap(), session.table("new").unwrap());
+    let old = session.table("old").unwrap();
+    let new = session.table("new").unwrap();
     session.begin();
     for id in 0..600 {
         session.insert(&new, &person(id, &"n".repeat(3000))).unwrap();
@@ -106,7 +107,10 @@ fn the_longest_row_moves_and_comes_back() {
     let mut session = db.session();
     let mut wide = people("wide");
     wide.columns[1].ty = varchar(8000);
-    wide.columns.push(extentdb_engine::ColumnSpec::new("fixed", extentdb_types::SqlType::Binary { len: 45 }));
+    wide.columns.push(extentdb_engine::ColumnSpec::new(
+        "fixed",
+        extentdb_types::SqlType::Binary { len: 45 },
+    ));
     let table = session.create_table(&wide).unwrap();
     let row = |id, len| {
         let mut row = person(id, &"w".repeat(len));
@@ -128,7 +132,8 @@ fn the_longest_row_moves_and_comes_back() {
 
 /// Changes all tables behind a savepoint, and goes back to it.
 fn change_tables_and_return(session: &mut Session<'_>) -> Result<(), Error> {
-    let (old, new) = (session.table("old")?, session.table("new")?);
+    let old = session.table("old")?;
+    let new = session.table("new")?;
     session.insert(&new, &person(2000, "before"))?;
     session.save("tables")?;
     session.truncate_table(&old)?;

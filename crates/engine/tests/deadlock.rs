@@ -13,7 +13,8 @@ use support::*;
 #[test]
 fn a_circle_is_told_with_its_names() {
     for clustered in [false, true] {
-        let (disk, events) = (MemDisk::new(), Arc::new(Recorder::default()));
+        let disk = MemDisk::new();
+        let events = Arc::new(Recorder::default());
         let options = Options { events: events.clone(), ..on(&disk) };
         let db = Database::create(&spec("circle"), options).unwrap();
         let key = IndexSpec::primary_key("pk_people", &["id"]);
@@ -40,21 +41,25 @@ fn a_circle_is_told_with_its_names() {
         let gave_way = done.iter().find_map(|done| done.as_ref().err());
         assert_eq!(gave_way.map(Error::cause), Some(Cause::Lock));
         let told = events.take().into_iter().filter_map(|event| match event {
-            Event::Deadlock { victim, graph, list } => Some((victim, graph.join("\n"), list.join("\n"))),
+            Event::Deadlock { victim, graph, list } => {
+                Some((victim, graph.join("\n"), list.join("\n")))
+            }
             _ => None,
         });
         let told: Vec<_> = told.collect();
         let [(victim, graph, list)] = told.as_slice() else { panic!("{told:?}") };
         assert!(victim.low > 0);
         assert!(graph.contains("Deadlock encountered") && graph.contains("Victim"), "{graph}");
-        let (kind, name) = if clustered { ("keylock", "indexname=pk_people") } else { ("ridlock", "RID: ") };
+        let (kind, name) =
+            if clustered { ("keylock", "indexname=pk_people") } else { ("ridlock", "RID: ") };
         assert!(list.contains(kind) || graph.contains(kind), "{list}");
         assert!(list.contains(name) || graph.contains(name), "{graph}\n{list}");
         assert!(list.contains("objectname=circle.dbo.people"), "{list}");
     }
 }
 
-/// One that gives way has done half of what it was asked for: it takes nothing more and cannot commit that half.
+/// One that gives way has done half of what it was asked for: it takes nothing more and cannot
+/// commit that half.
 #[test]
 fn whoever_gave_way_can_only_roll_back() {
     let disk = MemDisk::new();

@@ -30,7 +30,9 @@ fn defaults(disk: &MemDisk) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = catalog
         .defaults
         .iter()
-        .map(|default| (default.object.name.clone(), default.definition.clone().unwrap_or_default()))
+        .map(|default| {
+            (default.object.name.clone(), default.definition.clone().unwrap_or_default())
+        })
         .collect();
     found.sort();
     found
@@ -60,18 +62,25 @@ fn defaults_come_and_go_with_their_table() {
 
 #[test]
 fn columns_that_are_not_named_get_their_defaults() {
-    let (disk, spec) = (MemDisk::new(), spec("defaults"));
+    let disk = MemDisk::new();
+    let spec = spec("defaults");
     let db = Database::create(&spec, on(&disk)).unwrap();
     let mut table = with_defaults("people");
-    let identity =
-        ColumnSpec { identity: Some((10, 5)), ..ColumnSpec::new("number", SqlType::Int).not_null() };
+    let identity = ColumnSpec {
+        identity: Some((10, 5)),
+        ..ColumnSpec::new("number", SqlType::Int).not_null()
+    };
     let unknown = Some(("DF_guid".to_owned(), "(newid())".to_owned()));
-    let unknown = ColumnSpec { default: unknown, ..ColumnSpec::new("guid", SqlType::UniqueIdentifier) };
+    let unknown = ColumnSpec {
+        default: unknown,
+        ..ColumnSpec::new("guid", SqlType::UniqueIdentifier)
+    };
     table.columns.extend([identity, ColumnSpec::new("note", varchar(20)), unknown]);
     let mut session = db.session();
     let people = session.create_table(&table).unwrap();
     let guid = ("guid", Datum::Null);
-    let no_default = session.insert_columns(&people, &[("ID", Datum::Int(1))]).unwrap_err().to_string();
+    let no_default =
+        session.insert_columns(&people, &[("ID", Datum::Int(1))]).unwrap_err().to_string();
     assert!(no_default.contains("(newid())") && no_default.contains("guid"), "{no_default}");
     let at = session.insert_columns(&people, std::slice::from_ref(&guid)).unwrap();
     let row = session.get(&people, &at).unwrap().unwrap();

@@ -1,4 +1,5 @@
-//! Indexes that are switched off and on again: what is enforced in between, restarts, rollbacks, and the full check.
+//! Indexes that are switched off and on again: what is enforced in between, restarts, rollbacks,
+//! and the full check.
 
 mod support;
 
@@ -46,7 +47,10 @@ fn an_index_that_is_off_forbids_nothing_and_comes_back_true() {
         session.insert(&table, &person(1000, "n7")).unwrap();
         session.rollback().unwrap();
         assert_eq!(indexed(&mut session, &table), 300);
-        assert!(matches!(session.insert(&table, &person(1000, "n7")), Err(Error::DuplicateKey { .. })));
+        assert!(matches!(
+            session.insert(&table, &person(1000, "n7")),
+            Err(Error::DuplicateKey { .. })
+        ));
         session.disable_index(&table, "names").unwrap();
         assert!(matches!(
             session.range(&table, &Range::all("names"), &mut |_, _| ControlFlow::Continue(())),
@@ -67,8 +71,10 @@ fn an_index_that_is_off_forbids_nothing_and_comes_back_true() {
             session.rebuild_index(&table, "pk").unwrap();
         }
         assert!(matches!(session.rebuild_index(&table, "names"), Err(Error::DuplicateKey { .. })));
-        let (at, _) =
-            rows(&mut session, &table).into_iter().find(|(_, row)| row[0] == Datum::Int(1000)).unwrap();
+        let (at, _) = rows(&mut session, &table)
+            .into_iter()
+            .find(|(_, row)| row[0] == Datum::Int(1000))
+            .unwrap();
         session.delete(&table, &at).unwrap();
         session.begin();
         session.rebuild_index(&table, "names").unwrap();
@@ -76,7 +82,10 @@ fn an_index_that_is_off_forbids_nothing_and_comes_back_true() {
         session.rollback().unwrap();
         session.rebuild_index(&table, "names").unwrap();
         assert_eq!(indexed(&mut session, &table), 300);
-        assert!(matches!(session.insert(&table, &person(1000, "n7")), Err(Error::DuplicateKey { .. })));
+        assert!(matches!(
+            session.insert(&table, &person(1000, "n7")),
+            Err(Error::DuplicateKey { .. })
+        ));
         drop((session, table));
         db.close().unwrap();
         assert_sound_on(&disk, &of_db.paths());

@@ -1,4 +1,5 @@
-//! A crashed database whose log is damaged: refused by `open`, opened in emergency mode with what the log has before the damage.
+//! A crashed database whose log is damaged: refused by `open`, opened in emergency mode with what
+//! the log has before the damage.
 
 mod support;
 
@@ -16,7 +17,8 @@ use support::*;
 /// The first row whose commit is lost, and the end of those that were acknowledged.
 const LOST_FROM: i32 = 30;
 const ROWS: i32 = 40;
-/// Two rows of one page: the first was changed by a transaction that was open when the power went, the second by one that is lost.
+/// Two rows of one page: the first was changed by a transaction that was open when the power went,
+/// the second by one that is lost.
 const OPEN_ROW: i32 = 5;
 const LOST_ROW: i32 = 6;
 const NAME: &str = "before or after";
@@ -94,7 +96,8 @@ fn crashed(pages: Pages) -> Crashed {
     let table = open.table("people").unwrap();
     let places = rows(&mut open, &table);
     open.begin();
-    open.update(&table, &places[OPEN_ROW as usize].0, &person(OPEN_ROW, "never committed")).unwrap();
+    open.update(&table, &places[OPEN_ROW as usize].0, &person(OPEN_ROW, "never committed"))
+        .unwrap();
     insert(&db, 10, LOST_FROM);
     db.log().flush_all().unwrap();
     let lost_from = db.log().next();
@@ -141,8 +144,7 @@ fn rows_committed_before_the_damage_are_there_and_the_database_is_marked() {
     let crashed = crashed(Pages::OfCheckpoint);
     let at = damage_log(&crashed.disk, &crashed.paths, crashed.lost_from);
     let refused = Database::open(&crashed.paths, on(&crashed.disk));
-    let is_refused =
-        matches!(refused, Err(Error::Log(extentdb_wal::Error::Corrupt { offset, .. })) if offset == at);
+    let is_refused = matches!(refused, Err(Error::Log(extentdb_wal::Error::Corrupt { offset, .. })) if offset == at);
     assert!(is_refused, "{refused:?}");
     let recorder = Arc::new(Recorder::default());
     let options = Options { events: recorder.clone(), ..on(&crashed.disk) };
@@ -189,7 +191,8 @@ fn pages_newer_than_the_log_are_listed_and_new_records_lie_past_them() {
     let lost = lost.unwrap();
     assert!(!lost.newer_pages.is_empty());
     assert!(lost.newer_pages.iter().all(|newer| newer.lsn >= lost.from), "{lost:?}");
-    // Rows of lost transactions whose pages were written stay, those of the open transaction do not.
+    // Rows of lost transactions whose pages were written stay, those of the open transaction do
+    // not.
     assert_eq!(ids_of(&db), (0..ROWS).collect::<Vec<_>>());
     insert(&db, 100, 120);
     let after = power_cut(&crashed.disk, 3);
@@ -260,7 +263,11 @@ fn a_log_without_its_checkpoint_is_refused_and_nothing_is_changed() {
     let refused = Database::open_emergency(&crashed.paths, on(&crashed.disk));
     assert!(matches!(refused, Err(Error::Log(extentdb_wal::Error::Corrupt { .. }))), "{refused:?}");
     for path in crashed.paths.data.iter().chain([&crashed.paths.log]) {
-        assert!(before.contents(path) == crashed.disk.contents(path), "{} was changed", path.display());
+        assert!(
+            before.contents(path) == crashed.disk.contents(path),
+            "{} was changed",
+            path.display()
+        );
     }
 }
 
@@ -301,13 +308,19 @@ fn a_bad_page_keeps_its_table_from_being_undone_and_the_rest_opens() {
     assert_eq!(ids(&mut session, &table), [1]);
 }
 
-/// A crashed database with an index and long rows; of those that are lost, some pages were written and some were not.
+/// A crashed database with an index and long rows; of those that are lost, some pages were written
+/// and some were not.
 fn half_written() -> (Crashed, i32) {
     let disk = MemDisk::new();
     let mut spec = spec("half");
     spec.log.bytes = 16 << 20;
     let paths = spec.paths();
-    let options = Options { frames: 64, checkpoint_log_bytes: None, target_recovery: None, ..on(&disk) };
+    let options = Options {
+        frames: 64,
+        checkpoint_log_bytes: None,
+        target_recovery: None,
+        ..on(&disk)
+    };
     let db = Database::create(&spec, options).unwrap();
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();
@@ -365,7 +378,10 @@ fn damage_of_any_block_after_the_checkpoint_loses_no_row_before_it() {
         let (db, lost) = Database::open_emergency(&crashed.paths, on(&disk)).unwrap();
         assert_eq!(lost.unwrap().from, block);
         let found = ids_of(&db);
-        assert!(found.len() >= kept && found == (0..found.len() as i32).collect::<Vec<_>>(), "{found:?}");
+        assert!(
+            found.len() >= kept && found == (0..found.len() as i32).collect::<Vec<_>>(),
+            "{found:?}"
+        );
         kept = found.len();
         db.close().unwrap();
         assert_sound_on(&disk, &crashed.paths);
@@ -381,7 +397,10 @@ fn interrupted(crashed: &Crashed, calls: u64, expected: &[i32]) -> bool {
     let left = power_cut(&disk, calls);
     let probe = power_cut(&left, calls);
     if let Ok(db) = Database::open(&crashed.paths, on(&probe)) {
-        assert!(db.emergency_cuts().unwrap() > 0, "after {calls} calls the database opens without a mark");
+        assert!(
+            db.emergency_cuts().unwrap() > 0,
+            "after {calls} calls the database opens without a mark"
+        );
     }
     let opened = Database::open_emergency(&crashed.paths, on(&left));
     let (db, _) = opened.unwrap_or_else(|error| panic!("after {calls} calls: {error:?}"));

@@ -1,4 +1,5 @@
-//! Several files and filegroups: proportional fill, growth, and what happens when nothing grows any more.
+//! Several files and filegroups: proportional fill, growth, and what happens when nothing grows any
+//! more.
 
 mod support;
 
@@ -37,7 +38,9 @@ fn unequal_files_are_filled_in_proportion() {
     let options = Options { events: recorder.clone(), mixed_pages: false, ..on(&disk) };
     let db = Database::create(&spec, options).unwrap();
     db.session().create_table(&people("people")).unwrap();
-    let free = |db: &Database| -> Vec<u32> { db.space().files().iter().map(|f| f.free_extents()).collect() };
+    let free = |db: &Database| -> Vec<u32> {
+        db.space().files().iter().map(|f| f.free_extents()).collect()
+    };
     let before = free(&db);
     fill(&db, "people", 2000).unwrap();
     let used: Vec<u32> = before.iter().zip(free(&db)).map(|(before, now)| before - now).collect();
@@ -79,7 +82,8 @@ fn files_grow_in_turn_and_the_end_is_an_error_that_leaves_nothing_behind() {
         bytes_max: Some(8 * MB),
         ..DataFileSpec::new(path, 4 * MB)
     };
-    spec.files = vec![limited("growing.mdf", Growth::Pages(100)), limited("more.ndf", Growth::Percent(10))];
+    spec.files =
+        vec![limited("growing.mdf", Growth::Pages(100)), limited("more.ndf", Growth::Percent(10))];
     let db = Database::create(&spec, on(&disk)).unwrap();
     db.session().create_table(&people("people")).unwrap();
     let full = fill(&db, "people", 5000);

@@ -148,8 +148,10 @@ fn schemas_defaults_and_identity_values_are_in_the_catalogue() {
 fn the_full_recovery_model_keeps_the_log_until_it_is_backed_up() {
     let disk = MemDisk::new();
     let spec = spec("full");
-    let options =
-        extentdb_engine::Options { recovery_model: extentdb_engine::RecoveryModel::Full, ..on(&disk) };
+    let options = extentdb_engine::Options {
+        recovery_model: extentdb_engine::RecoveryModel::Full,
+        ..on(&disk)
+    };
     let db = Database::create(&spec, options).unwrap();
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();
@@ -160,7 +162,8 @@ fn the_full_recovery_model_keeps_the_log_until_it_is_backed_up() {
         db.checkpoint().unwrap();
         db.log().used_bytes()
     };
-    let (first, second) = (work(&db), work(&db));
+    let first = work(&db);
+    let second = work(&db);
     assert!(second > first + 300_000, "{first} {second}: nothing was let go of");
     db.log_backed_up(db.log().durable());
     assert!(work(&db) < second);

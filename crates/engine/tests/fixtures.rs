@@ -1,4 +1,5 @@
-//! Files of earlier versions, kept in `fixtures/`: they always open, recover, check clean and have their rows.
+//! Files of earlier versions, kept in `fixtures/`: they always open, recover, check clean and have
+//! their rows.
 //!
 //! ```text
 //! pack    file: name (length, bytes), length, then until that many bytes are there:
@@ -6,8 +7,8 @@
 //! number  seven bits in each byte, the lowest first; the top bit says that another byte follows
 //! ```
 //!
-//! `cargo test -p extentdb-engine --test fixtures -- --ignored` writes new ones, under the version of this day: those that
-//! are there are never written again.
+//! `cargo test -p extentdb-engine --test fixtures -- --ignored` writes new ones, under the version
+//! of this day: those that are there are never written again.
 
 mod support;
 
@@ -27,7 +28,8 @@ const VERSIONS: [&str; 1] = ["0.1"];
 const PEOPLE: i32 = 120;
 
 fn path(version: &str, kind: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/engine-{version}-{kind}.pack"))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("../../fixtures/engine-{version}-{kind}.pack"))
 }
 
 fn fixture_spec() -> DatabaseSpec {
@@ -44,11 +46,15 @@ fn archive() -> TableSpec {
         ColumnSpec::new("code", SqlType::Binary { len: 3 }).not_null(),
         ColumnSpec::new("name", varchar(200)),
     ];
-    TableSpec { filegroup: Some("ARCHIVE".to_owned()), ..TableSpec::heap("archive", columns) }
+    TableSpec {
+        filegroup: Some("ARCHIVE".to_owned()),
+        ..TableSpec::heap("archive", columns)
+    }
 }
 
 fn archived(id: i64) -> Row {
-    let code = Datum::decode(&SqlType::Binary { len: 3 }, &id.to_le_bytes()[..3]).unwrap().into_owned();
+    let code =
+        Datum::decode(&SqlType::Binary { len: 3 }, &id.to_le_bytes()[..3]).unwrap().into_owned();
     let flag = if id % 3 == 0 { Datum::Null } else { Datum::Bit(id % 3 == 1) };
     vec![Datum::BigInt(id), flag, code, text(&"archive ".repeat(id as usize % 5))]
 }
@@ -68,7 +74,8 @@ fn people_kept() -> BTreeMap<i32, Row> {
     (1..=PEOPLE).filter(|id| id % 7 != 0).map(|id| (id, row(id))).collect()
 }
 
-/// What was committed before the power went: 13 and 26 have moved, 5 is gone, twenty more have come.
+/// What was committed before the power went: 13 and 26 have moved, 5 is gone, twenty more have
+/// come.
 fn people_after_crash() -> BTreeMap<i32, Row> {
     let mut rows = people_kept();
     rows.extend([13, 26].map(|id| (id, renamed(id))));
@@ -164,13 +171,15 @@ fn a_pack_gives_back_what_was_put_in() {
 #[ignore = "writes files for versions to come"]
 fn write_fixtures() {
     let version = VERSIONS[VERSIONS.len() - 1];
-    let (disk, spec) = (MemDisk::new(), fixture_spec());
+    let disk = MemDisk::new();
+    let spec = fixture_spec();
     let db = Database::create(&spec, on(&disk)).unwrap();
     make_rows(&mut db.session());
     db.close().unwrap();
     write_new(&path(version, "closed"), &pack_of(&disk, &spec));
     let db = reopen(&disk, &spec.paths());
-    let (mut committing, mut unfinished) = (db.session(), db.session());
+    let mut committing = db.session();
+    let mut unfinished = db.session();
     let table = committing.table("people").unwrap();
     let places: BTreeMap<i32, _> =
         rows(&mut committing, &table).into_iter().map(|(at, row)| (id_of(&row), at)).collect();
@@ -192,7 +201,8 @@ fn write_fixtures() {
 
 fn make_rows(session: &mut Session<'_>) {
     let table = session.create_table(&people("people")).unwrap();
-    let places: Vec<_> = (1..=PEOPLE).map(|id| (id, session.insert(&table, &named(id)).unwrap())).collect();
+    let places: Vec<_> =
+        (1..=PEOPLE).map(|id| (id, session.insert(&table, &named(id)).unwrap())).collect();
     for (id, at) in places {
         match id {
             _ if id % 7 == 0 => session.delete(&table, &at).unwrap(),
@@ -235,7 +245,8 @@ fn pack(disk: &MemDisk, files: &[PathBuf]) -> Vec<u8> {
 fn pack_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     const LEAST: usize = 6;
     let mut places: std::collections::HashMap<&[u8], usize> = Default::default();
-    let (mut at, mut plain) = (0, 0);
+    let mut at = 0;
+    let mut plain = 0;
     while at < bytes.len() {
         let known = bytes.get(at..at + LEAST).and_then(|next| places.insert(next, at));
         let Some(from) = known else {
@@ -283,7 +294,8 @@ fn unpack(mut packed: &[u8]) -> MemDisk {
             bytes.extend(own);
             packed = rest;
             if bytes.len() < len {
-                let (same, back) = (number(&mut packed), number(&mut packed));
+                let same = number(&mut packed);
+                let back = number(&mut packed);
                 (0..same).for_each(|_| bytes.push(bytes[bytes.len() - back]));
             }
         }

@@ -1,4 +1,5 @@
-//! Files of other databases, and of other states of this one: they are told apart, refused where they would do harm, and never replayed.
+//! Files of other databases, and of other states of this one: they are told apart, refused where
+//! they would do harm, and never replayed.
 
 mod support;
 
@@ -51,8 +52,10 @@ fn crash(disk: &MemDisk, paths: &Paths) -> MemDisk {
 #[test]
 fn a_crashed_database_refuses_the_log_of_another_one() {
     let disk = MemDisk::new();
-    let (left, right) = (spec("left"), spec("right"));
-    let (left_db, right_db) = (create(&disk, &left), create(&disk, &right));
+    let left = spec("left");
+    let right = spec("right");
+    let left_db = create(&disk, &left);
+    let right_db = create(&disk, &right);
     insert(&left_db, 0, 50);
     insert(&right_db, 1000, 50);
     let left_crashed = crash(&disk, &left.paths());
@@ -80,7 +83,8 @@ fn databases_of_one_name_and_seed_have_different_ids() {
 #[test]
 fn a_database_that_was_closed_never_replays_a_foreign_log_and_keeps_the_file() {
     let disk = MemDisk::new();
-    let (left, right) = (spec("left"), spec("right"));
+    let left = spec("left");
+    let right = spec("right");
     let left_db = create(&disk, &left);
     insert(&left_db, 0, 50);
     left_db.close().unwrap();

@@ -1,4 +1,5 @@
-//! Identity values over rollbacks of the table or column that gives them out: what was told to the catalogue goes with it.
+//! Identity values over rollbacks of the table or column that gives them out: what was told to the
+//! catalogue goes with it.
 
 mod support;
 
@@ -9,7 +10,10 @@ use extentdb_types::{Datum, SqlType};
 use support::*;
 
 fn numbered(ty: SqlType) -> ColumnSpec {
-    ColumnSpec { identity: Some((1, 1)), ..ColumnSpec::new("number", ty).not_null() }
+    ColumnSpec {
+        identity: Some((1, 1)),
+        ..ColumnSpec::new("number", ty).not_null()
+    }
 }
 
 fn table() -> TableSpec {
@@ -88,7 +92,8 @@ fn rows_get_numbers_when_an_identity_comes_and_none_when_they_are_too_many() {
         let db = Database::create(&of_db, on(&disk)).unwrap();
         let mut session = db.session();
         let spec = people("t");
-        let spec = if clustered { spec.clustered(IndexSpec::primary_key("pk", &["id"])) } else { spec };
+        let spec =
+            if clustered { spec.clustered(IndexSpec::primary_key("pk", &["id"])) } else { spec };
         let table = session.create_table(&spec).unwrap();
         for id in 0..300 {
             session.insert(&table, &person(id, "x")).unwrap();

@@ -1,4 +1,5 @@
-//! Nonclustered indexes: their entries follow the rows, through rollbacks, crashes and other sessions.
+//! Nonclustered indexes: their entries follow the rows, through rollbacks, crashes and other
+//! sessions.
 
 mod support;
 
@@ -10,8 +11,8 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_base::{FileId, PageId};
 use extentdb_engine::{
-    Address, Cause, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Row, Session, Table, TableSpec,
-    Timeout,
+    Address, Cause, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Row, Session, Table,
+    TableSpec, Timeout,
 };
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_io::MemDisk;
@@ -71,7 +72,10 @@ fn entries_come_change_and_go_with_their_rows() {
     let mut found = seek(&mut session, &table, "by_name", &[text(&"long".repeat(200))]);
     found.sort_unstable();
     assert_eq!(found, long);
-    assert_eq!(seek(&mut session, &table, "by_id", &[]), (0..3000).filter(left).collect::<Vec<_>>());
+    assert_eq!(
+        seek(&mut session, &table, "by_id", &[]),
+        (0..3000).filter(left).collect::<Vec<_>>()
+    );
     assert!(seek(&mut session, &table, "by_id", &[Datum::Int(1)]).is_empty());
     drop((session, table));
     close_and_check(db, &disk, &paths);
@@ -105,7 +109,8 @@ fn a_second_row_with_a_unique_key_is_refused_and_leaves_nothing() {
     session.commit().unwrap();
     assert_eq!(ids(&mut session, &table), [7, 8]);
     assert!(seek(&mut session, &table, "by_name", &[text("c")]).is_empty());
-    // A key that was given up in the same transaction may be had again, and a rollback brings both back.
+    // A key that was given up in the same transaction may be had again, and a rollback brings both
+    // back.
     session.begin();
     session.delete(&table, &first).unwrap();
     session.insert(&table, &person(7, "new")).unwrap();
@@ -120,7 +125,8 @@ fn a_second_row_with_a_unique_key_is_refused_and_leaves_nothing() {
 fn whoever_meets_a_key_of_an_open_transaction_waits_for_it() {
     let disk = MemDisk::new();
     let (db, paths) = indexed(&disk);
-    let (mut one, mut other) = (db.session(), db.session());
+    let mut one = db.session();
+    let mut other = db.session();
     let table = one.table("t").unwrap();
     let at = one.insert(&table, &person(1, "x")).unwrap();
     other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
@@ -160,7 +166,12 @@ fn a_reader_who_waited_for_a_key_that_changed_hands_finds_the_row_that_stays() {
             let mut other = db.session();
             seek(&mut other, &table, "by_id", &[Datum::Int(1)])
         });
-        while !db.locks().locks().iter().any(|row| row.status == extentdb_txn::lock::LockStatus::Wait) {
+        while !db
+            .locks()
+            .locks()
+            .iter()
+            .any(|row| row.status == extentdb_txn::lock::LockStatus::Wait)
+        {
             std::thread::yield_now();
         }
         one.rollback().unwrap();
@@ -224,7 +235,8 @@ fn an_index_that_cannot_be_made_leaves_nothing() {
     }
     session.begin();
     session.insert(&table, &person(500, "third")).unwrap();
-    let refused = session.create_index(&table, &IndexSpec::new("u", &["name"]).unique()).unwrap_err();
+    let refused =
+        session.create_index(&table, &IndexSpec::new("u", &["name"]).unique()).unwrap_err();
     assert!(matches!(&refused, Error::DuplicateKey { key, .. } if key == "same"), "{refused}");
     for (name, keys) in
         [("by_id", vec!["id"]), ("none", vec![]), ("twice", vec!["id", "ID"]), ("x", vec!["y"])]
@@ -252,7 +264,9 @@ fn what_a_transaction_does_to_indexes_is_taken_back_with_it() {
     let works: [fn(&mut Session<'_>, &Arc<Table>); 4] = [
         |session, table| session.drop_index(table, "by_name").unwrap(),
         |session, table| session.truncate_table(table).unwrap(),
-        |session, table| session.create_index(table, &IndexSpec::new("more", &["name", "id"])).unwrap(),
+        |session, table| {
+            session.create_index(table, &IndexSpec::new("more", &["name", "id"])).unwrap()
+        },
         |session, table| session.drop_table(table).unwrap(),
     ];
     for work in works {
@@ -274,7 +288,8 @@ fn what_a_transaction_does_to_indexes_is_taken_back_with_it() {
     close_and_check(db, &disk, &paths);
 }
 
-/// Rows and entries after the power went in the middle of `work`, which others had not seen the end of.
+/// Rows and entries after the power went in the middle of `work`, which others had not seen the end
+/// of.
 fn after_a_cut(work: impl FnOnce(&mut Session<'_>, &Arc<Table>)) -> (MemDisk, Paths) {
     let disk = MemDisk::new();
     let (db, paths) = indexed(&disk);
@@ -325,7 +340,11 @@ fn a_restart_takes_back_what_was_cut_off() {
         let mut session = db.session();
         let table = session.table("t").unwrap();
         assert_eq!(table.indexes(), ["by_name", "by_id"], "{number}");
-        assert_eq!(seek(&mut session, &table, "by_id", &[]), (0..600).collect::<Vec<_>>(), "{number}");
+        assert_eq!(
+            seek(&mut session, &table, "by_id", &[]),
+            (0..600).collect::<Vec<_>>(),
+            "{number}"
+        );
         assert_eq!(seek(&mut session, &table, "by_name", &[text("n5")]), [5], "{number}");
         session.insert(&table, &person(600, "next")).unwrap();
         drop((session, table));
@@ -341,9 +360,11 @@ fn threads_change_one_indexed_table_at_once() {
     let table = db.session().table("t").unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let (db, table) = (&db, &table);
+            let db = &db;
+            let table = &table;
             scope.spawn(move || {
-                let (mut session, mut rng) = (db.session(), SplitMix64::new(thread));
+                let mut session = db.session();
+                let mut rng = SplitMix64::new(thread);
                 let mut own: Vec<(Address, i32)> = Vec::new();
                 for step in 0..400 {
                     let id = thread as i32 * 10_000 + step;
@@ -393,15 +414,17 @@ fn keys_of_constraints_are_objects_of_their_table() {
     session.create_index(&table, &IndexSpec::unique_constraint("UQ_name", &["name"])).unwrap();
     session.insert(&table, &person(1, "a")).unwrap();
     session.insert(&table, &[Datum::Int(2), Datum::Null]).unwrap();
-    let is_refused = |error: Error| matches!(error, Error::DuplicateKey { is_constraint: true, .. });
+    let is_refused =
+        |error: Error| matches!(error, Error::DuplicateKey { is_constraint: true, .. });
     assert!(is_refused(session.insert(&table, &person(1, "b")).unwrap_err()));
     assert!(is_refused(session.insert(&table, &person(3, "a")).unwrap_err()));
     assert!(
         is_refused(session.insert(&table, &[Datum::Int(3), Datum::Null]).unwrap_err()),
         "NULL is there once"
     );
-    let refused =
-        |result: Result<(), Error>| assert!(matches!(result, Err(Error::NotSupported { .. })), "{result:?}");
+    let refused = |result: Result<(), Error>| {
+        assert!(matches!(result, Err(Error::NotSupported { .. })), "{result:?}")
+    };
     refused(session.create_index(&table, &IndexSpec::primary_key("PK_2", &["id"])));
     refused(session.drop_index(&table, "PK_orders"));
     let taken = session.create_index(&table, &IndexSpec::unique_constraint("orders", &["id"]));
@@ -413,8 +436,10 @@ fn keys_of_constraints_are_objects_of_their_table() {
     assert_sound_on(&disk, &spec.paths());
     let folder = tempfile::tempdir().unwrap();
     let reader =
-        Reader::open(&files_of(&disk, &spec.paths(), folder.path()), &OpenOptions::default()).unwrap();
-    let table = reader.catalog().user_tables().into_iter().find(|table| table.name == "orders").unwrap();
+        Reader::open(&files_of(&disk, &spec.paths(), folder.path()), &OpenOptions::default())
+            .unwrap();
+    let table =
+        reader.catalog().user_tables().into_iter().find(|table| table.name == "orders").unwrap();
     let keys: Vec<_> =
         table.indexes.iter().map(|it| (it.primary_key, it.unique_constraint, it.unique)).collect();
     assert_eq!(keys, [(false, false, false), (true, false, true), (false, true, true)]);
@@ -444,10 +469,12 @@ fn ghosts_go_when_nobody_can_want_them_back() {
         let disk = MemDisk::new();
         let spec = spec("ghosts");
         let db = Database::create(&spec, Options { ghost_cleanup, ..on(&disk) }).unwrap();
-        let (mut one, mut other) = (db.session(), db.session());
+        let mut one = db.session();
+        let mut other = db.session();
         let table = one.create_table(&people("t")).unwrap();
         one.create_index(&table, &IndexSpec::new("by_name", &["name"])).unwrap();
-        let (mut keep, mut gone) = (Vec::new(), Vec::new());
+        let mut keep = Vec::new();
+        let mut gone = Vec::new();
         for id in 0..2000 {
             let at = one.insert(&table, &person(id, &format!("name{:05}", id * 7 % 2000))).unwrap();
             if id % 4 == 0 { keep.push(at) } else { gone.push(at) }
@@ -463,7 +490,8 @@ fn ghosts_go_when_nobody_can_want_them_back() {
         one.commit().unwrap();
         other.rollback().unwrap();
         let work = || {
-            let (mut turns, mut now) = (0, ghosts(&db));
+            let mut turns = 0;
+            let mut now = ghosts(&db);
             while now >= 100 && turns < 1500 {
                 std::thread::sleep(Duration::from_millis(20));
                 (turns, now) = (turns + 1, ghosts(&db));
@@ -474,7 +502,10 @@ fn ghosts_go_when_nobody_can_want_them_back() {
             now
         };
         let left = db.run(work);
-        assert!(before >= 1500 && if ghost_cleanup { left < 100 } else { left >= 1500 }, "{before} {left}");
+        assert!(
+            before >= 1500 && if ghost_cleanup { left < 100 } else { left >= 1500 },
+            "{before} {left}"
+        );
         assert_eq!(seek(&mut one, &table, "by_name", &[]).len(), keep.len());
         drop((one, other, table));
         close_and_check(db, &disk, &spec.paths());

@@ -1,6 +1,7 @@
 //! The anomalies by name: which isolation lets them happen, and which does not.
 //!
-//! Two sessions in one thread: what would wait is refused after a moment, and that it was refused is what shows the lock.
+//! Two sessions in one thread: what would wait is refused after a moment, and that it was refused
+//! is what shows the lock.
 
 mod support;
 
@@ -9,7 +10,8 @@ use std::time::Duration;
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    Address, Cause, Database, Error, IndexSpec, Isolation, Range, Row, Session, Table, TableSpec, Timeout,
+    Address, Cause, Database, Error, IndexSpec, Isolation, Range, Row, Session, Table, TableSpec,
+    Timeout,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::Datum;
@@ -22,7 +24,8 @@ const ALL: [Isolation; 4] = [
     Isolation::Serializable,
 ];
 
-/// A heap with an index, a clustered table, and one with a key that is not unique: `t` of people 10, 20 … 50.
+/// A heap with an index, a clustered table, and one with a key that is not unique: `t` of people
+/// 10, 20 … 50.
 fn tables() -> Vec<(TableSpec, &'static str)> {
     let by_id = || IndexSpec::new("by_id", &["id"]);
     vec![
@@ -58,7 +61,8 @@ fn stage(table: &TableSpec, index: &'static str) -> Stage {
 
 impl Stage {
     fn sessions(&self, isolation: Isolation) -> (Session<'_>, Session<'_>, Arc<Table>) {
-        let (mut reader, mut writer) = (self.db.session(), self.db.session());
+        let mut reader = self.db.session();
+        let mut writer = self.db.session();
         reader.set_isolation(isolation);
         let moment = Timeout::After(Duration::from_millis(20));
         reader.set_lock_timeout(moment);
@@ -75,8 +79,13 @@ impl Stage {
 
 /// Ids from 15 to 45 by the index, in order.
 fn middle(session: &mut Session<'_>, table: &Table, index: &str) -> Result<Vec<i32>, Error> {
-    let (from, to) = ([Datum::Int(15)], [Datum::Int(45)]);
-    let range = Range { from: Bound::Included(&from), to: Bound::Included(&to), ..Range::all(index) };
+    let from = [Datum::Int(15)];
+    let to = [Datum::Int(45)];
+    let range = Range {
+        from: Bound::Included(&from),
+        to: Bound::Included(&to),
+        ..Range::all(index)
+    };
     let mut ids = Vec::new();
     let each = &mut |_: Address, row: Row| {
         ids.push(if let Datum::Int(id) = row[0] { id } else { -1 });
@@ -190,7 +199,11 @@ fn an_empty_range_stays_empty_and_so_does_the_end_of_an_index() {
         let mut found = Vec::new();
         let mut look = |reader: &mut Session<'_>, from: i32, backward: bool| {
             let values = [Datum::Int(from)];
-            let range = Range { from: Bound::Included(&values), backward, ..Range::all(stage.index) };
+            let range = Range {
+                from: Bound::Included(&values),
+                backward,
+                ..Range::all(stage.index)
+            };
             found.clear();
             let each = &mut |_: Address, row: Row| {
                 found.push(row[0].clone());
@@ -290,7 +303,8 @@ fn two_who_read_the_same_and_then_write_it_do_not_wait_for_ever() {
     stage.close();
 }
 
-/// Over many leaves, while they are split and emptied: what a transaction has read of a range is what it reads again.
+/// Over many leaves, while they are split and emptied: what a transaction has read of a range is
+/// what it reads again.
 #[test]
 fn threads_bring_no_phantoms_into_a_range() {
     use extentdb_base::env::{Rng, SplitMix64};
@@ -306,27 +320,34 @@ fn threads_bring_no_phantoms_into_a_range() {
         }
         let is_over = AtomicBool::new(false);
         let write = |seed: u64| {
-            let (mut rng, mut session) = (SplitMix64::new(seed), stage.db.session());
+            let mut rng = SplitMix64::new(seed);
+            let mut session = stage.db.session();
             let mut own = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                let done = match own.len() > 100 {
-                    true => {
-                        let at: Address = own.swap_remove(rng.below(own.len() as u64) as usize);
-                        session.delete(&table, &at)
-                    }
-                    false => session.insert(&table, &row(rng.below(KEYS) as i32)).map(|at| own.push(at)),
+                let done = if own.len() > 100 {
+                    let at: Address = own.swap_remove(rng.below(own.len() as u64) as usize);
+                    session.delete(&table, &at)
+                } else {
+                    session.insert(&table, &row(rng.below(KEYS) as i32)).map(|at| own.push(at))
                 };
-                let may_fail =
-                    |error: &Error| is_lock(Some(error)) || matches!(error, Error::DuplicateKey { .. });
+                let may_fail = |error: &Error| {
+                    is_lock(Some(error)) || matches!(error, Error::DuplicateKey { .. })
+                };
                 assert!(done.as_ref().err().is_none_or(may_fail), "{done:?}");
             }
         };
         let read = || {
             let mut session = stage.db.session();
             session.set_isolation(Isolation::Serializable);
-            let (from, to) = ([Datum::Int(500)], [Datum::Int(1500)]);
-            let whole = Range { from: Bound::Included(&from), to: Bound::Excluded(&to), ..Range::all(index) };
-            let (mut agreed, mut tries) = (0, 0);
+            let from = [Datum::Int(500)];
+            let to = [Datum::Int(1500)];
+            let whole = Range {
+                from: Bound::Included(&from),
+                to: Bound::Excluded(&to),
+                ..Range::all(index)
+            };
+            let mut agreed = 0;
+            let mut tries = 0;
             while agreed < 20 && tries < 2000 {
                 tries += 1;
                 session.begin();
@@ -354,7 +375,8 @@ fn threads_bring_no_phantoms_into_a_range() {
             for seed in 0..2 {
                 scope.spawn(move || write(seed));
             }
-            // The writers must hear of the end also when the reader failed, or the failure is never told.
+            // The writers must hear of the end also when the reader failed, or the failure is never
+            // told.
             let ended = scope.spawn(read).join();
             is_over.store(true, Ordering::Relaxed);
             ended.unwrap();

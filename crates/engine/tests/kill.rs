@@ -1,6 +1,8 @@
-//! A process is killed under load, on the real file system. What it had acknowledged is there; no transaction is torn.
+//! A process is killed under load, on the real file system. What it had acknowledged is there; no
+//! transaction is torn.
 //!
-//! The test starts itself as the process to be killed. Each commit that returned is written to a pipe, which outlives it.
+//! The test starts itself as the process to be killed. Each commit that returned is written to a
+//! pipe, which outlives it.
 
 mod support;
 
@@ -30,7 +32,11 @@ fn spec_in(folder: &Path) -> DatabaseSpec {
 }
 
 fn options() -> Options {
-    Options { frames: 256, checkpoint_log_bytes: Some(256 << 10), ..Options::default() }
+    Options {
+        frames: 256,
+        checkpoint_log_bytes: Some(256 << 10),
+        ..Options::default()
+    }
 }
 
 /// Rows of a transaction: between one and five.
@@ -142,11 +148,19 @@ fn assert_kept(found: &BTreeMap<(i32, i32), i32>, acknowledged: &BTreeSet<(i32, 
         (number + 2) % TURN == TURN - 1 && found.contains_key(&(thread, number + 2))
     };
     for (thread, number) in acknowledged {
-        let (is_there, is_deleted) = (found.contains_key(&(*thread, *number)), is_deleted(*thread, *number));
-        assert!(is_there != is_deleted, "transaction {number} of thread {thread}: lost, or half undone");
+        let is_there = found.contains_key(&(*thread, *number));
+        let is_deleted = is_deleted(*thread, *number);
+        assert!(
+            is_there != is_deleted,
+            "transaction {number} of thread {thread}: lost, or half undone"
+        );
     }
     for (thread, number) in found.keys() {
-        assert!(!is_deleted(*thread, *number), "transaction {} of thread {thread} is torn", number + 2);
+        assert!(
+            !is_deleted(*thread, *number),
+            "transaction {} of thread {thread} is torn",
+            number + 2
+        );
     }
 }
 
@@ -162,7 +176,8 @@ fn what_a_killed_process_had_acknowledged_is_there() {
     let mut all = BTreeSet::new();
     for round in 0..rounds {
         let child = start(folder.path(), round * PER_ROUND);
-        // On a busy machine none may have come to anything: the last one has all the time that takes.
+        // On a busy machine none may have come to anything: the last one has all the time that
+        // takes.
         let patience = if round + 1 == rounds && all.is_empty() { 10_000 } else { 40 };
         all.extend(kill_after(Duration::from_millis(patience + rng.below(500)), child));
         let db = Database::open(&spec.paths(), options()).unwrap();

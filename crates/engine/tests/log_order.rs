@@ -1,4 +1,5 @@
-//! What a first row writes to the log, in the order of real logs (`docs/format/log.md`, "A first row in a new heap").
+//! What a first row writes to the log, in the order of real logs (`docs/format/log.md`, "A first
+//! row in a new heap").
 
 mod support;
 
@@ -39,8 +40,11 @@ fn the_records_of_a_first_row_come_in_the_order_of_real_logs() {
         let from = db.log().last();
         session.insert(&table, &person(1, &"a".repeat(500))).unwrap();
         let all = behind(&db, from);
-        let pages: Vec<(Op, Context)> =
-            all.iter().filter(|(.., is_page)| *is_page).map(|(op, context, _)| (*op, *context)).collect();
+        let pages: Vec<(Op, Context)> = all
+            .iter()
+            .filter(|(.., is_page)| *is_page)
+            .map(|(op, context, _)| (*op, *context))
+            .collect();
         let expected = [
             (Op::MODIFY_ROW, Context::PFS),
             (Op::MODIFY_ROW, Context::PFS),
@@ -55,8 +59,15 @@ fn the_records_of_a_first_row_come_in_the_order_of_real_logs() {
         ];
         assert_eq!(pages, expected, "{placement:?} {all:#?}");
         let ends: Vec<Op> = all.iter().map(|(op, ..)| *op).collect();
-        assert_eq!((ends.first(), ends.last()), (Some(&Op::BEGIN_XACT), Some(&Op::COMMIT_XACT)), "{ends:?}");
-        assert!(ends.contains(&Op::CREATE_ALLOCCHAIN) && ends.contains(&Op::HOBT_DELTA), "{ends:?}");
+        assert_eq!(
+            (ends.first(), ends.last()),
+            (Some(&Op::BEGIN_XACT), Some(&Op::COMMIT_XACT)),
+            "{ends:?}"
+        );
+        assert!(
+            ends.contains(&Op::CREATE_ALLOCCHAIN) && ends.contains(&Op::HOBT_DELTA),
+            "{ends:?}"
+        );
         // The next row is nothing but itself.
         let from = db.log().last();
         session.insert(&table, &person(2, &"a".repeat(500))).unwrap();

@@ -1,5 +1,5 @@
-//! The maps against simple models: what memory calls free is what GAM calls free, every page has one owner, and PFS tells the truth
-//! when a checkpoint has asked for it.
+//! The maps against simple models: what memory calls free is what GAM calls free, every page has
+//! one owner, and PFS tells the truth when a checkpoint has asked for it.
 
 mod support;
 
@@ -34,7 +34,8 @@ fn assert_owners(db: &Database, tables: &[Arc<Table>]) {
     for table in tables {
         let unit = table.unit();
         let owned = db.space().owned_by(&unit).unwrap();
-        let pages = owned.extents.iter().flat_map(|extent: &Extent| extent.pages()).chain(owned.singles);
+        let pages =
+            owned.extents.iter().flat_map(|extent: &Extent| extent.pages()).chain(owned.singles);
         for page in pages {
             let other = owners.insert(page, table.name());
             assert_eq!(other, None, "{page} of {}", table.name());
@@ -53,13 +54,22 @@ fn assert_pfs(db: &Database, tables: &[Arc<Table>]) {
             let guard = db.pool().read(page).unwrap();
             let header = PageHeader::of(&guard);
             assert_eq!(header.alloc_unit(), unit.id(), "{page}");
-            assert_eq!(state.fullness(), Some(Fullness::of_free_bytes(header.free_bytes.get())), "{page}");
+            assert_eq!(
+                state.fullness(),
+                Some(Fullness::of_free_bytes(header.free_bytes.get())),
+                "{page}"
+            );
         }
     }
 }
 
 /// One random step; the tables there are afterwards.
-fn step(session: &mut Session<'_>, tables: &mut Vec<Arc<Table>>, rng: &mut SplitMix64, number: u32) {
+fn step(
+    session: &mut Session<'_>,
+    tables: &mut Vec<Arc<Table>>,
+    rng: &mut SplitMix64,
+    number: u32,
+) {
     let before = tables.clone();
     if rng.below(2) == 0 {
         session.begin();
@@ -105,7 +115,8 @@ fn maps_and_memory_agree_whatever_comes_and_goes() {
         spec.files.push(DataFileSpec::new("maps_2.ndf", 1 << 20));
         let options = Options { mixed_pages: seed % 2 == 0, ..on(&disk) };
         let db = Database::create(&spec, options).unwrap();
-        let (mut session, mut tables) = (db.session(), Vec::new());
+        let mut session = db.session();
+        let mut tables = Vec::new();
         for number in 0..60 {
             step(&mut session, &mut tables, &mut rng, number);
             assert_gam(&db);

@@ -1,5 +1,5 @@
-//! Mixed extents: a page that PFS calls free is found through SGAM, whoever claimed, freed, committed and rolled back around it,
-//! and none is handed out twice.
+//! Mixed extents: a page that PFS calls free is found through SGAM, whoever claimed, freed,
+//! committed and rolled back around it, and none is handed out twice.
 
 mod support;
 
@@ -37,17 +37,24 @@ fn is_hinted(db: &Database, extent: Extent) -> bool {
 /// Extents of the primary file, by what SGAM says about them.
 fn hinted(db: &Database) -> Vec<Extent> {
     let extents = db.space().file(FILE).unwrap().extents();
-    (0..extents).map(|index| Extent { file: FILE, index }).filter(|extent| is_hinted(db, *extent)).collect()
+    (0..extents)
+        .map(|index| Extent { file: FILE, index })
+        .filter(|extent| is_hinted(db, *extent))
+        .collect()
 }
 
-/// Mixed extents with free pages and without their bit in SGAM. An extent is known to be mixed by a page that is allocated.
+/// Mixed extents with free pages and without their bit in SGAM. An extent is known to be mixed by a
+/// page that is allocated.
 fn unreachable(db: &Database) -> Vec<Extent> {
     let extents = db.space().file(FILE).unwrap().extents();
     let is_mixed = |extent: &Extent| {
-        states(db, *extent).iter().any(|state| state.is_allocated() && state.is_mixed() && !state.is_iam())
+        states(db, *extent)
+            .iter()
+            .any(|state| state.is_allocated() && state.is_mixed() && !state.is_iam())
     };
     let all = (0..extents).map(|index| Extent { file: FILE, index });
-    all.filter(|extent| is_mixed(extent) && free_pages(db, *extent) > 0 && !is_hinted(db, *extent)).collect()
+    all.filter(|extent| is_mixed(extent) && free_pages(db, *extent) > 0 && !is_hinted(db, *extent))
+        .collect()
 }
 
 fn wide(id: i32) -> extentdb_engine::Row {
@@ -130,7 +137,10 @@ fn a_claim_beside_an_open_drop_leaves_the_hint_for_the_pages_that_are_dropped() 
     let mut dropper = db.session();
     dropper.begin();
     dropper.drop_table(&victim).unwrap();
-    assert!(is_hinted(&db, extent), "before the commit, so that a crash behind it leaves no page behind");
+    assert!(
+        is_hinted(&db, extent),
+        "before the commit, so that a crash behind it leaves no page behind"
+    );
     // Claims and drops of others, in the same extent.
     let mut session = db.session();
     for number in 0..3 {
@@ -215,7 +225,8 @@ fn an_extent_whose_pages_are_all_free_is_found_after_a_crash() {
     let (disk, db) = create("all_free");
     let mut session = db.session();
     fill_until(&db, &mut session, 2);
-    let victims: Vec<Arc<Table>> = (0..5).map(|n| small_table(&mut session, &format!("v{n}"))).collect();
+    let victims: Vec<Arc<Table>> =
+        (0..5).map(|n| small_table(&mut session, &format!("v{n}"))).collect();
     db.checkpoint().unwrap();
     session.begin();
     victims.iter().for_each(|victim| session.drop_table(victim).unwrap());
@@ -252,7 +263,8 @@ fn a_claim_that_a_crash_interrupts_leaves_no_page_behind() {
     assert_sound_on(&disk, &spec("cut").paths());
 }
 
-/// A new mixed extent is logged and its transaction is not: the undo gives the extent back, and its pages with it.
+/// A new mixed extent is logged and its transaction is not: the undo gives the extent back, and its
+/// pages with it.
 #[test]
 fn a_mixed_extent_that_a_crash_interrupts_is_free_once() {
     for calls in 0..60 {

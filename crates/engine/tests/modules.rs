@@ -10,18 +10,31 @@ use support::*;
 
 fn module(name: &str, kind: ModuleKind, text: &str) -> ModuleSpec {
     let columns = match kind {
-        ModuleKind::View => vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("name", varchar(20))],
+        ModuleKind::View => {
+            vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("name", varchar(20))]
+        }
         _ => Vec::new(),
     };
-    ModuleSpec { schema: None, name: name.to_owned(), kind, text: text.to_owned(), columns }
+    ModuleSpec {
+        schema: None,
+        name: name.to_owned(),
+        kind,
+        text: text.to_owned(),
+        columns,
+    }
 }
 
 /// Kinds, names and texts as the offline reader sees them.
 fn texts(disk: &MemDisk, paths: &extentdb_engine::Paths) -> Vec<(String, String, String)> {
     let folder = tempfile::tempdir().unwrap();
-    let reader = Reader::open(&files_of(disk, paths, folder.path()), &OpenOptions::default()).unwrap();
+    let reader =
+        Reader::open(&files_of(disk, paths, folder.path()), &OpenOptions::default()).unwrap();
     let of = |module: &extentdb_catalog::model::Module| {
-        (module.object.kind.code().to_owned(), module.object.name.clone(), module.text.clone().unwrap())
+        (
+            module.object.kind.code().to_owned(),
+            module.object.name.clone(),
+            module.text.clone().unwrap(),
+        )
     };
     let mut found: Vec<_> = reader.catalog().modules.iter().map(of).collect();
     found.sort();
@@ -37,7 +50,12 @@ fn texts_come_back_as_they_were_and_go() {
     session.create_table(&people("t")).unwrap();
     let long = format!("CREATE PROCEDURE p AS SELECT '{}'", "x".repeat(7000));
     let kept = [
-        ("FN", "f", ModuleKind::ScalarFunction, "CREATE FUNCTION f() RETURNS int AS BEGIN RETURN 1 END"),
+        (
+            "FN",
+            "f",
+            ModuleKind::ScalarFunction,
+            "CREATE FUNCTION f() RETURNS int AS BEGIN RETURN 1 END",
+        ),
         (
             "IF",
             "i",
@@ -56,19 +74,25 @@ fn texts_come_back_as_they_were_and_go() {
     for (_, name, kind, text) in kept {
         session.create_module(&module(name, kind, text)).unwrap();
     }
-    assert!(matches!(session.create_module(&module("T", ModuleKind::View, "x")), Err(Error::Exists { .. })));
+    assert!(matches!(
+        session.create_module(&module("T", ModuleKind::View, "x")),
+        Err(Error::Exists { .. })
+    ));
     let too_long = module("long", ModuleKind::View, &"é".repeat(4000));
     assert!(matches!(session.create_module(&too_long), Err(Error::NotSupported { .. })));
     session.begin();
     session.drop_module("dbo", "v").unwrap();
-    session.create_module(&module("w", ModuleKind::View, "CREATE VIEW w AS SELECT 1 AS one")).unwrap();
+    session
+        .create_module(&module("w", ModuleKind::View, "CREATE VIEW w AS SELECT 1 AS one"))
+        .unwrap();
     session.rollback().unwrap();
     // A table is no module.
     assert!(session.drop_module("dbo", "t").is_err());
     drop(session);
     db.close().unwrap();
     assert_sound_on(&disk, &spec.paths());
-    let expected: Vec<_> = kept.map(|(code, name, _, text)| (code.into(), name.into(), text.into())).into();
+    let expected: Vec<_> =
+        kept.map(|(code, name, _, text)| (code.into(), name.into(), text.into())).into();
     assert_eq!(texts(&disk, &spec.paths()), expected);
     let db = reopen(&disk, &spec.paths());
     let mut session = db.session();
@@ -103,7 +127,10 @@ fn rows_of_a_table_with_a_trigger_are_only_read() {
     let mut session = db.session();
     let table = session.table("t").unwrap();
     assert!(matches!(session.insert(&table, &person(3, "three")), Err(Error::NotSupported { .. })));
-    assert!(matches!(session.update(&table, &at, &person(3, "three")), Err(Error::NotSupported { .. })));
+    assert!(matches!(
+        session.update(&table, &at, &person(3, "three")),
+        Err(Error::NotSupported { .. })
+    ));
     assert!(matches!(session.delete(&table, &at), Err(Error::NotSupported { .. })));
     // Definitions ask no trigger.
     session.create_index(&table, &IndexSpec::primary_key("pk", &["id"]).clustered()).unwrap();

@@ -1,4 +1,5 @@
-//! Options, specifications and names that cannot be are refused before anything is made, by the name of the option.
+//! Options, specifications and names that cannot be are refused before anything is made, by the
+//! name of the option.
 
 mod support;
 
@@ -6,8 +7,8 @@ use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{
-    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Error, FileGrowth, IndexSpec, LogGrowth, Options,
-    TableSpec,
+    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Error, FileGrowth, IndexSpec, LogGrowth,
+    Options, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::SqlType;
@@ -95,7 +96,9 @@ const SPOILED_NAMES: [Case<DatabaseSpec>; 15] = [
     ("files[1].name", |spec| spec.files[1].name = Some("\0".to_owned())),
     ("files[1].name", |spec| spec.files[1].name = Some("GOOD".to_owned())),
     ("files[1].name", |spec| spec.files[1].name = Some("good_LOG".to_owned())),
-    ("filegroups[0].files[0].name", |spec| spec.filegroups[0].1[0].name = Some("good_2".to_owned())),
+    ("filegroups[0].files[0].name", |spec| {
+        spec.filegroups[0].1[0].name = Some("good_2".to_owned())
+    }),
     ("filegroups[0].name", |spec| spec.filegroups[0].0 = String::new()),
     ("filegroups[0].name", |spec| spec.filegroups[0].0 = "Primary".to_owned()),
     ("filegroups[0].name", |spec| spec.filegroups[0].0 = "g".repeat(129)),
@@ -185,17 +188,26 @@ fn names_of_what_is_made_are_verified() {
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();
     for name in ["", "\0", &"n".repeat(129)] {
-        let default = ColumnSpec { default: Some((name.to_owned(), "((0))".to_owned())), ..number() };
+        let default = ColumnSpec {
+            default: Some((name.to_owned(), "((0))".to_owned())),
+            ..number()
+        };
         let clustered = people("t").clustered(IndexSpec::new(name, &["id"]));
         assert_eq!(refused(session.create_schema(name)), "schema");
         assert_eq!(refused(session.create_table(&people(name))), "table");
         assert_eq!(refused(session.create_table(&clustered)), "index");
         assert_eq!(refused(session.create_table(&TableSpec::heap("t", vec![default]))), "default");
-        assert_eq!(refused(session.add_column(&table, &ColumnSpec::new(name, SqlType::Int))), "column");
+        assert_eq!(
+            refused(session.add_column(&table, &ColumnSpec::new(name, SqlType::Int))),
+            "column"
+        );
         assert_eq!(refused(session.create_index(&table, &IndexSpec::new(name, &["id"]))), "index");
         assert_eq!(refused(session.add_check(&table, name, "([id]>=(0))")), "constraint");
         assert_eq!(refused(session.add_default(&table, "id", (name, "((0))"))), "constraint");
-        assert_eq!(refused(session.add_foreign_key(&table, name, &table, &[("id", "id")])), "constraint");
+        assert_eq!(
+            refused(session.add_foreign_key(&table, name, &table, &[("id", "id")])),
+            "constraint"
+        );
     }
     drop((session, table));
     db.close().unwrap();
@@ -214,8 +226,10 @@ fn names_that_other_objects_have_are_refused() {
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();
     session.add_check(&table, "positive", "([id]>=(0))").unwrap();
-    let with_default = |name: &str| ColumnSpec { default: Some((name.into(), "((0))".into())), ..number() };
-    let twice = vec![with_default("twice"), ColumnSpec { name: "n".into(), ..with_default("TWICE") }];
+    let with_default =
+        |name: &str| ColumnSpec { default: Some((name.into(), "((0))".into())), ..number() };
+    let twice =
+        vec![with_default("twice"), ColumnSpec { name: "n".into(), ..with_default("TWICE") }];
     let made = [
         session.create_table(&people("POSITIVE")),
         session.create_table(&TableSpec::heap("t", vec![with_default("people")])),
@@ -254,10 +268,12 @@ fn any_file(rng: &mut SplitMix64) -> DataFileSpec {
     }
 }
 
-/// A good specification with a few parts replaced by any others: it is refused, or a database comes of it.
+/// A good specification with a few parts replaced by any others: it is refused, or a database comes
+/// of it.
 #[test]
 fn no_specification_aborts_or_is_an_internal_error() {
-    let (mut made, mut invalid) = (0, 0);
+    let mut made = 0;
+    let mut invalid = 0;
     for seed in 0..400 {
         let mut rng = SplitMix64::new(seed);
         let disk = MemDisk::new();

@@ -1,4 +1,5 @@
-//! The checker looks at a copy that was not closed, with its log, and sees what a restart would make of it.
+//! The checker looks at a copy that was not closed, with its log, and sees what a restart would
+//! make of it.
 
 mod support;
 
@@ -26,10 +27,19 @@ fn check_copy(disk: &MemDisk, paths: &Paths) -> (extentdb_check::Report, usize, 
         panic!("the log was not used");
     };
     let Recovered { source, summary } = *recovered;
-    assert!(summary.unfinished.iter().all(|open| open.not_undone.is_none()), "{:#?}", summary.unfinished);
-    let (open, changes) = (summary.unfinished.len(), summary.changes);
-    let (clock, cancel) = (extentdb_base::env::SystemClock::new(), AtomicBool::new(false));
-    let options = CheckOptions { log: LogUse::Redone(Arc::new(summary)), ..CheckOptions::default() };
+    assert!(
+        summary.unfinished.iter().all(|open| open.not_undone.is_none()),
+        "{:#?}",
+        summary.unfinished
+    );
+    let open = summary.unfinished.len();
+    let changes = summary.changes;
+    let clock = extentdb_base::env::SystemClock::new();
+    let cancel = AtomicBool::new(false);
+    let options = CheckOptions {
+        log: LogUse::Redone(Arc::new(summary)),
+        ..CheckOptions::default()
+    };
     (extentdb_check::run(&source, &options, &Control::new(&clock, &cancel)), open, changes)
 }
 
@@ -43,7 +53,9 @@ fn a_copy_with_open_transactions_is_judged_as_if_they_had_been_rolled_back() {
         let mut session = db.session();
         let table = session.create_table(&people("people")).unwrap();
         let places: Vec<_> = (0..300)
-            .map(|id| session.insert(&table, &person(id, &"p".repeat(rng.below(400) as usize))).unwrap())
+            .map(|id| {
+                session.insert(&table, &person(id, &"p".repeat(rng.below(400) as usize))).unwrap()
+            })
             .collect();
         db.checkpoint().unwrap();
         session.begin();
@@ -51,7 +63,9 @@ fn a_copy_with_open_transactions_is_judged_as_if_they_had_been_rolled_back() {
             session.insert(&table, &person(id, &"q".repeat(rng.below(900) as usize))).unwrap();
         }
         for (id, place) in (0..).zip(&places).step_by(7) {
-            session.update(&table, place, &person(id, &"r".repeat(rng.below(1500) as usize))).unwrap();
+            session
+                .update(&table, place, &person(id, &"r".repeat(rng.below(1500) as usize)))
+                .unwrap();
         }
         for place in places.iter().skip(3).step_by(11) {
             session.delete(&table, place).unwrap();
@@ -66,7 +80,8 @@ fn a_copy_with_open_transactions_is_judged_as_if_they_had_been_rolled_back() {
         let (report, open, changes) = check_copy(&disk, &spec.paths());
         assert_eq!(open, 1);
         assert!(changes > 0 || seed % 2 == 0);
-        let findings: Vec<String> = report.findings.iter().take(10).map(|f| format!("{f:?}")).collect();
+        let findings: Vec<String> =
+            report.findings.iter().take(10).map(|f| format!("{f:?}")).collect();
         assert!(findings.is_empty(), "seed {seed}: {findings:#?}");
         assert_ne!(report.verdict, Verdict::Damaged);
         session.rollback().unwrap();

@@ -1,4 +1,5 @@
-//! The published experiment with trace flag 1165: the lines of the error log, byte for byte, in the compatible profile.
+//! The published experiment with trace flag 1165: the lines of the error log, byte for byte, in the
+//! compatible profile.
 
 mod support;
 
@@ -27,7 +28,10 @@ fn company() -> DatabaseSpec {
 }
 
 fn named(path: &str, name: &str, bytes: u64) -> DataFileSpec {
-    DataFileSpec { name: Some(name.to_owned()), ..DataFileSpec::new(path, bytes) }
+    DataFileSpec {
+        name: Some(name.to_owned()),
+        ..DataFileSpec::new(path, bytes)
+    }
 }
 
 #[test]
@@ -35,7 +39,11 @@ fn the_published_lines_are_printed_to_the_last_blank() {
     let disk = MemDisk::new();
     let spec = company();
     let recorder = Arc::new(Recorder::default());
-    let options = || Options { events: recorder.clone(), compatible_space: true, ..on(&disk) };
+    let options = || Options {
+        events: recorder.clone(),
+        compatible_space: true,
+        ..on(&disk)
+    };
     let db = Database::create(&spec, options()).unwrap();
     assert_eq!(
         lines(&recorder),
@@ -82,8 +90,11 @@ fn what_is_kept_back_is_never_handed_out_and_the_maps_stay_true() {
     let disk = MemDisk::new();
     let mut spec = company();
     spec.files[0].bytes_max = Some(5 * MB);
-    let db =
-        Database::create(&spec, Options { compatible_space: true, mixed_pages: false, ..on(&disk) }).unwrap();
+    let db = Database::create(
+        &spec,
+        Options { compatible_space: true, mixed_pages: false, ..on(&disk) },
+    )
+    .unwrap();
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();
     let free = db.space().files()[0].free_extents();

@@ -1,4 +1,5 @@
-//! What the offline reader reads of a killed database is what the engine has after its own recovery.
+//! What the offline reader reads of a killed database is what the engine has after its own
+//! recovery.
 //!
 //! ```text
 //! work ─ power cut or kill ─┬─▶ engine recovers a copy ─▶ rows
@@ -97,7 +98,9 @@ fn killed(seed: u64, end: &dyn Fn(&MemDisk, &mut SplitMix64) -> MemDisk) -> (Mem
     for spec in table_specs() {
         session.create_table(&spec).unwrap();
     }
-    session.create_index(&session.table("heap").unwrap(), &IndexSpec::new("by_name", &["id"])).unwrap();
+    session
+        .create_index(&session.table("heap").unwrap(), &IndexSpec::new("by_name", &["id"]))
+        .unwrap();
     drop(session);
     disk.fail_after(rng.below(400));
     let _ = work(&db, &mut rng, 25);
@@ -108,7 +111,8 @@ fn killed(seed: u64, end: &dyn Fn(&MemDisk, &mut SplitMix64) -> MemDisk) -> (Mem
 /// All files of a disk, with the double-write area, in a folder: data files and log.
 fn put_into(folder: &Path, disk: &MemDisk, paths: &Paths) -> Vec<PathBuf> {
     for path in disk.paths() {
-        std::fs::write(folder.join(path.file_name().unwrap()), disk.contents(&path).unwrap()).unwrap();
+        std::fs::write(folder.join(path.file_name().unwrap()), disk.contents(&path).unwrap())
+            .unwrap();
     }
     let given = paths.data.iter().chain([&paths.log]);
     given.map(|path| folder.join(path.file_name().unwrap())).collect()
@@ -136,18 +140,19 @@ fn rows_of(reader: &Reader, name: &str) -> Vec<Row> {
     rows
 }
 
-/// Compares every table; how many rows there are. `None` where a change of an open transaction could not
-/// be rolled back in memory, which must be said.
+/// Compares every table; how many rows there are. `None` where a change of an open transaction
+/// could not be rolled back in memory, which must be said.
 fn assert_same_rows(seed: u64, disk: &MemDisk, paths: &Paths) -> Option<usize> {
     let folder = tempfile::tempdir().unwrap();
     let files = put_into(folder.path(), disk, paths);
-    let reader =
-        Reader::open(&files, &OpenOptions::default()).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let reader = Reader::open(&files, &OpenOptions::default())
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     if let Some(why) = reader.shortfall() {
         assert!(why.contains("could not be rolled back"), "seed {seed}: {why}");
         return None;
     }
-    let db = Database::open(paths, on(&disk.copy())).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+    let db =
+        Database::open(paths, on(&disk.copy())).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
     let mut session = db.session();
     let mut count = 0;
     let names: Vec<String> = db.tables().iter().map(|table| table.name().to_owned()).collect();
@@ -191,8 +196,8 @@ fn rows_after_a_power_cut_with_torn_pages_are_those_after_recovery() {
     assert_all_same(1000, &|disk, rng| disk.crash(rng));
 }
 
-/// A page that was formatted and written once, without a copy, torn between sectors of equal words and of
-/// zeros: its checksum holds. Found by the test above with more seeds.
+/// A page that was formatted and written once, without a copy, torn between sectors of equal words
+/// and of zeros: its checksum holds. Found by the test above with more seeds.
 #[test]
 fn a_new_page_with_a_tear_that_its_checksum_does_not_see_is_made_anew() {
     let (disk, paths) = killed(1101, &|disk, rng| disk.crash(rng));
@@ -269,7 +274,8 @@ fn a_torn_page_is_read_from_the_area_of_these_files_and_of_no_others() {
         tear_one(&disk, &paths, folder.path())
     });
     let (files, id) = torn.expect("a page with a copy");
-    let open = || Opened::open(&files, &OpenOptions::default()).unwrap().restarted(&Default::default());
+    let open =
+        || Opened::open(&files, &OpenOptions::default()).unwrap().restarted(&Default::default());
     let opened = open().unwrap();
     let TornRepair::Used { area, pages } = &opened.restart().torn else { panic!("used") };
     assert!(pages.contains(&id), "{id} of {pages:?}");

@@ -1,4 +1,5 @@
-//! What a database does beside its statements: checkpoints that are due, frames that are freed in time.
+//! What a database does beside its statements: checkpoints that are due, frames that are freed in
+//! time.
 
 mod support;
 
@@ -32,7 +33,9 @@ fn checkpoints(events: &Recorder) -> usize {
 
 #[test]
 fn the_thread_for_it_makes_the_checkpoints_that_are_due() {
-    let (disk, events, waits) = (MemDisk::new(), Arc::new(Recorder::default()), Arc::new(Waits::new()));
+    let disk = MemDisk::new();
+    let events = Arc::new(Recorder::default());
+    let waits = Arc::new(Waits::new());
     let options = Options {
         checkpoint_log_bytes: Some(64 << 10),
         events: events.clone(),
@@ -41,7 +44,8 @@ fn the_thread_for_it_makes_the_checkpoints_that_are_due() {
     };
     let db = made(options);
     checkpoints(&events);
-    let (mut seen, mut id) = (0, 0);
+    let mut seen = 0;
+    let mut id = 0;
     db.run(|| {
         while seen < 5 {
             assert!(id < 1_000_000, "{seen} checkpoints after {id} rows");
@@ -61,7 +65,11 @@ fn frames_are_freed_before_somebody_needs_them() {
     let disk = MemDisk::new();
     let db = made(Options { frames: 64, checkpoint_log_bytes: None, ..on(&disk) });
     insert(&db, "people", 0..1000);
-    assert_eq!(db.pool().stats().free_frames, 0, "a pool of 64 pages is full of more than a hundred");
+    assert_eq!(
+        db.pool().stats().free_frames,
+        0,
+        "a pool of 64 pages is full of more than a hundred"
+    );
     db.write_lazily().unwrap();
     assert!(db.pool().stats().free_frames >= 8);
     drop(db);
@@ -74,7 +82,11 @@ fn frames_are_freed_before_somebody_needs_them() {
 /// Changes redone by a restart after a crash, when restarts shall take so long.
 fn redone(target: Option<Duration>) -> u64 {
     let disk = MemDisk::new();
-    let options = || Options { checkpoint_log_bytes: None, target_recovery: target, ..on(&disk) };
+    let options = || Options {
+        checkpoint_log_bytes: None,
+        target_recovery: target,
+        ..on(&disk)
+    };
     let db = made(options());
     db.checkpoint().unwrap();
     insert(&db, "people", 0..400);
@@ -128,11 +140,13 @@ impl extentdb_telemetry::EventSink for Growths {
 
 #[test]
 fn files_grow_before_they_are_full() {
-    let (disk, growths) = (MemDisk::new(), Arc::new(Growths::default()));
+    let disk = MemDisk::new();
+    let growths = Arc::new(Growths::default());
     let db = made(Options { events: growths.clone(), ..on(&disk) });
     // A new database grows to its size.
     growths.0.lock().unwrap().clear();
-    let (free, own) = (|| db.space().files()[0].free_extents(), thread::current().id());
+    let free = || db.space().files()[0].free_extents();
+    let own = thread::current().id();
     db.run(|| {
         let mut id = 0;
         // With one extent left the file is low, and not full.

@@ -1,4 +1,5 @@
-//! A real database of version 661, changed by the engine: old and new tables, and every byte accepted afterwards.
+//! A real database of version 661, changed by the engine: old and new tables, and every byte
+//! accepted afterwards.
 
 mod support;
 
@@ -10,9 +11,9 @@ use support::*;
 
 /// A copy of the sample of this version; the log is left behind.
 fn sample(folder: &Path) -> Option<Paths> {
-    let samples = std::env::var_os("EXTENTDB_SAMPLES")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples")));
+    let samples = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from).unwrap_or_else(|| {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples"))
+    });
     let from = samples.join("bookshop-2008r2.mdf");
     if !from.exists() {
         eprintln!("SKIPPED: no samples in {}", samples.display());
@@ -27,7 +28,11 @@ fn sample(folder: &Path) -> Option<Paths> {
 fn counts(files: &[PathBuf]) -> Vec<(String, i64)> {
     let reader = Reader::open(files, &OpenOptions::default()).unwrap();
     let catalog = reader.catalog();
-    catalog.user_tables().into_iter().map(|table| (table.full_name(), catalog.row_count(table))).collect()
+    catalog
+        .user_tables()
+        .into_iter()
+        .map(|table| (table.full_name(), catalog.row_count(table)))
+        .collect()
 }
 
 #[test]

@@ -40,7 +40,8 @@ fn the_place_of_a_moved_row_is_kept_until_its_deletion_has_committed() {
     let disk = MemDisk::new();
     let spec = spec("moved");
     let db = Database::create(&spec, on(&disk)).unwrap();
-    let (mut deleting, mut inserting) = (db.session(), db.session());
+    let mut deleting = db.session();
+    let mut inserting = db.session();
     let (table, at) = delete_while_others_insert(&mut deleting, &mut inserting);
     deleting.rollback().unwrap();
     assert_eq!(deleting.get(&table, &at).unwrap(), Some(person(0, &"grown ".repeat(100))));
@@ -59,7 +60,8 @@ fn a_restart_puts_a_moved_row_back_among_rows_that_came_in_between() {
     let disk = MemDisk::new();
     let spec = spec("restart");
     let db = Database::create(&spec, on(&disk)).unwrap();
-    let (mut deleting, mut inserting) = (db.session(), db.session());
+    let mut deleting = db.session();
+    let mut inserting = db.session();
     let _moved = delete_while_others_insert(&mut deleting, &mut inserting);
     // A process that is killed: its files are as they were written.
     let killed = MemDisk::new();
@@ -80,11 +82,13 @@ fn a_restart_puts_a_moved_row_back_among_rows_that_came_in_between() {
 fn a_name_that_a_transaction_gives_to_another_table_is_the_old_ones_for_all_others() {
     let disk = MemDisk::new();
     let db = Database::create(&spec("names"), on(&disk)).unwrap();
-    let (mut one, mut other) = (db.session(), db.session());
+    let mut one = db.session();
+    let mut other = db.session();
     let old = one.create_table(&people("t")).unwrap();
     one.begin();
     one.drop_table(&old).unwrap();
-    let new = one.create_table(&TableSpec::heap("t", vec![ColumnSpec::new("n", SqlType::Int)])).unwrap();
+    let new =
+        one.create_table(&TableSpec::heap("t", vec![ColumnSpec::new("n", SqlType::Int)])).unwrap();
     assert_eq!(one.table("t").unwrap().id(), new.id());
     assert_eq!(other.table("t").unwrap().id(), old.id());
     other.set_lock_timeout(Timeout::NoWait);
@@ -99,7 +103,8 @@ fn a_name_that_a_transaction_gives_to_another_table_is_the_old_ones_for_all_othe
 fn a_scan_sees_what_is_committed_and_waits_for_what_is_not() {
     let disk = MemDisk::new();
     let db = Database::create(&spec("scans"), on(&disk)).unwrap();
-    let (mut writing, mut reading) = (db.session(), db.session());
+    let mut writing = db.session();
+    let mut reading = db.session();
     let table = writing.create_table(&people("people")).unwrap();
     for id in 0..200 {
         writing.insert(&table, &person(id, &"c".repeat(300))).unwrap();
@@ -116,7 +121,11 @@ fn a_scan_sees_what_is_committed_and_waits_for_what_is_not() {
     let before = |found: extentdb_engine::Address| found < at;
     let stopped = reading.scan(&table, &mut |found, _| {
         seen += 1;
-        if before(found) { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
+        if before(found) {
+            std::ops::ControlFlow::Continue(())
+        } else {
+            std::ops::ControlFlow::Break(())
+        }
     });
     assert!(stopped.is_ok() || stopped.unwrap_err().cause() == Cause::Lock);
     assert!(seen > 0, "a transaction on the last page shuts no other");

@@ -1,5 +1,5 @@
-//! Text keys: one total order in all indexes; attached databases refuse new keys of uncertain order, and
-//! changes of a table whose index is out of order.
+//! Text keys: one total order in all indexes; attached databases refuse new keys of uncertain
+//! order, and changes of a table whose index is out of order.
 
 mod support;
 
@@ -10,7 +10,8 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_catalog::table::values::RowValues;
 use extentdb_engine::{
-    Address, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Range, Row, Session, Table, TableSpec,
+    Address, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Range, Row, Session, Table,
+    TableSpec,
 };
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::field::StoredTime;
@@ -42,7 +43,10 @@ fn narrow() -> SqlType {
 }
 
 fn wide() -> SqlType {
-    SqlType::NVarChar { len: Some(200), collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS }
+    SqlType::NVarChar {
+        len: Some(200),
+        collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS,
+    }
 }
 
 fn value(ty: SqlType, text: &str) -> Datum<'static> {
@@ -67,10 +71,13 @@ struct Fixture {
 
 impl Fixture {
     fn new(ty: SqlType, is_clustered: bool, is_unique: bool) -> Fixture {
-        let (disk, spec) = (MemDisk::new(), spec("texts"));
+        let disk = MemDisk::new();
+        let spec = spec("texts");
         let db = Database::create(&spec, on(&disk)).unwrap();
-        let columns =
-            vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", ty).not_null()];
+        let columns = vec![
+            ColumnSpec::new("id", SqlType::Int).not_null(),
+            ColumnSpec::new("name", ty).not_null(),
+        ];
         let index = IndexSpec { unique: is_unique, ..IndexSpec::new("by_name", &["name"]) };
         let table = TableSpec::heap("t", columns);
         let mut session = db.session();
@@ -142,7 +149,8 @@ fn texts_of_real_tables_are_taken_and_found() {
         };
         for (id, name) in (0..).zip(REAL) {
             assert_eq!(fixture.seek(name).unwrap(), [id], "{name}");
-            let (value, text) = ([value(fixture.ty, name)], id as usize);
+            let value = [value(fixture.ty, name)];
+            let text = id as usize;
             let from = Range { from: Bound::Excluded(&value), ..Range::all("by_name") };
             assert_eq!(fixture.range(&from).unwrap(), everything[text + 1..]);
             let to = Range { to: Bound::Included(&value), ..Range::all("by_name") };
@@ -159,7 +167,8 @@ fn texts_of_real_tables_are_taken_and_found() {
     }
 }
 
-/// UTF-16 of texts that a key must take: all planes, unpaired surrogates, U+0000, and what comparisons skip.
+/// UTF-16 of texts that a key must take: all planes, unpaired surrogates, U+0000, and what
+/// comparisons skip.
 fn odd_texts() -> Vec<Vec<u16>> {
     let texts = [
         "",
@@ -195,7 +204,13 @@ fn odd_texts() -> Vec<Vec<u16>> {
     ];
     let mut texts: Vec<Vec<u16>> =
         texts.iter().chain(&more).map(|text| text.encode_utf16().collect()).collect();
-    texts.extend([vec![0xd800], vec![0xdfff], vec![0x61, 0xd83d], vec![0xdc00, 0xd800], vec![0xffff]]);
+    texts.extend([
+        vec![0xd800],
+        vec![0xdfff],
+        vec![0x61, 0xd83d],
+        vec![0xdc00, 0xd800],
+        vec![0xffff],
+    ]);
     texts
 }
 
@@ -206,15 +221,20 @@ fn of_units(ty: SqlType, units: &[u16]) -> Datum<'static> {
 
 #[test]
 fn every_text_is_a_key_and_lies_in_the_order_of_comparisons() {
-    for name in ["Latin1_General_CI_AS", "Latin1_General_BIN", "Latin1_General_BIN2", "Japanese_CI_AS_KS_WS"]
-    {
+    for name in [
+        "Latin1_General_CI_AS",
+        "Latin1_General_BIN",
+        "Latin1_General_BIN2",
+        "Japanese_CI_AS_KS_WS",
+    ] {
         let collation = Collation::from_name(name).unwrap();
         let ty = SqlType::NVarChar { len: Some(40), collation };
         for form in 0..4 {
             let fixture = Fixture::new(ty, form & 1 == 1, form & 2 == 2);
             let compare = |a: &[u16], b: &[u16]| {
-                let [a, b] =
-                    [a, b].map(|units| units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<u8>>());
+                let [a, b] = [a, b].map(|units| {
+                    units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<u8>>()
+                });
                 collation.compare_nchar(&a, &b).ordering
             };
             let mut kept: Vec<(i32, Vec<u16>)> = Vec::new();
@@ -224,7 +244,9 @@ fn every_text_is_a_key_and_lies_in_the_order_of_comparisons() {
                 let is_there = kept.iter().any(|(_, other)| compare(other, &units).is_eq());
                 match session.insert(&table, &[Datum::Int(id), of_units(ty, &units)]) {
                     Ok(_) => kept.push((id, units)),
-                    Err(Error::DuplicateKey { .. }) => assert!(is_there && form & 2 == 2, "{units:x?}"),
+                    Err(Error::DuplicateKey { .. }) => {
+                        assert!(is_there && form & 2 == 2, "{units:x?}")
+                    }
                     Err(error) => panic!("{units:x?}: {error}"),
                 }
             }
@@ -238,7 +260,11 @@ fn every_text_is_a_key_and_lies_in_the_order_of_comparisons() {
             assert_eq!(found.len(), kept.len());
             for (id, units) in &kept {
                 let value = [of_units(ty, units)];
-                assert!(ids_in(&mut session, &table, &Range::of("by_name", &value)).unwrap().contains(id));
+                assert!(
+                    ids_in(&mut session, &table, &Range::of("by_name", &value))
+                        .unwrap()
+                        .contains(id)
+                );
             }
             drop((session, table));
             fixture.close();
@@ -248,7 +274,8 @@ fn every_text_is_a_key_and_lies_in_the_order_of_comparisons() {
 
 #[test]
 fn tables_are_named_in_any_script() {
-    let (disk, spec) = (MemDisk::new(), spec("names"));
+    let disk = MemDisk::new();
+    let spec = spec("names");
     let db = Database::create(&spec, on(&disk)).unwrap();
     let names = ["a_b", "a-b", "ab", "a'b", "日本", "日", "😀", "Ünder", "under", "\u{e000}", "fi"];
     for name in names {
@@ -288,8 +315,10 @@ fn an_equal_key_takes_the_bytes_of_an_update() {
         let fixture = fixture.with(&["co-op", "coop"]);
         let mut session = fixture.db.session();
         let table = session.table("t").unwrap();
-        let (at, _) =
-            rows(&mut session, &table).into_iter().find(|(_, row)| row[0] == Datum::Int(1)).unwrap();
+        let (at, _) = rows(&mut session, &table)
+            .into_iter()
+            .find(|(_, row)| row[0] == Datum::Int(1))
+            .unwrap();
         session.update(&table, &at, &row(fixture.ty, 1, "CO-OP")).unwrap();
         assert_eq!(names(&mut session, &table).iter().filter(|name| *name == "CO-OP").count(), 1);
         drop((session, table));
@@ -300,9 +329,11 @@ fn an_equal_key_takes_the_bytes_of_an_update() {
 
 #[test]
 fn an_index_is_made_over_texts_of_any_kind() {
-    let columns = || vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", wide())];
+    let columns =
+        || vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", wide())];
     for clustered in [false, true] {
-        let (disk, spec) = (MemDisk::new(), spec("made"));
+        let disk = MemDisk::new();
+        let spec = spec("made");
         let db = Database::create(&spec, on(&disk)).unwrap();
         let mut session = db.session();
         let table = session.create_table(&TableSpec::heap("t", columns())).unwrap();
@@ -324,7 +355,8 @@ fn a_foreign_key_finds_texts_that_are_equal_under_the_collation() {
     let fixture = Fixture::new(narrow(), true, true).with(&["a_b", "O'Leary"]);
     let mut session = fixture.db.session();
     let parent = session.table("t").unwrap();
-    let columns = vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", narrow())];
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", narrow())];
     let child = session.create_table(&TableSpec::heap("child", columns)).unwrap();
     session.add_foreign_key(&child, "fk", &parent, &[("name", "name")]).unwrap();
     session.insert(&child, &row(narrow(), 1, "o'leary")).unwrap();
@@ -369,7 +401,8 @@ fn inserts_of_two_threads_into_the_same_gaps_stay_in_order() {
 }
 
 fn side_by_side(fixture: &Fixture, number: u64) -> usize {
-    let (mut rng, mut accepted) = (SplitMix64::new(number), 0);
+    let mut rng = SplitMix64::new(number);
+    let mut accepted = 0;
     let mut session = fixture.db.session();
     let table = session.table("t").unwrap();
     for turn in 0..150 {
@@ -429,7 +462,8 @@ fn attached(folder: &std::path::Path, names: &[&str], ty: SqlType, is_clustered:
         };
         row
     });
-    let columns = vec![spec::ColumnSpec::new("id", SqlType::Int), spec::ColumnSpec::new("name", ty)];
+    let columns =
+        vec![spec::ColumnSpec::new("id", SqlType::Int), spec::ColumnSpec::new("name", ty)];
     let index = spec::IndexSpec::new("names", &["name"]);
     let table = spec::TableSpec::heap("t", columns, values.collect::<Vec<_>>());
     let table = if is_clustered { table.clustered(index) } else { table.index(index) };
@@ -451,8 +485,11 @@ fn exchange(paths: &Paths, leaves: PageType, texts: [&str; 2]) {
         let mut copy = PageBuf::zeroed();
         copy.copy_from_slice(page);
         let view = PageRef::new(&copy);
-        let has = |record: &[u8], text: &str| record.windows(text.len()).any(|at| at == text.as_bytes());
-        let slot = |text| (0..view.slot_count()).find(|slot| has(view.row(*slot).unwrap_or_default(), text));
+        let has =
+            |record: &[u8], text: &str| record.windows(text.len()).any(|at| at == text.as_bytes());
+        let slot = |text| {
+            (0..view.slot_count()).find(|slot| has(view.row(*slot).unwrap_or_default(), text))
+        };
         let is_leaf = view.header().kind() == leaves;
         let (Some(a), Some(b), true) = (slot(texts[0]), slot(texts[1]), is_leaf) else { continue };
         let at = |slot: u16| PAGE_BYTES - 2 * (usize::from(slot) + 1);
@@ -469,7 +506,8 @@ fn exchange(paths: &Paths, leaves: PageType, texts: [&str; 2]) {
 fn a_table_is_read_but_not_changed_while_an_index_is_out_of_order() {
     for is_clustered in [false, true] {
         let folder = tempfile::tempdir().unwrap();
-        let paths = attached(folder.path(), &["0", "plain", "plainer", "z"], narrow(), is_clustered);
+        let paths =
+            attached(folder.path(), &["0", "plain", "plainer", "z"], narrow(), is_clustered);
         let leaves = if is_clustered { PageType::Data } else { PageType::Index };
         exchange(&paths, leaves, ["plain", "plainer"]);
         let db = open(&paths);
@@ -500,7 +538,10 @@ fn a_table_is_read_but_not_changed_while_an_index_is_out_of_order() {
             assert_eq!(ids_in(&mut session, &table, &range).unwrap().len(), 1);
         }
         assert_eq!(ids_in(&mut session, &table, &Range::all("names")).unwrap(), [1, 2, 3, 4]);
-        assert_eq!(ids_in(&mut session, &table, &Range::all("names").backward()).unwrap(), [4, 3, 2, 1]);
+        assert_eq!(
+            ids_in(&mut session, &table, &Range::all("names").backward()).unwrap(),
+            [4, 3, 2, 1]
+        );
         assert_eq!(all_ids(&mut session), [1, 2, 3, 4], "nothing was changed");
         session.rebuild_index(&table, "names").unwrap();
         session.insert(&table, &person(5, "plaine")).unwrap();
@@ -517,7 +558,9 @@ fn uncertain() -> Option<char> {
         let text: Vec<u8> = it.to_string().encode_utf16().flat_map(u16::to_le_bytes).collect();
         Collation::SQL_LATIN1_GENERAL_CP1_CI_AS.uncertain_nchar(&text).is_some()
     };
-    let found = ['\u{378}', '\u{e000}', '\u{10ffff}', '\u{4e00}', '\u{3400}'].into_iter().find(is_uncertain);
+    let found = ['\u{378}', '\u{e000}', '\u{10ffff}', '\u{4e00}', '\u{3400}']
+        .into_iter()
+        .find(is_uncertain);
     if found.is_none() {
         eprintln!("skipped: no character is uncertain under the collation");
     }
@@ -540,7 +583,10 @@ fn an_attached_database_refuses_new_keys_of_uncertain_order_only() {
             let is_it = matches!(&error, Error::UncertainKey { index, character: found, .. }
                 if index == "names" && found.code_point == u32::from(character));
             assert!(is_it, "{error}");
-            assert!(error.to_string().contains(&format!("U+{:04X}", u32::from(character))), "{error}");
+            assert!(
+                error.to_string().contains(&format!("U+{:04X}", u32::from(character))),
+                "{error}"
+            );
         };
         let new = format!("a{character}");
         assert_refused(session.insert(&table, &row(wide(), 5, &new)));

@@ -1,4 +1,5 @@
-//! Sessions in threads of their own: they wait for each other, give way in deadlocks, and lose the power together.
+//! Sessions in threads of their own: they wait for each other, give way in deadlocks, and lose the
+//! power together.
 
 mod support;
 
@@ -83,7 +84,12 @@ impl Owner {
     }
 
     /// Transactions until one of them meets the end of the power.
-    fn run(&mut self, db: &Database, accounts: &Accounts, transactions: usize) -> Result<(), Error> {
+    fn run(
+        &mut self,
+        db: &Database,
+        accounts: &Accounts,
+        transactions: usize,
+    ) -> Result<(), Error> {
         let mut session = db.session();
         for _ in 0..transactions {
             while let Err(error) = self.transaction(&mut session, accounts) {
@@ -216,8 +222,9 @@ impl Bank {
             session.create_table(&people(&format!("heap{heap}"))).unwrap();
         }
         let table = session.create_table(&accounts_table()).unwrap();
-        let places =
-            (0..ACCOUNTS).map(|id| session.insert(&table, &account(id, 1000, 10)).unwrap()).collect();
+        let places = (0..ACCOUNTS)
+            .map(|id| session.insert(&table, &account(id, 1000, 10)).unwrap())
+            .collect();
         drop((session, table));
         db.close().unwrap();
         let balances = (0..ACCOUNTS).map(|_| Mutex::new(1000)).collect();
@@ -237,7 +244,8 @@ impl Bank {
 
     /// All owners at work, checkpoints meanwhile. True when everybody could finish.
     fn work(&mut self, db: &Database, transactions: usize) -> bool {
-        let (done, accounts) = (AtomicBool::new(false), &self.accounts);
+        let done = AtomicBool::new(false);
+        let accounts = &self.accounts;
         let finished = thread::scope(|scope| {
             let workers: Vec<_> = self
                 .owners
@@ -251,7 +259,8 @@ impl Bank {
                 }
                 Ok(())
             });
-            // Whoever makes checkpoints must hear of the end also when somebody failed, or the failure is never told.
+            // Whoever makes checkpoints must hear of the end also when somebody failed, or the
+            // failure is never told.
             let ended: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
             done.store(true, Ordering::Release);
             let results = ended.into_iter().map(|result| result.unwrap());
@@ -266,7 +275,8 @@ impl Bank {
     }
 
     fn crash(&mut self, rng: &mut SplitMix64) {
-        let unit_of = |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
+        let unit_of =
+            |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
         self.disk = self.disk.crash_by(rng, &unit_of);
     }
 
@@ -295,14 +305,16 @@ impl Bank {
                 self.certain[from] -= amount;
                 self.certain[to] += amount;
             }
-            let (expected, got): (Vec<_>, Vec<_>) =
-                (owner.committed.keys().collect(), theirs.keys().collect());
+            let expected: Vec<_> = owner.committed.keys().collect();
+            let got: Vec<_> = theirs.keys().collect();
             assert_eq!(expected, got, "owner {}", owner.number);
             assert!(owner.committed == theirs, "owner {}: a row has other values", owner.number);
         }
         let table = session.table("accounts").unwrap();
-        let balances: BTreeMap<i32, Datum<'_>> =
-            rows(&mut session, &table).into_iter().map(|(_, row)| (id_of(&row), row[1].clone())).collect();
+        let balances: BTreeMap<i32, Datum<'_>> = rows(&mut session, &table)
+            .into_iter()
+            .map(|(_, row)| (id_of(&row), row[1].clone()))
+            .collect();
         assert_eq!(balances.len(), ACCOUNTS);
         assert_eq!(self.certain.iter().sum::<i64>(), 1000 * ACCOUNTS as i64);
         for (id, certain) in self.certain.iter().enumerate() {
@@ -392,7 +404,8 @@ fn the_power_goes_while_threads_fill_pages_as_the_real_product_does() {
 
 #[test]
 fn the_power_goes_while_the_threads_of_the_database_run_too() {
-    let eager = |disk: &MemDisk| Options { frames: 64, checkpoint_log_bytes: Some(32 << 10), ..on(disk) };
+    let eager =
+        |disk: &MemDisk| Options { frames: 64, checkpoint_log_bytes: Some(32 << 10), ..on(disk) };
     for seed in 200..200 + lives() {
         lose_power_of(seed, eager, |bank, db| {
             let _finished = db.run(|| bank.work(&db, 1000));

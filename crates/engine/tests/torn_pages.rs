@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_engine::{Address, DataFileSpec, Database, Error, Options, Paths, Row, Session, TornPages};
+use extentdb_engine::{
+    Address, DataFileSpec, Database, Error, Options, Paths, Row, Session, TornPages,
+};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_telemetry::{Event, EventSink};
 use support::*;
@@ -19,7 +21,12 @@ fn sector_of(seed: u64) -> usize {
 
 /// Small enough that pages leave memory all the time.
 fn options(disk: &MemDisk, torn_pages: TornPages) -> Options {
-    Options { frames: 24, checkpoint_log_bytes: Some(48 << 10), torn_pages, ..on(disk) }
+    Options {
+        frames: 24,
+        checkpoint_log_bytes: Some(48 << 10),
+        torn_pages,
+        ..on(disk)
+    }
 }
 
 /// Rows that are changed over and over; every change is a transaction.
@@ -75,14 +82,18 @@ fn assert_kept(db: &Database, committed: &BTreeMap<i32, Row>, seed: u64) {
         .map(|(_, row)| (if let extentdb_types::Datum::Int(id) = row[0] { id } else { -1 }, row))
         .collect();
     let differing = committed.iter().filter(|(id, row)| found.get(id) != Some(row)).count();
-    assert!(differing <= 1 && found.len() <= committed.len() + 1, "seed {seed}: {differing} rows differ");
+    assert!(
+        differing <= 1 && found.len() <= committed.len() + 1,
+        "seed {seed}: {differing} rows differ"
+    );
 }
 
 #[test]
 fn pages_torn_by_a_power_cut_are_repaired() {
     for seed in 0..60 {
         let (disk, committed) = life(seed, TornPages::Repaired);
-        let db = Database::open(&spec("torn").paths(), options(&disk, TornPages::Repaired)).unwrap();
+        let db =
+            Database::open(&spec("torn").paths(), options(&disk, TornPages::Repaired)).unwrap();
         assert_kept(&db, &committed, seed);
         db.close().unwrap();
         assert_sound_on(&disk, &spec("torn").paths());
@@ -130,7 +141,10 @@ fn repairs_are_told() {
     let repairs = Arc::new(Repairs::default());
     for seed in 0..20 {
         let (disk, _) = life(seed, TornPages::Repaired);
-        let options = Options { events: repairs.clone(), ..options(&disk, TornPages::Repaired) };
+        let options = Options {
+            events: repairs.clone(),
+            ..options(&disk, TornPages::Repaired)
+        };
         drop(Database::open(&spec("torn").paths(), options).unwrap());
     }
     assert!(*lock(&repairs.0) > 0, "no page of any life was torn");
@@ -181,11 +195,15 @@ fn pages_of_a_file_that_was_added_since_the_opening_are_repaired_too() {
     for seed in 0..20 {
         let (disk, committed) = life_with(seed, TornPages::Repaired, &|disk, db| {
             db.close().unwrap();
-            let db = Database::open(&spec("torn").paths(), options(disk, TornPages::Repaired)).unwrap();
+            let db =
+                Database::open(&spec("torn").paths(), options(disk, TornPages::Repaired)).unwrap();
             add_file(&db);
             db
         });
-        let options = Options { events: repairs.clone(), ..options(&disk, TornPages::Repaired) };
+        let options = Options {
+            events: repairs.clone(),
+            ..options(&disk, TornPages::Repaired)
+        };
         let db = Database::open(&paths_with_added(), options).unwrap();
         assert_kept(&db, &committed, seed);
         db.close().unwrap();
@@ -213,7 +231,11 @@ fn an_older_copy_of_a_file_is_refused_unchanged_and_the_area_is_kept() {
         let wrong = lock(&older).take().unwrap();
         disk.put(&paths.data[1], wrong.clone());
         assert!(Database::open(&paths, options(&disk, TornPages::Repaired)).is_err());
-        assert_eq!(disk.contents(&paths.data[1]).unwrap(), wrong, "seed {seed}: a foreign file was changed");
+        assert_eq!(
+            disk.contents(&paths.data[1]).unwrap(),
+            wrong,
+            "seed {seed}: a foreign file was changed"
+        );
         disk.put(&paths.data[1], right);
         let db = Database::open(&paths, options(&disk, TornPages::Repaired)).unwrap();
         assert_kept(&db, &committed, seed);

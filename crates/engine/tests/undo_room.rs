@@ -5,7 +5,9 @@ mod support;
 
 use extentdb_base::env::SplitMix64;
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_engine::{Cause, DataFileSpec, Database, DatabaseSpec, Error, IndexSpec, Paths, Row, Session};
+use extentdb_engine::{
+    Cause, DataFileSpec, Database, DatabaseSpec, Error, IndexSpec, Paths, Row, Session,
+};
 use extentdb_format::allocation::file_header::Growth;
 use extentdb_io::MemDisk;
 use support::*;
@@ -83,7 +85,8 @@ fn sizes(db: &Database) -> Vec<u32> {
 fn a_rollback_in_a_full_filegroup_needs_no_page() {
     let disk = MemDisk::new();
     let (db, paths) = in_small_file(&disk);
-    let (mut one, mut other) = (db.session(), db.session());
+    let mut one = db.session();
+    let mut other = db.session();
     let made = fill(&mut one);
     shorten(&mut one);
     assert!(crowd(&mut other) > 100);
@@ -101,7 +104,8 @@ fn a_restart_in_a_full_filegroup_needs_no_page() {
     for is_checkpointed in [false, true] {
         let disk = MemDisk::new();
         let (db, paths) = in_small_file(&disk);
-        let (mut one, mut other) = (db.session(), db.session());
+        let mut one = db.session();
+        let mut other = db.session();
         let made = fill(&mut one);
         shorten(&mut one);
         assert!(crowd(&mut other) > 100);

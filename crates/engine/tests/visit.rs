@@ -1,4 +1,5 @@
-//! Rows that are visited as they lie: the same rows as those that are copied, and none that an open transaction may take back.
+//! Rows that are visited as they lie: the same rows as those that are copied, and none that an open
+//! transaction may take back.
 
 mod support;
 
@@ -6,7 +7,9 @@ use std::ops::ControlFlow;
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Address, Database, Error, IndexSpec, Isolation, Range, Row, Session, Table, Timeout};
+use extentdb_engine::{
+    Address, Database, Error, IndexSpec, Isolation, Range, Row, Session, Table, Timeout,
+};
 use extentdb_io::MemDisk;
 use extentdb_types::Datum;
 use support::*;
@@ -14,7 +17,8 @@ use support::*;
 /// Rows of the tables: those of a heap lie on some pages, and no batch is as long.
 const ROWS: i32 = 1500;
 
-/// A heap whose rows came in random order, some of which moved, and a clustered table, both with a unique index `by_id`.
+/// A heap whose rows came in random order, some of which moved, and a clustered table, both with a
+/// unique index `by_id`.
 fn tables(db: &Database) -> Vec<Arc<Table>> {
     let mut session = db.session();
     let by_id = || IndexSpec::new("by_id", &["id"]).unique();
@@ -79,7 +83,12 @@ fn rows_are_the_same_visited_and_copied() {
             if backward {
                 expected.reverse();
             }
-            assert!(copied.iter().map(|(_, row)| row[0].clone()).eq(expected.into_iter().map(Datum::Int)));
+            assert!(
+                copied
+                    .iter()
+                    .map(|(_, row)| row[0].clone())
+                    .eq(expected.into_iter().map(Datum::Int))
+            );
             let mut seen = copied.iter();
             let each = &mut |row: &extentdb_engine::RowRef<'_>| {
                 let (at, values) = seen.next().unwrap();
@@ -92,7 +101,11 @@ fn rows_are_the_same_visited_and_copied() {
             assert!(seen.next().is_none());
         }
         for (at, row) in copied_some(&mut session, &table) {
-            assert_eq!(session.get(&table, &at).unwrap(), Some(row), "its address leads back to it");
+            assert_eq!(
+                session.get(&table, &at).unwrap(),
+                Some(row),
+                "its address leads back to it"
+            );
         }
     }
     db.close().unwrap();
@@ -110,7 +123,8 @@ fn copied_some(session: &mut Session<'_>, table: &Table) -> Vec<(Address, Row)> 
     rows
 }
 
-/// Whatever else its batch or its leaf holds, a row that somebody is changing is waited for, and those before it come out first.
+/// Whatever else its batch or its leaf holds, a row that somebody is changing is waited for, and
+/// those before it come out first.
 #[test]
 fn a_row_that_is_being_changed_is_waited_for() {
     let disk = MemDisk::new();
@@ -118,14 +132,18 @@ fn a_row_that_is_being_changed_is_waited_for() {
     for table in tables(&db) {
         let all: Vec<i32> = (0..ROWS).filter(|id| id % 50 != 9).collect();
         for (id, other) in [(0, 0), (3, 3), (11, 11), (700, 700), (1203, 5000), (1499, 1499)] {
-            let (mut reader, mut writer) = (db.session(), db.session());
+            let mut reader = db.session();
+            let mut writer = db.session();
             reader.set_lock_timeout(Timeout::NoWait);
             let at = person_at(&mut writer, &table, id);
             writer.begin();
             writer.update(&table, &at, &person(other, "open")).unwrap();
             let (seen, end) = visited(&mut reader, &table);
             assert!(end.is_err(), "row {id} is not committed");
-            assert!(seen.iter().eq(all.iter().take_while(|own| **own < id)), "{seen:?} before {id}");
+            assert!(
+                seen.iter().eq(all.iter().take_while(|own| **own < id)),
+                "{seen:?} before {id}"
+            );
             let mut own = all.clone();
             own.retain(|own| *own != id);
             own.push(other);

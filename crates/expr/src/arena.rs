@@ -1,8 +1,8 @@
 //! The bytes of a batch's texts: inputs, constants and results behind one another.
 //!
 //! Invariants
-//! - A span that was handed out stays valid until the batch is reset; a part of a text is a span inside its span, so
-//!   `left`, `substring` and `rtrim` copy nothing.
+//! - A span that was handed out stays valid until the batch is reset; a part of a text is a span
+//!   inside its span, so `left`, `substring` and `rtrim` copy nothing.
 //! - At most [`MAX_BYTES`] bytes; what would go beyond is [`EvalError::Space`] for its row.
 
 use crate::error::{EvalError, Outcome};
@@ -43,7 +43,10 @@ impl Arena {
 
     /// Appends the text that `write` builds from others.
     #[inline]
-    pub(crate) fn build(&mut self, write: impl FnOnce(&Arena, &mut Vec<u8>) -> Outcome<()>) -> Outcome<Span> {
+    pub(crate) fn build(
+        &mut self,
+        write: impl FnOnce(&Arena, &mut Vec<u8>) -> Outcome<()>,
+    ) -> Outcome<Span> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         let span = write(self, &mut scratch).and_then(|()| self.push(&scratch));
@@ -56,5 +59,8 @@ impl Arena {
 pub(crate) fn part(span: Span, start: usize, len: usize) -> Span {
     let whole = span.len as usize;
     let start = start.min(whole);
-    Span { start: span.start + start as u32, len: len.min(whole - start) as u32 }
+    Span {
+        start: span.start + start as u32,
+        len: len.min(whole - start) as u32,
+    }
 }

@@ -10,7 +10,8 @@
 //!
 //! Invariants
 //! - Memory is kept from batch to batch: once warm, a row allocates nothing.
-//! - A row that was not pushed properly (an input missing, or twice) has the result [`EvalError::Input`].
+//! - A row that was not pushed properly (an input missing, or twice) has the result
+//!   [`EvalError::Input`].
 //! - Nothing is shared: a worker owns its batch, programs are only read.
 
 use crate::arena::Arena;
@@ -54,27 +55,32 @@ impl Batch {
         self.result = None;
     }
 
-    /// The value of an input (its place in [`Program::inputs`]) for the row at hand, in stored form; `None` for NULL.
-    /// An input that the program does not have is ignored.
+    /// The value of an input (its place in [`Program::inputs`]) for the row at hand, in stored
+    /// form; `None` for NULL. An input that the program does not have is ignored.
     #[inline]
     pub fn push(&mut self, input: usize, value: Option<&[u8]>) {
-        let Some((reg, form)) = self.inputs.get(input).filter(|_| self.rows < MAX_ROWS) else { return };
+        let Some((reg, form)) = self.inputs.get(input).filter(|_| self.rows < MAX_ROWS) else {
+            return;
+        };
         if let Some(lane) = self.lanes.at_mut(*reg) {
             form.read(value, lane, &mut self.arena);
         }
     }
 
-    /// The values of an input for all rows of the batch, in stored form; `None` for NULL. More rows than [`MAX_ROWS`] are
-    /// refused.
+    /// The values of an input for all rows of the batch, in stored form; `None` for NULL. More rows
+    /// than [`MAX_ROWS`] are refused.
     pub fn push_column(&mut self, input: usize, values: &[Option<&[u8]>]) {
-        let Some((reg, form)) = self.inputs.get(input).filter(|_| values.len() <= MAX_ROWS) else { return };
+        let Some((reg, form)) = self.inputs.get(input).filter(|_| values.len() <= MAX_ROWS) else {
+            return;
+        };
         if let Some(lane) = self.lanes.at_mut(*reg) {
             form.read_all(values, lane, &mut self.arena);
         }
     }
 
-    /// As [`push_column`](Batch::push_column), for values of so many bytes, at most eight, none of them NULL: little-endian words.
-    /// False, and nothing is pushed, for a type that is not stored so.
+    /// As [`push_column`](Batch::push_column), for values of so many bytes, at most eight, none of
+    /// them NULL: little-endian words. False, and nothing is pushed, for a type that is not stored
+    /// so.
     pub fn push_words(&mut self, input: usize, words: &[u64], bytes: usize) -> bool {
         let Some((reg, form)) = self.inputs.get(input).filter(|_| words.len() <= MAX_ROWS) else {
             return false;
@@ -82,7 +88,8 @@ impl Batch {
         self.lanes.at_mut(*reg).is_some_and(|lane| form.read_words((words, bytes), lane))
     }
 
-    /// Ends so many rows whose columns were pushed as a whole. An input that has not as many makes all of them errors.
+    /// Ends so many rows whose columns were pushed as a whole. An input that has not as many makes
+    /// all of them errors.
     pub fn end_rows(&mut self, rows: usize) {
         self.rows = rows.min(MAX_ROWS);
         for (reg, form) in &self.inputs {
@@ -126,14 +133,17 @@ impl Batch {
         let state = lane.state.get(row).copied().ok_or(EvalError::Row)?;
         match state {
             crate::error::NULL => Ok(None),
-            crate::error::VALUE => {
-                self.encoded.get(row * self.stride..(row + 1) * self.stride).map(Some).ok_or(EvalError::Row)
-            }
+            crate::error::VALUE => self
+                .encoded
+                .get(row * self.stride..(row + 1) * self.stride)
+                .map(Some)
+                .ok_or(EvalError::Row),
             error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
         }
     }
 
-    /// The results of all rows, for types that are stored in a fixed number of bytes; those of [`Batch::value`].
+    /// The results of all rows, for types that are stored in a fixed number of bytes; those of
+    /// [`Batch::value`].
     pub fn values(&self) -> Option<impl Iterator<Item = Result<Option<&[u8]>, EvalError>>> {
         let (reg, _) = self.result.filter(|_| self.stride > 0)?;
         let states = self.lanes.at(reg).state.get(..self.rows)?;
@@ -147,7 +157,8 @@ impl Batch {
         })
     }
 
-    /// The results of all rows where they are numbers, stored in so many bytes, and none of them is NULL or an error.
+    /// The results of all rows where they are numbers, stored in so many bytes, and none of them is
+    /// NULL or an error.
     pub fn numbers(&self) -> Option<(usize, &[i64])> {
         let (reg, form) = self.result?;
         let lane = self.lanes.at(reg);

@@ -1,7 +1,7 @@
 //! Binding: names to columns, types to nodes, nodes to steps.
 //!
-//! One loop over the nodes, operands first. Each node becomes a [`Value`]: the lane that will hold it, its type, and
-//! what typing must know about it beyond the type:
+//! One loop over the nodes, operands first. Each node becomes a [`Value`]: the lane that will hold
+//! it, its type, and what typing must know about it beyond the type:
 //!
 //! ```text
 //! label       how strongly its collation binds: literal < column < COLLATE        (public: "Collation precedence")
@@ -9,7 +9,8 @@
 //! is_settled  the precision and scale of this decimal, or the length of this text as a type, are certain
 //! ```
 //!
-//! Invariant: whatever is not certain ends in [`CompileError::Unsupported`] here, or in an undecided row later.
+//! Invariant: whatever is not certain ends in [`CompileError::Unsupported`] here, or in an
+//! undecided row later.
 
 use extentdb_types::{Collation, SqlType};
 
@@ -109,7 +110,9 @@ impl<'a> Binder<'a> {
     }
 
     fn node(&mut self, node: &Node, values: &[Value]) -> Bound {
-        let of = |id: &Id| values.get(id.0).cloned().ok_or(CompileError::Syntax { what: "a value", at: 0 });
+        let of = |id: &Id| {
+            values.get(id.0).cloned().ok_or(CompileError::Syntax { what: "a value", at: 0 })
+        };
         match node {
             Node::Null => self.null(Ty::Null),
             Node::Integer(digits) => self.integer(digits),
@@ -125,11 +128,13 @@ impl<'a> Binder<'a> {
             Node::Infix(op, a, b) => self.infix(*op, of(a)?, of(b)?),
             Node::Compare(test, a, b) => self.compare(*test, of(a)?, of(b)?),
             Node::And(a, b) => {
-                let (a, b) = (self.truth(of(a)?)?, self.truth(of(b)?)?);
+                let a = self.truth(of(a)?)?;
+                let b = self.truth(of(b)?)?;
                 self.condition(Op::Logic(logic::Op::And { a, b }))
             }
             Node::Or(a, b) => {
-                let (a, b) = (self.truth(of(a)?)?, self.truth(of(b)?)?);
+                let a = self.truth(of(a)?)?;
+                let b = self.truth(of(b)?)?;
                 self.condition(Op::Logic(logic::Op::Or { a, b }))
             }
             Node::Not(a) => {
@@ -150,8 +155,10 @@ impl<'a> Binder<'a> {
             Node::Case { operand, arms, other } => {
                 let operand = operand.as_ref().map(of).transpose()?;
                 let other = other.as_ref().map(of).transpose()?;
-                let arms: Bound<Vec<(Value, Value)>> =
-                    arms.iter().map(|(condition, value)| Ok((of(condition)?, of(value)?))).collect();
+                let arms: Bound<Vec<(Value, Value)>> = arms
+                    .iter()
+                    .map(|(condition, value)| Ok((of(condition)?, of(value)?)))
+                    .collect();
                 self.case(operand.as_ref(), arms?, other)
             }
             Node::Call { name, part, args } => {
@@ -185,7 +192,14 @@ impl<'a> Binder<'a> {
         {
             self.is_precise = false;
         }
-        Value { reg, ty, label: Label::Default, literal: None, is_settled: true, at: self.at }
+        Value {
+            reg,
+            ty,
+            label: Label::Default,
+            literal: None,
+            is_settled: true,
+            at: self.at,
+        }
     }
 
     /// A step with a result.
@@ -263,7 +277,9 @@ impl<'a> Binder<'a> {
 
     fn float(&mut self, text: &str) -> Bound {
         match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => self.constant(Constant::Float(value), Ty::Sql(SqlType::Float)),
+            Ok(value) if value.is_finite() => {
+                self.constant(Constant::Float(value), Ty::Sql(SqlType::Float))
+            }
             _ => self.unsupported("a float out of range"),
         }
     }
@@ -281,7 +297,8 @@ impl<'a> Binder<'a> {
         let collation = self.environment.database_collation;
         let bytes = self.encode(text, is_wide, collation)?;
         let units = bytes.len() / if is_wide { 2 } else { 1 };
-        let Some(units) = u16::try_from(units).ok().filter(|_| bytes.len() <= usize::from(typing::MAX_BYTES))
+        let Some(units) =
+            u16::try_from(units).ok().filter(|_| bytes.len() <= usize::from(typing::MAX_BYTES))
         else {
             return self.unsupported("a literal beyond 8000 bytes");
         };
@@ -340,10 +357,12 @@ impl<'a> Binder<'a> {
 
     /// Names compare under the collation of the database; only one may be equal.
     fn column_by_collation(&self, name: &str) -> Option<usize> {
-        let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+        let wide =
+            |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
         let sought = wide(name);
         let is_equal = |known: &str| {
-            let order = self.environment.database_collation.compare_nchar(&wide(known), &sought).ordering();
+            let order =
+                self.environment.database_collation.compare_nchar(&wide(known), &sought).ordering();
             order.is_some_and(std::cmp::Ordering::is_eq)
         };
         let mut equal = self

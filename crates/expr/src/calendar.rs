@@ -63,7 +63,8 @@ pub(crate) fn range(ty: &SqlType) -> Option<(i64, i64)> {
     })
 }
 
-/// A point in time: days since 0001-01-01 and parts of 100 ns since midnight, a datetime's rounded down.
+/// A point in time: days since 0001-01-01 and parts of 100 ns since midnight, a datetime's rounded
+/// down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) days: i64,
@@ -113,14 +114,21 @@ impl Clock {
 
 /// Year, month and day of days since 0001-01-01.
 pub(crate) fn ymd(days: i64) -> Outcome<(i64, i64, i64)> {
-    let date = u32::try_from(days).ok().and_then(|days| Date::new(days).ok()).ok_or(EvalError::Argument)?;
+    let date = u32::try_from(days)
+        .ok()
+        .and_then(|days| Date::new(days).ok())
+        .ok_or(EvalError::Argument)?;
     let (year, month, day) = date.ymd();
     Ok((year.into(), month.into(), day.into()))
 }
 
 /// Days since 0001-01-01 of a date; `None` when there is no such date.
 pub(crate) fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
-    let date = Date::from_ymd(u16::try_from(year).ok()?, u8::try_from(month).ok()?, u8::try_from(day).ok()?)?;
+    let date = Date::from_ymd(
+        u16::try_from(year).ok()?,
+        u8::try_from(month).ok()?,
+        u8::try_from(day).ok()?,
+    )?;
     Some(date.days().into())
 }
 
@@ -138,14 +146,16 @@ pub(crate) fn last_of_month(year: i64, month: i64) -> i64 {
 pub(crate) fn add_months(days: i64, months: i64) -> Outcome<i64> {
     let (year, month, day) = ymd(days)?;
     let at = (year * 12 + month - 1).checked_add(months).ok_or(EvalError::Argument)?;
-    let (year, month) = (at.div_euclid(12), at.rem_euclid(12) + 1);
+    let year = at.div_euclid(12);
+    let month = at.rem_euclid(12) + 1;
     let day = day.min(last_of_month(year, month));
     days_of(year, month, day).ok_or(EvalError::Argument)
 }
 
 /// Number of the ISO 8601 week.
 pub(crate) fn iso_week(days: i64) -> Outcome<i64> {
-    // The week belongs to the year of its Thursday. Beyond the last year of the calendar there is none.
+    // The week belongs to the year of its Thursday. Beyond the last year of the calendar there is
+    // none.
     let thursday = days - days.rem_euclid(7) + 3;
     let (year, _, _) = ymd(thursday)?;
     let first = days_of(year, 1, 1).ok_or(EvalError::Argument)?;
@@ -158,10 +168,18 @@ mod tests {
 
     #[test]
     fn iso_weeks_belong_to_the_year_of_their_thursday() {
-        for (year, month, day, week) in
-            [(2007, 4, 21, 16), (2005, 1, 1, 53), (2008, 12, 29, 1), (2010, 1, 3, 53), (2010, 1, 4, 1)]
-        {
-            assert_eq!(iso_week(days_of(year, month, day).unwrap()), Ok(week), "{year}-{month}-{day}");
+        for (year, month, day, week) in [
+            (2007, 4, 21, 16),
+            (2005, 1, 1, 53),
+            (2008, 12, 29, 1),
+            (2010, 1, 3, 53),
+            (2010, 1, 4, 1),
+        ] {
+            assert_eq!(
+                iso_week(days_of(year, month, day).unwrap()),
+                Ok(week),
+                "{year}-{month}-{day}"
+            );
         }
     }
 
@@ -183,6 +201,9 @@ mod tests {
             assert_eq!(clock.moment(clock.of_day(day).unwrap()), Moment { days: day, ticks: 0 });
         }
         // The last 1/300 s of 1899.
-        assert_eq!(Clock::DateTime.moment(-1), Moment { days: DAYS_TO_1900 - 1, ticks: DAY - 33_334 });
+        assert_eq!(
+            Clock::DateTime.moment(-1),
+            Moment { days: DAYS_TO_1900 - 1, ticks: DAY - 33_334 }
+        );
     }
 }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Invariants
-//! - Bytes that are no value of the type become [`EvalError::Input`] for their row, never a nearby value.
+//! - Bytes that are no value of the type become [`EvalError::Input`] for their row, never a nearby
+//!   value.
 //! - What is written is canonical: zero has the sign of a positive number.
 
 use extentdb_types::SqlType;
@@ -65,7 +66,9 @@ impl Form {
             SqlType::Date => Form::Date,
             SqlType::DateTime => Form::DateTime,
             SqlType::SmallDateTime => Form::SmallDateTime,
-            SqlType::Time { scale } => Form::Time { bytes: fixed.unwrap_or(5), unit: time_unit(scale) },
+            SqlType::Time { scale } => {
+                Form::Time { bytes: fixed.unwrap_or(5), unit: time_unit(scale) }
+            }
             SqlType::DateTime2 { scale } => Form::DateTime2 {
                 bytes: fixed.map_or(5, |bytes| bytes.saturating_sub(3)),
                 unit: time_unit(scale),
@@ -99,9 +102,13 @@ impl Form {
     pub(crate) fn read(&self, bytes: Option<&[u8]>, lane: &mut Lane, arena: &mut Arena) {
         let Some(bytes) = bytes else { return lane.push_null(self.kind()) };
         match *self {
-            Form::Decimal { bytes: len, precision } => lane.push(read_decimal(bytes, len, precision)),
+            Form::Decimal { bytes: len, precision } => {
+                lane.push(read_decimal(bytes, len, precision))
+            }
             Form::Float => lane.push(fixed(bytes).map(f64::from_le_bytes).and_then(finite)),
-            Form::Real => lane.push(fixed(bytes).map(f32::from_le_bytes).map(f64::from).and_then(finite)),
+            Form::Real => {
+                lane.push(fixed(bytes).map(f32::from_le_bytes).map(f64::from).and_then(finite))
+            }
             Form::Bytes { least, most, unit } => {
                 let fits = (least..=most).contains(&bytes.len()) && bytes.len() % unit == 0;
                 lane.push(if fits { arena.push(bytes) } else { Err(EvalError::Input) });
@@ -130,16 +137,24 @@ impl Form {
         }
     }
 
-    /// Appends rows whose values are words of so many bytes, none of them NULL. False, and nothing is done, for a form that is not
-    /// stored so.
+    /// Appends rows whose values are words of so many bytes, none of them NULL. False, and nothing
+    /// is done, for a form that is not stored so.
     pub(crate) fn read_words(&self, (words, bytes): (&[u64], usize), lane: &mut Lane) -> bool {
         match (*self, bytes) {
-            (Form::TinyInt, 1) => lane.push_words::<_, 1>(words, |bytes| Form::TinyInt.read_int(bytes)),
-            (Form::SmallInt, 2) => lane.push_words::<_, 2>(words, |bytes| Form::SmallInt.read_int(bytes)),
+            (Form::TinyInt, 1) => {
+                lane.push_words::<_, 1>(words, |bytes| Form::TinyInt.read_int(bytes))
+            }
+            (Form::SmallInt, 2) => {
+                lane.push_words::<_, 2>(words, |bytes| Form::SmallInt.read_int(bytes))
+            }
             (Form::Date, 3) => lane.push_words::<_, 3>(words, |bytes| Form::Date.read_int(bytes)),
             (Form::Int, 4) => lane.push_words::<_, 4>(words, |bytes| Form::Int.read_int(bytes)),
-            (Form::BigInt, 8) => lane.push_words::<_, 8>(words, |bytes| Form::BigInt.read_int(bytes)),
-            (Form::DateTime, 8) => lane.push_words::<_, 8>(words, |bytes| Form::DateTime.read_int(bytes)),
+            (Form::BigInt, 8) => {
+                lane.push_words::<_, 8>(words, |bytes| Form::BigInt.read_int(bytes))
+            }
+            (Form::DateTime, 8) => {
+                lane.push_words::<_, 8>(words, |bytes| Form::DateTime.read_int(bytes))
+            }
             _ => return false,
         }
         true
@@ -158,13 +173,16 @@ impl Form {
 
     #[inline(always)]
     fn read_int(&self, bytes: &[u8]) -> Outcome<i64> {
-        let in_day = |count: i64, day: i64| if count < day { Ok(count) } else { Err(EvalError::Input) };
+        let in_day =
+            |count: i64, day: i64| if count < day { Ok(count) } else { Err(EvalError::Input) };
         match *self {
             Form::Int => fixed(bytes).map(i32::from_le_bytes).map(i64::from),
             Form::BigInt => fixed(bytes).map(i64::from_le_bytes),
             Form::SmallInt => fixed(bytes).map(i16::from_le_bytes).map(i64::from),
             Form::TinyInt => fixed(bytes).map(u8::from_le_bytes).map(i64::from),
-            Form::Bit => fixed(bytes).map(u8::from_le_bytes).map(i64::from).and_then(|bit| in_day(bit, 2)),
+            Form::Bit => {
+                fixed(bytes).map(u8::from_le_bytes).map(i64::from).and_then(|bit| in_day(bit, 2))
+            }
             Form::Date => date(bytes),
             Form::DateTime => {
                 let [a, b, c, d, days @ ..] = fixed::<8>(bytes)?;
@@ -192,8 +210,8 @@ impl Form {
         }
     }
 
-    /// Appends the stored form of every row, each of the same length; rows without value hold anything.
-    /// Nothing for types whose values lie in the arena. Gives the length.
+    /// Appends the stored form of every row, each of the same length; rows without value hold
+    /// anything. Nothing for types whose values lie in the arena. Gives the length.
     pub(crate) fn write(self, lane: &Lane, to: &mut Vec<u8>) -> usize {
         match self {
             Form::Bit | Form::TinyInt => write_ints::<1>(lane, to),
@@ -203,7 +221,8 @@ impl Form {
             Form::Date => write_ints::<3>(lane, to),
             Form::DateTime => {
                 for &count in &lane.ints {
-                    let [ticks, days] = [count.rem_euclid(DATETIME_DAY), count.div_euclid(DATETIME_DAY)];
+                    let [ticks, days] =
+                        [count.rem_euclid(DATETIME_DAY), count.div_euclid(DATETIME_DAY)];
                     to.extend_from_slice(&(ticks as u32).to_le_bytes());
                     to.extend_from_slice(&(days as i32).to_le_bytes());
                 }
@@ -283,7 +302,8 @@ fn read_decimal(bytes: &[u8], len: usize, precision: u8) -> Outcome<i128> {
         }
         _ => return Err(EvalError::Input),
     };
-    let magnitude = i128::try_from(magnitude).ok().filter(|it| *it < limit).ok_or(EvalError::Input)?;
+    let magnitude =
+        i128::try_from(magnitude).ok().filter(|it| *it < limit).ok_or(EvalError::Input)?;
     match bytes.first() {
         Some(1) => Ok(magnitude),
         Some(0) => Ok(-magnitude),
@@ -300,7 +320,9 @@ fn write_ints<const N: usize>(lane: &Lane, to: &mut Vec<u8>) -> usize {
     let before = to.len();
     to.resize(before + lane.ints.len() * N, 0);
     let places = to.get_mut(before..).map(<[u8]>::as_chunks_mut::<N>);
-    for (place, value) in places.map_or(Default::default(), |(places, _)| places).iter_mut().zip(&lane.ints) {
+    for (place, value) in
+        places.map_or(Default::default(), |(places, _)| places).iter_mut().zip(&lane.ints)
+    {
         *place = value.to_le_bytes().first_chunk().copied().unwrap_or([0; N]);
     }
     N
@@ -355,14 +377,19 @@ mod tests {
             SqlType::NChar { len: 6, collation },
             SqlType::VarBinary { len: None },
         ];
-        types.extend((0..=7).flat_map(|scale| [SqlType::Time { scale }, SqlType::DateTime2 { scale }]));
-        types
-            .extend([1, 9, 10, 19, 20, 28, 29, 38].map(|precision| SqlType::Decimal { precision, scale: 1 }));
+        types.extend(
+            (0..=7).flat_map(|scale| [SqlType::Time { scale }, SqlType::DateTime2 { scale }]),
+        );
+        types.extend(
+            [1, 9, 10, 19, 20, 28, 29, 38]
+                .map(|precision| SqlType::Decimal { precision, scale: 1 }),
+        );
         types
     }
 
     proptest! {
-        /// `types::Datum` is the model: what it takes we take and write back, what it refuses we refuse.
+        /// `types::Datum` is the model: what it takes we take and write back, what it refuses we
+        /// refuse.
         #[test]
         fn stored_values_pass_through_unchanged(
             at in 0usize..42,
@@ -382,7 +409,8 @@ mod tests {
                     bytes[0] &= 1;
                 }
             }
-            let (mut lane, mut arena) = (Lane::default(), Arena::default());
+            let mut lane = Lane::default();
+            let mut arena = Arena::default();
             let form = Form::of(&ty);
             form.read(Some(&bytes), &mut lane, &mut arena);
             // A column at once is the same.
@@ -398,7 +426,8 @@ mod tests {
             let mut word = [0; 8];
             if let Some(place) = word.get_mut(..bytes.len()) {
                 place.copy_from_slice(&bytes);
-                let (words, mut lane) = ([u64::from_le_bytes(word)], Lane::default());
+                let words = [u64::from_le_bytes(word)];
+                let mut lane = Lane::default();
                 if form.read_words((&words, bytes.len()), &mut lane) {
                     prop_assert_eq!(lane.state.as_slice(), &one_by_one.state[1..]);
                     prop_assert_eq!(lane.ints.as_slice(), &one_by_one.ints[1..]);

@@ -8,8 +8,9 @@
 //! 2…  an EvalError, by its number
 //! ```
 //!
-//! Invariant: the byte of an operator's result is at least that of its operands, unless the operator looks at NULL or
-//! chooses between operands. So an error in a branch that is not taken disappears, and every other one stays.
+//! Invariant: the byte of an operator's result is at least that of its operands, unless the
+//! operator looks at NULL or chooses between operands. So an error in a branch that is not taken
+//! disappears, and every other one stays.
 
 use extentdb_types::SqlType;
 
@@ -49,7 +50,8 @@ pub enum CompileError {
         /// How much of it is accepted.
         limit: usize,
     },
-    /// The type this crate derives is not the one the catalogue declares, so one of the two is misunderstood.
+    /// The type this crate derives is not the one the catalogue declares, so one of the two is
+    /// misunderstood.
     #[error("the expression has type {natural}, its column is declared {declared}")]
     ResultType {
         /// As derived.
@@ -61,8 +63,8 @@ pub enum CompileError {
 
 /// Why a row has no result.
 ///
-/// The errors up to [`EvalError::Argument`] are SQL Server's own: the statement would have failed. The others say that
-/// this crate does not know: see [`EvalError::is_undecided`].
+/// The errors up to [`EvalError::Argument`] are SQL Server's own: the statement would have failed.
+/// The others say that this crate does not know: see [`EvalError::is_undecided`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -79,7 +81,8 @@ pub enum EvalError {
     /// 535, 537: an argument outside what its function takes.
     #[error("argument out of range")]
     Argument = 5,
-    /// The bytes pushed are no value of the column's type, or the column was not pushed for this row.
+    /// The bytes pushed are no value of the column's type, or the column was not pushed for this
+    /// row.
     #[error("the input is no value of its type")]
     Input = 6,
     /// The collation does not settle this comparison here.
@@ -136,8 +139,9 @@ impl EvalError {
 
     /// The error behind a state; `None` for a value or NULL.
     pub(crate) fn of_state(state: u8) -> Option<EvalError> {
-        (state > NULL)
-            .then(|| EvalError::ALL.into_iter().find(|it| it.state() == state).unwrap_or(EvalError::Row))
+        (state > NULL).then(|| {
+            EvalError::ALL.into_iter().find(|it| it.state() == state).unwrap_or(EvalError::Row)
+        })
     }
 
     /// Not SQL Server's error but a limit of what is certain here: nothing follows about the row.

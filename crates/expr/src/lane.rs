@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Invariants
-//! - Only the vector of the lane's representation is filled; it is as long as `state`, or all are at least as long as
-//!   the batch has rows.
+//! - Only the vector of the lane's representation is filled; it is as long as `state`, or all are
+//!   at least as long as the batch has rows.
 //! - A row whose state is not `VALUE` holds the default value, which nobody reads.
 
 use crate::error::{EvalError, NULL, Outcome, VALUE};
@@ -50,8 +50,13 @@ pub(crate) struct Lane {
     pub(crate) spans: Vec<Span>,
 }
 
-static EMPTY: Lane =
-    Lane { state: Vec::new(), ints: Vec::new(), wides: Vec::new(), floats: Vec::new(), spans: Vec::new() };
+static EMPTY: Lane = Lane {
+    state: Vec::new(),
+    ints: Vec::new(),
+    wides: Vec::new(),
+    floats: Vec::new(),
+    spans: Vec::new(),
+};
 
 impl Lane {
     pub(crate) fn clear(&mut self) {
@@ -93,7 +98,9 @@ impl Lane {
         words: &[u64],
         read: impl Fn(&[u8]) -> Outcome<T>,
     ) {
-        self.extend(words.iter().map(|word| settle(read(word.to_le_bytes().get(..N).unwrap_or_default()))));
+        self.extend(
+            words.iter().map(|word| settle(read(word.to_le_bytes().get(..N).unwrap_or_default()))),
+        );
     }
 
     #[inline]
@@ -203,10 +210,17 @@ element!(Span, spans);
 
 /// `out = f(a)` for every row that has a value.
 #[inline]
-pub(crate) fn map<A: Element, O: Element>(out: &mut Lane, a: &Lane, mut f: impl FnMut(A) -> Outcome<O>) {
+pub(crate) fn map<A: Element, O: Element>(
+    out: &mut Lane,
+    a: &Lane,
+    mut f: impl FnMut(A) -> Outcome<O>,
+) {
     let (states, values) = out.slots::<O>(a.state.len());
-    for (((state, value), &a_state), &a_value) in states.iter_mut().zip(values).zip(&a.state).zip(A::of(a)) {
-        (*state, *value) = if a_state == VALUE { settle(f(a_value)) } else { (a_state, O::default()) };
+    for (((state, value), &a_state), &a_value) in
+        states.iter_mut().zip(values).zip(&a.state).zip(A::of(a))
+    {
+        (*state, *value) =
+            if a_state == VALUE { settle(f(a_value)) } else { (a_state, O::default()) };
     }
 }
 
@@ -224,7 +238,8 @@ pub(crate) fn zip<A: Element, B: Element, O: Element>(
         states.iter_mut().zip(values).zip(left).zip(right)
     {
         let worst = a_state.max(b_state);
-        (*state, *value) = if worst == VALUE { settle(f(a_value, b_value)) } else { (worst, O::default()) };
+        (*state, *value) =
+            if worst == VALUE { settle(f(a_value, b_value)) } else { (worst, O::default()) };
     }
 }
 
@@ -236,11 +251,16 @@ pub(crate) fn zip3<A: Element, B: Element, C: Element, O: Element>(
     mut f: impl FnMut(A, B, C) -> Outcome<O>,
 ) {
     let (states, values) = out.slots::<O>(a.state.len().min(b.state.len()).min(c.state.len()));
-    let operands =
-        a.state.iter().zip(A::of(a)).zip(b.state.iter().zip(B::of(b))).zip(c.state.iter().zip(C::of(c)));
+    let operands = a
+        .state
+        .iter()
+        .zip(A::of(a))
+        .zip(b.state.iter().zip(B::of(b)))
+        .zip(c.state.iter().zip(C::of(c)));
     for ((state, value), ((a, b), c)) in states.iter_mut().zip(values).zip(operands) {
         let worst = *a.0.max(b.0).max(c.0);
-        (*state, *value) = if worst == VALUE { settle(f(*a.1, *b.1, *c.1)) } else { (worst, O::default()) };
+        (*state, *value) =
+            if worst == VALUE { settle(f(*a.1, *b.1, *c.1)) } else { (worst, O::default()) };
     }
 }
 

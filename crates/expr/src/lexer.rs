@@ -52,8 +52,8 @@ pub(crate) enum TokenKind {
 
 /// All symbols, the longer before their beginnings.
 const SYMBOLS: [&str; 22] = [
-    "<>", "<=", ">=", "!=", "!<", "!>", "<", ">", "=", "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")",
-    ",", ".",
+    "<>", "<=", ">=", "!=", "!<", "!>", "<", ">", "=", "+", "-", "*", "/", "%", "&", "|", "^", "~",
+    "(", ")", ",", ".",
 ];
 
 /// The tokens of a text, ending with [`TokenKind::End`].
@@ -165,9 +165,10 @@ impl<'a> Lexer<'a> {
     fn money(&mut self, at: usize) -> Result<TokenKind, CompileError> {
         self.skip(1);
         let (number, _) = self.plain_number();
-        match number.bytes().any(|byte| byte.is_ascii_digit()) {
-            true => Ok(TokenKind::Money(number.to_owned())),
-            false => Err(syntax("a number behind $", at)),
+        if number.bytes().any(|byte| byte.is_ascii_digit()) {
+            Ok(TokenKind::Money(number.to_owned()))
+        } else {
+            Err(syntax("a number behind $", at))
         }
     }
 

@@ -1,10 +1,13 @@
 //! Operators: one step of a program, one loop over all rows of a batch.
 //!
-//! One module per family; each has an enum `Op` with the lanes it reads and a `run` that fills one lane.
+//! One module per family; each has an enum `Op` with the lanes it reads and a `run` that fills one
+//! lane.
 //!
 //! Invariants
-//! - Every operator is total: it fills each row with a value, NULL or an error, whatever its operands hold.
-//! - An operator reads other lanes and the arena, writes its own lane and appends to the arena; nothing else.
+//! - Every operator is total: it fills each row with a value, NULL or an error, whatever its
+//!   operands hold.
+//! - An operator reads other lanes and the arena, writes its own lane and appends to the arena;
+//!   nothing else.
 
 use crate::arena::Arena;
 use crate::lane::{Lane, Lanes};

@@ -12,7 +12,8 @@
 //! 1       OR
 //! ```
 //!
-//! A sign is on level 5, below the product: `-100 / -100 * 10` is `-(100 / -(100 * 10))`, which is 0.
+//! A sign is on level 5, below the product: `-100 / -100 * 10` is `-(100 / -(100 * 10))`, which is
+//! 0.
 //!
 //! Invariants
 //! - Recursion is bounded by [`MAX_DEPTH`]; chains of operators on one level do not recurse.
@@ -38,16 +39,22 @@ const DATE_FUNCTIONS: [&str; 5] = ["datepart", "datename", "dateadd", "datediff"
 
 /// Words that are no value and no name.
 const RESERVED: [&str; 14] = [
-    "and", "or", "is", "in", "like", "between", "escape", "when", "then", "else", "end", "as", "collate",
-    "select",
+    "and", "or", "is", "in", "like", "between", "escape", "when", "then", "else", "end", "as",
+    "collate", "select",
 ];
 
 /// Functions of the session that are written without parentheses.
-const SESSION: [&str; 5] = ["current_timestamp", "current_user", "session_user", "system_user", "user"];
+const SESSION: [&str; 5] =
+    ["current_timestamp", "current_user", "session_user", "system_user", "user"];
 
 /// The tree of a text.
 pub(crate) fn parse(text: &str) -> Result<Syntax, CompileError> {
-    let mut parser = Parser { tokens: lexer::tokens(text)?, next: 0, syntax: Syntax::default(), depth: 0 };
+    let mut parser = Parser {
+        tokens: lexer::tokens(text)?,
+        next: 0,
+        syntax: Syntax::default(),
+        depth: 0,
+    };
     parser.expression(0)?;
     match parser.peek() {
         TokenKind::End => Ok(parser.syntax),
@@ -349,7 +356,8 @@ impl Parser {
             let what = "a type of the user".to_owned();
             return Err(CompileError::Unsupported { what, at: self.at() });
         }
-        let (mut first, mut second) = (None, None);
+        let mut first = None;
+        let mut second = None;
         if self.accept_symbol("(") {
             first = Some(self.type_parameter()?);
             if self.accept_symbol(",") {

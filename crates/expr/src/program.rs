@@ -8,8 +8,8 @@
 //! Invariants
 //! - A program is immutable and knows no row; every step writes a lane of its own.
 //! - The type derived here is the one the catalogue declares, or the program does not compile
-//!   ([`Program::compile_as`]): the declared type of a computed column is SQL Server's own derivation, so agreement
-//!   checks ours.
+//!   ([`Program::compile_as`]): the declared type of a computed column is SQL Server's own
+//!   derivation, so agreement checks ours.
 
 use extentdb_types::{Collation, SqlType};
 
@@ -71,8 +71,8 @@ impl Program {
 
     /// Compiles the expression of a column of type `declared`.
     ///
-    /// The derived type must be the declared one. Lengths, the precision of decimals and the width of integers may
-    /// differ: a value that does not fit is [`EvalError::Declared`] for its row.
+    /// The derived type must be the declared one. Lengths, the precision of decimals and the width
+    /// of integers may differ: a value that does not fit is [`EvalError::Declared`] for its row.
     pub fn compile_as(
         text: &str,
         environment: &Environment,
@@ -85,7 +85,16 @@ impl Program {
     }
 
     fn assemble(binder: Binder<'_>, result: Reg, result_type: SqlType) -> Program {
-        let Binder { inputs, forms, constants, steps, lanes, is_precise, is_deterministic, .. } = binder;
+        let Binder {
+            inputs,
+            forms,
+            constants,
+            steps,
+            lanes,
+            is_precise,
+            is_deterministic,
+            ..
+        } = binder;
         Program {
             inputs,
             forms,
@@ -99,7 +108,8 @@ impl Program {
         }
     }
 
-    /// The columns that are read, as places in [`Environment::columns`]. [`Batch::push`] counts along this list.
+    /// The columns that are read, as places in [`Environment::columns`]. [`Batch::push`] counts
+    /// along this list.
     #[must_use]
     pub fn inputs(&self) -> &[usize] {
         &self.inputs
@@ -117,8 +127,8 @@ impl Program {
         self.is_precise
     }
 
-    /// SQL Server would call it deterministic, too. (A text literal that is compared with a date is not, to it; here
-    /// such a literal is only accepted in a form that every session reads alike.)
+    /// SQL Server would call it deterministic, too. (A text literal that is compared with a date is
+    /// not, to it; here such a literal is only accepted in a form that every session reads alike.)
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         self.is_deterministic

@@ -1,8 +1,8 @@
 //! The syntax tree, flat: operands stand before the nodes that use them.
 //!
 //! Invariants
-//! - A node names only nodes before it, so that one loop from first to last meets every operand first: nothing walks
-//!   the tree by recursion, however long a chain of ORs is.
+//! - A node names only nodes before it, so that one loop from first to last meets every operand
+//!   first: nothing walks the tree by recursion, however long a chain of ORs is.
 //! - `BETWEEN` and `IN` are already comparisons; their operand is one node used several times.
 
 use crate::error::CompileError;

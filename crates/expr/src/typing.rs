@@ -9,7 +9,8 @@
 //! CASE, ISNULL …   max(s1, s2) + max(p1-s1, p2-s2)            max(s1, s2)
 //! ```
 //!
-//! Beyond 38 digits the scale gives way: in products and quotients down to 6, in sums as far as the whole part needs.
+//! Beyond 38 digits the scale gives way: in products and quotients down to 6, in sums as far as the
+//! whole part needs.
 
 use extentdb_types::{Collation, SqlType};
 
@@ -57,7 +58,10 @@ pub(crate) fn kind(ty: &SqlType) -> Kind {
 
 /// Bit to bigint.
 pub(crate) fn is_integer(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt)
+    matches!(
+        ty,
+        SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt
+    )
 }
 
 pub(crate) fn is_money(ty: &SqlType) -> bool {
@@ -72,7 +76,10 @@ pub(crate) fn is_float(ty: &SqlType) -> bool {
 pub(crate) fn is_text(ty: &SqlType) -> bool {
     matches!(
         ty,
-        SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::NChar { .. } | SqlType::NVarChar { .. }
+        SqlType::Char { .. }
+            | SqlType::VarChar { .. }
+            | SqlType::NChar { .. }
+            | SqlType::NVarChar { .. }
     )
 }
 
@@ -120,7 +127,8 @@ pub(crate) fn digits(ty: &SqlType) -> Option<(u8, u8)> {
     }
 }
 
-/// Least and greatest value of a type held as an integer; `None` for other types. Clocks: see `calendar`.
+/// Least and greatest value of a type held as an integer; `None` for other types. Clocks: see
+/// `calendar`.
 pub(crate) fn range(ty: &SqlType) -> Option<(i64, i64)> {
     Some(match ty {
         SqlType::Bit => (0, 1),
@@ -172,8 +180,8 @@ pub(crate) fn rank(ty: &SqlType) -> u8 {
     }
 }
 
-/// The type both values of a CASE, COALESCE or comparison are brought to; `None` when it is not certain.
-/// The collation of texts is that of `a`: the caller settles it by the labels.
+/// The type both values of a CASE, COALESCE or comparison are brought to; `None` when it is not
+/// certain. The collation of texts is that of `a`: the caller settles it by the labels.
 pub(crate) fn common(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     if is_text(a) && is_text(b) {
         return common_text(a, b);
@@ -184,7 +192,8 @@ pub(crate) fn common(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     let (higher, lower) = if rank(a) <= rank(b) { (*a, *b) } else { (*b, *a) };
     match (&higher, &lower) {
         (SqlType::Decimal { .. } | SqlType::Numeric { .. }, _) if digits(&lower).is_some() => {
-            let ((p1, s1), (p2, s2)) = (digits(&higher)?, digits(&lower)?);
+            let (p1, s1) = digits(&higher)?;
+            let (p2, s2) = digits(&lower)?;
             let scale = s1.max(s2);
             let precision = (p1 - s1).max(p2 - s2) + scale;
             (precision <= MAX_PRECISION).then_some(SqlType::Decimal { precision, scale })
@@ -265,7 +274,9 @@ pub(crate) struct Digits {
 
 /// The public table, see the module.
 pub(crate) fn result_digits(op: Infix, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> Option<Digits> {
-    let (w1, w2, most) = (p1.checked_sub(s1)?, p2.checked_sub(s2)?, s1.max(s2));
+    let w1 = p1.checked_sub(s1)?;
+    let w2 = p2.checked_sub(s2)?;
+    let most = s1.max(s2);
     Some(match op {
         Infix::Add | Infix::Subtract => limit_sum(w1.max(w2), most),
         Infix::Multiply => limit_product(p1 + p2 + 1, s1 + s2),
@@ -283,7 +294,11 @@ fn limit_product(precision: u8, scale: u8) -> Digits {
         return Digits { precision, scale, full_scale: scale };
     }
     let room = MAX_PRECISION.saturating_sub(precision - scale);
-    Digits { precision: MAX_PRECISION, scale: scale.min(room.max(scale.min(6))), full_scale: scale }
+    Digits {
+        precision: MAX_PRECISION,
+        scale: scale.min(room.max(scale.min(6))),
+        full_scale: scale,
+    }
 }
 
 fn limit_sum(whole: u8, scale: u8) -> Digits {
@@ -297,7 +312,8 @@ fn limit_sum_exactly(precision: u8, scale: u8) -> Option<Digits> {
     fits.then_some(Digits { precision: precision.max(1), scale, full_scale: scale })
 }
 
-/// The type a CONVERT names; `None` when it is no type known here. A text's collation is for the caller to set.
+/// The type a CONVERT names; `None` when it is no type known here. A text's collation is for the
+/// caller to set.
 pub(crate) fn named(name: &TypeName, collation: Collation) -> Option<SqlType> {
     let TypeName { name, first, second } = name;
     let number = |default: u32, most: u32| match first {
@@ -306,17 +322,21 @@ pub(crate) fn named(name: &TypeName, collation: Collation) -> Option<SqlType> {
         Some(None) => None,
     };
     let small = |default: u8, most: u8| u8::try_from(number(default.into(), most.into())?).ok();
-    let fixed = |most: u32| number(30, most).filter(|len| *len > 0).and_then(|len| u16::try_from(len).ok());
+    let fixed =
+        |most: u32| number(30, most).filter(|len| *len > 0).and_then(|len| u16::try_from(len).ok());
     let variable = |most: u32| match first {
         Some(None) => Some(None),
         _ => fixed(most).map(Some),
     };
-    let (bytes, chars) = (u32::from(MAX_BYTES), u32::from(MAX_BYTES / 2));
+    let bytes = u32::from(MAX_BYTES);
+    let chars = u32::from(MAX_BYTES / 2);
     let ty = match name.as_str() {
         "char" | "character" => return Some(SqlType::Char { len: fixed(bytes)?, collation }),
         "varchar" => return Some(SqlType::VarChar { len: variable(bytes)?, collation }),
         "nchar" => return Some(SqlType::NChar { len: fixed(chars)? * 2, collation }),
-        "nvarchar" => return Some(SqlType::NVarChar { len: variable(chars)?.map(|len| len * 2), collation }),
+        "nvarchar" => {
+            return Some(SqlType::NVarChar { len: variable(chars)?.map(|len| len * 2), collation });
+        }
         "binary" => return Some(SqlType::Binary { len: fixed(bytes)? }),
         "varbinary" => return Some(SqlType::VarBinary { len: variable(bytes)? }),
         "decimal" | "numeric" | "dec" => {
@@ -388,7 +408,8 @@ mod tests {
 
     #[test]
     fn a_line_total_of_money_has_the_type_its_sample_database_declares() {
-        // isnull([UnitPrice]*((1.0)-[UnitPriceDiscount])*[OrderQty],(0.0)) is declared numeric(38,6).
+        // isnull([UnitPrice]*((1.0)-[UnitPriceDiscount])*[OrderQty],(0.0)) is declared
+        // numeric(38,6).
         let discount = result(Infix::Subtract, (2, 1), (19, 4));
         assert_eq!(discount, (20, 4));
         let price = result(Infix::Multiply, (19, 4), discount);
@@ -408,6 +429,9 @@ mod tests {
         let varchar = SqlType::VarChar { len: Some(5), collation };
         let nchar = SqlType::NChar { len: 6, collation };
         assert_eq!(common(&varchar, &nchar), Some(SqlType::NVarChar { len: Some(10), collation }));
-        assert_eq!(common(&SqlType::Char { len: 1, collation }, &SqlType::Char { len: 2, collation }), None);
+        assert_eq!(
+            common(&SqlType::Char { len: 1, collation }, &SqlType::Char { len: 2, collation }),
+            None
+        );
     }
 }

@@ -22,8 +22,8 @@ pub(crate) fn power_of_ten(exponent: u8) -> Option<i128> {
     POWERS.get(usize::from(exponent)).copied()
 }
 
-/// `a * b / divisor` and its remainder, the product taken in 256 bits; `None` when the quotient needs more than 128
-/// or the divisor is 0.
+/// `a * b / divisor` and its remainder, the product taken in 256 bits; `None` when the quotient
+/// needs more than 128 or the divisor is 0.
 pub(crate) fn multiply_divide(a: u128, b: u128, divisor: u128) -> Option<(u128, u128)> {
     if divisor == 0 {
         return None;
@@ -43,7 +43,10 @@ pub(crate) fn multiply_divide(a: u128, b: u128, divisor: u128) -> Option<(u128, 
 /// The product as high and low half.
 fn multiply(a: u128, b: u128) -> (u128, u128) {
     const HALF: u128 = u64::MAX as u128;
-    let (a1, a0, b1, b0) = (a >> 64, a & HALF, b >> 64, b & HALF);
+    let a1 = a >> 64;
+    let a0 = a & HALF;
+    let b1 = b >> 64;
+    let b0 = b & HALF;
     let low = a0 * b0;
     let middle = a1 * b0 + (low >> 64);
     let other = a0 * b1 + (middle & HALF);
@@ -52,7 +55,8 @@ fn multiply(a: u128, b: u128) -> (u128, u128) {
 
 /// Long division bit by bit; `high < divisor`, so the quotient has 128 bits.
 fn divide(high: u128, low: u128, divisor: u128) -> (u128, u128) {
-    let (mut quotient, mut rest) = (0u128, high);
+    let mut quotient = 0u128;
+    let mut rest = high;
     for bit in (0..128).rev() {
         let carry = rest >> 127;
         rest = rest << 1 | low >> bit & 1;

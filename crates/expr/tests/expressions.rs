@@ -15,8 +15,11 @@ fn check(columns: &[Column<'_>], cases: &[(&str, &str)]) {
 
 #[test]
 fn integers_divide_towards_zero_and_overflow_by_their_type() {
-    let columns =
-        [("a", SqlType::Int, Some("7")), ("t", SqlType::TinyInt, Some("200")), ("n", SqlType::Int, None)];
+    let columns = [
+        ("a", SqlType::Int, Some("7")),
+        ("t", SqlType::TinyInt, Some("200")),
+        ("n", SqlType::Int, None),
+    ];
     check(
         &columns,
         &[
@@ -123,7 +126,8 @@ fn money_keeps_four_digits() {
 
 #[test]
 fn null_spreads_and_is_caught() {
-    let columns = [("a", SqlType::Int, None), ("b", SqlType::Int, Some("5")), ("v", varchar(3), None)];
+    let columns =
+        [("a", SqlType::Int, None), ("b", SqlType::Int, Some("5")), ("v", varchar(3), None)];
     check(
         &columns,
         &[
@@ -137,7 +141,10 @@ fn null_spreads_and_is_caught() {
             ("(case when [b]=(5) then NULL else (1) end)", "int: NULL"),
             ("(iif([b]>(1),(1.5),(2)))", "decimal(11,1): 1.5"),
             ("(isnull(left([v],(2)),''))", "varchar(2): "),
-            ("(isnull(left([v],(2)),'abc'))", "varchar(2): the value does not fit the declared type"),
+            (
+                "(isnull(left([v],(2)),'abc'))",
+                "varchar(2): the value does not fit the declared type",
+            ),
             ("(isnull(left('xyz',(2)),'abc'))", "varchar(2): xy"),
             ("(NULL)", "unsupported"),
         ],
@@ -370,7 +377,8 @@ fn dates() {
     assert_eq!(truth("([d]>='20071030' AND [d]<'20071031')", &columns), Ok(Some(true)));
     assert_eq!(truth("([day]='2006-08-31')", &columns), Ok(Some(true)));
     assert_eq!(truth("([s]<[d])", &columns), Ok(Some(true)));
-    let ambiguous = Predicate::compile("([d]>='2007-10-30')", &environment(&[("d", SqlType::DateTime)]));
+    let ambiguous =
+        Predicate::compile("([d]>='2007-10-30')", &environment(&[("d", SqlType::DateTime)]));
     assert!(ambiguous.is_err(), "day and month depend on the session");
 }
 
@@ -397,8 +405,12 @@ fn floats_work_and_are_not_precise() {
 
 #[test]
 fn the_declared_type_checks_the_derived_one() {
-    let environment =
-        environment(&[("q", SqlType::Int), ("p", decimal(10, 2)), ("v", varchar(10)), ("c", char(3))]);
+    let environment = environment(&[
+        ("q", SqlType::Int),
+        ("p", decimal(10, 2)),
+        ("v", varchar(10)),
+        ("c", char(3)),
+    ]);
     let compiles = |text: &str, ty: SqlType| Program::compile_as(text, &environment, ty).is_ok();
     assert!(compiles("([q]*[p])", decimal(21, 2)));
     assert!(compiles("([q]*[p])", SqlType::Numeric { precision: 15, scale: 2 }));
@@ -417,8 +429,10 @@ fn the_declared_type_checks_the_derived_one() {
 
 #[test]
 fn columns_are_found_by_name_as_the_database_compares_names() {
-    let columns = [("Quantity", SqlType::Int), ("quantity2", SqlType::Int), ("two words", SqlType::Int)];
-    let program = Program::compile("([QUANTITY]+[two words]+[quantity])", &environment(&columns)).unwrap();
+    let columns =
+        [("Quantity", SqlType::Int), ("quantity2", SqlType::Int), ("two words", SqlType::Int)];
+    let program =
+        Program::compile("([QUANTITY]+[two words]+[quantity])", &environment(&columns)).unwrap();
     assert_eq!(program.inputs(), [0, 2]);
     let case_sensitive = Environment {
         database_collation: Collation::from_name("Latin1_General_CS_AS").unwrap(),
@@ -426,7 +440,10 @@ fn columns_are_found_by_name_as_the_database_compares_names() {
     };
     assert!(Program::compile("([QUANTITY])", &case_sensitive).is_err());
     assert!(
-        Program::compile("([nothing])", &environment(&columns)).unwrap_err().to_string().contains("nothing")
+        Program::compile("([nothing])", &environment(&columns))
+            .unwrap_err()
+            .to_string()
+            .contains("nothing")
     );
 }
 
@@ -439,7 +456,8 @@ fn opaque_columns_can_only_be_missing() {
     }
 }
 
-/// Expressions of public sample databases and of the files at hand: each compiles, or says what it lacks.
+/// Expressions of public sample databases and of the files at hand: each compiles, or says what it
+/// lacks.
 #[test]
 fn expressions_of_known_databases_compile_or_are_refused() {
     let columns = [
@@ -468,16 +486,23 @@ fn expressions_of_known_databases_compile_or_are_refused() {
         ("max_lvl", SqlType::TinyInt),
     ];
     let environment = environment(&columns);
-    let natural =
-        |text: &str| Program::compile(text, &environment).map(|program| program.result_type().to_string());
+    let natural = |text: &str| {
+        Program::compile(text, &environment).map(|program| program.result_type().to_string())
+    };
     let values = [
         ("(isnull(([SubTotal]+[TaxAmt])+[Freight],(0)))", "money"),
         ("(isnull(([UnitPrice]*((1.0)-[UnitPriceDiscount]))*[OrderQty],(0.0)))", "decimal(38,6)"),
-        ("(isnull(N'SO'+CONVERT([nvarchar](23),[SalesOrderID],0),N'*** ERROR ***'))", "nvarchar(25)"),
+        (
+            "(isnull(N'SO'+CONVERT([nvarchar](23),[SalesOrderID],0),N'*** ERROR ***'))",
+            "nvarchar(25)",
+        ),
         ("(isnull([OrderQty]*[UnitPrice],(0.00)))", "money"),
         ("(isnull([ReceivedQty]-[RejectedQty],(0.00)))", "decimal(9,2)"),
         ("(concat([PreferredName],N' ',[FullName]))", "nvarchar(101)"),
-        ("(case when [EndDate] IS NULL then CONVERT([bit],(0)) else CONVERT([bit],(1)) end)", "bit"),
+        (
+            "(case when [EndDate] IS NULL then CONVERT([bit],(0)) else CONVERT([bit],(1)) end)",
+            "bit",
+        ),
     ];
     for (text, expected) in values {
         assert_eq!(natural(text).as_deref(), Ok(expected), "{text}");
@@ -502,8 +527,11 @@ fn expressions_of_known_databases_compile_or_are_refused() {
         let compiled = Predicate::compile(text, &environment);
         assert!(compiled.is_ok(), "{text}: {compiled:?}");
     }
-    for text in ["([BirthDate]<getdate())", "([dbo].[f]([zip])='x')", "(json_value([FullName],N'$.a')=N'x')"]
-    {
+    for text in [
+        "([BirthDate]<getdate())",
+        "([dbo].[f]([zip])='x')",
+        "(json_value([FullName],N'$.a')=N'x')",
+    ] {
         let refused = Predicate::compile(text, &environment).unwrap_err().to_string();
         assert!(refused.contains("not supported"), "{text}: {refused}");
     }

@@ -26,7 +26,10 @@ impl Exact {
     }
 
     fn product(self, other: Exact) -> Exact {
-        Exact { unscaled: self.unscaled * other.unscaled, scale: self.scale + other.scale }
+        Exact {
+            unscaled: self.unscaled * other.unscaled,
+            scale: self.scale + other.scale,
+        }
     }
 }
 
@@ -57,7 +60,9 @@ impl Tree {
         match self {
             Tree::Column(at) => columns[*at],
             Tree::Literal(number) => Exact { unscaled: i128::from(*number), scale: 0 },
-            Tree::Sum(a, b, minus) => a.value(columns).sum(b.value(columns), if *minus { -1 } else { 1 }),
+            Tree::Sum(a, b, minus) => {
+                a.value(columns).sum(b.value(columns), if *minus { -1 } else { 1 })
+            }
             Tree::Product(a, b) => a.value(columns).product(b.value(columns)),
             Tree::Negative(a) => {
                 let a = a.value(columns);
@@ -68,7 +73,8 @@ impl Tree {
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
-    let leaf = prop_oneof![(0usize..3).prop_map(Tree::Column), (-999i32..999).prop_map(Tree::Literal)];
+    let leaf =
+        prop_oneof![(0usize..3).prop_map(Tree::Column), (-999i32..999).prop_map(Tree::Literal)];
     leaf.prop_recursive(2, 6, 2, |inner| {
         prop_oneof![
             (inner.clone(), inner.clone(), any::<bool>()).prop_map(|(a, b, minus)| Tree::Sum(
@@ -94,7 +100,9 @@ fn run_one(program: &impl AsRef<Program>, row: &[Option<Vec<u8>>], batch: &mut B
 proptest! {
     #[test]
     fn sums_and_products_are_exact(tree in tree(), a in -9_999_999i64..9_999_999, b in -99_999i64..99_999, c in any::<i16>()) {
-        let (ta, tb, tc) = (decimal(7, 2), decimal(5, 3), SqlType::SmallInt);
+        let ta = decimal(7, 2);
+        let tb = decimal(5, 3);
+        let tc = SqlType::SmallInt;
         let environment = environment(&[("c0", ta), ("c1", tb), ("c2", tc)]);
         // A decimal somewhere, so that no step is an integer that overflows.
         let text = format!("(([c0]*(0)+(0.0))+{})", tree.text());
@@ -288,12 +296,14 @@ fn row() -> impl Strategy<Value = Vec<Option<Vec<u8>>>> {
         let len = ty.fixed_bytes().or(if ty == SqlType::Bit { Some(1) } else { None });
         let bytes = match len {
             Some(len) => proptest::collection::vec(any::<u8>(), len..=len).boxed(),
-            None => proptest::collection::vec(prop::sample::select(b"aA1 -.%\0\xE9".to_vec()), 0..20)
-                .prop_map(|mut bytes| {
-                    bytes.truncate(bytes.len() / 2 * 2);
-                    bytes
-                })
-                .boxed(),
+            None => {
+                proptest::collection::vec(prop::sample::select(b"aA1 -.%\0\xE9".to_vec()), 0..20)
+                    .prop_map(|mut bytes| {
+                        bytes.truncate(bytes.len() / 2 * 2);
+                        bytes
+                    })
+                    .boxed()
+            }
         };
         let legal = (bytes, 0usize..4).prop_map(move |(mut bytes, high)| {
             // Small numbers and dates within the calendar.
@@ -349,8 +359,9 @@ fn programs() -> Vec<Program> {
         "([g])",
     ];
     let environment = everything();
-    let compile =
-        |text: &str| Program::compile(text, &environment).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let compile = |text: &str| {
+        Program::compile(text, &environment).unwrap_or_else(|error| panic!("{text}: {error}"))
+    };
     texts.into_iter().map(compile).collect()
 }
 
@@ -359,7 +370,8 @@ proptest! {
 
     #[test]
     fn a_batch_gives_what_its_rows_give_alone(rows in proptest::collection::vec(row(), 1..40), order in any::<u64>()) {
-        let (mut alone, mut together) = (Batch::new(), Batch::new());
+        let mut alone = Batch::new();
+        let mut together = Batch::new();
         let mut programs = programs();
         // The batches are used again in another order each time: nothing may stay behind.
         let turn = order as usize % programs.len();
@@ -503,7 +515,8 @@ fn nanoseconds_per_row() {
     ] {
         let program = Program::compile(text, &environment).unwrap();
         let mut batch = Batch::new();
-        let (rounds, rows) = (20_000u32, 100u32);
+        let rounds = 20_000u32;
+        let rows = 100u32;
         let mut best = f64::MAX;
         for _ in 0..5 {
             let start = on_cpu();

@@ -1,7 +1,8 @@
-//! The double-write area: copies of pages that are about to be overwritten in place, so that a torn write can be repaired.
+//! The double-write area: copies of pages that are about to be overwritten in place, so that a torn
+//! write can be repaired.
 //!
-//! The file is ours, no SQL Server knows it. It stands beside the primary data file while a database is open and after a crash; a
-//! clean close removes it.
+//! The file is ours, no SQL Server knows it. It stands beside the primary data file while a
+//! database is open and after a crash; a clean close removes it.
 //!
 //! ```text
 //! page 0            header: which database, which use of it, how segments are laid out
@@ -19,9 +20,10 @@
 //! ```
 //!
 //! Invariants
-//! - A directory is believed only when its checksum holds, an image only when the checksum in its directory holds. Both are written
-//!   by one write that may tear anywhere: an image whose write was cut short is not used, and is not needed, because the write in
-//!   place begins when the batch is durable.
+//! - A directory is believed only when its checksum holds, an image only when the checksum in its
+//!   directory holds. Both are written by one write that may tear anywhere: an image whose write
+//!   was cut short is not used, and is not needed, because the write in place begins when the batch
+//!   is durable.
 //! - Of several images of a page the one of the highest batch counts.
 
 use extentdb_base::size::PAGE_BYTES;
@@ -38,17 +40,19 @@ const BATCH_SIGNATURE: &[u8; 16] = b"ExtentDB batch 1";
 const HEADER_BYTES: usize = 56;
 const ENTRIES_AT: usize = 40;
 const ENTRY_BYTES: usize = 12;
-const _: () = assert!(ENTRIES_AT + IMAGES_MAX * ENTRY_BYTES <= PAGE_BYTES, "a directory is one page");
+const _: () =
+    assert!(ENTRIES_AT + IMAGES_MAX * ENTRY_BYTES <= PAGE_BYTES, "a directory is one page");
 
 /// The first page of the area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AreaHeader {
     /// Binding id of the database.
     pub binding_id: Guid,
-    /// Names the opening for writing that the area belongs to: data files carry it in their headers.
+    /// Names the opening for writing that the area belongs to: data files carry it in their
+    /// headers.
     pub current_use: Lsn,
-    /// The oldest opening that a data file may name: files that are not stamped yet carry it. Equal to `current_use` once the
-    /// stamps are durable.
+    /// The oldest opening that a data file may name: files that are not stamped yet carry it. Equal
+    /// to `current_use` once the stamps are durable.
     pub oldest_use: Lsn,
     /// Images of a segment: 1 to [`IMAGES_MAX`].
     pub pages_per_segment: u32,
@@ -99,8 +103,8 @@ impl AreaHeader {
     /// Reads the header page; `None` when it is none, or torn.
     pub fn read(page: &PageBytes) -> Option<AreaHeader> {
         let header = page.get(..HEADER_BYTES)?;
-        let is_sound =
-            header.starts_with(HEADER_SIGNATURE) && u32_at(page, HEADER_BYTES)? == crc32c::crc32c(header);
+        let is_sound = header.starts_with(HEADER_SIGNATURE)
+            && u32_at(page, HEADER_BYTES)? == crc32c::crc32c(header);
         let pages_per_segment = u32_at(page, 52)?;
         let is_possible = (1..=IMAGES_MAX as u32).contains(&pages_per_segment);
         (is_sound && is_possible).then_some(AreaHeader {
@@ -147,7 +151,10 @@ impl DirectoryEntry {
 impl Directory {
     /// Writes the directory page. Entries beyond [`IMAGES_MAX`] do not fit.
     pub fn write(&self, page: &mut PageBytes) {
-        debug_assert!(self.entries.len() <= IMAGES_MAX, "a directory has room for {IMAGES_MAX} images");
+        debug_assert!(
+            self.entries.len() <= IMAGES_MAX,
+            "a directory has room for {IMAGES_MAX} images"
+        );
         page.fill(0);
         put(page, 0, BATCH_SIGNATURE);
         put(page, 16, &self.batch.to_le_bytes());
@@ -165,7 +172,8 @@ impl Directory {
 
     /// Reads a directory page; `None` when it was never written, or is torn.
     pub fn read(page: &PageBytes) -> Option<Directory> {
-        let is_sound = page.starts_with(BATCH_SIGNATURE) && u32_at(page, 36)? == directory_checksum(page);
+        let is_sound =
+            page.starts_with(BATCH_SIGNATURE) && u32_at(page, 36)? == directory_checksum(page);
         let images = usize::from(u16::from_le_bytes(array_at(page, 34)?));
         if !is_sound || images > IMAGES_MAX {
             return None;
@@ -222,7 +230,11 @@ mod tests {
 
     fn directory(images: u32) -> Directory {
         let entry = |page| DirectoryEntry::of(PageId::new(3, page), &page.to_le_bytes());
-        Directory { batch: 9, log_durable: Lsn::new(30, 20, 4), entries: (0..images).map(entry).collect() }
+        Directory {
+            batch: 9,
+            log_durable: Lsn::new(30, 20, 4),
+            entries: (0..images).map(entry).collect(),
+        }
     }
 
     #[test]
@@ -262,7 +274,10 @@ mod tests {
 
     #[test]
     fn segments_lie_one_after_the_other() {
-        assert_eq!([0, 1, 2].map(|index| segment_offset(index, 128)), [8192, 130 * 8192, 259 * 8192]);
+        assert_eq!(
+            [0, 1, 2].map(|index| segment_offset(index, 128)),
+            [8192, 130 * 8192, 259 * 8192]
+        );
     }
 
     #[test]

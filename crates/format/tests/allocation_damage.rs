@@ -1,5 +1,5 @@
-//! Allocation pages, file headers and boot pages with any bytes at all: reading ends, names only places of the page as
-//! undefined, and what it reads can be written and is then read the same.
+//! Allocation pages, file headers and boot pages with any bytes at all: reading ends, names only
+//! places of the page as undefined, and what it reads can be written and is then read the same.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_PFS};
@@ -38,8 +38,11 @@ fn sound_page(rng: &mut SplitMix64) -> PageBytes {
             write_map(&mut page, PageId::new(1, 2), kind, &stamp).set_range(3..40_000, true);
         }
         1 => {
-            let mut head =
-                IamHead::new(PageId::new(1, 86), AllocUnitId::from_header(77, 256), PageId::new(1, 0));
+            let mut head = IamHead::new(
+                PageId::new(1, 86),
+                AllocUnitId::from_header(77, 256),
+                PageId::new(1, 0),
+            );
             head.single_pages[1] = PageId::new(1, 90);
             write_iam(&mut page, &head, &stamp).set(12, true);
         }
@@ -94,7 +97,10 @@ fn read_all(page: &PageBytes) {
     let pfs = PfsView::new(page);
     let _ = (pfs.faults(), pfs.first_page());
     undefined.push(pfs.undefined());
-    assert!(pfs.entries().all(|entry| entry.has_reserved_bits() || !entry.to_string().contains("fullness")));
+    assert!(
+        pfs.entries()
+            .all(|entry| entry.has_reserved_bits() || !entry.to_string().contains("fullness"))
+    );
     let boot = BootView::new(page);
     let _ = boot.faults();
     undefined.extend(boot.undefined());
@@ -123,8 +129,13 @@ fn check_boot(record: &BootRecord) {
     let mut bytes = vec![0xee; usize::from(record.len)];
     record.write(&mut bytes);
     assert_eq!(BootRecord::parse(&bytes).as_ref(), Some(record));
-    let _ =
-        format!("{} {} {} {}", record.name, record.status, record.database_version(), record.engine_build);
+    let _ = format!(
+        "{} {} {} {}",
+        record.name,
+        record.status,
+        record.database_version(),
+        record.engine_build
+    );
 }
 
 #[test]
@@ -176,14 +187,22 @@ fn a_boot_record_of_any_bytes_is_rewritten_byte_for_byte() {
 fn damage_of_a_file_header_is_named() {
     let mut page = [0; PAGE];
     let header = header();
-    let content = FileHeaderPage { id: PageId::new(2, 0), header: &header, offset: 96, boot: None };
+    let content = FileHeaderPage {
+        id: PageId::new(2, 0),
+        header: &header,
+        offset: 96,
+        boot: None,
+    };
     write_file_header(&mut page, &content, &PageStamp::default());
     assert_eq!(FileHeaderView::new(&page).faults(), []);
     assert_eq!(FileHeaderView::new(&page).header(), header);
 
     let other = FileHeaderPage { id: PageId::new(3, 0), ..content };
     write_file_header(&mut page, &other, &PageStamp::default());
-    assert_eq!(FileHeaderView::new(&page).faults(), [FileHeaderFault::FileId { found: 2, expected: 3 }]);
+    assert_eq!(
+        FileHeaderView::new(&page).faults(),
+        [FileHeaderFault::FileId { found: 2, expected: 3 }]
+    );
 
     write_file_header(&mut page, &content, &PageStamp::default());
     page[PAGE - 2..].copy_from_slice(&9_000u16.to_le_bytes());

@@ -1,6 +1,6 @@
-//! Every map page and fixed page of the sample files is rebuilt from its typed values onto a page filled with 0xEE. What
-//! differs must lie where the view says that bytes mean nothing; with those bytes filled in and the page sealed, it must
-//! be the original.
+//! Every map page and fixed page of the sample files is rebuilt from its typed values onto a page
+//! filled with 0xEE. What differs must lie where the view says that bytes mean nothing; with those
+//! bytes filled in and the page sealed, it must be the original.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,16 +23,22 @@ const PAGE: usize = 8192;
 /// The sample files with these endings, or none when there are no samples.
 fn samples(endings: &[&str]) -> Vec<(String, Vec<u8>)> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
-    let folder = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let folder =
+        std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
     let Ok(entries) = std::fs::read_dir(&folder) else {
         eprintln!("SKIPPED: no samples in {}", folder.display());
         return Vec::new();
     };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let wanted =
-        paths.filter(|path| path.extension().is_some_and(|e| endings.iter().any(|wanted| e == *wanted)));
+    let wanted = paths
+        .filter(|path| path.extension().is_some_and(|e| endings.iter().any(|wanted| e == *wanted)));
     let mut files: Vec<_> = wanted
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap()))
+        .map(|path| {
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read(&path).unwrap(),
+            )
+        })
         .collect();
     files.sort();
     files
@@ -51,16 +57,19 @@ struct Coverage {
     undefined: usize,
 }
 
-/// A page rebuilt from the typed values of `read`, with the size of the residue those hold and the undefined places.
+/// A page rebuilt from the typed values of `read`, with the size of the residue those hold and the
+/// undefined places.
 fn rebuild(read: &PageBytes) -> (PageBytes, usize, Vec<Range<usize>>) {
     let mut built = [0xee; PAGE];
     let header = PageHeader::of(read);
-    let (stamp, id) = (PageStamp::of(header), header.page_id());
+    let stamp = PageStamp::of(header);
+    let id = header.page_id();
     match header.kind() {
         PageType::FileHeader => {
             let view = FileHeaderView::new(read);
             assert_eq!(view.faults(), []);
-            let (fields, boot) = (view.header(), view.boot_copy());
+            let fields = view.header();
+            let boot = view.boot_copy();
             let boot_at = view.boot_offset().map(|at| at as u16);
             let content = FileHeaderPage {
                 id,
@@ -155,7 +164,8 @@ fn iam_pages(file: &[u8]) -> Vec<u32> {
 fn system_pages_are_rebuilt_from_typed_values() {
     let mut coverage = BTreeMap::new();
     for (name, file) in samples(&["mdf", "ndf"]) {
-        let fixed = (0..(file.len() / PAGE) as u32).filter(|n| fixed_page_type(PageId::new(1, *n)).is_some());
+        let fixed = (0..(file.len() / PAGE) as u32)
+            .filter(|n| fixed_page_type(PageId::new(1, *n)).is_some());
         for number in fixed.chain(iam_pages(&file)) {
             check(&name, &page(&file, number), &mut coverage);
         }
@@ -177,12 +187,20 @@ fn fixed_pages_hold_what_their_place_says() {
     for (name, file) in samples(&["mdf"]) {
         for number in 0..(file.len() / PAGE) as u32 {
             if let Some(kind) = fixed_page_type(PageId::new(1, number)) {
-                assert_eq!(PageHeader::of(&page(&file, number)).kind(), kind, "{name} page {number}");
+                assert_eq!(
+                    PageHeader::of(&page(&file, number)).kind(),
+                    kind,
+                    "{name} page {number}"
+                );
             }
         }
         assert_eq!(IamView::new(&page(&file, 12)).form(), IamForm::SysFiles, "{name}");
-        let others: Vec<u32> = iam_pages(&file).into_iter().filter(|number| *number != 12).collect();
-        assert!(others.iter().all(|n| IamView::new(&page(&file, *n)).form() == IamForm::Usual), "{name}");
+        let others: Vec<u32> =
+            iam_pages(&file).into_iter().filter(|number| *number != 12).collect();
+        assert!(
+            others.iter().all(|n| IamView::new(&page(&file, *n)).form() == IamForm::Usual),
+            "{name}"
+        );
     }
 }
 
@@ -208,8 +226,15 @@ fn boot_pages_and_file_headers_agree_with_each_other() {
         let is_torn = PageHeader::of(&page(&file, 9)).flag_bits.get() & 0x100 != 0;
         assert_eq!(record.status.has(DatabaseStatus::TORN_PAGE_DETECTION), is_torn, "{name}");
         assert_eq!(record.status.has(DatabaseStatus::CHECKSUM), !is_torn, "{name}");
-        assert!(record.first_sys_indexes.file.0 == 1 && !record.first_sys_indexes.is_none(), "{name}");
-        assert_eq!((header.file_id, header.filegroup_id, header.perf), (Some(1), Some(1), Some(0)), "{name}");
+        assert!(
+            record.first_sys_indexes.file.0 == 1 && !record.first_sys_indexes.is_none(),
+            "{name}"
+        );
+        assert_eq!(
+            (header.file_id, header.filegroup_id, header.perf),
+            (Some(1), Some(1), Some(0)),
+            "{name}"
+        );
         assert!(matches!(header.sector_size, Some(512 | 4096)), "{name}");
         assert!(!header.is_encrypted(), "{name}");
     }
@@ -224,7 +249,8 @@ fn maps_of_real_files_keep_their_rules() {
             restore_torn(&mut map);
             map
         };
-        let (gam_page, sgam_page) = (map(MapKind::Gam), map(MapKind::Sgam));
+        let gam_page = map(MapKind::Gam);
+        let sgam_page = map(MapKind::Sgam);
         let gam = MapView::new(&gam_page, MapKind::Gam).bitmap();
         let sgam = MapView::new(&sgam_page, MapKind::Sgam).bitmap();
         assert!(!gam.get(0) && !sgam.get(0), "{name}: extent 0 is neither free nor mixed");

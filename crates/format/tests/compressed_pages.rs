@@ -1,4 +1,5 @@
-//! Compressed records and pages: what is built after the published descriptions reads back; damage never panics.
+//! Compressed records and pages: what is built after the published descriptions reads back; damage
+//! never panics.
 
 mod compressed_build;
 
@@ -26,7 +27,9 @@ fn read(column: CdColumn<'_>) -> Cell {
         CdColumn::Null => Cell::Null,
         CdColumn::BitTrue => Cell::BitTrue,
         CdColumn::Empty => Cell::Bytes(Vec::new()),
-        CdColumn::Short(bytes) | CdColumn::Long { bytes, complex: false } => Cell::Bytes(bytes.to_vec()),
+        CdColumn::Short(bytes) | CdColumn::Long { bytes, complex: false } => {
+            Cell::Bytes(bytes.to_vec())
+        }
         CdColumn::Long { bytes, complex: true } => Cell::Pointer(bytes.to_vec()),
         CdColumn::Symbol(symbol) => Cell::Symbol(symbol),
         CdColumn::Unreadable => panic!("a column of a sound record is unreadable"),
@@ -105,7 +108,9 @@ fn rows(rng: &mut SplitMix64) -> Vec<Vec<Cell>> {
 #[test]
 fn rows_of_a_compressed_page_resolve_to_what_was_shared() {
     let mut rng = SplitMix64::new(11);
-    let (mut pages, mut symbols, mut prefixes) = (0, 0, 0);
+    let mut pages = 0;
+    let mut symbols = 0;
+    let mut prefixes = 0;
     while pages < 300 {
         let rows = rows(&mut rng);
         let shared = share(&rows, rng.below(3) > 0);
@@ -120,7 +125,11 @@ fn rows_of_a_compressed_page_resolve_to_what_was_shared() {
             for (index, (column, expected)) in record.columns().zip(expected).enumerate() {
                 symbols += usize::from(matches!(column, CdColumn::Symbol(_)));
                 prefixes += usize::from(anchors[index] != CdColumn::Null);
-                assert_eq!(value(ci.resolve_with(anchors[index], column)), *expected, "column {index}");
+                assert_eq!(
+                    value(ci.resolve_with(anchors[index], column)),
+                    *expected,
+                    "column {index}"
+                );
                 assert_eq!(value(ci.resolve(index as u16, column)), *expected, "column {index}");
             }
         }
@@ -171,7 +180,11 @@ fn the_anchor_example_of_pro_sql_server_internals() {
     assert_eq!(text(2, CdColumn::Short(b"MILL")), Cell::Bytes(b"MILL".into()), "not anchored");
     assert_eq!(text(2, CdColumn::Empty), Cell::Bytes(Vec::new()));
     assert_eq!(text(0, CdColumn::Null), Cell::Null);
-    assert_eq!(text(9, CdColumn::Short(b"x")), Cell::Bytes(b"x".into()), "a column that came later");
+    assert_eq!(
+        text(9, CdColumn::Short(b"x")),
+        Cell::Bytes(b"x".into()),
+        "a column that came later"
+    );
     let error = |column, stored| ci.resolve(column, stored).unwrap_err();
     assert_eq!(error(0, CdColumn::Symbol(2)), CompressedError::Symbol { symbol: 2, entries: 2 });
     assert_eq!(error(0, CdColumn::Short(&[8])), CompressedError::Prefix { found: 8, anchor: 7 });
@@ -201,12 +214,18 @@ fn faults_of_compression_information() {
     assert_eq!(fault(&[2, 0, 0, 90, 0]), Some(CiFault::Size { found: 90, start: 5, limit: 5 }));
     let not_cd = CdFault::NotCompressed { header: 0x30 };
     assert_eq!(fault(&[2, 0, 0, 7, 0, 0x30, 0]), Some(CiFault::Anchor(not_cd)));
-    assert_eq!(fault(&[2, 0, 0, 9, 0, 1, 1, 0, 7]), Some(CiFault::AnchorLength { found: 3, expected: 4 }));
+    assert_eq!(
+        fault(&[2, 0, 0, 9, 0, 1, 1, 0, 7]),
+        Some(CiFault::AnchorLength { found: 3, expected: 4 })
+    );
     let mut bytes = compression_information(&[Cell::Null], &[vec![1, 2], vec![3]]);
     assert_eq!(CiView::parse(&bytes).size(), bytes.len());
     let dictionary = bytes.len() - 9;
     bytes[dictionary + 4] = 5;
-    assert_eq!(fault(&bytes), Some(CiFault::DictionaryEntry { entry: 1, end: 5, start: 8, limit: 9 }));
+    assert_eq!(
+        fault(&bytes),
+        Some(CiFault::DictionaryEntry { entry: 1, end: 5, start: 8, limit: 9 })
+    );
     assert_eq!(CiView::parse(&bytes).dictionary().entry(0), Some(&[1u8, 2][..]));
     bytes[dictionary] = 200;
     assert_eq!(fault(&bytes), Some(CiFault::DictionaryArray { count: 200, limit: 9 }));
@@ -215,7 +234,11 @@ fn faults_of_compression_information() {
 #[test]
 fn pages_without_compression_information_have_none() {
     let rows = vec![vec![Cell::Bytes(vec![1, 2, 3]), Cell::Null]; 3];
-    let shared = Shared { anchors: vec![Cell::Bytes(vec![1]), Cell::Null], dictionary: Vec::new(), rows };
+    let shared = Shared {
+        anchors: vec![Cell::Bytes(vec![1]), Cell::Null],
+        dictionary: Vec::new(),
+        rows,
+    };
     let mut bytes = page(&shared).unwrap();
     bytes[2] = 0;
     assert!(CiView::of(&bytes).is_some(), "sound information counts without its header bit");

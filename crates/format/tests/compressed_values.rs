@@ -1,4 +1,5 @@
-//! Every type, compressed as the published descriptions say, comes back as the bytes that an uncompressed row has.
+//! Every type, compressed as the published descriptions say, comes back as the bytes that an
+//! uncompressed row has.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_format::record::compressed::value::{compress_value, decompress_value};
@@ -12,7 +13,8 @@ fn signed(value: i64) -> Vec<u8> {
     if value == 0 {
         return Vec::new();
     }
-    let bytes = (1..8).find(|n| (-(1i64 << (8 * n - 1))..1 << (8 * n - 1)).contains(&value)).unwrap_or(8);
+    let bytes =
+        (1..8).find(|n| (-(1i64 << (8 * n - 1))..1 << (8 * n - 1)).contains(&value)).unwrap_or(8);
     let biased = i128::from(value) + (1i128 << (8 * bytes - 1));
     biased.to_be_bytes()[16 - bytes..].to_vec()
 }
@@ -31,7 +33,8 @@ fn without_start(bytes: &[u8]) -> Vec<u8> {
 
 /// UTF-16 as compressed text where that is shorter, in an odd number of bytes.
 fn text(utf16: &[u8]) -> Vec<u8> {
-    let units: Vec<u16> = utf16.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    let units: Vec<u16> =
+        utf16.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
     let is_plain = |unit: &u16| (0x20..0x100).contains(unit) || matches!(unit, 0 | 9 | 10 | 13);
     let mut out: Vec<u8> = Vec::new();
     if units.iter().all(is_plain) {
@@ -64,10 +67,13 @@ fn compress(ty: &SqlType, plain: &[u8]) -> Vec<u8> {
         | SqlType::SmallMoney
         | SqlType::DateTime => signed(integer()),
         SqlType::TinyInt | SqlType::Binary { .. } => without_end(plain, &[0]),
-        SqlType::Date | SqlType::Time { .. } | SqlType::DateTime2 { .. } | SqlType::DateTimeOffset { .. } => {
-            without_end(plain, &[0])
+        SqlType::Date
+        | SqlType::Time { .. }
+        | SqlType::DateTime2 { .. }
+        | SqlType::DateTimeOffset { .. } => without_end(plain, &[0]),
+        SqlType::RowVersion | SqlType::Float | SqlType::Real | SqlType::SmallDateTime => {
+            without_start(plain)
         }
-        SqlType::RowVersion | SqlType::Float | SqlType::Real | SqlType::SmallDateTime => without_start(plain),
         SqlType::Char { .. } => without_end(plain, b" "),
         SqlType::NChar { .. } => text(&without_end_of_pairs(plain)),
         SqlType::NVarChar { len: Some(_), .. } => text(plain),
@@ -76,7 +82,10 @@ fn compress(ty: &SqlType, plain: &[u8]) -> Vec<u8> {
             let mut digits = [0; 16];
             digits[..plain.len() - 1].copy_from_slice(&plain[1..]);
             let mut out = Vec::new();
-            let value = Magnitude { is_negative: plain[0] == 0, digits: u128::from_le_bytes(digits) };
+            let value = Magnitude {
+                is_negative: plain[0] == 0,
+                digits: u128::from_le_bytes(digits),
+            };
             write_vardecimal(value, scale, &mut out);
             out
         }
@@ -101,10 +110,12 @@ fn plain(ty: &SqlType, rng: &mut SplitMix64) -> Vec<u8> {
         let sign = u8::from(digits == 0 || rng.below(2) == 0);
         return std::iter::once(sign).chain(digits.to_le_bytes()).take(len).collect();
     }
-    let (from, to) = (rng.below(len as u64 + 1) as usize, rng.below(len as u64 + 1) as usize);
+    let from = rng.below(len as u64 + 1) as usize;
+    let to = rng.below(len as u64 + 1) as usize;
     let filler = [0u8, b' ', 0xff][rng.below(3) as usize];
-    let mut bytes: Vec<u8> =
-        (0..len).map(|at| if (from..to).contains(&at) { rng.next_u64() as u8 } else { filler }).collect();
+    let mut bytes: Vec<u8> = (0..len)
+        .map(|at| if (from..to).contains(&at) { rng.next_u64() as u8 } else { filler })
+        .collect();
     if matches!(ty, SqlType::NChar { .. } | SqlType::NVarChar { .. }) && rng.below(3) > 0 {
         // Mostly Latin text, some of it with characters beyond.
         for pair in bytes.chunks_mut(2) {
@@ -149,7 +160,8 @@ fn values_of_every_type_survive_compression() {
             .map(|(precision, scale)| SqlType::Decimal { precision, scale }),
     );
     let mut rng = SplitMix64::new(21);
-    let (mut before, mut after) = (0, 0);
+    let mut before = 0;
+    let mut after = 0;
     for ty in &types {
         for _ in 0..2_000 {
             let plain = plain(ty, &mut rng);

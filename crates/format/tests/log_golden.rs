@@ -1,7 +1,8 @@
 //! Hand-built log blocks of formats 2, 3 and 6, of which no sample is at hand.
 //!
-//! Each block is written down byte by byte from the layouts in `docs/format/log.md`, its checksum computed by the
-//! definition. Reading must give the values, writing the values must give the bytes.
+//! Each block is written down byte by byte from the layouts in `docs/format/log.md`, its checksum
+//! computed by the definition. Reading must give the values, writing the values must give the
+//! bytes.
 
 use extentdb_base::{Lsn, XactId};
 use extentdb_format::log::block::{BlockBuilder, BlockHeader, BlockView};
@@ -10,7 +11,9 @@ use extentdb_format::log::payload::xact::{
 };
 use extentdb_format::log::payload::{Opaque, Payload};
 use extentdb_format::log::record::RecordFlags;
-use extentdb_format::log::{BlockBuf, BlockFormat, Context, LogTime, Op, Parity, RecordHeader, Residue};
+use extentdb_format::log::{
+    BlockBuf, BlockFormat, Context, LogTime, Op, Parity, RecordHeader, Residue,
+};
 
 /// One sector of zeros with the given bytes, in hexadecimal, at the given offsets.
 fn sector(parts: &[(usize, &str)]) -> Vec<u8> {
@@ -64,7 +67,8 @@ fn check(disk: &[u8], header: &BlockHeader, records: &[(RecordHeader, Payload<'_
 #[test]
 fn a_block_of_format_2() {
     let disk = sector(&[
-        // 0 stamp, 2 records, 64 hex bytes used, 512 bytes, no checksum, previous 1024 bytes, LSN 5:10:1
+        // 0 stamp, 2 records, 64 hex bytes used, 512 bytes, no checksum, previous 1024 bytes, LSN
+        // 5:10:1
         (0x00, "58 00 02 00 64 00 00 02 01 00 00 04 05 00 00 00 10 00 00 00 01 00 00 00"),
         // 0, length 2E, previous LSN, operation, context, transaction, flags, 22 bytes of payload
         (0x18, "00 00 2e 00 00 00 00 00 00 00 00 00 00 00 80 00 07 00 00 00 00 00 02 00"),
@@ -74,8 +78,9 @@ fn a_block_of_format_2() {
         (0x1ff, "02"),
     ]);
     let payload: Vec<u8> = (0x11..0x27).collect();
-    let opaque =
-        |bytes: &[u8]| Payload::Opaque(Opaque { residue: Residue::from(bytes), ..Opaque::default() });
+    let opaque = |bytes: &[u8]| {
+        Payload::Opaque(Opaque { residue: Residue::from(bytes), ..Opaque::default() })
+    };
     let first = RecordHeader {
         fixed_len: 0x2e,
         flags: RecordFlags::TRANSACTION,
@@ -83,8 +88,12 @@ fn a_block_of_format_2() {
         op: Op::BEGIN_XACT,
         ..RecordHeader::default()
     };
-    let second =
-        RecordHeader { fixed_len: 0x18, previous: Lsn::new(5, 0x10, 1), op: Op::COMMIT_XACT, ..first };
+    let second = RecordHeader {
+        fixed_len: 0x18,
+        previous: Lsn::new(5, 0x10, 1),
+        op: Op::COMMIT_XACT,
+        ..first
+    };
     let header = BlockHeader {
         flags: BlockHeader::FLAG_ALWAYS,
         previous_size: 0x400,
@@ -130,15 +139,29 @@ fn a_block_of_format_3() {
         name: LogText(&name),
         sid: &[1],
     };
-    let second = RecordHeader { previous: lsn, op: Op::COMMIT_XACT, context: Context::NULL, ..first };
+    let second = RecordHeader {
+        previous: lsn,
+        op: Op::COMMIT_XACT,
+        context: Context::NULL,
+        ..first
+    };
     let commit = EndXact {
         end_time: LogTime { days: 0xa0ca, ticks: 0x0150_a57c },
         begin: lsn,
         xact_id: None,
         residue: Residue::from([0; 6].as_slice()),
     };
-    let header = BlockHeader { flags: 3, previous_size: 0x200, first_lsn: lsn, ..BlockHeader::default() };
-    check(&disk, &header, &[(first, Payload::BeginXact2005(begin)), (second, Payload::EndXact(commit))]);
+    let header = BlockHeader {
+        flags: 3,
+        previous_size: 0x200,
+        first_lsn: lsn,
+        ..BlockHeader::default()
+    };
+    check(
+        &disk,
+        &header,
+        &[(first, Payload::BeginXact2005(begin)), (second, Payload::EndXact(commit))],
+    );
 }
 
 #[test]
@@ -151,7 +174,10 @@ fn a_block_of_format_6() {
         // BEGIN_XACT: fixed length 4C
         (0x48, "00 00 4c 00 00 00 00 00 00 00 00 00 00 00 02 00 29 04 00 00 00 00 80 00"),
         (0x60, "33 00 00 00 01 00 00 00 01 00 00 00 00 00 00 00 7b a5 50 01 ca ac 00 00"),
-        (0x78, "35 c6 00 00 00 00 00 00 00 00 00 00 00 00 00 00 29 04 00 00 00 00 00 00 00 00 00 00"),
+        (
+            0x78,
+            "35 c6 00 00 00 00 00 00 00 00 00 00 00 00 00 00 29 04 00 00 00 00 00 00 00 00 00 00",
+        ),
         (0x94, "02 00 0c 00 01 00 00 00 49 00 4e 00 53 00 45 00 52 00 54 00 01"),
         // COMMIT_XACT: fixed length 50, at the next multiple of 8
         (0xb0, "00 00 50 00 1d 00 00 00 80 01 00 00 01 00 02 00 29 04 00 00 00 00 81 00"),
@@ -205,7 +231,11 @@ fn a_block_of_format_6() {
         residue,
         ..BlockHeader::default()
     };
-    check(&disk, &header, &[(first, Payload::BeginXact(begin)), (second, Payload::EndXact(commit))]);
+    check(
+        &disk,
+        &header,
+        &[(first, Payload::BeginXact(begin)), (second, Payload::EndXact(commit))],
+    );
 }
 
 fn residue_is_where_it_belongs(disk: &[u8], expected: &Residue) {

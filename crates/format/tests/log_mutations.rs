@@ -11,8 +11,8 @@ use extentdb_format::log::block::{BlockBuilder, BlockHeader, BuildError, stamp};
 use extentdb_format::log::fault::RecordFault;
 use extentdb_format::log::record::RECORD_HEADER_BYTES;
 use extentdb_format::log::{
-    BlockBuf, BlockFormat, BlockView, ChainItem, LogReader, Op, Parity, RecordHeader, RecordRef, VlfHeader,
-    dblog,
+    BlockBuf, BlockFormat, BlockView, ChainItem, LogReader, Op, Parity, RecordHeader, RecordRef,
+    VlfHeader, dblog,
 };
 
 const BLOCK_MUTATIONS: u32 = 12_000;
@@ -71,8 +71,12 @@ fn random_block(rng: &mut SplitMix64, first_lsn: Lsn) -> Vec<u8> {
 }
 
 fn logs() -> Vec<Vec<u8>> {
-    let names =
-        ["northwind-2008_log.ldf", "pubs-2008_log.ldf", "northwind-from-2000_log.ldf", "crud-2012_log.ldf"];
+    let names = [
+        "northwind-2008_log.ldf",
+        "pubs-2008_log.ldf",
+        "northwind-from-2000_log.ldf",
+        "crud-2012_log.ldf",
+    ];
     let mut logs: Vec<Vec<u8>> = names.into_iter().filter_map(sample).collect();
     if logs.is_empty() {
         eprintln!("SKIPPED: no samples; built logs only");
@@ -111,8 +115,8 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut SplitMix64) {
                 bytes[at] = [0, 1, 0x7f, 0x80, 0xff][rng.below(5) as usize];
             }
             3 => {
-                let value =
-                    [0, 1, 2, 0x18, 0x7fff, 0x8000, 0xffff, rng.next_u64() as u16][rng.below(8) as usize];
+                let value = [0, 1, 2, 0x18, 0x7fff, 0x8000, 0xffff, rng.next_u64() as u16]
+                    [rng.below(8) as usize];
                 let at = at.min(bytes.len().saturating_sub(2));
                 bytes[at..].iter_mut().zip(value.to_le_bytes()).for_each(|(b, v)| *b = v);
             }
@@ -140,7 +144,10 @@ fn exercise(view: &BlockView<'_>) -> usize {
     let len = view.as_bytes().len();
     let mut next = 0;
     for range in view.undefined() {
-        assert!(next <= range.start && range.start < range.end && range.end <= len, "{range:?} of {len}");
+        assert!(
+            next <= range.start && range.start < range.end && range.end <= len,
+            "{range:?} of {len}"
+        );
         next = range.end;
     }
     let mut work = view.faults().len();
@@ -166,7 +173,8 @@ fn rewrite(record: &RecordRef<'_>) {
         }
         Err(error) => panic!("{error}"),
     }
-    let mut disk = builder.finish(&BlockHeader::default(), Parity::Odd).expect("room for one record");
+    let mut disk =
+        builder.finish(&BlockHeader::default(), Parity::Odd).expect("room for one record");
     stamp::unstamp(&mut disk);
     let at = record.format().header_bytes();
     let undefined: Vec<_> = record.undefined().into_iter().collect();
@@ -237,7 +245,10 @@ fn damaged_logs_are_walked_to_an_end() {
                 0 if pages > 0 => 0x2000 * rng.below(pages) as usize + rng.below(64) as usize,
                 _ => rng.below(log.len().max(1) as u64) as usize,
             };
-            log[at..].iter_mut().take(1 + rng.below(9) as usize).for_each(|b| *b = rng.next_u64() as u8);
+            log[at..]
+                .iter_mut()
+                .take(1 + rng.below(9) as usize)
+                .for_each(|b| *b = rng.next_u64() as u8);
         }
         if rng.below(10) == 0 {
             log.truncate(rng.below(log.len() as u64) as usize);

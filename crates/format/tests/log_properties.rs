@@ -5,11 +5,13 @@ use extentdb_format::log::block::{BlockBuilder, BlockHeader, stamp};
 use extentdb_format::log::op::VariablePart;
 use extentdb_format::log::record::{RECORD_HEADER_BYTES, RecordFlags, Tail};
 use extentdb_format::log::{
-    BlockBuf, BlockFormat, Context, LogTime, Op, Parity, RecordHeader, RecordRef, VlfDescription, VlfHeader,
+    BlockBuf, BlockFormat, Context, LogTime, Op, Parity, RecordHeader, RecordRef, VlfDescription,
+    VlfHeader,
 };
 use proptest::prelude::*;
 
-/// What a record is made from. Payload values come out of random bytes, so that every value of every field occurs.
+/// What a record is made from. Payload values come out of random bytes, so that every value of
+/// every field occurs.
 #[derive(Clone, Debug)]
 struct Seed {
     op: u8,

@@ -1,7 +1,8 @@
 //! Real logs replayed over real pages.
 //!
-//! Pages whose first record is in the log are made from nothing and must come out as they lie in the data file. Others are
-//! first led back, record by record, with the changes turned round, and then forward again.
+//! Pages whose first record is in the log are made from nothing and must come out as they lie in
+//! the data file. Others are first led back, record by record, with the changes turned round, and
+//! then forward again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -13,7 +14,8 @@ use extentdb_format::log::block::BlockHeader;
 use extentdb_format::log::payload::row::{DeleteRows, InsertRows};
 use extentdb_format::log::replay::{Analysis, Applied, Stop, page_of, redo};
 use extentdb_format::log::{
-    BlockBuf, BlockBuilder, BlockFormat, Context, LogReader, Op, Parity, Payload, RecordHeader, RecordRef,
+    BlockBuf, BlockBuilder, BlockFormat, Context, LogReader, Op, Parity, Payload, RecordHeader,
+    RecordRef,
 };
 use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 
@@ -52,7 +54,8 @@ struct Database {
 
 impl Database {
     fn read(name: &str) -> Option<Database> {
-        let (data, log) = (sample(&format!("{name}.mdf"))?, sample(&format!("{name}_log.ldf"))?);
+        let data = sample(&format!("{name}.mdf"))?;
+        let log = sample(&format!("{name}_log.ldf"))?;
         let mut records: BTreeMap<PageId, Vec<Kept>> = BTreeMap::new();
         let reader = LogReader::open(log.as_slice()).expect("a slice can be read");
         let end = reader.for_each_record(|lsn, record, _| {
@@ -79,7 +82,8 @@ fn databases() -> Option<Vec<(&'static str, Database)>> {
     DATABASES.iter().map(|name| Some((*name, Database::read(name)?))).collect()
 }
 
-/// What a page holds: header fields with a meaning, and the rows by slot. With `places`, where they lie, too.
+/// What a page holds: header fields with a meaning, and the rows by slot. With `places`, where they
+/// lie, too.
 fn content(page: &PageBytes, places: bool) -> (Vec<u64>, Vec<Vec<u8>>) {
     let view = PageRef::new(page);
     let header = view.header();
@@ -101,9 +105,12 @@ fn content(page: &PageBytes, places: bool) -> (Vec<u64>, Vec<Vec<u8>>) {
         numbers.push(header.free_offset.get().into());
         numbers.extend(view.slot_offsets().map(u64::from));
     }
-    let row = |slot| match header.kind().holds_records() {
-        true => view.row(slot).map(<[u8]>::to_vec).unwrap_or_default(),
-        false => map_record(view, slot).to_vec(),
+    let row = |slot| {
+        if header.kind().holds_records() {
+            view.row(slot).map(<[u8]>::to_vec).unwrap_or_default()
+        } else {
+            map_record(view, slot).to_vec()
+        }
     };
     let mut rows: Vec<Vec<u8>> = (0..view.slot_count()).map(row).collect();
     if header.kind() == PageType::Boot {
@@ -127,10 +134,12 @@ fn map_record(view: PageRef<'_>, slot: u16) -> &[u8] {
 fn pages_made_from_their_first_record_on_come_out_as_they_lie_in_the_file() {
     let Some(databases) = databases() else { return };
     let mut done: BTreeMap<(Op, Context), u64> = BTreeMap::new();
-    let (mut pages, mut broken) = (0, Vec::new());
+    let mut pages = 0;
+    let mut broken = Vec::new();
     for (name, database) in &databases {
         for (id, records) in &database.records {
-            let Some(first) = records.iter().position(|kept| kept.record().header().op == Op::FORMAT_PAGE)
+            let Some(first) =
+                records.iter().position(|kept| kept.record().header().op == Op::FORMAT_PAGE)
             else {
                 continue;
             };
@@ -151,7 +160,11 @@ fn pages_made_from_their_first_record_on_come_out_as_they_lie_in_the_file() {
             let target = database.page(*id).expect("a page of the file");
             match stopped {
                 None => {
-                    assert_eq!(PageHeader::of(&page).lsn(), PageHeader::of(&target).lsn(), "{name} {id}");
+                    assert_eq!(
+                        PageHeader::of(&page).lsn(),
+                        PageHeader::of(&target).lsn(),
+                        "{name} {id}"
+                    );
                     assert!(content(&page, true) == content(&target, true), "{name} {id}");
                     pages += 1;
                 }
@@ -173,7 +186,8 @@ fn pages_made_from_their_first_record_on_come_out_as_they_lie_in_the_file() {
 #[test]
 fn the_last_change_of_a_page_is_on_it() {
     let Some(databases) = databases() else { return };
-    let (mut seen, mut by_op) = (0, BTreeMap::<Op, u64>::new());
+    let mut seen = 0;
+    let mut by_op = BTreeMap::<Op, u64>::new();
     for (name, database) in &databases {
         for (id, records) in &database.records {
             let (Some(page), Some(last)) = (database.page(*id), records.last()) else { continue };
@@ -187,7 +201,12 @@ fn the_last_change_of_a_page_is_on_it() {
             if PageHeader::of(&page).kind() == PageType::Boot {
                 continue;
             }
-            assert!(has_effect(&record.payload(), &page), "{name} {id} {} {}", last.lsn, record.header().op);
+            assert!(
+                has_effect(&record.payload(), &page),
+                "{name} {id} {} {}",
+                last.lsn,
+                record.header().op
+            );
             seen += 1;
             *by_op.entry(record.header().op).or_default() += 1;
         }
@@ -210,14 +229,18 @@ fn has_effect(payload: &Payload<'_>, page: &PageBytes) -> bool {
             .zip(p.fixed.page.slot..)
             .all(|(row, slot)| view.row(slot).is_ok_and(|found| found == *row)),
         Payload::ModifyRow(p) => at(p.fixed.page.slot, p.fixed.offset_in_row, p.after),
-        Payload::ModifyColumns(p) => p.chunks.iter().all(|c| at(p.fixed.page.slot, c.new_offset, c.after)),
+        Payload::ModifyColumns(p) => {
+            p.chunks.iter().all(|c| at(p.fixed.page.slot, c.new_offset, c.after))
+        }
         Payload::ModifyHeader(p) => page[usize::from(p.fixed.offset_in_row)..].starts_with(p.after),
         Payload::RootChange(p) => at(p.page.slot, p.row_offset, &p.new_page.to_bytes()),
         Payload::FileHeaderModify(p) => at(p.fixed.page.slot, 0, p.after),
-        Payload::CountDelta(p) => p.fixed.cells.iter().filter(|cell| cell.row_offset != 0).all(|cell| {
-            let bytes = if cell.bytes == 0 { 8 } else { cell.bytes as usize };
-            at(p.fixed.page.slot, cell.row_offset as u16, &cell.value.to_le_bytes()[..bytes])
-        }),
+        Payload::CountDelta(p) => {
+            p.fixed.cells.iter().filter(|cell| cell.row_offset != 0).all(|cell| {
+                let bytes = if cell.bytes == 0 { 8 } else { cell.bytes as usize };
+                at(p.fixed.page.slot, cell.row_offset as u16, &cell.value.to_le_bytes()[..bytes])
+            })
+        }
         Payload::ColumnCountDelta(p) => {
             p.fixed.cells.iter().filter(|cell| cell.row_offset != 0).all(|cell| {
                 at(
@@ -251,7 +274,12 @@ fn turned<'a>(record: &RecordRef<'a>) -> Option<(RecordHeader, Payload<'a>)> {
         }
         Payload::DeleteRows(p) if header.context != Context::MARK_AS_GHOST => {
             header.op = Op::INSERT_ROWS;
-            Payload::InsertRows(InsertRows { fixed: p.fixed, rows: p.rows, key: &[], lock_info: &[] })
+            Payload::InsertRows(InsertRows {
+                fixed: p.fixed,
+                rows: p.rows,
+                key: &[],
+                lock_info: &[],
+            })
         }
         Payload::ModifyRow(mut p) => {
             std::mem::swap(&mut p.before, &mut p.after);
@@ -314,7 +342,8 @@ fn take_back(kept: &Kept, page: &mut PageBytes) -> Result<bool, Stop> {
 #[test]
 fn pages_led_back_and_forward_again_are_as_they_were() {
     let Some(databases) = databases() else { return };
-    let (mut pages, mut records) = (0, 0);
+    let mut pages = 0;
+    let mut records = 0;
     let mut by_kind: BTreeMap<(String, Op), u64> = BTreeMap::new();
     for (name, database) in &databases {
         for (id, all) in &database.records {
@@ -332,19 +361,25 @@ fn pages_led_back_and_forward_again_are_as_they_were() {
                     Ok(true) => first = at,
                     Ok(false) => break,
                     Err(stop) => {
-                        panic!("{name} {id} back over {} {}: {stop}", kept.lsn, kept.record().header().op)
+                        panic!(
+                            "{name} {id} back over {} {}: {stop}",
+                            kept.lsn,
+                            kept.record().header().op
+                        )
                     }
                 }
             }
             for kept in &all[first..] {
                 let record = kept.record();
                 let outcome = redo(kept.lsn, &record, &mut page);
-                let (op, kind) = (record.header().op, PageHeader::of(&page).kind());
+                let op = record.header().op;
+                let kind = PageHeader::of(&page).kind();
                 assert_eq!(outcome, Ok(Applied::Changed), "{name} {id} {} {op}", kept.lsn);
                 *by_kind.entry((kind.to_string(), op)).or_default() += 1;
                 records += 1;
             }
-            let (found, expected) = (content(&page, false), content(&target, false));
+            let found = content(&page, false);
+            let expected = content(&target, false);
             assert_eq!(found.0, expected.0, "{name} {id} from record {first}");
             let differs = found.1.iter().zip(&expected.1).position(|(a, b)| a != b);
             assert_eq!(differs, None, "{name} {id} from record {first}");
@@ -371,7 +406,9 @@ fn closed_databases_have_no_open_transactions() {
         let end = reader.for_each_record(|lsn, record, _| {
             analysis.add(lsn, record);
             most = most.max(analysis.unfinished().len());
-            begun.extend(analysis.unfinished().values().filter_map(|x| Some((x.begin?, x.name.clone()))));
+            begun.extend(
+                analysis.unfinished().values().filter_map(|x| Some((x.begin?, x.name.clone()))),
+            );
             ControlFlow::Continue(())
         });
         assert!(matches!(end, Ok(Some(_))), "{name} ends");
@@ -381,7 +418,11 @@ fn closed_databases_have_no_open_transactions() {
         assert!(analysis.left_out().is_empty(), "{name}: {:?}", analysis.left_out());
         let data = sample(&format!("{name}.mdf")).expect("its data file");
         let boot = Lsn::from_bytes(*data[9 * 8192 + 0x1bc..].first_chunk().expect("a boot page"));
-        assert_eq!(analysis.checkpoint(), Some(boot), "{name}: the boot page names the last checkpoint");
+        assert_eq!(
+            analysis.checkpoint(),
+            Some(boot),
+            "{name}: the boot page names the last checkpoint"
+        );
     }
 }
 
@@ -479,7 +520,8 @@ mod random {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) as usize % below
         };
-        let (mut changed, mut stopped) = (0, 0);
+        let mut changed = 0;
+        let mut stopped = 0;
         for (id, records) in database.records.iter().take(120) {
             let Some(mut page) = database.page(*id) else { continue };
             for kept in records.iter().take(200) {

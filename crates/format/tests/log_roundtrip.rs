@@ -1,8 +1,9 @@
 //! Every log block of every sample is rebuilt from its typed values.
 //!
-//! The rebuilt block lies on a buffer filled with EE hex, so nothing can be passed on by keeping bytes: a byte that
-//! differs must lie where the view says that nothing is defined. What the types do not understand is kept in `residue`
-//! or in elements without a meaning; it is counted and printed by operation (`--nocapture`).
+//! The rebuilt block lies on a buffer filled with EE hex, so nothing can be passed on by keeping
+//! bytes: a byte that differs must lie where the view says that nothing is defined. What the types
+//! do not understand is kept in `residue` or in elements without a meaning; it is counted and
+//! printed by operation (`--nocapture`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -49,7 +50,8 @@ impl Coverage {
     fn add(&mut self, record: &RecordRef<'_>, payload: &Payload<'_>) {
         let undefined: usize = record.undefined().iter().map(|range| range.len()).sum();
         let unknown = payload.unknown_bytes();
-        let last = record.undefined().last().map_or(record.len(), |range| range.end.max(record.len()));
+        let last =
+            record.undefined().last().map_or(record.len(), |range| range.end.max(record.len()));
         self.records += 1;
         self.undefined += undefined;
         self.residue += payload.residue().len();
@@ -83,14 +85,23 @@ fn check_block(disk: &[u8], block: &LogBlock, by_op: &mut BTreeMap<Op, Coverage>
     let undefined = view.undefined();
     for range in &undefined {
         defined[range.clone()].fill(false);
-        // A range named as undefined must not have been written: else the view and the builder disagree.
-        assert!(rebuilt[range.clone()].iter().all(|b| *b == FILL), "{}: {range:?} was written", block.lsn);
+        // A range named as undefined must not have been written: else the view and the builder
+        // disagree.
+        assert!(
+            rebuilt[range.clone()].iter().all(|b| *b == FILL),
+            "{}: {range:?} was written",
+            block.lsn
+        );
     }
     // The checksum covers undefined bytes too, so it is compared below, once they are the same.
     let has_checksum = view.header().has_checksum();
     for (at, (built, read)) in rebuilt.iter().zip(original).enumerate() {
         let is_checksum = has_checksum && (0x18..0x1c).contains(&at);
-        assert!(built == read || !defined[at] || is_checksum, "{}: byte {at:#x} differs", block.lsn);
+        assert!(
+            built == read || !defined[at] || is_checksum,
+            "{}: byte {at:#x} differs",
+            block.lsn
+        );
     }
 
     for range in undefined {
@@ -105,7 +116,13 @@ fn check_block(disk: &[u8], block: &LogBlock, by_op: &mut BTreeMap<Op, Coverage>
     for (_, record) in view.slots() {
         let payload = record.payload();
         let fixed_len = record.header().op.fixed_len(record.format());
-        assert_eq!(Some(record.header().fixed_len), fixed_len, "{}: {}", block.lsn, record.header().op);
+        assert_eq!(
+            Some(record.header().fixed_len),
+            fixed_len,
+            "{}: {}",
+            block.lsn,
+            record.header().op
+        );
         by_op.entry(record.header().op).or_default().add(&record, &payload);
     }
 }
@@ -124,7 +141,8 @@ fn every_log_block_of_the_samples_is_rebuilt_from_its_values() {
         let reader = LogReader::open(file.as_slice()).expect("a slice can be read");
         assert_eq!(reader.map().faults(), [], "{name}");
         reader.map().vlfs().iter().for_each(|vlf| check_vlf(&file, vlf));
-        let (mut block_count, mut record_count) = (0, 0);
+        let mut block_count = 0;
+        let mut record_count = 0;
         for item in reader.chain() {
             match item.expect("a slice can be read") {
                 ChainItem::Block(block) => {
@@ -155,7 +173,14 @@ fn report(by_op: &BTreeMap<Op, Coverage>) {
     );
     let mut total = Coverage::default();
     for (op, c) in by_op {
-        let Coverage { records, typed, residue, residue_nonzero, elements_unknown, undefined } = c;
+        let Coverage {
+            records,
+            typed,
+            residue,
+            residue_nonzero,
+            elements_unknown,
+            undefined,
+        } = c;
         println!(
             "{op:<24}{records:>8}{typed:>10}{residue:>9}{residue_nonzero:>9}{elements_unknown:>10}{undefined:>10}"
         );
@@ -177,6 +202,7 @@ fn report(by_op: &BTreeMap<Op, Coverage>) {
         total.elements_unknown,
         total.undefined
     );
-    // 94.6 of 100 bytes had a meaning when this was written. Zeros of COUNT_DELTA make up most of the rest.
+    // 94.6 of 100 bytes had a meaning when this was written. Zeros of COUNT_DELTA make up most of
+    // the rest.
     assert!(total.typed * 1000 >= known * 940, "{} of {known} bytes are typed", total.typed);
 }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use extentdb_base::{FileId, Lsn, PageId, XactId};
 use extentdb_format::log::dblog::{self, Column};
 use extentdb_format::log::reader::{Leftovers, LogEnd};
-use extentdb_format::log::{CarriedLog, LogReader, Op, Payload, RecordRef, VlfDescription, VlfMap, loginfo};
+use extentdb_format::log::{
+    CarriedLog, LogReader, Op, Payload, RecordRef, VlfDescription, VlfMap, loginfo,
+};
 
 fn sample(name: &str) -> Option<Vec<u8>> {
     let folder = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(
@@ -21,8 +23,12 @@ fn sample(name: &str) -> Option<Vec<u8>> {
     Some(std::fs::read(folder.join(name)).expect("a sample of this name"))
 }
 
-const LOGS: [&str; 4] =
-    ["northwind-2008_log.ldf", "pubs-2008_log.ldf", "northwind-from-2000_log.ldf", "crud-2012_log.ldf"];
+const LOGS: [&str; 4] = [
+    "northwind-2008_log.ldf",
+    "pubs-2008_log.ldf",
+    "northwind-from-2000_log.ldf",
+    "crud-2012_log.ldf",
+];
 
 /// Hands every record of every sample log to `visit`; false when there are no samples.
 fn every_record(mut visit: impl FnMut(&str, Lsn, &RecordRef<'_>)) -> bool {
@@ -42,7 +48,8 @@ fn every_record(mut visit: impl FnMut(&str, Lsn, &RecordRef<'_>)) -> bool {
 fn the_records_of_a_transaction_are_linked_from_commit_to_begin() {
     let mut last: HashMap<(String, XactId), Lsn> = HashMap::new();
     let mut begins: HashMap<(String, XactId), Lsn> = HashMap::new();
-    let (mut links, mut ends) = (0, 0);
+    let mut links = 0;
+    let mut ends = 0;
     let ran = every_record(|name, lsn, record| {
         let header = record.header();
         if header.xact == XactId::default() {
@@ -52,8 +59,11 @@ fn the_records_of_a_transaction_are_linked_from_commit_to_begin() {
         if header.op == Op::BEGIN_XACT {
             assert_eq!(header.previous, Lsn::ZERO, "{name} {lsn}");
             begins.insert(key.clone(), lsn);
-        } else if !matches!(header.op, Op::COMMIT_XACT | Op::ABORT_XACT) && !header.flags.is_compensation() {
-            // The others point elsewhere: an end to its begin, a compensation record to what is undone next.
+        } else if !matches!(header.op, Op::COMMIT_XACT | Op::ABORT_XACT)
+            && !header.flags.is_compensation()
+        {
+            // The others point elsewhere: an end to its begin, a compensation record to what is
+            // undone next.
             if let Some(previous) = last.get(&key) {
                 assert_eq!(header.previous, *previous, "{name} {lsn} {}", header.op);
                 links += 1;
@@ -77,27 +87,35 @@ fn the_records_of_a_transaction_are_linked_from_commit_to_begin() {
 #[test]
 fn previous_page_lsns_link_the_records_of_a_page() {
     let mut last: HashMap<(String, PageId), Lsn> = HashMap::new();
-    let (mut followed, mut equal, mut reformatted) = (0, 0, 0);
+    let mut followed = 0;
+    let mut equal = 0;
+    let mut reformatted = 0;
     let ran = every_record(|name, lsn, record| {
         let payload = record.payload();
         let Some(part) = payload.page_part() else { return };
-        // Counters are not part of the page's history until the checkpoint writes them, but the record carries the link.
+        // Counters are not part of the page's history until the checkpoint writes them, but the
+        // record carries the link.
         if let Some(previous) = last.insert((name.to_owned(), part.page), lsn) {
             followed += 1;
             equal += u64::from(part.previous_page_lsn == previous);
-            reformatted +=
-                u64::from(record.header().op == Op::FORMAT_PAGE && part.previous_page_lsn != previous);
+            reformatted += u64::from(
+                record.header().op == Op::FORMAT_PAGE && part.previous_page_lsn != previous,
+            );
         }
     });
     if ran {
         println!("{followed} links followed, {equal} equal, {reformatted} of reused pages");
-        assert!(followed > 15_000 && followed - equal - reformatted <= 4, "{followed} {equal} {reformatted}");
+        assert!(
+            followed > 15_000 && followed - equal - reformatted <= 4,
+            "{followed} {equal} {reformatted}"
+        );
     }
 }
 
 #[test]
 fn lengths_inside_a_record_agree() {
-    let (mut checked, mut nested) = (0, 0);
+    let mut checked = 0;
+    let mut nested = 0;
     let ran = every_record(|name, lsn, record| {
         let at = format!("{name} {lsn}");
         match record.payload() {
@@ -206,21 +224,25 @@ fn nothing_follows_the_end_of_these_logs() {
     }
 }
 
-/// The log part of a backup by its layout: VLF descriptions of the MSTL blocks, blocks of the MQTL stream.
+/// The log part of a backup by its layout: VLF descriptions of the MSTL blocks, blocks of the MQTL
+/// stream.
 fn carried_log(bak: &[u8]) -> LogReader<CarriedLog<&[u8]>> {
     let u64_at = |at: usize| u64::from_le_bytes(bak[at..at + 8].try_into().expect("eight bytes"));
     let blocks = (0..bak.len()).step_by(512).filter(|at| bak[*at..].starts_with(b"MSTL"));
     let mut descriptions = Vec::new();
     let mut first = 0;
     for at in blocks {
-        descriptions.push(VlfDescription::parse(&bak[at + 0x5c..at + 0x5c + 0x1f8]).expect("a description"));
+        descriptions.push(
+            VlfDescription::parse(&bak[at + 0x5c..at + 0x5c + 0x1f8]).expect("a description"),
+        );
         first = first.max(u64_at(at + 0x3c));
     }
     let stream = bak.windows(4).position(|id| id == b"MQTL").expect("a log stream");
     let len = u64_at(stream + 8) as usize;
     let bytes = &bak[stream + 22 + 2..stream + 22 + len];
     let file_len = descriptions.iter().map(|vlf| vlf.offset + vlf.size).max().expect("a VLF");
-    let map = VlfMap::from_descriptions(descriptions.iter().map(VlfDescription::to_header), file_len);
+    let map =
+        VlfMap::from_descriptions(descriptions.iter().map(VlfDescription::to_header), file_len);
     LogReader::with_map(CarriedLog { bytes, first, file_len }, map)
 }
 

@@ -1,5 +1,6 @@
-//! Real backups, rebuilt from typed values onto buffers of 0xEE: every byte of every block, stream and record header
-//! must come back. Pages and log blocks are copied; they are other modules' concern.
+//! Real backups, rebuilt from typed values onto buffers of 0xEE: every byte of every block, stream
+//! and record header must come back. Pages and log blocks are copied; they are other modules'
+//! concern.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,8 +11,8 @@ use extentdb_format::mtf::section::ConfigurationSection;
 use extentdb_format::mtf::stream::{self, STREAM_HEADER_BYTES};
 use extentdb_format::mtf::xpress::{Decoder, encode};
 use extentdb_format::mtf::{
-    Block, BlockKind, Configuration, DataSection, EndOfSet, Fault, Filemark, LogSection, Raid, SetMap,
-    StartOfSet, StreamHeader, StreamKind, Tape, Volume, extent,
+    Block, BlockKind, Configuration, DataSection, EndOfSet, Fault, Filemark, LogSection, Raid,
+    SetMap, StartOfSet, StreamHeader, StreamKind, Tape, Volume, extent,
 };
 
 /// A sample's bytes; `None`, with a word on stderr, when there are no samples.
@@ -53,7 +54,9 @@ fn rewrite_block(block: &Block<'_>, to: &mut [u8], seen: &mut Rebuilt) -> (usize
         BlockKind::Sset => (StartOfSet::parse(block).write(to).unwrap(), StartOfSet::faults(block)),
         BlockKind::Volb => (Volume::parse(block).write(to).unwrap(), Volume::faults(block)),
         BlockKind::Eset => (EndOfSet::parse(block).write(to).unwrap(), EndOfSet::faults(block)),
-        BlockKind::Msda => (DataSection::parse(block).write(to).unwrap(), DataSection::faults(block)),
+        BlockKind::Msda => {
+            (DataSection::parse(block).write(to).unwrap(), DataSection::faults(block))
+        }
         BlockKind::Mstl => {
             let log = LogSection::parse(block);
             seen.logs.push(log.clone());
@@ -129,7 +132,8 @@ fn rebuild(stream: &[u8]) -> Rebuilt {
             let rebuilt = rewrite_stream(&header, data, &mut seen);
             let fresh = StreamHeader { checksum: 0.into(), ..header };
             at += stream::write_stream(&mut seen.bytes[at..], &fresh, &rebuilt).unwrap();
-            *seen.coverage.entry(header.tag().to_string()).or_default() += STREAM_HEADER_BYTES + data.len();
+            *seen.coverage.entry(header.tag().to_string()).or_default() +=
+                STREAM_HEADER_BYTES + data.len();
             if header.stream_kind() == Some(StreamKind::Spad) {
                 break;
             }
@@ -224,7 +228,12 @@ struct Expanded {
 
 fn expand(file: &[u8]) -> Expanded {
     let version = ContainerVersion::V2;
-    let mut out = Expanded { stream: vec![], rebuilt: vec![0xEE; file.len()], records: 0, indexes: 0 };
+    let mut out = Expanded {
+        stream: vec![],
+        rebuilt: vec![0xEE; file.len()],
+        records: 0,
+        indexes: 0,
+    };
     let mut at = container::FIRST_RECORD_AT as usize;
     // What lies before the first record is not initialised.
     out.rebuilt[..at].copy_from_slice(&file[..at]);
@@ -258,7 +267,8 @@ fn expand(file: &[u8]) -> Expanded {
                 let body = &rest[version.common_bytes()..];
                 let (entries, fault) = container::parse_index(body);
                 assert_eq!(fault, None);
-                len = version.common_bytes() + container::IndexHeader::parse(body).bytes.get() as usize;
+                len = version.common_bytes()
+                    + container::IndexHeader::parse(body).bytes.get() as usize;
                 container::write_index(&mut to[..len], &entries, version).unwrap();
                 out.indexes += 1;
             }
@@ -291,7 +301,8 @@ fn the_front_of_every_extent_decodes_alone() {
     let Some(file) = sample("tsql2012-compressed.bak") else { return };
     let version = ContainerVersion::V2;
     let mut at = container::FIRST_RECORD_AT as usize;
-    let (mut decoder, mut fronts) = (Decoder::new(), 0);
+    let mut decoder = Decoder::new();
+    let mut fronts = 0;
     while at < file.len() && !file[at..].starts_with(b"SFMB") || at < 0x2000 {
         let header = RecordHeader::parse(&file[at..], version);
         let len = header.record_bytes(version);

@@ -3,9 +3,9 @@
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_format::mtf::section::ConfigurationSection;
 use extentdb_format::mtf::{
-    Block, BlockKind, Configuration, DataSection, EndOfSet, Fault, FileInfo, FilegroupInfo, Filemark,
-    LogSection, MtfDate, SetFlags, SetInfo, SetMap, StartOfSet, StreamHeader, StreamKind, Tag, Tape,
-    VlfDescription, Volume, config::FileKind,
+    Block, BlockKind, Configuration, DataSection, EndOfSet, Fault, FileInfo, FilegroupInfo,
+    Filemark, LogSection, MtfDate, SetFlags, SetInfo, SetMap, StartOfSet, StreamHeader, StreamKind,
+    Tag, Tape, VlfDescription, Volume, config::FileKind,
 };
 use extentdb_types::Guid;
 
@@ -28,14 +28,22 @@ fn start_of_set() -> Vec<u8> {
 }
 
 fn log_section() -> LogSection {
-    let vlf = VlfDescription { bytes: 0x40000.into(), offset: 0x2000.into(), ..VlfDescription::default() };
+    let vlf = VlfDescription {
+        bytes: 0x40000.into(),
+        offset: 0x2000.into(),
+        ..VlfDescription::default()
+    };
     LogSection::new(vlf, 0x4000, 0x6000)
 }
 
 fn configuration() -> Vec<u8> {
-    let mut config = Configuration { set: Some(SetInfo::new("Db", "SRV")), ..Configuration::default() };
+    let mut config = Configuration {
+        set: Some(SetInfo::new("Db", "SRV")),
+        ..Configuration::default()
+    };
     config.filegroups = vec![FilegroupInfo::new(1, "PRIMARY"), FilegroupInfo::new(2, "MORE")];
-    for (id, kind, group) in [(1, FileKind::Data, 1), (3, FileKind::Data, 2), (2, FileKind::Log, 0)] {
+    for (id, kind, group) in [(1, FileKind::Data, 1), (3, FileKind::Data, 2), (2, FileKind::Log, 0)]
+    {
         let mut file = FileInfo::new(id, kind, 1 << 20, &format!("f{id}"), &format!("C:\\f{id}"));
         file.fields.filegroup = group.into();
         config.files.push(file);
@@ -174,11 +182,18 @@ fn texts_and_numbers_come_back() {
     let (config, faults) = Configuration::parse(&configuration());
     assert_eq!(faults, []);
     // Files follow their filegroup, the log comes last.
-    let files: Vec<_> =
-        config.files.iter().map(|file| (file.fields.id.get(), file.kind(), &*file.physical_name)).collect();
+    let files: Vec<_> = config
+        .files
+        .iter()
+        .map(|file| (file.fields.id.get(), file.kind(), &*file.physical_name))
+        .collect();
     assert_eq!(
         files,
-        [(1, FileKind::Data, "C:\\f1"), (3, FileKind::Data, "C:\\f3"), (2, FileKind::Log, "C:\\f2")]
+        [
+            (1, FileKind::Data, "C:\\f1"),
+            (3, FileKind::Data, "C:\\f3"),
+            (2, FileKind::Log, "C:\\f2")
+        ]
     );
     assert_eq!(config.filegroup_name(2), Some("MORE"));
     assert!(config.set.unwrap().flags().has(SetFlags::ALWAYS));
@@ -191,7 +206,8 @@ fn texts_and_numbers_come_back() {
 fn faults_name_their_place() {
     let mut bytes = start_of_set();
     bytes[40] ^= 0xFF;
-    let [Fault::BlockChecksum { kind, stored, computed }] = StartOfSet::faults(&Block::parse(&bytes))[..]
+    let [Fault::BlockChecksum { kind, stored, computed }] =
+        StartOfSet::faults(&Block::parse(&bytes))[..]
     else {
         panic!()
     };
@@ -201,15 +217,21 @@ fn faults_name_their_place() {
     let short = StartOfSet::faults(&Block::parse(&bytes[..110]));
     assert!(short.contains(&Fault::ShortBlock { kind: Tag(*b"SSET"), bytes: 110, needed: 121 }));
     assert!(
-        short.iter().any(|fault| fault.to_string() == "SSET: text of 16 bytes at offset 170 lies outside"),
+        short
+            .iter()
+            .any(|fault| fault.to_string() == "SSET: text of 16 bytes at offset 170 lies outside"),
         "{short:?}"
     );
 
     let mut log = log_section();
     log.fields.end = 0x50000.into();
     let bytes = written(|to| log.write(to).unwrap());
-    let faults: Vec<_> = LogSection::faults(&Block::parse(&bytes)).iter().map(ToString::to_string).collect();
-    assert_eq!(faults, ["log of VLF at 8192: bytes 16384 to 327680 do not lie inside its 262144 bytes"]);
+    let faults: Vec<_> =
+        LogSection::faults(&Block::parse(&bytes)).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        faults,
+        ["log of VLF at 8192: bytes 16384 to 327680 do not lie inside its 262144 bytes"]
+    );
     assert_eq!(log.carried(), None);
 
     let mut sections = configuration();
@@ -222,7 +244,10 @@ fn faults_name_their_place() {
 
     let mut header = [0; 22];
     StreamHeader::new(StreamKind::Mqda, 2, 65_538).write(&mut header).unwrap();
-    assert_eq!((StreamHeader::parse(&header).fault(), StreamHeader::parse(&header).payload_gap()), (None, 2));
+    assert_eq!(
+        (StreamHeader::parse(&header).fault(), StreamHeader::parse(&header).payload_gap()),
+        (None, 2)
+    );
     header[9] ^= 1;
     assert!(StreamHeader::parse(&header).fault().is_some());
 }

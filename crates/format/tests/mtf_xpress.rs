@@ -33,7 +33,9 @@ fn material(rng: &mut SplitMix64, len: usize) -> Vec<u8> {
                 let period = 2 + rng.below(9) as usize;
                 data.extend((0..piece).map(|at| (at % period) as u8));
             }
-            4 => data.extend((0..piece).map(|_| (rng.next_u64() & rng.next_u64() & rng.next_u64()) as u8)),
+            4 => data.extend(
+                (0..piece).map(|_| (rng.next_u64() & rng.next_u64() & rng.next_u64()) as u8),
+            ),
             _ if !data.is_empty() => {
                 let from = rng.below(data.len() as u64) as usize;
                 let copied = data[from..].iter().take(piece).copied().collect::<Vec<_>>();
@@ -102,7 +104,8 @@ fn damaged_payloads_are_errors_or_other_bytes_but_never_panics() {
     let mut rng = SplitMix64::new(14);
     let data = material(&mut rng, 65_536);
     let packed = encode(&data);
-    let (mut decoder, mut out) = (Decoder::new(), vec![0; data.len()]);
+    let mut decoder = Decoder::new();
+    let mut out = vec![0; data.len()];
     let mut errors = 0;
     for round in 0..3000 {
         let mut hit = packed.clone();
@@ -116,7 +119,10 @@ fn damaged_payloads_are_errors_or_other_bytes_but_never_panics() {
         }
         match decoder.decode(&hit, &mut out) {
             Ok(()) => {
-                assert!(round % 4 != 0 || hit.len() + 2 >= packed.len(), "a truncated payload expanded")
+                assert!(
+                    round % 4 != 0 || hit.len() + 2 >= packed.len(),
+                    "a truncated payload expanded"
+                )
             }
             Err(_) => errors += 1,
         }
@@ -147,7 +153,8 @@ fn each_kind_of_damage_has_its_name() {
     payload.extend([0; 3]);
     assert_eq!(decoder.decode(&payload, &mut out[..8]), Err(Damage::LeftOver { bytes: 5 }));
 
-    // Symbol 256 + 15: a length of 3 + 15 and more. The byte behind the two units says 255, the u16 says 14.
+    // Symbol 256 + 15: a length of 3 + 15 and more. The byte behind the two units says 255, the u16
+    // says 14.
     let mut payload = vec![0; 263];
     payload[0] = 1;
     payload[135] = 0x10;

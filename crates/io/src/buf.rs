@@ -4,12 +4,14 @@
 //! AlignedBuf   | block 0 (4096 bytes) | block 1 | …            begins at an address divisible by 4096
 //! ```
 //!
-//! Direct reads need memory, offset and length aligned to the block size of the device; 4096 satisfies every device and
-//! file system in use. The alignment is part of the element type, so no pointer is ever cast here.
+//! Direct reads need memory, offset and length aligned to the block size of the device; 4096
+//! satisfies every device and file system in use. The alignment is part of the element type, so no
+//! pointer is ever cast here.
 //!
 //! Invariants
 //! - Address and length are multiples of [`BLOCK_BYTES`]; the length never changes.
-//! - Fresh memory is zero, as it comes from the system: a large buffer costs nothing until it is touched.
+//! - Fresh memory is zero, as it comes from the system: a large buffer costs nothing until it is
+//!   touched.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

@@ -1,8 +1,8 @@
 //! How much of a file the page cache already holds, estimated by samples.
 //!
-//! A check of a file that lies in memory should read it from there; a check of one that does not should go past the
-//! cache and leave it alone. Asking costs 64 system calls of one byte each that return at once instead of reading
-//! (`RWF_NOWAIT`), so it is asked before every scan.
+//! A check of a file that lies in memory should read it from there; a check of one that does not
+//! should go past the cache and leave it alone. Asking costs 64 system calls of one byte each that
+//! return at once instead of reading (`RWF_NOWAIT`), so it is asked before every scan.
 
 use crate::file::File;
 use crate::platform;
@@ -11,15 +11,16 @@ use crate::read_at::ReadAt;
 /// Places looked at, spread evenly over the file.
 const SAMPLES: u64 = 64;
 
-/// The share of `file` that is in the page cache, from 0 to 1; `None` where the system does not tell, and for a file
-/// without data. Holes are not looked at: they are never read.
+/// The share of `file` that is in the page cache, from 0 to 1; `None` where the system does not
+/// tell, and for a file without data. Holes are not looked at: they are never read.
 pub fn cached_fraction(file: &File) -> Option<f64> {
     let len = file.len();
     let step = (len / SAMPLES).max(1);
-    let (mut seen, mut cached) = (0_u32, 0_u32);
+    let mut seen = 0_u32;
+    let mut cached = 0_u32;
     for sample in 0..SAMPLES.min(len) {
-        // The middle of each stretch: both ends of a file are read whenever it is opened and would look better than the
-        // rest.
+        // The middle of each stretch: both ends of a file are read whenever it is opened and would
+        // look better than the rest.
         let offset = sample * step + step / 2;
         if file.next_data(offset).is_some_and(|range| range.start == offset) {
             seen += 1;

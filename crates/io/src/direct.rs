@@ -1,10 +1,11 @@
 //! Direct reads: past the page cache, from the device into aligned memory.
 //!
-//! A scan of a file much larger than memory gains nothing from the page cache: it pays for a second copy of every byte
-//! and pushes everything else out. A direct twin of an open file reads whole blocks at block offsets only.
+//! A scan of a file much larger than memory gains nothing from the page cache: it pays for a second
+//! copy of every byte and pushes everything else out. A direct twin of an open file reads whole
+//! blocks at block offsets only.
 //!
-//! Invariant: the twin is the same file. The path is opened a second time, and a path may lead elsewhere by then, so
-//! both identities are compared.
+//! Invariant: the twin is the same file. The path is opened a second time, and a path may lead
+//! elsewhere by then, so both identities are compared.
 
 use std::fs;
 use std::io;
@@ -28,13 +29,16 @@ impl DirectFile {
     pub(crate) fn twin_of(file: &File) -> Option<DirectFile> {
         let handle = platform::open_direct(file.path())?;
         let identity = platform::identity(&handle, file.path()).ok()?;
-        (identity == file.identity().ok()?.0).then(|| DirectFile { handle, path: file.path().into() })
+        (identity == file.identity().ok()?.0)
+            .then(|| DirectFile { handle, path: file.path().into() })
     }
 
-    /// Reads at `offset` until the first `bytes` of `buf` are full or the file ends; returns the number of bytes read.
+    /// Reads at `offset` until the first `bytes` of `buf` are full or the file ends; returns the
+    /// number of bytes read.
     ///
     /// # Panics
-    /// When `offset` or `bytes` is not a multiple of [`BLOCK_BYTES`], or `bytes` is more than `buf` holds.
+    /// When `offset` or `bytes` is not a multiple of [`BLOCK_BYTES`], or `bytes` is more than `buf`
+    /// holds.
     pub fn read_at(&self, offset: u64, buf: &mut AlignedBuf, bytes: usize) -> Result<usize, Error> {
         assert!(
             offset.is_multiple_of(BLOCK_BYTES as u64) && bytes.is_multiple_of(BLOCK_BYTES),
@@ -43,8 +47,11 @@ impl DirectFile {
         let mut done = 0;
         while done < bytes {
             match platform::read_at(&self.handle, &mut buf[done..bytes], offset + done as u64) {
-                // Part of a block is the end of the file as well, and going on from there would not be aligned.
-                Ok(read) if read == 0 || !read.is_multiple_of(BLOCK_BYTES) => return Ok(done + read),
+                // Part of a block is the end of the file as well, and going on from there would not
+                // be aligned.
+                Ok(read) if read == 0 || !read.is_multiple_of(BLOCK_BYTES) => {
+                    return Ok(done + read);
+                }
                 Ok(read) => done += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {

@@ -8,16 +8,20 @@
 //!   MemDisk    memory; keeps live and durable bytes apart and hands out what a power cut would leave
 //! ```
 //!
-//! Two ways lead to durable bytes. [`Durability::Deferred`] writes are cheap and become durable together at the next
+//! Two ways lead to durable bytes. [`Durability::Deferred`] writes are cheap and become durable
+//! together at the next
 //! [`DiskFile::sync`]: pages of a checkpoint. [`Durability::Through`] writes are durable when the call returns, and the disk
-//! decides how: forced unit access where that is cheaper, a write and a flush where it is not. Log blocks go this way.
+//! decides how: forced unit access where that is cheaper, a write and a flush where it is not. Log
+//! blocks go this way.
 //!
 //! Invariants
 //! - Writes name their offset; no file position, so one file serves all threads.
-//! - After a failed sync or a failed [`Durability::Through`] write the file is poisoned: what was written before may be lost, and a
-//!   later sync that succeeded would hide it. Every later sync and durable write fails with [`Error::Poisoned`].
-//! - A sector of 512 bytes is written whole or not at all; anything longer may tear: in a power cut between any two sectors, when
-//!   the process dies between any two blocks of 4096 bytes, wherever the file system has split the write.
+//! - After a failed sync or a failed [`Durability::Through`] write the file is poisoned: what was
+//!   written before may be lost, and a later sync that succeeded would hide it. Every later sync
+//!   and durable write fails with [`Error::Poisoned`].
+//! - A sector of 512 bytes is written whole or not at all; anything longer may tear: in a power cut
+//!   between any two sectors, when the process dies between any two blocks of 4096 bytes, wherever
+//!   the file system has split the write.
 
 mod mem;
 mod real;
@@ -36,11 +40,12 @@ pub use real::{Backend, DurabilityMode, DurabilityReport, RealDisk};
 
 /// Where files live: the real file system, or a simulator's. Paths are opaque names to it.
 pub trait Disk: Send + Sync + Debug {
-    /// Makes a new file of length 0 and takes it exclusively. A path that exists is left alone and refused. The name is durable
-    /// when the call returns.
+    /// Makes a new file of length 0 and takes it exclusively. A path that exists is left alone and
+    /// refused. The name is durable when the call returns.
     fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error>;
 
-    /// Opens an existing file for reading and writing, and takes it exclusively: [`Error::InUse`] when somebody else has it.
+    /// Opens an existing file for reading and writing, and takes it exclusively: [`Error::InUse`]
+    /// when somebody else has it.
     fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error>;
 
     /// Does the path name something?
@@ -49,12 +54,16 @@ pub trait Disk: Send + Sync + Debug {
     /// Removes a file. It stays removed after a power cut.
     fn remove(&self, path: &Path) -> Result<(), Error>;
 
-    /// Gives a file another name, which nothing may have yet. The new name is durable when the call returns.
+    /// Gives a file another name, which nothing may have yet. The new name is durable when the call
+    /// returns.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Error>;
 }
 
 /// A file taken for reading and writing, until the last reference to it is gone.
-#[expect(clippy::len_without_is_empty, reason = "a database file is never asked whether it is empty")]
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "a database file is never asked whether it is empty"
+)]
 pub trait DiskFile: Send + Sync + Debug {
     /// The path it was opened by.
     fn path(&self) -> &Path;
@@ -65,20 +74,25 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Reads at `offset` until `buf` is full or the file ends; returns the number of bytes read.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Error>;
 
-    /// Writes all parts at `offset`, one behind the other. A write past the end makes the file longer.
+    /// Writes all parts at `offset`, one behind the other. A write past the end makes the file
+    /// longer.
     fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error>;
 
-    /// Writes at several places that do not overlap, each as [`write_at`](Self::write_at) with [`Durability::Deferred`] does. They
-    /// may be under way at once and end in any order. After an error each of them may have been made, in part, or not.
+    /// Writes at several places that do not overlap, each as [`write_at`](Self::write_at) with
+    /// [`Durability::Deferred`] does. They may be under way at once and end in any order. After an
+    /// error each of them may have been made, in part, or not.
     fn write_many(&self, writes: &[(u64, &[u8])]) -> Result<(), Error> {
-        writes.iter().try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred))
+        writes
+            .iter()
+            .try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred))
     }
 
     /// Returns when every write that ended before the call is durable, and the length with it.
     fn sync(&self) -> Result<(), Error>;
 
-    /// Makes the file `bytes` long. A file that is as long already is left alone; [`Fill::Allocated`] gives its holes
-    /// room. When it fails, the length is the old one. Durable after the next sync.
+    /// Makes the file `bytes` long. A file that is as long already is left alone;
+    /// [`Fill::Allocated`] gives its holes room. When it fails, the length is the old one. Durable
+    /// after the next sync.
     fn extend(&self, bytes: u64, fill: Fill) -> Result<(), Error>;
 
     /// What was done to the file since it was opened.
@@ -92,7 +106,12 @@ pub trait DiskFile: Send + Sync + Debug {
         if read == buf.len() {
             return Ok(());
         }
-        Err(Error::EndOfFile { path: self.path().to_path_buf(), offset, bytes: buf.len(), read })
+        Err(Error::EndOfFile {
+            path: self.path().to_path_buf(),
+            offset,
+            bytes: buf.len(),
+            read,
+        })
     }
 }
 
@@ -108,13 +127,14 @@ pub enum Durability {
 /// What the bytes of a longer file are made of. They read as zeros either way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fill {
-    /// Nothing is stored, and no room is taken: a later write may find the disk full. The first write to a place costs the file
-    /// system a change of its own records.
+    /// Nothing is stored, and no room is taken: a later write may find the disk full. The first
+    /// write to a place costs the file system a change of its own records.
     Hole,
-    /// Room is allocated and nothing is stored, as [`Hole`](Self::Hole) but for the full disk: a later write has room. Zeros are
-    /// written where the file system cannot do that.
+    /// Room is allocated and nothing is stored, as [`Hole`](Self::Hole) but for the full disk: a
+    /// later write has room. Zeros are written where the file system cannot do that.
     Allocated,
-    /// Zeros are written, so that a later write changes bytes only: then forced unit access needs no flush.
+    /// Zeros are written, so that a later write changes bytes only: then forced unit access needs
+    /// no flush.
     Zeros,
 }
 
@@ -133,7 +153,7 @@ pub struct DiskCounters {
     pub fua_writes: u64,
     /// Flushes of the device's cache (`fdatasync` on unix), those of durable writes included.
     pub syncs: u64,
-    /// Calls of the system for all these. One that hands over a write and its flush, or many writes, is one. What the system split
-    /// is counted once.
+    /// Calls of the system for all these. One that hands over a write and its flush, or many
+    /// writes, is one. What the system split is counted once.
     pub calls: u64,
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// A refusal of the operating system, or a file that is not what was asked for. Always names the file.
+/// A refusal of the operating system, or a file that is not what was asked for. Always names the
+/// file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -58,7 +59,8 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A sync or durable write of this file failed before; what was written then may be lost, so nothing is promised any more.
+    /// A sync or durable write of this file failed before; what was written then may be lost, so
+    /// nothing is promised any more.
     #[error("an earlier durable write of {} failed", path.display())]
     Poisoned {
         /// The file.

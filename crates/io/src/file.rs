@@ -1,13 +1,16 @@
 //! A file on disk: opened read-only or created new, read and written at explicit offsets.
 //!
-//! Input files are evidence. [`File::open_read`] never asks for write access and shares the file with everybody; the
-//! only way to a writable [`File`] is [`File::create_new`], which refuses a path that exists.
+//! Input files are evidence. [`File::open_read`] never asks for write access and shares the file
+//! with everybody; the only way to a writable [`File`] is [`File::create_new`], which refuses a
+//! path that exists.
 //!
 //! Invariants
 //! - No operation uses or moves a file position, so one `File` serves all threads.
-//! - An interrupted call is repeated; a short transfer is continued. What a caller sees as short ended with the file.
-//! - `len` is the length when the file was opened, or as far as it was written since. A file that somebody else cuts
-//!   short in the meantime shows as [`Error::EndOfFile`] at the place where bytes are missing.
+//! - An interrupted call is repeated; a short transfer is continued. What a caller sees as short
+//!   ended with the file.
+//! - `len` is the length when the file was opened, or as far as it was written since. A file that
+//!   somebody else cuts short in the meantime shows as [`Error::EndOfFile`] at the place where
+//!   bytes are missing.
 
 use std::fs;
 use std::io;
@@ -44,7 +47,8 @@ pub struct FileStamp {
 }
 
 impl File {
-    /// Opens an existing file for reading only. Directories, pipes and the like are refused by name.
+    /// Opens an existing file for reading only. Directories, pipes and the like are refused by
+    /// name.
     pub fn open_read(path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
         let failed = |op, source| Error::File { op, path: path.to_path_buf(), source };
@@ -53,8 +57,10 @@ impl File {
         if let Some(kind) = platform::not_a_file(&metadata) {
             return Err(Error::NotAFile { path: path.to_path_buf(), kind });
         }
-        let handle =
-            fs::OpenOptions::new().read(true).open(path).map_err(|source| failed(Op::Open, source))?;
+        let handle = fs::OpenOptions::new()
+            .read(true)
+            .open(path)
+            .map_err(|source| failed(Op::Open, source))?;
         let len = platform::len(&handle).map_err(|source| failed(Op::Inspect, source))?;
         Ok(File { handle, path: path.into(), len: AtomicU64::new(len) })
     }
@@ -62,12 +68,10 @@ impl File {
     /// Makes a new file for reading and writing. A path that exists is left alone and refused.
     pub fn create_new(path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
-        let handle = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(|source| Error::File { op: Op::Create, path: path.to_path_buf(), source })?;
+        let handle =
+            fs::OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(
+                |source| Error::File { op: Op::Create, path: path.to_path_buf(), source },
+            )?;
         Ok(File { handle, path: path.into(), len: AtomicU64::new(0) })
     }
 
@@ -86,7 +90,11 @@ impl File {
     pub fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Error> {
         let mut done = 0;
         while done < buf.len() {
-            match platform::read_at(&self.handle, &mut buf[done..], offset.saturating_add(done as u64)) {
+            match platform::read_at(
+                &self.handle,
+                &mut buf[done..],
+                offset.saturating_add(done as u64),
+            ) {
                 Ok(0) => break,
                 Ok(read) => done += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -105,7 +113,11 @@ impl File {
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let mut done = 0;
         while done < bytes.len() {
-            match platform::write_at(&self.handle, &bytes[done..], offset.saturating_add(done as u64)) {
+            match platform::write_at(
+                &self.handle,
+                &bytes[done..],
+                offset.saturating_add(done as u64),
+            ) {
                 Ok(0) => {
                     return Err(self.transfer(
                         Op::Write,
@@ -148,8 +160,9 @@ impl File {
         Ok(FileStamp { len: metadata.len(), modified: metadata.modified().ok() })
     }
 
-    /// True when another process, or another opening of this one, holds an exclusive lock on the file,
-    /// as [`RealDisk`](crate::RealDisk) does. A shared lock is tried for and released at once.
+    /// True when another process, or another opening of this one, holds an exclusive lock on the
+    /// file, as [`RealDisk`](crate::RealDisk) does. A shared lock is tried for and released at
+    /// once.
     pub fn is_locked(&self) -> bool {
         match self.handle.try_lock_shared() {
             Ok(()) => {
@@ -163,9 +176,11 @@ impl File {
         }
     }
 
-    /// The runs of bytes that are really stored, in order. What lies between are holes: they read as zeros.
+    /// The runs of bytes that are really stored, in order. What lies between are holes: they read
+    /// as zeros.
     ///
-    /// Lazy, because a file may have any number of holes. Where the system knows nothing of holes, the file is one run.
+    /// Lazy, because a file may have any number of holes. Where the system knows nothing of holes,
+    /// the file is one run.
     pub fn data_ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut from = 0;
         std::iter::from_fn(move || {
@@ -175,12 +190,14 @@ impl File {
         })
     }
 
-    /// Tells the system that the file will be read from front to back. A hint: nothing depends on it.
+    /// Tells the system that the file will be read from front to back. A hint: nothing depends on
+    /// it.
     pub fn advise_sequential(&self) {
         platform::advise_sequential(&self.handle);
     }
 
-    /// The same file, opened a second time past the page cache; `None` where the system or the file system cannot.
+    /// The same file, opened a second time past the page cache; `None` where the system or the file
+    /// system cannot.
     pub fn try_direct(&self) -> Option<DirectFile> {
         DirectFile::twin_of(self)
     }

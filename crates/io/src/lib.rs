@@ -15,8 +15,8 @@ pub use buf::{AlignedBuf, BLOCK_BYTES};
 pub use cache::cached_fraction;
 pub use direct::DirectFile;
 pub use disk::{
-    Backend, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport, Fill, MemDisk,
-    RealDisk,
+    Backend, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport, Fill,
+    MemDisk, RealDisk,
 };
 pub use error::{Error, Op};
 pub use file::{File, FileIdentity, FileStamp};

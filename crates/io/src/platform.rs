@@ -1,7 +1,9 @@
-//! Where operating systems differ: one small function each, so that the rest of the crate is the same everywhere.
+//! Where operating systems differ: one small function each, so that the rest of the crate is the
+//! same everywhere.
 //!
-//! Linux has all of it, macOS knows of holes. Elsewhere the standard library must do: every file is one run of data,
-//! nothing is known of the page cache, no read goes past it. That costs speed, never correctness.
+//! Linux has all of it, macOS knows of holes. Elsewhere the standard library must do: every file is
+//! one run of data, nothing is known of the page cache, no read goes past it. That costs speed,
+//! never correctness.
 
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
@@ -95,7 +97,8 @@ mod imp {
     }
 }
 
-/// First stored run of bytes in `from..end`. What cannot be found out counts as stored: it is then simply read.
+/// First stored run of bytes in `from..end`. What cannot be found out counts as stored: it is then
+/// simply read.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub(crate) fn next_data(handle: &fs::File, from: u64, end: u64) -> Option<Range<u64>> {
     use rustix::fs::SeekFrom as Find;
@@ -125,8 +128,8 @@ pub(crate) fn advise_sequential(handle: &fs::File) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn advise_sequential(_handle: &fs::File) {}
 
-/// Opens `path` past the page cache, and proves by a first read that it works: some file systems accept the flag and
-/// then refuse every transfer.
+/// Opens `path` past the page cache, and proves by a first read that it works: some file systems
+/// accept the flag and then refuse every transfer.
 #[cfg(target_os = "linux")]
 pub(crate) fn open_direct(path: &Path) -> Option<fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -145,14 +148,16 @@ pub(crate) fn open_direct(_path: &Path) -> Option<fs::File> {
     None
 }
 
-/// Whether the byte at `offset` is in the page cache; `None` when that cannot be known without reading it.
+/// Whether the byte at `offset` is in the page cache; `None` when that cannot be known without
+/// reading it.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_cached(handle: &fs::File, offset: u64) -> Option<bool> {
     use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
     let mut byte = [0];
     loop {
-        match preadv2(handle, &mut [io::IoSliceMut::new(&mut byte)], offset, ReadWriteFlags::NOWAIT) {
+        match preadv2(handle, &mut [io::IoSliceMut::new(&mut byte)], offset, ReadWriteFlags::NOWAIT)
+        {
             Ok(read) => return Some(read == 1),
             Err(Errno::AGAIN) => return Some(false),
             Err(Errno::INTR) => {}
@@ -170,8 +175,8 @@ pub(crate) fn is_cached(_handle: &fs::File, _offset: u64) -> Option<bool> {
 /// Can a single write be durable without a flush?
 pub(crate) const HAS_WRITE_THROUGH: bool = cfg!(target_os = "linux");
 
-/// Writes all parts at `offset`, one behind the other; the first `done` bytes are there already. `through` asks for each byte to
-/// be durable; see [`HAS_WRITE_THROUGH`].
+/// Writes all parts at `offset`, one behind the other; the first `done` bytes are there already.
+/// `through` asks for each byte to be durable; see [`HAS_WRITE_THROUGH`].
 pub(crate) fn write_all_vectored(
     handle: &fs::File,
     parts: &[&[u8]],
@@ -179,7 +184,8 @@ pub(crate) fn write_all_vectored(
     offset: u64,
     through: bool,
 ) -> io::Result<()> {
-    let mut slices: Vec<io::IoSlice<'_>> = parts.iter().map(|part| io::IoSlice::new(part)).collect();
+    let mut slices: Vec<io::IoSlice<'_>> =
+        parts.iter().map(|part| io::IoSlice::new(part)).collect();
     let mut left = slices.as_mut_slice();
     // By 0, too: empty parts in front would make a write of nothing look like a full disk.
     io::IoSlice::advance_slices(&mut left, done);
@@ -226,8 +232,8 @@ fn write_vectored_at(
     parts.first().map_or(Ok(0), |part| write_at(handle, part, offset))
 }
 
-/// Allocates room for `bytes` from `offset` on and makes the file that long; the room reads as zeros. False where the file system
-/// cannot allocate without writing.
+/// Allocates room for `bytes` from `offset` on and makes the file that long; the room reads as
+/// zeros. False where the file system cannot allocate without writing.
 #[cfg(target_os = "linux")]
 pub(crate) fn allocate(handle: &fs::File, offset: u64, bytes: u64) -> io::Result<bool> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -262,17 +268,21 @@ pub(crate) fn sync_folder_of(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens `path` for reading and writing past the page cache, and says what offsets and lengths must be multiples of.
+/// Opens `path` for reading and writing past the page cache, and says what offsets and lengths must
+/// be multiples of.
 #[cfg(target_os = "linux")]
 pub(crate) fn open_direct_for_writes(path: &Path) -> Option<(fs::File, usize)> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
     use std::os::unix::fs::OpenOptionsExt;
 
     let flag = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).ok()?;
-    let handle = fs::OpenOptions::new().read(true).write(true).custom_flags(flag).open(path).ok()?;
+    let handle =
+        fs::OpenOptions::new().read(true).write(true).custom_flags(flag).open(path).ok()?;
     let align = match statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         // 0 is the file system's way to say that it cannot.
-        Ok(found) if found.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => found.stx_dio_offset_align as usize,
+        Ok(found) if found.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {
+            found.stx_dio_offset_align as usize
+        }
         _ => crate::buf::BLOCK_BYTES,
     };
     (align > 0 && crate::buf::BLOCK_BYTES.is_multiple_of(align)).then_some((handle, align))
@@ -290,7 +300,8 @@ pub(crate) fn device_queue(handle: &fs::File) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
 
     let device = handle.metadata().ok()?.dev();
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let major = rustix::fs::major(device);
+    let minor = rustix::fs::minor(device);
     let folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     // A partition is a folder in that of its disk.
     [folder.join("queue"), folder.parent()?.join("queue")].into_iter().find(|queue| queue.is_dir())

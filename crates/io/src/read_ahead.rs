@@ -10,23 +10,27 @@
 //!                 └──────────────────────────── free buffers ◀─────────────────────────┘
 //! ```
 //!
-//! *Buffered* suits a file that lies in the page cache: the consumer copies a piece into memory that stays in its
-//! second-level cache and works on it there; no buffer ever changes threads. *Direct* suits a file that does not:
-//! requests of 1 MiB, several of them under way at any time, past the page cache. [`IoChoice::Auto`] asks the cache.
+//! *Buffered* suits a file that lies in the page cache: the consumer copies a piece into memory
+//! that stays in its second-level cache and works on it there; no buffer ever changes threads.
+//! *Direct* suits a file that does not: requests of 1 MiB, several of them under way at any time,
+//! past the page cache. [`IoChoice::Auto`] asks the cache.
 //!
 //! Rules
-//! 1. Every byte of every chunk is delivered exactly once, or [`Pieces::next`] ended because of cancellation.
-//! 2. A piece stands on its own: which thread gets it, and in which order, is not promised. In buffered mode a consumer
-//!    happens to see the pieces of a chunk in order; nothing may depend on it.
-//! 3. A piece that cannot be read is delivered with its error; one at the end of a cut file is delivered short. Reading
-//!    goes on.
+//! 1. Every byte of every chunk is delivered exactly once, or [`Pieces::next`] ended because of
+//!    cancellation.
+//! 2. A piece stands on its own: which thread gets it, and in which order, is not promised. In
+//!    buffered mode a consumer happens to see the pieces of a chunk in order; nothing may depend on
+//!    it.
+//! 3. A piece that cannot be read is delivered with its error; one at the end of a cut file is
+//!    delivered short. Reading goes on.
 //! 4. Memory is bounded by the mode: one piece per consumer, or the buffers of the ring.
 //! 5. Nobody spins. Cancellation is seen at each piece and in every pause of the rate limit.
 //!
-//! Why threads and not completion queues: a device that answers within 100 µs is saturated by eight requests of 1 MiB,
-//! and eight threads that sleep in `pread` cost next to nothing. They work on every file system and every system. A
-//! ring of submissions (`io_uring`) pays when requests are small or hundreds are under way; it can take the place of
-//! the reader threads behind this interface when a measurement asks for it.
+//! Why threads and not completion queues: a device that answers within 100 µs is saturated by eight
+//! requests of 1 MiB, and eight threads that sleep in `pread` cost next to nothing. They work on
+//! every file system and every system. A ring of submissions (`io_uring`) pays when requests are
+//! small or hundreds are under way; it can take the place of the reader threads behind this
+//! interface when a measurement asks for it.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -56,7 +60,8 @@ pub enum ReadMode {
         /// Longest piece; best a part of the second-level cache.
         piece_bytes: usize,
     },
-    /// Past the page cache, by reader threads. Sources that offer no direct way are read by the same threads, buffered.
+    /// Past the page cache, by reader threads. Sources that offer no direct way are read by the
+    /// same threads, buffered.
     Direct {
         /// Longest piece.
         piece_bytes: usize,
@@ -126,7 +131,9 @@ impl ReadMode {
 
     fn piece_bytes(self) -> usize {
         match self {
-            ReadMode::Buffered { piece_bytes } | ReadMode::Direct { piece_bytes, .. } => piece_bytes.max(1),
+            ReadMode::Buffered { piece_bytes } | ReadMode::Direct { piece_bytes, .. } => {
+                piece_bytes.max(1)
+            }
         }
     }
 }
@@ -137,8 +144,8 @@ fn ring_buffers(depth: usize, jobs: usize) -> usize {
 }
 
 impl IoChoice {
-    /// The mode for these sources. A source that cannot tell whether it is in memory counts as if it were: that is what
-    /// systems without direct reads need.
+    /// The mode for these sources. A source that cannot tell whether it is in memory counts as if
+    /// it were: that is what systems without direct reads need.
     pub fn resolve(self, sources: &[&dyn ReadAt]) -> ReadMode {
         match self {
             IoChoice::Buffered => ReadMode::BUFFERED,
@@ -166,13 +173,27 @@ impl<'a> ChunkReader<'a> {
         mode: ReadMode,
         cancel: &'a AtomicBool,
     ) -> Self {
-        assert!(chunks.iter().all(|chunk| chunk.file < sources.len()), "a chunk names one of the sources");
+        assert!(
+            chunks.iter().all(|chunk| chunk.file < sources.len()),
+            "a chunk names one of the sources"
+        );
         let open = |source: &&'a dyn ReadAt| Source {
             buffered: *source,
-            direct: if matches!(mode, ReadMode::Direct { .. }) { source.try_direct() } else { None },
+            direct: if matches!(mode, ReadMode::Direct { .. }) {
+                source.try_direct()
+            } else {
+                None
+            },
         };
         let sources = sources.iter().map(open).collect();
-        ChunkReader { sources, chunks, mode, throttle: None, cancel, bytes_read: AtomicU64::new(0) }
+        ChunkReader {
+            sources,
+            chunks,
+            mode,
+            throttle: None,
+            cancel,
+            bytes_read: AtomicU64::new(0),
+        }
     }
 
     /// The same reader, held to `bytes_per_second` by `clock`.
@@ -186,12 +207,16 @@ impl<'a> ChunkReader<'a> {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Runs `consume` on `jobs` threads, each with its own [`Pieces`], until all of them return; their results, in no
-    /// order that means anything.
+    /// Runs `consume` on `jobs` threads, each with its own [`Pieces`], until all of them return;
+    /// their results, in no order that means anything.
     ///
     /// # Panics
     /// When a consumer panics.
-    pub fn run<R: Send>(&self, jobs: usize, consume: impl Fn(&mut Pieces<'_>) -> R + Sync) -> Vec<R> {
+    pub fn run<R: Send>(
+        &self,
+        jobs: usize,
+        consume: impl Fn(&mut Pieces<'_>) -> R + Sync,
+    ) -> Vec<R> {
         let jobs = jobs.max(1);
         let cursor = Cursor::default();
         let ring = match self.mode {
@@ -207,8 +232,10 @@ impl<'a> ChunkReader<'a> {
                 scope.spawn(|| self.fill_ring(ring.as_ref(), &cursor));
             }
             let consumer = || {
-                let mut pieces =
-                    Pieces { reader: self, source: PieceSource::new(self, ring.as_ref(), &cursor) };
+                let mut pieces = Pieces {
+                    reader: self,
+                    source: PieceSource::new(self, ring.as_ref(), &cursor),
+                };
                 consume(&mut pieces)
             };
             let consumers: Vec<_> = (0..jobs).map(|_| scope.spawn(consumer)).collect();
@@ -225,7 +252,9 @@ impl<'a> ChunkReader<'a> {
         let Some(ring) = ring else { return };
         let _leaving = ring.reader_guard();
         while let Some(mut buf) = ring.take_free(self.cancel) {
-            let Some(request) = cursor.next_piece(self.chunks, self.mode.piece_bytes()) else { return };
+            let Some(request) = cursor.next_piece(self.chunks, self.mode.piece_bytes()) else {
+                return;
+            };
             if !self.may_read(request.bytes) {
                 return;
             }
@@ -248,7 +277,8 @@ impl<'a> ChunkReader<'a> {
         if let Some(direct) = &source.direct {
             let head = (request.offset % BLOCK_BYTES as u64) as usize;
             let bytes = (head + request.bytes).next_multiple_of(BLOCK_BYTES);
-            // A refusal may concern one sector of many: the buffered read below finds out how far the bytes are good.
+            // A refusal may concern one sector of many: the buffered read below finds out how far
+            // the bytes are good.
             if let Ok(read) = direct.read_at(request.offset - head as u64, buf, bytes) {
                 let end = read.min(head + request.bytes);
                 return Ok(head.min(end)..end);
@@ -321,7 +351,12 @@ impl Position {
         }
         let bytes = rest.min(piece_bytes as u64);
         self.taken += bytes;
-        Some(Request { chunk: self.chunk, file: chunk.file, offset, bytes: bytes as usize })
+        Some(Request {
+            chunk: self.chunk,
+            file: chunk.file,
+            offset,
+            bytes: bytes as usize,
+        })
     }
 }
 
@@ -351,7 +386,8 @@ impl<'r> PieceSource<'r> {
 }
 
 impl Pieces<'_> {
-    /// The next piece; `None` when all are taken or the run was cancelled. The one before it is given back.
+    /// The next piece; `None` when all are taken or the run was cancelled. The one before it is
+    /// given back.
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its own buffer")]
     pub fn next(&mut self) -> Option<Piece<'_>> {
         let reader = self.reader;
@@ -371,13 +407,19 @@ impl Pieces<'_> {
             }
         };
         let Request { chunk, file, offset, bytes } = request;
-        reader.bytes_read.fetch_add(data.as_ref().map_or(0, |data| data.len() as u64), Ordering::Relaxed);
+        reader
+            .bytes_read
+            .fetch_add(data.as_ref().map_or(0, |data| data.len() as u64), Ordering::Relaxed);
         Some(Piece { chunk, file, offset, bytes, data })
     }
 }
 
 /// The next piece of the consumer's own chunk, or the first of the next chunk.
-fn next_buffered(reader: &ChunkReader<'_>, cursor: &Cursor, chunk: &mut Option<Position>) -> Option<Request> {
+fn next_buffered(
+    reader: &ChunkReader<'_>,
+    cursor: &Cursor,
+    chunk: &mut Option<Position>,
+) -> Option<Request> {
     loop {
         if let Some(position) = chunk
             && let Some(request) = position.cut(reader.chunks, reader.mode.piece_bytes())

@@ -1,7 +1,8 @@
 //! Reading at a place: what a decoder needs of a file, and no more.
 //!
-//! Everything that reads database files or backups takes a [`ReadAt`]: a [`File`](crate::File), or plain memory in
-//! tests. Reads name their offset, so any number of threads share one source without a lock and without a position.
+//! Everything that reads database files or backups takes a [`ReadAt`]: a [`File`](crate::File), or
+//! plain memory in tests. Reads name their offset, so any number of threads share one source
+//! without a lock and without a position.
 
 use std::ops::Range;
 use std::path::Path;
@@ -33,13 +34,19 @@ pub trait ReadAt: Send + Sync {
         if read == buf.len() {
             return Ok(());
         }
-        Err(Error::EndOfFile { path: self.path().to_path_buf(), offset, bytes: buf.len(), read })
+        Err(Error::EndOfFile {
+            path: self.path().to_path_buf(),
+            offset,
+            bytes: buf.len(),
+            read,
+        })
     }
 
-    /// The first run of bytes at or after `from` that is really stored; `None` when only a hole or nothing follows.
+    /// The first run of bytes at or after `from` that is really stored; `None` when only a hole or
+    /// nothing follows.
     ///
-    /// What lies between is a hole of a sparse file: it reads as zeros and need not be read. A source that knows
-    /// nothing of holes is one run.
+    /// What lies between is a hole of a sparse file: it reads as zeros and need not be read. A
+    /// source that knows nothing of holes is one run.
     fn next_data(&self, from: u64) -> Option<Range<u64>> {
         let end = self.len();
         (from < end).then_some(from..end)
@@ -117,7 +124,8 @@ macro_rules! forward_to_target {
         }
     )*};
 }
-// Not for &R: it would take the place of `[u8]::len` on every reference to a slice where this trait is in scope.
+// Not for &R: it would take the place of `[u8]::len` on every reference to a slice where this trait
+// is in scope.
 forward_to_target!(Box<R>, Arc<R>);
 
 #[cfg(test)]

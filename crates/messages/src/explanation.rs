@@ -7,8 +7,8 @@
 //! **Next step.** …
 //! ```
 //!
-//! Invariant: the sections are exactly the numbers of `messages.tsv`, in the same order. A message without an
-//! explanation and an explanation without a message do not compile.
+//! Invariant: the sections are exactly the numbers of `messages.tsv`, in the same order. A message
+//! without an explanation and an explanation without a message do not compile.
 
 use crate::parse;
 use crate::table::MESSAGES;
@@ -48,7 +48,8 @@ const fn read_sections(mut source: &'static str) -> [Explanation; COUNT] {
             let (meaning, rest) = read_paragraph(source, "**Meaning.** ");
             let (cause, rest) = read_paragraph(rest, "**Cause.** ");
             let (next_step, rest) = read_paragraph(rest, "**Next step.** ");
-            sections[count] = Explanation { number: parse::number(number), meaning, cause, next_step };
+            sections[count] =
+                Explanation { number: parse::number(number), meaning, cause, next_step };
             assert!(
                 sections[count].number == messages[count].number,
                 "same numbers, same order as the messages"

@@ -1,9 +1,10 @@
 //! Cutting text at compile time: the few steps that both data files need.
 //!
-//! Everything here is `const fn`, so a malformed file stops the build and nothing is parsed when the program runs.
-//! `str::split_once` and friends are not `const` yet; hence the loops over bytes.
+//! Everything here is `const fn`, so a malformed file stops the build and nothing is parsed when
+//! the program runs. `str::split_once` and friends are not `const` yet; hence the loops over bytes.
 
-/// Cuts at the first `separator`, which belongs to neither half; without one the second half is empty.
+/// Cuts at the first `separator`, which belongs to neither half; without one the second half is
+/// empty.
 pub(crate) const fn split_once(text: &'static str, separator: u8) -> (&'static str, &'static str) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -18,7 +19,8 @@ pub(crate) const fn split_once(text: &'static str, separator: u8) -> (&'static s
 
 /// What follows `prefix`, when the text begins with it.
 pub(crate) const fn strip_prefix(text: &'static str, prefix: &str) -> Option<&'static str> {
-    let (bytes, wanted) = (text.as_bytes(), prefix.as_bytes());
+    let bytes = text.as_bytes();
+    let wanted = prefix.as_bytes();
     if bytes.len() < wanted.len() {
         return None;
     }
@@ -40,13 +42,17 @@ pub(crate) const fn number(text: &str) -> u32 {
     }
 }
 
-/// Number of lines that begin with `prefix`; with an empty prefix, of lines that are neither empty nor comments.
+/// Number of lines that begin with `prefix`; with an empty prefix, of lines that are neither empty
+/// nor comments.
 pub(crate) const fn count_lines(mut text: &'static str, prefix: &str) -> usize {
     let mut count = 0;
     while !text.is_empty() {
         let (line, rest) = split_once(text, b'\n');
-        let counted =
-            if prefix.is_empty() { !is_comment(line) } else { strip_prefix(line, prefix).is_some() };
+        let counted = if prefix.is_empty() {
+            !is_comment(line)
+        } else {
+            strip_prefix(line, prefix).is_some()
+        };
         if counted {
             count += 1;
         }

@@ -109,7 +109,8 @@ pub enum RepairLevel {
 }
 
 impl Message {
-    /// The text with its holes filled, in order. See [`Arg`] for what fits where; `%.*ls` takes one argument.
+    /// The text with its holes filled, in order. See [`Arg`] for what fits where; `%.*ls` takes one
+    /// argument.
     pub fn format(&self, args: &[Arg<'_>]) -> Result<String, FormatError> {
         template::format(self.number, self.text, args)
     }
@@ -121,7 +122,8 @@ impl Message {
 }
 
 impl Repair {
-    /// The level for an object: `index_id` 0 is a heap, 1 a clustered index, 2 and above a nonclustered one.
+    /// The level for an object: `index_id` 0 is a heap, 1 a clustered index, 2 and above a
+    /// nonclustered one.
     pub const fn level(self, index_id: i32) -> RepairLevel {
         match self {
             Repair::Always(level) => level,
@@ -162,7 +164,10 @@ const fn read_table(mut source: &'static str) -> [Message; COUNT] {
         let (line, rest) = parse::split_once(source, b'\n');
         if !parse::is_comment(line) {
             messages[count] = read_row(line);
-            assert!(count == 0 || messages[count - 1].number < messages[count].number, "numbers must ascend");
+            assert!(
+                count == 0 || messages[count - 1].number < messages[count].number,
+                "numbers must ascend"
+            );
             count += 1;
         }
         source = rest;

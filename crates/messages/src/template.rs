@@ -9,8 +9,8 @@
 //! %%                    a percent sign
 //! ```
 //!
-//! Invariant: the arguments fit the holes one to one, in number and in kind. What does not fit is an error of the
-//! caller and is returned as one; nothing is left out or made up.
+//! Invariant: the arguments fit the holes one to one, in number and in kind. What does not fit is
+//! an error of the caller and is returned as one; nothing is left out or made up.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -191,7 +191,11 @@ impl Hole {
             (Hole::Hex { width, prefix, wide }, Arg::Int(value)) => {
                 // Without I64 the original prints 32 bits, which matters for negative numbers.
                 let bits = if wide { *value as u64 } else { u64::from(*value as u32) };
-                if prefix { write!(out, "{bits:#0width$x}") } else { write!(out, "{bits:0width$x}") }
+                if prefix {
+                    write!(out, "{bits:#0width$x}")
+                } else {
+                    write!(out, "{bits:0width$x}")
+                }
             }
             (Hole::Text, Arg::Text(text)) => out.write_str(text),
             (Hole::Page, Arg::Page { file, page }) => write!(out, "({file}:{page})"),
@@ -201,8 +205,8 @@ impl Hole {
     }
 }
 
-/// Iterator over the pieces of a template. The table is part of the program, so a template that cannot be read is a
-/// mistake of ours; the tests read every one.
+/// Iterator over the pieces of a template. The table is part of the program, so a template that
+/// cannot be read is a mistake of ours; the tests read every one.
 struct Pieces<'t>(&'t str);
 
 impl<'t> Iterator for Pieces<'t> {

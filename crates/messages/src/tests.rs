@@ -6,26 +6,28 @@ use crate::*;
 
 /// Numbers of the specification's sections B.1 to B.4, B.6 and C that a physical check can report.
 const PHYSICAL: [u32; 83] = [
-    2508, 2511, 2512, 2515, 2531, 2533, 2534, 2537, 2546, 2568, 2574, 2575, 2576, 2577, 2579, 5228, 5229,
-    5233, 5250, 5256, 5260, 5262, 5274, 5282, 7961, 7965, 7984, 7985, 7986, 7987, 7988, 7995, 8901, 8902,
-    8903, 8904, 8905, 8906, 8909, 8910, 8913, 8914, 8919, 8921, 8925, 8926, 8927, 8928, 8930, 8931, 8932,
-    8933, 8934, 8935, 8936, 8937, 8938, 8939, 8940, 8941, 8942, 8943, 8944, 8946, 8947, 8948, 8959, 8960,
-    8966, 8967, 8968, 8969, 8970, 8973, 8976, 8977, 8978, 8979, 8980, 8981, 8982, 8984, 8988,
+    2508, 2511, 2512, 2515, 2531, 2533, 2534, 2537, 2546, 2568, 2574, 2575, 2576, 2577, 2579, 5228,
+    5229, 5233, 5250, 5256, 5260, 5262, 5274, 5282, 7961, 7965, 7984, 7985, 7986, 7987, 7988, 7995,
+    8901, 8902, 8903, 8904, 8905, 8906, 8909, 8910, 8913, 8914, 8919, 8921, 8925, 8926, 8927, 8928,
+    8930, 8931, 8932, 8933, 8934, 8935, 8936, 8937, 8938, 8939, 8940, 8941, 8942, 8943, 8944, 8946,
+    8947, 8948, 8959, 8960, 8966, 8967, 8968, 8969, 8970, 8973, 8976, 8977, 8978, 8979, 8980, 8981,
+    8982, 8984, 8988,
 ];
 const ALSO_PHYSICAL: [u32; 4] = [8995, 8996, 8998, 8999];
 /// Numbers of the logical checks, B.5 and B.7 to B.12, with their companion lines.
 const LOGICAL: [u32; 47] = [
-    2570, 3851, 3852, 3853, 3854, 3855, 3856, 3857, 3858, 3859, 5268, 5275, 5276, 7902, 7903, 7904, 7905,
-    7906, 7907, 7908, 7920, 7931, 7932, 7933, 7935, 7936, 7963, 8907, 8908, 8929, 8951, 8952, 8955, 8956,
-    8961, 8962, 8963, 8964, 8965, 8971, 8972, 8974, 8975, 8992, 8993, 8994, 8997,
+    2570, 3851, 3852, 3853, 3854, 3855, 3856, 3857, 3858, 3859, 5268, 5275, 5276, 7902, 7903, 7904,
+    7905, 7906, 7907, 7908, 7920, 7931, 7932, 7933, 7935, 7936, 7963, 8907, 8908, 8929, 8951, 8952,
+    8955, 8956, 8961, 8962, 8963, 8964, 8965, 8971, 8972, 8974, 8975, 8992, 8993, 8994, 8997,
 ];
 /// Numbers of the options, of other commands and of repairs, A and C.
 const AROUND: [u32; 42] = [
-    823, 824, 825, 2501, 2506, 2510, 2518, 2519, 2520, 2521, 2522, 2523, 2525, 2527, 2529, 2530, 2559, 2573,
-    2594, 2595, 5231, 5237, 5245, 5269, 5271, 5277, 5278, 5281, 5296, 7926, 7928, 7929, 7998, 8912, 8949,
-    8950, 9667, 9669, 9670, 9675, 9676, 17573,
+    823, 824, 825, 2501, 2506, 2510, 2518, 2519, 2520, 2521, 2522, 2523, 2525, 2527, 2529, 2530,
+    2559, 2573, 2594, 2595, 5231, 5237, 5245, 5269, 5271, 5277, 5278, 5281, 5296, 7926, 7928, 7929,
+    7998, 8912, 8949, 8950, 9667, 9669, 9670, 9675, 9676, 17573,
 ];
-const OUTPUT: [u32; 13] = [2528, 2536, 2593, 5232, 5235, 7966, 8954, 8957, 8958, 8986, 8989, 8990, 59001];
+const OUTPUT: [u32; 13] =
+    [2528, 2536, 2593, 5232, 5235, 7966, 8954, 8957, 8958, 8986, 8989, 8990, 59001];
 
 /// A value of the right kind for each hole.
 fn sample_args(message: &Message) -> Vec<Arg<'static>> {
@@ -39,7 +41,9 @@ fn sample_args(message: &Message) -> Vec<Arg<'static>> {
 
 #[test]
 fn every_number_of_the_specification_has_text_and_explanation() {
-    for number in PHYSICAL.into_iter().chain(ALSO_PHYSICAL).chain(LOGICAL).chain(AROUND).chain(OUTPUT) {
+    for number in
+        PHYSICAL.into_iter().chain(ALSO_PHYSICAL).chain(LOGICAL).chain(AROUND).chain(OUTPUT)
+    {
         assert!(lookup(number).is_some(), "no message {number}");
         assert!(explain(number).is_some(), "no explanation of {number}");
     }
@@ -89,10 +93,18 @@ fn only_damage_counts_and_notes_do_not() {
         if message.counts == Counts::Allocation {
             assert_eq!(message.raised_by, Family::Allocation, "message {number}");
         }
-        assert_eq!(message.raised_by == Family::Note, (59001..=59099).contains(&number), "message {number}");
+        assert_eq!(
+            message.raised_by == Family::Note,
+            (59001..=59099).contains(&number),
+            "message {number}"
+        );
     }
     for companion in [8955, 8956, 8988, 8914] {
-        assert_eq!(lookup(companion).map(|message| message.counts), Some(Counts::Neither), "{companion}");
+        assert_eq!(
+            lookup(companion).map(|message| message.counts),
+            Some(Counts::Neither),
+            "{companion}"
+        );
     }
 }
 
@@ -101,8 +113,8 @@ fn the_allocation_total_takes_its_own_checks_and_not_the_counters() {
     let counted: BTreeSet<u32> =
         all().iter().filter(|it| it.counts == Counts::Allocation).map(|it| it.number).collect();
     let expected = [
-        2533, 2534, 2568, 2575, 2576, 2577, 2579, 7965, 8903, 8904, 8905, 8906, 8910, 8913, 8946, 8947, 8948,
-        8959, 8968, 8969, 8996, 8998,
+        2533, 2534, 2568, 2575, 2576, 2577, 2579, 7965, 8903, 8904, 8905, 8906, 8910, 8913, 8946,
+        8947, 8948, 8959, 8968, 8969, 8996, 8998,
     ];
     assert_eq!(counted, expected.into());
 }
@@ -117,11 +129,16 @@ fn every_text_takes_exactly_its_arguments() {
 
         let expected = args.len();
         args.push(Arg::Int(0));
-        let error = FormatError::ArgumentCount { number: message.number, expected, given: expected + 1 };
+        let error =
+            FormatError::ArgumentCount { number: message.number, expected, given: expected + 1 };
         assert_eq!(message.format(&args), Err(error));
         if expected > 0 {
             args.truncate(expected - 1);
-            let error = FormatError::ArgumentCount { number: message.number, expected, given: expected - 1 };
+            let error = FormatError::ArgumentCount {
+                number: message.number,
+                expected,
+                given: expected - 1,
+            };
             assert_eq!(message.format(&args), Err(error));
         }
     }
@@ -139,7 +156,11 @@ fn explanations_are_whole_sentences_and_not_the_message_again() {
     for message in all() {
         let it = explain(message.number).unwrap();
         for part in [it.meaning, it.cause, it.next_step] {
-            assert!(part.ends_with('.') && part.len() >= 10, "explanation of {}: {part}", message.number);
+            assert!(
+                part.ends_with('.') && part.len() >= 10,
+                "explanation of {}: {part}",
+                message.number
+            );
             assert_ne!(part, message.text);
         }
     }
@@ -165,8 +186,11 @@ fn texts_print_as_dbcc_prints_them() {
     );
     check(
         8939,
-        &[&owner[..], &[page(312), "IS_OFF (BUF_IOERR, pBUF->bstat)".into(), 133_129.into(), Arg::Int(-4)]]
-            .concat(),
+        &[
+            &owner[..],
+            &[page(312), "IS_OFF (BUF_IOERR, pBUF->bstat)".into(), 133_129.into(), Arg::Int(-4)],
+        ]
+        .concat(),
         "Table error: Object ID 245575913, index ID 1, partition ID 72057594043432960, alloc unit ID 72057594049658880 \
          (type In-row data), page (1:312). Test (IS_OFF (BUF_IOERR, pBUF->bstat)) failed. Values are 133129 and -4.",
     );
@@ -233,5 +257,8 @@ fn repair_depends_on_the_kind_of_index_where_it_says_so() {
     assert_eq!(level(8951, 1), RepairLevel::Rebuild);
     assert_eq!(level(8965, 3), RepairLevel::AllowDataLoss);
     assert_eq!(level(8994, 0), RepairLevel::AllowDataLoss);
-    assert_eq!(RepairLevel::Rebuild.max(RepairLevel::AllowDataLoss).to_string(), "repair_allow_data_loss");
+    assert_eq!(
+        RepairLevel::Rebuild.max(RepairLevel::AllowDataLoss).to_string(),
+        "repair_allow_data_loss"
+    );
 }

@@ -18,8 +18,8 @@ use extentdb_io::{File, ReadAt};
 
 use crate::backup::chain::{Begin, Candidate, Plan, is_base, log_time, plan};
 use crate::backup::{
-    self, BackupFile, BackupMedia, BackupSet, CombinedLog, LeftOut, MediaFamily, SetHeader, SetOptions,
-    StopAt,
+    self, BackupFile, BackupMedia, BackupSet, CombinedLog, LeftOut, MediaFamily, SetHeader,
+    SetOptions, StopAt,
 };
 use crate::source::{PageSource, ReadError, SourceFile};
 
@@ -108,9 +108,11 @@ impl BackupPages {
     fn of(backup: &Backup, path: &Path) -> BackupPages {
         let newest = backup.differential.as_ref().unwrap_or(&backup.set);
         let bulk = backup.logs.iter().filter(|log| log.stored_images() > 0).rev();
-        let layers: Vec<_> = bulk.chain(&backup.differential).chain([&backup.set]).cloned().collect();
+        let layers: Vec<_> =
+            bulk.chain(&backup.differential).chain([&backup.set]).cloned().collect();
         let data = newest.files().iter().filter(|file| file.kind == FileKind::Data);
-        let mut files: Vec<SourceFile> = data.map(|file| source_file(&layers, file, path)).collect();
+        let mut files: Vec<SourceFile> =
+            data.map(|file| source_file(&layers, file, path)).collect();
         files.sort_by_key(|file| file.id);
         BackupPages { layers, files }
     }
@@ -138,8 +140,9 @@ fn candidates(media: &[BackupMedia], wanted: Option<u32>) -> Result<Vec<Candidat
             return Err(backup::Error::SeveralSets(one.summaries()));
         }
         let path = one.first_path();
-        let chosen =
-            sets.into_iter().filter(|set| !is_choice || wanted.is_none_or(|wanted| set.position == wanted));
+        let chosen = sets
+            .into_iter()
+            .filter(|set| !is_choice || wanted.is_none_or(|wanted| set.position == wanted));
         all.extend(chosen.map(|header| Candidate { path: path.clone(), media: number, header }));
     }
     Ok(all)
@@ -153,8 +156,8 @@ struct Assembly<'m> {
 }
 
 impl Assembly<'_> {
-    /// Finds the newest sets that do not reach beyond the stop. Headers tell times by the second, so the log
-    /// decides: a set that reaches too far is skipped.
+    /// Finds the newest sets that do not reach beyond the stop. Headers tell times by the second,
+    /// so the log decides: a set that reaches too far is skipped.
     fn assemble(&self, stop: Option<StopAt>) -> Result<Backup, backup::Error> {
         let mut skipped = Vec::new();
         loop {
@@ -212,7 +215,9 @@ fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
     let mut until = None;
     let mut has_lsn = false;
     for item in backup.log().chain() {
-        let ChainItem::Block(block) = item.map_err(|error| backup::Error::Log(error.to_string()))? else {
+        let ChainItem::Block(block) =
+            item.map_err(|error| backup::Error::Log(error.to_string()))?
+        else {
             continue;
         };
         for (lsn, record) in block.buf.view().records() {
@@ -231,7 +236,9 @@ fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
     }
     let consistent = data.header().last_lsn;
     let is_before_data = match at {
-        StopAt::Time(stop) => log_time(data.header().backup_start_date).is_some_and(|started| stop < started),
+        StopAt::Time(stop) => {
+            log_time(data.header().backup_start_date).is_some_and(|started| stop < started)
+        }
         StopAt::Lsn(_) => false,
     };
     if is_before_data || until.is_some_and(|until| until < consistent) {
@@ -248,7 +255,8 @@ fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
             }
         };
     let end = last.header().last_lsn;
-    let not_reached = (!is_reached).then(|| format!("the log ends at {end}, before {at} is reached"));
+    let not_reached =
+        (!is_reached).then(|| format!("the log ends at {end}, before {at} is reached"));
     Ok(Stop { at, until, not_reached })
 }
 
@@ -260,7 +268,10 @@ fn bulk_set_around(backup: &Backup, lsn: Lsn) -> Option<&Arc<BackupSet>> {
 fn name_of(set: &BackupSet) -> Box<backup::SetName> {
     let header = set.header();
     Box::new(backup::SetName {
-        path: set.path().map(Path::to_path_buf).unwrap_or_else(|| PathBuf::from(&header.backup_name)),
+        path: set
+            .path()
+            .map(Path::to_path_buf)
+            .unwrap_or_else(|| PathBuf::from(&header.backup_name)),
         position: header.position,
         kind: header.kind,
         first_lsn: header.first_lsn,
@@ -274,7 +285,12 @@ fn source_file(layers: &[Arc<BackupSet>], file: &BackupFile, path: &Path) -> Sou
     let ends = layers.iter().filter_map(last).map(|last| last.index.saturating_add(1));
     let stored = ends.max().unwrap_or(0);
     let pages = file.pages().max(stored.saturating_mul(PAGES_PER_EXTENT));
-    SourceFile { id: file.id, pages, trailing_bytes: 0, path: path.to_path_buf() }
+    SourceFile {
+        id: file.id,
+        pages,
+        trailing_bytes: 0,
+        path: path.to_path_buf(),
+    }
 }
 
 impl PageSource for BackupPages {

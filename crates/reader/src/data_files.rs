@@ -12,7 +12,8 @@ use extentdb_io::File;
 
 use crate::source::{PageSource, ReadError, SourceFile};
 
-/// Runs of data of a sparse file that are remembered; a file with more is read as if it had no holes.
+/// Runs of data of a sparse file that are remembered; a file with more is read as if it had no
+/// holes.
 const DATA_RANGES_MAX: usize = 1 << 20;
 
 /// One data file, opened.
@@ -25,7 +26,8 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Takes an open file whose first page, or whose maps, say that it is a data file. `None` when they do not.
+    /// Takes an open file whose first page, or whose maps, say that it is a data file. `None` when
+    /// they do not.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -33,7 +35,10 @@ impl DataFile {
         let mut page = PageBuf::zeroed();
         file.read_at(0, &mut page[..])?;
         let first = PageHeader::of(&page);
-        if first.kind() == PageType::FileHeader && first.header_version == 1 && first.page_id().page == 0 {
+        if first.kind() == PageType::FileHeader
+            && first.header_version == 1
+            && first.page_id().page == 0
+        {
             checksum::restore_torn(&mut page);
             let header = FileHeaderView::new(&page).header();
             if is_log(&file, &header)? {
@@ -77,8 +82,13 @@ impl DataFile {
     }
 }
 
-/// The id of a data file: that of the file header, unless the page header and the maps agree on another one.
-fn file_id(file: &File, header: &FileHeader, of_page: FileId) -> Result<FileId, extentdb_io::Error> {
+/// The id of a data file: that of the file header, unless the page header and the maps agree on
+/// another one.
+fn file_id(
+    file: &File,
+    header: &FileHeader,
+    of_page: FileId,
+) -> Result<FileId, extentdb_io::Error> {
     let Some(stated) = header.file_id.map(FileId).filter(|stated| *stated != of_page) else {
         return Ok(of_page);
     };
@@ -144,7 +154,12 @@ fn source_file(file: &DataFile) -> SourceFile {
     // Page numbers are 32 bits wide: what lies beyond cannot be addressed.
     let pages = u32::try_from(bytes / PAGE_BYTES as u64).unwrap_or(u32::MAX);
     let trailing_bytes = (bytes % PAGE_BYTES as u64) as u32;
-    SourceFile { id: file.id, pages, trailing_bytes, path: PathBuf::from(file.path()) }
+    SourceFile {
+        id: file.id,
+        pages,
+        trailing_bytes,
+        path: PathBuf::from(file.path()),
+    }
 }
 
 impl PageSource for DataFiles {

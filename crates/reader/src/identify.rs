@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Data and log files belong together when their binding ids are equal; backup files are stripes of
-//! one backup when their media sets are equal, and backups of one database when the family GUIDs and
-//! forks of their sets are ([`SetHeader`]).
+//! one backup when their media sets are equal, and backups of one database when the family GUIDs
+//! and forks of their sets are ([`SetHeader`]).
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,8 @@ pub enum IdentityKind {
     Backup(Box<BackupIdentity>),
 }
 
-/// A data or log file, as its header page describes it. Fields are `None` where the page is damaged.
+/// A data or log file, as its header page describes it. Fields are `None` where the page is
+/// damaged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOfDatabase {
     /// Its number in the database.
@@ -109,8 +110,8 @@ impl FileOfDatabase {
 }
 
 impl Identity {
-    /// The binding id of the database, by which data files, logs and backups of it are found. `None`
-    /// where it cannot be read, or where the backup sets are of several databases.
+    /// The binding id of the database, by which data files, logs and backups of it are found.
+    /// `None` where it cannot be read, or where the backup sets are of several databases.
     pub fn binding_id(&self) -> Option<Guid> {
         match &self.kind {
             IdentityKind::Data(file) | IdentityKind::Log(file) => file.binding_id,

@@ -24,7 +24,9 @@ pub use identify::{BackupIdentity, FileOfDatabase, Identity, IdentityKind, ident
 pub use log_file::LogFile;
 pub use open::{Database, OpenOptions, Opened, Origin, Restart};
 pub use overlay::OverlaySource;
-pub use recover::{LogState, Recovered, Recovery, RecoverySummary, StoppedPage, UnfinishedTransaction};
+pub use recover::{
+    LogState, Recovered, Recovery, RecoverySummary, StoppedPage, UnfinishedTransaction,
+};
 pub use rows::{LobValue, Row, ScanError, TableScan, Value, stored_columns};
 pub use source::{MemoryFile, PageSource, ReadError, SourceFile};
 pub use torn::TornRepair;

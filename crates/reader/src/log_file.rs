@@ -20,7 +20,8 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Takes an open file that has a file header of filegroup 0, or a VLF at 8 KiB. `Err` gives the file back.
+    /// Takes an open file that has a file header of filegroup 0, or a VLF at 8 KiB. `Err` gives the
+    /// file back.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -74,6 +75,7 @@ impl LogBytes for LogFile {
     }
 
     fn next_data(&self, offset: u64) -> u64 {
-        ReadAt::next_data(&self.file, offset).map_or(self.file.len(), |range| range.start.max(offset))
+        ReadAt::next_data(&self.file, offset)
+            .map_or(self.file.len(), |range| range.start.max(offset))
     }
 }

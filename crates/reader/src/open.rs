@@ -32,7 +32,8 @@ pub struct OpenOptions {
     pub stop_at: Option<StopAt>,
     /// Read what is there when stripes of a backup are missing.
     pub allow_missing_stripes: bool,
-    /// Open backups of any kind, such as log backups: their log can be read, their pages are no database.
+    /// Open backups of any kind, such as log backups: their log can be read, their pages are no
+    /// database.
     pub any_kind: bool,
     /// Threads that look at the extents of a compressed backup; 0 = as many as the machine has.
     pub jobs: usize,
@@ -114,33 +115,51 @@ impl Opened {
     ) -> Result<Opened, Error> {
         match (data.is_empty(), backups.is_empty()) {
             (false, false) => {
-                let (file, backup) = (data.swap_remove(0), backups.swap_remove(0));
-                Err(Error::FilesAndBackups { file: file.path().into(), backup: backup.path().into() })
+                let file = data.swap_remove(0);
+                let backup = backups.swap_remove(0);
+                Err(Error::FilesAndBackups {
+                    file: file.path().into(),
+                    backup: backup.path().into(),
+                })
             }
             (false, true) if options.stop_at.is_some() => {
                 Err(Error::StopWithoutBackup { path: data.swap_remove(0).path().into() })
             }
             (false, true) => Opened::from_files(data, logs),
             (true, false) => Opened::from_backups(backups, logs, options),
-            (true, true) => Ok(Opened::new(Box::new(DataFiles::new(Vec::new())), Origin::Files, logs)),
+            (true, true) => {
+                Ok(Opened::new(Box::new(DataFiles::new(Vec::new())), Origin::Files, logs))
+            }
         }
     }
 
     fn new(source: Box<dyn PageSource>, origin: Origin, logs: Vec<LogFile>) -> Opened {
         let restart = Restart { log: LogState::NotReplayed, torn: TornRepair::NoArea };
-        Opened { source, origin, logs, encrypted: None, restart, watch: Watch::default() }
+        Opened {
+            source,
+            origin,
+            logs,
+            encrypted: None,
+            restart,
+            watch: Watch::default(),
+        }
     }
 
     fn from_files(data: Vec<DataFile>, logs: Vec<LogFile>) -> Result<Opened, Error> {
         one_database(&data)?;
         logs_of_database(&data, &logs)?;
-        let encrypted = data.iter().find(|file| file.header().is_some_and(FileHeader::is_encrypted));
+        let encrypted =
+            data.iter().find(|file| file.header().is_some_and(FileHeader::is_encrypted));
         let encrypted = encrypted.map(|file| file.path().to_path_buf());
         let opened = Opened::new(Box::new(DataFiles::new(data)), Origin::Files, logs);
         Ok(Opened { encrypted, ..opened })
     }
 
-    fn from_backups(backups: Vec<File>, logs: Vec<LogFile>, options: &OpenOptions) -> Result<Opened, Error> {
+    fn from_backups(
+        backups: Vec<File>,
+        logs: Vec<LogFile>,
+        options: &OpenOptions,
+    ) -> Result<Opened, Error> {
         let set_options = SetOptions {
             allow_missing_stripes: options.allow_missing_stripes,
             any_kind: options.any_kind,
@@ -184,7 +203,10 @@ impl Opened {
         if pages.is_empty() {
             return self;
         }
-        Opened { source: Box::new(OverlaySource::new(self.source, pages)), ..self }
+        Opened {
+            source: Box::new(OverlaySource::new(self.source, pages)),
+            ..self
+        }
     }
 
     /// What was done of a restart.
@@ -246,7 +268,8 @@ pub(crate) fn recognize(file: File) -> Result<Kind, Error> {
 
 /// Says what a file that is none of ours looks like.
 fn unrecognized(file: &File, head: &[u8]) -> Error {
-    let (path, bytes) = (file.path().to_path_buf(), file.len());
+    let path = file.path().to_path_buf();
+    let bytes = file.len();
     let what = if head.iter().all(|&b| b == 0) {
         "it begins with zeros"
     } else if head.iter().all(|&b| matches!(b, b'\t' | b'\n' | b'\r' | 0x20..=0x7e)) {
@@ -259,10 +282,12 @@ fn unrecognized(file: &File, head: &[u8]) -> Error {
 
 /// All files must carry the same binding id and different file ids.
 fn one_database(data: &[DataFile]) -> Result<(), Error> {
-    let binding = |file: &DataFile| -> Option<Guid> { file.header().and_then(|header| header.binding_id) };
+    let binding =
+        |file: &DataFile| -> Option<Guid> { file.header().and_then(|header| header.binding_id) };
     for (i, file) in data.iter().enumerate() {
         for other in data.iter().skip(i + 1) {
-            let (first, second) = (file.path().to_path_buf(), other.path().to_path_buf());
+            let first = file.path().to_path_buf();
+            let second = other.path().to_path_buf();
             if let (Some(a), Some(b)) = (binding(file), binding(other))
                 && a != b
             {
@@ -283,7 +308,8 @@ fn logs_of_database(data: &[DataFile], logs: &[LogFile]) -> Result<(), Error> {
     for log in logs {
         let log_id = log.header().and_then(|header| header.binding_id);
         if let Some(log_id) = log_id.filter(|log_id| *log_id != data_id) {
-            let (log, data) = (log.path().to_path_buf(), file.path().to_path_buf());
+            let log = log.path().to_path_buf();
+            let data = file.path().to_path_buf();
             return Err(Error::LogOfOtherDatabase { log, log_id, data, data_id });
         }
     }
@@ -324,8 +350,8 @@ impl Database {
             let given = source.files().iter().map(|file| file.id).collect();
             return Err(Error::NoPrimary { given });
         }
-        // What the encryption columns hold in a file that is not encrypted is not known for every version: they only
-        // explain why the catalogue cannot be read.
+        // What the encryption columns hold in a file that is not encrypted is not known for every
+        // version: they only explain why the catalogue cannot be read.
         let catalog = match (Catalog::load(&CheckedPages::new(source)), &opened.encrypted) {
             (Ok(catalog), _) => catalog,
             (Err(_), Some(path)) => return Err(Error::Encrypted { path: path.clone() }),
@@ -340,8 +366,8 @@ impl Database {
         self.opened.restart.log.shortfall()
     }
 
-    /// False when the log changed pages, or should have: the row counts of the catalogue may be older
-    /// than the rows. A restart of the server counts anew.
+    /// False when the log changed pages, or should have: the row counts of the catalogue may be
+    /// older than the rows. A restart of the server counts anew.
     pub fn has_current_counts(&self) -> bool {
         match &self.opened.restart.log {
             LogState::NotReplayed | LogState::Closed => true,

@@ -5,8 +5,8 @@
 //!                      └───▶ the source below, for all others: a file keeps its direct reads
 //! ```
 //!
-//! A page that the log made from nothing may lie where the source has none: then the file has grown,
-//! and what was not written of the growth is zero, as a server leaves it.
+//! A page that the log made from nothing may lie where the source has none: then the file has
+//! grown, and what was not written of the growth is zero, as a server leaves it.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
@@ -54,15 +54,17 @@ impl<B: Deref<Target: PageSource> + Send + Sync> OverlaySource<B> {
             let count = (rest.len() / PAGE_BYTES) as u32;
             let ids = (id.page..id.page.saturating_add(count)).map(|page| PageId { page, ..id });
             // One page at a time in extents that only the replaced pages make.
-            let plain = match self.is_new(id.extent()) {
-                false => ids.take_while(|id| self.is_below(*id)).count(),
-                true => 1,
+            let plain = if self.is_new(id.extent()) {
+                1
+            } else {
+                ids.take_while(|id| self.is_below(*id)).count()
             };
             let bytes = plain.max(1) * PAGE_BYTES;
             let (now, later) = rest.split_at_mut(bytes.min(rest.len()));
             match self.pages.get(&id) {
                 Some(page) => now.copy_from_slice(page.get(..now.len()).unwrap_or_default()),
-                // Never written pages of an extent that the log took: zero, as where a file has grown.
+                // Never written pages of an extent that the log took: zero, as where a file has
+                // grown.
                 None if self.is_new(id.extent()) => now.fill(0),
                 None => self.read_below(id, now)?,
             }
@@ -116,7 +118,10 @@ impl<B: Deref<Target: PageSource> + Send + Sync> PageSource for OverlaySource<B>
 
     fn read_run(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError> {
         let count = (buf.len() / PAGE_BYTES) as u32;
-        let last = PageId { page: first.page.saturating_add(count.saturating_sub(1)), ..first };
+        let last = PageId {
+            page: first.page.saturating_add(count.saturating_sub(1)),
+            ..first
+        };
         let mut extents = first.extent().index..=last.extent().index;
         if extents.any(|index| self.has_overlay(Extent { file: first.file, index })) {
             self.read_mixed(first, buf)
@@ -182,7 +187,8 @@ mod tests {
     #[test]
     fn a_page_may_lie_where_the_source_has_none() {
         let below = below();
-        let source = OverlaySource::new(&below as &dyn PageSource, [(PageId::new(1, 30), page(130))]);
+        let source =
+            OverlaySource::new(&below as &dyn PageSource, [(PageId::new(1, 30), page(130))]);
         assert_eq!(firsts(&source, 30, 1), [130]);
         assert!(source.is_stored(PageId::new(1, 30).extent()));
         assert_eq!(source.page_count(FileId(1)), 32);

@@ -1,8 +1,8 @@
 //! The rows of a table, one after the other.
 //!
-//! A clustered table is read in key order, a heap in the order of its IAM pages; each row once, at its home. A forwarded row
-//! is read through its stub. Partitions follow each other. Memory: the path down a tree, a page or two, the current row, and a
-//! bit for each page that was read.
+//! A clustered table is read in key order, a heap in the order of its IAM pages; each row once, at
+//! its home. A forwarded row is read through its stub. Partitions follow each other. Memory: the
+//! path down a tree, a page or two, the current row, and a bit for each page that was read.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -15,7 +15,9 @@ use extentdb_catalog::{Catalog, Cell, Column, Fault, PageGetter, PhysicalColumn,
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::compressed::row::IS_CD;
-use extentdb_format::record::compressed::{CdKind, CdRecord, CiView, CompressedError, CompressedValue};
+use extentdb_format::record::compressed::{
+    CdKind, CdRecord, CiView, CompressedError, CompressedValue,
+};
 use extentdb_format::record::lob::LobPointer;
 use extentdb_format::record::sparse::SparseVector;
 use extentdb_format::record::{Record, RecordKind};
@@ -103,7 +105,14 @@ impl<'d> TableScan<'d> {
             }
         }
         let columns = stored_columns(table);
-        Ok(TableScan { pages, catalog, columns, rowsets, current: None, absent_pages: 0 })
+        Ok(TableScan {
+            pages,
+            catalog,
+            columns,
+            rowsets,
+            current: None,
+            absent_pages: 0,
+        })
     }
 
     /// The columns of each row, in order.
@@ -111,8 +120,9 @@ impl<'d> TableScan<'d> {
         &self.columns
     }
 
-    /// Number of pages of the table that are not in the files or the backup, as far as the scan has come. Where a map page is
-    /// among them the number is the catalogue's count of pages less those that were found.
+    /// Number of pages of the table that are not in the files or the backup, as far as the scan has
+    /// come. Where a map page is among them the number is the catalogue's count of pages less those
+    /// that were found.
     pub fn absent_pages(&self) -> u64 {
         self.absent_pages + self.current.as_ref().map_or(0, |current| current.scan.absent_pages())
     }
@@ -122,7 +132,8 @@ impl<'d> TableScan<'d> {
         loop {
             let Some(current) = &mut self.current else {
                 let rowset = self.rowsets.pop_front()?;
-                self.current = Some(RowsetScan::new(self.pages, self.catalog, rowset, &self.columns));
+                self.current =
+                    Some(RowsetScan::new(self.pages, self.catalog, rowset, &self.columns));
                 continue;
             };
             match current.advance() {
@@ -181,7 +192,10 @@ impl<'d> RowsetScan<'d> {
             pages,
             catalog,
             rowset,
-            places: columns.iter().map(|column| (*column, rowset.layout.column(column.id))).collect(),
+            places: columns
+                .iter()
+                .map(|column| (*column, rowset.layout.column(column.id)))
+                .collect(),
             scan: BasePages::of(pages, rowset),
             home: None,
             next_slot: 0,
@@ -227,7 +241,10 @@ impl<'d> RowsetScan<'d> {
     fn follow(&mut self, home: Rid) -> Result<(), Fault> {
         let stub = self.home.as_ref().and_then(|loaded| loaded.record(home)).unwrap_or_default();
         let Some(target) = RowBytes::parse(stub).stub_target() else {
-            return Err(Fault::Lob { rid: home, what: "a forwarding stub without target".to_owned() });
+            return Err(Fault::Lob {
+                rid: home,
+                what: "a forwarding stub without target".to_owned(),
+            });
         };
         if self.away.as_ref().is_none_or(|away| away.id != target.page) {
             let mut page = PageBuf::zeroed();
@@ -251,7 +268,9 @@ impl<'d> RowsetScan<'d> {
     /// The row found last.
     fn row(&mut self) -> Result<Row<'_>, Fault> {
         let loaded = if self.record == self.row { &self.home } else { &self.away };
-        let Some(loaded) = loaded else { return Err(Fault::Catalog("the scan has no row".to_owned())) };
+        let Some(loaded) = loaded else {
+            return Err(Fault::Catalog("the scan has no row".to_owned()));
+        };
         let bytes = RowBytes::parse(loaded.record(self.record).unwrap_or_default());
         bytes.verify(self.record)?;
         let ci = match bytes {
@@ -338,9 +357,9 @@ impl<'s> RowBytes<'s> {
             RowBytes::Plain(record) => record.back_pointer() == Some(home),
             RowBytes::Compressed(record) => {
                 record.kind() == CdKind::Forwarded
-                    && record
-                        .extra_long()
-                        .any(|(bytes, _)| LobPointer::parse(bytes, false) == LobPointer::BackPointer(home))
+                    && record.extra_long().any(|(bytes, _)| {
+                        LobPointer::parse(bytes, false) == LobPointer::BackPointer(home)
+                    })
             }
         }
     }
@@ -375,9 +394,14 @@ impl<'s> Row<'s> {
     /// # Errors
     /// The bytes are no value of the column's type, or the off-row value cannot be found.
     pub fn value(&self, position: usize) -> Result<Value<'s>, Fault> {
-        let Some((column, place)) = self.places.get(position) else { return Ok(Value::Datum(Datum::Null)) };
+        let Some((column, place)) = self.places.get(position) else {
+            return Ok(Value::Datum(Datum::Null));
+        };
         let Some(ty) = column.ty.or(place.and_then(|place| place.ty)) else {
-            return Err(Fault::Catalog(format!("column {} has unknown type {}", column.name, column.xtype)));
+            return Err(Fault::Catalog(format!(
+                "column {} has unknown type {}",
+                column.name, column.xtype
+            )));
         };
         let cell = match place {
             Some(place) if !place.is_sparse() => self.cell(column, place, ty)?,
@@ -395,7 +419,12 @@ impl<'s> Row<'s> {
         }
     }
 
-    fn cell(&self, column: &Column, place: &PhysicalColumn, ty: SqlType) -> Result<Cell<'s>, Fault> {
+    fn cell(
+        &self,
+        column: &Column,
+        place: &PhysicalColumn,
+        ty: SqlType,
+    ) -> Result<Cell<'s>, Fault> {
         let fault = |what| Fault::Compressed { rid: self.rid, what };
         match &self.bytes {
             RowBytes::Plain(record) => {
@@ -415,17 +444,22 @@ impl<'s> Row<'s> {
             )));
         }
         let vector = match &self.bytes {
-            RowBytes::Plain(record) => {
-                record.vars().find(|var| var.complex && SparseVector::is_one(var.bytes)).map(|var| var.bytes)
-            }
-            RowBytes::Compressed(record) => {
-                record.extra_long().map(|(bytes, _)| bytes).find(|bytes| SparseVector::is_one(bytes))
-            }
+            RowBytes::Plain(record) => record
+                .vars()
+                .find(|var| var.complex && SparseVector::is_one(var.bytes))
+                .map(|var| var.bytes),
+            RowBytes::Compressed(record) => record
+                .extra_long()
+                .map(|(bytes, _)| bytes)
+                .find(|bytes| SparseVector::is_one(bytes)),
         };
         let Some(vector) = vector else { return Ok(Cell::Null) };
         let vector = SparseVector::parse(vector);
         if let Some(fault) = vector.fault() {
-            return Err(Fault::Compressed { rid: self.rid, what: format!("sparse vector: {fault:?}") });
+            return Err(Fault::Compressed {
+                rid: self.rid,
+                what: format!("sparse vector: {fault:?}"),
+            });
         }
         Ok(match u16::try_from(column.id).ok().and_then(|id| vector.value(id)) {
             None => Cell::Null,
@@ -434,7 +468,12 @@ impl<'s> Row<'s> {
         })
     }
 
-    fn decode<'b>(&self, column: &Column, ty: SqlType, bytes: &'b [u8]) -> Result<Datum<'b>, Fault> {
+    fn decode<'b>(
+        &self,
+        column: &Column,
+        ty: SqlType,
+        bytes: &'b [u8],
+    ) -> Result<Datum<'b>, Fault> {
         Datum::decode(&ty, bytes).map_err(|source| Fault::Value {
             rid: self.rid,
             column: column.name.clone(),
@@ -459,13 +498,16 @@ impl<'s> Row<'s> {
         place: Option<&PhysicalColumn>,
         ty: SqlType,
     ) -> Result<Value<'s>, Fault> {
-        let datum = match place.and_then(|place| self.catalog.added_default(self.rowset.id, place)) {
+        let datum = match place.and_then(|place| self.catalog.added_default(self.rowset.id, place))
+        {
             None => Datum::Null,
             Some(AddedDefault::Bytes(bytes)) => self.decode(column, ty, bytes)?,
-            Some(AddedDefault::Variant(bytes)) => match self.decode(column, SqlType::SqlVariant, bytes)? {
-                Datum::Variant(variant) => variant.value,
-                other => other,
-            },
+            Some(AddedDefault::Variant(bytes)) => {
+                match self.decode(column, SqlType::SqlVariant, bytes)? {
+                    Datum::Variant(variant) => variant.value,
+                    other => other,
+                }
+            }
         };
         Ok(Value::Datum(datum))
     }

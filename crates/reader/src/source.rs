@@ -26,19 +26,19 @@ pub trait PageSource: Send + Sync {
     /// The data files, ordered by id.
     fn files(&self) -> &[SourceFile];
 
-    /// Reads whole pages, one after the other, starting at `first`. `buf` is a multiple of the page size; the run
-    /// must lie in one file.
+    /// Reads whole pages, one after the other, starting at `first`. `buf` is a multiple of the page
+    /// size; the run must lie in one file.
     ///
     /// # Errors
     /// Says which page is not to be had. Parts of `buf` may have been filled.
     fn read_run(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError>;
 
-    /// False for extents that the source knows to hold nothing: not part of the backup, or a hole of a sparse file.
-    /// Their pages may still be read where the source is a file (they are zero).
+    /// False for extents that the source knows to hold nothing: not part of the backup, or a hole
+    /// of a sparse file. Their pages may still be read where the source is a file (they are zero).
     fn is_stored(&self, extent: Extent) -> bool;
 
-    /// The data file as a plain file, when a page lies at byte 8192 * page of it: then it may be read directly, but for the
-    /// pages of extents that [`has_overlay`](Self::has_overlay) names.
+    /// The data file as a plain file, when a page lies at byte 8192 * page of it: then it may be
+    /// read directly, but for the pages of extents that [`has_overlay`](Self::has_overlay) names.
     fn plain_file(&self, file: FileId) -> Option<&extentdb_io::File> {
         let _ = file;
         None
@@ -50,7 +50,8 @@ pub trait PageSource: Send + Sync {
         false
     }
 
-    /// The page that is read in the place of the file's. [`read_run`](Self::read_run) gives the same.
+    /// The page that is read in the place of the file's. [`read_run`](Self::read_run) gives the
+    /// same.
     fn overlaid_page(&self, id: PageId) -> Option<&PageBytes> {
         let _ = id;
         None
@@ -130,7 +131,10 @@ impl MemoryFile {
     pub fn new(id: FileId, bytes: Vec<u8>) -> MemoryFile {
         let pages = u32::try_from(bytes.len() / PAGE_BYTES).unwrap_or(u32::MAX);
         let trailing_bytes = (bytes.len() % PAGE_BYTES) as u32;
-        MemoryFile { files: [SourceFile { id, pages, trailing_bytes, path: "memory".into() }], bytes }
+        MemoryFile {
+            files: [SourceFile { id, pages, trailing_bytes, path: "memory".into() }],
+            bytes,
+        }
     }
 
     /// The bytes, to be changed.

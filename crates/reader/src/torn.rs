@@ -57,7 +57,9 @@ struct Newest {
 ///
 /// # Errors
 /// The area is there and cannot be read.
-pub(crate) fn torn_pages(source: &dyn PageSource) -> Result<(TornRepair, Vec<(PageId, PageBuf)>), Error> {
+pub(crate) fn torn_pages(
+    source: &dyn PageSource,
+) -> Result<(TornRepair, Vec<(PageId, PageBuf)>), Error> {
     let none = || (TornRepair::NoArea, Vec::new());
     let primary = source.files().iter().find(|file| file.id == PageId::BOOT.file);
     let Some(primary) = primary else { return Ok(none()) };

@@ -37,7 +37,8 @@ fn counts(database: &Database) -> Vec<(String, u64)> {
     let mut all = Vec::new();
     for table in database.catalog().user_tables() {
         let pages = database.pages();
-        let mut scan = TableScan::new(&pages, database.catalog(), table).expect("a table that is stored");
+        let mut scan =
+            TableScan::new(&pages, database.catalog(), table).expect("a table that is stored");
         let mut count = 0;
         while let Some(row) = scan.next_row() {
             row.unwrap_or_else(|fault| panic!("{}: {fault}", table.name));
@@ -123,7 +124,9 @@ fn a_gap_names_both_sides() {
 
 #[test]
 fn sets_of_another_database_are_refused_by_name() {
-    let (Some(folder), Some(other)) = (folder("chain-2016"), folder("stopat-2008r2")) else { return };
+    let (Some(folder), Some(other)) = (folder("chain-2016"), folder("stopat-2008r2")) else {
+        return;
+    };
     let mut mixed = files(&folder, &[FULL]);
     mixed.push(other.join("1.trn"));
     let Err(error) = Opened::open(&mixed, &options(None)) else { panic!("refused") };
@@ -176,7 +179,9 @@ fn the_stop_chain_of_2008_r2_is_read_at_each_minute() {
     let Some(folder) = folder("stopat-2008r2") else { return };
     let names = ["23.trn", "1.trn", "StopAt.bak", "21.trn", "2.trn"];
     let mut before = 0;
-    for stop in ["2020-05-12T13:29:00", "2020-05-12T13:30:00", "2020-05-12T13:31:30", "2020-05-12T13:34:00"] {
+    for stop in
+        ["2020-05-12T13:29:00", "2020-05-12T13:30:00", "2020-05-12T13:31:30", "2020-05-12T13:34:00"]
+    {
         let database = open(&folder, &names, Some(stop));
         assert_whole(&database);
         let counts = counts(&database);

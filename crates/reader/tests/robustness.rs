@@ -1,5 +1,5 @@
-//! Damaged input: never a panic, never a hang. The bodies are those of the fuzz targets, over seeded mutations of real and
-//! built bytes.
+//! Damaged input: never a panic, never a hang. The bodies are those of the fuzz targets, over
+//! seeded mutations of real and built bytes.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,8 @@ mod bodies;
 /// Files of the samples by extension; an empty list, said aloud, where there are none.
 fn samples(extension: &str) -> Vec<Vec<u8>> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
-    let dir = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let dir =
+        std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
     let Ok(entries) = std::fs::read_dir(&dir) else {
         eprintln!("SKIPPED: no samples in {}", dir.display());
         return Vec::new();
@@ -36,7 +37,8 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut SplitMix64) {
                 .copy_from_slice(&[[0xff, 0xff], [0, 0x80], [0xff, 0x7f]][rng.below(3) as usize]);
         }
         4 => {
-            let (from, to) = (rng.below(len) as usize, rng.below(len) as usize);
+            let from = rng.below(len) as usize;
+            let to = rng.below(len) as usize;
             let n = (rng.below(64) as usize).min(bytes.len() - from.max(to));
             bytes.copy_within(from..from + n, to);
         }
@@ -104,7 +106,8 @@ fn damaged_backups_and_log_blocks_are_errors_not_panics() {
         for _ in 0..40 {
             let mut bytes = base.clone();
             for _ in 0..=rng.below(20) {
-                // Half of the damage goes to the front, where the blocks that describe the rest lie.
+                // Half of the damage goes to the front, where the blocks that describe the rest
+                // lie.
                 let reach = if rng.below(2) == 0 { 0x6000 } else { bytes.len() as u64 };
                 let at = rng.below(reach.min(bytes.len() as u64)) as usize;
                 bytes[at] = rng.next_u64() as u8;
@@ -136,8 +139,8 @@ fn damaged_catalogues_lose_rows_not_the_program() {
             for _ in 0..=rng.below(40) {
                 let page = rng.below(bytes.len() as u64 / 8192) as usize * 8192;
                 // Headers, first records and slot arrays are where structure lies.
-                let within =
-                    [rng.below(100), 96 + rng.below(200), 8192 - 1 - rng.below(100)][rng.below(3) as usize];
+                let within = [rng.below(100), 96 + rng.below(200), 8192 - 1 - rng.below(100)]
+                    [rng.below(3) as usize];
                 bytes[page + within as usize] = rng.next_u64() as u8;
             }
             reseal(&mut bytes);

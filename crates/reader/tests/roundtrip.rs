@@ -1,8 +1,10 @@
-//! Every allocated page of every sample is rebuilt from its typed values onto a page filled with 0xEE.
+//! Every allocated page of every sample is rebuilt from its typed values onto a page filled with
+//! 0xEE.
 //!
-//! Nothing is copied: header fields, slot offsets and record parts are read, every column is decoded to its SQL value and
-//! encoded again, every map, header and boot page goes through its own writer. Bytes that then differ must be free space
-//! or bits that the layout calls undefined. Coverage is printed per page type.
+//! Nothing is copied: header fields, slot offsets and record parts are read, every column is
+//! decoded to its SQL value and encoded again, every map, header and boot page goes through its own
+//! writer. Bytes that then differ must be free space or bits that the layout calls undefined.
+//! Coverage is printed per page type.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -52,7 +54,8 @@ impl Rebuilt {
 #[test]
 fn every_page_of_every_sample_is_rebuilt_from_typed_values() {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
-    let dir = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let dir =
+        std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
     if !dir.is_dir() {
         return eprintln!("SKIPPED: no samples in {}", dir.display());
     }
@@ -89,8 +92,13 @@ fn rebuild_database(name: &str, database: &Database, coverage: &mut BTreeMap<Str
         if kind == PageType::Unformatted {
             continue;
         }
-        let rebuilt =
-            rebuild(&original, id, database.catalog(), leftmost.contains(&id), &format!("{name} {id}"));
+        let rebuilt = rebuild(
+            &original,
+            id,
+            database.catalog(),
+            leftmost.contains(&id),
+            &format!("{name} {id}"),
+        );
         compare(
             &format!("{name} {id} ({kind})"),
             &original,
@@ -125,7 +133,8 @@ fn leftmost_interior_pages(catalog: &Catalog, pages: &CheckedPages<'_>) -> Vec<P
         let mut id = unit.root;
         while !id.is_none() {
             let mut page = PageBuf::zeroed();
-            if pages.page(id, &mut page).is_err() || PageHeader::of(&page).kind() != PageType::Index {
+            if pages.page(id, &mut page).is_err() || PageHeader::of(&page).kind() != PageType::Index
+            {
                 break;
             }
             let rowset = &catalog.rowsets[&unit.owner];
@@ -157,7 +166,13 @@ fn compare(name: &str, original: &PageBytes, rebuilt: &Rebuilt, coverage: &mut C
     coverage.undefined += 8192 - free - u64::from(defined) / 8;
 }
 
-fn rebuild(original: &PageBytes, id: PageId, catalog: &Catalog, leftmost: bool, name: &str) -> Rebuilt {
+fn rebuild(
+    original: &PageBytes,
+    id: PageId,
+    catalog: &Catalog,
+    leftmost: bool,
+    name: &str,
+) -> Rebuilt {
     let header = PageHeader::of(original);
     match header.kind() {
         PageType::Data | PageType::Index => rebuild_rows(original, catalog, leftmost, name),
@@ -209,12 +224,19 @@ fn rebuild_rows(original: &PageBytes, catalog: &Catalog, leftmost: bool, name: &
     let view = PageRef::new(original);
     let header = view.header();
     let unit = header.alloc_unit();
-    let unit =
-        if catalog.units.contains_key(&unit) { unit } else { extentdb_base::AllocUnitId(unit.0 | 1 << 48) };
-    let (_, rowset) = catalog.owner_of(unit).unwrap_or_else(|| panic!("{name}: unit {unit} unknown"));
+    let unit = if catalog.units.contains_key(&unit) {
+        unit
+    } else {
+        extentdb_base::AllocUnitId(unit.0 | 1 << 48)
+    };
+    let (_, rowset) =
+        catalog.owner_of(unit).unwrap_or_else(|| panic!("{name}: unit {unit} unknown"));
     let index_page = header.kind() == PageType::Index;
-    let level =
-        if index_page && (rowset.index.0 <= 1 || header.level > 0) { Level::Interior } else { Level::Leaf };
+    let level = if index_page && (rowset.index.0 <= 1 || header.level > 0) {
+        Level::Interior
+    } else {
+        Level::Leaf
+    };
     for (slot, bytes) in view.records() {
         let record = if index_page {
             Record::parse_index(bytes, header.fixed_len.get())
@@ -256,8 +278,11 @@ fn rebuild_record(
     for i in 0..record.var_count() {
         match vars.get(&i) {
             Some((bytes, complex)) => builder.var(bytes, *complex),
-            None if i + 1 == record.var_count() && record.kind() == RecordKind::Forwarded => builder
-                .back_pointer(record.back_pointer().unwrap_or_else(|| panic!("{place}: no back pointer"))),
+            None if i + 1 == record.var_count() && record.kind() == RecordKind::Forwarded => {
+                builder.back_pointer(
+                    record.back_pointer().unwrap_or_else(|| panic!("{place}: no back pointer")),
+                )
+            }
             None => {
                 assert!(
                     record.var(i).is_none_or(|v| v.bytes.is_empty()),
@@ -291,15 +316,24 @@ fn rebuild_columns(
     let mut vars = Vars::new();
     for column in &layout.columns {
         let at = if level == Level::Leaf { column.leaf } else { column.interior };
-        let Some(ty) = column.ty else { panic!("{place}: type of column {} unknown", column.column_id) };
+        let Some(ty) = column.ty else {
+            panic!("{place}: type of column {} unknown", column.column_id)
+        };
         match cell(record, column, level).unwrap() {
-            Cell::Null => drop(builder.null(at.null_bit)),
+            Cell::Null => {
+                builder.null(at.null_bit);
+            }
             Cell::Missing => {}
-            Cell::Bit(bit) => drop(builder.fixed_bit(at.offset as usize, at.bit, bit)),
-            Cell::Bytes(bytes) if keyless && at.offset > 0 => drop(builder.fixed(at.offset as usize, &bytes)),
+            Cell::Bit(bit) => {
+                builder.fixed_bit(at.offset as usize, at.bit, bit);
+            }
+            Cell::Bytes(bytes) if keyless && at.offset > 0 => {
+                builder.fixed(at.offset as usize, &bytes);
+            }
             Cell::Bytes(bytes) => {
                 let mut out = Vec::new();
-                // A variable column without bytes is empty, or a NULL of an index without null bits.
+                // A variable column without bytes is empty, or a NULL of an index without null
+                // bits.
                 if !(bytes.is_empty() && at.offset < 0) {
                     let datum = Datum::decode(&ty, &bytes)
                         .unwrap_or_else(|e| panic!("{place} {}: {e}", column.column_id));
@@ -351,7 +385,8 @@ fn rebuild_lob(original: &PageBytes) -> Rebuilt {
     for (slot, bytes) in view.records() {
         let record = LobRecord::parse(bytes);
         assert_eq!(record.fault(), None);
-        let (id, mut mask) = (record.blob_id(), vec![0xff; record.len()]);
+        let id = record.blob_id();
+        let mut mask = vec![0xff; record.len()];
         let out = match record.content() {
             LobContent::Data(data) => lob::write_data(id, data),
             LobContent::SmallRoot(data) => {

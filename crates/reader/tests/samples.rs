@@ -1,4 +1,5 @@
-//! Real files: every table of every sample is read to its last value, and counts equal the catalogue's.
+//! Real files: every table of every sample is read to its last value, and counts equal the
+//! catalogue's.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,8 @@ use extentdb_reader::{CheckedPages, Database, OpenOptions, TableScan, Value};
 /// The samples, or `None` (said aloud) where there are none.
 fn samples() -> Option<PathBuf> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
-    let dir = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let dir =
+        std::env::var_os("EXTENTDB_SAMPLES").map_or_else(|| PathBuf::from(default), PathBuf::from);
     if dir.is_dir() {
         return Some(dir);
     }
@@ -40,16 +42,21 @@ fn read_all(pages: &CheckedPages<'_>, catalog: &Catalog, table: &Table) -> (i64,
     let name = table.full_name();
     let mut scan = TableScan::new(pages, catalog, table).unwrap();
     let columns = scan.columns().len();
-    let (mut rows, mut lob_bytes) = (0, 0);
+    let mut rows = 0;
+    let mut lob_bytes = 0;
     while let Some(row) = scan.next_row() {
         let row = row.unwrap_or_else(|fault| panic!("{name}: {fault}"));
         rows += 1;
         for i in 0..columns {
-            match row.value(i).unwrap_or_else(|fault| panic!("{name}, row {}: {fault:?}", row.rid)) {
+            match row.value(i).unwrap_or_else(|fault| panic!("{name}, row {}: {fault:?}", row.rid))
+            {
                 Value::Datum(_) => {}
                 Value::Lob(mut lob) => {
                     let mut chunk = Vec::new();
-                    while lob.reader.read_chunk(&mut chunk).unwrap_or_else(|fault| panic!("{name}: {fault}"))
+                    while lob
+                        .reader
+                        .read_chunk(&mut chunk)
+                        .unwrap_or_else(|fault| panic!("{name}: {fault}"))
                     {
                         lob_bytes += chunk.len() as u64;
                         chunk.clear();
@@ -66,8 +73,11 @@ fn every_row_and_value_of_every_sample_can_be_read() {
     let Some(dir) = samples() else { return };
     for path in ["mdf", "bak"].iter().flat_map(|e| with_extension(&dir, e)) {
         let database = open(&path);
-        let (catalog, pages) = (database.catalog(), database.pages());
-        let (mut tables, mut rows, mut lobs) = (0, 0, 0);
+        let catalog = database.catalog();
+        let pages = database.pages();
+        let mut tables = 0;
+        let mut rows = 0;
+        let mut lobs = 0;
         for table in catalog.tables.values().filter(|table| table.kind != ObjectType::VIEW) {
             if table.base().is_none_or(|base| base.rowsets.is_empty()) {
                 continue;
@@ -84,8 +94,13 @@ fn every_row_and_value_of_every_sample_can_be_read() {
 #[test]
 fn known_tables_have_their_known_rows() {
     let Some(dir) = samples() else { return };
-    let northwind =
-        [("Customers", 91), ("Orders", 830), ("Order Details", 2155), ("Products", 77), ("Employees", 9)];
+    let northwind = [
+        ("Customers", 91),
+        ("Orders", 830),
+        ("Order Details", 2155),
+        ("Products", 77),
+        ("Employees", 9),
+    ];
     let pubs = [("authors", 23), ("titles", 18), ("sales", 21)];
     let cases: [(&str, &[(&str, i64)]); 3] = [
         ("northwind-2008.mdf", &northwind),
@@ -97,7 +112,11 @@ fn known_tables_have_their_known_rows() {
         for (name, rows) in tables {
             let table = database.catalog().user_tables().into_iter().find(|t| t.name == *name);
             let table = table.unwrap_or_else(|| panic!("{file}: no table {name}"));
-            assert_eq!(read_all(&database.pages(), database.catalog(), table).0, *rows, "{file}: {name}");
+            assert_eq!(
+                read_all(&database.pages(), database.catalog(), table).0,
+                *rows,
+                "{file}: {name}"
+            );
         }
     }
 }

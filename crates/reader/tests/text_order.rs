@@ -1,4 +1,5 @@
-//! Texts of real indexes, in the order that SQL Server gave them: it is the order here, for comparisons and for sort keys.
+//! Texts of real indexes, in the order that SQL Server gave them: it is the order here, for
+//! comparisons and for sort keys.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,8 +31,14 @@ const MORE_SAMPLES: [&[&str]; 7] = [
     &["chain-2016/RestoreTimeClean.bak"],
     &["diffs-2008r2/difftest-full.bak"],
     &["stopat-2008r2/StopAt.bak"],
-    &["stripes-2008r2/Stripe1_RestoreTimeStripe.bak", "stripes-2008r2/Stripe2_RestoreTimeStripe1.bak"],
-    &["stripes-2008r2/Stripe1_RestoreTimeStripe2.bak", "stripes-2008r2/Stripe2_RestoreTimeStripe2a.bak"],
+    &[
+        "stripes-2008r2/Stripe1_RestoreTimeStripe.bak",
+        "stripes-2008r2/Stripe2_RestoreTimeStripe1.bak",
+    ],
+    &[
+        "stripes-2008r2/Stripe1_RestoreTimeStripe2.bak",
+        "stripes-2008r2/Stripe2_RestoreTimeStripe2a.bak",
+    ],
 ];
 
 /// The values of the key of an entry.
@@ -59,7 +66,8 @@ fn keys(database: &Database, rowset: &Rowset, columns: &[&PhysicalColumn]) -> Ve
                 LeafKind::Clustered => Record::parse_data(bytes),
                 LeafKind::Nonclustered => Record::parse_index(bytes, view.header().fixed_len.get()),
             };
-            let owned = |column: &&PhysicalColumn| match cell(&record, column, Level::Leaf).unwrap() {
+            let owned = |column: &&PhysicalColumn| match cell(&record, column, Level::Leaf).unwrap()
+            {
                 Cell::Bytes(bytes) => Cell::Bytes(bytes.into_owned().into()),
                 Cell::Bit(bit) => Cell::Bit(bit),
                 _ => Cell::Null,
@@ -111,7 +119,8 @@ fn compare_adjacent(
             }
             return;
         };
-        let ordering = if column.is_descending() { compared.ordering.reverse() } else { compared.ordering };
+        let ordering =
+            if column.is_descending() { compared.ordering.reverse() } else { compared.ordering };
         assert_eq!(ordering, by_key, "{collation}: {a:?} {b:?}");
         if by_key.is_ne() {
             let counts = counts.entry(collation).or_default();
@@ -125,7 +134,8 @@ fn compare_adjacent(
 fn compare_all(database: &Database, counts: &mut BTreeMap<Collation, Counts>) {
     for rowset in database.catalog().rowsets.values() {
         let is_tree = rowset.index.0 > 0 && rowset.compression == Compression::None;
-        let columns = rowset.layout.columns.iter().filter(|column| column.key_ordinal > 0 && is_tree);
+        let columns =
+            rowset.layout.columns.iter().filter(|column| column.key_ordinal > 0 && is_tree);
         let mut columns: Vec<&PhysicalColumn> = columns.collect();
         columns.sort_by_key(|column| column.key_ordinal);
         if columns.iter().any(|column| column.ty.is_some_and(|ty| ty.collation().is_some())) {
@@ -138,9 +148,9 @@ fn compare_all(database: &Database, counts: &mut BTreeMap<Collation, Counts>) {
 
 #[test]
 fn adjacent_keys_of_real_indexes_lie_in_order() {
-    let samples = std::env::var_os("EXTENTDB_SAMPLES")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples")));
+    let samples = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from).unwrap_or_else(|| {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples"))
+    });
     let more_samples = samples.with_file_name("more-samples");
     let databases = SAMPLES.iter().map(|files| (&samples, *files));
     let databases = databases.chain(MORE_SAMPLES.iter().map(|files| (&more_samples, *files)));

@@ -68,7 +68,8 @@ pub enum Error {
         /// Values given.
         found: usize,
     },
-    /// A value that is not one of its column: NULL where records have no room for that, or of another length.
+    /// A value that is not one of its column: NULL where records have no room for that, or of
+    /// another length.
     #[error("column {column_id} takes no value of {bytes:?} bytes")]
     Value {
         /// The column.
@@ -92,7 +93,8 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// Keys of a page do not lie in the order of their sort keys, or not between the separators that lead to it.
+    /// Keys of a page do not lie in the order of their sort keys, or not between the separators
+    /// that lead to it.
     #[error("page {page} has keys that are out of order")]
     KeysOutOfOrder {
         /// The page.
@@ -112,8 +114,8 @@ pub enum Error {
         /// Why.
         what: &'static str,
     },
-    /// A row gets its old length back, and its page has no room for that, although it was reserved: the page is damaged, or the
-    /// engine is wrong. An undo never takes another page.
+    /// A row gets its old length back, and its page has no room for that, although it was reserved:
+    /// the page is damaged, or the engine is wrong. An undo never takes another page.
     #[error("page {page} has no room for a row of {bytes} bytes whose change is undone")]
     NoUndoRoom {
         /// The page.
@@ -121,7 +123,8 @@ pub enum Error {
         /// Length of the row as it was before the change.
         bytes: usize,
     },
-    /// A change of several pages was cut off by an error; the next restart takes back what was done of it.
+    /// A change of several pages was cut off by an error; the next restart takes back what was done
+    /// of it.
     #[error("allocation unit {unit} is out of use until restart: a page split was cut off")]
     CutOff {
         /// The tree.

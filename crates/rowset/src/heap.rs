@@ -7,12 +7,13 @@
 //! scan     pages of the IAM chain in their order; a forwarded row where its stub is
 //! ```
 //!
-//! Each session fills pages of its own, from an extent of its own, until they are physically full: no page is shared while it is
-//! being filled, and PFS hears of eight pages at a time. What deletes leave is kept in memory, exact, page by page; PFS learns
-//! the class of a page when a checkpoint asks ([`Heap::settle`]).
+//! Each session fills pages of its own, from an extent of its own, until they are physically full:
+//! no page is shared while it is being filled, and PFS hears of eight pages at a time. What deletes
+//! leave is kept in memory, exact, page by page; PFS learns the class of a page when a checkpoint
+//! asks ([`Heap::settle`]).
 //!
-//! Lock order: append slot → pages that come → page → the map of free space. A page of another session is only ever tried, never
-//! waited for, by an insert.
+//! Lock order: append slot → pages that come → page → the map of free space. A page of another
+//! session is only ever tried, never waited for, by an insert.
 
 mod append;
 mod fetch;
@@ -57,7 +58,8 @@ pub enum Placement {
     /// Until a page is physically full.
     #[default]
     Packed,
-    /// As SQL Server does: a row goes on a page only when the class of fullness in PFS promises the room.
+    /// As SQL Server does: a row goes on a page only when the class of fullness in PFS promises the
+    /// room.
     ByPfs,
 }
 
@@ -83,8 +85,8 @@ pub struct Heap {
 struct Room {
     appenders: Vec<Mutex<Appender>>,
     free: SharedFreeSpace,
-    /// Held while pages come: nobody uses a chain that the catalogue does not know yet, and nobody who lists the pages sees one
-    /// that is allocated, formatted nowhere, and in nobody's hands.
+    /// Held while pages come: nobody uses a chain that the catalogue does not know yet, and nobody
+    /// who lists the pages sees one that is allocated, formatted nowhere, and in nobody's hands.
     coming: Mutex<()>,
 }
 
@@ -92,14 +94,21 @@ impl Heap {
     /// A heap over its allocation unit.
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: HeapShape, placement: Placement) -> Heap {
         let appenders = (0..APPENDERS).map(|_| Mutex::default()).collect();
-        let room = Room { appenders, free: SharedFreeSpace::default(), coming: Mutex::new(()) };
+        let room = Room {
+            appenders,
+            free: SharedFreeSpace::default(),
+            coming: Mutex::new(()),
+        };
         Heap { space, unit, shape, placement, room: Arc::new(room) }
     }
 
-    /// The same heap with records of another shape. Both know the same of its room, whichever of them is used.
+    /// The same heap with records of another shape. Both know the same of its room, whichever of
+    /// them is used.
     #[must_use]
     pub fn with_shape(&self, shape: HeapShape) -> Heap {
-        let (space, unit, room) = (self.space.clone(), self.unit.clone(), self.room.clone());
+        let space = self.space.clone();
+        let unit = self.unit.clone();
+        let room = self.room.clone();
         Heap { space, unit, shape, placement: self.placement, room }
     }
 
@@ -149,5 +158,9 @@ fn rid(page: PageId, slot: u16) -> Rid {
 }
 
 fn too_long(bytes: usize) -> Result<(), Error> {
-    if bytes > RECORD_BYTES_MAX { Err(Error::RowTooLong { bytes, most: RECORD_BYTES_MAX }) } else { Ok(()) }
+    if bytes > RECORD_BYTES_MAX {
+        Err(Error::RowTooLong { bytes, most: RECORD_BYTES_MAX })
+    } else {
+        Ok(())
+    }
 }

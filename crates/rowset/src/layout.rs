@@ -6,15 +6,18 @@
 //!                                             └──key──▶ bytes that compare as the keys do (types::key_order)
 //! ```
 //!
-//! The places of the columns come from `sysrscols` as a [`RowLayout`]; how long the fixed parts are, and how many columns the
-//! null bitmaps count, follows from them (`ondisk.md` 5 and 6):
+//! The places of the columns come from `sysrscols` as a [`RowLayout`]; how long the fixed parts
+//! are, and how many columns the null bitmaps count, follows from them (`ondisk.md` 5 and 6):
 //!
-//! - leaf records have a null bitmap exactly when the columns have leaf null bits; it counts up to the highest one
-//! - separators have one exactly when some key column has an interior null bit; it counts the key columns
+//! - leaf records have a null bitmap exactly when the columns have leaf null bits; it counts up to
+//!   the highest one
+//! - separators have one exactly when some key column has an interior null bit; it counts the key
+//!   columns
 //! - trailing empty variable columns are left out
 //!
 //! Invariants
-//! - Every record made here is read back as the same cells, and its length is checked before it leaves.
+//! - Every record made here is read back as the same cells, and its length is checked before it
+//!   leaves.
 //! - The key of a row, of its separator and of the cells it was made from are the same bytes.
 
 mod fixed;
@@ -36,7 +39,8 @@ use fixed::FixedKey;
 
 /// The longest row, by public documentation.
 pub const ROW_BYTES_MAX: usize = 8060;
-/// The most bytes in the key columns of an index, by public documentation of the versions up to 2014.
+/// The most bytes in the key columns of an index, by public documentation of the versions up to
+/// 2014.
 pub const KEY_BYTES_MAX: usize = 900;
 
 /// How the records of a rowset are laid out.
@@ -46,8 +50,9 @@ pub struct RowShape {
     is_base: bool,
     leaf: Form,
     interior: Form,
-    /// What leaf pages say about the fixed part of their records. Records are longer when columns have come meanwhile: pages that
-    /// are made before that is committed may get records without them yet.
+    /// What leaf pages say about the fixed part of their records. Records are longer when columns
+    /// have come meanwhile: pages that are made before that is committed may get records without
+    /// them yet.
     leaf_pminlen: u16,
     /// Columns of the physical key, in its order.
     key: Vec<usize>,
@@ -88,17 +93,27 @@ impl RowShape {
         RowShape::new(rowset.layout.clone(), is_base, rowset.min_leaf, rowset.min_interior)
     }
 
-    /// `min_leaf` and `min_interior` are 0 where the catalogue does not keep them; then they follow from the columns.
-    fn new(layout: RowLayout, is_base: bool, min_leaf: u16, min_interior: u16) -> Result<RowShape, Error> {
+    /// `min_leaf` and `min_interior` are 0 where the catalogue does not keep them; then they follow
+    /// from the columns.
+    fn new(
+        layout: RowLayout,
+        is_base: bool,
+        min_leaf: u16,
+        min_interior: u16,
+    ) -> Result<RowShape, Error> {
         if layout.compression != Compression::None {
             return Err(Error::Form { column_id: 0, what: "compressed" });
         }
         let key = key_of(&layout);
-        let mut leaf =
-            Form::new(&layout, Level::Leaf, if is_base { DATA_HEADER_BYTES } else { INDEX_HEADER_BYTES })?;
+        let mut leaf = Form::new(
+            &layout,
+            Level::Leaf,
+            if is_base { DATA_HEADER_BYTES } else { INDEX_HEADER_BYTES },
+        )?;
         let mut interior = Form::new(&layout, Level::Interior, INDEX_HEADER_BYTES)?;
         leaf.fixed_end = leaf.fixed_end.max(min_leaf);
-        // Child page included; the catalogue's number is that of the pages, which may keep the place of a dropped column.
+        // Child page included; the catalogue's number is that of the pages, which may keep the
+        // place of a dropped column.
         interior.fixed_end = (interior.fixed_end + PageId::BYTES as u16).max(min_interior);
         if interior.null_bits > 0 {
             interior.null_bits = key.len() as u16;
@@ -108,12 +123,21 @@ impl RowShape {
         }
         leaf.key = FixedKey::of(&layout, &key, (Level::Leaf, &leaf));
         interior.key = FixedKey::of(&layout, &key, (Level::Interior, &interior));
-        let (declared_keys, leaf_pminlen) = (key.len(), leaf.fixed_end);
-        Ok(RowShape { layout, is_base, leaf, interior, leaf_pminlen, key, declared_keys })
+        let declared_keys = key.len();
+        let leaf_pminlen = leaf.fixed_end;
+        Ok(RowShape {
+            layout,
+            is_base,
+            leaf,
+            interior,
+            leaf_pminlen,
+            key,
+            declared_keys,
+        })
     }
 
-    /// Only the first so many key columns count for the limit of a key: those that the index was declared with, without what
-    /// leads to the row.
+    /// Only the first so many key columns count for the limit of a key: those that the index was
+    /// declared with, without what leads to the row.
     #[must_use]
     pub fn with_declared_keys(self, declared_keys: usize) -> RowShape {
         RowShape { declared_keys: declared_keys.min(self.key.len()), ..self }
@@ -124,8 +148,12 @@ impl RowShape {
     /// # Errors
     /// Its rows would be stored in a form that is not written here.
     pub fn relaid(&self, layout: RowLayout) -> Result<RowShape, Error> {
-        let shape = RowShape::new(layout, self.is_base, self.leaf.fixed_end, self.interior.fixed_end)?;
-        Ok(RowShape { leaf_pminlen: self.leaf_pminlen, ..shape.with_declared_keys(self.declared_keys) })
+        let shape =
+            RowShape::new(layout, self.is_base, self.leaf.fixed_end, self.interior.fixed_end)?;
+        Ok(RowShape {
+            leaf_pminlen: self.leaf_pminlen,
+            ..shape.with_declared_keys(self.declared_keys)
+        })
     }
 
     /// The columns.
@@ -166,7 +194,8 @@ impl RowShape {
 
 impl Form {
     fn new(layout: &RowLayout, level: Level, header_bytes: usize) -> Result<Form, Error> {
-        let (mut fixed_end, mut null_bits) = (header_bytes as u16, 0);
+        let mut fixed_end = header_bytes as u16;
+        let mut null_bits = 0;
         let mut variable = Vec::new();
         for (at, column) in layout.columns.iter().enumerate() {
             let place = place(column, level);
@@ -178,7 +207,10 @@ impl Form {
                     let end = fixed_bytes(column)
                         .and_then(|bytes| (offset as usize).checked_add(bytes))
                         .filter(|end| *end <= ROW_BYTES_MAX)
-                        .ok_or(Error::Form { column_id: column.column_id, what: "no fixed length" })?;
+                        .ok_or(Error::Form {
+                            column_id: column.column_id,
+                            what: "no fixed length",
+                        })?;
                     fixed_end = fixed_end.max(end as u16);
                 }
             }

@@ -1,5 +1,5 @@
-//! The rows of real files through the shapes that their catalogues describe: what is decoded and encoded again is the same record,
-//! and keys rise from slot to slot.
+//! The rows of real files through the shapes that their catalogues describe: what is decoded and
+//! encoded again is the same record, and keys rise from slot to slot.
 
 use std::path::PathBuf;
 
@@ -27,12 +27,15 @@ impl File {
             eprintln!("SKIPPED: no samples in {}", folder.display());
             return None;
         }
-        Some(File(std::fs::read(folder.join(format!("{name}.mdf"))).expect("a sample of this name")))
+        Some(File(
+            std::fs::read(folder.join(format!("{name}.mdf"))).expect("a sample of this name"),
+        ))
     }
 
     /// All pages of a tree, from its root down.
     fn pages(&self, root: PageId) -> Vec<Box<PageBytes>> {
-        let (mut out, mut open) = (Vec::new(), vec![root]);
+        let mut out = Vec::new();
+        let mut open = vec![root];
         while let Some(id) = open.pop().filter(|id| !id.is_none()) {
             let mut page: Box<PageBytes> = Box::new([0; 8192]);
             self.page(id, &mut page).expect("a page of the file");
@@ -52,7 +55,9 @@ impl File {
 /// Roots of level 0 right above data pages come from SQL Server.
 fn leads_to_data(file: &File, view: PageRef<'_>) -> bool {
     let header = view.header();
-    let first = view.record_bytes(0).and_then(|row| Record::parse_index(row, header.fixed_len.get()).child());
+    let first = view
+        .record_bytes(0)
+        .and_then(|row| Record::parse_index(row, header.fixed_len.get()).child());
     let mut page = [0; 8192];
     let is_there = first.is_some_and(|id| file.page(id, &mut page).is_ok());
     let child = PageHeader::of(&page);
@@ -97,10 +102,18 @@ fn rows_of_real_indexes_are_written_as_they_are_read() {
         for rowset in catalog.rowsets.values().filter(|rowset| rowset.index.0 > 0) {
             let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { continue };
             let pages = file.pages(unit.root);
-            compare(&format!("{name} {} {}", rowset.object, rowset.index), rowset, &pages, &mut seen);
+            compare(
+                &format!("{name} {} {}", rowset.object, rowset.index),
+                rowset,
+                &pages,
+                &mut seen,
+            );
         }
         eprintln!("{name}: {seen:?}");
-        assert!(seen.leaf_rows > 4000 && seen.separators > 20 && seen.steps > 3000, "{name}: {seen:?}");
+        assert!(
+            seen.leaf_rows > 4000 && seen.separators > 20 && seen.steps > 3000,
+            "{name}: {seen:?}"
+        );
     }
 }
 
@@ -109,7 +122,8 @@ fn compare(name: &str, rowset: &Rowset, pages: &[Box<PageBytes>], seen: &mut See
     for page in pages {
         let view = PageRef::new(page);
         let header = view.header();
-        let is_leaf = if shape.is_base() { header.kind() == PageType::Data } else { header.level == 0 };
+        let is_leaf =
+            if shape.is_base() { header.kind() == PageType::Data } else { header.level == 0 };
         let level = if is_leaf { Level::Leaf } else { Level::Interior };
         if header.kind() == PageType::Index {
             assert_eq!(header.fixed_len.get(), shape.pminlen(level), "{name} {}", header.page_id());
@@ -137,7 +151,14 @@ fn compare(name: &str, rowset: &Rowset, pages: &[Box<PageBytes>], seen: &mut See
     }
 }
 
-fn compare_row(place: &str, shape: &RowShape, row: &[u8], record: &Record<'_>, key: &[u8], seen: &mut Seen) {
+fn compare_row(
+    place: &str,
+    shape: &RowShape,
+    row: &[u8],
+    record: &Record<'_>,
+    key: &[u8],
+    seen: &mut Seen,
+) {
     let cells = shape.decode(row).unwrap_or_else(|error| panic!("{place}: {error}"));
     let image = shape.key_image(record).unwrap_or_else(|error| panic!("{place}: {error}"));
     assert_eq!(shape.key_of_image(&image).expect("it was just made"), key, "{place}");

@@ -33,7 +33,8 @@ impl Work<'_, '_> {
         let (column, how) = match self.below(5) {
             0 => {
                 let default = Some((format!("df_{name}_{own}"), "((7))".to_owned()));
-                let column = ColumnSpec { default, ..ColumnSpec::new(&own, SqlType::Int).not_null() };
+                let column =
+                    ColumnSpec { default, ..ColumnSpec::new(&own, SqlType::Int).not_null() };
                 (column, Reshape::Add(Datum::Int(7)))
             }
             1 => {
@@ -47,7 +48,12 @@ impl Work<'_, '_> {
         spec.columns.push(column.clone());
         let table = self.open_table(at, name)?;
         let added = self.workers[at].session.add_column(&table, &column);
-        self.reshaped(at, &format!("add column {own} {} to {name}", column.ty), added, (name, spec, how))
+        self.reshaped(
+            at,
+            &format!("add column {own} {} to {name}", column.ty),
+            added,
+            (name, spec, how),
+        )
     }
 
     fn drop_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
@@ -57,10 +63,13 @@ impl Work<'_, '_> {
         spec.columns.remove(chosen);
         let table = self.open_table(at, name)?;
         let session = &mut self.workers[at].session;
-        let default =
-            own.default.as_ref().map_or(Ok(()), |(default, _)| session.drop_constraint(&table, default));
+        let default = own
+            .default
+            .as_ref()
+            .map_or(Ok(()), |(default, _)| session.drop_constraint(&table, default));
         if own.default.is_some() {
-            // A statement of its own, which no model knows of: what is left of the two is a column without a default.
+            // A statement of its own, which no model knows of: what is left of the two is a column
+            // without a default.
             let mut bare = TableSpec::clone(&model.spec);
             bare.columns[chosen].default = None;
             let what = format!("drop the default of {}", own.name);
@@ -91,19 +100,30 @@ impl Work<'_, '_> {
         spec.columns[chosen].nullable = true;
         let table = self.open_table(at, name)?;
         let altered = self.workers[at].session.alter_column(&table, &own.name, ty, true);
-        self.reshaped(at, &format!("alter column {} of {name} to {ty}", own.name), altered, (name, spec, how))
+        self.reshaped(
+            at,
+            &format!("alter column {} of {name} to {ty}", own.name),
+            altered,
+            (name, spec, how),
+        )
     }
 
     /// A column that no index has, but for the first.
-    fn free_column(&mut self, model: &TableModel, is_meant: impl Fn(&ColumnSpec) -> bool) -> Option<usize> {
+    fn free_column(
+        &mut self,
+        model: &TableModel,
+        is_meant: impl Fn(&ColumnSpec) -> bool,
+    ) -> Option<usize> {
         let indexes = || model.indexes.values().chain(model.disabled.values());
         let uses = |index: &Arc<IndexSpec>, name: &String| {
             index.keys.iter().any(|(key, _)| key == name) || index.included.contains(name)
         };
         let columns = model.spec.columns.iter().enumerate().skip(1);
-        let is_free =
-            |column: &ColumnSpec| indexes().all(|index| !uses(index, &column.name)) && is_meant(column);
-        let free: Vec<usize> = columns.filter(|(_, column)| is_free(column)).map(|(at, _)| at).collect();
+        let is_free = |column: &ColumnSpec| {
+            indexes().all(|index| !uses(index, &column.name)) && is_meant(column)
+        };
+        let free: Vec<usize> =
+            columns.filter(|(_, column)| is_free(column)).map(|(at, _)| at).collect();
         let chosen = self.below(free.len() as u64) as usize;
         free.get(chosen).copied()
     }
@@ -115,17 +135,24 @@ impl Work<'_, '_> {
         let table = self.open_table(at, name)?;
         let done = self.workers[at].session.disable_index(&table, &index);
         let change = Change::Switch { table: name.to_owned(), name: index.clone(), is_on: false };
-        self.judge(at, &format!("disable index {index} of {name}"), done, |_| Some(change)).map(|_| ())
+        self.judge(at, &format!("disable index {index} of {name}"), done, |_| Some(change))
+            .map(|_| ())
     }
 
-    pub(crate) fn rebuild_index(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+    pub(crate) fn rebuild_index(
+        &mut self,
+        at: usize,
+        name: &str,
+        model: &TableModel,
+    ) -> Result<(), Stop> {
         let names: Vec<&String> = model.disabled.keys().chain(model.indexes.keys()).collect();
         let chosen = self.below(names.len() as u64) as usize;
         let Some(index) = names.get(chosen).map(|index| (*index).clone()) else { return Ok(()) };
         let table = self.open_table(at, name)?;
         let done = self.workers[at].session.rebuild_index(&table, &index);
         let change = Change::Switch { table: name.to_owned(), name: index.clone(), is_on: true };
-        self.judge(at, &format!("rebuild index {index} of {name}"), done, |_| Some(change)).map(|_| ())
+        self.judge(at, &format!("rebuild index {index} of {name}"), done, |_| Some(change))
+            .map(|_| ())
     }
 
     /// Rows may be too long for another column: that is refused, and has changed nothing.
@@ -136,7 +163,8 @@ impl Work<'_, '_> {
         done: Result<(), Error>,
         (table, spec, how): (&str, TableSpec, Reshape),
     ) -> Result<(), Stop> {
-        // Whether a default has gone is not seen in the rows: who was in doubt about it may be told either.
+        // Whether a default has gone is not seen in the rows: who was in doubt about it may be told
+        // either.
         let is_refused = |error: &Error| match error {
             Error::NotSupported { .. } | Error::NoIndex { .. } => true,
             Error::Dependent { object, .. } => object.starts_with("df_"),

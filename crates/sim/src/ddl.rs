@@ -1,4 +1,5 @@
-//! DDL in explicit transactions that are rolled back for the most part, and checkpoints between any two statements.
+//! DDL in explicit transactions that are rolled back for the most part, and checkpoints between any
+//! two statements.
 
 use crate::work::{Stop, Work};
 
@@ -31,7 +32,8 @@ impl Work<'_, '_> {
         self.rebuild_index(at, &name, &model)
     }
 
-    /// The disk becomes full, or has room again, and work goes on. In other lives than those of full disks nothing happens.
+    /// The disk becomes full, or has room again, and work goes on. In other lives than those of
+    /// full disks nothing happens.
     pub(crate) fn change_room(&mut self) -> Result<(), Stop> {
         use crate::fault::full_disk;
         if self.state.kind != crate::Kind::FullDisk {

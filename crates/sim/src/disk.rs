@@ -5,8 +5,10 @@
 //! ```
 //!
 //! Invariants
-//! - A call that fails by plan fails with the error that the file system would give, and is counted.
-//! - A file whose durable write failed keeps what it had in memory, unsynced, and promises nothing more: poisoned, as `io` says.
+//! - A call that fails by plan fails with the error that the file system would give, and is
+//!   counted.
+//! - A file whose durable write failed keeps what it had in memory, unsynced, and promises nothing
+//!   more: poisoned, as `io` says.
 
 use std::path::Path;
 
@@ -33,8 +35,8 @@ struct Plan {
     log_writes: [(u64, u64); LOG_WRITES],
 }
 
-/// Writes of the log that are remembered: the one in flight, the last that was acknowledged, and the
-/// header of a VLF that may have come between them.
+/// Writes of the log that are remembered: the one in flight, the last that was acknowledged, and
+/// the header of a VLF that may have come between them.
 const LOG_WRITES: usize = 3;
 
 /// See the module. Clones are the same disk.
@@ -78,7 +80,13 @@ impl FaultDisk {
     /// Nothing more fails by plan.
     pub fn calm(&self) {
         let mut plan = lock(&self.plan);
-        *plan = Plan { reads: None, syncs: None, data_syncs: None, room: None, ..*plan };
+        *plan = Plan {
+            reads: None,
+            syncs: None,
+            data_syncs: None,
+            room: None,
+            ..*plan
+        };
     }
 
     /// How many calls have failed by plan.
@@ -97,7 +105,11 @@ impl FaultDisk {
     }
 
     fn file(&self, file: Arc<dyn DiskFile>) -> Arc<dyn DiskFile> {
-        Arc::new(FaultFile { file, plan: self.plan.clone(), is_poisoned: AtomicBool::new(false) })
+        Arc::new(FaultFile {
+            file,
+            plan: self.plan.clone(),
+            is_poisoned: AtomicBool::new(false),
+        })
     }
 }
 
@@ -128,9 +140,10 @@ impl Plan {
     fn growth_fails(&mut self, bytes: u64) -> bool {
         let Some(room) = &mut self.room else { return false };
         let fails = bytes > *room;
-        match fails {
-            true => self.fired += 1,
-            false => *room -= bytes,
+        if fails {
+            self.fired += 1
+        } else {
+            *room -= bytes
         }
         fails
     }
@@ -182,13 +195,20 @@ struct FaultFile {
 
 impl FaultFile {
     fn transfer(&self, op: Op, offset: u64, bytes: usize, kind: std::io::ErrorKind) -> Error {
-        Error::Transfer { op, path: self.path().to_path_buf(), offset, bytes, source: kind.into() }
+        Error::Transfer {
+            op,
+            path: self.path().to_path_buf(),
+            offset,
+            bytes,
+            source: kind.into(),
+        }
     }
 
     fn verify_promises(&self) -> Result<(), Error> {
-        match self.is_poisoned.load(Ordering::Acquire) {
-            true => Err(Error::Poisoned { path: self.path().to_path_buf() }),
-            false => Ok(()),
+        if self.is_poisoned.load(Ordering::Acquire) {
+            Err(Error::Poisoned { path: self.path().to_path_buf() })
+        } else {
+            Ok(())
         }
     }
 
@@ -198,9 +218,10 @@ impl FaultFile {
 
     fn grow(&self, op: Op, end: u64) -> Result<(), Error> {
         let bytes = end.saturating_sub(self.len());
-        match bytes > 0 && lock(&self.plan).growth_fails(bytes) {
-            true => Err(self.transfer(op, end, bytes as usize, std::io::ErrorKind::StorageFull)),
-            false => Ok(()),
+        if bytes > 0 && lock(&self.plan).growth_fails(bytes) {
+            Err(self.transfer(op, end, bytes as usize, std::io::ErrorKind::StorageFull))
+        } else {
+            Ok(())
         }
     }
 }
@@ -245,8 +266,9 @@ impl DiskFile for FaultFile {
         let grows = |(offset, bytes): &(u64, &[u8])| offset + bytes.len() as u64 > self.len();
         if writes.iter().any(grows) {
             let mut writes = writes.iter();
-            return writes
-                .try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred));
+            return writes.try_for_each(|(offset, bytes)| {
+                self.write_at(*offset, &[bytes], Durability::Deferred)
+            });
         }
         self.file.write_many(writes)
     }

@@ -27,7 +27,8 @@ impl Kept {
         let paths = world.paths();
         let mut kept = Kept::default();
         let is_known = |path: &PathBuf| paths.data.contains(path) || *path == paths.log;
-        let others: Vec<PathBuf> = memory.paths().into_iter().filter(|path| !is_known(path)).collect();
+        let others: Vec<PathBuf> =
+            memory.paths().into_iter().filter(|path| !is_known(path)).collect();
         for path in paths.data.iter().chain([&paths.log]).chain(&others) {
             kept.files.extend(memory.contents(path).map(|bytes| (path.clone(), bytes)));
         }

@@ -1,6 +1,7 @@
 //! Kinds of lives: what goes wrong in them beyond what goes wrong in every one.
 //!
-//! Each kind shows one fault, so that a seed that fails says which promise is broken. The faults are described in `fault`.
+//! Each kind shows one fault, so that a seed that fails says which promise is broken. The faults
+//! are described in `fault`.
 
 use extentdb_base::env::Rng;
 use extentdb_io::MemDisk;

@@ -35,7 +35,8 @@ pub struct Life {
     pub openings: u64,
     /// In the smallest files there can be, which do not grow.
     pub is_tight: bool,
-    /// With statements that the first lives did not have: those of old seeds shall stay what they were.
+    /// With statements that the first lives did not have: those of old seeds shall stay what they
+    /// were.
     pub is_rich: bool,
     /// With indexes: statements that the lives before did not have.
     pub is_indexed: bool,
@@ -83,7 +84,8 @@ impl Life {
         Life::of_kind(Kind::FullDisk, seed)
     }
 
-    /// DDL in explicit transactions, rolled back for the most part, and checkpoints between any two statements.
+    /// DDL in explicit transactions, rolled back for the most part, and checkpoints between any two
+    /// statements.
     pub fn ddl(seed: u64) -> Life {
         Life::of_kind(Kind::Ddl, seed)
     }
@@ -113,9 +115,15 @@ impl Life {
         Life { is_rich: true, is_tight: seed % 2 == 1, ..Life::of(seed) }
     }
 
-    /// Of usual length, with every kind of statement and with indexes; a third of them are short of space.
+    /// Of usual length, with every kind of statement and with indexes; a third of them are short of
+    /// space.
     pub fn indexed(seed: u64) -> Life {
-        Life { is_rich: true, is_indexed: true, is_tight: seed % 3 == 2, ..Life::of(seed) }
+        Life {
+            is_rich: true,
+            is_indexed: true,
+            is_tight: seed % 3 == 2,
+            ..Life::of(seed)
+        }
     }
 
     /// Of usual length, with everything there is; a third of them are short of space.
@@ -171,7 +179,16 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Life { seed, openings, is_tight, is_rich, is_indexed, is_altered, kind, .. } = self.life;
+        let Life {
+            seed,
+            openings,
+            is_tight,
+            is_rich,
+            is_indexed,
+            is_altered,
+            kind,
+            ..
+        } = self.life;
         writeln!(f, "seed {seed}: {}", self.what)?;
         let from = self.trace.len().saturating_sub(12);
         self.trace[from..].iter().try_for_each(|line| writeln!(f, "    {line}"))?;
@@ -179,7 +196,8 @@ impl std::fmt::Display for Failure {
         let rich = if is_rich { " --rich" } else { "" };
         let indexed = if is_indexed { " --indexed" } else { "" };
         let altered = if is_altered { " --altered" } else { "" };
-        let kind = if kind == Kind::Plain { String::new() } else { format!(" --kind {}", kind.name()) };
+        let kind =
+            if kind == Kind::Plain { String::new() } else { format!(" --kind {}", kind.name()) };
         write!(
             f,
             "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich}{indexed}{altered}{kind} --trace"
@@ -198,9 +216,10 @@ pub fn live(life: &Life) -> Result<Story, Box<Failure>> {
 /// Lives a life; returns what it leaves behind, too.
 pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
     let mut rng = SplitMix64::new(life.seed);
-    let world = match life.is_tight {
-        true => World::tight(&mut rng, life.seed),
-        false => World::new(&mut rng, life.seed),
+    let world = if life.is_tight {
+        World::tight(&mut rng, life.seed)
+    } else {
+        World::new(&mut rng, life.seed)
     };
     let state = State {
         rng,
@@ -258,9 +277,10 @@ impl Living {
             self.state.trace.note(format!("opened: {fault:?}"));
             self.fill_disk();
             was_closed = self.opening(fault, was_closed)?;
-            match was_closed {
-                true => self.damage_copies(&older.disk)?,
-                false => self.crash(&older)?,
+            if was_closed {
+                self.damage_copies(&older.disk)?
+            } else {
+                self.crash(&older)?
             }
             if was_closed {
                 self.torment_closed(&older)?;
@@ -330,7 +350,8 @@ impl Living {
         self.state.disk = FaultDisk::over(memory);
     }
 
-    /// The power goes now, or the process dies, and up to three times more while the database recovers.
+    /// The power goes now, or the process dies, and up to three times more while the database
+    /// recovers.
     fn crash(&mut self, older: &Older) -> Held {
         let mut memory = self.state.kind.crash(&self.state.disk, &mut self.state.rng);
         self.state.story.cuts += 1;
@@ -343,7 +364,10 @@ impl Living {
             let calls = self.state.rng.below(250);
             self.state.trace.note(format!("the power goes after {calls} calls of the recovery"));
             self.state.disk.memory().fail_after(calls);
-            match Database::open(&self.state.world.paths(), self.state.world.options(&self.state.disk)) {
+            match Database::open(
+                &self.state.world.paths(),
+                self.state.world.options(&self.state.disk),
+            ) {
                 Ok(db) => drop(db),
                 Err(_) if self.state.disk.memory().is_dark() => {}
                 Err(error) => return Err(format!("open, cut after {calls} calls: {error:?}")),
@@ -383,7 +407,9 @@ impl Living {
             }
         }
         let when = if is_second { "after opening" } else { "after recovery" };
-        match rows::difference(&state.committed, &found, true).or_else(|| counters::difference(db, &found)) {
+        match rows::difference(&state.committed, &found, true)
+            .or_else(|| counters::difference(db, &found))
+        {
             Some(what) => Err(format!("{what}, {when}")),
             None => Ok(()),
         }
@@ -411,7 +437,8 @@ impl Living {
             let other = targets.iter().find(|(file, other)| *file == path && *other != page);
             let damaged = match kind {
                 0 => bit_rot::damage(&memory, &path, page, rng),
-                1 => other.and_then(|(_, from)| misdirected_write::damage(&memory, &path, *from, page)),
+                1 => other
+                    .and_then(|(_, from)| misdirected_write::damage(&memory, &path, *from, page)),
                 _ => lost_write::damage(&memory, older, &path, page),
             };
             let Some(damaged) = damaged else { continue };
@@ -436,11 +463,17 @@ impl Living {
         let mut targets = Vec::new();
         for table in db.tables() {
             let pages = match table.heap() {
-                Some(heap) => heap.formatted_pages().map_err(|error| format!("pages: {error:?}"))?,
-                None => db.space().pages_of(&table.unit()).map_err(|error| format!("pages: {error:?}"))?,
+                Some(heap) => {
+                    heap.formatted_pages().map_err(|error| format!("pages: {error:?}"))?
+                }
+                None => db
+                    .space()
+                    .pages_of(&table.unit())
+                    .map_err(|error| format!("pages: {error:?}"))?,
             };
             targets.extend(pages.into_iter().filter_map(|page: PageId| {
-                let number = usize::from(page.file.0).saturating_sub(if page.file.0 > 1 { 2 } else { 1 });
+                let number =
+                    usize::from(page.file.0).saturating_sub(if page.file.0 > 1 { 2 } else { 1 });
                 Some((paths.data.get(number)?.clone(), page.page))
             }));
         }

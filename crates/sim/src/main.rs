@@ -163,7 +163,8 @@ fn run(asked: &Asked) -> Result<Lived, Box<Failure>> {
         if limit.is_some_and(|limit| clock.monotonic() >= limit) {
             break;
         }
-        let Ok((lived, kept)) = std::panic::catch_unwind(|| live_and_keep(&life(asked, seed))) else {
+        let Ok((lived, kept)) = std::panic::catch_unwind(|| live_and_keep(&life(asked, seed)))
+        else {
             println!("seed {seed}: a panic");
             all.failed.push(seed);
             if asked.goes_on { continue } else { break }
@@ -224,7 +225,16 @@ fn add(sum: &mut Story, story: &Story) {
 }
 
 fn told(story: &Story) -> String {
-    let Story { steps, commits, rollbacks, full_logs, full_filegroups, lock_conflicts, cuts, .. } = story;
+    let Story {
+        steps,
+        commits,
+        rollbacks,
+        full_logs,
+        full_filegroups,
+        lock_conflicts,
+        cuts,
+        ..
+    } = story;
     let Story { faults, checks, damages, silent_losses, .. } = story;
     format!(
         "{steps} steps, {commits} commits, {rollbacks} rollbacks; refused: {full_logs} by full logs, \

@@ -88,10 +88,17 @@ impl Change {
                 }
             }
             Change::Create { name, spec } => {
-                let clustered =
-                    spec.clustered.iter().map(|index| (index.name.clone(), Arc::new(index.clone())));
-                let (rows, indexes, disabled) = (BTreeMap::new(), clustered.collect(), BTreeMap::new());
-                model.insert(name.clone(), TableModel { spec: spec.clone(), rows, indexes, disabled });
+                let clustered = spec
+                    .clustered
+                    .iter()
+                    .map(|index| (index.name.clone(), Arc::new(index.clone())));
+                let rows = BTreeMap::new();
+                let indexes = clustered.collect();
+                let disabled = BTreeMap::new();
+                model.insert(
+                    name.clone(),
+                    TableModel { spec: spec.clone(), rows, indexes, disabled },
+                );
             }
             Change::Drop { name } => {
                 model.remove(name);
@@ -113,9 +120,10 @@ impl Change {
             }
             Change::Switch { table, name, is_on } => {
                 let Some(table) = model.get_mut(table) else { return };
-                let (from, to) = match is_on {
-                    true => (&mut table.disabled, &mut table.indexes),
-                    false => (&mut table.indexes, &mut table.disabled),
+                let (from, to) = if *is_on {
+                    (&mut table.disabled, &mut table.indexes)
+                } else {
+                    (&mut table.indexes, &mut table.disabled)
                 };
                 if let Some(index) = from.remove(name) {
                     to.insert(name.clone(), index);

@@ -1,7 +1,8 @@
 //! What is done to copies of the files between two openings, by the kind of the life: damage, and
 //! files that are not the right ones.
 //!
-//! The files themselves stay as they are. A copy is opened, and what must be true of it is looked at.
+//! The files themselves stay as they are. A copy is opened, and what must be true of it is looked
+//! at.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,7 +58,8 @@ impl Living {
         }
     }
 
-    /// Copies of a database that crashed. What was in doubt has been decided; `undecided` is the model without it.
+    /// Copies of a database that crashed. What was in doubt has been decided; `undecided` is the
+    /// model without it.
     pub(crate) fn torment_crashed(
         &mut self,
         older: &Older,
@@ -99,9 +101,10 @@ impl Living {
             Ok(Err(error)) => return Ok(Opened::Refused(format!("{error}"))),
             Ok(Ok(opened)) => opened,
         };
-        match differences.iter().any(Option::is_none) {
-            true => Ok(Opened::Right(Box::new(db))),
-            false => Ok(Opened::Wrong(differences.swap_remove(0).unwrap_or_default())),
+        if differences.iter().any(Option::is_none) {
+            Ok(Opened::Right(Box::new(db)))
+        } else {
+            Ok(Opened::Wrong(differences.swap_remove(0).unwrap_or_default()))
         }
     }
 
@@ -110,7 +113,8 @@ impl Living {
         let log = self.state.world.paths().log;
         for _ in 0..LOG_DAMAGES {
             let memory = self.state.disk.memory().copy();
-            let damaged = log_damage::damage(&memory, &older.disk, &log, writes, &mut self.state.rng);
+            let damaged =
+                log_damage::damage(&memory, &older.disk, &log, writes, &mut self.state.rng);
             let Some(damaged) = damaged else { continue };
             self.state.story.damages += 1;
             self.state.trace.note(format!("damaged: {damaged}"));
@@ -125,7 +129,8 @@ impl Living {
 
     fn foreign(&mut self) -> Held<Foreign> {
         let state = &mut self.state;
-        Foreign::of(&state.world, &mut state.rng).map_err(|error| format!("another database: {error:?}"))
+        Foreign::of(&state.world, &mut state.rng)
+            .map_err(|error| format!("another database: {error:?}"))
     }
 
     /// Opens a copy in which a file was swapped; `None` when it is the same file.
@@ -148,14 +153,18 @@ impl Living {
             match self.open_swapped(what, &paths.log, from)? {
                 None => {}
                 Some(Opened::Right(db)) => self.close_copy(*db, what)?,
-                Some(Opened::Wrong(difference)) => return Err(format!("a log {what}: {difference}")),
+                Some(Opened::Wrong(difference)) => {
+                    return Err(format!("a log {what}: {difference}"));
+                }
                 // What loses rows is told first.
                 Some(Opened::Refused(why)) => {
                     refusal = Some(format!("closed, with a log {what}, and not opened: {why}"));
                 }
             }
         }
-        if let Some(Opened::Wrong(difference)) = self.open_swapped("of before", &paths.log, &older.disk)? {
+        if let Some(Opened::Wrong(difference)) =
+            self.open_swapped("of before", &paths.log, &older.disk)?
+        {
             return Err(format!("a log of before: {difference}"));
         }
         // One data file by itself is the other database.
@@ -187,7 +196,9 @@ impl Living {
             refuse(&format!("crashed, and a log {what}"), opened, true)?;
         }
         for path in paths.data.iter().skip(1).chain([&paths.log]) {
-            if let Some(Opened::Wrong(difference)) = self.open_swapped("of before", path, &older.disk)? {
+            if let Some(Opened::Wrong(difference)) =
+                self.open_swapped("of before", path, &older.disk)?
+            {
                 return Err(format!("crashed, and {} of before: {difference}", path.display()));
             }
         }
@@ -199,11 +210,15 @@ impl Living {
         let files = self.state.world.paths().data;
         for _ in 0..BAD_PAGES {
             let memory = self.state.disk.memory().copy();
-            let Some(bad) = bad_page::damage(&memory, &files, &mut self.state.rng) else { continue };
+            let Some(bad) = bad_page::damage(&memory, &files, &mut self.state.rng) else {
+                continue;
+            };
             self.state.story.damages += 1;
             self.state.trace.note(format!("bad: {bad:?}"));
             let lived = catch_unwind(AssertUnwindSafe(|| self.live_with(&memory, &bad)));
-            lived.unwrap_or_else(|_| Err("a panic".to_owned())).map_err(|what| format!("{bad:?}: {what}"))?;
+            lived
+                .unwrap_or_else(|_| Err("a panic".to_owned()))
+                .map_err(|what| format!("{bad:?}: {what}"))?;
         }
         Ok(())
     }
@@ -245,9 +260,10 @@ impl Living {
             }
         }
         // A transaction whose rollback is deferred keeps all its tables locked.
-        match bad.role == Role::Table && unreadable.len() > 1 && db.deferred_transactions() == 0 {
-            true => Err(format!("one page, and these cannot be read: {unreadable:?}")),
-            false => Ok(()),
+        if bad.role == Role::Table && unreadable.len() > 1 && db.deferred_transactions() == 0 {
+            Err(format!("one page, and these cannot be read: {unreadable:?}"))
+        } else {
+            Ok(())
         }
     }
 
@@ -269,7 +285,9 @@ impl Living {
 /// A file that is not the right one costs no row; some must be refused.
 fn refuse(what: &str, opened: Option<Opened>, must_be: bool) -> Held {
     match opened {
-        Some(Opened::Right(_)) if must_be => Err(format!("{what}: opened, and its rows are right by luck")),
+        Some(Opened::Right(_)) if must_be => {
+            Err(format!("{what}: opened, and its rows are right by luck"))
+        }
         Some(Opened::Wrong(difference)) => Err(format!("{what}: {difference}")),
         _ => Ok(()),
     }

@@ -53,7 +53,8 @@ pub(crate) fn longer(ty: SqlType) -> Option<SqlType> {
 
 /// A row as it is read: with what is computed.
 pub(crate) fn with_computed(table: &TableSpec, id: i32, mut row: Row) -> Row {
-    for (column, value) in table.columns.iter().zip(&mut row).filter(|(column, _)| column.computed.is_some())
+    for (column, value) in
+        table.columns.iter().zip(&mut row).filter(|(column, _)| column.computed.is_some())
     {
         debug_assert_eq!(column.ty, SqlType::Int);
         *value = Datum::Int(2 * id);
@@ -61,7 +62,8 @@ pub(crate) fn with_computed(table: &TableSpec, id: i32, mut row: Row) -> Row {
     row
 }
 
-/// An index of a table, whose keys and entries are short enough for whatever value comes. Ids are unique.
+/// An index of a table, whose keys and entries are short enough for whatever value comes. Ids are
+/// unique.
 pub(crate) fn any_index(rng: &mut dyn Rng, table: &TableSpec, name: &str) -> IndexSpec {
     const KEY_BYTES: usize = 300;
     const INCLUDED_BYTES: usize = 2000;
@@ -70,13 +72,16 @@ pub(crate) fn any_index(rng: &mut dyn Rng, table: &TableSpec, name: &str) -> Ind
         return IndexSpec { keys: vec![id], ..IndexSpec::new(name, &[]) }.unique();
     }
     let bytes = |column: &ColumnSpec| column.ty.max_bytes().unwrap_or(1);
-    let (mut keys, mut included) = (Vec::new(), Vec::new());
+    let mut keys = Vec::new();
+    let mut included = Vec::new();
     for column in table.columns.iter().skip(1) {
         match rng.below(3) {
             0 if bytes(column) <= KEY_BYTES && keys.len() < 3 => {
                 keys.push((column.name.clone(), rng.below(2) == 0));
             }
-            1 if bytes(column) <= INCLUDED_BYTES && included.len() < 2 => included.push(column.name.clone()),
+            1 if bytes(column) <= INCLUDED_BYTES && included.len() < 2 => {
+                included.push(column.name.clone())
+            }
             _ => {}
         }
     }
@@ -105,7 +110,10 @@ pub(crate) fn any_type(rng: &mut dyn Rng) -> SqlType {
         10 => SqlType::Char { len: 1 + rng.below(300) as u16, collation: COLLATION },
         11 => SqlType::Binary { len: 1 + rng.below(300) as u16 },
         12 => SqlType::VarBinary { len: Some(1 + rng.below(500) as u16) },
-        13 => SqlType::NVarChar { len: Some(2 + 2 * rng.below(250) as u16), collation: COLLATION },
+        13 => SqlType::NVarChar {
+            len: Some(2 + 2 * rng.below(250) as u16),
+            collation: COLLATION,
+        },
         _ => varchar(1 + rng.below(600) as u16),
     }
 }
@@ -116,9 +124,8 @@ pub(crate) fn any_row(rng: &mut dyn Rng, table: &TableSpec, id: i32, sizes: u64)
     let is_null = |column: &ColumnSpec, rng: &mut dyn Rng| {
         column.computed.is_some() || (column.nullable && rng.below(8) == 0)
     };
-    let rest = table.columns.iter().skip(1).map(|column| match is_null(column, rng) {
-        true => Datum::Null,
-        false => any_value(rng, &column.ty, size),
+    let rest = table.columns.iter().skip(1).map(|column| {
+        if is_null(column, rng) { Datum::Null } else { any_value(rng, &column.ty, size) }
     });
     std::iter::once(Datum::Int(id)).chain(rest).collect()
 }
@@ -136,7 +143,9 @@ fn any_value(rng: &mut dyn Rng, ty: &SqlType, size: u64) -> Datum<'static> {
         SqlType::Real => Datum::Real(f32::from(bits as i16)),
         SqlType::Money => Datum::Money(Money(bits as i64)),
         SqlType::SmallMoney => Datum::SmallMoney(SmallMoney(bits as i32)),
-        SqlType::UniqueIdentifier => Datum::Guid(Guid(std::array::from_fn(|at| (bits >> (at % 8)) as u8))),
+        SqlType::UniqueIdentifier => {
+            Datum::Guid(Guid(std::array::from_fn(|at| (bits >> (at % 8)) as u8)))
+        }
         SqlType::Char { len, .. } => decoded(ty, &letters(bits, usize::from(*len))),
         SqlType::Binary { len } => decoded(ty, &letters(bits, usize::from(*len))),
         SqlType::VarBinary { len: Some(len) } | SqlType::VarChar { len: Some(len), .. } => {
@@ -145,7 +154,8 @@ fn any_value(rng: &mut dyn Rng, ty: &SqlType, size: u64) -> Datum<'static> {
         }
         SqlType::NVarChar { len: Some(len), .. } => {
             let len = any_length(rng, usize::from(*len) / 2, size);
-            let text: Vec<u8> = letters(bits, len).into_iter().flat_map(|letter| [letter, 0]).collect();
+            let text: Vec<u8> =
+                letters(bits, len).into_iter().flat_map(|letter| [letter, 0]).collect();
             decoded(ty, &text)
         }
         _ => Datum::Null,

@@ -1,12 +1,15 @@
 //! Statements of several sessions, one after the other as the seed has it.
 //!
-//! Sessions do not wait: a lock that another one holds is an error of the statement, which then has done nothing. So every
-//! interleaving of transactions comes about in one thread, and again when the seed comes again.
+//! Sessions do not wait: a lock that another one holds is an error of the statement, which then has
+//! done nothing. So every interleaving of transactions comes about in one thread, and again when
+//! the seed comes again.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_base::{PageId, Rid};
-use extentdb_engine::{Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout};
+use extentdb_engine::{
+    Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout,
+};
 
 use crate::disk::FaultDisk;
 use crate::kind::Kind;
@@ -73,7 +76,8 @@ impl<'d, 's> Work<'d, 's> {
             session.set_lock_timeout(Timeout::NoWait);
             Worker { session, changes: Vec::new(), savepoints: Vec::new() }
         });
-        let (workers, fired) = (workers.collect(), state.disk.fired());
+        let workers = workers.collect();
+        let fired = state.disk.fired();
         Work { db, state, workers, fired }
     }
 
@@ -154,7 +158,8 @@ impl<'d, 's> Work<'d, 's> {
         let (name, table) = self.any_table(at)?;
         let chosen = self.below(table.rows.len() as u64) as usize;
         let (id, stored) = table.rows.iter().nth(chosen)?;
-        let (id, stored) = (*id, stored.clone());
+        let id = *id;
+        let stored = stored.clone();
         Some((name, table, id, stored))
     }
 
@@ -186,9 +191,10 @@ impl<'d, 's> Work<'d, 's> {
             Ok(done) => {
                 self.state.trace.note(format!("{at}: {what}"));
                 let change = change(Some(&done));
-                match is_explicit {
-                    true => self.workers[at].changes.extend(change),
-                    false => self.acknowledged(change.into_iter().collect())?,
+                if is_explicit {
+                    self.workers[at].changes.extend(change)
+                } else {
+                    self.acknowledged(change.into_iter().collect())?
                 }
                 Ok(Some(done))
             }
@@ -226,7 +232,9 @@ impl<'d, 's> Work<'d, 's> {
     /// Changes are permanent now.
     fn acknowledged(&mut self, changes: Vec<Change>) -> Result<(), Stop> {
         if !changes.is_empty() && self.state.disk.has_lost_log() {
-            return Err(Stop::Wrong("a commit was acknowledged after the log had lost a write".to_owned()));
+            return Err(Stop::Wrong(
+                "a commit was acknowledged after the log had lost a write".to_owned(),
+            ));
         }
         self.state.story.commits += u64::from(!changes.is_empty());
         changes.iter().for_each(|change| change.apply(&mut self.state.committed));
@@ -244,7 +252,11 @@ impl<'d, 's> Work<'d, 's> {
         let changes = std::mem::take(&mut worker.changes);
         worker.savepoints.clear();
         let committed = worker.session.commit();
-        self.state.trace.note(format!("{at}: commit of {} changes: {}", changes.len(), committed.is_ok()));
+        self.state.trace.note(format!(
+            "{at}: commit of {} changes: {}",
+            changes.len(),
+            committed.is_ok()
+        ));
         match committed {
             Ok(()) => self.acknowledged(changes),
             Err(_) if self.is_faulty() => {
@@ -281,7 +293,8 @@ impl<'d, 's> Work<'d, 's> {
 
     pub(crate) fn rollback_to(&mut self, at: usize) -> Result<(), Stop> {
         let worker = &self.workers[at];
-        let row_changes = |change: &Change| matches!(change, Change::Put { .. } | Change::Remove { .. });
+        let row_changes =
+            |change: &Change| matches!(change, Change::Put { .. } | Change::Remove { .. });
         let is_poor = !self.state.is_rich && !worker.changes.iter().all(row_changes);
         if worker.savepoints.is_empty() || is_poor {
             return Ok(());
@@ -379,14 +392,16 @@ impl<'d, 's> Work<'d, 's> {
         let table = self.open_table(at, &name)?;
         let deleted = self.workers[at].session.delete(&table, &stored.at);
         let what = format!("delete {id} of {name} at {}", stored.at);
-        self.judge(at, &what, deleted, |_| Some(Change::Remove { table: name.clone(), id })).map(|_| ())
+        self.judge(at, &what, deleted, |_| Some(Change::Remove { table: name.clone(), id }))
+            .map(|_| ())
     }
 
     fn get(&mut self, at: usize) -> Result<(), Stop> {
         let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
         let found = self.workers[at].session.get(&table, &stored.at);
-        let found = self.judge(at, &format!("get {id} of {name} at {}", stored.at), found, |_| None)?;
+        let found =
+            self.judge(at, &format!("get {id} of {name} at {}", stored.at), found, |_| None)?;
         match found {
             Some(found) if found.as_ref() != Some(&*stored.row) => {
                 let found = found.as_ref().map(rows::id_of);
@@ -408,8 +423,11 @@ impl<'d, 's> Work<'d, 's> {
         if self.state.is_indexed && self.below(2) == 0 {
             let index = any_index(&mut self.state.rng, &spec, CLUSTERED);
             // The longest row there is has no room for a uniquifier.
-            let keys =
-                if index.unique || has_room(&spec) { index.keys } else { vec![("id".to_owned(), false)] };
+            let keys = if index.unique || has_room(&spec) {
+                index.keys
+            } else {
+                vec![("id".to_owned(), false)]
+            };
             let unique = index.unique || !has_room(&spec);
             spec = spec.clustered(IndexSpec { included: Vec::new(), keys, unique, ..index });
         }
@@ -441,7 +459,9 @@ impl<'d, 's> Work<'d, 's> {
     pub(crate) fn drop_index(&mut self, at: usize) -> Result<(), Stop> {
         let Some((table, model)) = self.any_table(at) else { return Ok(()) };
         let chosen = self.below(model.indexes.len() as u64) as usize;
-        let Some(name) = model.indexes.keys().nth(chosen).filter(|name| *name != CLUSTERED).cloned() else {
+        let Some(name) =
+            model.indexes.keys().nth(chosen).filter(|name| *name != CLUSTERED).cloned()
+        else {
             return Ok(());
         };
         let opened = self.open_table(at, &table)?;
@@ -450,7 +470,8 @@ impl<'d, 's> Work<'d, 's> {
         self.judge(at, &what, dropped, |_| Some(Change::Unindex { table, name })).map(|_| ())
     }
 
-    /// The name of a table that the open transaction has dropped, now and then: it may be had again.
+    /// The name of a table that the open transaction has dropped, now and then: it may be had
+    /// again.
     fn dropped_name(&mut self, at: usize) -> Option<String> {
         if !self.state.is_rich || self.below(2) == 0 {
             return None;
@@ -483,12 +504,16 @@ impl<'d, 's> Work<'d, 's> {
 /// Do rows of a table have room for a uniquifier, whatever their values?
 fn has_room(table: &TableSpec) -> bool {
     const BYTES_MAX: usize = 8000;
-    table.columns.iter().map(|column| column.ty.max_bytes().unwrap_or(1) + 3).sum::<usize>() < BYTES_MAX
+    table.columns.iter().map(|column| column.ty.max_bytes().unwrap_or(1) + 3).sum::<usize>()
+        < BYTES_MAX
 }
 
 fn put(table: &str, id: i32, at: Option<Address>, row: Row) -> Option<Change> {
     // In doubt nobody knows where it went.
-    let stored = Stored { at: at.unwrap_or(Address::Rid(Rid::new(PageId::NONE, 0))), row: Arc::new(row) };
+    let stored = Stored {
+        at: at.unwrap_or(Address::Rid(Rid::new(PageId::NONE, 0))),
+        row: Arc::new(row),
+    };
     Some(Change::Put { table: table.to_owned(), id, stored })
 }
 

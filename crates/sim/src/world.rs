@@ -34,14 +34,22 @@ pub(crate) struct World {
 impl World {
     /// The least there can be of everything: files and the log fill up, and do not grow.
     pub(crate) fn tight(rng: &mut dyn Rng, seed: u64) -> World {
-        let mut world = World { row_sizes: 4, frames: 32, is_tight: true, ..World::new(rng, seed) };
+        let mut world = World {
+            row_sizes: 4,
+            frames: 32,
+            is_tight: true,
+            ..World::new(rng, seed)
+        };
         if world.spec.filegroups.is_empty() {
             world.spec.filegroups.push(("SMALL".to_owned(), vec![any_file(rng, "small.ndf")]));
             world.filegroups.push("SMALL".to_owned());
         }
         let spec = &mut world.spec;
-        for file in
-            spec.filegroups.iter_mut().flat_map(|(_, files)| files).chain(spec.files.iter_mut().skip(1))
+        for file in spec
+            .filegroups
+            .iter_mut()
+            .flat_map(|(_, files)| files)
+            .chain(spec.files.iter_mut().skip(1))
         {
             file.bytes = 512 * KB;
         }

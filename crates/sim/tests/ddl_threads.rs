@@ -1,6 +1,8 @@
-//! Sessions in real threads whose DDL is rolled back, beside one that makes checkpoints all the time.
+//! Sessions in real threads whose DDL is rolled back, beside one that makes checkpoints all the
+//! time.
 //!
-//! Which thread runs when is up to the system: this test finds in milliseconds what the schedules of `shuttle_ddl.rs` show by seed.
+//! Which thread runs when is up to the system: this test finds in milliseconds what the schedules
+//! of `shuttle_ddl.rs` show by seed.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +56,11 @@ fn spec() -> DatabaseSpec {
 }
 
 fn options(disk: &MemDisk) -> Options {
-    Options { frames: 256, checkpoint_log_bytes: Some(64 << 10), ..Options::on(Arc::new(disk.clone())) }
+    Options {
+        frames: 256,
+        checkpoint_log_bytes: Some(64 << 10),
+        ..Options::on(Arc::new(disk.clone()))
+    }
 }
 
 fn columns() -> Vec<ColumnSpec> {
@@ -89,7 +95,8 @@ fn transaction(session: &mut Session<'_>, number: u64, statement: Statement) -> 
     let own = session.table(&own_name(number))?;
     match statement {
         Statement::CreateTable | Statement::Any => {
-            let table = session.create_table(&TableSpec::heap(&format!("new{number}"), columns()))?;
+            let table =
+                session.create_table(&TableSpec::heap(&format!("new{number}"), columns()))?;
             (0..ROWS).try_for_each(|id| session.insert(&table, &row(id)).map(drop))?;
         }
         Statement::CreateIndex => session.create_index(&own, &IndexSpec::new("j", &["number"]))?,
@@ -199,5 +206,9 @@ fn ddl_is_rolled_back_to_savepoints_beside_checkpoints() {
 
 #[test]
 fn eight_sessions_roll_any_ddl_back_beside_checkpoints() {
-    survive(Plan { sessions: 8, time: Duration::from_secs(2), statement: Statement::Any });
+    survive(Plan {
+        sessions: 8,
+        time: Duration::from_secs(2),
+        statement: Statement::Any,
+    });
 }

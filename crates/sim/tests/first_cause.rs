@@ -4,7 +4,9 @@ use std::error::Error as _;
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
-use extentdb_engine::{ColumnSpec, Database, DatabaseSpec, Error, Options, Session, Table, TableSpec};
+use extentdb_engine::{
+    ColumnSpec, Database, DatabaseSpec, Error, Options, Session, Table, TableSpec,
+};
 use extentdb_io::MemDisk;
 use extentdb_sim::FaultDisk;
 use extentdb_types::{Datum, SqlType};
@@ -14,7 +16,11 @@ fn spec() -> DatabaseSpec {
 }
 
 fn options(disk: &FaultDisk) -> Options {
-    Options { frames: 32, checkpoint_log_bytes: Some(32 << 10), ..Options::on(Arc::new(disk.clone())) }
+    Options {
+        frames: 32,
+        checkpoint_log_bytes: Some(32 << 10),
+        ..Options::on(Arc::new(disk.clone()))
+    }
 }
 
 /// A database with a table of some rows.
@@ -55,7 +61,8 @@ fn assert_told(db: Database, file: &str) {
     ];
     drop((session, table));
     said.push(("close", chain(&db.close().unwrap_err())));
-    let untold: Vec<_> = said.iter().filter(|(_, said)| !said.is_empty() && !said.contains(file)).collect();
+    let untold: Vec<_> =
+        said.iter().filter(|(_, said)| !said.is_empty() && !said.contains(file)).collect();
     assert!(untold.is_empty(), "{file} is not named: {untold:?}");
 }
 

@@ -1,15 +1,16 @@
 //! A disk that is full at every operation of a fixed script, and at the opening after it.
 //!
-//! For each amount of room the script runs from the same files. What needs room fails as a full log or a full filegroup does; all
-//! else goes on; the database closes and opens while the disk is full. With room again, everything works.
+//! For each amount of room the script runs from the same files. What needs room fails as a full log
+//! or a full filegroup does; all else goes on; the database closes and opens while the disk is
+//! full. With room again, everything works.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    Address, Cause, ColumnSpec, DataFileSpec, Database, DatabaseSpec, Error, FileGrowth, IndexSpec, Options,
-    Session, Table, TableSpec,
+    Address, Cause, ColumnSpec, DataFileSpec, Database, DatabaseSpec, Error, FileGrowth, IndexSpec,
+    Options, Session, Table, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_sim::assert_sound;
@@ -43,7 +44,11 @@ fn spec() -> DatabaseSpec {
 }
 
 fn options(disk: &MemDisk) -> Options {
-    Options { frames: 64, checkpoint_log_bytes: Some(128 << 10), ..Options::on(Arc::new(disk.clone())) }
+    Options {
+        frames: 64,
+        checkpoint_log_bytes: Some(128 << 10),
+        ..Options::on(Arc::new(disk.clone()))
+    }
 }
 
 fn columns() -> Vec<ColumnSpec> {
@@ -143,7 +148,8 @@ fn roll_back_rows(session: &mut Session<'_>, table: &Table) {
 }
 
 fn create_and_drop(session: &mut Session<'_>) {
-    let created = tolerate("create table", session.create_table(&TableSpec::heap("other", columns())));
+    let created =
+        tolerate("create table", session.create_table(&TableSpec::heap("other", columns())));
     if let Some(table) = created {
         tolerate("insert", session.insert(&table, &row(1, 4000)));
         tolerate("truncate", session.truncate_table(&table));
@@ -202,7 +208,8 @@ fn survive(beginning: &(MemDisk, Model), blocks: u64) {
 fn rooms() -> Vec<u64> {
     let asked = std::env::var("EXTENTDB_ROOMS").ok();
     let asked = asked.as_deref().and_then(|asked| asked.split_once(".."));
-    let asked = asked.and_then(|(from, to)| Some((from.parse::<u64>().ok()?..to.parse().ok()?).collect()));
+    let asked =
+        asked.and_then(|(from, to)| Some((from.parse::<u64>().ok()?..to.parse().ok()?).collect()));
     asked.unwrap_or_else(|| vec![0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610])
 }
 

@@ -12,7 +12,8 @@ fn the_files_of_a_life_open_and_hold_the_rows_that_are_listed_beside_them() {
     let (lived, kept) = live_and_keep(&Life::tight(3));
     lived.unwrap();
     let disk = MemDisk::new();
-    let (mut data, mut tables) = (Vec::new(), Vec::new());
+    let mut data = Vec::new();
+    let mut tables = Vec::new();
     for (path, bytes) in &kept.files {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("jsonl") => {

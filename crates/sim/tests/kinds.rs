@@ -14,7 +14,8 @@ const LOST_PAGES: [u64; 8] = [13, 31, 40, 48, 50, 51, 52, 56];
 fn seeds(fixed: &[u64]) -> Vec<u64> {
     let asked = std::env::var("EXTENTDB_SEEDS").ok();
     let asked = asked.as_deref().and_then(|asked| asked.split_once(".."));
-    let asked = asked.and_then(|(from, to)| Some((from.parse::<u64>().ok()?..to.parse().ok()?).collect()));
+    let asked =
+        asked.and_then(|(from, to)| Some((from.parse::<u64>().ok()?..to.parse().ok()?).collect()));
     asked.unwrap_or_else(|| fixed.to_vec())
 }
 

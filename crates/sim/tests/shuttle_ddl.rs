@@ -1,8 +1,9 @@
-//! Sessions whose DDL is rolled back, beside one that makes checkpoints, switched wherever the seed says: `RUSTFLAGS="--cfg shuttle"`,
-//! and a target folder of its own.
+//! Sessions whose DDL is rolled back, beside one that makes checkpoints, switched wherever the seed
+//! says: `RUSTFLAGS="--cfg shuttle"`, and a target folder of its own.
 //!
-//! Each transaction creates, truncates, indexes, rebuilds or drops, and is rolled back, to a savepoint or as a whole; now and then it
-//! commits a row. Afterwards there is what was committed, in memory and after a crash.
+//! Each transaction creates, truncates, indexes, rebuilds or drops, and is rolled back, to a
+//! savepoint or as a whole; now and then it commits a row. Afterwards there is what was committed,
+//! in memory and after a crash.
 #![cfg(shuttle)]
 
 use std::collections::BTreeMap;
@@ -56,7 +57,10 @@ fn options(disk: &MemDisk) -> Options {
 }
 
 fn columns() -> Vec<ColumnSpec> {
-    vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("number", SqlType::Int).not_null()]
+    vec![
+        ColumnSpec::new("id", SqlType::Int).not_null(),
+        ColumnSpec::new("number", SqlType::Int).not_null(),
+    ]
 }
 
 fn row(id: i32) -> [Datum<'static>; 2] {
@@ -75,7 +79,8 @@ fn beginning() -> &'static Vec<(PathBuf, Vec<u8>)> {
         let db = Database::create(&spec(), options(&disk)).unwrap();
         let mut session = db.session();
         for number in 0..SESSIONS {
-            let table = session.create_table(&TableSpec::heap(&own_name(number), columns())).unwrap();
+            let table =
+                session.create_table(&TableSpec::heap(&own_name(number), columns())).unwrap();
             (0..ROWS).for_each(|id| drop(session.insert(&table, &row(id)).unwrap()));
             session.create_index(&table, &IndexSpec::new("i", &["id"])).unwrap();
         }
@@ -113,7 +118,12 @@ fn work(db: &Database, number: u64, seed: u64) -> Result<i64, Error> {
 }
 
 /// True when a row was committed.
-fn transaction(session: &mut Session<'_>, number: u64, id: i32, rng: &mut SplitMix64) -> Result<bool, Error> {
+fn transaction(
+    session: &mut Session<'_>,
+    number: u64,
+    id: i32,
+    rng: &mut SplitMix64,
+) -> Result<bool, Error> {
     session.begin();
     let own = session.table(&own_name(number))?;
     let ends_at_savepoint = rng.below(3) == 0;
@@ -122,7 +132,8 @@ fn transaction(session: &mut Session<'_>, number: u64, id: i32, rng: &mut SplitM
     }
     match rng.below(5) {
         0 => {
-            let table = session.create_table(&TableSpec::heap(&format!("new{number}"), columns()))?;
+            let table =
+                session.create_table(&TableSpec::heap(&format!("new{number}"), columns()))?;
             session.insert(&table, &row(0))?;
         }
         1 => session.create_index(&own, &IndexSpec::new("j", &["number"]))?,
@@ -156,7 +167,8 @@ fn life() {
     };
     let sessions: Vec<_> = (0..SESSIONS)
         .map(|number| {
-            let (db, seed) = (db.clone(), rng.next_u64());
+            let db = db.clone();
+            let seed = rng.next_u64();
             thread::spawn(move || work(&db, number, seed).unwrap())
         })
         .collect();

@@ -1,9 +1,9 @@
-//! Sessions in threads whose schedule follows from a seed, and the power goes: `RUSTFLAGS="--cfg shuttle"`, and a target folder
-//! of its own.
+//! Sessions in threads whose schedule follows from a seed, and the power goes:
+//! `RUSTFLAGS="--cfg shuttle"`, and a target folder of its own.
 //!
-//! Every lock, wait and atomic access is a point where another session may go on. Sessions insert, change and delete rows of their
-//! own, and meet at two rows that all of them change, in any order. An index has the long values, too, so that its pages are split
-//! all the time.
+//! Every lock, wait and atomic access is a point where another session may go on. Sessions insert,
+//! change and delete rows of their own, and meet at two rows that all of them change, in any order.
+//! An index has the long values, too, so that its pages are split all the time.
 #![cfg(shuttle)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,8 @@ use std::time::Duration;
 use extentdb_base::env::{Clock, Rng, SplitMix64};
 use extentdb_base::sync::{Arc, thread};
 use extentdb_engine::{
-    Address, Cause, ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Paths, Row, Session,
-    TableSpec,
+    Address, Cause, ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Paths, Row,
+    Session, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Collation, Datum, SqlType};
@@ -55,8 +55,11 @@ struct Met {
     cuts: AtomicUsize,
 }
 
-static MET: Met =
-    Met { commits: AtomicUsize::new(0), deadlocks: AtomicUsize::new(0), cuts: AtomicUsize::new(0) };
+static MET: Met = Met {
+    commits: AtomicUsize::new(0),
+    deadlocks: AtomicUsize::new(0),
+    cuts: AtomicUsize::new(0),
+};
 
 /// A session's part of the model.
 #[derive(Default)]
@@ -103,10 +106,15 @@ fn beginning() -> &'static (Vec<Vec<u8>>, Vec<Address>) {
         let db = Database::create(&spec(), options(&disk)).unwrap();
         let mut session = db.session();
         let ty = SqlType::VarChar { len: Some(8000), collation: Collation(0x3400_d008) };
-        let columns = vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", ty)];
+        let columns =
+            vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", ty)];
         let table = session.create_table(&TableSpec::heap("t", columns)).unwrap();
-        let places = SHARED.iter().map(|id| session.insert(&table, &row(*id, 1)).unwrap()).collect();
-        let index = IndexSpec { included: vec!["name".to_owned()], ..IndexSpec::new("by_id", &["id"]) };
+        let places =
+            SHARED.iter().map(|id| session.insert(&table, &row(*id, 1)).unwrap()).collect();
+        let index = IndexSpec {
+            included: vec!["name".to_owned()],
+            ..IndexSpec::new("by_id", &["id"])
+        };
         session.create_index(&table, &index).unwrap();
         drop((session, table));
         db.close().unwrap();
@@ -140,12 +148,17 @@ impl Owner {
         Ok(())
     }
 
-    fn transaction(&mut self, session: &mut Session<'_>, rng: &mut SplitMix64) -> Result<(), Error> {
+    fn transaction(
+        &mut self,
+        session: &mut Session<'_>,
+        rng: &mut SplitMix64,
+    ) -> Result<(), Error> {
         session.begin();
         let table = session.table("t")?;
         let mut rows = self.committed.clone();
         for _ in 0..1 + rng.below(3) {
-            let (id, len) = (self.number * PER_SESSION + self.next, rng.below(3000) as usize);
+            let id = self.number * PER_SESSION + self.next;
+            let len = rng.below(3000) as usize;
             self.next += 1;
             let at = session.insert(&table, &row(id, len))?;
             rows.insert(id, (at, row(id, len)));
@@ -189,7 +202,9 @@ fn life() {
     }
     let sessions: Vec<_> = (0..SESSIONS)
         .map(|number| {
-            let (db, disk, seed) = (db.clone(), disk.clone(), rng.next_u64());
+            let db = db.clone();
+            let disk = disk.clone();
+            let seed = rng.next_u64();
             thread::spawn(move || {
                 let mut owner = Owner { number, ..Owner::default() };
                 if let Err(error) = owner.run(&db, &mut SplitMix64::new(seed)) {
@@ -202,7 +217,8 @@ fn life() {
     let owners: Vec<Owner> = sessions.into_iter().map(|session| session.join().unwrap()).collect();
     drop(db);
     MET.cuts.fetch_add(usize::from(disk.is_dark()), Relaxed);
-    let unit_of = |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
+    let unit_of =
+        |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
     let disk = disk.crash_by(&mut rng, &unit_of);
     let db = Database::open(&spec().paths(), options(&disk)).unwrap();
     compare(&db, &owners);

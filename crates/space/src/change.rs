@@ -4,8 +4,9 @@
 //! page latched EX → marked dirty as of the log's end → record appended → applied → page LSN = record's LSN
 //! ```
 //!
-//! The mark comes before the record: a checkpoint that begins between the two must know that the page is about to change, or it
-//! would let go of the record. A page that has changed since it was written last is marked already, as of an earlier record.
+//! The mark comes before the record: a checkpoint that begins between the two must know that the
+//! page is about to change, or it would let go of the record. A page that has changed since it was
+//! written last is marked already, as of an earlier record.
 
 use extentdb_base::Lsn;
 use extentdb_buffer::PageWriteGuard;
@@ -16,11 +17,13 @@ use extentdb_txn::Link;
 
 use crate::error::Error;
 
-/// Logs a change of a page and makes it. The page part of the payload is filled in here; its slot is the caller's.
+/// Logs a change of a page and makes it. The page part of the payload is filled in here; its slot
+/// is the caller's.
 ///
 /// # Errors
-/// The log took no record, and the page is as it was; or the page does not take its own record ([`Error::Apply`]), which is
-/// a fault of the engine: the database must go offline and be recovered.
+/// The log took no record, and the page is as it was; or the page does not take its own record
+/// ([`Error::Apply`]), which is a fault of the engine: the database must go offline and be
+/// recovered.
 pub fn change(
     mut link: Link<'_>,
     page: &mut PageWriteGuard,

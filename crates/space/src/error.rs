@@ -9,7 +9,8 @@ use extentdb_format::log::undo::NotUndone;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No file of the filegroup has room or can grow. The edge calls it 1105 (for an object) or 1101 (for a page).
+    /// No file of the filegroup has room or can grow. The edge calls it 1105 (for an object) or
+    /// 1101 (for a page).
     #[error("filegroup {group} is full")]
     FilegroupFull {
         /// The filegroup.
@@ -18,7 +19,8 @@ pub enum Error {
         #[source]
         growth: Option<extentdb_io::Error>,
     },
-    /// A rollback asks for a page. What it puts back has its room where it was, so that this is a fault of the engine.
+    /// A rollback asks for a page. What it puts back has its room where it was, so that this is a
+    /// fault of the engine.
     #[error("a rollback asks for a page for unit {unit}")]
     PageForUndo {
         /// The unit.

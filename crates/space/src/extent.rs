@@ -1,7 +1,8 @@
 //! Extents come to units and go.
 //!
-//! A free extent is claimed in memory first, so that no page is latched while others look for one; then GAM and IAM bits are
-//! logged. An extent that goes is free in memory only when its transaction has committed.
+//! A free extent is claimed in memory first, so that no page is latched while others look for one;
+//! then GAM and IAM bits are logged. An extent that goes is free in memory only when its
+//! transaction has committed.
 
 use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM};
 use extentdb_base::{Extent, PageId};
@@ -33,8 +34,9 @@ impl Space {
         Ok(extent)
     }
 
-    /// Logs that a claimed extent is not free any more, if its map does not say so already. Without a record the claim is given
-    /// up; once there is one, undoing it gives the extent back in memory, too, and nothing else may.
+    /// Logs that a claimed extent is not free any more, if its map does not say so already. Without
+    /// a record the claim is given up; once there is one, undoing it gives the extent back in
+    /// memory, too, and nothing else may.
     pub(crate) fn log_taken(&self, tx: &mut Transaction, extent: Extent) -> Result<(), Error> {
         let first = extent.first_page();
         let bit = first.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
@@ -50,8 +52,9 @@ impl Space {
         Ok(())
     }
 
-    /// A run of pages of one extent that are all called allocated and this full at once: for one who is about to fill them. One
-    /// record in PFS instead of two for each page; whoever gives up in between corrects it with [`settle`](Self::settle).
+    /// A run of pages of one extent that are all called allocated and this full at once: for one
+    /// who is about to fill them. One record in PFS instead of two for each page; whoever gives up
+    /// in between corrects it with [`settle`](Self::settle).
     pub fn append_pages(
         &self,
         tx: &mut Transaction,
@@ -66,7 +69,11 @@ impl Space {
             let state = PfsByte::ALLOCATED.with_fullness(ends);
             let used = run.len() as u32;
             self.set_pfs(Link::Change(system), first, used, |_, _| state)?;
-            self.count_pages(system, unit, HobtDelta { used_pages: used.into(), ..HobtDelta::default() })?;
+            self.count_pages(
+                system,
+                unit,
+                HobtDelta { used_pages: used.into(), ..HobtDelta::default() },
+            )?;
             if let Some(iam) = iam.filter(|_| is_first) {
                 self.set_first_iam(system, unit, iam)?;
                 self.set_first(system, unit, first)?;
@@ -80,7 +87,11 @@ impl Space {
     }
 
     /// Consecutive pages of one of the unit's extents, else of a new one; and the first IAM page.
-    fn append_run(&self, tx: &mut Transaction, unit: &Unit) -> Result<(Vec<PageId>, Option<PageId>), Error> {
+    fn append_run(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+    ) -> Result<(Vec<PageId>, Option<PageId>), Error> {
         let mut chain = self.chain_of(unit)?;
         let Some(own) = chain.as_mut() else { return Ok((Vec::new(), None)) };
         if own.rest.is_empty() {
@@ -89,7 +100,8 @@ impl Space {
         }
         let mut run: Vec<PageId> = Vec::new();
         while let Some(next) = own.rest.front().copied() {
-            let follows = |last: &PageId| last.extent() == next.extent() && last.page + 1 == next.page;
+            let follows =
+                |last: &PageId| last.extent() == next.extent() && last.page + 1 == next.page;
             if !run.last().is_none_or(follows) {
                 break;
             }
@@ -102,12 +114,13 @@ impl Space {
     /// Does the unit's next page come from a mixed extent?
     pub fn wants_single(&self, unit: &Unit) -> Result<bool, Error> {
         let chain = self.chain_of(unit)?;
-        let is_young = chain.as_ref().is_some_and(|own| own.singles < SINGLE_PAGE_SLOTS && own.extents == 0);
+        let is_young =
+            chain.as_ref().is_some_and(|own| own.singles < SINGLE_PAGE_SLOTS && own.extents == 0);
         Ok(self.options().mixed_pages && is_young)
     }
 
-    /// Tells PFS the truth about a run of pages of one extent. Pages that lose the allocated bit, because they were never
-    /// formatted, can be had again.
+    /// Tells PFS the truth about a run of pages of one extent. Pages that lose the allocated bit,
+    /// because they were never formatted, can be had again.
     pub fn settle(
         &self,
         unit: &Unit,

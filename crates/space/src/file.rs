@@ -5,9 +5,10 @@
 //! interval 1   …                                     made when the file grows into it
 //! ```
 //!
-//! A free extent is claimed by clearing its bit with one atomic operation; the bit on the GAM page follows, logged. The truth
-//! while the database runs is the one here: an extent whose bit is 1 on the page and 0 here is being allocated, or was given
-//! back by a transaction that has not committed yet.
+//! A free extent is claimed by clearing its bit with one atomic operation; the bit on the GAM page
+//! follows, logged. The truth while the database runs is the one here: an extent whose bit is 1 on
+//! the page and 0 here is being allocated, or was given back by a transaction that has not
+//! committed yet.
 //!
 //! Invariants
 //! - An extent is claimed by one caller only.
@@ -58,7 +59,8 @@ pub struct DataFile {
     marked: Box<[OnceLock<Box<[AtomicU64]>>]>,
     /// Held by the one who makes it longer.
     growing: Mutex<()>,
-    /// From this extent on the file may never have been written. What it had when it was opened counts as written.
+    /// From this extent on the file may never have been written. What it had when it was opened
+    /// counts as written.
     first_unwritten: AtomicU32,
 }
 
@@ -131,7 +133,8 @@ impl DataFile {
         let (interval, word, mask) = DataFile::place(extent);
         let word = &words_of(&self.marked[interval])[word];
         // Nearly every change is of an extent that is marked: that shall cost a read.
-        word.load(Ordering::Relaxed) & mask == 0 && word.fetch_or(mask, Ordering::AcqRel) & mask == 0
+        word.load(Ordering::Relaxed) & mask == 0
+            && word.fetch_or(mask, Ordering::AcqRel) & mask == 0
     }
 
     fn place(extent: u32) -> (usize, usize, u64) {
@@ -145,7 +148,8 @@ impl DataFile {
             return;
         }
         let (interval, word, mask) = DataFile::place(extent);
-        // Counted first: whoever claims it at once counts down, and there must be something to count down from.
+        // Counted first: whoever claims it at once counts down, and there must be something to
+        // count down from.
         self.free.fetch_add(1, Ordering::AcqRel);
         if self.words(interval)[word].fetch_or(mask, Ordering::AcqRel) & mask != 0 {
             self.free.fetch_sub(1, Ordering::AcqRel);
@@ -175,7 +179,8 @@ impl DataFile {
         if self.free_extents() == 0 {
             return None;
         }
-        let (start, end) = (self.hint.load(Ordering::Relaxed), self.extents());
+        let start = self.hint.load(Ordering::Relaxed);
+        let end = self.extents();
         let claimed = self.claim_in(start..end).or_else(|| self.claim_in(0..start.min(end)))?;
         self.hint.store(claimed, Ordering::Relaxed);
         self.free.fetch_sub(1, Ordering::AcqRel);
@@ -192,8 +197,9 @@ impl DataFile {
             while candidates != 0 {
                 let bit = candidates & candidates.wrapping_neg();
                 if words[word].fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
-                    let extent =
-                        (interval as u32) * EXTENTS_PER_GAM + word as u32 * 64 + bit.trailing_zeros();
+                    let extent = (interval as u32) * EXTENTS_PER_GAM
+                        + word as u32 * 64
+                        + bit.trailing_zeros();
                     return Some(extent);
                 }
                 candidates &= !bit;
@@ -222,7 +228,13 @@ fn words_of(interval: &OnceLock<Box<[AtomicU64]>>) -> &[AtomicU64] {
 
 impl std::fmt::Debug for DataFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DataFile({}: {} pages, {} extents free)", self.id(), self.pages(), self.free_extents())
+        write!(
+            f,
+            "DataFile({}: {} pages, {} extents free)",
+            self.id(),
+            self.pages(),
+            self.free_extents()
+        )
     }
 }
 
@@ -235,7 +247,14 @@ mod tests {
     fn file(pages: u32) -> DataFile {
         let growth = Growth::Pages(0);
         let name = String::new();
-        DataFile::new(FileDescription { id: FileId(1), group: 1, name, pages, growth, pages_max: None })
+        DataFile::new(FileDescription {
+            id: FileId(1),
+            group: 1,
+            name,
+            pages,
+            growth,
+            pages_max: None,
+        })
     }
 
     #[test]
@@ -243,7 +262,8 @@ mod tests {
         let file = file(200 * PAGES_PER_EXTENT);
         (5..200).for_each(|extent| file.release(extent));
         assert_eq!(file.free_extents(), 195);
-        let claimed: Vec<u32> = std::iter::from_fn(|| file.claim()).map(|extent| extent.index).collect();
+        let claimed: Vec<u32> =
+            std::iter::from_fn(|| file.claim()).map(|extent| extent.index).collect();
         assert_eq!(claimed, (5..200).collect::<Vec<_>>());
         file.release(7);
         file.release(7);
@@ -258,7 +278,8 @@ mod tests {
         let around = [EXTENTS_PER_GAM - 1, EXTENTS_PER_GAM + 1, EXTENTS_PER_GAM + 2];
         file.release(EXTENTS_PER_GAM);
         around.into_iter().for_each(|extent| file.release(extent));
-        let claimed: Vec<u32> = std::iter::from_fn(|| file.claim()).map(|extent| extent.index).collect();
+        let claimed: Vec<u32> =
+            std::iter::from_fn(|| file.claim()).map(|extent| extent.index).collect();
         assert_eq!(claimed, around);
     }
 
@@ -266,8 +287,9 @@ mod tests {
     fn threads_never_get_the_same_extent() {
         let file = file(4000 * PAGES_PER_EXTENT);
         (1..1001).for_each(|extent| file.release(extent));
-        let claims =
-            |file: &DataFile| std::iter::from_fn(|| file.claim()).map(|e| e.index).collect::<Vec<_>>();
+        let claims = |file: &DataFile| {
+            std::iter::from_fn(|| file.claim()).map(|e| e.index).collect::<Vec<_>>()
+        };
         let mut all: Vec<u32> = thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| claims(&file))).collect();
             threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()

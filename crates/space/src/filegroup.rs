@@ -52,7 +52,8 @@ impl Filegroup {
 
     /// New skip targets by what is free now, and the schedule that follows from them.
     pub(crate) fn recalculate(&self, options: &Options, events: &dyn FillEvents) {
-        let facts = self.files.iter().map(|f| (f.id(), f.description().name.clone(), f.free_extents()));
+        let facts =
+            self.files.iter().map(|f| (f.id(), f.description().name.clone(), f.free_extents()));
         let recalculation = Recalculation::new(&options.database, facts);
         let targets: Vec<u32> = recalculation.files.iter().map(|file| file.target).collect();
         *write(&self.schedule) = Arc::new(Schedule::new(&targets, options.extents_per_turn));
@@ -85,7 +86,8 @@ impl Filegroup {
 }
 
 impl Space {
-    /// A free extent of a filegroup, which grows when there is none. Claimed in memory only: the maps are the caller's.
+    /// A free extent of a filegroup, which grows when there is none. Claimed in memory only: the
+    /// maps are the caller's.
     pub(crate) fn claim_extent(&self, group: i16) -> Result<Extent, Error> {
         let group = self.group(group)?;
         loop {
@@ -101,8 +103,9 @@ impl Space {
         }
     }
 
-    /// Makes files longer in filegroups that are nearly full, in the same turns as if they were full, so that nobody has to wait
-    /// for that. What cannot grow is left as it is: whoever needs space is told.
+    /// Makes files longer in filegroups that are nearly full, in the same turns as if they were
+    /// full, so that nobody has to wait for that. What cannot grow is left as it is: whoever needs
+    /// space is told.
     pub fn grow_ahead(&self) {
         let has_enough = |group: &Filegroup| !group.is_low(self.options());
         for group in self.groups() {
@@ -111,7 +114,11 @@ impl Space {
     }
 
     /// Makes one file of the group longer, in turn; nothing when somebody else has just done so.
-    fn grow_group(&self, group: &Filegroup, has_enough: &dyn Fn(&Filegroup) -> bool) -> Result<(), Error> {
+    fn grow_group(
+        &self,
+        group: &Filegroup,
+        has_enough: &dyn Fn(&Filegroup) -> bool,
+    ) -> Result<(), Error> {
         let mut next = lock(&group.next_to_grow);
         if has_enough(group) {
             return Ok(());

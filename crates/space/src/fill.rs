@@ -6,11 +6,13 @@
 //! target(file) = free extents of the file that has most : free extents of this file, at least 1
 //! ```
 //!
-//! Recalculated when a file joins or leaves the filegroup and after 8192 allocations; every counter then starts at its new
-//! target. The walk of the next 8192 allocations is made at once, as a [`Schedule`]: drawing from it is one atomic addition,
-//! whatever the sizes of the files, so that nobody ever waits for the spinlock that SQL Server calls `FGCB_PRP_FILL`.
+//! Recalculated when a file joins or leaves the filegroup and after 8192 allocations; every counter
+//! then starts at its new target. The walk of the next 8192 allocations is made at once, as a
+//! [`Schedule`]: drawing from it is one atomic addition, whatever the sizes of the files, so that
+//! nobody ever waits for the spinlock that SQL Server calls `FGCB_PRP_FILL`.
 //!
-//! Source of the rule and of the lines: the published account of trace flag 1165 (`engine.md` 1.4, 1.5).
+//! Source of the rule and of the lines: the published account of trace flag 1165 (`engine.md` 1.4,
+//! 1.5).
 
 use std::fmt;
 
@@ -46,11 +48,16 @@ pub struct Recalculation {
 
 impl Recalculation {
     /// Targets for files with so many free extents: id, name and number, in list order.
-    pub fn new(database: &str, files: impl IntoIterator<Item = (FileId, String, u32)>) -> Recalculation {
-        let files = files.into_iter().map(|(file, name, free)| FileFill { file, name, free, target: 1 });
+    pub fn new(
+        database: &str,
+        files: impl IntoIterator<Item = (FileId, String, u32)>,
+    ) -> Recalculation {
+        let files =
+            files.into_iter().map(|(file, name, free)| FileFill { file, name, free, target: 1 });
         let mut files: Vec<FileFill> = files.collect();
         let most = files.iter().map(|file| file.free).max().unwrap_or(0);
-        let most_free = files.iter().find(|file| file.free == most).map_or(FileId(0), |file| file.file);
+        let most_free =
+            files.iter().find(|file| file.free == most).map_or(FileId(0), |file| file.file);
         for file in &mut files {
             file.target = (most / file.free.max(1)).max(1);
         }
@@ -71,7 +78,8 @@ impl Recalculation {
             ),
         ];
         let line = |file: &FileFill| {
-            let (name, id) = (&file.name, file.file.0);
+            let name = &file.name;
+            let id = file.file.0;
             format!(
                 "\tFile [{name}] ({id}) has {} free extents and skip target of {}. ",
                 file.free, file.target
@@ -99,13 +107,14 @@ pub struct Schedule {
 pub struct Draw {
     /// Place of the file in the list.
     pub file: usize,
-    /// The schedule is used up: whoever gets this makes the next one. Exactly one draw of a schedule says so.
+    /// The schedule is used up: whoever gets this makes the next one. Exactly one draw of a
+    /// schedule says so.
     pub is_last: bool,
 }
 
 impl Schedule {
-    /// The walk over files with these skip targets, every counter at its target; `batch` consecutive extents per turn: 1, or 64
-    /// with `-E`.
+    /// The walk over files with these skip targets, every counter at its target; `batch`
+    /// consecutive extents per turn: 1, or 64 with `-E`.
     pub fn new(targets: &[u32], batch: u32) -> Schedule {
         let mut skips = targets.to_vec();
         let mut files = Vec::with_capacity(ALLOCATIONS as usize);

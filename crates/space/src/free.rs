@@ -1,7 +1,8 @@
 //! Giving a whole unit back: DROP and TRUNCATE.
 //!
-//! The maps change in the user's transaction, and a rollback changes them back. In memory everything stays taken until the
-//! transaction has committed: nobody can have used what is to come back.
+//! The maps change in the user's transaction, and a rollback changes them back. In memory
+//! everything stays taken until the transaction has committed: nobody can have used what is to come
+//! back.
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, PageId};
@@ -86,13 +87,16 @@ impl Space {
     /// Frees consecutive extents of one interval and one PFS page.
     fn free_run(&self, tx: &mut Transaction, (first, count): (Extent, u32)) -> Result<(), Error> {
         let page = first.first_page();
-        self.set_pfs(Link::Change(tx), page, count * PAGES_PER_EXTENT, |_, old| old.with_allocated(false))?;
+        self.set_pfs(Link::Change(tx), page, count * PAGES_PER_EXTENT, |_, old| {
+            old.with_allocated(false)
+        })?;
         let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
         let mut map = self.pool().write(MapKind::Gam.page_of(page))?;
         self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, count, true)
     }
 
-    /// A restart found transactions open that had given this back: it is not free, and their undo brings it back.
+    /// A restart found transactions open that had given this back: it is not free, and their undo
+    /// brings it back.
     ///
     /// # Errors
     /// There is no such file.
@@ -122,7 +126,9 @@ fn runs(extents: &[Extent]) -> Vec<(Extent, u32)> {
                 && a.first_page().page / PAGES_PER_PFS == b.first_page().page / PAGES_PER_PFS
         };
         match runs.last_mut() {
-            Some((first, count)) if first.index + *count == extent.index && same(*first, *extent) => {
+            Some((first, count))
+                if first.index + *count == extent.index && same(*first, *extent) =>
+            {
                 *count += 1
             }
             _ => runs.push((*extent, 1)),
@@ -140,8 +146,14 @@ mod tests {
     #[test]
     fn runs_end_where_a_map_page_ends() {
         let extent = |file, index| Extent { file: FileId(file), index };
-        let extents =
-            [extent(1, 5), extent(1, 6), extent(1, 8), extent(3, 9), extent(1, 1010), extent(1, 1011)];
+        let extents = [
+            extent(1, 5),
+            extent(1, 6),
+            extent(1, 8),
+            extent(3, 9),
+            extent(1, 1010),
+            extent(1, 1011),
+        ];
         let expected = [
             (extent(1, 5), 2),
             (extent(1, 8), 1),

@@ -4,8 +4,9 @@
 //! extend on disk → new PFS, GAM, SGAM, DIFF, ML pages written there → synced → FILE_HDR_MODIFY logged → extents free in memory
 //! ```
 //!
-//! The new part is whole and durable before anything says that it exists. A crash before the log record leaves a file longer
-//! than its header says, and the next growth writes the same part again.
+//! The new part is whole and durable before anything says that it exists. A crash before the log
+//! record leaves a file longer than its header says, and the next growth writes the same part
+//! again.
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::lock;
@@ -40,7 +41,8 @@ impl Space {
             Growth::Percent(percent) => u64::from(pages) * u64::from(percent) / 100,
         };
         let extent = u64::from(PAGES_PER_EXTENT);
-        let increment = if increment == 0 { 0 } else { ((increment + extent / 2) / extent).max(1) * extent };
+        let increment =
+            if increment == 0 { 0 } else { ((increment + extent / 2) / extent).max(1) * extent };
         let most = file.description().pages_max.unwrap_or(PAGES_MAX).min(PAGES_MAX);
         let target = (u64::from(pages) + increment).min(u64::from(most)) / extent * extent;
         if target <= u64::from(pages) {
@@ -59,8 +61,10 @@ impl Space {
 
     /// The same, by the one who holds the file's lock.
     fn lengthen(&self, file: &DataFile, pages: u32) -> Result<(), Error> {
-        let (id, started) = (file.id(), self.transactions().clock().monotonic());
-        let (old, new) = (file.pages(), pages / PAGES_PER_EXTENT * PAGES_PER_EXTENT);
+        let id = file.id();
+        let started = self.transactions().clock().monotonic();
+        let old = file.pages();
+        let new = pages / PAGES_PER_EXTENT * PAGES_PER_EXTENT;
         if new <= old {
             return Ok(());
         }
@@ -91,9 +95,14 @@ impl Space {
         self.change_header(tx, id, |header| header.size = Some(pages))
     }
 
-    /// Logs the LSN of this opening in the header of a file. False when the header has no room for it: it was made by a
-    /// version that did not know the field.
-    pub fn set_first_update(&self, tx: &mut Transaction, id: FileId, lsn: Lsn) -> Result<bool, Error> {
+    /// Logs the LSN of this opening in the header of a file. False when the header has no room for
+    /// it: it was made by a version that did not know the field.
+    pub fn set_first_update(
+        &self,
+        tx: &mut Transaction,
+        id: FileId,
+        lsn: Lsn,
+    ) -> Result<bool, Error> {
         let has_field = {
             let page = self.pool().read(PageId { file: id, page: 0 })?;
             FileHeaderView::new(&page).header().first_update_lsn.is_some()
@@ -115,15 +124,19 @@ impl Space {
         let (mut header, _) = FileHeader::parse(&before);
         change_fields(&mut header);
         let after = header.to_record();
-        let modify = FileHeaderModify { before: &before, after: &after, ..FileHeaderModify::default() };
+        let modify = FileHeaderModify {
+            before: &before,
+            after: &after,
+            ..FileHeaderModify::default()
+        };
         let payload = Payload::FileHeaderModify(modify);
         change(Link::Change(tx), &mut page, Op::FILE_HDR_MODIFY, Context::FILE_HEADER, payload)?;
         Ok(())
     }
 }
 
-/// Makes an empty file the data file `id` of so many pages: its header page, which is given, and its maps. Durable when
-/// this returns; nothing knows of the file yet.
+/// Makes an empty file the data file `id` of so many pages: its header page, which is given, and
+/// its maps. Durable when this returns; nothing knows of the file yet.
 pub fn write_new_file(
     disk: &dyn DiskFile,
     id: FileId,
@@ -139,7 +152,12 @@ pub fn write_new_file(
 }
 
 /// The maps between two sizes of a file, not synced.
-fn write_part(disk: &dyn DiskFile, id: FileId, old: u32, new: u32) -> Result<(), extentdb_io::Error> {
+fn write_part(
+    disk: &dyn DiskFile,
+    id: FileId,
+    old: u32,
+    new: u32,
+) -> Result<(), extentdb_io::Error> {
     disk.extend(u64::from(new) * PAGE_BYTES as u64, Fill::Allocated)?;
     let mut page = PageBuf::zeroed();
     for number in fixed_pages(old, new) {
@@ -186,7 +204,9 @@ fn write_fixed_page(id: PageId, page: &mut PageBuf) {
         // The first PFS page lies behind the page that it begins with.
         let first = id.page / PAGES_PER_PFS * PAGES_PER_PFS;
         let fixed = first..first.saturating_add(PAGES_PER_PFS);
-        for page in fixed.filter(|page| fixed_page_type(PageId { file: id.file, page: *page }).is_some()) {
+        for page in
+            fixed.filter(|page| fixed_page_type(PageId { file: id.file, page: *page }).is_some())
+        {
             entries.set(page, state);
         }
         return;

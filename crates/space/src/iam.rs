@@ -75,7 +75,11 @@ impl Space {
         let first = extent.first_page();
         let states = self.pfs_bytes(first.file, first.page..first.page + PAGES_PER_EXTENT)?;
         rest.extend(
-            extent.pages().zip(states).filter(|(_, state)| !state.is_allocated()).map(|(page, _)| page),
+            extent
+                .pages()
+                .zip(states)
+                .filter(|(_, state)| !state.is_allocated())
+                .map(|(page, _)| page),
         );
         Ok(())
     }
@@ -95,7 +99,8 @@ impl Space {
         Ok(owned)
     }
 
-    /// Every page of the unit that PFS calls allocated, IAM pages left out, in the order of the chain.
+    /// Every page of the unit that PFS calls allocated, IAM pages left out, in the order of the
+    /// chain.
     pub fn pages_of(&self, unit: &Unit) -> Result<Vec<PageId>, Error> {
         let mut pages = Vec::new();
         let mut next = unit.first_iam();
@@ -108,16 +113,24 @@ impl Space {
                 (singles, view.extents().collect::<Vec<_>>(), view.header().next())
             };
             for single in singles {
-                if self.pfs_bytes(single.file, single.page..single.page + 1)?.iter().any(|s| s.is_allocated())
+                if self
+                    .pfs_bytes(single.file, single.page..single.page + 1)?
+                    .iter()
+                    .any(|s| s.is_allocated())
                 {
                     pages.push(single);
                 }
             }
             for extent in extents {
                 let first = extent.first_page();
-                let states = self.pfs_bytes(first.file, first.page..first.page + PAGES_PER_EXTENT)?;
+                let states =
+                    self.pfs_bytes(first.file, first.page..first.page + PAGES_PER_EXTENT)?;
                 pages.extend(
-                    extent.pages().zip(states).filter(|(_, state)| state.is_allocated()).map(|(p, _)| p),
+                    extent
+                        .pages()
+                        .zip(states)
+                        .filter(|(_, state)| state.is_allocated())
+                        .map(|(p, _)| p),
                 );
             }
             (next, seen) = (following, seen + 1);
@@ -143,8 +156,8 @@ impl Space {
         }
     }
 
-    /// Formats an IAM page, whose byte in PFS is set already, and appends it to the chain. The first one of a unit is
-    /// entered in the catalogue by the caller.
+    /// Formats an IAM page, whose byte in PFS is set already, and appends it to the chain. The
+    /// first one of a unit is entered in the catalogue by the caller.
     pub(crate) fn add_iam(
         &self,
         tx: &mut Transaction,
@@ -154,20 +167,30 @@ impl Space {
         interval: PageId,
     ) -> Result<(), Error> {
         let mut page = self.pool().create(id)?;
-        let mut format =
-            FormatPage { page_type: PageType::Iam.to_byte(), pminlen: 90, ..FormatPage::default() };
+        let mut format = FormatPage {
+            page_type: PageType::Iam.to_byte(),
+            pminlen: 90,
+            ..FormatPage::default()
+        };
         format.page.slot = u16::MAX;
         (format.page.object_id, format.page.index_id) =
             (unit.id().header_object_id(), unit.id().header_index_id());
         format.iam_interval = Some(interval);
         format.previous_page = chain.iams.last().map_or(PageId::NONE, |iam| iam.id);
-        change(Link::Change(tx), &mut page, Op::FORMAT_PAGE, Context::IAM, Payload::FormatPage(format))?;
+        change(
+            Link::Change(tx),
+            &mut page,
+            Op::FORMAT_PAGE,
+            Context::IAM,
+            Payload::FormatPage(format),
+        )?;
         if let Some(last) = chain.iams.last().copied() {
             let sequence = (chain.iams.len() as u32).to_le_bytes();
             self.modify_iam(tx, &mut page, SEQUENCE_AT, &sequence)?;
             drop(page);
             let mut previous = self.pool().write(last.id)?;
-            let (before, after) = (PageHeader::of(&previous).next().to_bytes(), id.to_bytes());
+            let before = PageHeader::of(&previous).next().to_bytes();
+            let after = id.to_bytes();
             let fixed = RowPart { offset_in_row: NEXT_AT, modify_size: 6, ..RowPart::default() };
             let link = ModifyHeader { fixed, before: &before, after: &after, more: Vec::new() };
             change(
@@ -178,7 +201,11 @@ impl Space {
                 Payload::ModifyHeader(link),
             )?;
         }
-        self.count_pages(tx, unit, HobtDelta { used_pages: 1, reserved_pages: 1, ..HobtDelta::default() })?;
+        self.count_pages(
+            tx,
+            unit,
+            HobtDelta { used_pages: 1, reserved_pages: 1, ..HobtDelta::default() },
+        )?;
         chain.iams.push(IamPage { id, interval });
         Ok(())
     }
@@ -193,7 +220,11 @@ impl Space {
         debug_assert!(chain.singles < SINGLE_PAGE_SLOTS);
         let Some(first) = chain.iams.first().copied() else { return Ok(()) };
         let mut map = self.pool().write(first.id)?;
-        let free = IamView::new(&map).single_page_slots().iter().position(|slot| slot.is_none()).unwrap_or(0);
+        let free = IamView::new(&map)
+            .single_page_slots()
+            .iter()
+            .position(|slot| slot.is_none())
+            .unwrap_or(0);
         let at = SINGLES_AT + (PageId::BYTES * free) as u16;
         self.modify_iam(tx, &mut map, at, &page.to_bytes())?;
         chain.singles += 1;
@@ -210,7 +241,11 @@ impl Space {
         // The first record of an IAM page begins right behind the page header.
         let at = 96 + usize::from(offset);
         let before = page.get(at..at + after.len()).unwrap_or_default().to_vec();
-        let fixed = RowPart { offset_in_row: offset, modify_size: before.len() as u16, ..RowPart::default() };
+        let fixed = RowPart {
+            offset_in_row: offset,
+            modify_size: before.len() as u16,
+            ..RowPart::default()
+        };
         let modify = ModifyRow { fixed, before: &before, after, ..ModifyRow::default() };
         change(Link::Change(tx), page, Op::MODIFY_ROW, Context::IAM, Payload::ModifyRow(modify))?;
         Ok(())
@@ -250,7 +285,13 @@ impl Space {
             ..BitsPart::default()
         };
         fixed.page.slot = 1;
-        change(link, map, Op::SET_BITS, context, Payload::SetBits(SetBits { fixed, lock_info: None }))?;
+        change(
+            link,
+            map,
+            Op::SET_BITS,
+            context,
+            Payload::SetBits(SetBits { fixed, lock_info: None }),
+        )?;
         Ok(())
     }
 
@@ -262,7 +303,8 @@ impl Space {
         delta: HobtDelta,
     ) -> Result<(), Error> {
         let delta = HobtDelta { alloc_unit: unit.id(), ..delta };
-        // Counted first, as rows are: what a checkpoint in between counts too much, the log behind it explains.
+        // Counted first, as rows are: what a checkpoint in between counts too much, the log behind
+        // it explains.
         unit.count_pages(delta.data_pages, delta.used_pages, delta.reserved_pages);
         let logged = tx.log(Op::HOBT_DELTA, Context::NULL, &Payload::HobtDelta(delta.clone()));
         if logged.is_err() {
@@ -288,7 +330,13 @@ impl Space {
             let after = value.to_bytes();
             let fixed = RowPart { offset_in_row: offset, modify_size: 6, ..RowPart::default() };
             let link = ModifyHeader { fixed, before: &before, after: &after, more: Vec::new() };
-            change(Link::Change(tx), page, Op::MODIFY_HEADER, context, Payload::ModifyHeader(link))?;
+            change(
+                Link::Change(tx),
+                page,
+                Op::MODIFY_HEADER,
+                context,
+                Payload::ModifyHeader(link),
+            )?;
         }
         Ok(())
     }

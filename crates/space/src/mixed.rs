@@ -1,4 +1,5 @@
-//! Mixed extents: which of their pages may be handed out, and the SGAM bits that lead a restart to them.
+//! Mixed extents: which of their pages may be handed out, and the SGAM bits that lead a restart to
+//! them.
 //!
 //! ```text
 //! page    free    handed out to the next caller
@@ -7,18 +8,22 @@
 //! SGAM    1 when memory knows a free or held page of the extent, else 0
 //! ```
 //!
-//! SGAM is a hint derived from memory. One function writes it ([`Space::settle_hint`]): it takes the EX latch of the map page,
-//! looks at memory inside the latch, and logs the bit outside of any transaction, so that no undo brings an old value back.
-//! Whoever changes the last known page of an extent, or the first, calls it afterwards; the last call sees the last state.
+//! SGAM is a hint derived from memory. One function writes it ([`Space::settle_hint`]): it takes
+//! the EX latch of the map page, looks at memory inside the latch, and logs the bit outside of any
+//! transaction, so that no undo brings an old value back. Whoever changes the last known page of an
+//! extent, or the first, calls it afterwards; the last call sees the last state.
 //!
 //! Invariants
-//! - The record that sets the bit is in the log before any record that frees a page of the extent, and the bit stays 1 while
-//!   the page is held. A crash therefore leaves no free page behind a bit that is 0.
-//! - A crash may leave 1 where no page is free: no page is handed out by mistake, and the next checkpoint clears the bit.
+//! - The record that sets the bit is in the log before any record that frees a page of the extent,
+//!   and the bit stays 1 while the page is held. A crash therefore leaves no free page behind a bit
+//!   that is 0.
+//! - A crash may leave 1 where no page is free: no page is handed out by mistake, and the next
+//!   checkpoint clears the bit.
 //!
-//! Crash example: DROP holds page 7, sets the bit (LSN 10) and frees the page in PFS (LSN 11). Another session claims page 6,
-//! the last free one; page 7 is held, the bit stays. The power goes after the commit of the drop (LSN 12): redo has the page
-//! free and the bit set. It goes between 11 and 12: undo takes page 7 again, finds no other page, and clears the bit.
+//! Crash example: DROP holds page 7, sets the bit (LSN 10) and frees the page in PFS (LSN 11).
+//! Another session claims page 6, the last free one; page 7 is held, the bit stays. The power goes
+//! after the commit of the drop (LSN 12): redo has the page free and the bit set. It goes between
+//! 11 and 12: undo takes page 7 again, finds no other page, and clears the bit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +42,8 @@ use crate::space::Space;
 
 /// Log bytes of one change of a hint, with its header.
 const HINT_BYTES: u64 = 160;
-/// Changes of a hint that a claimed or freed page may cause until its transaction has ended: there and back.
+/// Changes of a hint that a claimed or freed page may cause until its transaction has ended: there
+/// and back.
 const HINTS_PER_PAGE: u64 = 2;
 
 /// What memory knows about the pages of one mixed extent; a bit for each page.
@@ -139,7 +145,12 @@ impl MixedExtents {
     /// Extents without a page to offer whose hint may still say otherwise.
     pub(crate) fn drained(&self) -> Vec<u32> {
         let state = lock(&self.0);
-        state.extents.iter().filter(|(_, pages)| pages.is_drained()).map(|(extent, _)| *extent).collect()
+        state
+            .extents
+            .iter()
+            .filter(|(_, pages)| pages.is_drained())
+            .map(|(extent, _)| *extent)
+            .collect()
     }
 
     /// Numbers of the pages that may be handed out.
@@ -196,7 +207,8 @@ impl Space {
         let file = self.file(extent.file)?;
         self.in_system(tx, "AllocMixedExtent", |system| {
             self.log_taken(system, extent)?;
-            // A change of the transaction: it goes with the extent, which nobody knows before the commit.
+            // A change of the transaction: it goes with the extent, which nobody knows before the
+            // commit.
             self.set_sgam(Link::Change(system), extent, true)
         })?;
         file.mixed().release(extent.index, u8::MAX);
@@ -215,13 +227,15 @@ impl Space {
         Ok(())
     }
 
-    /// A page is about to be freed by a transaction that may be rolled back. From here on a restart finds it, should it be free.
+    /// A page is about to be freed by a transaction that may be rolled back. From here on a restart
+    /// finds it, should it be free.
     fn hold_single(&self, page: PageId) -> Result<(), Error> {
         self.file(page.file)?.mixed().hold(page.extent().index, mask_of(page));
         self.settle_hint(page.extent())
     }
 
-    /// The same of a page that a restart found freed by an open transaction: its hint is the undo's to settle.
+    /// The same of a page that a restart found freed by an open transaction: its hint is the undo's
+    /// to settle.
     pub(crate) fn hold_freed(&self, page: PageId) -> Result<(), Error> {
         self.file(page.file)?.mixed().hold(page.extent().index, mask_of(page));
         Ok(())
@@ -245,7 +259,8 @@ impl Space {
     fn settle_hint(&self, extent: Extent) -> Result<(), Error> {
         let file = self.file(extent.file)?;
         let mut map = match self.pool().write(MapKind::Sgam.page_of(extent.first_page())) {
-            // A map that cannot be read gives no hints; the pages behind it are not lost to those who know them.
+            // A map that cannot be read gives no hints; the pages behind it are not lost to those
+            // who know them.
             Err(extentdb_buffer::Error::BadPage { .. }) => return Ok(()),
             map => map?,
         };
@@ -267,8 +282,8 @@ impl Space {
         Ok(())
     }
 
-    /// Clears the hints that a crash, or another version of the engine, left behind for extents without a free page. To be done
-    /// by a checkpoint.
+    /// Clears the hints that a crash, or another version of the engine, left behind for extents
+    /// without a free page. To be done by a checkpoint.
     pub fn settle_hints(&self) -> Result<(), Error> {
         for file in self.files() {
             for index in file.mixed().drained() {
@@ -292,9 +307,12 @@ impl Space {
         self.files().iter().flat_map(|file| of_file(file)).collect()
     }
 
-    /// Those of these extents that neither GAM calls free nor SGAM mixed, and that have a free page by PFS: uniform ones, and
-    /// mixed ones that no allocation finds.
-    pub fn without_hint(&self, extents: impl Iterator<Item = Extent>) -> Result<Vec<Extent>, Error> {
+    /// Those of these extents that neither GAM calls free nor SGAM mixed, and that have a free page
+    /// by PFS: uniform ones, and mixed ones that no allocation finds.
+    pub fn without_hint(
+        &self,
+        extents: impl Iterator<Item = Extent>,
+    ) -> Result<Vec<Extent>, Error> {
         let mut found = Vec::new();
         for extent in extents {
             let is_inside = self.file(extent.file).is_ok_and(|file| extent.index < file.extents());
@@ -312,13 +330,16 @@ impl Space {
         Ok(found)
     }
 
-    /// A mixed extent has these pages beside those that PFS calls free: all others may be handed out from here on.
+    /// A mixed extent has these pages beside those that PFS calls free: all others may be handed
+    /// out from here on.
     ///
     /// # Errors
     /// The hint cannot be logged.
     pub fn restore_hint(&self, extent: Extent, owned: &BTreeSet<PageId>) -> Result<(), Error> {
-        let owned =
-            extent.pages().filter(|page| owned.contains(page)).fold(0, |mask, page| mask | mask_of(page));
+        let owned = extent
+            .pages()
+            .filter(|page| owned.contains(page))
+            .fold(0, |mask, page| mask | mask_of(page));
         let free = self.free_by_pfs(extent)? & !owned;
         self.file(extent.file)?.mixed().release(extent.index, free);
         self.settle_hint(extent)
@@ -353,8 +374,8 @@ fn hint_of(extent: Extent) -> u32 {
     extent.first_page().page % PAGES_PER_GAM / PAGES_PER_EXTENT
 }
 
-/// Keeps log for the changes of hints that one page causes. They belong to no transaction, and an undo must not lack room for
-/// them; an undo itself uses what is reserved.
+/// Keeps log for the changes of hints that one page causes. They belong to no transaction, and an
+/// undo must not lack room for them; an undo itself uses what is reserved.
 fn reserve_hints(tx: &mut Transaction) -> Result<(), Error> {
     if !tx.is_undoing() {
         tx.reserve(HINTS_PER_PAGE * HINT_BYTES)?;

@@ -44,7 +44,10 @@ pub struct PageForm {
 
 impl Space {
     /// What the unit owns, read when nobody has done so yet.
-    pub(crate) fn chain_of<'u>(&self, unit: &'u Unit) -> Result<MutexGuard<'u, Option<Chain>>, Error> {
+    pub(crate) fn chain_of<'u>(
+        &self,
+        unit: &'u Unit,
+    ) -> Result<MutexGuard<'u, Option<Chain>>, Error> {
         let mut chain = unit.chain();
         if chain.is_none() {
             *chain = Some(self.read_chain(unit)?);
@@ -59,7 +62,9 @@ impl Space {
     pub fn allocate_page(&self, tx: &mut Transaction, unit: &Unit) -> Result<PageId, Error> {
         refuse_undo(tx, unit)?;
         let mut chain = self.chain_of(unit)?;
-        let Some(own) = chain.as_mut() else { return Err(Error::NoFilegroup { group: unit.group() }) };
+        let Some(own) = chain.as_mut() else {
+            return Err(Error::NoFilegroup { group: unit.group() });
+        };
         let is_first = own.iams.is_empty();
         let page = match self.page_for(tx, unit, own) {
             Ok(page) => page,
@@ -77,33 +82,46 @@ impl Space {
         Ok(page)
     }
 
-    fn page_for(&self, tx: &mut Transaction, unit: &Unit, chain: &mut Chain) -> Result<PageId, Error> {
-        let is_mixed = self.options().mixed_pages && chain.singles < SINGLE_PAGE_SLOTS && chain.extents == 0;
+    fn page_for(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        chain: &mut Chain,
+    ) -> Result<PageId, Error> {
+        let is_mixed =
+            self.options().mixed_pages && chain.singles < SINGLE_PAGE_SLOTS && chain.extents == 0;
         if is_mixed {
-            // In the caller's own system transaction: the page must not stay when its format, or the pointers in the catalogue,
-            // do not.
+            // In the caller's own system transaction: the page must not stay when its format, or
+            // the pointers in the catalogue, do not.
             return self.single_for(tx, unit, chain);
         }
         if chain.rest.is_empty() {
-            let extent = match chain.iams.is_empty() {
-                true => self.extent_for(tx, unit, chain)?,
-                false => {
-                    self.in_system_of(tx, unit, "ExtentAlloc", |system| self.extent_for(system, unit, chain))?
-                }
+            let extent = if chain.iams.is_empty() {
+                self.extent_for(tx, unit, chain)?
+            } else {
+                self.in_system_of(tx, unit, "ExtentAlloc", |system| {
+                    self.extent_for(system, unit, chain)
+                })?
             };
             chain.rest.extend(extent.pages());
         }
         let Some(page) = chain.rest.pop_front() else {
             return Err(Error::FilegroupFull { group: unit.group(), growth: None });
         };
-        // Whatever the extent was before: in databases made by other versions it may say that it was mixed.
+        // Whatever the extent was before: in databases made by other versions it may say that it
+        // was mixed.
         self.set_pfs(Link::Change(tx), page, 1, |_, _| PfsByte::ALLOCATED)?;
         self.count_pages(tx, unit, HobtDelta { used_pages: 1, ..HobtDelta::default() })?;
         Ok(page)
     }
 
     /// A single page, in the order of records that a first row in a new heap shows.
-    fn single_for(&self, tx: &mut Transaction, unit: &Unit, chain: &mut Chain) -> Result<PageId, Error> {
+    fn single_for(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        chain: &mut Chain,
+    ) -> Result<PageId, Error> {
         let page = self.single_page(tx, unit.group(), PfsByte::ALLOCATED)?;
         let is_first = chain.iams.is_empty();
         if is_first {
@@ -112,12 +130,21 @@ impl Space {
         }
         self.add_single(tx, chain, page)?;
         if let Some(first) = chain.iams.first().filter(|_| is_first) {
-            let (object_id, index_id) = (unit.id().header_object_id(), unit.id().header_index_id());
-            let create =
-                CreateAllocChain { first_iam: first.id, object_id, index_id, ..CreateAllocChain::default() };
+            let object_id = unit.id().header_object_id();
+            let index_id = unit.id().header_index_id();
+            let create = CreateAllocChain {
+                first_iam: first.id,
+                object_id,
+                index_id,
+                ..CreateAllocChain::default()
+            };
             tx.log(Op::CREATE_ALLOCCHAIN, Context::NULL, &Payload::CreateAllocChain(create))?;
         }
-        self.count_pages(tx, unit, HobtDelta { used_pages: 1, reserved_pages: 1, ..HobtDelta::default() })?;
+        self.count_pages(
+            tx,
+            unit,
+            HobtDelta { used_pages: 1, reserved_pages: 1, ..HobtDelta::default() },
+        )?;
         Ok(page)
     }
 
@@ -145,8 +172,13 @@ impl Space {
             (unit.id().header_object_id(), unit.id().header_index_id());
         let data = i64::from(form.level == 0);
         unit.count_data_pages(data);
-        let done =
-            change(Link::Change(tx), &mut guard, Op::FORMAT_PAGE, form.context, Payload::FormatPage(format));
+        let done = change(
+            Link::Change(tx),
+            &mut guard,
+            Op::FORMAT_PAGE,
+            form.context,
+            Payload::FormatPage(format),
+        );
         if done.is_err() {
             unit.count_data_pages(-data);
         }

@@ -33,8 +33,8 @@ impl Space {
         Ok(run.iter().map(|byte| PfsByte(*byte)).collect())
     }
 
-    /// Gives the run of pages from `first` on, which lies in one PFS interval, new bytes. `new` gets each page's byte.
-    /// Nothing is logged when nothing changes.
+    /// Gives the run of pages from `first` on, which lies in one PFS interval, new bytes. `new`
+    /// gets each page's byte. Nothing is logged when nothing changes.
     pub(crate) fn set_pfs(
         &self,
         link: Link<'_>,
@@ -44,7 +44,8 @@ impl Space {
     ) -> Result<Option<Lsn>, Error> {
         let mut map = self.pool().write(first.pfs_page())?;
         let at = (first.page % PAGES_PER_PFS) as usize;
-        let before = PfsView::new(&map).bytes().get(at..at + count as usize).unwrap_or_default().to_vec();
+        let before =
+            PfsView::new(&map).bytes().get(at..at + count as usize).unwrap_or_default().to_vec();
         let after: Vec<u8> =
             (0u32..).zip(&before).map(|(n, byte)| new(first.page + n, PfsByte(*byte)).0).collect();
         if before == after {
@@ -57,13 +58,24 @@ impl Space {
         };
         let page = first.to_bytes();
         let key = Some(&page[..]);
-        let modify =
-            ModifyRow { fixed, before: &before, after: &after, key, lock_info: Some(&[]), more: Vec::new() };
+        let modify = ModifyRow {
+            fixed,
+            before: &before,
+            after: &after,
+            key,
+            lock_info: Some(&[]),
+            more: Vec::new(),
+        };
         change(link, &mut map, Op::MODIFY_ROW, Context::PFS, Payload::ModifyRow(modify)).map(Some)
     }
 
-    /// Gives one page another class of fullness, or another ghost bit: a change that belongs to no transaction.
-    pub fn set_free_space(&self, page: PageId, new: impl FnOnce(PfsByte) -> PfsByte) -> Result<bool, Error> {
+    /// Gives one page another class of fullness, or another ghost bit: a change that belongs to no
+    /// transaction.
+    pub fn set_free_space(
+        &self,
+        page: PageId,
+        new: impl FnOnce(PfsByte) -> PfsByte,
+    ) -> Result<bool, Error> {
         let mut map = self.pool().write(page.pfs_page())?;
         let at = page.page % PAGES_PER_PFS;
         let old = PfsByte(PfsView::new(&map).bytes().get(at as usize).copied().unwrap_or(0));

@@ -59,8 +59,8 @@ impl Space {
         self.log_root(tx, unit, root)
     }
 
-    /// The same in the catalogue alone. The caller tells the unit by [`Unit::set_root`], when the change has ended and others may
-    /// build on it.
+    /// The same in the catalogue alone. The caller tells the unit by [`Unit::set_root`], when the
+    /// change has ended and others may build on it.
     pub fn log_root(&self, tx: &mut Transaction, unit: &Unit, root: PageId) -> Result<(), Error> {
         self.set_pointer(tx, unit, Pointer::Root, root)
     }
@@ -90,8 +90,9 @@ impl Space {
         Ok(())
     }
 
-    /// Takes a change of a pointer back, wherever the unit's row is by now: whoever let go of its page has let others put rows in
-    /// front of it, or split the page. Splits move rows to the right only.
+    /// Takes a change of a pointer back, wherever the unit's row is by now: whoever let go of its
+    /// page has let others put rows in front of it, or split the page. Splits move rows to the
+    /// right only.
     pub(crate) fn undo_pointer(
         &self,
         tx: &mut Transaction,
@@ -106,7 +107,13 @@ impl Space {
                 (back.new_page, back.old_page) = (root.old_page, root.new_page);
                 (back.page.page, back.page.slot) = (id, slot);
                 let link = Link::Compensation(tx, undo_next);
-                change(link, &mut page, Op::ROOT_CHANGE, Context::CLUSTERED, Payload::RootChange(back))?;
+                change(
+                    link,
+                    &mut page,
+                    Op::ROOT_CHANGE,
+                    Context::CLUSTERED,
+                    Payload::RootChange(back),
+                )?;
                 return Ok(());
             }
             id = PageHeader::of(&page).next();
@@ -126,7 +133,8 @@ impl Space {
         rows.with_row(unit, &mut |page, slot| {
             let view = PageRef::new(page);
             let at = usize::from(pointer.offset());
-            let old = view.record_bytes(slot).and_then(|row| row.get(at..)).and_then(|b| b.first_chunk());
+            let old =
+                view.record_bytes(slot).and_then(|row| row.get(at..)).and_then(|b| b.first_chunk());
             let mut root = RootChange {
                 pointer: pointer.number(),
                 alloc_unit: unit.id(),
@@ -138,7 +146,13 @@ impl Space {
                 ..RootChange::default()
             };
             root.page.slot = slot;
-            change(Link::Change(tx), page, Op::ROOT_CHANGE, Context::CLUSTERED, Payload::RootChange(root))?;
+            change(
+                Link::Change(tx),
+                page,
+                Op::ROOT_CHANGE,
+                Context::CLUSTERED,
+                Payload::RootChange(root),
+            )?;
             Ok(())
         })
     }

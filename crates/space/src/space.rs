@@ -27,8 +27,9 @@ pub struct Options {
     pub mixed_pages: bool,
     /// Consecutive extents per file and turn: 1, or 64 as with the start-up option `-E`.
     pub extents_per_turn: u32,
-    /// Each file keeps as many extents back, in memory, as SQL Server has taken of a new one: skip targets are those of SQL Server
-    /// then. Its system objects fill 36 extents of the primary file; ours are smaller.
+    /// Each file keeps as many extents back, in memory, as SQL Server has taken of a new one: skip
+    /// targets are those of SQL Server then. Its system objects fill 36 extents of the primary
+    /// file; ours are smaller.
     pub compatible: bool,
 }
 
@@ -47,9 +48,10 @@ pub struct Space {
 }
 
 impl Space {
-    /// The space of these files, in the order of their filegroups' lists: the primary file first, then from the newest to the
-    /// oldest. What is free is read from their maps. The event of the first skip targets is the caller's to ask for, by
-    /// [`recalculate`](Self::recalculate), when the files are as large as they are to be.
+    /// The space of these files, in the order of their filegroups' lists: the primary file first,
+    /// then from the newest to the oldest. What is free is read from their maps. The event of the
+    /// first skip targets is the caller's to ask for, by [`recalculate`](Self::recalculate), when
+    /// the files are as large as they are to be.
     ///
     /// # Errors
     /// A map page cannot be read.
@@ -79,7 +81,8 @@ impl Space {
         Ok(space)
     }
 
-    /// Puts the files into their groups, in this order, with new skip targets; the groups that are named hear of it.
+    /// Puts the files into their groups, in this order, with new skip targets; the groups that are
+    /// named hear of it.
     fn regroup(&self, order: impl Iterator<Item = FileId>, hears: &dyn Fn(i16) -> bool) {
         let mut groups: BTreeMap<i16, Vec<Arc<DataFile>>> = BTreeMap::new();
         for id in order {
@@ -104,7 +107,8 @@ impl Space {
         }
     }
 
-    /// With compatible space: takes extents, in memory only, until as many are gone as SQL Server would have taken.
+    /// With compatible space: takes extents, in memory only, until as many are gone as SQL Server
+    /// would have taken.
     fn keep_back(&self, file: &DataFile) {
         if !self.options.compatible {
             return;
@@ -164,7 +168,8 @@ impl Space {
         Ok(())
     }
 
-    /// The bits that are set. None of a map that cannot be read: nothing is free there, nothing was changed.
+    /// The bits that are set. None of a map that cannot be read: nothing is free there, nothing was
+    /// changed.
     fn map_bits(&self, kind: MapKind, interval: PageId, limit: u32) -> Result<Vec<u32>, Error> {
         let page = match self.pool.read(kind.page_of(interval)) {
             Err(extentdb_buffer::Error::BadPage { .. }) => return Ok(Vec::new()),
@@ -174,7 +179,8 @@ impl Space {
         Ok(bitmap.ones().take_while(|bit| *bit < limit).collect())
     }
 
-    /// Who knows where the rows of allocation units lie in the catalogue. To be set once, before anything is allocated.
+    /// Who knows where the rows of allocation units lie in the catalogue. To be set once, before
+    /// anything is allocated.
     pub fn set_unit_rows(&self, rows: Arc<dyn UnitRows>) {
         // A second call would change nothing; there is one engine above.
         let _ = self.rows.set(rows);
@@ -221,7 +227,8 @@ impl Space {
         read(&self.groups).get(&id).cloned().ok_or(Error::NoFilegroup { group: id })
     }
 
-    /// Runs `work` in a system transaction inside `tx`: what it did stays when it succeeds, and is taken back otherwise.
+    /// Runs `work` in a system transaction inside `tx`: what it did stays when it succeeds, and is
+    /// taken back otherwise.
     pub fn in_system<T>(
         &self,
         tx: &mut Transaction,
@@ -231,8 +238,8 @@ impl Space {
         self.within(tx, name, work, |system| self.roll_back_system(system))
     }
 
-    /// The same for a change of what a unit owns: should it fail, the unit is what it was in memory, too, but for its chain, which
-    /// is to be forgotten.
+    /// The same for a change of what a unit owns: should it fail, the unit is what it was in
+    /// memory, too, but for its chain, which is to be forgotten.
     pub fn in_system_of<T>(
         &self,
         tx: &mut Transaction,
@@ -258,7 +265,8 @@ impl Space {
                 Ok(done)
             }
             Err(error) => {
-                // When even this fails, the transaction stays open in the log and the next restart undoes it.
+                // When even this fails, the transaction stays open in the log and the next restart
+                // undoes it.
                 roll_back(system)?;
                 Err(error)
             }
@@ -287,8 +295,8 @@ impl Space {
         }
     }
 
-    /// Extents that were changed and are not marked in DIFF yet: logged, so that a backup of differences has them. Belongs to no
-    /// transaction: a mark too many does no harm.
+    /// Extents that were changed and are not marked in DIFF yet: logged, so that a backup of
+    /// differences has them. Belongs to no transaction: a mark too many does no harm.
     pub fn mark_changed(&self) -> Result<(), Error> {
         let mut pending = std::mem::take(&mut *lock(&self.changed.pending));
         pending.sort_unstable();
@@ -307,7 +315,8 @@ impl Space {
         lock(&self.changed.pending).len()
     }
 
-    /// Marks the extents of these pages, in their order, on the one map that they share: neighbours with one record.
+    /// Marks the extents of these pages, in their order, on the one map that they share: neighbours
+    /// with one record.
     fn mark_on_map(&self, pages: &[PageId]) -> Result<(), Error> {
         let Some(first) = pages.first() else { return Ok(()) };
         let mut map = match self.pool.write(MapKind::Diff.page_of(*first)) {
@@ -320,7 +329,8 @@ impl Space {
         let mut unmarked: Vec<u32> = bits.filter(|bit| !bitmap.get(*bit)).collect();
         unmarked.dedup();
         for run in unmarked.chunk_by(|bit, next| bit + 1 == *next) {
-            let (link, count) = (Link::Alone(&self.transactions), run.len() as u32);
+            let link = Link::Alone(&self.transactions);
+            let count = run.len() as u32;
             self.set_map_bits(link, &mut map, Context::DIFF_MAP, run[0], count, true)?;
         }
         Ok(())
@@ -342,7 +352,8 @@ struct Changed {
 
 impl PageChanges for Changed {
     fn changes(&self, page: PageId) {
-        let is_new = read(&self.files).get(&page.file).is_some_and(|file| file.mark(page.extent().index));
+        let is_new =
+            read(&self.files).get(&page.file).is_some_and(|file| file.mark(page.extent().index));
         if is_new {
             lock(&self.pending).push(page);
         }

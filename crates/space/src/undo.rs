@@ -1,8 +1,9 @@
 //! Undo by place: what a record did to its page is taken back there.
 //!
-//! Right for everything but rows of B-trees whose transaction has let go of the page: maps, headers, heaps, and the system
-//! transactions that a crash or an error cut off, whose pages nobody else has touched. Pointers in the catalogue are looked for
-//! by their unit: its row may have moved.
+//! Right for everything but rows of B-trees whose transaction has let go of the page: maps,
+//! headers, heaps, and the system transactions that a crash or an error cut off, whose pages nobody
+//! else has touched. Pointers in the catalogue are looked for by their unit: its row may have
+//! moved.
 
 use extentdb_base::size::PAGES_PER_GAM;
 use extentdb_base::{Lsn, PageId};
@@ -31,7 +32,11 @@ pub enum Restored {
 }
 
 /// Takes back the record at `lsn`, which is the next one to be undone of `tx`.
-pub fn undo_record(space: &Space, tx: &mut Transaction, record: &RecordRef<'_>) -> Result<Restored, Error> {
+pub fn undo_record(
+    space: &Space,
+    tx: &mut Transaction,
+    record: &RecordRef<'_>,
+) -> Result<Restored, Error> {
     undo_beside(space, tx, record, &mut Vec::new())
 }
 
@@ -42,7 +47,8 @@ fn undo_beside(
     record: &RecordRef<'_>,
     held: &mut Vec<PageWriteGuard>,
 ) -> Result<Restored, Error> {
-    let (header, payload) = (record.header(), record.payload());
+    let header = record.header();
+    let payload = record.payload();
     let undo_next = header.previous;
     let part = payload.page_part().copied();
     let Some(part) = part else {
@@ -92,7 +98,8 @@ impl Singles {
         let is_single = |state: PfsByte| state.is_allocated() && state.is_mixed();
         for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
             let page = PageId { file: map.file, page };
-            let (before, after) = (PfsByte(*before), PfsByte(*after));
+            let before = PfsByte(*before);
+            let after = PfsByte(*after);
             match (is_single(before), is_single(after)) {
                 (false, true) if !before.is_allocated() => singles.claimed.push(page),
                 (true, false) if !after.is_allocated() => singles.freed.push(page),
@@ -117,7 +124,8 @@ fn undo_change(
     page: &mut PageWriteGuard,
     held: &[PageWriteGuard],
 ) -> Result<(), Error> {
-    let (header, payload) = (record.header(), record.payload());
+    let header = record.header();
+    let payload = record.payload();
     let link = Link::Compensation(tx, header.previous);
     match inverse(header, &payload, PageHeader::of(page).kind())? {
         Inverse::Nothing => {}
@@ -133,7 +141,13 @@ fn undo_change(
             fixed.page.slot = slot;
             let rows = rows.iter().map(Vec::as_slice).collect();
             let insert = InsertRows { fixed, rows, ..InsertRows::default() };
-            change(link, page, Op::INSERT_ROWS, Context::NONSYS_SPLIT, Payload::InsertRows(insert))?;
+            change(
+                link,
+                page,
+                Op::INSERT_ROWS,
+                Context::NONSYS_SPLIT,
+                Payload::InsertRows(insert),
+            )?;
         }
     }
     Ok(())
@@ -166,15 +180,22 @@ fn count_back(unit: &Unit, payload: &Payload<'_>) {
 }
 
 /// Keeps what is in memory in step.
-fn note(space: &Space, context: Context, payload: &Payload<'_>, page: PageId) -> Result<Restored, Error> {
+fn note(
+    space: &Space,
+    context: Context,
+    payload: &Payload<'_>,
+    page: PageId,
+) -> Result<Restored, Error> {
     match payload {
         // What was taken is free again.
         Payload::SetBits(bits) if context == Context::GAM && bits.fixed.value == 0 => {
             let interval = PageId { file: page.file, page: page.page - page.page % PAGES_PER_GAM };
-            let first = interval.extent().index + u32::from(bits.fixed.first_bit).saturating_sub(32);
+            let first =
+                interval.extent().index + u32::from(bits.fixed.first_bit).saturating_sub(32);
             let file = space.file(page.file)?;
             for extent in first..first + u32::from(bits.fixed.bit_count) {
-                // A restart may have found it mixed: the record of SGAM behind this one was undone by place.
+                // A restart may have found it mixed: the record of SGAM behind this one was undone
+                // by place.
                 file.mixed().forget(extent);
                 file.release(extent);
             }
@@ -195,12 +216,19 @@ impl Space {
         Ok(())
     }
 
-    /// The same for one that changed what a unit owns: afterwards its counters and pointers in memory are what they were, too.
-    pub fn roll_back_system_of(&self, tx: Transaction, unit: &Unit, pointers: Pointers) -> Result<(), Error> {
+    /// The same for one that changed what a unit owns: afterwards its counters and pointers in
+    /// memory are what they were, too.
+    pub fn roll_back_system_of(
+        &self,
+        tx: Transaction,
+        unit: &Unit,
+        pointers: Pointers,
+    ) -> Result<(), Error> {
         self.roll_back_system_beside(tx, unit, pointers, &mut Vec::new())
     }
 
-    /// The same for somebody who has pages latched that it changed, and keeps them until all of it is taken back.
+    /// The same for somebody who has pages latched that it changed, and keeps them until all of it
+    /// is taken back.
     pub fn roll_back_system_beside(
         &self,
         mut tx: Transaction,

@@ -1,12 +1,13 @@
 //! An allocation unit at run time: where it begins, what it owns, how large it is.
 //!
-//! The pages of a unit are the single pages and the extents of its IAM chain. The chain is read when the first page is asked
-//! for, and kept: a unit that is only read never looks at it.
+//! The pages of a unit are the single pages and the extents of its IAM chain. The chain is read
+//! when the first page is asked for, and kept: a unit that is only read never looks at it.
 //!
 //! Invariants
-//! - What `Chain` says is what the IAM pages say, as soon as the change that is under way is logged. Whoever gives up in between
-//!   forgets the chain; it is read again.
-//! - Counters are those of all changes made, committed or not; they go to the catalogue at checkpoints.
+//! - What `Chain` says is what the IAM pages say, as soon as the change that is under way is
+//!   logged. Whoever gives up in between forgets the chain; it is read again.
+//! - Counters are those of all changes made, committed or not; they go to the catalogue at
+//!   checkpoints.
 
 use std::collections::VecDeque;
 
@@ -113,7 +114,8 @@ impl Unit {
         self.id
     }
 
-    /// Is this how pages and log records name it? Data pages of clustered indexes that SQL Server 2000 made say index 0.
+    /// Is this how pages and log records name it? Data pages of clustered indexes that SQL Server
+    /// 2000 made say index 0.
     pub fn is_known_as(&self, id: AllocUnitId) -> bool {
         self.aliases().any(|own| own == id)
     }
@@ -121,7 +123,8 @@ impl Unit {
     /// Every id that pages and log records may name it by, its own first.
     pub fn aliases(&self) -> impl Iterator<Item = AllocUnitId> + use<> {
         const CLUSTERED_THEN: u16 = 1;
-        let (object, index) = (self.id.header_object_id(), self.id.header_index_id());
+        let object = self.id.header_object_id();
+        let index = self.id.header_index_id();
         let is_old = index == CLUSTERED_THEN;
         let old = is_old.then(|| AllocUnitId::from_header(object, 0));
         [self.id, AllocUnitId::from_header(object, index)].into_iter().chain(old)
@@ -161,7 +164,8 @@ impl Unit {
         *lock(&self.pointers) = pointers;
     }
 
-    /// The root is this page from here on. The catalogue has it already: [`Space::log_root`](crate::Space::log_root).
+    /// The root is this page from here on. The catalogue has it already:
+    /// [`Space::log_root`](crate::Space::log_root).
     pub fn set_root(&self, page: PageId) {
         lock(&self.pointers).root = page;
     }

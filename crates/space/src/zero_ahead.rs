@@ -4,12 +4,13 @@
 //! file   written | zeroed ahead ········▶ | allocated, never written        end
 //! ```
 //!
-//! A file grows by room that the file system only sets aside: that is quick, and a full disk refuses it as a whole. The first write
-//! into such room changes the file system's own records, which costs a journal commit where single writes are durable. A thread of
-//! the database writes zeros there before anybody comes.
+//! A file grows by room that the file system only sets aside: that is quick, and a full disk
+//! refuses it as a whole. The first write into such room changes the file system's own records,
+//! which costs a journal commit where single writes are durable. A thread of the database writes
+//! zeros there before anybody comes.
 //!
-//! Invariant: zeros are written to extents that are free, and kept from others meanwhile, in memory only; what an extent in
-//! use holds is never touched.
+//! Invariant: zeros are written to extents that are free, and kept from others meanwhile, in memory
+//! only; what an extent in use holds is never touched.
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::sync::lock;
@@ -26,7 +27,8 @@ const STEPS: u32 = 16;
 const EXTENT_BYTES: usize = PAGES_PER_EXTENT as usize * PAGE_BYTES;
 
 impl Space {
-    /// Writes zeros to some of the room that the files have and that was never written. True when there is more.
+    /// Writes zeros to some of the room that the files have and that was never written. True when
+    /// there is more.
     ///
     /// # Errors
     /// The disk refuses.
@@ -55,8 +57,9 @@ fn zero_some(file: &DataFile, disk: &dyn DiskFile) -> Result<bool, Error> {
         return Ok(false);
     }
     let taken: Vec<u32> = (first..end).filter(|extent| file.take(*extent)).collect();
-    let written =
-        taken.chunk_by(|extent, next| extent + 1 == *next).try_for_each(|run| write_zeros(disk, run));
+    let written = taken
+        .chunk_by(|extent, next| extent + 1 == *next)
+        .try_for_each(|run| write_zeros(disk, run));
     taken.iter().for_each(|extent| file.release(*extent));
     written?;
     file.set_first_unwritten(end);
@@ -82,8 +85,16 @@ mod tests {
 
     fn file(extents: u32) -> DataFile {
         let pages = extents * PAGES_PER_EXTENT;
-        let (name, growth) = (String::new(), Growth::Pages(0));
-        DataFile::new(FileDescription { id: FileId(1), group: 1, name, pages, growth, pages_max: None })
+        let name = String::new();
+        let growth = Growth::Pages(0);
+        DataFile::new(FileDescription {
+            id: FileId(1),
+            group: 1,
+            name,
+            pages,
+            growth,
+            pages_max: None,
+        })
     }
 
     #[test]
@@ -91,7 +102,8 @@ mod tests {
         let disk = MemDisk::new();
         let path = Path::new("data.mdf");
         disk.put(path, vec![7; 200 * EXTENT_BYTES]);
-        let (handle, file) = (disk.open(path).unwrap(), file(200));
+        let handle = disk.open(path).unwrap();
+        let file = file(200);
         let free: Vec<u32> = (40..200).filter(|extent| extent % 3 != 0).collect();
         free.iter().for_each(|extent| file.release(*extent));
         file.set_first_unwritten(30);
@@ -110,7 +122,8 @@ mod tests {
         let disk = MemDisk::new();
         let path = Path::new("data.mdf");
         disk.put(path, vec![0; 100 * EXTENT_BYTES]);
-        let (handle, file) = (disk.open(path).unwrap(), file(100));
+        let handle = disk.open(path).unwrap();
+        let file = file(100);
         (36..100).for_each(|extent| file.release(extent));
         file.set_first_unwritten(36);
         assert!(!zero_some(&file, &*handle).unwrap());

@@ -71,8 +71,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A partition scheme whose function has another type than the column, boundaries that do not ascend, or another
-    /// number of partitions than the scheme has filegroups.
+    /// A partition scheme whose function has another type than the column, boundaries that do not
+    /// ascend, or another number of partitions than the scheme has filegroups.
     #[error("partition scheme {name} does not fit its function or the partitioning column")]
     BadScheme {
         /// The scheme.
@@ -120,8 +120,8 @@ pub enum Error {
         /// Its bytes.
         bytes: usize,
     },
-    /// A generator made a value that is no value of the column: of its type, of a row from before the column, or of a deleted
-    /// row, which has nothing off the row.
+    /// A generator made a value that is no value of the column: of its type, of a row from before
+    /// the column, or of a deleted row, which has nothing off the row.
     #[error("row {row} of {table}, column {column}: the value does not fit the column")]
     BadValue {
         /// The table.
@@ -141,7 +141,8 @@ pub enum Error {
         /// What is wrong.
         what: &'static str,
     },
-    /// A generator named an order of an index that is not its order, or repeats a key of a unique index.
+    /// A generator named an order of an index that is not its order, or repeats a key of a unique
+    /// index.
     #[error("index {index} of {table}: row {row} is out of order or repeats a key")]
     Order {
         /// The table.

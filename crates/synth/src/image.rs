@@ -48,9 +48,15 @@ impl Image {
 
     /// The id of a file that is open here, too.
     pub(crate) fn file_id_of(&self, other: &File) -> Result<FileId, Error> {
-        let not =
-            Error::NotDataFile { path: other.path().to_path_buf(), what: "it is no file of this database" };
-        self.files.iter().find(|(_, file)| file.path() == other.path()).map(|(id, _)| *id).ok_or(not)
+        let not = Error::NotDataFile {
+            path: other.path().to_path_buf(),
+            what: "it is no file of this database",
+        };
+        self.files
+            .iter()
+            .find(|(_, file)| file.path() == other.path())
+            .map(|(id, _)| *id)
+            .ok_or(not)
     }
 
     /// A page as it is stored.
@@ -86,7 +92,9 @@ impl PageGetter for Image {
     }
 
     fn page_count(&self, file: FileId) -> u32 {
-        self.files.get(&file).map_or(0, |file| (file.len() / PAGE_BYTES as u64).min(u32::MAX.into()) as u32)
+        self.files
+            .get(&file)
+            .map_or(0, |file| (file.len() / PAGE_BYTES as u64).min(u32::MAX.into()) as u32)
     }
 
     fn total_pages(&self) -> u64 {

@@ -183,7 +183,8 @@ pub fn make(
     paths: &[&Path],
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MakeReport, Error> {
-    let least = SHAPES.iter().find(|shape| shape.name == options.shape).map_or(1, |shape| shape.files);
+    let least =
+        SHAPES.iter().find(|shape| shape.name == options.shape).map_or(1, |shape| shape.files);
     if paths.len() < least {
         return Err(Error::TooFewFiles { files: paths.len(), least });
     }
@@ -209,8 +210,8 @@ pub fn builder(options: &MakeOptions) -> Result<DatabaseBuilder, Error> {
     (shape.add)(builder, options.seed, options.size)
 }
 
-/// Rows of a table whose rows take `bytes_per_row` with all indexes, in a database of this size; a little less than
-/// would fit, so that the files keep their size.
+/// Rows of a table whose rows take `bytes_per_row` with all indexes, in a database of this size; a
+/// little less than would fit, so that the files keep their size.
 pub(crate) fn rows_for(size: Size, bytes_per_row: u64) -> u64 {
     match size {
         Size::Rows(rows) => rows,

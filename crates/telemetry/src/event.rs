@@ -1,6 +1,7 @@
 //! Events: what the storage engine did, as facts with fields.
 //!
-//! A sink is called on the thread that did it, often with latches held: it must be quick and must not call back.
+//! A sink is called on the thread that did it, often with latches held: it must be quick and must
+//! not call back.
 
 use std::fmt;
 use std::time::Duration;
@@ -96,7 +97,8 @@ pub enum Event {
         /// Time inside the call.
         duration: Duration,
     },
-    /// A database that was closed cleanly found a log that it cannot go on with, and was given a new one.
+    /// A database that was closed cleanly found a log that it cannot go on with, and was given a
+    /// new one.
     LogReplaced {
         /// Where the old file is now.
         kept_as: std::path::PathBuf,
@@ -107,9 +109,11 @@ pub enum Event {
     LogCut {
         /// Where the log ends from now on: this record and all after it are lost.
         from: Lsn,
-        /// How far the log is known to have been durable; none when nothing says that anything durable is lost.
+        /// How far the log is known to have been durable; none when nothing says that anything
+        /// durable is lost.
         proven_to: Option<Lsn>,
-        /// Offset of the damage in the log file; none when the log is whole, and pages are newer than it.
+        /// Offset of the damage in the log file; none when the log is whole, and pages are newer
+        /// than it.
         offset: Option<u64>,
     },
     /// A page cannot be read (824): told when it is met for the first time.
@@ -119,8 +123,9 @@ pub enum Event {
         /// What is wrong with it.
         fault: String,
     },
-    /// The disk has no room for copies of pages, and pages are written without until it has: a crash meanwhile may lose them
-    /// (824). Told at the first of such writes, and at the first after others.
+    /// The disk has no room for copies of pages, and pages are written without until it has: a
+    /// crash meanwhile may lose them (824). Told at the first of such writes, and at the first
+    /// after others.
     PagesUnprotected,
     /// A crash had torn pages; they were replaced by their copies in the double-write area.
     TornPagesRepaired {
@@ -134,7 +139,8 @@ pub enum Event {
         /// The first failure, with all reasons below it.
         cause: String,
     },
-    /// Owners of locks waited for each other in a circle, and one of them gave way: `xml_deadlock_report`.
+    /// Owners of locks waited for each other in a circle, and one of them gave way:
+    /// `xml_deadlock_report`.
     Deadlock {
         /// Who gave way.
         victim: XactId,

@@ -6,8 +6,9 @@
 //!                                                       └─ signal_wait_time ┘
 //! ```
 //!
-//! One cell per wait type, a cache line of its own. A wait costs four relaxed additions, and only tasks that really parked
-//! come here; a park costs a thousand times as much, so the cells are not split by processor.
+//! One cell per wait type, a cache line of its own. A wait costs four relaxed additions, and only
+//! tasks that really parked come here; a park costs a thousand times as much, so the cells are not
+//! split by processor.
 
 use std::time::Duration;
 
@@ -87,7 +88,8 @@ impl Waits {
     pub fn clear(&self) {
         let mut cleared = lock(&self.cleared);
         for (cell, cleared) in self.cells.iter().zip(cleared.iter_mut()) {
-            // A maximum cannot be subtracted. A wait that ends right now lands before or after; both are true.
+            // A maximum cannot be subtracted. A wait that ends right now lands before or after;
+            // both are true.
             cell.max_ns.store(0, Ordering::Relaxed);
             *cleared = cell.read();
         }
@@ -177,7 +179,10 @@ mod tests {
         assert_eq!(waits.totals(WaitType::LockX), WaitTotals::default());
         wait.end(MS(67), None);
         let after = waits.totals(WaitType::LockX);
-        assert_eq!((after.waiting_tasks_count, after.wait_time, after.max_wait_time), (0, MS(7), MS(7)));
+        assert_eq!(
+            (after.waiting_tasks_count, after.wait_time, after.max_wait_time),
+            (0, MS(7), MS(7))
+        );
     }
 
     #[test]

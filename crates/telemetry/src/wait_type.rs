@@ -1,6 +1,7 @@
 //! Wait types: what a task can wait for.
 //!
-//! Names are those of `sys.dm_os_wait_stats`; what each means stands in `waits.tsv`, one line per variant in the same order.
+//! Names are those of `sys.dm_os_wait_stats`; what each means stands in `waits.tsv`, one line per
+//! variant in the same order.
 
 use std::fmt;
 
@@ -97,7 +98,10 @@ impl WaitType {
     /// True for waits of background tasks that have nothing to do: monitoring leaves them out.
     pub const fn is_idle(self) -> bool {
         use WaitType::*;
-        matches!(self, LogManagerQueue | LazyWriterSleep | CheckpointQueue | DirtyPagePoll | SleepTask)
+        matches!(
+            self,
+            LogManagerQueue | LazyWriterSleep | CheckpointQueue | DirtyPagePoll | SleepTask
+        )
     }
 }
 
@@ -109,7 +113,10 @@ impl fmt::Display for WaitType {
 
 /// Name and description of each line.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
-    DESCRIPTIONS.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('\t'))
+    DESCRIPTIONS
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('\t'))
 }
 
 #[cfg(test)]
@@ -121,7 +128,11 @@ mod tests {
         let names: Vec<&str> = rows().map(|(name, _)| name).collect();
         let variants: Vec<&str> = WaitType::ALL.iter().map(|wait| wait.name()).collect();
         assert_eq!(names, variants);
-        assert_eq!(names.len() + 1, DESCRIPTIONS.lines().count(), "a line without a tab, or not a comment");
+        assert_eq!(
+            names.len() + 1,
+            DESCRIPTIONS.lines().count(),
+            "a line without a tab, or not a comment"
+        );
         for wait in WaitType::ALL {
             assert!(!wait.description().is_empty(), "{wait}");
             assert_eq!(WaitType::by_name(wait.name()), Some(*wait));
@@ -135,7 +146,13 @@ mod tests {
             WaitType::ALL.iter().filter(|wait| wait.is_idle()).map(|wait| wait.name()).collect();
         assert_eq!(
             idle,
-            ["LOGMGR_QUEUE", "LAZYWRITER_SLEEP", "CHECKPOINT_QUEUE", "DIRTY_PAGE_POLL", "SLEEP_TASK"]
+            [
+                "LOGMGR_QUEUE",
+                "LAZYWRITER_SLEEP",
+                "CHECKPOINT_QUEUE",
+                "DIRTY_PAGE_POLL",
+                "SLEEP_TASK"
+            ]
         );
     }
 }

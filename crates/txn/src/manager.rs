@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Invariants
-//! - A transaction is in the table exactly while the log holds its BEGIN_XACT and not its end: both records are appended
-//!   under the table's lock. What a checkpoint reads under that lock and logs before it lets go is therefore true at the
-//!   place of its record.
+//! - A transaction is in the table exactly while the log holds its BEGIN_XACT and not its end: both
+//!   records are appended under the table's lock. What a checkpoint reads under that lock and logs
+//!   before it lets go is therefore true at the place of its record.
 //! - Ids grow and are never used twice in a database.
 
 use std::collections::BTreeMap;
@@ -78,7 +78,12 @@ impl Manager {
     /// No transaction is active; the next one gets the id behind `last_id`.
     pub fn new(log: Arc<Log>, clock: Arc<dyn Clock>, last_id: XactId) -> Manager {
         let state = State { next: number(last_id) + 1, active: BTreeMap::new() };
-        Manager { log, clock, state: Mutex::new(state), changes: OnceLock::new() }
+        Manager {
+            log,
+            clock,
+            state: Mutex::new(state),
+            changes: OnceLock::new(),
+        }
     }
 
     /// The log.
@@ -170,8 +175,18 @@ impl Manager {
     }
 
     /// Appends the end of a transaction and takes it out of the table.
-    pub(crate) fn leave(&self, id: XactId, op: Op, previous: Lsn, begin: Lsn) -> Result<Lsn, Error> {
-        let end = EndXact { end_time: log_time(self.clock()), begin, ..EndXact::default() };
+    pub(crate) fn leave(
+        &self,
+        id: XactId,
+        op: Op,
+        previous: Lsn,
+        begin: Lsn,
+    ) -> Result<Lsn, Error> {
+        let end = EndXact {
+            end_time: log_time(self.clock()),
+            begin,
+            ..EndXact::default()
+        };
         let flags = RecordFlags::TRANSACTION;
         let header = RecordHeader { op, xact: id, previous, flags, ..RecordHeader::default() };
         let mut state = lock(&self.state);

@@ -10,9 +10,13 @@ const SECONDS_PER_DAY: u64 = 86_400;
 /// Now, in ticks of 1/300 s, in universal time.
 pub fn log_time(clock: &dyn Clock) -> LogTime {
     let now = clock.since_epoch();
-    let (seconds, millis) = (now.as_secs(), u64::from(now.subsec_millis()));
+    let seconds = now.as_secs();
+    let millis = u64::from(now.subsec_millis());
     let ticks = seconds % SECONDS_PER_DAY * 300 + millis * 300 / 1000;
-    LogTime { days: (EPOCH_DAYS + seconds / SECONDS_PER_DAY) as u32, ticks: ticks as u32 }
+    LogTime {
+        days: (EPOCH_DAYS + seconds / SECONDS_PER_DAY) as u32,
+        ticks: ticks as u32,
+    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,12 @@
 //!              └───────────────────────────── compensation of the second INSERT
 //! ```
 //!
-//! A *system* transaction (allocation, split) is a transaction of its own inside another one: it commits by itself, and is
-//! not undone with the one around it. It is never waited for: its commit becomes durable with the next one that is.
+//! A *system* transaction (allocation, split) is a transaction of its own inside another one: it
+//! commits by itself, and is not undone with the one around it. It is never waited for: its commit
+//! becomes durable with the next one that is.
 //!
-//! Undoing needs pages and trees, which are floors above: [`Transaction::undo_next`] says where to go on,
-//! [`Transaction::compensate`] logs what was done, [`Transaction::abort`] ends it.
+//! Undoing needs pages and trees, which are floors above: [`Transaction::undo_next`] says where to
+//! go on, [`Transaction::compensate`] logs what was done, [`Transaction::abort`] ends it.
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{Lsn, XactId};
@@ -86,9 +87,11 @@ impl Link<'_> {
     }
 }
 
-const COMPENSATION: RecordFlags = RecordFlags(RecordFlags::COMPENSATION.0 | RecordFlags::TRANSACTION.0);
+const COMPENSATION: RecordFlags =
+    RecordFlags(RecordFlags::COMPENSATION.0 | RecordFlags::TRANSACTION.0);
 
-/// A transaction that is open. One that changed something and is dropped stays open in the log: the next restart undoes it.
+/// A transaction that is open. One that changed something and is dropped stays open in the log: the
+/// next restart undoes it.
 #[derive(Debug)]
 pub struct Transaction {
     manager: Arc<Manager>,
@@ -101,9 +104,11 @@ pub struct Transaction {
     last: Lsn,
     undo_next: Lsn,
     reserved: u64,
-    /// It is being taken back: what that needs besides, system transactions, comes out of what is reserved.
+    /// It is being taken back: what that needs besides, system transactions, comes out of what is
+    /// reserved.
     is_undoing: bool,
-    /// What its system transactions would need to be undone stays reserved: a rollback gives back what they took.
+    /// What its system transactions would need to be undone stays reserved: a rollback gives back
+    /// what they took.
     keeps_reserves: bool,
     savepoints: Vec<(String, Lsn)>,
 }
@@ -134,7 +139,13 @@ impl Transaction {
         last: Lsn,
     ) -> Transaction {
         let open = Transaction::new(manager, id, Kind::User, "");
-        Transaction { progress: Some(progress), begin, last, undo_next: last, ..open }
+        Transaction {
+            progress: Some(progress),
+            begin,
+            last,
+            undo_next: last,
+            ..open
+        }
     }
 
     /// Its id.
@@ -152,7 +163,8 @@ impl Transaction {
         self.last
     }
 
-    /// What rolling it back would cost: the bytes of the log that are kept back for that. In a deadlock the cheapest one gives way.
+    /// What rolling it back would cost: the bytes of the log that are kept back for that. In a
+    /// deadlock the cheapest one gives way.
     pub fn rollback_cost(&self) -> u64 {
         self.reserved
     }
@@ -165,11 +177,15 @@ impl Transaction {
     /// A system transaction inside this one.
     pub fn begin_system(&self, name: &str) -> Transaction {
         let Transaction { is_undoing, keeps_reserves, .. } = *self;
-        Transaction { is_undoing, keeps_reserves, ..self.manager.begin(Kind::System, name) }
+        Transaction {
+            is_undoing,
+            keeps_reserves,
+            ..self.manager.begin(Kind::System, name)
+        }
     }
 
-    /// From here on it is taken back, until [`end_undo`](Self::end_undo). What the log has reserved for it is there to be used, by
-    /// its system transactions, too.
+    /// From here on it is taken back, until [`end_undo`](Self::end_undo). What the log has reserved
+    /// for it is there to be used, by its system transactions, too.
     pub fn begin_undo(&mut self) {
         self.is_undoing = true;
     }
@@ -184,13 +200,14 @@ impl Transaction {
         self.is_undoing = false;
     }
 
-    /// From here on room is kept for undoing what its system transactions do: it has made something that a rollback takes away with
-    /// all that it got.
+    /// From here on room is kept for undoing what its system transactions do: it has made something
+    /// that a rollback takes away with all that it got.
     pub fn keep_reserves(&mut self) {
         self.keeps_reserves = true;
     }
 
-    /// Keeps room in the log for what an undo may need beside the compensation of the record that comes next.
+    /// Keeps room in the log for what an undo may need beside the compensation of the record that
+    /// comes next.
     ///
     /// # Errors
     /// The log is full.
@@ -204,13 +221,19 @@ impl Transaction {
     pub fn log(&mut self, op: Op, context: Context, payload: &Payload<'_>) -> Result<Lsn, Error> {
         self.ensure_begun()?;
         let header = self.header(op, context);
-        let lsn = self.append(&header, payload, COMPENSATION_BYTES + payload.element_bytes() as u64)?;
+        let lsn =
+            self.append(&header, payload, COMPENSATION_BYTES + payload.element_bytes() as u64)?;
         self.advance(lsn);
         self.undo_next = lsn;
         Ok(lsn)
     }
 
-    fn append(&mut self, header: &RecordHeader, payload: &Payload<'_>, reserve: u64) -> Result<Lsn, Error> {
+    fn append(
+        &mut self,
+        header: &RecordHeader,
+        payload: &Payload<'_>,
+        reserve: u64,
+    ) -> Result<Lsn, Error> {
         let log = &self.manager.log;
         if self.is_undoing {
             return Ok(log.append_reserved(header, payload)?);
@@ -228,7 +251,11 @@ impl Transaction {
         context: Context,
         payload: &Payload<'_>,
     ) -> Result<Lsn, Error> {
-        let header = RecordHeader { previous: undo_next, flags: COMPENSATION, ..self.header(op, context) };
+        let header = RecordHeader {
+            previous: undo_next,
+            flags: COMPENSATION,
+            ..self.header(op, context)
+        };
         let lsn = self.manager.log.append_reserved(&header, payload)?;
         self.advance(lsn);
         self.undo_next = undo_next;
@@ -278,8 +305,8 @@ impl Transaction {
         Ok(lsn)
     }
 
-    /// Ends a system transaction. Its changes stay; what they would need to be undone stays reserved for the one around it if that
-    /// keeps it.
+    /// Ends a system transaction. Its changes stay; what they would need to be undone stays
+    /// reserved for the one around it if that keeps it.
     pub fn commit_into(mut self, outer: &mut Transaction) -> Result<Lsn, Error> {
         if outer.keeps_reserves {
             outer.reserved += std::mem::take(&mut self.reserved);
@@ -287,7 +314,8 @@ impl Transaction {
         self.end(Op::COMMIT_XACT)
     }
 
-    /// Ends the transaction without waiting until that is durable: the next flush makes it so (delayed durability).
+    /// Ends the transaction without waiting until that is durable: the next flush makes it so
+    /// (delayed durability).
     pub fn commit_delayed(mut self) -> Result<Lsn, Error> {
         self.end(Op::COMMIT_XACT)
     }
@@ -310,7 +338,14 @@ impl Transaction {
 
     fn header(&self, op: Op, context: Context) -> RecordHeader {
         let flags = RecordFlags::TRANSACTION;
-        RecordHeader { op, context, xact: self.id, previous: self.last, flags, ..RecordHeader::default() }
+        RecordHeader {
+            op,
+            context,
+            xact: self.id,
+            previous: self.last,
+            flags,
+            ..RecordHeader::default()
+        }
     }
 
     fn advance(&mut self, lsn: Lsn) {
@@ -335,7 +370,8 @@ impl Transaction {
         let payload = Payload::BeginXact(BeginXact { fixed, name: LogText(&name), sid: &[] });
         let header = self.header(Op::BEGIN_XACT, Context::NULL);
         let manager = self.manager.clone();
-        let progress = manager.enter(self.id, || self.append(&header, &payload, COMPENSATION_BYTES))?;
+        let progress =
+            manager.enter(self.id, || self.append(&header, &payload, COMPENSATION_BYTES))?;
         self.begin = progress.begin();
         (self.last, self.undo_next, self.progress) = (self.begin, self.begin, Some(progress));
         Ok(())

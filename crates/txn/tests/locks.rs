@@ -8,7 +8,9 @@ use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
 use extentdb_base::{HobtId, XactId};
 use extentdb_telemetry::{WaitType, Waits};
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport};
-use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, LockStatus, Resource, Timeout};
+use extentdb_txn::lock::{
+    LockError, LockManager, LockMode, LockRequest, LockStatus, Resource, Timeout,
+};
 
 struct Bench {
     manager: LockManager,
@@ -27,7 +29,8 @@ impl DeadlockObserver for Reports {
 }
 
 fn bench() -> Bench {
-    let (waits, reports) = (Arc::new(Waits::new()), Arc::new(Reports::default()));
+    let waits = Arc::new(Waits::new());
+    let reports = Arc::new(Reports::default());
     let manager = LockManager::new(Arc::clone(&waits), Arc::new(SystemClock::new()));
     assert!(manager.observe(reports.clone()) && !manager.observe(Arc::new(Reports::default())));
     Bench { manager, waits, reports }
@@ -43,7 +46,9 @@ fn key(number: u64) -> Resource {
 
 impl Bench {
     fn take(&self, number: u32, resource: u64, mode: LockMode) -> Result<LockMode, LockError> {
-        self.manager.acquire(LockRequest::new(owner(number), key(resource), mode).costing(u64::from(number)))
+        self.manager.acquire(
+            LockRequest::new(owner(number), key(resource), mode).costing(u64::from(number)),
+        )
     }
 
     fn waiting(&self) -> usize {
@@ -80,7 +85,9 @@ fn a_wait_ends_when_the_lock_is_given_back() {
     });
     let totals = bench.waits.totals(WaitType::LockS);
     assert_eq!(totals.waiting_tasks_count, 1);
-    assert!(totals.wait_time >= totals.signal_wait_time && totals.max_wait_time == totals.wait_time);
+    assert!(
+        totals.wait_time >= totals.signal_wait_time && totals.max_wait_time == totals.wait_time
+    );
 }
 
 #[test]
@@ -90,7 +97,11 @@ fn a_wait_ends_when_its_time_is_over() {
     let request = LockRequest::new(owner(2), key(5), LockMode::U);
     let refused = LockError::Timeout { resource: key(5), mode: LockMode::U };
     assert_eq!(bench.manager.acquire(request.within(Timeout::NoWait)), Err(refused.clone()));
-    assert_eq!(bench.waits.totals(WaitType::LockU).waiting_tasks_count, 0, "no wait, nothing counted");
+    assert_eq!(
+        bench.waits.totals(WaitType::LockU).waiting_tasks_count,
+        0,
+        "no wait, nothing counted"
+    );
     let limit = Duration::from_millis(20);
     assert_eq!(bench.manager.acquire(request.within(Timeout::After(limit))), Err(refused));
     let totals = bench.waits.totals(WaitType::LockU);
@@ -105,9 +116,9 @@ fn a_wait_ends_when_its_time_is_over() {
     bench.take(1, 5, LockMode::S).unwrap();
     std::thread::scope(|scope| {
         let limited = scope.spawn(|| {
-            bench
-                .manager
-                .acquire(LockRequest::new(owner(2), key(5), LockMode::X).within(Timeout::After(limit)))
+            bench.manager.acquire(
+                LockRequest::new(owner(2), key(5), LockMode::X).within(Timeout::After(limit)),
+            )
         });
         // On a busy machine its time may be over before anybody has looked.
         until(|| bench.waiting() == 1 || limited.is_finished());
@@ -146,7 +157,8 @@ fn two_who_wait_for_each_other_are_told_apart_by_cost() {
 fn a_low_priority_gives_way_whatever_it_costs_and_the_deadlock_is_reported() {
     let bench = bench();
     let ask = |number: u32, resource, mode, priority| {
-        let request = LockRequest::new(owner(number), key(resource), mode).costing(u64::from(number) * 100);
+        let request =
+            LockRequest::new(owner(number), key(resource), mode).costing(u64::from(number) * 100);
         bench.manager.acquire(request.of_priority(priority))
     };
     bench.take(1, 1, LockMode::X).unwrap();
@@ -270,7 +282,10 @@ fn three_in_a_circle_are_found() {
         assert!(
             matches!(first.join().unwrap(), Err(LockError::Deadlock { circle, .. }) if circle.len() == 3)
         );
-        assert_eq!((second.join().unwrap(), third.join().unwrap()), (Ok(LockMode::X), Ok(LockMode::X)));
+        assert_eq!(
+            (second.join().unwrap(), third.join().unwrap()),
+            (Ok(LockMode::X), Ok(LockMode::X))
+        );
     });
     assert_eq!(bench.manager.stats().deadlocks, 1);
     assert!(bench.manager.locks().is_empty());
@@ -283,7 +298,8 @@ fn who_comes_first_is_served_first() {
     let order = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for number in 0..8 {
-            let (bench, order) = (&bench, &order);
+            let bench = &bench;
+            let order = &order;
             scope.spawn(move || {
                 bench.take(number, 1, LockMode::X).unwrap();
                 order.lock().unwrap().push(number);
@@ -296,18 +312,21 @@ fn who_comes_first_is_served_first() {
     assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
-/// Moves amounts between accounts under X locks; `ordered` takes the smaller account first. Returns the deadlocks.
+/// Moves amounts between accounts under X locks; `ordered` takes the smaller account first. Returns
+/// the deadlocks.
 fn bank(ordered: bool, workers: u32, transfers: u32) -> u64 {
     let bench = bench();
     let accounts: Vec<AtomicU64> = (0..16).map(|_| AtomicU64::new(1_000_000)).collect();
     std::thread::scope(|scope| {
         for worker in 0..workers {
-            let (bench, accounts) = (&bench, &accounts);
+            let bench = &bench;
+            let accounts = &accounts;
             scope.spawn(move || {
                 let mut rng = SplitMix64::new(u64::from(worker));
                 let mut done = 0;
                 while done < transfers {
-                    let (mut from, mut to) = (rng.below(16), rng.below(16));
+                    let mut from = rng.below(16);
+                    let mut to = rng.below(16);
                     if ordered && from > to {
                         (from, to) = (to, from);
                     }
@@ -337,7 +356,10 @@ fn bank(ordered: bool, workers: u32, transfers: u32) -> u64 {
             });
         }
     });
-    assert_eq!(accounts.iter().map(|account| account.load(Ordering::Relaxed)).sum::<u64>(), 16_000_000);
+    assert_eq!(
+        accounts.iter().map(|account| account.load(Ordering::Relaxed)).sum::<u64>(),
+        16_000_000
+    );
     assert!(bench.manager.locks().is_empty());
     bench.manager.stats().deadlocks
 }

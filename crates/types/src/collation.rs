@@ -10,12 +10,14 @@
 //! bits 10, 19..23 are not known; an id that uses them has no name and no code page here
 //! ```
 //!
-//! Sources: the bit layout is verified on real files for the fields in use; language indexes and sort order ids are
-//! from public lists of collation names and their ids. How an id marks `_UTF8` (SQL Server 2019) is not public: such
-//! an id must use one of the unknown bits, so it gets no name and no code page rather than a guess.
+//! Sources: the bit layout is verified on real files for the fields in use; language indexes and
+//! sort order ids are from public lists of collation names and their ids. How an id marks `_UTF8`
+//! (SQL Server 2019) is not public: such an id must use one of the unknown bits, so it gets no name
+//! and no code page rather than a guess.
 //!
-//! Order: [`Collation::compare_char`] and [`Collation::compare_nchar`] always give one, and say whether it is certain; see the
-//! module `compare`. An id with unknown bits is compared by the bits that are known, and nothing of that is certain.
+//! Order: [`Collation::compare_char`] and [`Collation::compare_nchar`] always give one, and say
+//! whether it is certain; see the module `compare`. An id with unknown bits is compared by the bits
+//! that are known, and nothing of that is certain.
 
 use std::fmt;
 
@@ -162,8 +164,8 @@ impl Collation {
         self.0 & UNKNOWN_BITS != 0
     }
 
-    /// Code page of char, varchar and text; `None` when the id does not say for certain, and for the collations
-    /// that have only Unicode types.
+    /// Code page of char, varchar and text; `None` when the id does not say for certain, and for
+    /// the collations that have only Unicode types.
     #[must_use]
     pub fn code_page(self) -> Option<CodePage> {
         if self.has_unknown_bits() {
@@ -182,7 +184,8 @@ impl Collation {
         names::by_index(self.language()).map(|language| language.lcid)
     }
 
-    /// The name as `sys.fn_helpcollations` lists it; `None` for an id that is not certainly one of those.
+    /// The name as `sys.fn_helpcollations` lists it; `None` for an id that is not certainly one of
+    /// those.
     #[must_use]
     pub fn name(self) -> Option<String> {
         if self.sort_order() != 0 {
@@ -206,7 +209,9 @@ impl Collation {
         }
         let has = |bit: u32| flags & bit != 0;
         let (supplementary, variation) = match self.version() {
-            CollationVersion::V80 => (!has(SUPPLEMENTARY | IGNORE_VARIATION)).then_some(("", ""))?,
+            CollationVersion::V80 => {
+                (!has(SUPPLEMENTARY | IGNORE_VARIATION)).then_some(("", ""))?
+            }
             CollationVersion::V90 | CollationVersion::V100 => {
                 let suffix = if has(SUPPLEMENTARY) { "_SC" } else { "" };
                 (!has(IGNORE_VARIATION)).then_some((suffix, ""))?
@@ -239,7 +244,8 @@ impl Collation {
     }
 }
 
-/// Flags of a style such as `_CI_AS_KS`; spelling and order are checked by the caller against the full name.
+/// Flags of a style such as `_CI_AS_KS`; spelling and order are checked by the caller against the
+/// full name.
 fn parse_style(style: &str, version: CollationVersion) -> Option<u32> {
     let style = style.to_ascii_uppercase();
     match style.as_str() {

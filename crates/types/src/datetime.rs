@@ -40,7 +40,8 @@ pub struct DateTime {
 }
 
 impl DateTime {
-    /// A value of days since 1900-01-01 and 1/300 s since midnight, or the field that is out of range.
+    /// A value of days since 1900-01-01 and 1/300 s since midnight, or the field that is out of
+    /// range.
     pub fn new(days: i32, ticks: u32) -> Result<DateTime, Field> {
         if !(DATETIME_FIRST_DAY..=DATETIME_LAST_DAY).contains(&days) {
             return Err(Field::Days);
@@ -95,7 +96,8 @@ pub struct SmallDateTime {
 }
 
 impl SmallDateTime {
-    /// A value of days since 1900-01-01 and minutes since midnight, or the field that is out of range.
+    /// A value of days since 1900-01-01 and minutes since midnight, or the field that is out of
+    /// range.
     pub fn new(days: u16, minutes: u16) -> Result<SmallDateTime, Field> {
         if minutes >= MINUTES_PER_DAY {
             return Err(Field::Minutes);
@@ -158,10 +160,11 @@ impl Date {
     /// Year, month, day.
     #[must_use]
     pub fn ymd(&self) -> (u16, u8, u8) {
-        // Years that begin in March have their leap day at the end: eras of 400 of them have 146,097 days, and months follow
-        // each other by 30.6 days.
+        // Years that begin in March have their leap day at the end: eras of 400 of them have
+        // 146,097 days, and months follow each other by 30.6 days.
         let from_march = self.days + DAYS_TO_YEAR_1;
-        let (era, day) = (from_march / 146_097, from_march % 146_097);
+        let era = from_march / 146_097;
+        let day = from_march % 146_097;
         let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
         let day = day - (365 * year + year / 4 - year / 100);
         let month = (5 * day + 2) / 153;
@@ -277,7 +280,8 @@ impl fmt::Display for DateTime2 {
     }
 }
 
-/// datetimeoffset(n): an instant in UTC and the offset of the place it was written at. Prints local time and `±hh:mm`.
+/// datetimeoffset(n): an instant in UTC and the offset of the place it was written at. Prints local
+/// time and `±hh:mm`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTimeOffset {
     utc: DateTime2,
@@ -318,7 +322,8 @@ impl DateTimeOffset {
 fn shifted(instant: DateTime2, minutes: i16) -> Option<DateTime2> {
     let scale = instant.time.scale();
     let day = ticks_per_day(scale) as i64;
-    let ticks = instant.time.ticks() as i64 + i64::from(minutes) * (day / i64::from(MINUTES_PER_DAY));
+    let ticks =
+        instant.time.ticks() as i64 + i64::from(minutes) * (day / i64::from(MINUTES_PER_DAY));
     let days = i64::from(instant.date.days()) + ticks.div_euclid(day);
     let date = Date::new(u32::try_from(days).ok()?).ok()?;
     let time = Time::new(ticks.rem_euclid(day) as u64, scale).ok()?;

@@ -1,4 +1,5 @@
-//! A value: decoded from its stored bytes, borrowed from the page where it can be, and written back.
+//! A value: decoded from its stored bytes, borrowed from the page where it can be, and written
+//! back.
 //!
 //! ```text
 //! text, ntext, image, (max), xml, UDT   the assembled value, not the pointer in the row
@@ -7,8 +8,9 @@
 //! ```
 //!
 //! Invariants
-//! - `decode` accepts only values SQL Server could have stored; the error names field and content, the raw bytes
-//!   stay with the caller. Two exceptions that the checker judges itself: NaN or infinity in real and float.
+//! - `decode` accepts only values SQL Server could have stored; the error names field and content,
+//!   the raw bytes stay with the caller. Two exceptions that the checker judges itself: NaN or
+//!   infinity in real and float.
 //! - `encode(decode(bytes)) == bytes`.
 
 use std::borrow::Cow;
@@ -76,11 +78,15 @@ impl<'a> Datum<'a> {
                 Datum::Decimal(decode_decimal(ty, precision, scale, bytes)?)
             }
             SqlType::Money => Datum::Money(Money(i64::from_le_bytes(fixed(ty, bytes)?))),
-            SqlType::SmallMoney => Datum::SmallMoney(SmallMoney(i32::from_le_bytes(fixed(ty, bytes)?))),
+            SqlType::SmallMoney => {
+                Datum::SmallMoney(SmallMoney(i32::from_le_bytes(fixed(ty, bytes)?)))
+            }
             SqlType::Float => Datum::Float(f64::from_le_bytes(fixed(ty, bytes)?)),
             SqlType::Real => Datum::Real(f32::from_le_bytes(fixed(ty, bytes)?)),
             SqlType::DateTime => Datum::DateTime(decode_datetime(ty, fixed(ty, bytes)?)?),
-            SqlType::SmallDateTime => Datum::SmallDateTime(decode_smalldatetime(ty, fixed(ty, bytes)?)?),
+            SqlType::SmallDateTime => {
+                Datum::SmallDateTime(decode_smalldatetime(ty, fixed(ty, bytes)?)?)
+            }
             SqlType::Date => Datum::Date(decode_date(ty, bytes)?),
             SqlType::Time { scale } => Datum::Time(decode_time(ty, scale, bytes)?),
             SqlType::DateTime2 { scale } => Datum::DateTime2(decode_datetime2(ty, scale, bytes)?),
@@ -109,8 +115,8 @@ impl<'a> Datum<'a> {
 
     /// Appends the stored form as a column of type `ty`.
     ///
-    /// Nothing is converted: value and type must agree, fixed-length strings must have their full length.
-    /// `out` is unchanged after an error.
+    /// Nothing is converted: value and type must agree, fixed-length strings must have their full
+    /// length. `out` is unchanged after an error.
     pub fn encode(&self, ty: &SqlType, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let start = out.len();
         let result = self.encode_into(ty, out).and_then(|()| {
@@ -158,7 +164,10 @@ impl<'a> Datum<'a> {
                 encode_date(value.utc().date, out);
                 out.extend(value.offset_minutes().to_le_bytes());
             }
-            (Datum::Char(text), SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text { .. }) => {
+            (
+                Datum::Char(text),
+                SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text { .. },
+            ) => {
                 out.extend_from_slice(&text.bytes);
             }
             (
@@ -167,7 +176,10 @@ impl<'a> Datum<'a> {
             ) => {
                 out.extend_from_slice(&text.bytes);
             }
-            (Datum::Binary(bytes), SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image) => {
+            (
+                Datum::Binary(bytes),
+                SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image,
+            ) => {
                 out.extend_from_slice(bytes);
             }
             (Datum::RowVersion(value), SqlType::RowVersion) => out.extend(value.to_be_bytes()),
@@ -208,7 +220,9 @@ impl<'a> Datum<'a> {
             Datum::Guid(value) => Datum::Guid(value),
             Datum::Variant(value) => Datum::Variant(Box::new(value.into_owned())),
             Datum::Xml(bytes) => Datum::Xml(Cow::Owned(bytes.into_owned())),
-            Datum::Udt { kind, bytes } => Datum::Udt { kind, bytes: Cow::Owned(bytes.into_owned()) },
+            Datum::Udt { kind, bytes } => {
+                Datum::Udt { kind, bytes: Cow::Owned(bytes.into_owned()) }
+            }
         }
     }
 
@@ -263,7 +277,8 @@ fn check_length(ty: &SqlType, found: usize) -> Result<(), DecodeError> {
     {
         return Err(DecodeError::TooLong { ty: *ty, max, found });
     }
-    let is_utf16 = matches!(ty, SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. });
+    let is_utf16 =
+        matches!(ty, SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. });
     if is_utf16 && found % 2 == 1 {
         return Err(DecodeError::OddLength { ty: *ty, found });
     }
@@ -292,7 +307,12 @@ fn decode_bit(bytes: &[u8]) -> Result<bool, DecodeError> {
     }
 }
 
-fn decode_decimal(ty: &SqlType, precision: u8, scale: u8, bytes: &[u8]) -> Result<Decimal, DecodeError> {
+fn decode_decimal(
+    ty: &SqlType,
+    precision: u8,
+    scale: u8,
+    bytes: &[u8],
+) -> Result<Decimal, DecodeError> {
     let expected = decimal_bytes(precision);
     let (&sign, magnitude) =
         bytes.split_first().ok_or(DecodeError::Length { ty: *ty, expected, found: bytes.len() })?;
@@ -326,7 +346,8 @@ fn encode_decimal(
 
 fn decode_datetime(ty: &SqlType, bytes: [u8; 8]) -> Result<DateTime, DecodeError> {
     let [a, b, c, d, rest @ ..] = bytes;
-    let (ticks, days) = (u32::from_le_bytes([a, b, c, d]), i32::from_le_bytes(rest));
+    let ticks = u32::from_le_bytes([a, b, c, d]);
+    let days = i32::from_le_bytes(rest);
     DateTime::new(days, ticks).map_err(|field| match field {
         Field::Days => range(ty, field, days),
         _ => range(ty, field, ticks),
@@ -335,7 +356,8 @@ fn decode_datetime(ty: &SqlType, bytes: [u8; 8]) -> Result<DateTime, DecodeError
 
 fn decode_smalldatetime(ty: &SqlType, bytes: [u8; 4]) -> Result<SmallDateTime, DecodeError> {
     let [a, b, c, d] = bytes;
-    let (minutes, days) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+    let minutes = u16::from_le_bytes([a, b]);
+    let days = u16::from_le_bytes([c, d]);
     SmallDateTime::new(days, minutes).map_err(|field| range(ty, field, minutes))
 }
 
@@ -353,10 +375,17 @@ fn decode_time(ty: &SqlType, scale: u8, bytes: &[u8]) -> Result<Time, DecodeErro
 
 fn decode_datetime2(ty: &SqlType, scale: u8, bytes: &[u8]) -> Result<DateTime2, DecodeError> {
     let (time, date) = bytes.split_at_checked(time_bytes(scale)).unwrap_or((bytes, &[]));
-    Ok(DateTime2 { time: decode_time(ty, scale, time)?, date: decode_date(ty, date)? })
+    Ok(DateTime2 {
+        time: decode_time(ty, scale, time)?,
+        date: decode_date(ty, date)?,
+    })
 }
 
-fn decode_datetimeoffset(ty: &SqlType, scale: u8, bytes: &[u8]) -> Result<DateTimeOffset, DecodeError> {
+fn decode_datetimeoffset(
+    ty: &SqlType,
+    scale: u8,
+    bytes: &[u8],
+) -> Result<DateTimeOffset, DecodeError> {
     let (instant, offset) = bytes.split_at_checked(time_bytes(scale) + 3).unwrap_or((bytes, &[]));
     let utc = decode_datetime2(ty, scale, instant)?;
     let offset = i16::from_le_bytes(fixed(ty, offset)?);

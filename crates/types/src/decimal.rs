@@ -12,7 +12,8 @@
 //!
 //! Invariants
 //! - `magnitude < 10^38`, `scale <= 38`.
-//! - A zero with a negative sign keeps its sign bit, so that its bytes round-trip, but equals and prints as zero.
+//! - A zero with a negative sign keeps its sign bit, so that its bytes round-trip, but equals and
+//!   prints as zero.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -89,22 +90,27 @@ impl Decimal {
         Decimal::new(is_negative, magnitude, scale)
     }
 
-    /// The value of a vardecimal at its column's scale; `None` when the bytes are no such value. From public
-    /// descriptions, unverified.
+    /// The value of a vardecimal at its column's scale; `None` when the bytes are no such value.
+    /// From public descriptions, unverified.
     #[must_use]
     pub fn from_vardecimal(bytes: &[u8], scale: u8) -> Option<Decimal> {
-        let Some((&head, mantissa)) = bytes.split_first() else { return Decimal::new(false, 0, scale) };
+        let Some((&head, mantissa)) = bytes.split_first() else {
+            return Decimal::new(false, 0, scale);
+        };
         let exponent = i32::from(head & 0x7F) - 64;
-        let bit = |at: usize| mantissa.get(at / 8).map_or(0, |byte| u16::from(byte >> (7 - at % 8) & 1));
+        let bit =
+            |at: usize| mantissa.get(at / 8).map_or(0, |byte| u16::from(byte >> (7 - at % 8) & 1));
         let mut magnitude = 0u128;
         for group in 0..(mantissa.len() * 8).div_ceil(10) {
             let value = (group * 10..group * 10 + 10).fold(0, |value, at| value << 1 | bit(at));
             if value > 999 {
                 return None;
             }
-            for (place, digit) in [value / 100, value / 10 % 10, value % 10].into_iter().enumerate() {
+            for (place, digit) in [value / 100, value / 10 % 10, value % 10].into_iter().enumerate()
+            {
                 let position = i32::try_from(group * 3 + place).ok()?;
-                // The first digit counts 10^exponent; digits behind the scale must be the padding of a group.
+                // The first digit counts 10^exponent; digits behind the scale must be the padding
+                // of a group.
                 let power = exponent - position + i32::from(scale);
                 match u8::try_from(power) {
                     _ if digit == 0 => {}
@@ -155,7 +161,8 @@ impl Ord for Decimal {
 
 /// Compares whole parts, then fractions brought to one scale; neither can overflow 38 digits.
 fn compare_magnitudes(a: &Decimal, b: &Decimal) -> Ordering {
-    let (a_unit, b_unit) = (power_of_ten(a.scale), power_of_ten(b.scale));
+    let a_unit = power_of_ten(a.scale);
+    let b_unit = power_of_ten(b.scale);
     let fraction = |value: &Decimal, unit: u128, other_scale: u8| {
         let widen = other_scale.saturating_sub(value.scale);
         (value.magnitude % unit) * power_of_ten(widen)
@@ -197,7 +204,9 @@ mod tests {
 
     #[test]
     fn text_keeps_every_digit_of_the_declared_scale() {
-        for text in ["0", "0.00", "-12.50", "0.0001", "99999999999999999999999999999999999999", "-0.5"] {
+        for text in
+            ["0", "0.00", "-12.50", "0.0001", "99999999999999999999999999999999999999", "-0.5"]
+        {
             assert_eq!(Decimal::parse(text).unwrap().to_string(), text);
         }
         let smallest = format!("0.{}1", "0".repeat(37));
@@ -207,8 +216,17 @@ mod tests {
 
     #[test]
     fn text_beyond_38_digits_or_with_other_signs_is_refused() {
-        let bad =
-            ["", "-", ".", "1e5", "1,0", "--1", "1.2.3", " 1", "100000000000000000000000000000000000000"];
+        let bad = [
+            "",
+            "-",
+            ".",
+            "1e5",
+            "1,0",
+            "--1",
+            "1.2.3",
+            " 1",
+            "100000000000000000000000000000000000000",
+        ];
         for text in bad {
             assert!(Decimal::parse(text).is_none(), "{text}");
         }
@@ -231,13 +249,17 @@ mod tests {
 
     #[test]
     fn vardecimal_groups_three_digits_in_ten_bits() {
-        let text =
-            |bytes: &[u8], scale| Decimal::from_vardecimal(bytes, scale).map(|value| value.to_string());
+        let text = |bytes: &[u8], scale| {
+            Decimal::from_vardecimal(bytes, scale).map(|value| value.to_string())
+        };
         assert_eq!(text(&[], 2).as_deref(), Some("0.00"));
         // 1 = 1.00 * 10^0: 100 in ten bits is 0001100100.
         assert_eq!(text(&[0xC0, 0b0001_1001], 2).as_deref(), Some("1.00"));
         // -123.456 = 1.23456 * 10^2: 0001111011 0111001000.
-        assert_eq!(text(&[0x42, 0b0001_1110, 0b1101_1100, 0b1000_0000], 3).as_deref(), Some("-123.456"));
+        assert_eq!(
+            text(&[0x42, 0b0001_1110, 0b1101_1100, 0b1000_0000], 3).as_deref(),
+            Some("-123.456")
+        );
         assert_eq!(text(&[0xBE, 0b0001_1001], 2).as_deref(), Some("0.01"));
         assert_eq!(text(&[0xBD, 0b0001_1001], 2), None, "digits behind the scale");
         assert_eq!(text(&[0xC0, 0xFF, 0xFF], 2), None, "a group above 999");

@@ -1,6 +1,7 @@
 //! What can be wrong with the bytes of a value, and with a value that is to be written.
 //!
-//! A caller that shows a bad value shows the error and the raw bytes: the bytes stay with the caller.
+//! A caller that shows a bad value shows the error and the raw bytes: the bytes stay with the
+//! caller.
 
 use crate::sql_type::SqlType;
 

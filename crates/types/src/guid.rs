@@ -6,8 +6,8 @@
 //! order    10..15, 8..9, 6..7, 4..5, 0..3 of the stored bytes
 //! ```
 //!
-//! SQL Server compares the *stored* bytes group by group, the last group first (public: the byte order table of
-//! `System.Data.SqlTypes.SqlGuid`; `NEWSEQUENTIALID` only ascends this way).
+//! SQL Server compares the *stored* bytes group by group, the last group first (public: the byte
+//! order table of `System.Data.SqlTypes.SqlGuid`; `NEWSEQUENTIALID` only ascends this way).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -49,7 +49,10 @@ impl Guid {
 
 /// Between stored and shown order: the first three groups are reversed. Its own inverse.
 fn swapped(b: [u8; 16]) -> [u8; 16] {
-    [b[3], b[2], b[1], b[0], b[5], b[4], b[7], b[6], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]]
+    [
+        b[3], b[2], b[1], b[0], b[5], b[4], b[7], b[6], b[8], b[9], b[10], b[11], b[12], b[13],
+        b[14], b[15],
+    ]
 }
 
 impl Ord for Guid {
@@ -83,7 +86,8 @@ mod tests {
     #[test]
     fn text_and_stored_bytes_agree() {
         let guid = Guid([
-            0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF,
+            0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD,
+            0xEE, 0xFF,
         ]);
         let text = "00112233-4455-6677-8899-AABBCCDDEEFF";
         assert_eq!(guid.to_string(), text);
@@ -110,7 +114,8 @@ mod tests {
 
     #[test]
     fn sequential_ids_ascend_across_a_carry() {
-        // NEWSEQUENTIALID counts in the first shown byte: its stored place is the least significant.
+        // NEWSEQUENTIALID counts in the first shown byte: its stored place is the least
+        // significant.
         let before = Guid::parse("FF2A6C5B-3B4D-E811-9C2A-000D3A000000").unwrap();
         let after = Guid::parse("002B6C5B-3B4D-E811-9C2A-000D3A000000").unwrap();
         assert!(before < after);

@@ -1,4 +1,5 @@
-//! hierarchyid as its text path (`/1/2.1/`), by the bit patterns of [MS-SSCLRT], an open specification of Microsoft.
+//! hierarchyid as its text path (`/1/2.1/`), by the bit patterns of [MS-SSCLRT], an open
+//! specification of Microsoft.
 //!
 //! ```text
 //! label        prefix   bits of the offset (. = value, 0 and 1 = fixed), then one bit: 1 = '/', 0 = '.'
@@ -15,13 +16,15 @@
 //! and below, with the patterns of their positive counterparts
 //! ```
 //!
-//! A label followed by `.` is stored one higher than it prints. Zero bits pad the last byte. The root is no bytes.
+//! A label followed by `.` is stored one higher than it prints. Zero bits pad the last byte. The
+//! root is no bytes.
 //!
 //! Unverified: no sample contains a hierarchyid. `export` writes the bytes; this text is an extra.
 
 use std::fmt::Write;
 
-/// A prefix, the first label it stands for, and the pattern of the offset: `.` is a bit of the value.
+/// A prefix, the first label it stands for, and the pattern of the offset: `.` is a bit of the
+/// value.
 struct Pattern {
     prefix: &'static str,
     first: i64,
@@ -43,7 +46,11 @@ const PATTERNS: [Pattern; 13] = [
     Pattern { prefix: "0010", first: -72, offset: "..0.1..." },
     Pattern { prefix: "000110", first: -4_168, offset: ".....0...0.1..." },
     Pattern { prefix: "000101", first: -4_294_971_464, offset: WIDE_32 },
-    Pattern { prefix: "000100", first: -281_479_271_682_120, offset: WIDE_48 },
+    Pattern {
+        prefix: "000100",
+        first: -281_479_271_682_120,
+        offset: WIDE_48,
+    },
 ];
 
 /// Largest stored hierarchyid.
@@ -166,7 +173,9 @@ mod tests {
             bits.push(*ends_level);
         }
         bits.chunks(8)
-            .map(|byte| byte.iter().enumerate().fold(0, |all, (at, bit)| all | u8::from(*bit) << (7 - at)))
+            .map(|byte| {
+                byte.iter().enumerate().fold(0, |all, (at, bit)| all | u8::from(*bit) << (7 - at))
+            })
             .collect()
     }
 

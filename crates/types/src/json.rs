@@ -47,7 +47,9 @@ pub fn write_json<W: Write + ?Sized>(value: &Datum<'_>, out: &mut W) -> Result<u
         Datum::Char(text) => return write_char(text, out),
         Datum::NChar(text) => write_nchar(text, out)?,
         Datum::Xml(bytes) if xml::verify(bytes).is_ok() => write_xml(bytes, out)?,
-        Datum::Binary(bytes) | Datum::Udt { bytes, .. } | Datum::Xml(bytes) => write_hex_string(bytes, out)?,
+        Datum::Binary(bytes) | Datum::Udt { bytes, .. } | Datum::Xml(bytes) => {
+            write_hex_string(bytes, out)?
+        }
         Datum::Variant(variant) => {
             write!(out, "{{\"type\":\"{}\",\"value\":", variant.ty.base_name())?;
             let replaced = write_json(&variant.value, out)?;
@@ -68,7 +70,8 @@ pub fn write_json_str<W: Write + ?Sized>(text: &str, out: &mut W) -> fmt::Result
 /// A text with JSON's escapes, without quotes.
 pub fn write_escaped<W: Write + ?Sized>(text: &str, out: &mut W) -> fmt::Result {
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
+    {
         let (plain, special) = rest.split_at(at);
         out.write_str(plain)?;
         match special.as_bytes()[0] {
@@ -161,7 +164,10 @@ pub(crate) fn non_finite(value: f64) -> &'static str {
 }
 
 /// Shortest digits and exponent as `{:e}` gives them, in plain notation unless that gets long.
-pub(crate) fn write_float<W: Write + ?Sized>(scientific: fmt::Arguments<'_>, out: &mut W) -> fmt::Result {
+pub(crate) fn write_float<W: Write + ?Sized>(
+    scientific: fmt::Arguments<'_>,
+    out: &mut W,
+) -> fmt::Result {
     let mut text = ShortText { bytes: [0; 40], len: 0 };
     text.write_fmt(scientific)?;
     let (digits, exponent) = text.as_str().split_once('e').unwrap_or((text.as_str(), "0"));

@@ -16,9 +16,10 @@
 //! ```
 //!
 //! Invariants
-//! - No sort key of a key column begins another one of the same column: the keys of several columns, one behind the other,
-//!   compare column by column, and the keys that begin with certain columns are those that begin with their bytes.
-//!   (Not so for sql_variant, whose values follow as they are: their order is not known here.)
+//! - No sort key of a key column begins another one of the same column: the keys of several
+//!   columns, one behind the other, compare column by column, and the keys that begin with certain
+//!   columns are those that begin with their bytes. (Not so for sql_variant, whose values follow as
+//!   they are: their order is not known here.)
 //! - No bytes make it panic; bytes that are no value of the type sort somewhere.
 
 use crate::collation::SortKey;
@@ -53,7 +54,8 @@ pub fn push_sort_key(ty: &SqlType, value: KeyValue<'_>, descending: bool, out: &
     }
 }
 
-/// How the sort key of a value follows from its bytes, for types that always have the same number of them.
+/// How the sort key of a value follows from its bytes, for types that always have the same number
+/// of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FixedForm {
     /// It is them.
@@ -67,14 +69,17 @@ pub enum FixedForm {
 /// How the sort keys of a type follow from the bytes of its values; `None` where that takes more.
 pub fn fixed_form(ty: &SqlType) -> Option<FixedForm> {
     match ty {
-        SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Money | SqlType::SmallMoney => {
-            Some(FixedForm::Signed)
-        }
+        SqlType::SmallInt
+        | SqlType::Int
+        | SqlType::BigInt
+        | SqlType::Money
+        | SqlType::SmallMoney => Some(FixedForm::Signed),
         // Days stand behind the ticks.
         SqlType::DateTime => Some(FixedForm::Signed),
-        SqlType::Date | SqlType::Time { .. } | SqlType::SmallDateTime | SqlType::DateTime2 { .. } => {
-            Some(FixedForm::Reversed)
-        }
+        SqlType::Date
+        | SqlType::Time { .. }
+        | SqlType::SmallDateTime
+        | SqlType::DateTime2 { .. } => Some(FixedForm::Reversed),
         SqlType::TinyInt | SqlType::Binary { .. } | SqlType::RowVersion => Some(FixedForm::AsIs),
         _ => None,
     }
@@ -83,7 +88,11 @@ pub fn fixed_form(ty: &SqlType) -> Option<FixedForm> {
 /// The same of a value that is not NULL, ascending.
 fn value_key(ty: &SqlType, bytes: &[u8], out: &mut Vec<u8>) {
     match ty {
-        SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Money | SqlType::SmallMoney => {
+        SqlType::SmallInt
+        | SqlType::Int
+        | SqlType::BigInt
+        | SqlType::Money
+        | SqlType::SmallMoney => {
             signed(bytes, out);
         }
         SqlType::DateTime => {
@@ -97,7 +106,9 @@ fn value_key(ty: &SqlType, bytes: &[u8], out: &mut Vec<u8>) {
             out.extend(bytes.iter().skip(1).rev().map(|byte| byte ^ flip));
         }
         SqlType::Float | SqlType::Real => float(bytes, out),
-        SqlType::Date | SqlType::Time { .. } | SqlType::SmallDateTime => out.extend(bytes.iter().rev()),
+        SqlType::Date | SqlType::Time { .. } | SqlType::SmallDateTime => {
+            out.extend(bytes.iter().rev())
+        }
         SqlType::DateTime2 { .. } => out.extend(bytes.iter().rev()),
         SqlType::DateTimeOffset { .. } => {
             out.extend(bytes[..bytes.len().saturating_sub(OFFSET_BYTES)].iter().rev());
@@ -130,8 +141,8 @@ const OFFSET_BYTES: usize = 2;
 fn float(bytes: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend(bytes.iter().rev());
-    let is_zero =
-        bytes.iter().rev().skip(1).all(|byte| *byte == 0) && bytes.last().is_none_or(|byte| byte & 0x7f == 0);
+    let is_zero = bytes.iter().rev().skip(1).all(|byte| *byte == 0)
+        && bytes.last().is_none_or(|byte| byte & 0x7f == 0);
     match out.get_mut(start) {
         Some(first) if *first & 0x80 == 0 || is_zero => *first = 0x80 | *first & 0x7f,
         _ => out[start..].iter_mut().for_each(|byte| *byte = !*byte),
@@ -193,7 +204,8 @@ mod tests {
         for ty in types {
             for seed in [0u8, 1, 0x7f, 0x80, 0xc3] {
                 let len = ty.fixed_bytes().unwrap() as u8;
-                let bytes: Vec<u8> = (0..len).map(|at| at.wrapping_mul(67).wrapping_add(seed)).collect();
+                let bytes: Vec<u8> =
+                    (0..len).map(|at| at.wrapping_mul(67).wrapping_add(seed)).collect();
                 let mut expected = bytes.clone();
                 let form = fixed_form(&ty).unwrap();
                 if form != FixedForm::AsIs {
@@ -218,7 +230,8 @@ mod tests {
         let keys = [null, int(i32::MIN), int(-1), int(0), int(7), int(i32::MAX)];
         assert!(keys.is_sorted_by(|a, b| a < b));
         let decimal = SqlType::Decimal { precision: 9, scale: 2 };
-        let keys = [[0, 9, 0, 0, 0], [0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0]];
+        let keys =
+            [[0, 9, 0, 0, 0], [0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0]];
         assert!(keys.iter().map(|bytes| key(decimal, bytes)).is_sorted_by(|a, b| a < b));
     }
 
@@ -237,13 +250,17 @@ mod tests {
         assert_eq!(float(0.0), float(-0.0));
         let offset = SqlType::DateTimeOffset { scale: 0 };
         assert_eq!(key(offset, &[1, 0, 0, 9, 0, 0, 60, 0]), key(offset, &[1, 0, 0, 9, 0, 0, 0, 0]));
-        assert!(key(SqlType::SmallDateTime, &[1, 0, 1, 0]) < key(SqlType::SmallDateTime, &[0, 0, 2, 0]));
+        assert!(
+            key(SqlType::SmallDateTime, &[1, 0, 1, 0]) < key(SqlType::SmallDateTime, &[0, 0, 2, 0])
+        );
     }
 
     #[test]
     fn names_sort_as_in_a_latin_collation() {
         let ty = SqlType::NVarChar { len: Some(256), collation: Collation(0x3400_d008) };
-        let name = |text: &str| key(ty, &text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+        let name = |text: &str| {
+            key(ty, &text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>())
+        };
         let names = ["a b", "a.b", "a_b", "a1", "aa", "Ab", "ac", "b"];
         assert!(names.map(name).is_sorted_by(|a, b| a < b));
         assert_eq!(name("Abc  "), name("aBC"), "case and trailing blanks do not count");

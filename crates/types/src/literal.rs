@@ -14,8 +14,8 @@
 //! | sql_variant | `CAST(… AS type)` |
 //! | xml | `CONVERT(xml, N'…', 1)`, which keeps white space, where decoded; else `NULL /* undecoded xml 0x… */` |
 //!
-//! In a literal a backslash at the end of a line continues the line, and both would be lost. Such a text becomes two literals,
-//! one that ends in the backslash and one that begins with the line end.
+//! In a literal a backslash at the end of a line continues the line, and both would be lost. Such a
+//! text becomes two literals, one that ends in the backslash and one that begins with the line end.
 
 use std::fmt::{self, Write};
 
@@ -25,15 +25,20 @@ use crate::sql_type::{SqlType, UdtKind};
 use crate::text::{NText, Piece};
 use crate::xml;
 
-/// Writes a value as a T-SQL literal. Gives the number of characters or values that could not be kept: characters
-/// replaced by U+FFFD, and values SQL Server has no literal for, which become NULL with a comment.
-pub fn write_literal<W: Write + ?Sized>(value: &Datum<'_>, out: &mut W) -> Result<usize, fmt::Error> {
+/// Writes a value as a T-SQL literal. Gives the number of characters or values that could not be
+/// kept: characters replaced by U+FFFD, and values SQL Server has no literal for, which become NULL
+/// with a comment.
+pub fn write_literal<W: Write + ?Sized>(
+    value: &Datum<'_>,
+    out: &mut W,
+) -> Result<usize, fmt::Error> {
     match value {
         Datum::Null => out.write_str("NULL")?,
         Datum::Bit(value) => out.write_char(if *value { '1' } else { '0' })?,
         Datum::TinyInt(value) => write!(out, "{value}")?,
         Datum::SmallInt(value) => write!(out, "{value}")?,
-        // The smallest integers: minus sign and a number that is too large on its own still parse as decimal.
+        // The smallest integers: minus sign and a number that is too large on its own still parse
+        // as decimal.
         Datum::Int(value) => write!(out, "{value}")?,
         Datum::BigInt(value) => write!(out, "{value}")?,
         Datum::Decimal(value) => write!(out, "{value}")?,
@@ -104,7 +109,8 @@ pub fn close_udt(kind: UdtKind) -> &'static str {
 
 /// The inside of an `N'…'` literal, piece by piece.
 ///
-/// The pieces that it adds are of type nvarchar(max): a concatenation of shorter types would be cut at 8000 bytes.
+/// The pieces that it adds are of type nvarchar(max): a concatenation of shorter types would be cut
+/// at 8000 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TextLiteral {
     after_backslash: bool,
@@ -156,7 +162,8 @@ fn write_binary<W: Write + ?Sized>(bytes: &[u8], out: &mut W) -> fmt::Result {
     write_hex(bytes, out)
 }
 
-/// The literal is a float first and a real then: digits that the two roundings would not bring back are not used.
+/// The literal is a float first and a real then: digits that the two roundings would not bring back
+/// are not used.
 fn write_real<W: Write + ?Sized>(value: f32, out: &mut W) -> fmt::Result {
     let shortest = format!("{value:e}");
     match shortest.parse::<f64>() {
@@ -194,9 +201,13 @@ fn write_nchar_text<W: Write + ?Sized>(text: &NText<'_>, out: &mut W) -> fmt::Re
 fn castable(ty: SqlType) -> SqlType {
     match ty {
         SqlType::Char { len: 0, collation } => SqlType::Char { len: 1, collation },
-        SqlType::VarChar { len: Some(0), collation } => SqlType::VarChar { len: Some(1), collation },
+        SqlType::VarChar { len: Some(0), collation } => {
+            SqlType::VarChar { len: Some(1), collation }
+        }
         SqlType::NChar { len: 0, collation } => SqlType::NChar { len: 2, collation },
-        SqlType::NVarChar { len: Some(0), collation } => SqlType::NVarChar { len: Some(2), collation },
+        SqlType::NVarChar { len: Some(0), collation } => {
+            SqlType::NVarChar { len: Some(2), collation }
+        }
         SqlType::Binary { len: 0 } => SqlType::Binary { len: 1 },
         SqlType::VarBinary { len: Some(0) } => SqlType::VarBinary { len: Some(1) },
         other => other,
@@ -271,7 +282,10 @@ mod tests {
             ),
             (Datum::Decimal(decimal), "-12.50"),
             (
-                Datum::Variant(Box::new(Variant { ty: decimal_type, value: Datum::Decimal(decimal) })),
+                Datum::Variant(Box::new(Variant {
+                    ty: decimal_type,
+                    value: Datum::Decimal(decimal),
+                })),
                 "CAST(-12.50 AS decimal(5,2))",
             ),
         ];
@@ -282,7 +296,10 @@ mod tests {
 
     #[test]
     fn what_has_no_literal_is_counted() {
-        assert_eq!(literal(&Datum::Float(f64::NEG_INFINITY)), ("NULL /* -Infinity */".to_owned(), 1));
+        assert_eq!(
+            literal(&Datum::Float(f64::NEG_INFINITY)),
+            ("NULL /* -Infinity */".to_owned(), 1)
+        );
         assert_eq!(
             literal(&Datum::Xml(Cow::Borrowed(&[1]))),
             ("NULL /* undecoded xml 0x01 */".to_owned(), 1)
@@ -316,7 +333,9 @@ mod tests {
 
     #[test]
     fn a_real_survives_the_way_through_float() {
-        for bits in [1u32, 0x0080_0000, 0x3DCC_CCCD, 0x7F7F_FFFF, 0x8000_0000, 0x15AE_43FD, 0x0000_0007] {
+        for bits in
+            [1u32, 0x0080_0000, 0x3DCC_CCCD, 0x7F7F_FFFF, 0x8000_0000, 0x15AE_43FD, 0x0000_0007]
+        {
             let value = f32::from_bits(bits);
             let text = literal(&Datum::Real(value)).0;
             let float: f64 = text.parse().unwrap();

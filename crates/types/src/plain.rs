@@ -65,7 +65,11 @@ pub fn write_plain<W: Write + ?Sized>(value: &Datum<'_>, out: &mut W) -> Result<
     Ok(0)
 }
 
-fn write_piece<W: Write + ?Sized>(piece: Piece<'_>, replaced: &mut usize, out: &mut W) -> fmt::Result {
+fn write_piece<W: Write + ?Sized>(
+    piece: Piece<'_>,
+    replaced: &mut usize,
+    out: &mut W,
+) -> fmt::Result {
     match piece {
         Piece::Text(text) => out.write_str(text),
         Piece::Unpaired(_) => {
@@ -92,7 +96,10 @@ mod tests {
 
     #[test]
     fn fields_are_bare_values() {
-        let char_text = CharText { bytes: Cow::Borrowed(b"a\"b \xE9"), code_page: CodePage::Cp1252 };
+        let char_text = CharText {
+            bytes: Cow::Borrowed(b"a\"b \xE9"),
+            code_page: CodePage::Cp1252,
+        };
         let cases: [(Datum<'_>, &str); 8] = [
             (Datum::Null, ""),
             (Datum::Bit(true), "1"),

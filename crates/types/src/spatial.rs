@@ -1,4 +1,5 @@
-//! geometry and geography as well-known text, by the serialisation of [MS-SSCLRT], an open specification of Microsoft.
+//! geometry and geography as well-known text, by the serialisation of [MS-SSCLRT], an open
+//! specification of Microsoft.
 //!
 //! ```text
 //! +0  SRID i32
@@ -11,11 +12,11 @@
 //!     version 2 with a compound curve: segment count u32, segment types u8
 //! ```
 //!
-//! Unverified: no sample contains a spatial value. Compound curves and curve polygons are refused rather than guessed.
-//! `export` writes the bytes; this text is an extra.
+//! Unverified: no sample contains a spatial value. Compound curves and curve polygons are refused
+//! rather than guessed. `export` writes the bytes; this text is an extra.
 //!
-//! Invariants: every count is checked against the bytes that are left before it is used; shapes come parents first;
-//! no recursion.
+//! Invariants: every count is checked against the bytes that are left before it is used; shapes
+//! come parents first; no recursion.
 
 use std::fmt::{self, Write};
 
@@ -88,7 +89,11 @@ impl<'b> Input<'b> {
         (count.checked_mul(size)? <= self.rest.len()).then_some(count)
     }
 
-    fn list<T>(&mut self, count: usize, mut read: impl FnMut(&mut Input<'b>) -> Option<T>) -> Option<Vec<T>> {
+    fn list<T>(
+        &mut self,
+        count: usize,
+        mut read: impl FnMut(&mut Input<'b>) -> Option<T>,
+    ) -> Option<Vec<T>> {
         (0..count).map(|_| read(self)).collect()
     }
 }
@@ -121,7 +126,8 @@ impl Value {
             (false, false) => input.count(16)?,
         };
         let points = input.list(count, |input| {
-            let (first, second) = (input.f64()?, input.f64()?);
+            let first = input.f64()?;
+            let second = input.f64()?;
             Some(if kind == SpatialKind::Geography { (second, first) } else { (first, second) })
         })?;
         let values = |input: &mut Input<'_>, flag: u8| {
@@ -160,12 +166,15 @@ impl Value {
         let count = input.count(9)?;
         let mut last_figure = 0;
         for index in 0..count {
-            let (parent, figure, kind) = (input.i32()?, input.i32()?, input.u8()?);
+            let parent = input.i32()?;
+            let figure = input.i32()?;
+            let kind = input.u8()?;
             let parent = optional_index(parent)?;
             let first_figure = optional_index(figure)?;
             let is_parent_known = parent.map_or(index == 0, |parent| parent < index);
             if !is_parent_known
-                || first_figure.is_some_and(|figure| figure < last_figure || figure >= self.figures.len())
+                || first_figure
+                    .is_some_and(|figure| figure < last_figure || figure >= self.figures.len())
             {
                 return None;
             }
@@ -191,7 +200,8 @@ impl Value {
         let mut open: Vec<usize> = Vec::new();
         for (index, shape) in self.shapes.iter().enumerate() {
             let mut is_first = true;
-            // Children follow their parent at once: whatever is open and not the parent is finished.
+            // Children follow their parent at once: whatever is open and not the parent is
+            // finished.
             while open.last().copied() != shape.parent {
                 open.pop().ok_or(fmt::Error)?;
                 out.write_char(')')?;
@@ -211,8 +221,14 @@ impl Value {
         (0..open.len()).try_for_each(|_| out.write_char(')'))
     }
 
-    /// Writes a shape; `true` when it is a collection whose parenthesis stays open for its children.
-    fn write_shape(&self, index: usize, parent: Option<u8>, out: &mut String) -> Result<bool, fmt::Error> {
+    /// Writes a shape; `true` when it is a collection whose parenthesis stays open for its
+    /// children.
+    fn write_shape(
+        &self,
+        index: usize,
+        parent: Option<u8>,
+        out: &mut String,
+    ) -> Result<bool, fmt::Error> {
         let kind = self.shapes[index].kind;
         let name = name(kind).ok_or(fmt::Error)?;
         match (parent, kind) {
@@ -228,7 +244,8 @@ impl Value {
         if is_named {
             out.write_char(' ')?;
         }
-        let has_children = self.shapes.get(index + 1).is_some_and(|next| next.parent == Some(index));
+        let has_children =
+            self.shapes.get(index + 1).is_some_and(|next| next.parent == Some(index));
         if matches!(kind, 4..=7) && has_children {
             out.write_char('(')?;
             return Ok(true);

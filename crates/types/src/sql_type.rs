@@ -10,9 +10,10 @@
 //! ```
 //!
 //! Invariants
-//! - Lengths are bytes everywhere, also for nchar and nvarchar; only [`Display`](std::fmt::Display) speaks of characters.
-//! - `from_physical(to_physical(t)) == t`, except that a UDT comes back as [`UdtKind::Other`]: the physical
-//!   form does not name it.
+//! - Lengths are bytes everywhere, also for nchar and nvarchar; only [`Display`](std::fmt::Display)
+//!   speaks of characters.
+//! - `from_physical(to_physical(t)) == t`, except that a UDT comes back as [`UdtKind::Other`]: the
+//!   physical form does not name it.
 
 use std::fmt;
 
@@ -129,16 +130,25 @@ pub enum SqlType {
 }
 
 impl SqlType {
-    /// The type behind `sysrscols.ti` and `cid`; `None` when the code is unknown or its parameters are impossible.
+    /// The type behind `sysrscols.ti` and `cid`; `None` when the code is unknown or its parameters
+    /// are impossible.
     #[must_use]
     pub fn from_physical(ti: u32, collation_id: u32) -> Option<SqlType> {
         let [code, b1, b2, _] = ti.to_le_bytes();
         let len = u16::from_le_bytes([b1, b2]);
-        Parts { code, utype: 0, len: (len != 0).then_some(len), precision: b1, scale: b2, collation_id }
-            .build(if is_scaled_time(code) { b1 } else { b2 })
+        Parts {
+            code,
+            utype: 0,
+            len: (len != 0).then_some(len),
+            precision: b1,
+            scale: b2,
+            collation_id,
+        }
+        .build(if is_scaled_time(code) { b1 } else { b2 })
     }
 
-    /// The type behind a row of `syscolpars` or `sysscalartypes`; `None` as for [`SqlType::from_physical`].
+    /// The type behind a row of `syscolpars` or `sysscalartypes`; `None` as for
+    /// [`SqlType::from_physical`].
     #[must_use]
     pub fn from_column(
         xtype: u8,
@@ -152,7 +162,15 @@ impl SqlType {
             -1 => None,
             other => Some(u16::try_from(other).ok()?),
         };
-        Parts { code: xtype, utype, len, precision: prec, scale, collation_id }.build(scale)
+        Parts {
+            code: xtype,
+            utype,
+            len,
+            precision: prec,
+            scale,
+            collation_id,
+        }
+        .build(scale)
     }
 
     /// The type code.
@@ -200,9 +218,9 @@ impl SqlType {
             SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
                 u16::from_le_bytes([precision, scale])
             }
-            SqlType::Time { scale } | SqlType::DateTime2 { scale } | SqlType::DateTimeOffset { scale } => {
-                u16::from(scale)
-            }
+            SqlType::Time { scale }
+            | SqlType::DateTime2 { scale }
+            | SqlType::DateTimeOffset { scale } => u16::from(scale),
             SqlType::Char { len, .. } | SqlType::NChar { len, .. } | SqlType::Binary { len } => len,
             SqlType::VarChar { len, .. }
             | SqlType::NVarChar { len, .. }
@@ -214,7 +232,8 @@ impl SqlType {
         (ti, self.collation().map_or(0, |collation| collation.0))
     }
 
-    /// Bytes taken in the fixed part of a row; `None` for variable-length types and for bit, which shares bytes.
+    /// Bytes taken in the fixed part of a row; `None` for variable-length types and for bit, which
+    /// shares bytes.
     #[must_use]
     pub fn fixed_bytes(&self) -> Option<usize> {
         match *self {
@@ -222,9 +241,11 @@ impl SqlType {
             SqlType::SmallInt => Some(2),
             SqlType::Date => Some(3),
             SqlType::Int | SqlType::Real | SqlType::SmallMoney | SqlType::SmallDateTime => Some(4),
-            SqlType::BigInt | SqlType::Float | SqlType::Money | SqlType::DateTime | SqlType::RowVersion => {
-                Some(8)
-            }
+            SqlType::BigInt
+            | SqlType::Float
+            | SqlType::Money
+            | SqlType::DateTime
+            | SqlType::RowVersion => Some(8),
             SqlType::UniqueIdentifier => Some(16),
             SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
                 Some(decimal_bytes(precision))
@@ -264,8 +285,8 @@ impl SqlType {
         )
     }
 
-    /// True for types whose values may lie under a 16-byte text pointer: text, ntext and image always, (max) types
-    /// in tables with the option "large value types out of row".
+    /// True for types whose values may lie under a 16-byte text pointer: text, ntext and image
+    /// always, (max) types in tables with the option "large value types out of row".
     #[must_use]
     pub fn may_have_text_pointer(&self) -> bool {
         self.is_lob() || self.is_max()
@@ -299,7 +320,8 @@ impl SqlType {
         }
     }
 
-    /// The type's name without length, precision or scale, as `SQL_VARIANT_PROPERTY(…, 'BaseType')` gives it.
+    /// The type's name without length, precision or scale, as `SQL_VARIANT_PROPERTY(…, 'BaseType')`
+    /// gives it.
     #[must_use]
     pub fn base_name(&self) -> &'static str {
         match self {
@@ -345,7 +367,9 @@ impl fmt::Display for SqlType {
             SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
                 write!(f, "({precision},{scale})")
             }
-            SqlType::Time { scale } | SqlType::DateTime2 { scale } | SqlType::DateTimeOffset { scale } => {
+            SqlType::Time { scale }
+            | SqlType::DateTime2 { scale }
+            | SqlType::DateTimeOffset { scale } => {
                 write!(f, "({scale})")
             }
             SqlType::Char { len, .. } | SqlType::Binary { len } => write!(f, "({len})"),
@@ -422,7 +446,9 @@ impl Parts {
             xtype::DATE => Some(SqlType::Date),
             xtype::TIME => is_time_scale.then_some(SqlType::Time { scale: time_scale }),
             xtype::DATETIME2 => is_time_scale.then_some(SqlType::DateTime2 { scale: time_scale }),
-            xtype::DATETIMEOFFSET => is_time_scale.then_some(SqlType::DateTimeOffset { scale: time_scale }),
+            xtype::DATETIMEOFFSET => {
+                is_time_scale.then_some(SqlType::DateTimeOffset { scale: time_scale })
+            }
             xtype::CHAR => fixed_len.map(|len| SqlType::Char { len, collation }),
             xtype::VARCHAR => Some(SqlType::VarChar { len, collation }),
             xtype::TEXT => Some(SqlType::Text { collation }),

@@ -1,9 +1,11 @@
 //! Text as the file holds it: bytes of a code page ([`CharText`]) or UTF-16LE ([`NText`]).
 //!
 //! Invariants
-//! - The stored bytes are kept; decoding never changes them, so every value can be written back exactly.
+//! - The stored bytes are kept; decoding never changes them, so every value can be written back
+//!   exactly.
 //! - Decoding to `String` counts what it had to replace by U+FFFD: nothing is lost silently.
-//! - An unpaired surrogate is a legal part of nchar and nvarchar; it is kept and can be seen as [`Piece::Unpaired`].
+//! - An unpaired surrogate is a legal part of nchar and nvarchar; it is kept and can be seen as
+//!   [`Piece::Unpaired`].
 
 use std::borrow::Cow;
 
@@ -41,7 +43,10 @@ impl CharText<'_> {
     /// The same text with bytes of its own.
     #[must_use]
     pub fn into_owned(self) -> CharText<'static> {
-        CharText { bytes: Cow::Owned(self.bytes.into_owned()), code_page: self.code_page }
+        CharText {
+            bytes: Cow::Owned(self.bytes.into_owned()),
+            code_page: self.code_page,
+        }
     }
 }
 
@@ -58,7 +63,9 @@ impl NText<'_> {
     /// The text as UTF-16LE bytes.
     #[must_use]
     pub fn from_text(text: &str) -> NText<'static> {
-        NText { bytes: Cow::Owned(text.encode_utf16().flat_map(u16::to_le_bytes).collect()) }
+        NText {
+            bytes: Cow::Owned(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        }
     }
 
     /// The code units.
@@ -81,7 +88,8 @@ impl NText<'_> {
         (text, replaced)
     }
 
-    /// Hands out the text piece by piece; a dangling odd byte shows as an unpaired U+FFFD replacement.
+    /// Hands out the text piece by piece; a dangling odd byte shows as an unpaired U+FFFD
+    /// replacement.
     pub fn for_each_piece(&self, mut sink: impl FnMut(Piece<'_>)) {
         let mut decoder = NCharDecoder::new();
         decoder.push(&self.bytes, &mut sink);

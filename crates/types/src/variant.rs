@@ -67,7 +67,9 @@ pub(crate) fn encode(variant: &Variant<'_>, out: &mut Vec<u8>) -> Result<(), Enc
         SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
             out.extend([precision, scale]);
         }
-        SqlType::Time { scale } | SqlType::DateTime2 { scale } | SqlType::DateTimeOffset { scale } => {
+        SqlType::Time { scale }
+        | SqlType::DateTime2 { scale }
+        | SqlType::DateTimeOffset { scale } => {
             out.push(scale);
         }
         _ => {
@@ -126,14 +128,23 @@ fn base_type(code: u8, properties: &[u8]) -> Option<SqlType> {
 fn declared_length_code(code: u8) -> bool {
     matches!(
         code,
-        xtype::BINARY | xtype::VARBINARY | xtype::CHAR | xtype::VARCHAR | xtype::NCHAR | xtype::NVARCHAR
+        xtype::BINARY
+            | xtype::VARBINARY
+            | xtype::CHAR
+            | xtype::VARCHAR
+            | xtype::NCHAR
+            | xtype::NVARCHAR
     )
 }
 
 fn declared_length(ty: SqlType) -> Option<u16> {
     match ty {
-        SqlType::Char { len, .. } | SqlType::NChar { len, .. } | SqlType::Binary { len } => Some(len),
-        SqlType::VarChar { len, .. } | SqlType::NVarChar { len, .. } | SqlType::VarBinary { len } => len,
+        SqlType::Char { len, .. } | SqlType::NChar { len, .. } | SqlType::Binary { len } => {
+            Some(len)
+        }
+        SqlType::VarChar { len, .. }
+        | SqlType::NVarChar { len, .. }
+        | SqlType::VarBinary { len } => len,
         _ => None,
     }
 }

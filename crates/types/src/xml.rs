@@ -1,4 +1,5 @@
-//! Binary XML, the stored form of the xml type ([MS-BINXML], an open specification of Microsoft), as text.
+//! Binary XML, the stored form of the xml type ([MS-BINXML], an open specification of Microsoft),
+//! as text.
 //!
 //! ```text
 //! document  DF FF  version 01|02  B0 04 (code page 1200: UTF-16)  content
@@ -18,11 +19,12 @@
 //! text      number of UTF-16 units, units
 //! ```
 //!
-//! Unverified: no sample contains xml; written from public descriptions and tested on built bytes. What is not certain
-//! (floats, dates, money, nested documents, DTDs) is an error, and the caller shows the bytes instead.
+//! Unverified: no sample contains xml; written from public descriptions and tested on built bytes.
+//! What is not certain (floats, dates, money, nested documents, DTDs) is an error, and the caller
+//! shows the bytes instead.
 //!
-//! Invariants: no recursion; open elements and names are bounded; memory beyond the input is a few words per name and
-//! per open element; the text is written as it is decoded.
+//! Invariants: no recursion; open elements and names are bounded; memory beyond the input is a few
+//! words per name and per open element; the text is written as it is decoded.
 
 use std::fmt::{self, Write};
 
@@ -36,7 +38,8 @@ use reader::Reader;
 
 /// Elements that may be open at once. SQL Server refuses documents deeper than 128.
 const MAX_DEPTH: usize = 1_024;
-/// The text may be this many times longer than the bytes, plus a slack: a name is stored once and written often.
+/// The text may be this many times longer than the bytes, plus a slack: a name is stored once and
+/// written often.
 const MAX_GROWTH: usize = 64;
 const SLACK: usize = 1 << 20;
 
@@ -132,7 +135,9 @@ pub fn write_text<W: Write + ?Sized>(bytes: &[u8], out: &mut W) -> Result<(), Xm
     };
     let result = decoder.document();
     match result {
-        Err(XmlError::Output) if decoder.out.is_full => Err(XmlError::TooLong { bytes: bytes.len() }),
+        Err(XmlError::Output) if decoder.out.is_full => {
+            Err(XmlError::TooLong { bytes: bytes.len() })
+        }
         other => other,
     }
 }
@@ -186,7 +191,11 @@ impl<W: Write + ?Sized> Decoder<'_, '_, W> {
                 _ => self.text(token, at)?,
             }
         }
-        if self.open.is_empty() { Ok(()) } else { Err(XmlError::Truncated { at: self.reader.at() }) }
+        if self.open.is_empty() {
+            Ok(())
+        } else {
+            Err(XmlError::Truncated { at: self.reader.at() })
+        }
     }
 
     /// `FE version [FD encoding] standalone`: the text needs no declaration.
@@ -222,7 +231,9 @@ impl<W: Write + ?Sized> Decoder<'_, '_, W> {
     /// Attributes, when the element has any, up to their end token.
     fn attributes(&mut self) -> Result<(), XmlError> {
         let mut has_any = false;
-        while let Some(token @ (token::ATTRIBUTE | token::END_ATTRIBUTES)) = self.reader.next_token()? {
+        while let Some(token @ (token::ATTRIBUTE | token::END_ATTRIBUTES)) =
+            self.reader.next_token()?
+        {
             self.reader.byte()?;
             if token == token::END_ATTRIBUTES {
                 return Ok(());

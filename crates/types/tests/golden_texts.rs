@@ -1,4 +1,5 @@
-//! The order of texts that public documentation tells: alphabets of languages, and Microsoft's descriptions of collations.
+//! The order of texts that public documentation tells: alphabets of languages, and Microsoft's
+//! descriptions of collations.
 
 use std::cmp::Ordering;
 
@@ -20,7 +21,8 @@ fn compare(collation: Collation, a: &str, b: &str) -> Comparison {
     found
 }
 
-/// `texts` are separated by `<` and `=`: every pair of them has the order that follows, for certain.
+/// `texts` are separated by `<` and `=`: every pair of them has the order that follows, for
+/// certain.
 fn check(names: &[&str], texts: &str) {
     for name in names {
         let collation = named(name);
@@ -42,8 +44,12 @@ fn check_uncertain(name: &str, a: &str, b: &str) {
     assert!(!compare(named(name), a, b).certain, "{name}: {a:?} {b:?} is certain");
 }
 
-const LATIN: [&str; 4] =
-    ["Latin1_General_CI_AS", "Latin1_General_100_CI_AS", "SQL_Latin1_General_CP1_CI_AS", "Hebrew_100_CI_AS"];
+const LATIN: [&str; 4] = [
+    "Latin1_General_CI_AS",
+    "Latin1_General_100_CI_AS",
+    "SQL_Latin1_General_CP1_CI_AS",
+    "Hebrew_100_CI_AS",
+];
 
 #[test]
 fn hyphens_and_apostrophes_count_last() {
@@ -63,9 +69,15 @@ fn blanks_come_before_symbols_before_digits_before_letters() {
 #[test]
 fn case_and_accents_count_by_the_flags() {
     check(&["Latin1_General_CS_AS", "Latin1_General_100_CS_AS"], "abc < ABC < abd");
-    check(&["Latin1_General_100_CS_AI", "Latin1_General_CS_AI"], "resume = résumé < Resume = Résumé");
+    check(
+        &["Latin1_General_100_CS_AI", "Latin1_General_CS_AI"],
+        "resume = résumé < Resume = Résumé",
+    );
     check(&["Latin1_General_100_CI_AI", "Latin1_General_CI_AI"], "Resume = résumé = RÉSUMÉ");
-    check(&["Latin1_General_100_CI_AS", "Latin1_General_CI_AS"], "resume = RESUME < résumé < resumf");
+    check(
+        &["Latin1_General_100_CI_AS", "Latin1_General_CI_AS"],
+        "resume = RESUME < résumé < resumf",
+    );
     check(&LATIN, "strase < strasse = straße < strasze");
     check(&LATIN, "ad < ae = æ < af");
     check(&LATIN, "oe = œ < of < p");
@@ -99,11 +111,21 @@ fn german_phone_books_spell_umlauts_out() {
 #[test]
 fn nordic_letters_follow_z() {
     check(&["Danish_Norwegian_CI_AS"], "ab < az < zz < æ < ø < å < aa");
-    check(&["Finnish_Swedish_CI_AS", "Finnish_Swedish_100_CI_AS"], "a < y < z < å < ä < ö = o\u{308}");
+    check(
+        &["Finnish_Swedish_CI_AS", "Finnish_Swedish_100_CI_AS"],
+        "a < y < z < å < ä < ö = o\u{308}",
+    );
     check(&["Finnish_Swedish_100_CI_AS"], "va < vb < wa");
     check_uncertain("Finnish_Swedish_CI_AS", "wa", "vb");
-    assert_eq!(compare(named("Finnish_Swedish_CI_AS"), "wa", "vb").ordering, Ordering::Less, "w as v");
-    check(&["Icelandic_CI_AS", "Icelandic_100_CI_AS"], "a < á < b < d < ð < e < é < y < ý < z < þ < æ < ö");
+    assert_eq!(
+        compare(named("Finnish_Swedish_CI_AS"), "wa", "vb").ordering,
+        Ordering::Less,
+        "w as v"
+    );
+    check(
+        &["Icelandic_CI_AS", "Icelandic_100_CI_AS"],
+        "a < á < b < d < ð < e < é < y < ý < z < þ < æ < ö",
+    );
 }
 
 #[test]
@@ -131,7 +153,10 @@ fn slavic_alphabets_have_their_letters() {
 
 #[test]
 fn baltic_alphabets_have_their_letters() {
-    check(&["Estonian_CI_AS", "Estonian_100_CI_AS"], "s < š < z < ž < t < u < v < õ < ä < ö < ü < x < y");
+    check(
+        &["Estonian_CI_AS", "Estonian_100_CI_AS"],
+        "s < š < z < ž < t < u < v < õ < ä < ö < ü < x < y",
+    );
     check(
         &["Latvian_CI_AS", "Latvian_100_CI_AS"],
         "c < č < d < g < ģ < h < k < ķ < l < ļ < n < ņ < s < š < z < ž",
@@ -151,7 +176,10 @@ fn other_alphabets_have_their_letters() {
         &["Turkish_CI_AS", "Turkish_100_CI_AS"],
         "c < ç < d < g < ğ < h < I = ı < i = İ < j < o < ö < p < s < ş < t < u < ü < v",
     );
-    check(&["Romanian_CI_AS", "Romanian_100_CI_AS"], "a < ă < â < b < i < î < j < s < ş < t < ţ < u");
+    check(
+        &["Romanian_CI_AS", "Romanian_100_CI_AS"],
+        "a < ă < â < b < i < î < j < s < ş < t < ţ < u",
+    );
     check(
         &["Vietnamese_CI_AS", "Vietnamese_100_CI_AS"],
         "a < ă < â < b < d < đ < e < ê < g < o < ô < ơ < p < u < ư < v",
@@ -171,7 +199,10 @@ fn doubled_hungarian_sequences_count_as_two() {
 
 #[test]
 fn kana_are_alike_unless_the_collation_tells_them_apart() {
-    check(&["Japanese_CI_AS", "Japanese_XJIS_100_CI_AS"], "あ = ア = ｱ < い = イ < か < が < き < ん");
+    check(
+        &["Japanese_CI_AS", "Japanese_XJIS_100_CI_AS"],
+        "あ = ア = ｱ < い = イ < か < が < き < ん",
+    );
     let sensitive = named("Japanese_CI_AS_KS");
     assert_ne!(compare(sensitive, "あ", "ア").ordering, Ordering::Equal);
     assert_eq!(compare(sensitive, "ア", "ｱ").ordering, Ordering::Equal);
@@ -184,7 +215,8 @@ fn kana_are_alike_unless_the_collation_tells_them_apart() {
 
 #[test]
 fn ideographs_follow_their_language() {
-    // Pinyin a, ba, ca, zhong; one, two, three strokes; bopomofo b, p, m; readings a, i, u; Hangul readings.
+    // Pinyin a, ba, ca, zhong; one, two, three strokes; bopomofo b, p, m; readings a, i, u; Hangul
+    // readings.
     check(&["Chinese_Simplified_Pinyin_100_CI_AS"], "阿 < 八 < 擦 < 中");
     check(&["Chinese_Simplified_Stroke_Order_100_CI_AS"], "一 < 二 < 三");
     check(&["Chinese_Traditional_Bopomofo_100_CI_AS"], "八 < 怕 < 媽");
@@ -211,7 +243,10 @@ fn uncertain_characters_are_named() {
     assert_eq!(uncertain(latin, "Zürich 'A'-ß, Ελλάς, Москва, שלום, سلام, łódź"), None);
     assert_eq!(uncertain(latin, "ab一").as_deref(), Some("U+4E00 (一)"));
     assert_eq!(uncertain("Chinese_Simplified_Pinyin_100_CI_AS", "ab一"), None);
-    assert_eq!(uncertain("Latin1_General_100_CI_AS", "a\u{1F600}").as_deref(), Some("U+1F600 (😀)"));
+    assert_eq!(
+        uncertain("Latin1_General_100_CI_AS", "a\u{1F600}").as_deref(),
+        Some("U+1F600 (😀)")
+    );
     assert_eq!(uncertain("Welsh_100_CI_AS", "1a").as_deref(), Some("U+0061 (a)"));
     assert_eq!(uncertain("Latin1_General_BIN2", "a\t").as_deref(), Some("U+0009"));
     let sql = named("SQL_Latin1_General_CP1_CI_AS");
@@ -272,8 +307,12 @@ fn binary_collations_compare_units() {
 
 #[test]
 fn trailing_blanks_never_matter() {
-    let names =
-        ["SQL_Latin1_General_CP1_CI_AS", "Latin1_General_CI_AS", "Latin1_General_BIN", "Latin1_General_BIN2"];
+    let names = [
+        "SQL_Latin1_General_CP1_CI_AS",
+        "Latin1_General_CI_AS",
+        "Latin1_General_BIN",
+        "Latin1_General_BIN2",
+    ];
     for name in names {
         let collation = named(name);
         assert_eq!(collation.compare_char(b"ab", b"ab   "), Ordering::Equal.into());
@@ -284,7 +323,9 @@ fn trailing_blanks_never_matter() {
 
 /// The characters of a range that a collation is not certain of.
 fn uncertain_in(collation: Collation, range: std::ops::RangeInclusive<char>) -> Vec<char> {
-    range.filter(|character| collation.uncertain_nchar(&wide(&character.to_string())).is_some()).collect()
+    range
+        .filter(|character| collation.uncertain_nchar(&wide(&character.to_string())).is_some())
+        .collect()
 }
 
 #[test]
@@ -308,8 +349,11 @@ fn what_all_tables_order_alike_is_certain_in_every_version() {
             assert_eq!(uncertain_in(named(name), range), [], "{name}");
         }
     }
-    for name in ["Cyrillic_General_CI_AS", "Greek_100_CI_AS", "Arabic_CI_AS", "Latin1_General_100_CI_AS"] {
-        for range in ['А'..='я', 'Α'..='ώ', 'ء'..='ي', '\u{a0}'..='¿', '\u{2010}'..='\u{2044}', '가'..='힣']
+    for name in
+        ["Cyrillic_General_CI_AS", "Greek_100_CI_AS", "Arabic_CI_AS", "Latin1_General_100_CI_AS"]
+    {
+        for range in
+            ['А'..='я', 'Α'..='ώ', 'ء'..='ي', '\u{a0}'..='¿', '\u{2010}'..='\u{2044}', '가'..='힣']
         {
             assert_eq!(uncertain_in(named(name), range), [], "{name}");
         }

@@ -1,4 +1,5 @@
-//! The order of texts is total, and the same for comparisons and sort keys: all collations, characters of all planes.
+//! The order of texts is total, and the same for comparisons and sort keys: all collations,
+//! characters of all planes.
 
 use std::cmp::Ordering;
 
@@ -9,7 +10,8 @@ use proptest::prelude::*;
 fn collations() -> Vec<Collation> {
     let styles: Vec<u32> = (0..16u32).map(|bits| bits << 12).chain([1 << 16, 1 << 11]).collect();
     let ids = (0..=0xFFu32).flat_map(|language| {
-        let versions = (0..4u32).map(|version| version << 17 | if version == 3 { 0x300 } else { 0 });
+        let versions =
+            (0..4u32).map(|version| version << 17 | if version == 3 { 0x300 } else { 0 });
         versions.map(move |version| language | version)
     });
     let with_styles = |id: u32| styles.iter().map(move |style| Collation(id | style));
@@ -30,7 +32,8 @@ fn some_collations() -> impl Strategy<Value = Vec<Collation>> {
 }
 
 fn character() -> impl Strategy<Value = String> {
-    const MARKS: [&str; 7] = ["\u{300}", "\u{301}", "\u{308}", "\u{303}", "\u{327}", "\u{30C}", "\u{e4c}"];
+    const MARKS: [&str; 7] =
+        ["\u{300}", "\u{301}", "\u{308}", "\u{303}", "\u{327}", "\u{30C}", "\u{e4c}"];
     prop_oneof![
         6 => "[a-dA-D]",
         2 => "[ _'0-2.-]",
@@ -151,7 +154,8 @@ fn there_are_collations_of_all_versions() {
     let all = collations();
     assert!(all.len() > 2_000, "{}", all.len());
     for part in ["_90_", "_100_", "_140_", "SQL_"] {
-        let has_part = |collation: &Collation| collation.name().is_some_and(|name| name.contains(part));
+        let has_part =
+            |collation: &Collation| collation.name().is_some_and(|name| name.contains(part));
         assert!(all.iter().any(has_part), "{part}");
     }
 }

@@ -8,8 +8,11 @@ use extentdb_format::log::fault::{BlockFault, NoBlock, TailFault, VlfFault};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no room for the record beside what is reserved for undo, and the log cannot grow. The edge calls it 9002.
-    #[error("the log is full: {wanted} bytes wanted, {free} of {total} free, {reserved} of them reserved")]
+    /// There is no room for the record beside what is reserved for undo, and the log cannot grow.
+    /// The edge calls it 9002.
+    #[error(
+        "the log is full: {wanted} bytes wanted, {free} of {total} free, {reserved} of them reserved"
+    )]
     Full {
         /// Bytes of the record, and those it wanted reserved.
         wanted: u64,
@@ -30,7 +33,9 @@ pub enum Error {
     #[error(transparent)]
     Disk(#[from] extentdb_io::Error),
     /// The record is larger than the largest log block.
-    #[error("a log record of {bytes} bytes is larger than {most}, the largest that fits in a log block")]
+    #[error(
+        "a log record of {bytes} bytes is larger than {most}, the largest that fits in a log block"
+    )]
     RecordTooBig {
         /// Bytes of the record, slot included.
         bytes: usize,
@@ -134,7 +139,9 @@ pub enum Damage {
     },
     /// A block is missing or torn that was durable: a later one was written when the log had been
     /// durable past it.
-    #[error("the log ends at {lsn} ({reason}), and block {by} proves that it was durable up to {durable}")]
+    #[error(
+        "the log ends at {lsn} ({reason}), and block {by} proves that it was durable up to {durable}"
+    )]
     EndsEarly {
         /// LSN of the first record that the missing block must have.
         lsn: Lsn,

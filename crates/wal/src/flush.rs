@@ -6,19 +6,25 @@
 //! C         append commit, flush ─▶ waits ························▶ waits ·····▶ durable
 //! ```
 //!
-//! There is no log writer thread. Whoever needs a record durable and finds nobody writing becomes the leader. While its write
-//! is under way, the records of others gather in the next block, and one of them writes that block for all. Before a leader
-//! closes the block it gives way to callers that the last write let go: they are about to come back with their next commit,
-//! and a write more is dearer than the few microseconds they take. A lone caller never gives way.
+//! There is no log writer thread. Whoever needs a record durable and finds nobody writing becomes
+//! the leader. While its write is under way, the records of others gather in the next block, and
+//! one of them writes that block for all. Before a leader closes the block it gives way to callers
+//! that the last write let go: they are about to come back with their next commit, and a write more
+//! is dearer than the few microseconds they take. A lone caller never gives way.
 //!
-//! Callers sleep by rounds: those of the block that is written, and those of the block that gathers. The end of a write wakes all
-//! of the one and a single one of the other, who leads; nobody is woken to find out that it was for somebody else.
+//! Callers sleep by rounds: those of the block that is written, and those of the block that
+//! gathers. The end of a write wakes all of the one and a single one of the other, who leads;
+//! nobody is woken to find out that it was for somebody else.
 //!
 //! Invariants
-//! - At most one write is under way, and from the front of the queue: the durable LSN advances in order.
-//! - While anybody waits, somebody writes or was woken to do so: whoever leaves without having led passes that on.
-//! - A VLF's header is durable before its first block is written, and all blocks before it are durable by then.
-//! - After a failed write the log is offline. Nothing is tried again: what the disk still holds of it is not known.
+//! - At most one write is under way, and from the front of the queue: the durable LSN advances in
+//!   order.
+//! - While anybody waits, somebody writes or was woken to do so: whoever leaves without having led
+//!   passes that on.
+//! - A VLF's header is durable before its first block is written, and all blocks before it are
+//!   durable by then.
+//! - After a failed write the log is offline. Nothing is tried again: what the disk still holds of
+//!   it is not known.
 
 use std::time::Duration;
 
@@ -32,15 +38,16 @@ use crate::state::{Closed, State};
 
 /// How often in a row a leader gives way without anybody coming.
 const PATIENCE: u32 = 8;
-/// Sleeps for the sake of others, as long as they come: each of half a write, or of so long on slow devices.
-/// (shuttle's waits never end by time.)
+/// Sleeps for the sake of others, as long as they come: each of half a write, or of so long on slow
+/// devices. (shuttle's waits never end by time.)
 const SLEEPS: u32 = if cfg!(shuttle) { 0 } else { 4 };
 const SLEEP_MAX: Duration = Duration::from_micros(200);
 /// A VLF header is written as a whole sector of the largest kind.
 const HEADER_BYTES: usize = 4096;
 
 impl Log {
-    /// Returns when every record up to `lsn` is durable. An LSN beyond the newest record stands for that record.
+    /// Returns when every record up to `lsn` is durable. An LSN beyond the newest record stands for
+    /// that record.
     ///
     /// # Errors
     /// The write failed, or one before it: the log is offline.
@@ -58,7 +65,8 @@ impl Log {
         self.wait_or_lead(state, target)
     }
 
-    /// Makes everything durable that was appended before the call, and gives the LSN of the last of it.
+    /// Makes everything durable that was appended before the call, and gives the LSN of the last of
+    /// it.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -68,16 +76,25 @@ impl Log {
         Ok(last)
     }
 
-    fn wait_or_lead<'a>(&'a self, mut state: MutexGuard<'a, State>, target: Lsn) -> Result<(), Error> {
+    fn wait_or_lead<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        target: Lsn,
+    ) -> Result<(), Error> {
         let round = state.round;
         while state.durable < target {
             if let Err(offline) = state.verify_online() {
                 self.wake_all();
                 return Err(offline);
             }
-            state = if state.is_writing { wait(self.sleepers(round), state) } else { self.lead(state)? };
+            state = if state.is_writing {
+                wait(self.sleepers(round), state)
+            } else {
+                self.lead(state)?
+            };
         }
-        // Woken to lead, and nothing left to do: a block that filled up is written with the one before it.
+        // Woken to lead, and nothing left to do: a block that filled up is written with the one
+        // before it.
         if round == state.round && !state.is_writing {
             self.sleepers(round).notify_one();
         }
@@ -89,16 +106,21 @@ impl Log {
         self.rounds.iter().for_each(Condvar::notify_all);
     }
 
-    /// Where those of a round sleep. Of two rounds that share a place the earlier is over when the later begins.
+    /// Where those of a round sleep. Of two rounds that share a place the earlier is over when the
+    /// later begins.
     fn sleepers(&self, round: u64) -> &Condvar {
         &self.rounds[(round % 2) as usize]
     }
 
     /// Writes everything there is, for all who wait.
-    fn lead<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>, Error> {
+    fn lead<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+    ) -> Result<MutexGuard<'a, State>, Error> {
         state.is_writing = true;
         state = self.give_way(state);
-        // Everybody who waits now has the record in the block that is closed here, or in one before it.
+        // Everybody who waits now has the record in the block that is closed here, or in one before
+        // it.
         let served = std::mem::take(&mut state.waiting);
         let round = state.round;
         state.round += 1;
@@ -118,8 +140,8 @@ impl Log {
         result.map(|()| state)
     }
 
-    /// Lets those come who were let go by the last write, as long as they do come; when nobody runs on this processor, by sleeping:
-    /// then it takes over some of those that wait for the others.
+    /// Lets those come who were let go by the last write, as long as they do come; when nobody runs
+    /// on this processor, by sleeping: then it takes over some of those that wait for the others.
     fn give_way<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let mut in_vain = 0;
         while state.waiting < state.expected && in_vain < PATIENCE {
@@ -136,7 +158,8 @@ impl Log {
                 break;
             }
             state.is_gathering = true;
-            state = wait_at_most(&self.gathered, state, slice, |state| state.waiting < state.expected);
+            state =
+                wait_at_most(&self.gathered, state, slice, |state| state.waiting < state.expected);
             state.is_gathering = false;
             if state.waiting == before {
                 break;

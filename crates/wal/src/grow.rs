@@ -6,8 +6,9 @@
 //! 3  header of the first one, durable                from here on the walk over the VLFs meets all of them
 //! ```
 //!
-//! A power cut leaves either none of the new VLFs within reach, or all. What a cut before step 3 leaves behind the last VLF is
-//! recognised when the log is opened, and growth is done once more over it.
+//! A power cut leaves either none of the new VLFs within reach, or all. What a cut before step 3
+//! leaves behind the last VLF is recognised when the log is opened, and growth is done once more
+//! over it.
 //!
 //! Invariant: new VLFs are unused, so the log is the same before and after.
 
@@ -67,7 +68,8 @@ impl Log {
     }
 }
 
-/// Adds unused VLFs between the end of the last one and the new end of the file. They are durable when the call returns.
+/// Adds unused VLFs between the end of the last one and the new end of the file. They are durable
+/// when the call returns.
 pub(crate) fn add_vlfs(
     file: &dyn DiskFile,
     end: u64,
@@ -80,10 +82,14 @@ pub(crate) fn add_vlfs(
     let mut offset = end;
     let mut vlfs = Vec::new();
     for size in sizes_of_growth(new_end - end) {
-        vlfs.push(Vlf { offset, header: VlfHeader { create_lsn, ..unused(offset, size) } });
+        vlfs.push(Vlf {
+            offset,
+            header: VlfHeader { create_lsn, ..unused(offset, size) },
+        });
         offset += size;
     }
-    let write = |vlf: &Vlf, durability| file.write_at(vlf.offset, &[&vlf.header.to_area(0)], durability);
+    let write =
+        |vlf: &Vlf, durability| file.write_at(vlf.offset, &[&vlf.header.to_area(0)], durability);
     if let [first, others @ ..] = vlfs.as_slice() {
         for vlf in others {
             write(vlf, Durability::Deferred).map_err(Refusal::NotDurable)?;
@@ -95,7 +101,11 @@ pub(crate) fn add_vlfs(
 }
 
 /// Overwrites with zeros what is not zero. Durable after the next sync.
-pub(crate) fn write_zeros(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), extentdb_io::Error> {
+pub(crate) fn write_zeros(
+    file: &dyn DiskFile,
+    from: u64,
+    to: u64,
+) -> Result<(), extentdb_io::Error> {
     let zeros = AlignedBuf::zeroed(PIECE_BYTES as usize);
     let mut found = AlignedBuf::zeroed(PIECE_BYTES as usize);
     let mut at = from;

@@ -46,8 +46,14 @@ pub struct Log {
 impl std::fmt::Debug for Log {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = lock(&self.state);
-        let (last, durable, minimum) = (state.last, state.durable, state.minimum);
-        write!(f, "Log({}, last {last}, durable {durable}, minimum {minimum})", self.file.path().display())
+        let last = state.last;
+        let durable = state.durable;
+        let minimum = state.minimum;
+        write!(
+            f,
+            "Log({}, last {last}, durable {durable}, minimum {minimum})",
+            self.file.path().display()
+        )
     }
 }
 
@@ -55,8 +61,13 @@ impl Log {
     /// Makes a new log in an empty file. It is durable when the call returns.
     ///
     /// # Errors
-    /// The file has content, the specification asks for less than [`MIN_LOG_BYTES`](crate::MIN_LOG_BYTES), or the disk refuses.
-    pub fn create(file: Arc<dyn DiskFile>, spec: &LogSpec, clock: Arc<dyn Clock>) -> Result<Log, Error> {
+    /// The file has content, the specification asks for less than
+    /// [`MIN_LOG_BYTES`](crate::MIN_LOG_BYTES), or the disk refuses.
+    pub fn create(
+        file: Arc<dyn DiskFile>,
+        spec: &LogSpec,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Log, Error> {
         let bytes = spec.file_bytes()?;
         if file.len() != 0 {
             return Err(Error::NotEmpty { bytes: file.len() });
@@ -89,7 +100,8 @@ impl Log {
     ) -> Log {
         let outage = state.outage.clone();
         let state = Mutex::new(state);
-        let (changed, rounds) = (Condvar::new(), [Condvar::new(), Condvar::new()]);
+        let changed = Condvar::new();
+        let rounds = [Condvar::new(), Condvar::new()];
         Log {
             file,
             clock,
@@ -103,28 +115,40 @@ impl Log {
         }
     }
 
-    /// Adds a record to the block in memory and says where it will lie. Waits for the device only when all log buffers are full
-    /// or the file must grow.
+    /// Adds a record to the block in memory and says where it will lie. Waits for the device only
+    /// when all log buffers are full or the file must grow.
     ///
-    /// A fixed length of 0 in `header` stands for the operation's own. `reserve` bytes of log are kept back so that this
-    /// record can always be undone, until [`release`](Self::release) gives them back.
+    /// A fixed length of 0 in `header` stands for the operation's own. `reserve` bytes of log are
+    /// kept back so that this record can always be undone, until [`release`](Self::release) gives
+    /// them back.
     ///
     /// # Errors
-    /// [`Error::Full`] when the log would not hold the record and all reservations; then nothing was reserved.
-    pub fn append(&self, header: &RecordHeader, payload: &Payload<'_>, reserve: u64) -> Result<Lsn, Error> {
+    /// [`Error::Full`] when the log would not hold the record and all reservations; then nothing
+    /// was reserved.
+    pub fn append(
+        &self,
+        header: &RecordHeader,
+        payload: &Payload<'_>,
+        reserve: u64,
+    ) -> Result<Lsn, Error> {
         self.add(header, payload, Some(reserve))
     }
 
-    /// As [`append`](Self::append), into space that is reserved: for compensation records, the end of a rollback, and checkpoints.
+    /// As [`append`](Self::append), into space that is reserved: for compensation records, the end
+    /// of a rollback, and checkpoints.
     ///
     /// # Errors
     /// [`Error::Full`] when not even that is left: more was written than had been reserved.
-    pub fn append_reserved(&self, header: &RecordHeader, payload: &Payload<'_>) -> Result<Lsn, Error> {
+    pub fn append_reserved(
+        &self,
+        header: &RecordHeader,
+        payload: &Payload<'_>,
+    ) -> Result<Lsn, Error> {
         self.add(header, payload, None)
     }
 
-    /// Sees to it that records of so many bytes can be added beside what is reserved: the log grows when it must. Those who add
-    /// them do so with [`append_reserved`](Self::append_reserved).
+    /// Sees to it that records of so many bytes can be added beside what is reserved: the log grows
+    /// when it must. Those who add them do so with [`append_reserved`](Self::append_reserved).
     ///
     /// # Errors
     /// [`Error::Full`] when there is no room, and the log cannot grow.
@@ -165,7 +189,12 @@ impl Log {
     }
 
     /// Adds a record; `reserve` is `None` when it may use what is reserved.
-    fn add(&self, header: &RecordHeader, payload: &Payload<'_>, reserve: Option<u64>) -> Result<Lsn, Error> {
+    fn add(
+        &self,
+        header: &RecordHeader,
+        payload: &Payload<'_>,
+        reserve: Option<u64>,
+    ) -> Result<Lsn, Error> {
         let header = RecordHeader { fixed_len: fixed_len(header, payload), ..*header };
         let bytes = BlockBuilder::bytes_of(FORMAT, &header, payload)?;
         if bytes > MAX_RECORD_BYTES {
@@ -178,7 +207,11 @@ impl Log {
     }
 
     /// Waits and grows until the open block takes a record of `bytes`.
-    fn make_room(&self, bytes: usize, reserve: Option<u64>) -> Result<MutexGuard<'_, State>, Error> {
+    fn make_room(
+        &self,
+        bytes: usize,
+        reserve: Option<u64>,
+    ) -> Result<MutexGuard<'_, State>, Error> {
         let wanted = (bytes as u64).saturating_add(reserve.unwrap_or(0));
         let mut state = lock(&self.state);
         state.note_size(bytes, reserve.unwrap_or(0));
@@ -204,7 +237,8 @@ impl Log {
         lock(&self.state).durable
     }
 
-    /// LSN that the next block will have at the earliest: every record to come has this LSN or a later one.
+    /// LSN that the next block will have at the earliest: every record to come has this LSN or a
+    /// later one.
     pub fn next(&self) -> Lsn {
         let state = lock(&self.state);
         match &state.open {

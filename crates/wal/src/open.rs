@@ -7,13 +7,13 @@
 //! behind    the rest of the current VLF is filled with zeros; sync                 ──▶ ready for append
 //! ```
 //!
-//! The end is stored nowhere: it is the first place in the newest VLF that is no valid next block. When
-//! what lies past it can be the rest of one write, it is: the write was never acknowledged, and is
-//! overwritten with zeros before the first append, or a later block could lead into it. Anything else
-//! is damage ([`LogReader::tail`]).
+//! The end is stored nowhere: it is the first place in the newest VLF that is no valid next block.
+//! When what lies past it can be the rest of one write, it is: the write was never acknowledged,
+//! and is overwritten with zeros before the first append, or a later block could lead into it.
+//! Anything else is damage ([`LogReader::tail`]).
 //!
-//! Invariant: damage is refused, with its place. A log is never cut short in silence; in an emergency,
-//! and on request, it is cut and says what is lost (`cut.rs`).
+//! Invariant: damage is refused, with its place. A log is never cut short in silence; in an
+//! emergency, and on request, it is cut and says what is lost (`cut.rs`).
 
 mod cut;
 mod examine;
@@ -88,9 +88,11 @@ pub struct Lost {
 }
 
 impl Log {
-    /// Finds the end of the log, verifies the chain of blocks from `from` on, and makes it ready for appending behind it.
+    /// Finds the end of the log, verifies the chain of blocks from `from` on, and makes it ready
+    /// for appending behind it.
     ///
-    /// `from` is the minimum LSN: where recovery will begin. Zero stands for the oldest block of the log.
+    /// `from` is the minimum LSN: where recovery will begin. Zero stands for the oldest block of
+    /// the log.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when the file is no sound log from `from` on.
@@ -102,8 +104,8 @@ impl Log {
     /// As [`open`](Self::open), with what else is known about the log, or in an emergency.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when the file is no sound log. In an emergency only when there is nothing to
-    /// go on with: its header page, a VLF's place or size, or the block of `from` is damaged.
+    /// [`Error::Corrupt`] when the file is no sound log. In an emergency only when there is nothing
+    /// to go on with: its header page, a VLF's place or size, or the block of `from` is damaged.
     pub fn open_with(
         file: Arc<dyn DiskFile>,
         options: &OpenOptions,
@@ -245,7 +247,8 @@ impl Walk<'_> {
 /// Slot of the last record of a block, its durable mark apart.
 fn last_slot(view: &BlockView<'_>) -> Option<u16> {
     let count = view.header().record_count;
-    let is_mark = |slot| view.record(slot).is_some_and(|record| record.header().op == Op::DURABLE_MARK);
+    let is_mark =
+        |slot| view.record(slot).is_some_and(|record| record.header().op == Op::DURABLE_MARK);
     (count > 0 && !is_mark(count)).then_some(count)
 }
 
@@ -294,14 +297,16 @@ fn end_of(map: &VlfMap, tail: &Tail) -> Lsn {
     Lsn::new(sequence, (tail.at / SECTOR as u64) as u32, 1)
 }
 
-/// Was nothing ever acknowledged? The chain ends where it should begin. That is no damage when the log has had one VLF only, and
-/// nothing whole behind its start; and if there is something torn, when nobody says that there was a record.
+/// Was nothing ever acknowledged? The chain ends where it should begin. That is no damage when the
+/// log has had one VLF only, and nothing whole behind its start; and if there is something torn,
+/// when nobody says that there was a record.
 fn is_new(reader: &LogReader<Bytes<'_>>, wanted: Lsn, end: &LogEnd) -> Result<bool, Error> {
     let used = reader.map().by_sequence();
     let [vlf] = used.as_slice() else { return Ok(false) };
     let is_start = end.file_offset == vlf.offset + VLF_HEADER_AREA;
     // Slot 1 is that of the durable mark: it stands for the start of the log, not for a record.
-    let is_unwritten = wanted.is_zero() || (wanted.slot <= 1 && end.reason == NoBlock::NeverWritten);
+    let is_unwritten =
+        wanted.is_zero() || (wanted.slot <= 1 && end.reason == NoBlock::NeverWritten);
     Ok(is_start && is_unwritten && reader.leftovers(end)?.lost_blocks == 0)
 }
 
@@ -309,14 +314,22 @@ fn is_new(reader: &LogReader<Bytes<'_>>, wanted: Lsn, end: &LogEnd) -> Result<bo
 fn tail_at(map: &VlfMap, end: &LogEnd, previous_size: u16) -> Result<Tail, Error> {
     let newest = map.by_sequence().last().map_or(0, |vlf| vlf.header.sequence);
     let vlf = map.vlfs().iter().position(|vlf| vlf.header.sequence == newest);
-    let damage = Error::Corrupt { offset: end.file_offset, what: Damage::NoVlf { lsn: end.lsn } };
+    let damage = Error::Corrupt {
+        offset: end.file_offset,
+        what: Damage::NoVlf { lsn: end.lsn },
+    };
     let vlf = vlf.ok_or(damage)?;
-    Ok(Tail { vlf, at: end.file_offset - map.vlfs()[vlf].offset, previous_size })
+    Ok(Tail {
+        vlf,
+        at: end.file_offset - map.vlfs()[vlf].offset,
+        previous_size,
+    })
 }
 
 /// Refuses a block that is damaged; `from` is set for the first one, which must hold it.
 fn accept(block: &LogBlock, from: Option<Lsn>) -> Result<(), Damage> {
-    let (lsn, view) = (block.lsn, block.buf.view());
+    let lsn = block.lsn;
+    let view = block.buf.view();
     if let Some(from) = from {
         if from.block != lsn.block || from.vlf != lsn.vlf {
             let reason = NoBlock::Lsn { found: lsn };
@@ -338,7 +351,8 @@ fn accept(block: &LogBlock, from: Option<Lsn>) -> Result<(), Damage> {
     Ok(())
 }
 
-/// The first fault of a block that makes its records doubtful. An operation nobody knows is none: it is for recovery to refuse.
+/// The first fault of a block that makes its records doubtful. An operation nobody knows is none:
+/// it is for recovery to refuse.
 pub(crate) fn damage_of(block: &BlockBuf) -> Option<BlockFault> {
     let is_meaning = |fault: &RecordFault| matches!(fault, RecordFault::ShortFixed { .. });
     let is_harmless =
@@ -348,7 +362,9 @@ pub(crate) fn damage_of(block: &BlockBuf) -> Option<BlockFault> {
 
 fn broken_by(gap: Gap) -> Broken {
     match gap {
-        Gap::Vlfs { after, next } => Broken { offset: 0, what: Damage::MissingVlfs { after, next } },
+        Gap::Vlfs { after, next } => {
+            Broken { offset: 0, what: Damage::MissingVlfs { after, next } }
+        }
         Gap::Blocks { lsn, from, reason, .. } => {
             Broken { offset: from, what: Damage::NoBlock { lsn, reason } }
         }

@@ -4,12 +4,13 @@
 //! with_record(lsn)   open block ─ or ─ queue ─ or ─ recent blocks ─ or ─ windows of the file
 //! ```
 //!
-//! A rollback walks backwards, mostly through blocks that lie close together; a recovery walks forwards. Both find what they want
-//! in a window of the file read around the last place, so a record costs no read of its own.
+//! A rollback walks backwards, mostly through blocks that lie close together; a recovery walks
+//! forwards. Both find what they want in a window of the file read around the last place, so a
+//! record costs no read of its own.
 //!
 //! Invariants
-//! - A block is handed out only when it names itself by the LSN asked for and is sound. A window may be older than a block in it;
-//!   then it is read again.
+//! - A block is handed out only when it names itself by the LSN asked for and is sound. A window
+//!   may be older than a block in it; then it is read again.
 //! - Nobody's function is called while a lock is held: it may append.
 
 use std::collections::VecDeque;
@@ -32,7 +33,8 @@ use crate::state::{Closed, FORMAT, State};
 /// Blocks kept, and windows of the file.
 const KEPT_BLOCKS: usize = 16;
 const KEPT_WINDOWS: usize = 4;
-/// A window begins on a multiple of this, and is longer by the largest block, so that a block that begins in it ends in it.
+/// A window begins on a multiple of this, and is longer by the largest block, so that a block that
+/// begins in it ends in it.
 const WINDOW_BYTES: u64 = 256 << 10;
 
 /// Where a block is.
@@ -67,7 +69,11 @@ impl Log {
     ///
     /// # Errors
     /// [`Error::NoRecord`] when the log has no such record, or not any more.
-    pub fn with_record<T>(&self, lsn: Lsn, f: impl FnOnce(&RecordRef<'_>) -> T) -> Result<T, Error> {
+    pub fn with_record<T>(
+        &self,
+        lsn: Lsn,
+        f: impl FnOnce(&RecordRef<'_>) -> T,
+    ) -> Result<T, Error> {
         let none = Error::NoRecord { lsn };
         if let Some(bytes) = self.open_record(lsn) {
             return RecordRef::parse(FORMAT, &bytes).map(|record| f(&record)).ok_or(none);
@@ -76,11 +82,12 @@ impl Log {
         block.view().record(lsn.slot).map(|record| f(&record)).ok_or(none)
     }
 
-    /// Hands the records from `from` on to `each`, in order, up to the newest one at the time of the call. The durable marks of the
-    /// blocks are the log's own and are left out.
+    /// Hands the records from `from` on to `each`, in order, up to the newest one at the time of
+    /// the call. The durable marks of the blocks are the log's own and are left out.
     ///
     /// # Errors
-    /// [`Error::NoRecord`] when `from` is not in the log; damage and refusals of the disk on the way.
+    /// [`Error::NoRecord`] when `from` is not in the log; damage and refusals of the disk on the
+    /// way.
     pub fn scan(
         &self,
         from: Lsn,
@@ -112,7 +119,11 @@ impl Log {
             Some(vlf) if next < vlf.header.size => {
                 Lsn { block: (next / SECTOR_BYTES as u64) as u32, ..block }
             }
-            _ => Lsn::new(block.vlf.saturating_add(1), (VLF_HEADER_AREA / SECTOR_BYTES as u64) as u32, 1),
+            _ => Lsn::new(
+                block.vlf.saturating_add(1),
+                (VLF_HEADER_AREA / SECTOR_BYTES as u64) as u32,
+                1,
+            ),
         }
     }
 
@@ -168,7 +179,8 @@ fn find(state: &State, lsn: Lsn) -> Result<Place, Error> {
     }
     let spot_in = |vlf: &Vlf| {
         let at = u64::from(lsn.block) * SECTOR_BYTES as u64;
-        let room = vlf.header.size.checked_sub(at).filter(|room| *room > 0 && at >= VLF_HEADER_AREA)?;
+        let room =
+            vlf.header.size.checked_sub(at).filter(|room| *room > 0 && at >= VLF_HEADER_AREA)?;
         Some(Spot { offset: vlf.offset + at, room })
     };
     Ok(state.vlfs.with_sequence(lsn.vlf).and_then(spot_in).map_or(Place::Nowhere, Place::File))
@@ -221,7 +233,9 @@ impl ReadCache {
 fn parse(bytes: &[u8], lsn: Lsn, spot: Spot) -> Result<BlockBuf, Damage> {
     let first = Lsn { slot: 1, ..lsn };
     let none = |reason| Damage::NoBlock { lsn: first, reason };
-    let Some(sector) = bytes.first_chunk::<SECTOR_BYTES>() else { return Err(none(NoBlock::VlfFull)) };
+    let Some(sector) = bytes.first_chunk::<SECTOR_BYTES>() else {
+        return Err(none(NoBlock::VlfFull));
+    };
     if Stamp(sector[0]).is_unwritten() {
         return Err(none(NoBlock::NeverWritten));
     }
@@ -251,9 +265,11 @@ mod tests {
 
     #[test]
     fn a_window_that_was_read_before_the_file_grew_is_read_again() {
-        let (disk, path) = (MemDisk::new(), Path::new("log.ldf"));
+        let disk = MemDisk::new();
+        let path = Path::new("log.ldf");
         disk.put(path, vec![0; 8192]);
-        let (mut cache, file) = (ReadCache::default(), disk.open(path).unwrap());
+        let mut cache = ReadCache::default();
+        let file = disk.open(path).unwrap();
         let lsn = Lsn { vlf: 1, block: 16, slot: 1 };
         let fetch = |cache: &mut ReadCache, file: &dyn DiskFile, offset| {
             cache.fetch(file, lsn, Spot { offset, room: 1 << 20 }).map(drop)
@@ -261,6 +277,9 @@ mod tests {
         assert!(matches!(fetch(&mut cache, &*file, 512), Err(Error::Corrupt { offset: 512, .. })));
         disk.put(path, vec![0; 65536]);
         let file = disk.open(path).unwrap();
-        assert!(matches!(fetch(&mut cache, &*file, 32256), Err(Error::Corrupt { offset: 32256, .. })));
+        assert!(matches!(
+            fetch(&mut cache, &*file, 32256),
+            Err(Error::Corrupt { offset: 32256, .. })
+        ));
     }
 }

@@ -11,8 +11,8 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::field::ForkPoint;
 use extentdb_format::allocation::file_header::{
-    self, EncryptionKey, FileHeader, FileHeaderPage, FileHeaderView, MAX_SIZE_LOG, MAX_SIZE_UNLIMITED,
-    STATUS_GROWTH_PERCENT, write_file_header,
+    self, EncryptionKey, FileHeader, FileHeaderPage, FileHeaderView, MAX_SIZE_LOG,
+    MAX_SIZE_UNLIMITED, STATUS_GROWTH_PERCENT, write_file_header,
 };
 use extentdb_format::page::{PageHeader, PageType, checksum};
 use extentdb_io::DiskFile;
@@ -46,7 +46,8 @@ pub struct LogSpec {
     pub fork_guid: Guid,
     /// Id of the file itself.
     pub file_guid: Guid,
-    /// Sequence number of the first VLF. Above every LSN of the database's pages when the log replaces another one.
+    /// Sequence number of the first VLF. Above every LSN of the database's pages when the log
+    /// replaces another one.
     pub first_sequence: u32,
     /// Sector size of the device: 512 or 4096. Blocks are multiples of it.
     pub sector_bytes: u32,
@@ -214,13 +215,19 @@ pub(crate) struct HeaderFacts {
 pub(crate) fn read_header(file: &dyn DiskFile) -> Result<HeaderFacts, Error> {
     let header = read_file_header(file)?;
     let growth = match header.growth() {
-        Some(file_header::Growth::Pages(0) | file_header::Growth::Percent(0)) | None => Growth::None,
+        Some(file_header::Growth::Pages(0) | file_header::Growth::Percent(0)) | None => {
+            Growth::None
+        }
         Some(file_header::Growth::Pages(pages)) => Growth::Pages(pages),
         Some(file_header::Growth::Percent(percent)) => Growth::Percent(percent),
     };
-    let limit = header.max_size.filter(|pages| *pages != MAX_SIZE_UNLIMITED).unwrap_or(MAX_SIZE_LOG);
+    let limit =
+        header.max_size.filter(|pages| *pages != MAX_SIZE_UNLIMITED).unwrap_or(MAX_SIZE_LOG);
     let max_bytes = u64::from(limit.min(MAX_SIZE_LOG)) * PAGE_BYTES as u64;
-    Ok(HeaderFacts { sector: sector_of(header.sector_size), growth: GrowthRule { growth, max_bytes } })
+    Ok(HeaderFacts {
+        sector: sector_of(header.sector_size),
+        growth: GrowthRule { growth, max_bytes },
+    })
 }
 
 fn sector_of(stored: Option<u32>) -> u64 {

@@ -1,4 +1,5 @@
-//! The log in memory: the block that takes records, the blocks that wait to be written, and where the next one goes.
+//! The log in memory: the block that takes records, the blocks that wait to be written, and where
+//! the next one goes.
 //!
 //! ```text
 //!   records ──▶ open block ──close──▶ queue: block, block, filler, VLF header, block …  ──write──▶ file
@@ -9,11 +10,12 @@
 //! Everything here happens under the log's one lock and touches no file.
 //!
 //! Invariants
-//! - An open block has room in its VLF for all it may become; a VLF is left only when the next one is taken.
+//! - An open block has room in its VLF for all it may become; a VLF is left only when the next one
+//!   is taken.
 //! - The queue holds nothing that is durable and everything closed that is not.
 //! - `durable <= last`, both in the order of the queue.
-//! - Every block begins with a durable mark: the filler of a VLF has no other record. What it says is
-//!   a lower bound until the block is about to be written; then it is exact.
+//! - Every block begins with a durable mark: the filler of a VLF has no other record. What it says
+//!   is a lower bound until the block is about to be written; then it is exact.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -24,7 +26,9 @@ use extentdb_base::{Lsn, OfflineCause, Outage};
 use extentdb_format::log::block::mark::{self, DURABLE_MARK_BYTES};
 use extentdb_format::log::block::{BlockHeader, MAX_BLOCK_BYTES};
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
-use extentdb_format::log::{BlockBuilder, BlockFormat, Parity, Payload, RecordHeader, Vlf, VlfHeader};
+use extentdb_format::log::{
+    BlockBuilder, BlockFormat, Parity, Payload, RecordHeader, Vlf, VlfHeader,
+};
 
 use crate::error::Error;
 use crate::stats::LogStats;
@@ -120,7 +124,8 @@ pub(crate) struct State {
     pub(crate) outage: Outage,
     /// Number of the write that will take along what is in the open block now.
     pub(crate) round: u64,
-    /// Callers of flush whose records no write has taken along yet; how many are to be expected for the next one.
+    /// Callers of flush whose records no write has taken along yet; how many are to be expected for
+    /// the next one.
     pub(crate) waiting: u64,
     pub(crate) expected: u64,
     /// A leader sleeps until as many wait as are expected.
@@ -176,7 +181,8 @@ impl State {
 
     /// The most that a block at the tail may become; 0 when the VLF is full.
     fn room_at_tail(&self) -> u64 {
-        // Positions of foreign logs need not be multiples of the sector; then the first block leads back to one.
+        // Positions of foreign logs need not be multiples of the sector; then the first block leads
+        // back to one.
         let end = (self.tail.at + MAX_BLOCK_BYTES as u64) / self.sector * self.sector;
         end.min(self.current().header.size) - self.tail.at
     }
@@ -198,7 +204,8 @@ impl State {
                 self.open = Some((self.tail_lsn(), self.new_block(room)?));
                 return Ok(Placing::Ready);
             }
-            // The next VLF first: should there be none, smaller records may still go into the rest of this one.
+            // The next VLF first: should there be none, smaller records may still go into the rest
+            // of this one.
             let Some(next) = self.vlfs.next_free() else { return Ok(Placing::NoVlf) };
             self.go_to(next)?;
         }
@@ -213,7 +220,11 @@ impl State {
     }
 
     /// Adds a record to the open block, which [`place`](Self::place) has made ready.
-    pub(crate) fn push(&mut self, header: &RecordHeader, payload: &Payload<'_>) -> Result<Lsn, Error> {
+    pub(crate) fn push(
+        &mut self,
+        header: &RecordHeader,
+        payload: &Payload<'_>,
+    ) -> Result<Lsn, Error> {
         let Some((first, block)) = &mut self.open else {
             unreachable!("a block was opened for this record under the same lock");
         };
@@ -255,7 +266,8 @@ impl State {
     }
 
     fn enqueue(&mut self, block: BlockBuilder, size: u64) -> Result<(), Error> {
-        let (first, count) = (self.tail_lsn(), block.record_count());
+        let first = self.tail_lsn();
+        let count = block.record_count();
         let finished = block.finish(&self.block_header(size), self.parity());
         // A block that cannot be written takes its records with it: nothing may follow.
         let bytes = finished.inspect_err(|error| self.go_offline(error))?;
@@ -325,7 +337,8 @@ impl State {
         self.largest = self.largest.max(bytes as u64).max(reserve.min(MAX_RECORD_BYTES as u64));
     }
 
-    /// Would a record of `bytes` leave room for what is reserved, for `reserve` more, and for a checkpoint?
+    /// Would a record of `bytes` leave room for what is reserved, for `reserve` more, and for a
+    /// checkpoint?
     pub(crate) fn has_room_beside_reserved(&self, bytes: usize, reserve: u64) -> bool {
         let own = bytes as u64 + self.sector + BLOCK_OVERHEAD as u64;
         self.has_room(own, self.reserved.saturating_add(reserve), CHECKPOINT_SECTORS * self.sector)
@@ -339,8 +352,9 @@ impl State {
     fn has_room(&self, bytes: u64, reserved: u64, for_others: u64) -> bool {
         // Blocks have headers and stamps, and a flush may close one early.
         let overhead = reserved / 32 + bytes / 32;
-        let all =
-            [bytes, reserved, overhead, for_others].iter().fold(0u64, |sum, part| sum.saturating_add(*part));
+        let all = [bytes, reserved, overhead, for_others]
+            .iter()
+            .fold(0u64, |sum, part| sum.saturating_add(*part));
         all <= self.sure_bytes()
     }
 
@@ -363,7 +377,8 @@ impl State {
 
     /// The refusal of a record.
     pub(crate) fn full(&self, wanted: u64, growth: Option<extentdb_io::Error>) -> Error {
-        let (free, total) = (self.free_bytes(), self.vlfs.total_bytes());
+        let free = self.free_bytes();
+        let total = self.vlfs.total_bytes();
         Error::Full { wanted, free, reserved: self.reserved, total, growth }
     }
 }

@@ -19,7 +19,8 @@ pub struct LogStats {
     pub write_us: u64,
     /// Times that a caller wrote for itself and all who waited.
     pub flushes: u64,
-    /// Calls of flush that found their record not durable yet. Divided by `flushes`: commits per flush.
+    /// Calls of flush that found their record not durable yet. Divided by `flushes`: commits per
+    /// flush.
     pub flush_waits: u64,
     /// Times that a record waited for a log buffer.
     pub buffer_waits: u64,

@@ -1,7 +1,8 @@
 //! Truncation: what is no longer needed may be overwritten.
 //!
-//! Nothing is written: a VLF is free when its sequence number is below that of the minimum LSN, and the caller makes the minimum
-//! durable in its own place (the END_CKPT record that the boot page leads to) before it calls.
+//! Nothing is written: a VLF is free when its sequence number is below that of the minimum LSN, and
+//! the caller makes the minimum durable in its own place (the END_CKPT record that the boot page
+//! leads to) before it calls.
 //!
 //! Invariants
 //! - The minimum never goes back, and never beyond the durable end of the log.
@@ -14,7 +15,8 @@ use crate::error::Error;
 use crate::log_manager::Log;
 
 impl Log {
-    /// Everything before `minimum` is no longer needed: VLFs that hold nothing else may be used again.
+    /// Everything before `minimum` is no longer needed: VLFs that hold nothing else may be used
+    /// again.
     ///
     /// # Errors
     /// [`Error::NoRecord`] when `minimum` is not durable: a restart could not begin there.

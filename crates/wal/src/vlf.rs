@@ -6,11 +6,13 @@
 //!                              all blocks durable     truncated: its sequence number is below that of the minimum LSN
 //! ```
 //!
-//! The state is not stored: a VLF is free when it was never used, or when its sequence number is below that of the VLF with
-//! the minimum LSN. What it held stays in it; parity and sequence number tell the old blocks from new ones.
+//! The state is not stored: a VLF is free when it was never used, or when its sequence number is
+//! below that of the VLF with the minimum LSN. What it held stays in it; parity and sequence number
+//! tell the old blocks from new ones.
 //!
 //! Invariants
-//! - Every VLF but the current one is full (its blocks, the last one a filler if need be, end at its end) or was never used.
+//! - Every VLF but the current one is full (its blocks, the last one a filler if need be, end at
+//!   its end) or was never used.
 //! - Sequence numbers grow by one with each VLF taken, whatever its place in the file.
 
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
@@ -27,7 +29,8 @@ const GRAIN: u64 = 0x2000;
 /// Format of the VLFs of SQL Server 2008.
 pub(crate) const VLF_FORMAT: u8 = 4;
 
-/// Sizes of the VLFs of a new file that has `bytes` behind its first page. The last one takes the remainder.
+/// Sizes of the VLFs of a new file that has `bytes` behind its first page. The last one takes the
+/// remainder.
 pub(crate) fn sizes_of_new_file(bytes: u64) -> Vec<u64> {
     let (count, piece) = divide(bytes);
     let mut sizes = vec![piece; count as usize - 1];
@@ -77,12 +80,19 @@ impl GrowthRule {
 
 /// The header of a VLF that was never used.
 pub(crate) fn unused(offset: u64, size: u64) -> VlfHeader {
-    VlfHeader { signature: VlfHeader::SIGNATURE, format: VLF_FORMAT, size, offset, ..VlfHeader::default() }
+    VlfHeader {
+        signature: VlfHeader::SIGNATURE,
+        format: VLF_FORMAT,
+        size,
+        offset,
+        ..VlfHeader::default()
+    }
 }
 
 /// The header of the next use of a VLF.
 pub(crate) fn next_use(header: &VlfHeader, sequence: u32) -> VlfHeader {
-    // The parity is flipped, never computed: a restore resets the count of uses and keeps the parity.
+    // The parity is flipped, never computed: a restore resets the count of uses and keeps the
+    // parity.
     let parity = header.block_parity().map_or(Parity::Odd, Parity::flipped);
     VlfHeader {
         sequence,
@@ -114,8 +124,14 @@ pub(crate) struct VlfTable {
 impl VlfTable {
     pub(crate) fn new(vlfs: Vec<Vlf>, oldest_active: u32) -> Self {
         let newest = vlfs.iter().map(|vlf| vlf.header.sequence).max().unwrap_or(0);
-        let mut table =
-            VlfTable { vlfs, oldest_active, newest, free_count: 0, free_bytes: 0, total_bytes: 0 };
+        let mut table = VlfTable {
+            vlfs,
+            oldest_active,
+            newest,
+            free_count: 0,
+            free_bytes: 0,
+            total_bytes: 0,
+        };
         table.count();
         table
     }
@@ -140,8 +156,8 @@ impl VlfTable {
         self.vlfs.iter().find(|vlf| sequence != 0 && vlf.header.sequence == sequence)
     }
 
-    /// The VLF to be taken next: one that was never used, else the one that was free for the longest time. So the sequence numbers
-    /// of the file never have a gap.
+    /// The VLF to be taken next: one that was never used, else the one that was free for the
+    /// longest time. So the sequence numbers of the file never have a gap.
     pub(crate) fn next_free(&self) -> Option<usize> {
         // No file gets there by itself, but one may say that it is there.
         self.newest.checked_add(1)?;
@@ -149,7 +165,8 @@ impl VlfTable {
         free.min_by_key(|(_, vlf)| vlf.header.sequence).map(|(index, _)| index)
     }
 
-    /// Takes a free VLF into use and gives its new header, which is to be written before the first block.
+    /// Takes a free VLF into use and gives its new header, which is to be written before the first
+    /// block.
     pub(crate) fn take(&mut self, index: usize) -> VlfHeader {
         debug_assert!(self.is_free(&self.vlfs[index]), "an active VLF is never overwritten");
         self.newest += 1;
@@ -239,7 +256,10 @@ mod tests {
     #[test]
     fn a_vlf_is_taken_with_the_next_number_and_the_other_parity() {
         let mut table = VlfTable::new(vlfs(&[0x4000, 0x4000, 0x6000]), 1);
-        assert_eq!((table.free_count(), table.free_bytes(), table.total_bytes()), (3, 0x8000, 0x8000));
+        assert_eq!(
+            (table.free_count(), table.free_bytes(), table.total_bytes()),
+            (3, 0x8000, 0x8000)
+        );
         let facts = |header: VlfHeader| (header.sequence, header.parity, header.uses);
         assert_eq!(facts(table.take(0)), (1, 0x40, 1));
         assert_eq!(table.next_free(), Some(1));

@@ -1,6 +1,8 @@
-//! Group commit under schedules that follow from a seed: `RUSTFLAGS="--cfg shuttle"`, and a target folder of its own.
+//! Group commit under schedules that follow from a seed: `RUSTFLAGS="--cfg shuttle"`, and a target
+//! folder of its own.
 //!
-//! A caller that nobody wakes is a deadlock, which shuttle reports with the schedule that led to it.
+//! A caller that nobody wakes is a deadlock, which shuttle reports with the schedule that led to
+//! it.
 #![cfg(shuttle)]
 
 use std::path::Path;
@@ -29,7 +31,8 @@ impl Clock for NoTime {
     }
 }
 
-/// A file that gives way to others in the middle of a write, and refuses the durable ones from a number on.
+/// A file that gives way to others in the middle of a write, and refuses the durable ones from a
+/// number on.
 #[derive(Debug)]
 struct Slow {
     file: Arc<dyn DiskFile>,
@@ -49,13 +52,23 @@ impl DiskFile for Slow {
         self.file.read_at(offset, buf)
     }
 
-    fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), IoError> {
+    fn write_at(
+        &self,
+        offset: u64,
+        parts: &[&[u8]],
+        durability: Durability,
+    ) -> Result<(), IoError> {
         thread::yield_now();
         if durability == Durability::Through {
             let left = self.writes_left.load(Ordering::SeqCst);
             if left == 0 {
-                let (op, path) = (extentdb_io::Op::Write, self.path().to_path_buf());
-                return Err(IoError::File { op, path, source: std::io::ErrorKind::StorageFull.into() });
+                let op = extentdb_io::Op::Write;
+                let path = self.path().to_path_buf();
+                return Err(IoError::File {
+                    op,
+                    path,
+                    source: std::io::ErrorKind::StorageFull.into(),
+                });
             }
             self.writes_left.store(left - 1, Ordering::SeqCst);
         }
@@ -98,7 +111,11 @@ fn commit(log: &Log, serial: u32, bytes: usize) -> Result<(), Error> {
         xact: XactId { high: 0, low: serial },
         ..RecordHeader::default()
     };
-    let insert = InsertRows { fixed: RowPart::default(), rows: vec![&row], ..InsertRows::default() };
+    let insert = InsertRows {
+        fixed: RowPart::default(),
+        rows: vec![&row],
+        ..InsertRows::default()
+    };
     let lsn = log.append(&header, &Payload::InsertRows(insert), 0)?;
     log.flush(lsn)?;
     assert!(log.durable() >= lsn);
@@ -108,7 +125,8 @@ fn commit(log: &Log, serial: u32, bytes: usize) -> Result<(), Error> {
 /// Of each committer: together they leave a VLF.
 const COMMITS: u32 = 3;
 
-/// Four committers, some with rows that fill a block, over a disk that takes so many durable writes.
+/// Four committers, some with rows that fill a block, over a disk that takes so many durable
+/// writes.
 fn commit_side_by_side(writes: u64) {
     let log = log(writes);
     let committers = (0..4u32).map(|number| {
@@ -119,7 +137,8 @@ fn commit_side_by_side(writes: u64) {
         })
     });
     let committers: Vec<_> = committers.collect();
-    let results: Vec<_> = committers.into_iter().flat_map(|committer| committer.join().unwrap()).collect();
+    let results: Vec<_> =
+        committers.into_iter().flat_map(|committer| committer.join().unwrap()).collect();
     if results.iter().all(Result::is_ok) {
         assert_eq!(log.stats().records, u64::from(4 * COMMITS));
     } else {
@@ -127,7 +146,8 @@ fn commit_side_by_side(writes: u64) {
     }
 }
 
-/// Schedules per test: a fixed number of random ones, and as many with few, well placed switches (PCT).
+/// Schedules per test: a fixed number of random ones, and as many with few, well placed switches
+/// (PCT).
 fn explore(test: impl Fn() + Clone + Send + Sync + 'static, schedules: usize) {
     shuttle::check_random(test.clone(), schedules);
     shuttle::check_pct(test, schedules, 3);

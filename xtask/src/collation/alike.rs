@@ -1,7 +1,9 @@
-//! Which characters two tables order alike: the heaviest chain of primary weights that rises in both.
+//! Which characters two tables order alike: the heaviest chain of primary weights that rises in
+//! both.
 //!
-//! A longest increasing subsequence, weighted by the number of characters that share a pair of ranks, found with a Fenwick
-//! tree of maxima. Characters outside the chain moved from one table to the other.
+//! A longest increasing subsequence, weighted by the number of characters that share a pair of
+//! ranks, found with a Fenwick tree of maxima. Characters outside the chain moved from one table to
+//! the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +27,8 @@ pub(super) fn alike(ranks: &BTreeMap<u16, [u32; 2]>) -> BTreeSet<u16> {
         };
         codes.push(code);
     }
-    let seconds: Vec<u32> = pairs.keys().map(|pair| pair[1]).collect::<BTreeSet<u32>>().into_iter().collect();
+    let seconds: Vec<u32> =
+        pairs.keys().map(|pair| pair[1]).collect::<BTreeSet<u32>>().into_iter().collect();
     let nodes: Vec<Node<'_>> = pairs.iter().collect();
     let mut chains = Chains { best: vec![None; seconds.len() + 1] };
     let mut totals: Vec<u64> = vec![0; nodes.len()];
@@ -33,7 +36,8 @@ pub(super) fn alike(ranks: &BTreeMap<u16, [u32; 2]>) -> BTreeSet<u16> {
     let mut from = 0;
     while from < nodes.len() {
         // Pairs with the same first rank cannot follow each other.
-        let to = from + nodes[from..].iter().take_while(|node| node.0[0] == nodes[from].0[0]).count();
+        let to =
+            from + nodes[from..].iter().take_while(|node| node.0[0] == nodes[from].0[0]).count();
         for at in from..to {
             let place = seconds.partition_point(|second| *second < nodes[at].0[1]);
             let best = chains.best_below(place);
@@ -86,8 +90,13 @@ mod tests {
 
     #[test]
     fn the_character_that_moved_is_left_out() {
-        let ranks =
-            BTreeMap::from([(300, [1, 1]), (301, [2, 9]), (302, [3, 2]), (303, [4, 3]), (304, [4, 3])]);
+        let ranks = BTreeMap::from([
+            (300, [1, 1]),
+            (301, [2, 9]),
+            (302, [3, 2]),
+            (303, [4, 3]),
+            (304, [4, 3]),
+        ]);
         assert_eq!(alike(&ranks), BTreeSet::from([300, 302, 303, 304]));
     }
 

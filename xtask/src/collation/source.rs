@@ -130,7 +130,9 @@ fn weights(text: &str) -> Result<Table> {
         table.lines.insert(unit(code)?, line);
     }
     for line in text.lines().filter(|line| line.contains("not understood")) {
-        table.not_understood.push(unit(line.trim_start_matches("# ").get(..4).unwrap_or_default())?);
+        table
+            .not_understood
+            .push(unit(line.trim_start_matches("# ").get(..4).unwrap_or_default())?);
     }
     Ok(table)
 }
@@ -154,7 +156,12 @@ fn languages(text: &str) -> Result<Vec<Language>> {
         let own = if *sm == "=" || *sm == "2" {
             Own::Expansion([unit(aw)?, unit(dw)?])
         } else {
-            Own::Weight { sm: sm.parse()?, aw: aw.parse()?, dw: dw.parse()?, cw: cw.parse()? }
+            Own::Weight {
+                sm: sm.parse()?,
+                aw: aw.parse()?,
+                dw: dw.parse()?,
+                cw: cw.parse()?,
+            }
         };
         if languages.last().is_none_or(|last| last.name != *name) {
             languages.push(Language { name: (*name).to_owned(), ..Language::default() });
@@ -171,7 +178,8 @@ fn ideographs(folder: &Path) -> Result<Vec<Ideographs>> {
     let mut orders = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let file = entry?.file_name().to_string_lossy().into_owned();
-        let name = file.strip_prefix("ideographs-win10-").and_then(|rest| rest.strip_suffix(".tsv"));
+        let name =
+            file.strip_prefix("ideographs-win10-").and_then(|rest| rest.strip_suffix(".tsv"));
         let Some(name) = name else { continue };
         let text = text(folder, &file)?;
         let mut weights = BTreeMap::new();
@@ -181,13 +189,18 @@ fn ideographs(folder: &Path) -> Result<Vec<Ideographs>> {
             };
             weights.insert(unit(code)?, [sm.parse()?, aw.parse()?, dw.parse()?]);
         }
-        orders.push(Ideographs { name: name.to_owned(), has_three_bytes: text.contains("flags=1"), weights });
+        orders.push(Ideographs {
+            name: name.to_owned(),
+            has_three_bytes: text.contains("flags=1"),
+            weights,
+        });
     }
     orders.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(orders)
 }
 
-/// Class, accent and case of each byte; marked 1 where the position is inferred, 2 for a ligature, 3 for a byte without a row.
+/// Class, accent and case of each byte; marked 1 where the position is inferred, 2 for a ligature,
+/// 3 for a byte without a row.
 fn sql_order(text: &str) -> Result<Vec<[u8; 4]>> {
     let mut order = vec![[0, 0, 0, 3]; 256];
     for row in rows(text) {

@@ -16,7 +16,8 @@ const SURROGATES: std::ops::Range<u16> = 0xD800..0xE000;
 /// Weights of dense ranks: two bytes, neither below 2 nor above 255.
 const BYTE_VALUES: usize = 254;
 
-// Classes of an entry, 0 being no weight, and how much of it is doubted: see `docs/format/collation.md`.
+// Classes of an entry, 0 being no weight, and how much of it is doubted: see
+// `docs/format/collation.md`.
 const MARK: u8 = 1;
 const LETTER: u8 = 2;
 const SPECIAL: u8 = 3;
@@ -71,7 +72,11 @@ impl Expansions {
         if at == next {
             self.pairs.push(pair);
         }
-        Entry { weight: (at as u16).to_be_bytes(), class: EXPANSION, ..Entry::default() }
+        Entry {
+            weight: (at as u16).to_be_bytes(),
+            class: EXPANSION,
+            ..Entry::default()
+        }
     }
 }
 
@@ -95,7 +100,9 @@ pub(super) fn build(source: &Source) -> Result<Vec<u8>> {
     }
     file.section(&pool.full);
     file.section(&pool.linear);
-    file.section(&expansions.pairs.iter().flatten().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<u8>>());
+    file.section(
+        &expansions.pairs.iter().flatten().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<u8>>(),
+    );
     file.section(&languages);
     file.section(&ideographs(&source.ideographs)?);
     file.section(&source.sql_order.concat());
@@ -135,7 +142,8 @@ struct Pool {
 }
 
 impl Pool {
-    /// Per page a number: 0 is empty, with the highest bit a linear page, else a full page, counted from 1.
+    /// Per page a number: 0 is empty, with the highest bit a linear page, else a full page, counted
+    /// from 1.
     fn index(&mut self, entries: &Entries) -> Vec<u8> {
         let mut index = Vec::with_capacity(PAGES * 2);
         for page in 0..PAGES {
@@ -170,7 +178,8 @@ impl Pool {
     }
 }
 
-/// The dense ranks of the table of 2000, with room for the letters of languages, which only the newest table places.
+/// The dense ranks of the table of 2000, with room for the letters of languages, which only the
+/// newest table places.
 struct Ranks {
     /// Weights of its own characters by rank.
     own: HashMap<u32, [u8; 2]>,
@@ -183,7 +192,12 @@ impl Ranks {
         let anchors = anchors(source);
         let mut keys: BTreeSet<(u32, u16)> = BTreeSet::new();
         keys.extend(
-            source.win2000.lines.values().filter(|line| has_rank(line.class)).map(|line| (line.rank, 0)),
+            source
+                .win2000
+                .lines
+                .values()
+                .filter(|line| has_rank(line.class))
+                .map(|line| (line.rank, 0)),
         );
         let mut tailored: BTreeMap<u16, (u32, u16)> = BTreeMap::new();
         for (_, own) in source.languages.iter().flat_map(|language| &language.entries) {
@@ -196,9 +210,15 @@ impl Ranks {
         let weight = |at: usize| [(2 + at / BYTE_VALUES) as u8, (2 + at % BYTE_VALUES) as u8];
         let dense: HashMap<(u32, u16), [u8; 2]> =
             keys.into_iter().enumerate().map(|(at, key)| (key, weight(at))).collect();
-        let own = dense.iter().filter(|(key, _)| key.1 == 0).map(|(key, weight)| (key.0, *weight)).collect();
-        let tailored =
-            tailored.into_iter().filter_map(|(wanted, key)| Some((wanted, *dense.get(&key)?))).collect();
+        let own = dense
+            .iter()
+            .filter(|(key, _)| key.1 == 0)
+            .map(|(key, weight)| (key.0, *weight))
+            .collect();
+        let tailored = tailored
+            .into_iter()
+            .filter_map(|(wanted, key)| Some((wanted, *dense.get(&key)?)))
+            .collect();
         Ranks { own, tailored }
     }
 }
@@ -212,7 +232,8 @@ fn anchors(source: &Source) -> BTreeMap<u16, u32> {
     let alike = alike(&common_ranks(&source.win2000, &source.win10));
     let mut anchors = BTreeMap::new();
     for code in alike {
-        if let (Some(old), Some(new)) = (source.win2000.lines.get(&code), source.win10.lines.get(&code))
+        if let (Some(old), Some(new)) =
+            (source.win2000.lines.get(&code), source.win10.lines.get(&code))
             && new.class == Class::Letter
         {
             anchors.insert(new.rank as u16, old.rank);
@@ -225,7 +246,8 @@ fn anchors(source: &Source) -> BTreeMap<u16, u32> {
 fn common_ranks(a: &Table, b: &Table) -> BTreeMap<u16, [u32; 2]> {
     let has_rank = |class: Class| has_rank(class) || class == Class::Ideograph;
     let of = |(code, line): (&u16, &super::source::Line)| {
-        let other = b.lines.get(code).filter(|other| has_rank(other.class) && has_rank(line.class))?;
+        let other =
+            b.lines.get(code).filter(|other| has_rank(other.class) && has_rank(line.class))?;
         Some((*code, [line.rank, other.rank]))
     };
     a.lines.iter().filter_map(of).collect()
@@ -253,9 +275,13 @@ fn differences(table: &Table, other: &Table) -> BTreeMap<u16, Doubt> {
     };
     let has_expansion =
         |code: u16| table.expansions.contains_key(&code) || other.expansions.contains_key(&code);
-    let mut found: BTreeMap<u16, Doubt> =
-        codes.into_iter().filter(|code| !has_expansion(*code)).map(|code| (code, of(code))).collect();
-    let expanding: BTreeSet<u16> = table.expansions.keys().chain(other.expansions.keys()).copied().collect();
+    let mut found: BTreeMap<u16, Doubt> = codes
+        .into_iter()
+        .filter(|code| !has_expansion(*code))
+        .map(|code| (code, of(code)))
+        .collect();
+    let expanding: BTreeSet<u16> =
+        table.expansions.keys().chain(other.expansions.keys()).copied().collect();
     for code in expanding {
         let is_same = table.expansions.get(&code) == other.expansions.get(&code);
         found.insert(code, if is_same { Doubt::None } else { Doubt::All });
@@ -271,7 +297,8 @@ fn is_han(code: u16) -> bool {
     matches!(code, 0x2E80..=0x2FDF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF)
 }
 
-/// Entries of the table of 2000: the first doubts are those of version 80, the second ones those of version 90.
+/// Entries of the table of 2000: the first doubts are those of version 80, the second ones those of
+/// version 90.
 fn entries_2000(source: &Source, ranks: &Ranks, expansions: &mut Expansions) -> Entries {
     let table = &source.win2000;
     let differing = differences(table, &source.win2008);
@@ -309,14 +336,15 @@ fn entries_2000(source: &Source, ranks: &Ranks, expansions: &mut Expansions) -> 
 
 fn entries_2008(source: &Source, expansions: &mut Expansions) -> Result<Entries> {
     let differing = differences(&source.win2008, &source.win2000);
-    let mut entries = entries_new(&source.win2008, expansions, |code, line| match line.note.as_str() {
-        "w10" if line.class == Class::Kana && !is_repeat(line) => Doubt::None,
-        // Taken from the newest table: certain where the oldest one says the same.
-        "w10" => differing.get(&code).copied().unwrap_or_default(),
-        "08 jamo" => Doubt::Place,
-        _ if line.class == Class::Kana && is_repeat(line) => Doubt::All,
-        _ => Doubt::None,
-    })?;
+    let mut entries =
+        entries_new(&source.win2008, expansions, |code, line| match line.note.as_str() {
+            "w10" if line.class == Class::Kana && !is_repeat(line) => Doubt::None,
+            // Taken from the newest table: certain where the oldest one says the same.
+            "w10" => differing.get(&code).copied().unwrap_or_default(),
+            "08 jamo" => Doubt::Place,
+            _ if line.class == Class::Kana && is_repeat(line) => Doubt::All,
+            _ => Doubt::None,
+        })?;
     for code in &source.win2008.not_understood {
         if let Some(line) = source.win10.lines.get(code) {
             let doubts = [Doubt::All as u8; 2];
@@ -348,7 +376,9 @@ fn entries_10(source: &Source, expansions: &mut Expansions) -> Result<Entries> {
 
 fn surrogates(source: &Source, doubts: [u8; 2]) -> Entries {
     let lines = source.win10.lines.range(SURROGATES);
-    lines.filter_map(|(code, line)| Some((*code, Entry { doubts, ..entry_new(line).ok()? }))).collect()
+    lines
+        .filter_map(|(code, line)| Some((*code, Entry { doubts, ..entry_new(line).ok()? })))
+        .collect()
 }
 
 fn entries_new(
@@ -395,8 +425,13 @@ fn class_of(class: Class) -> u8 {
     }
 }
 
-/// Per language its name and the offsets of its entries by the weights of 2000 and by those of 2008 and later.
-fn languages(languages: &[Language], ranks: &Ranks, expansions: &mut Expansions) -> Result<Vec<u8>> {
+/// Per language its name and the offsets of its entries by the weights of 2000 and by those of 2008
+/// and later.
+fn languages(
+    languages: &[Language],
+    ranks: &Ranks,
+    expansions: &mut Expansions,
+) -> Result<Vec<u8>> {
     let mut directory = (languages.len() as u32).to_le_bytes().to_vec();
     let head = directory.len() + languages.len() * (NAME_BYTES + 32);
     let mut body = Vec::new();
@@ -420,7 +455,8 @@ fn ascii_filter(language: &Language) -> u128 {
     units.filter(is_ascii).fold(0, |filter, units| filter | 1 << units[0])
 }
 
-/// A bit per row of 32 code units below U+07E0 in which an entry or a sequence begins; the highest bit for all others.
+/// A bit per row of 32 code units below U+07E0 in which an entry or a sequence begins; the highest
+/// bit for all others.
 fn row_filter(language: &Language) -> u64 {
     let units = language.entries.iter().map(|(units, _)| units[0]);
     units.fold(0, |filter, unit| filter | 1 << (unit / 32).min(63))
@@ -433,7 +469,8 @@ fn name(text: &str) -> Result<[u8; NAME_BYTES]> {
     Ok(name)
 }
 
-/// Counts of single units and of sequences, then both: units in order; sequences by first unit, long ones first.
+/// Counts of single units and of sequences, then both: units in order; sequences by first unit,
+/// long ones first.
 fn entries_of_language(
     language: &Language,
     ranks: Option<&Ranks>,
@@ -482,7 +519,8 @@ fn entries_of_language(
     Ok(bytes)
 }
 
-/// Per order of ideographs its name, offset and number of bytes of a primary weight; then its pages.
+/// Per order of ideographs its name, offset and number of bytes of a primary weight; then its
+/// pages.
 fn ideographs(orders: &[Ideographs]) -> Result<Vec<u8>> {
     let mut directory = (orders.len() as u32).to_le_bytes().to_vec();
     let head = directory.len() + orders.len() * (NAME_BYTES + 8);
@@ -495,8 +533,8 @@ fn ideographs(orders: &[Ideographs]) -> Result<Vec<u8>> {
         let mut pages: Vec<u8> = Vec::new();
         for page in 0..PAGES {
             let first = page * UNITS_PER_PAGE;
-            let units =
-                (first..first + UNITS_PER_PAGE).map(|unit| order.weights.get(&(unit as u16)).copied());
+            let units = (first..first + UNITS_PER_PAGE)
+                .map(|unit| order.weights.get(&(unit as u16)).copied());
             let units: Vec<[u8; 3]> = units.map(Option::unwrap_or_default).collect();
             let number = if units.iter().all(|unit| *unit == [0; 3]) {
                 0u16

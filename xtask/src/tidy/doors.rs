@@ -1,11 +1,13 @@
 //! Doors to the outside world: files, threads, locks, sockets, the environment.
 //!
-//! Storage crates take them from `base` and `io` or as arguments, so that a simulator can own all of them. Clippy
-//! cannot tell product code from tests, which may write files into their scratch folders as they like; hence this rule.
+//! Storage crates take them from `base` and `io` or as arguments, so that a simulator can own all
+//! of them. Clippy cannot tell product code from tests, which may write files into their scratch
+//! folders as they like; hence this rule.
 
 use crate::house::{Complaint, House};
 
-/// Crates at the edge, where the outside world is handed in: the program, and the simulator, whose program reads its arguments.
+/// Crates at the edge, where the outside world is handed in: the program, and the simulator, whose
+/// program reads its arguments.
 const EDGE: [&str; 2] = ["cli", "sim"];
 /// Module of std, the crate that may use it, what to use instead.
 const DOORS: [(&str, &str, &str); 6] = [
@@ -21,7 +23,8 @@ const DOORS: [(&str, &str, &str); 6] = [
 pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
     for file in house.rust() {
         let mut parts = file.path.split('/');
-        let (Some("crates"), Some(krate), Some("src")) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some("crates"), Some(krate), Some("src")) = (parts.next(), parts.next(), parts.next())
+        else {
             continue;
         };
         if EDGE.contains(&krate) {
@@ -66,7 +69,11 @@ mod tests {
         check("crates/check/src/a.rs", "use std::fs;", 1);
         check("crates/check/src/a.rs", "use std::{fmt, fs::File, io};", 1);
         check("crates/check/src/a.rs", "use std::{fmt, io};", 0);
-        check("crates/check/src/a.rs", "let x = std::sync::Arc::new(1); std::thread::yield_now();", 2);
+        check(
+            "crates/check/src/a.rs",
+            "let x = std::sync::Arc::new(1); std::thread::yield_now();",
+            2,
+        );
         check("crates/check/src/a.rs", "use std::fsync_like;", 0);
         check("crates/check/src/a.rs", "let x = env!(\"CARGO_MANIFEST_DIR\");", 0);
     }

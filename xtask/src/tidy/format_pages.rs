@@ -1,6 +1,7 @@
 //! Pages of docs/format and the code they describe: neither without the other.
 //!
-//! A page opens with a paragraph that names its code, in backticks; several files of a folder may share braces:
+//! A page opens with a paragraph that names its code, in backticks; several files of a folder may
+//! share braces:
 //!
 //! ```text
 //! Code: `crates/format/src/record/{status,row}.rs`. Observed in real files of versions 539 to 904.
@@ -20,21 +21,27 @@ const ROOMS: &str = "crates/format/src/";
 /// Pages whose code is gone, and rooms without a page.
 pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
     let mut described: BTreeSet<&str> = BTreeSet::new();
-    for page in
-        house.files().iter().filter(|file| file.path.starts_with(PAGES) && !file.path.ends_with("README.md"))
+    for page in house
+        .files()
+        .iter()
+        .filter(|file| file.path.starts_with(PAGES) && !file.path.ends_with("README.md"))
     {
         let paths = named_paths(page);
         if paths.is_empty() {
-            complaints.push(
-                page.complain(0, "does not name its code: a paragraph `Code: …` with paths in backticks"),
-            );
+            complaints.push(page.complain(
+                0,
+                "does not name its code: a paragraph `Code: …` with paths in backticks",
+            ));
         }
         for path in &paths {
             if !exists(house, path) {
-                complaints.push(page.complain(0, format!("describes `{path}`, which does not exist")));
+                complaints
+                    .push(page.complain(0, format!("describes `{path}`, which does not exist")));
             }
         }
-        described.extend(rooms(house).filter(|room| paths.iter().any(|path| room_of(path) == Some(room))));
+        described.extend(
+            rooms(house).filter(|room| paths.iter().any(|path| room_of(path) == Some(room))),
+        );
     }
     for room in rooms(house).collect::<BTreeSet<_>>().difference(&described) {
         let text = format!("no page describes {ROOMS}{room}");
@@ -44,7 +51,10 @@ pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
 
 /// Folders of the format crate.
 fn rooms(house: &House) -> impl Iterator<Item = &str> {
-    house.rust().filter_map(|file| file.path.strip_prefix(ROOMS)?.split_once('/')).map(|(room, _)| room)
+    house
+        .rust()
+        .filter_map(|file| file.path.strip_prefix(ROOMS)?.split_once('/'))
+        .map(|(room, _)| room)
 }
 
 fn room_of(path: &str) -> Option<&str> {
@@ -59,8 +69,11 @@ fn exists(house: &House, path: &str) -> bool {
 
 /// The paths that the `Code:` paragraph of a page names, braces expanded.
 fn named_paths(page: &SourceFile) -> Vec<String> {
-    let paragraph =
-        page.text.split("\n\n").find(|paragraph| paragraph.starts_with("Code:")).unwrap_or_default();
+    let paragraph = page
+        .text
+        .split("\n\n")
+        .find(|paragraph| paragraph.starts_with("Code:"))
+        .unwrap_or_default();
     paragraph
         .split('`')
         .skip(1)

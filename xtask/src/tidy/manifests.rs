@@ -14,16 +14,18 @@ const MAY_BE_UNSAFE: [&str; 2] = ["crates/buffer", "crates/io"];
 
 /// What every package must have.
 pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
-    let mut missing =
-        |path: &str, text: String| complaints.push(Complaint { path: path.to_string(), line: 0, text });
+    let mut missing = |path: &str, text: String| {
+        complaints.push(Complaint { path: path.to_string(), line: 0, text })
+    };
     for licence in LICENCES.iter().filter(|licence| house.file(licence).is_none()) {
         missing(licence, "is missing".to_string());
     }
     for package in house.packages() {
         let path = format!("{package}/Cargo.toml");
         let Some(manifest) = house.file(&path) else { continue };
-        for field in
-            SHARED_FIELDS.iter().filter(|field| !manifest.text.lines().any(|line| line.trim() == **field))
+        for field in SHARED_FIELDS
+            .iter()
+            .filter(|field| !manifest.text.lines().any(|line| line.trim() == **field))
         {
             missing(&path, format!("lacks `{field}`"));
         }
@@ -61,7 +63,10 @@ mod tests {
 
     #[test]
     fn a_complete_package_passes() {
-        assert!(complaints(&[("crates/x/Cargo.toml", MANIFEST), ("crates/x/src/lib.rs", ROOT)]).is_empty());
+        assert!(
+            complaints(&[("crates/x/Cargo.toml", MANIFEST), ("crates/x/src/lib.rs", ROOT)])
+                .is_empty()
+        );
         assert!(
             complaints(&[("fuzz/Cargo.toml", ""), ("fuzz/src/lib.rs", "")]).is_empty(),
             "has its own rules"
@@ -72,7 +77,10 @@ mod tests {
     fn what_is_missing_is_named() {
         let without_licence = MANIFEST.replace("license.workspace = true\n", "");
         assert_eq!(
-            complaints(&[("crates/x/Cargo.toml", &without_licence), ("crates/x/src/lib.rs", "//! x")]),
+            complaints(&[
+                ("crates/x/Cargo.toml", &without_licence),
+                ("crates/x/src/lib.rs", "//! x")
+            ]),
             [
                 "crates/x/Cargo.toml: lacks `license.workspace = true`",
                 "crates/x/src/lib.rs: lacks `#![forbid(unsafe_code)]`",

@@ -7,7 +7,8 @@ use crate::house::{Complaint, House, SourceFile};
 /// Rust files that no target of their package reaches.
 pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
     let mut reached: BTreeSet<String> = BTreeSet::new();
-    let conventional = house.rust().map(|file| file.path.clone()).filter(|path| is_target_root(path));
+    let conventional =
+        house.rust().map(|file| file.path.clone()).filter(|path| is_target_root(path));
     let mut waiting: Vec<String> = conventional.chain(named_targets(house)).collect();
     while let Some(path) = waiting.pop() {
         let Some(file) = house.file(&path) else { continue };
@@ -20,14 +21,16 @@ pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
     }
 }
 
-/// True for files that cargo compiles without being told: crate roots, tests, benches, examples, binaries.
+/// True for files that cargo compiles without being told: crate roots, tests, benches, examples,
+/// binaries.
 fn is_target_root(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let folder_name = folder.rsplit('/').next().unwrap_or(folder);
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
     let kinds = ["tests", "benches", "examples", "bin"];
-    let in_kind =
-        |folder: &str| kinds.iter().any(|kind| folder.ends_with(kind) && !folder.contains("/src/tests"));
+    let in_kind = |folder: &str| {
+        kinds.iter().any(|kind| folder.ends_with(kind) && !folder.contains("/src/tests"))
+    };
     match name {
         "lib.rs" | "main.rs" if folder_name == "src" => true,
         "build.rs" => !folder.contains("/src"),
@@ -41,8 +44,10 @@ fn named_targets(house: &House) -> impl Iterator<Item = String> {
     let manifests = house.files().iter().filter(|file| file.path.ends_with("/Cargo.toml"));
     manifests.flat_map(|manifest| {
         let folder = manifest.path.strip_suffix("Cargo.toml").unwrap_or_default();
-        let paths =
-            manifest.text.lines().filter_map(|line| line.strip_prefix("path = \"")?.strip_suffix("\""));
+        let paths = manifest
+            .text
+            .lines()
+            .filter_map(|line| line.strip_prefix("path = \"")?.strip_suffix("\""));
         paths.filter(|path| path.ends_with(".rs")).map(move |path| format!("{folder}{path}"))
     })
 }
@@ -60,7 +65,8 @@ fn normalised(path: &str) -> String {
     parts.join("/")
 }
 
-/// Paths of the files that the `mod` lines of `file` may mean; both forms of each, of which one exists.
+/// Paths of the files that the `mod` lines of `file` may mean; both forms of each, of which one
+/// exists.
 fn modules(file: &SourceFile) -> Vec<String> {
     let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
     let stem = name.strip_suffix(".rs").unwrap_or(name);
@@ -70,12 +76,15 @@ fn modules(file: &SourceFile) -> Vec<String> {
     let mut paths = Vec::new();
     let mut explicit = None;
     for line in file.text.lines().map(str::trim) {
-        if let Some(path) = line.strip_prefix("#[path = \"").and_then(|rest| rest.strip_suffix("\"]")) {
+        if let Some(path) =
+            line.strip_prefix("#[path = \"").and_then(|rest| rest.strip_suffix("\"]"))
+        {
             explicit = Some(path);
         } else if let Some(module) = declared_module(line) {
             match explicit.take() {
                 Some(path) => paths.push(normalised(&format!("{folder}/{path}"))),
-                None => paths.extend([format!("{inside}/{module}.rs"), format!("{inside}/{module}/mod.rs")]),
+                None => paths
+                    .extend([format!("{inside}/{module}.rs"), format!("{inside}/{module}/mod.rs")]),
             }
         }
     }
@@ -98,7 +107,10 @@ mod tests {
     #[test]
     fn files_are_reached_by_mod_or_by_their_place() {
         let house = House::of(&[
-            ("crates/x/src/lib.rs", "mod a;\npub mod b;\npub(crate) mod c;\n#[cfg(test)]\nmod tests;"),
+            (
+                "crates/x/src/lib.rs",
+                "mod a;\npub mod b;\npub(crate) mod c;\n#[cfg(test)]\nmod tests;",
+            ),
             ("crates/x/src/a.rs", "mod inner;"),
             ("crates/x/src/a/inner.rs", ""),
             ("crates/x/src/b/mod.rs", "#[path = \"odd.rs\"]\nmod strange;"),

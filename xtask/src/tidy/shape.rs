@@ -9,11 +9,13 @@ const LONGEST: usize = 900;
 pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
     for file in house.rust() {
         // The doc of `x/tests.rs` is that of `x`; a fuzz target is one line that calls its body.
-        let has_doc_elsewhere = file.path.ends_with("/tests.rs") || file.path.starts_with("fuzz/targets/");
+        let has_doc_elsewhere =
+            file.path.ends_with("/tests.rs") || file.path.starts_with("fuzz/targets/");
         if !has_doc_elsewhere && !opens_with_doc(file) {
-            complaints.push(
-                file.complain(1, "begins without a module doc (`//!`): what is this, which invariants hold?"),
-            );
+            complaints.push(file.complain(
+                1,
+                "begins without a module doc (`//!`): what is this, which invariants hold?",
+            ));
         }
         // Integration tests quote whole rows and statements as they must come out.
         if file.path.contains("/tests/") {
@@ -22,7 +24,8 @@ pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
         for (number, line) in file.lines() {
             let width = line.chars().count();
             if width > WIDEST {
-                complaints.push(file.complain(number, format!("{width} columns; at most {WIDEST}")));
+                complaints
+                    .push(file.complain(number, format!("{width} columns; at most {WIDEST}")));
             }
         }
     }
@@ -32,7 +35,8 @@ pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
 pub(super) fn warnings(house: &House) -> Vec<Complaint> {
     let long = |file: &SourceFile| {
         let lines = file.text.lines().count();
-        (lines > LONGEST).then(|| file.complain(0, format!("{lines} lines; two stories? part them")))
+        (lines > LONGEST)
+            .then(|| file.complain(0, format!("{lines} lines; two stories? part them")))
     };
     house.rust().filter_map(long).collect()
 }

@@ -1,7 +1,7 @@
 //! Words we do not use, each with the better one, and file names that say nothing.
 //!
-//! The list is `banned_words.tsv` beside this file. An entry of letters matches whole words, any other matches wherever
-//! it stands.
+//! The list is `banned_words.tsv` beside this file. An entry of letters matches whole words, any
+//! other matches wherever it stands.
 
 use crate::house::{Complaint, House};
 
@@ -20,7 +20,9 @@ pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
     for file in house.files() {
         let parts = file.path.split('/').map(|part| part.strip_suffix(".rs").unwrap_or(part));
         for part in parts.filter(|part| EMPTY_NAMES.contains(part)) {
-            complaints.push(file.complain(0, format!("`{part}` says nothing: name the thing or the verb")));
+            complaints.push(
+                file.complain(0, format!("`{part}` says nothing: name the thing or the verb")),
+            );
         }
         let is_text = [".rs", ".md", ".toml"].iter().any(|ending| file.path.ends_with(ending));
         if !is_text || EXEMPT.contains(&file.path.as_str()) {
@@ -34,7 +36,8 @@ pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
     }
 }
 
-/// True when `line` has `word`, whole if it is made of letters, in any case if it is made of small ones.
+/// True when `line` has `word`, whole if it is made of letters, in any case if it is made of small
+/// ones.
 fn contains(line: &str, word: &str) -> bool {
     let folded;
     let line = if word.chars().any(char::is_uppercase) {
@@ -60,7 +63,8 @@ mod tests {
     fn check(text: &str, expected: &[&str]) {
         let mut complaints = Vec::new();
         verify(&House::of(&[("crates/x/src/a.rs", text)]), &mut complaints);
-        let words: Vec<&str> = complaints.iter().filter_map(|it| it.text.split('`').nth(1)).collect();
+        let words: Vec<&str> =
+            complaints.iter().filter_map(|it| it.text.split('`').nth(1)).collect();
         assert_eq!(words, expected, "{text}");
     }
 

@@ -32,15 +32,18 @@ const MEMORY_MB: f64 = 128.0;
 /// Options of `peers`.
 #[derive(Args)]
 pub(crate) struct PeersArgs {
-    /// A data file of `extentdb make big.mdf --shape sales --size 4GB --seed 1`; without it, one of --rows rows is made
+    /// A data file of `extentdb make big.mdf --shape sales --size 4GB --seed 1`; without it, one of
+    /// --rows rows is made
     file: Option<PathBuf>,
-    /// Rows that peers get (the first of the file), and rows of the files whose indexes are compared
+    /// Rows that peers get (the first of the file), and rows of the files whose indexes are
+    /// compared
     #[arg(long, value_name = "N", default_value_t = ROWS)]
     rows: u64,
     /// Runs of each peer; the shortest counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     runs: u32,
-    /// How often two of our own runs take turns; the shortest of each, and the median of their ratios count
+    /// How often two of our own runs take turns; the shortest of each, and the median of their
+    /// ratios count
     #[arg(long, value_name = "N", default_value_t = 9)]
     turns: u32,
     /// Where temporary databases are made: room for twice the rows, on no slow device
@@ -67,7 +70,12 @@ pub(crate) fn run(args: &PeersArgs) -> Result<()> {
         Some(file) => file.clone(),
         None => bench.make("sales")?,
     };
-    println!("{}, cached; best of {} in turns, of {} for peers\n", file.display(), args.turns, args.runs);
+    println!(
+        "{}, cached; best of {} in turns, of {} for peers\n",
+        file.display(),
+        args.turns,
+        args.runs
+    );
     println!("{}", Measured::HEAD);
     let ours = bench.ours(&file)?;
     let peers = bench.peers(&file)?;
@@ -110,7 +118,10 @@ impl Turns {
                 }
             }
         }
-        Ok(Turns { best: best.map(told), ratio: median(ratios).unwrap_or(f64::NAN) })
+        Ok(Turns {
+            best: best.map(told),
+            ratio: median(ratios).unwrap_or(f64::NAN),
+        })
     }
 }
 
@@ -132,7 +143,11 @@ impl Bench {
     fn make(&self, shape: &str) -> Result<PathBuf> {
         let path = self.folder.path().join(format!("{shape}.mdf"));
         if !path.exists() {
-            let options = MakeOptions { shape: shape.to_owned(), size: Size::Rows(self.rows), seed: SEED };
+            let options = MakeOptions {
+                shape: shape.to_owned(),
+                size: Size::Rows(self.rows),
+                seed: SEED,
+            };
             make(&options, &[&path], &mut |_| {}).with_context(|| path.display().to_string())?;
         }
         Ok(path)
@@ -144,7 +159,13 @@ impl Bench {
         cached::plain(file, 2).context("warming the cache")?;
         let (time, result) = best_of(self.runs, || cached::plain(file, 2));
         result?;
-        told(Measured { what: "pread of 1 MiB, 2 threads".to_owned(), bytes, rows: None, time, peak: None });
+        told(Measured {
+            what: "pread of 1 MiB, 2 threads".to_owned(),
+            bytes,
+            rows: None,
+            time,
+            peak: None,
+        });
         let with_checksum = |at: usize| -> Result<Measured> {
             let (time, result) = best_of(1, || cached::with_checksum(file, at + 1));
             result?;
@@ -152,7 +173,8 @@ impl Bench {
             Ok(Measured { what, bytes, rows: None, time, peak: None })
         };
         let data = Data { name: &name_of(file), file, rows };
-        let check = |scope| Turns::take(self.turns, |at| self.checker.measure(data, scope, at + 1, 1));
+        let check =
+            |scope| Turns::take(self.turns, |at| self.checker.measure(data, scope, at + 1, 1));
         Ok(Ours {
             loops: Turns::take(self.turns, with_checksum)?,
             full: check(Scope::Full)?,
@@ -160,7 +182,8 @@ impl Bench {
         })
     }
 
-    /// Every peer that is there. One that fails is told and left out, so that the others are not lost.
+    /// Every peer that is there. One that fails is told and left out, so that the others are not
+    /// lost.
     fn peers(&self, file: &Path) -> Result<Vec<PeerCheck>> {
         let database = open(file)?;
         let rows = Rows::new(&database, self.rows);
@@ -168,7 +191,12 @@ impl Bench {
         let data = Data { name: &name_of(file), file, rows: 0 };
         let physical = || self.checker.measure(data, Scope::Physical, 2, 1);
         let beside: (&dyn Fn() -> Result<Measured>, u32) = (&physical, self.turns);
-        let setting = Setting { places: &places, folder: &self.parent, runs: self.runs, beside };
+        let setting = Setting {
+            places: &places,
+            folder: &self.parent,
+            runs: self.runs,
+            beside,
+        };
         let mut checks = Vec::new();
         for peer in PEERS {
             match (peer.measure)(&setting, &rows) {
@@ -188,7 +216,12 @@ impl Bench {
         let files = [self.make(names[0])?, self.make(names[1])?];
         let rows = Rows::new(&open(&files[0])?, u64::MAX).count();
         let turns = Turns::take(self.turns, |at| {
-            self.checker.measure(Data { name: names[at], file: &files[at], rows }, Scope::Full, 2, 1)
+            self.checker.measure(
+                Data { name: names[at], file: &files[at], rows },
+                Scope::Full,
+                2,
+                1,
+            )
         })?;
         for file in &files {
             std::fs::remove_file(file).with_context(|| file.display().to_string())?;
@@ -221,28 +254,37 @@ fn targets(ours: &Ours, peers: &[PeerCheck], eight: &Turns, computed: &Turns) ->
     targets.extend(beside_loop(ours));
     let pair = |names: &str, pair: &Turns| {
         let rows = pair.best[0].rows.unwrap_or(0);
-        Target::new(format!("full check, 2 threads: time of {names}, {rows} rows each"), "x", Ok(pair.ratio))
+        Target::new(
+            format!("full check, 2 threads: time of {names}, {rows} rows each"),
+            "x",
+            Ok(pair.ratio),
+        )
     };
     targets.push(pair("sales8 : sales1", eight).must(Limit::AtMost(2.0)));
     let computed = pair("sales-computed : sales-plain", computed);
     targets.push(computed.must(Limit::AtMost(1.3)).goal(Limit::AtMost(1.1)));
     let peak = ours.full.best.iter().map(|measured| measured.peak).max().flatten();
-    let peak = peak.map(|bytes| bytes as f64 / 1e6).ok_or_else(|| "the system does not tell".to_owned());
-    let what = format!("full check: most memory, {:.2} GB of files", ours.full.best[0].bytes as f64 / 1e9);
+    let peak =
+        peak.map(|bytes| bytes as f64 / 1e6).ok_or_else(|| "the system does not tell".to_owned());
+    let what =
+        format!("full check: most memory, {:.2} GB of files", ours.full.best[0].bytes as f64 / 1e9);
     targets.push(Target::new(what, "MB", peak).must(Limit::AtMost(MEMORY_MB)));
     targets
 }
 
 fn beside_peers(ours: &Ours, peers: &[PeerCheck]) -> Vec<Target> {
     let [full, physical] = [&ours.full.best[1], &ours.physical.best[1]];
-    let of = |depth| peers.iter().filter(move |check| check.depth == depth).map(|check| &check.measured);
-    let best = |rate: fn(&Measured) -> f64| of(Depth::Full).max_by(|a, b| rate(a).total_cmp(&rate(b)));
-    let beside = |what: &str, peer: Option<&Measured>, rate: fn(&Measured) -> f64, ours: &Measured| {
-        let name = peer.map_or("no peer", |peer| &peer.what);
-        let ratio = peer.map(|peer| rate(ours) / rate(peer));
-        let value = ratio.ok_or_else(|| "no peer was measured".to_owned());
-        Target::new(format!("{what} : {name}"), "x", value)
-    };
+    let of =
+        |depth| peers.iter().filter(move |check| check.depth == depth).map(|check| &check.measured);
+    let best =
+        |rate: fn(&Measured) -> f64| of(Depth::Full).max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let beside =
+        |what: &str, peer: Option<&Measured>, rate: fn(&Measured) -> f64, ours: &Measured| {
+            let name = peer.map_or("no peer", |peer| &peer.what);
+            let ratio = peer.map(|peer| rate(ours) / rate(peer));
+            let value = ratio.ok_or_else(|| "no peer was measured".to_owned());
+            Target::new(format!("{what} : {name}"), "x", value)
+        };
     let rows: fn(&Measured) -> f64 = |measured| measured.rows_per_s().unwrap_or(0.0);
     let bytes: fn(&Measured) -> f64 = Measured::gb_per_s;
     vec![
@@ -270,8 +312,12 @@ fn beside_checksums(peers: &[PeerCheck]) -> Target {
 }
 
 fn beside_loop(ours: &Ours) -> [Target; 2] {
-    let (full, physical, reads) = (1.0 / ours.full.ratio, 1.0 / ours.physical.ratio, 1.0 / ours.loops.ratio);
-    let what = format!("1 → 2 threads: physical check {physical:.2} : loop of pread and checksum {reads:.2}");
+    let full = 1.0 / ours.full.ratio;
+    let physical = 1.0 / ours.physical.ratio;
+    let reads = 1.0 / ours.loops.ratio;
+    let what = format!(
+        "1 → 2 threads: physical check {physical:.2} : loop of pread and checksum {reads:.2}"
+    );
     [
         Target::new("1 → 2 threads: full check", "x", Ok(full))
             .must(Limit::AtLeast(1.7))
@@ -287,13 +333,15 @@ mod tests {
     use super::*;
 
     fn measured(what: &str, bytes: u64, rows: u64, ms: u64) -> Measured {
-        let (time, peak) = (Duration::from_millis(ms), Some(40_000_000));
+        let time = Duration::from_millis(ms);
+        let peak = Some(40_000_000);
         Measured { what: what.to_owned(), bytes, rows: Some(rows), time, peak }
     }
 
     fn ours() -> Ours {
-        let twice =
-            |name, one, two| turns([measured(name, GB, 4_000_000, one), measured(name, GB, 4_000_000, two)]);
+        let twice = |name, one, two| {
+            turns([measured(name, GB, 4_000_000, one), measured(name, GB, 4_000_000, two)])
+        };
         Ours {
             loops: twice("loop", 200, 100),
             full: twice("full", 1800, 1000),
@@ -310,7 +358,11 @@ mod tests {
     }
 
     fn full(what: &str, bytes: u64, ms: u64) -> PeerCheck {
-        PeerCheck { depth: Depth::Full, measured: measured(what, bytes, 4_000_000, ms), beside: None }
+        PeerCheck {
+            depth: Depth::Full,
+            measured: measured(what, bytes, 4_000_000, ms),
+            beside: None,
+        }
     }
 
     const GB: u64 = 1_000_000_000;
@@ -325,7 +377,10 @@ mod tests {
     fn the_best_peer_counts_by_bytes_and_by_rows() {
         // The first writes twice the bytes for the same rows and is slower for it.
         let lines = lines(&[full("wide", 2 * GB, 15_000), full("tight", GB, 10_000)]);
-        assert_eq!(lines[0], "| GB/s: full check, 2 threads : wide | 7.50 x | ≥ 10 x | **NOT MET** |  |  |");
+        assert_eq!(
+            lines[0],
+            "| GB/s: full check, 2 threads : wide | 7.50 x | ≥ 10 x | **NOT MET** |  |  |"
+        );
         assert_eq!(lines[1], "| rows/s: full check, 2 threads : tight | 10.0 x |  |  |  |  |");
     }
 
@@ -338,10 +393,18 @@ mod tests {
 
     #[test]
     fn checks_of_checksums_are_no_rivals_of_the_full_check() {
-        let checksums = PeerCheck { depth: Depth::Checksums, beside: Some(1.25), ..full("sums", GB, 500) };
+        let checksums = PeerCheck {
+            depth: Depth::Checksums,
+            beside: Some(1.25),
+            ..full("sums", GB, 500)
+        };
         let lines = lines(&[full("peer", GB, 10_000), checksums]);
         assert!(lines[0].contains(": peer | 10.0 x | ≥ 10 x | met"), "{}", lines[0]);
-        assert!(lines[3].contains(": sums, in turns | 1.25 x | ≥ 2 x | **NOT MET**"), "{}", lines[3]);
+        assert!(
+            lines[3].contains(": sums, in turns | 1.25 x | ≥ 2 x | **NOT MET**"),
+            "{}",
+            lines[3]
+        );
     }
 
     #[test]
@@ -356,20 +419,35 @@ mod tests {
     #[test]
     fn pairs_are_compared_by_the_time_of_the_same_rows() {
         let lines = lines(&[]);
-        assert!(lines[7].contains("sales8 : sales1, 100 rows each | 1.90 x | ≤ 2 x | met"), "{}", lines[7]);
-        assert!(lines[8].contains("1.40 x | ≤ 1.3 x | **NOT MET** | ≤ 1.1 x | not met"), "{}", lines[8]);
+        assert!(
+            lines[7].contains("sales8 : sales1, 100 rows each | 1.90 x | ≤ 2 x | met"),
+            "{}",
+            lines[7]
+        );
+        assert!(
+            lines[8].contains("1.40 x | ≤ 1.3 x | **NOT MET** | ≤ 1.1 x | not met"),
+            "{}",
+            lines[8]
+        );
     }
 
     #[test]
     fn threads_and_memory_are_judged() {
         let lines = lines(&[]);
-        assert!(lines[5].contains("full check | 1.80 x | ≥ 1.7 x | met | ≥ 1.9 x | not met"), "{}", lines[5]);
+        assert!(
+            lines[5].contains("full check | 1.80 x | ≥ 1.7 x | met | ≥ 1.9 x | not met"),
+            "{}",
+            lines[5]
+        );
         assert!(lines[6].contains("| 0.98 x | ≥ 0.95 x | met"), "{}", lines[6]);
         assert!(lines[9].contains("1.00 GB of files | 40.0 MB | ≤ 128 MB | met"), "{}", lines[9]);
     }
 
     #[test]
     fn a_missing_peer_is_said_loudly() {
-        assert_eq!(skipped("MariaDB", "mariadbd"), "SKIPPED: MariaDB is not installed: mariadbd not found");
+        assert_eq!(
+            skipped("MariaDB", "mariadbd"),
+            "SKIPPED: MariaDB is not installed: mariadbd not found"
+        );
     }
 }

@@ -29,13 +29,16 @@ enum Run {
     Physical {
         /// A data file, for example of `extentdb make big.mdf --shape sales --size 4GB`.
         file: PathBuf,
-        /// Folder in which a PostgreSQL cluster of the same size is made and deleted; without it that side is left out.
+        /// Folder in which a PostgreSQL cluster of the same size is made and deleted; without it
+        /// that side is left out.
         #[arg(long)]
         pg_dir: Option<PathBuf>,
     },
-    /// Full check of a cached file beside PostgreSQL, SQLite and MariaDB with the same rows; indexes; memory.
+    /// Full check of a cached file beside PostgreSQL, SQLite and MariaDB with the same rows;
+    /// indexes; memory.
     Peers(full::PeersArgs),
-    /// Storage engine: rows, clients, commits and extents beside the device, PostgreSQL, SQLite and MariaDB.
+    /// Storage engine: rows, clients, commits and extents beside the device, PostgreSQL, SQLite and
+    /// MariaDB.
     Engine(engine::EngineArgs),
     /// Physical check with direct reads beside fio.
     Device {
@@ -62,10 +65,17 @@ fn main() -> Result<()> {
 /// A clean check of the file; anything else would not be worth timing.
 fn check(file: &Path, jobs: usize, io: IoChoice) -> Result<(Duration, Report)> {
     let opened = Opened::open(&[file.to_path_buf()], &OpenOptions::default())?;
-    let options = Options { jobs: NonZeroUsize::new(jobs), io, physical_only: true, ..Options::default() };
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
-    let (time, report) =
-        best_of(3, || extentdb_check::run(opened.source(), &options, &Control::new(&clock, &cancel)));
+    let options = Options {
+        jobs: NonZeroUsize::new(jobs),
+        io,
+        physical_only: true,
+        ..Options::default()
+    };
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
+    let (time, report) = best_of(3, || {
+        extentdb_check::run(opened.source(), &options, &Control::new(&clock, &cancel))
+    });
     anyhow::ensure!(report.verdict != Verdict::Damaged, "the file is damaged");
     Ok((time, report))
 }
@@ -74,8 +84,12 @@ fn physical(file: &Path, pg_dir: Option<&Path>) -> Result<()> {
     let bytes = std::fs::metadata(file)?.len();
     println!("{}: {:.2} GB, cached; best of 3 each", file.display(), bytes as f64 / 1e9);
     cached::plain(file, 2).context("warming the cache")?;
-    let plain =
-        line("pread 1 MiB, 2 threads (cached read)", bytes, best_of(3, || cached::plain(file, 2)).0, None);
+    let plain = line(
+        "pread 1 MiB, 2 threads (cached read)",
+        bytes,
+        best_of(3, || cached::plain(file, 2)).0,
+        None,
+    );
     let mut loops = [0.0; 2];
     let mut checks = [0.0; 2];
     for threads in [1, 2] {
@@ -86,7 +100,8 @@ fn physical(file: &Path, pg_dir: Option<&Path>) -> Result<()> {
     }
     for threads in [1, 2] {
         let (time, _) = check(file, threads, IoChoice::Buffered)?;
-        checks[threads - 1] = line(&format!("physical check, {threads} thread(s)"), bytes, time, Some(plain));
+        checks[threads - 1] =
+            line(&format!("physical check, {threads} thread(s)"), bytes, time, Some(plain));
     }
     println!("scaling 1 → 2: check {:.2}, loop {:.2}", checks[1] / checks[0], loops[1] / loops[0]);
     phases(file, bytes)?;
@@ -101,7 +116,9 @@ fn beside_checksums(pg_dir: Option<&Path>, bytes: u64, check: f64, plain: f64) -
             let pg = line(&measured.what, measured.bytes, measured.time, Some(plain));
             println!("physical check beside pg_checksums: {:.2} x", check / pg);
         }
-        (None, _) => println!("SKIPPED: PostgreSQL is not installed: {} not found", peers::postgres::MISSING),
+        (None, _) => {
+            println!("SKIPPED: PostgreSQL is not installed: {} not found", peers::postgres::MISSING)
+        }
         (_, None) => println!("SKIPPED: pg_checksums, no --pg-dir given"),
     }
     Ok(())
@@ -120,7 +137,9 @@ fn phases(file: &Path, bytes: u64) -> Result<()> {
     result?;
     let (checked, _) = check(file, 1, IoChoice::Buffered)?;
     let per_page = |time: Duration| time.as_nanos() as f64 / (bytes as f64 / 8192.0);
-    let (read, summed, checked) = (per_page(read), per_page(summed), per_page(checked));
+    let read = per_page(read);
+    let summed = per_page(summed);
+    let checked = per_page(checked);
     println!(
         "ns per page, one thread: read {read:.0}, checksum {:.0}, audit and maps {:.0}, together {checked:.0}",
         summed - read,
@@ -151,7 +170,8 @@ fn backup(file: &Path) -> Result<()> {
 
 fn read_extents(source: &dyn PageSource) -> Result<u64> {
     use extentdb_base::{Extent, size::EXTENT_BYTES};
-    let (mut buf, mut bytes) = (vec![0; EXTENT_BYTES], 0);
+    let mut buf = vec![0; EXTENT_BYTES];
+    let mut bytes = 0;
     for file in source.files() {
         for index in 0..file.pages / 8 {
             let extent = Extent { file: file.id, index };

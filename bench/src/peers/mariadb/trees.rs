@@ -1,5 +1,6 @@
-//! MariaDB's tables with indexes. InnoDB has no heaps: rows without a primary key lie in the order of a hidden one, and a unique
-//! index over columns that take no NULL would become the primary key. So the key of such a table takes NULL.
+//! MariaDB's tables with indexes. InnoDB has no heaps: rows without a primary key lie in the order
+//! of a hidden one, and a unique index over columns that take no NULL would become the primary key.
+//! So the key of such a table takes NULL.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,7 +27,13 @@ pub(in crate::peers) fn trees(
     let server = Server::start(&programs, folder, MEMORY, "2")?;
     server.sql("", &format!("create database {DATABASE}"))?;
     let run = |work: TreeWork| server.run(work);
-    let done = Trees::collect(server.name()?, works.iter().copied(), runs, |work| server.prepare(work), run)?;
+    let done = Trees::collect(
+        server.name()?,
+        works.iter().copied(),
+        runs,
+        |work| server.prepare(work),
+        run,
+    )?;
     Ok(Outcome::Measured(done))
 }
 
@@ -43,7 +50,8 @@ pub(in crate::peers) fn builds(
     };
     let server = Server::start(&programs, folder, MEMORY, "2")?;
     server.sql("", &format!("create database {DATABASE}"))?;
-    let (mut create, mut drop) = (String::new(), String::new());
+    let mut create = String::new();
+    let mut drop = String::new();
     for table in &rows.tables {
         server.load_table(rows, table)?;
         for (created, dropped) in nonclustered(Dialect::MariaDb, table)? {
@@ -86,17 +94,22 @@ impl Server<'_> {
             self.sql(DATABASE, &index)?;
         }
         if work.rows > 0 {
-            let (key, last) = (work.key_sql("seq"), work.rows - 1);
-            let load = format!("insert into t select {key}, seq div {GROUP}, seq, 'x' from seq_0_to_{last}");
+            let key = work.key_sql("seq");
+            let last = work.rows - 1;
+            let load = format!(
+                "insert into t select {key}, seq div {GROUP}, seq, 'x' from seq_0_to_{last}"
+            );
             self.sql(DATABASE, &load)?;
         }
         self.sql(DATABASE, "analyze table t; drop procedure if exists work")?;
-        child::run(self.client(DATABASE).args(["--delimiter=//", "--execute", &procedure(work)])).map(drop)
+        child::run(self.client(DATABASE).args(["--delimiter=//", "--execute", &procedure(work)]))
+            .map(drop)
     }
 
     fn run(&self, work: TreeWork) -> Result<Duration> {
         let before = self.count()?;
-        let time = self.together(work.clients, |client| format!("call work({client}, {})", work.count))?;
+        let time =
+            self.together(work.clients, |client| format!("call work({client}, {})", work.count))?;
         let come = if matches!(work.action, Action::Insert(_)) { work.total() } else { 0 };
         let now = self.count()?;
         ensure!(now == before + come, "MariaDB has {now} rows");

@@ -1,4 +1,5 @@
-//! PostgreSQL's tables with indexes. Its rows always lie in a heap: a primary key is an index like others.
+//! PostgreSQL's tables with indexes. Its rows always lie in a heap: a primary key is an index like
+//! others.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +9,9 @@ use anyhow::{Result, ensure};
 use super::super::inserts::Outcome;
 use super::super::schema::nonclustered;
 use super::super::trees::{Builds, MEMORY, Trees, index_statements, key_clause};
-use super::{Cluster, Dialect, EPOCH, MISSING, Places, Rows, Safety, Server, child, programs, seconds};
+use super::{
+    Cluster, Dialect, EPOCH, MISSING, Places, Rows, Safety, Server, child, programs, seconds,
+};
 use crate::engine::{Action, GROUP, Order, TEXT_CHARS, TreeWork};
 
 /// Does the work.
@@ -39,7 +42,8 @@ pub(in crate::peers) fn builds(
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
     let server = cluster.start(MEMORY, Safety::None)?;
-    let (mut create, mut drop) = (Vec::new(), Vec::new());
+    let mut create = Vec::new();
+    let mut drop = Vec::new();
     for table in &rows.tables {
         server.load_table("postgres", rows, table)?;
         let statements = nonclustered(Dialect::Postgres, table)?;
@@ -73,9 +77,12 @@ impl Server<'_> {
     }
 
     fn prepare(&self, work: TreeWork) -> Result<()> {
-        let columns =
-            format!("id int not null, g int not null, k int not null, v char({TEXT_CHARS}) not null");
-        self.sql("drop table if exists t; drop sequence if exists s; create sequence s minvalue 0")?;
+        let columns = format!(
+            "id int not null, g int not null, k int not null, v char({TEXT_CHARS}) not null"
+        );
+        self.sql(
+            "drop table if exists t; drop sequence if exists s; create sequence s minvalue 0",
+        )?;
         self.sql(&format!("create table t ({columns}{})", key_clause(work)))?;
         for index in index_statements(work) {
             self.sql(&index)?;
@@ -94,7 +101,8 @@ impl Server<'_> {
 
     fn run(&self, work: TreeWork) -> Result<Duration> {
         let before = self.count()?;
-        let time = self.together(work.clients, |client| format!("call work({client}, {})", work.count))?;
+        let time =
+            self.together(work.clients, |client| format!("call work({client}, {})", work.count))?;
         let come = if matches!(work.action, Action::Insert(_)) { work.total() } else { 0 };
         let now = self.count()?;
         ensure!(now == before + come, "PostgreSQL has {now} rows");
@@ -116,7 +124,9 @@ fn procedure(work: TreeWork) -> String {
     let statement = match work.action {
         Action::Insert(_) => format!("insert into t values ({key}, m / {GROUP}, m, 'x');"),
         Action::Select => format!("select v into strict x from t where id = ({key})::int;"),
-        Action::Range => format!("select sum(k) into strict x from t where g = (m / {GROUP})::int;"),
+        Action::Range => {
+            format!("select sum(k) into strict x from t where g = (m / {GROUP})::int;")
+        }
         Action::Update => format!("update t set k = k + 1000000 where id = ({key})::int;"),
     };
     let per_commit = work.per_commit;

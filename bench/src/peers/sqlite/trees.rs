@@ -1,5 +1,5 @@
-//! SQLite's tables with indexes: one client, one statement for all of a transaction. Rows are stored by their primary key, or,
-//! where there is none, by a number of their own.
+//! SQLite's tables with indexes: one client, one statement for all of a transaction. Rows are
+//! stored by their primary key, or, where there is none, by a number of their own.
 
 use std::io::Write;
 use std::path::Path;
@@ -70,22 +70,29 @@ fn name(program: &Path) -> Result<String> {
 }
 
 /// Runs a script over a new file that asks for the time twice.
-fn time_of(program: &Path, file: &Path, script: impl Fn(&mut dyn Write) -> Result<()>) -> Result<Duration> {
+fn time_of(
+    program: &Path,
+    file: &Path,
+    script: impl Fn(&mut dyn Write) -> Result<()>,
+) -> Result<Duration> {
     let mut command = Command::new(program);
     command.args(["-batch", "-bail"]).arg(file);
     let said = child::feed(&mut command, |out| {
         writeln!(out, "{SETTINGS}")?;
         script(out)
     })?;
-    // The settings answer, too, and so do searches; moments stand in lines of their own with a point.
+    // The settings answer, too, and so do searches; moments stand in lines of their own with a
+    // point.
     let moments: Vec<&str> = said.lines().filter(|line| line.contains('.')).collect();
     let [begin, end] = moments[..] else { bail!("SQLite said {said}") };
     Ok(seconds(end)?.saturating_sub(seconds(begin)?))
 }
 
-/// The table and its rows, and between two looks at the clock the work, a transaction after the other.
+/// The table and its rows, and between two looks at the clock the work, a transaction after the
+/// other.
 fn write_work(out: &mut dyn Write, work: TreeWork) -> Result<()> {
-    // The only primary key that SQLite stores rows by without more ado is its own number of the row.
+    // The only primary key that SQLite stores rows by without more ado is its own number of the
+    // row.
     let without = if work.kind == TableKind::Clustered { " without rowid" } else { "" };
     let columns = "id integer not null, g integer not null, k integer not null, v text not null";
     writeln!(out, "create table t ({columns}{}){without};", key_clause(work))?;
@@ -95,7 +102,11 @@ fn write_work(out: &mut dyn Write, work: TreeWork) -> Result<()> {
     let text = format!("printf('%.*c', {}, 'x')", crate::engine::TEXT_CHARS);
     if work.rows > 0 {
         let all = numbers(0, work.rows);
-        writeln!(out, "{all} insert into t select {}, m / {GROUP}, m, {text} from n;", work.key_sql("m"))?;
+        writeln!(
+            out,
+            "{all} insert into t select {}, m / {GROUP}, m, {text} from n;",
+            work.key_sql("m")
+        )?;
     }
     writeln!(out, "{NOW}")?;
     for first in (0..work.count).step_by(work.per_commit as usize) {
@@ -106,10 +117,18 @@ fn write_work(out: &mut dyn Write, work: TreeWork) -> Result<()> {
         };
         let key = work.key_sql("m");
         let statement = match work.action {
-            Action::Insert(_) => format!("insert into t select {key}, m / {GROUP}, m, {text} from r;"),
-            Action::Select => format!("select sum(length((select v from t where id = {key}))) from r;"),
-            Action::Range => format!("select sum((select sum(k) from t where g = r.m / {GROUP})) from r;"),
-            Action::Update => format!("update t set k = k + 1000000 where id in (select {key} from r);"),
+            Action::Insert(_) => {
+                format!("insert into t select {key}, m / {GROUP}, m, {text} from r;")
+            }
+            Action::Select => {
+                format!("select sum(length((select v from t where id = {key}))) from r;")
+            }
+            Action::Range => {
+                format!("select sum((select sum(k) from t where g = r.m / {GROUP})) from r;")
+            }
+            Action::Update => {
+                format!("update t set k = k + 1000000 where id in (select {key} from r);")
+            }
         };
         writeln!(out, "{turns}, r(m) as (select {number} from n) {statement}")?;
     }
@@ -118,5 +137,7 @@ fn write_work(out: &mut dyn Write, work: TreeWork) -> Result<()> {
 
 /// Numbers from one to just before another, as table `n` with a column `m`.
 fn numbers(first: u32, end: u32) -> String {
-    format!("with recursive n(m) as (select {first} union all select m + 1 from n where m + 1 < {end})")
+    format!(
+        "with recursive n(m) as (select {first} union all select m + 1 from n where m + 1 < {end})"
+    )
 }

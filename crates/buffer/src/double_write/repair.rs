@@ -1,15 +1,16 @@
 //! Repair at restart: pages that a crash tore are replaced by their images.
 //!
 //! Invariants
-//! - A page is replaced when it cannot be believed (its checksum or torn-page bits fail, it is zeros, it names another page,
-//!   it has no protection at all), and when it differs from its newest image without being newer than it. The second rule does
-//!   not depend on the checksum of the format, which is a XOR: a sector of equal words counts as one of zeros, and a tear
-//!   between such two is not seen. The newest image is what the last write in place meant to put there, or what it never began
-//!   to put there.
-//! - A page in place that is newer than its image was written without a copy: redo makes it again. The boot page changes without
-//!   a new LSN; of it only the checksum is asked.
-//! - Nothing is repaired from an area of another database or of another use of this one: its images may be older than the log
-//!   knows.
+//! - A page is replaced when it cannot be believed (its checksum or torn-page bits fail, it is
+//!   zeros, it names another page, it has no protection at all), and when it differs from its
+//!   newest image without being newer than it. The second rule does not depend on the checksum of
+//!   the format, which is a XOR: a sector of equal words counts as one of zeros, and a tear between
+//!   such two is not seen. The newest image is what the last write in place meant to put there, or
+//!   what it never began to put there.
+//! - A page in place that is newer than its image was written without a copy: redo makes it again.
+//!   The boot page changes without a new LSN; of it only the checksum is asked.
+//! - Nothing is repaired from an area of another database or of another use of this one: its images
+//!   may be older than the log knows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +49,8 @@ struct Newest {
 }
 
 impl Area {
-    /// Opens the area at `path`. None when its header was never completed: then nothing was written in place under its protection.
+    /// Opens the area at `path`. None when its header was never completed: then nothing was written
+    /// in place under its protection.
     ///
     /// # Errors
     /// The disk refuses.
@@ -90,21 +92,26 @@ impl Area {
         Ok(repaired)
     }
 
-    /// The newest sound image of each page, and the newest LSN that a directory knows to be durable.
+    /// The newest sound image of each page, and the newest LSN that a directory knows to be
+    /// durable.
     fn newest_images(&self) -> Result<(BTreeMap<PageId, Newest>, Lsn), extentdb_io::Error> {
         let mut images: BTreeMap<PageId, Newest> = BTreeMap::new();
         let mut log_durable = Lsn::ZERO;
         let per_segment = self.header.pages_per_segment;
-        let offsets =
-            (0..).map(|index| segment_offset(index, per_segment)).take_while(|at| *at < self.file.len());
+        let offsets = (0..)
+            .map(|index| segment_offset(index, per_segment))
+            .take_while(|at| *at < self.file.len());
         for offset in offsets {
-            let Some(directory) = self.page_at(offset)?.and_then(|page| Directory::read(&page)) else {
+            let Some(directory) = self.page_at(offset)?.and_then(|page| Directory::read(&page))
+            else {
                 continue;
             };
             log_durable = log_durable.max(directory.log_durable);
             for (number, entry) in (1..).zip(&directory.entries) {
                 let image = self.page_at(offset + number * PAGE_BYTES as u64)?;
-                let Some(image) = image.filter(|image| entry.describes(&image[..])) else { continue };
+                let Some(image) = image.filter(|image| entry.describes(&image[..])) else {
+                    continue;
+                };
                 let batch = directory.batch;
                 if images.get(&entry.page).is_none_or(|known| known.batch < batch) {
                     images.insert(entry.page, Newest { batch, image });
@@ -120,7 +127,8 @@ impl Area {
         Ok((read == PAGE_BYTES).then_some(page))
     }
 
-    /// Makes the area ready for another opening: all its pages are durable in place, and its images are forgotten.
+    /// Makes the area ready for another opening: all its pages are durable in place, and its images
+    /// are forgotten.
     ///
     /// # Errors
     /// The disk refuses.
@@ -130,8 +138,9 @@ impl Area {
         self.file.write_at(0, &[&page[..]], Durability::Through)?;
         let none = PageBuf::zeroed();
         let per_segment = self.header.pages_per_segment;
-        let offsets =
-            (0..).map(|index| segment_offset(index, per_segment)).take_while(|at| *at < self.file.len());
+        let offsets = (0..)
+            .map(|index| segment_offset(index, per_segment))
+            .take_while(|at| *at < self.file.len());
         for offset in offsets {
             self.file.write_at(offset, &[&none[..]], Durability::Deferred)?;
         }
@@ -141,13 +150,18 @@ impl Area {
 }
 
 /// Is the page in place what its last write left there, whole, or newer?
-fn is_sound(file: &dyn DiskFile, page: PageId, image: &PageBytes) -> Result<bool, extentdb_io::Error> {
+fn is_sound(
+    file: &dyn DiskFile,
+    page: PageId,
+    image: &PageBytes,
+) -> Result<bool, extentdb_io::Error> {
     let mut bytes = PageBuf::zeroed();
     let read = file.read_at(u64::from(page.page) * PAGE_BYTES as u64, &mut bytes[..])?;
     if bytes[..] == image[..] {
         return Ok(true);
     }
-    let is_newer = PageHeader::of(&bytes).lsn() > PageHeader::of(image).lsn() || page == PageId::BOOT;
+    let is_newer =
+        PageHeader::of(&bytes).lsn() > PageHeader::of(image).lsn() || page == PageId::BOOT;
     Ok(read == PAGE_BYTES && is_newer && is_protected(&bytes) && accept(page, &mut bytes).is_ok())
 }
 

@@ -4,7 +4,10 @@ use extentdb_base::sync::thread;
 use super::*;
 
 fn accounts() -> WaitAccounts {
-    WaitAccounts { waits: Arc::new(Waits::new()), clock: Arc::new(SystemClock::new()) }
+    WaitAccounts {
+        waits: Arc::new(Waits::new()),
+        clock: Arc::new(SystemClock::new()),
+    }
 }
 
 /// Waits for a state that other threads bring about.
@@ -28,7 +31,8 @@ fn modes_are_compatible_as_the_table_says() {
 
 #[test]
 fn a_released_latch_is_as_new() {
-    let (latch, accounts) = (Latch::new(), accounts());
+    let latch = Latch::new();
+    let accounts = accounts();
     for mode in LatchMode::ALL {
         latch.acquire(mode, &accounts, || false);
         latch.release(mode, &accounts);
@@ -40,13 +44,17 @@ fn a_released_latch_is_as_new() {
 
 #[test]
 fn who_comes_first_is_granted_first_and_readers_do_not_overtake_a_writer() {
-    let (latch, accounts) = (Latch::new(), accounts());
+    let latch = Latch::new();
+    let accounts = accounts();
     let order = Mutex::new(Vec::new());
     latch.acquire(LatchMode::Sh, &accounts, || false);
-    let queue = [LatchMode::Ex, LatchMode::Sh, LatchMode::Sh, LatchMode::Up, LatchMode::Ex, LatchMode::Sh];
+    let queue =
+        [LatchMode::Ex, LatchMode::Sh, LatchMode::Sh, LatchMode::Up, LatchMode::Ex, LatchMode::Sh];
     thread::scope(|scope| {
         for (number, mode) in queue.into_iter().enumerate() {
-            let (latch, accounts, order) = (&latch, &accounts, &order);
+            let latch = &latch;
+            let accounts = &accounts;
+            let order = &order;
             scope.spawn(move || {
                 latch.acquire(mode, accounts, || false);
                 lock(order).push(number);
@@ -59,8 +67,12 @@ fn who_comes_first_is_granted_first_and_readers_do_not_overtake_a_writer() {
     });
     let order = lock(&order).clone();
     let place = |number: usize| order.iter().position(|at| *at == number).unwrap();
-    // The two readers and the updater are granted together, so their order among each other is open.
-    assert!(place(0) == 0 && (1..4).all(|number| place(number) < place(4)) && place(5) == 5, "{order:?}");
+    // The two readers and the updater are granted together, so their order among each other is
+    // open.
+    assert!(
+        place(0) == 0 && (1..4).all(|number| place(number) < place(4)) && place(5) == 5,
+        "{order:?}"
+    );
     assert_eq!(accounts.waits.totals(WaitType::PageLatchEx).waiting_tasks_count, 2);
     assert_eq!(accounts.waits.totals(WaitType::PageLatchSh).waiting_tasks_count, 3);
     assert!(!latch.has_waiters());
@@ -68,7 +80,8 @@ fn who_comes_first_is_granted_first_and_readers_do_not_overtake_a_writer() {
 
 #[test]
 fn a_downgrade_lets_readers_in_and_keeps_writers_out() {
-    let (latch, accounts) = (Latch::new(), accounts());
+    let latch = Latch::new();
+    let accounts = accounts();
     for from in [LatchMode::Ex, LatchMode::Up] {
         latch.acquire(from, &accounts, || false);
         latch.downgrade(from, &accounts);
@@ -97,10 +110,14 @@ fn exclusive_holders_exclude_each_other_under_load() {
     struct Pair(std::cell::UnsafeCell<[u64; 2]>);
     // SAFETY: the test reaches the numbers only under the latch, whose exclusion is what it tests.
     unsafe impl Sync for Pair {}
-    let (latch, accounts, pair) = (Latch::new(), accounts(), Pair(std::cell::UnsafeCell::new([0; 2])));
+    let latch = Latch::new();
+    let accounts = accounts();
+    let pair = Pair(std::cell::UnsafeCell::new([0; 2]));
     thread::scope(|scope| {
         for worker in 0..4 {
-            let (latch, accounts, pair) = (&latch, &accounts, &pair);
+            let latch = &latch;
+            let accounts = &accounts;
+            let pair = &pair;
             scope.spawn(move || {
                 for turn in 0..20_000 {
                     if (turn + worker) % 4 == 0 {

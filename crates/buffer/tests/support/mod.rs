@@ -1,4 +1,5 @@
-//! What the tests of the pool share: a log that remembers, a file that watches and misbehaves on demand, pages with a counter.
+//! What the tests of the pool share: a log that remembers, a file that watches and misbehaves on
+//! demand, pages with a counter.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
 
 use std::path::Path;
@@ -89,7 +90,8 @@ impl TestLog {
     pub fn missing(&self, wanted: PageId, after: Lsn, end: Lsn) -> Vec<(Lsn, u64)> {
         let records = self.records.lock().unwrap();
         let numbered = (1..).map(lsn).zip(records.iter());
-        let of_page = numbered.filter(|(at, (page, _))| *page == wanted && *at > after && *at <= end);
+        let of_page =
+            numbered.filter(|(at, (page, _))| *page == wanted && *at > after && *at <= end);
         of_page.map(|(at, (_, value))| (at, *value)).collect()
     }
 }
@@ -109,7 +111,8 @@ impl WriteAhead for TestLog {
 
 type Hook = Box<dyn FnMut() + Send>;
 
-/// A file that sees to it that no page overtakes its log, and that fails or calls back when a test says so.
+/// A file that sees to it that no page overtakes its log, and that fails or calls back when a test
+/// says so.
 pub struct WatchedFile {
     pub inner: Arc<dyn DiskFile>,
     log: Arc<TestLog>,
@@ -176,7 +179,10 @@ impl DiskFile for WatchedFile {
     fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error> {
         let bytes = parts.concat();
         let (pages, rest) = bytes.as_chunks::<PAGE_BYTES>();
-        assert!(rest.is_empty() && offset.is_multiple_of(PAGE_BYTES as u64), "pages are written whole");
+        assert!(
+            rest.is_empty() && offset.is_multiple_of(PAGE_BYTES as u64),
+            "pages are written whole"
+        );
         let first = (offset / PAGE_BYTES as u64) as u32;
         for (number, bytes) in (first..).zip(pages) {
             let header = PageHeader::of(bytes);
@@ -184,7 +190,11 @@ impl DiskFile for WatchedFile {
             assert!(checksum::verify(bytes).is_intact());
             if !bytes.iter().all(|byte| *byte == 0) {
                 assert_eq!(header.page_id(), page(number), "a misdirected write");
-                assert_eq!(counter(bytes).to_le_bytes(), bytes[8184..], "half a change was written");
+                assert_eq!(
+                    counter(bytes).to_le_bytes(),
+                    bytes[8184..],
+                    "half a change was written"
+                );
             }
         }
         self.writes.lock().unwrap().push((first, pages.len()));
@@ -251,7 +261,11 @@ impl Bench {
         });
         let events = Arc::new(Recorder::default());
         let options = PoolOptions { events: Arc::clone(&events) as _, ..PoolOptions::new(frames) };
-        let pool = Arc::new(Pool::new(options.clone(), Arc::clone(&log) as _, Arc::new(SystemClock::new())));
+        let pool = Arc::new(Pool::new(
+            options.clone(),
+            Arc::clone(&log) as _,
+            Arc::new(SystemClock::new()),
+        ));
         pool.add_file(FILE, Arc::clone(&file) as _);
         Bench { disk, file, log, events, options, pool }
     }

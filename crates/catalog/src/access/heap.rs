@@ -1,7 +1,7 @@
 //! The pages of an allocation unit by its IAM chain, and those of a heap among them.
 //!
-//! A page is in use when an IAM page of the unit lists it, singly or by its extent, and PFS says it is allocated. Only then
-//! may it be read: other pages hold anything.
+//! A page is in use when an IAM page of the unit lists it, singly or by its extent, and PFS says it
+//! is allocated. Only then may it be read: other pages hold anything.
 
 use std::collections::HashSet;
 use std::vec;
@@ -15,7 +15,8 @@ use extentdb_format::page::{PageHeader, PageType};
 use crate::error::Fault;
 use crate::pages::PageGetter;
 
-/// Iterator over the ids of a unit's allocated pages, IAM pages excluded, in the order of its IAM pages.
+/// Iterator over the ids of a unit's allocated pages, IAM pages excluded, in the order of its IAM
+/// pages.
 pub struct AllocatedPages<'g> {
     pages: &'g dyn PageGetter,
     unit: AllocUnitId,
@@ -36,7 +37,8 @@ pub struct AllocatedPages<'g> {
 enum AbsentFiles {
     /// They are passed over, except for single pages, whose PFS page is then a fault.
     PassedOver,
-    /// They are listed, whether they are allocated or not: the PFS page that knows is not there either.
+    /// They are listed, whether they are allocated or not: the PFS page that knows is not there
+    /// either.
     Listed,
 }
 
@@ -63,7 +65,11 @@ impl Listed {
             }
         }
         let singles: Vec<PageId> = iam.single_pages().collect();
-        Listed { singles: singles.into_iter(), extents: runs.into_iter(), run: None }
+        Listed {
+            singles: singles.into_iter(),
+            extents: runs.into_iter(),
+            run: None,
+        }
     }
 }
 
@@ -118,7 +124,8 @@ impl<'g> AllocatedPages<'g> {
     }
 
     fn open_iam(&mut self) -> Result<(), Fault> {
-        let (id, from) = (self.next_iam, self.from);
+        let id = self.next_iam;
+        let from = self.from;
         // Whatever happens, the chain does not come here again.
         self.next_iam = PageId::NONE;
         if !self.seen.insert(id) {
@@ -209,7 +216,8 @@ impl Iterator for HeapPages<'_> {
             if let Err(error) = self.allocated.pages.page(id, &mut page) {
                 return Some(Err(error.into()));
             }
-            let (header, unit) = (PageHeader::of(&page), self.allocated.unit);
+            let header = PageHeader::of(&page);
+            let unit = self.allocated.unit;
             match header.kind() {
                 PageType::Data if header.belongs_to(unit) => return Some(Ok((id, page))),
                 // Allocated but never formatted: no rows yet.

@@ -1,8 +1,9 @@
 //! Off-row values as streams of bytes.
 //!
-//! A value is a tree of LOB records. Parents come before children and carry, for each child, where its part of the value
-//! ends; the reader checks every such end against the bytes it has handed out, so a value is either complete or an error.
-//! Memory: one page, and the links of one record per level.
+//! A value is a tree of LOB records. Parents come before children and carry, for each child, where
+//! its part of the value ends; the reader checks every such end against the bytes it has handed
+//! out, so a value is either complete or an error. Memory: one page, and the links of one record
+//! per level.
 
 use extentdb_base::Rid;
 use extentdb_format::PageBuf;
@@ -49,7 +50,11 @@ impl<'g> LobReader<'g> {
     ///
     /// # Errors
     /// The pointer is none to a value.
-    pub fn new(pages: &'g dyn PageGetter, owner: Rid, pointer: &LobPointer<'_>) -> Result<Self, Fault> {
+    pub fn new(
+        pages: &'g dyn PageGetter,
+        owner: Rid,
+        pointer: &LobPointer<'_>,
+    ) -> Result<Self, Fault> {
         let mut reader = LobReader {
             pages,
             blob_id: 0,
@@ -93,7 +98,9 @@ impl<'g> LobReader<'g> {
             let Some(level) = self.levels.last_mut() else { return Ok(false) };
             let base = level.base;
             match level.links.pop() {
-                Some(link) => return self.read_record(link.target, Some(base.saturating_add(link.end)), out),
+                Some(link) => {
+                    return self.read_record(link.target, Some(base.saturating_add(link.end)), out);
+                }
                 None => self.levels.pop(),
             };
         }
@@ -127,8 +134,14 @@ impl<'g> LobReader<'g> {
         Ok(())
     }
 
-    /// Reads one record: data goes to `out`, links become the next level. `end` is where the parent says it ends.
-    fn read_record(&mut self, rid: Rid, end: Option<u64>, out: &mut Vec<u8>) -> Result<bool, Fault> {
+    /// Reads one record: data goes to `out`, links become the next level. `end` is where the parent
+    /// says it ends.
+    fn read_record(
+        &mut self,
+        rid: Rid,
+        end: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Fault> {
         self.load(rid)?;
         let Some(page) = self.page.take() else { return Ok(false) };
         let result = self.take_record(&page, rid, end, out);
@@ -151,25 +164,37 @@ impl<'g> LobReader<'g> {
             return Err(self.fault(rid, format!("{fault:?}")));
         }
         if (record.blob_id() ^ self.blob_id) & self.blob_mask != 0 {
-            let what = format!("blob id {:#x}, but the pointer says {:#x}", record.blob_id(), self.blob_id);
+            let what = format!(
+                "blob id {:#x}, but the pointer says {:#x}",
+                record.blob_id(),
+                self.blob_id
+            );
             return Err(self.fault(rid, what));
         }
         match record.content() {
-            LobContent::SmallRoot(data) | LobContent::Data(data) => self.take_data(data, rid, end, out),
+            LobContent::SmallRoot(data) | LobContent::Data(data) => {
+                self.take_data(data, rid, end, out)
+            }
             LobContent::Links(node) => self.enter(node.links().collect(), rid, end),
             LobContent::Null => self.take_data(&[], rid, end, out),
             LobContent::Unknown => Err(self.fault(rid, format!("record kind {}", record.kind()))),
         }
     }
 
-    fn take_data(&mut self, data: &[u8], rid: Rid, end: Option<u64>, out: &mut Vec<u8>) -> Result<(), Fault> {
+    fn take_data(
+        &mut self,
+        data: &[u8],
+        rid: Rid,
+        end: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
         out.extend_from_slice(data);
         self.done += data.len() as u64;
         match end {
-            Some(end) if end != self.done => {
-                Err(self
-                    .fault(rid, format!("ends at byte {} of the value, its parent says {end}", self.done)))
-            }
+            Some(end) if end != self.done => Err(self.fault(
+                rid,
+                format!("ends at byte {} of the value, its parent says {end}", self.done),
+            )),
             _ => Ok(()),
         }
     }
@@ -183,7 +208,9 @@ impl<'g> LobReader<'g> {
             return Err(self.fault(rid, format!("its parts end at {last}, its parent disagrees")));
         }
         // Every part has bytes: a record that leads back to itself would otherwise never end.
-        if !links.is_sorted_by(|a, b| a.end < b.end) || links.first().is_some_and(|first| first.end == 0) {
+        if !links.is_sorted_by(|a, b| a.end < b.end)
+            || links.first().is_some_and(|first| first.end == 0)
+        {
             return Err(self.fault(rid, "its parts are not in order".to_owned()));
         }
         links.reverse();

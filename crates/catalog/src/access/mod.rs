@@ -1,7 +1,8 @@
 //! Walking the structures that hold rows: trees, heaps, off-row values.
 //!
-//! All walks stream: they hold one page per level and a set of the upper pages they have seen. Each is bounded, whatever
-//! the file says: an upper page is entered once, a chain of map pages visits each page once.
+//! All walks stream: they hold one page per level and a set of the upper pages they have seen. Each
+//! is bounded, whatever the file says: an upper page is entered once, a chain of map pages visits
+//! each page once.
 
 mod heap;
 mod lob;

@@ -1,8 +1,9 @@
 //! The leaf pages of a B-tree, left to right.
 //!
-//! The walk starts at the root and follows child pointers; `pgfirst` and sibling links are stale in some real files and
-//! play no part. The level of a page decides nothing in a clustered tree: files from SQL Server 2000 have index pages of
-//! level 0 directly above data pages, so only the page type tells a leaf.
+//! The walk starts at the root and follows child pointers; `pgfirst` and sibling links are stale in
+//! some real files and play no part. The level of a page decides nothing in a clustered tree: files
+//! from SQL Server 2000 have index pages of level 0 directly above data pages, so only the page
+//! type tells a leaf.
 
 use std::collections::HashSet;
 
@@ -58,13 +59,23 @@ impl<'g> LeafPages<'g> {
         let view = PageRef::new(&page);
         let header = view.header();
         if !header.belongs_to(self.unit) {
-            return Err(Fault::Foreign { page: id, expected: self.unit, found: header.alloc_unit() });
+            return Err(Fault::Foreign {
+                page: id,
+                expected: self.unit,
+                found: header.alloc_unit(),
+            });
         }
         let leaf = match (self.kind, header.kind()) {
             (LeafKind::Clustered, PageType::Data) => true,
             (LeafKind::Nonclustered, PageType::Index) => header.level == 0,
             (LeafKind::Clustered, PageType::Index) => false,
-            _ => return Err(Fault::Misplaced { page: id, what: "not a page of a B-tree", from: parent }),
+            _ => {
+                return Err(Fault::Misplaced {
+                    page: id,
+                    what: "not a page of a B-tree",
+                    from: parent,
+                });
+            }
         };
         if leaf {
             return Ok(Some(page));
@@ -73,7 +84,11 @@ impl<'g> LeafPages<'g> {
             return Err(Fault::Loop { page: id, from: parent });
         }
         if self.open.len() >= LEVELS_MAX {
-            return Err(Fault::Misplaced { page: id, what: "deeper than a B-tree can be", from: parent });
+            return Err(Fault::Misplaced {
+                page: id,
+                what: "deeper than a B-tree can be",
+                from: parent,
+            });
         }
         let mut children = child_pages(view);
         children.reverse();

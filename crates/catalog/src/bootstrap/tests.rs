@@ -58,12 +58,13 @@ fn unit_row(unit: AllocUnitId, root: u32) -> [(usize, Vec<u8>); 4] {
     ]
 }
 
-/// A database as 2005 describes it: one table with an int key that is not unique, and an nvarchar column that lies behind a
-/// dropped one.
+/// A database as 2005 describes it: one table with an int key that is not unique, and an nvarchar
+/// column that lies behind a dropped one.
 fn database_of_2005() -> Pages {
     let mut pages = Pages::default();
     let table: i64 = 72_057_594_037_927_936;
-    let roots = [(SYSROWSETCOLUMNS, 20), (SYSROWSETS, 21), (SYSALLOCUNITS, 16), (SYSHOBTCOLUMNS, 22)];
+    let roots =
+        [(SYSROWSETCOLUMNS, 20), (SYSROWSETS, 21), (SYSALLOCUNITS, 16), (SYSHOBTCOLUMNS, 22)];
     let units: Vec<_> = roots.iter().map(|(unit, root)| unit_row(*unit, *root)).collect();
     let units: Vec<Vec<(usize, &[u8])>> =
         units.iter().map(|row| row.iter().map(|(at, bytes)| (*at, &bytes[..])).collect()).collect();
@@ -78,7 +79,8 @@ fn database_of_2005() -> Pages {
         (31, &91i64.to_le_bytes()),
     ];
     pages.table(21, SYSROWSETS, 40, &[rowset]);
-    // rowset column 1 is hobt column 1; the dropped column 2 keeps its place; rowset column 3 is hobt column 3.
+    // rowset column 1 is hobt column 1; the dropped column 2 keeps its place; rowset column 3 is
+    // hobt column 3.
     let id = table.to_le_bytes();
     pages.table(
         20,
@@ -86,12 +88,18 @@ fn database_of_2005() -> Pages {
         34,
         &[
             &[(4, &id), (12, &1i32.to_le_bytes()), (16, &1i32.to_le_bytes())],
-            &[(4, &id), (12, &0x0400_0001i32.to_le_bytes()), (16, &2i32.to_le_bytes()), (20, &[2, 0, 0, 0])],
+            &[
+                (4, &id),
+                (12, &0x0400_0001i32.to_le_bytes()),
+                (16, &2i32.to_le_bytes()),
+                (20, &[2, 0, 0, 0]),
+            ],
             &[(4, &id), (12, &3i32.to_le_bytes()), (16, &3i32.to_le_bytes())],
             &[(4, &id), (16, &4i32.to_le_bytes())],
         ],
     );
-    let (int, nvarchar): (&[u8], &[u8]) = (&[56, 4, 0], &[231, 80, 0]);
+    let int: &[u8] = &[56, 4, 0];
+    let nvarchar: &[u8] = &[231, 80, 0];
     pages.table(
         22,
         SYSHOBTCOLUMNS,
@@ -117,7 +125,15 @@ fn database_of_2005() -> Pages {
                 (31, &[0xff, 0xff]),
                 (37, &[3]),
             ],
-            &[(4, &id), (12, &[4]), (16, &[0x22]), (20, &[2]), (22, int), (31, &[0xfe, 0xff]), (37, &[4])],
+            &[
+                (4, &id),
+                (12, &[4]),
+                (16, &[0x22]),
+                (20, &[2]),
+                (22, int),
+                (31, &[0xfe, 0xff]),
+                (37, &[4]),
+            ],
         ],
     );
     pages
@@ -127,14 +143,23 @@ fn database_of_2005() -> Pages {
 fn the_two_column_tables_of_2005_join_to_one() {
     let boot = Bootstrap::load(&database_of_2005(), PageId::new(1, 16));
     let rowset = boot.rowsets.values().next().expect("one rowset");
-    assert_eq!((rowset.object, rowset.index, rowset.rows), (ObjectId(2_105_058_535), IndexId(1), 91));
-    let [key, dropped, text, uniquifier] = &rowset.layout.columns[..] else { panic!("{:?}", rowset.layout) };
+    assert_eq!(
+        (rowset.object, rowset.index, rowset.rows),
+        (ObjectId(2_105_058_535), IndexId(1), 91)
+    );
+    let [key, dropped, text, uniquifier] = &rowset.layout.columns[..] else {
+        panic!("{:?}", rowset.layout)
+    };
     assert_eq!((key.column_id, key.ty, key.key_ordinal), (1, Some(SqlType::Int), 1));
     assert_eq!((key.leaf, key.interior.offset), (Place { offset: 4, null_bit: 1, bit: 0 }, 1));
     assert!(dropped.is_dropped() && dropped.status & column_status::DROPPED != 0);
     assert_eq!((text.column_id, text.leaf.offset, text.leaf.null_bit), (3, -1, 3));
     assert_eq!(text.ty.map(|ty| ty.to_string()).as_deref(), Some("nvarchar(40)"));
-    assert!(boot.faults.iter().all(|fault| matches!(fault, Fault::Catalog(_))), "{:?}", boot.faults);
+    assert!(
+        boot.faults.iter().all(|fault| matches!(fault, Fault::Catalog(_))),
+        "{:?}",
+        boot.faults
+    );
     assert!(uniquifier.is_uniquifier() && !uniquifier.is_dropped(), "{uniquifier:?}");
 }
 
@@ -142,7 +167,8 @@ fn the_two_column_tables_of_2005_join_to_one() {
 fn not_null_has_a_bit_of_its_own_in_the_tables_of_2005() {
     let boot = Bootstrap::load(&database_of_2005(), PageId::new(1, 16));
     let rowset = boot.rowsets.values().next().expect("one rowset");
-    let not_null: Vec<bool> = rowset.layout.columns.iter().map(PhysicalColumn::is_not_null).collect();
+    let not_null: Vec<bool> =
+        rowset.layout.columns.iter().map(PhysicalColumn::is_not_null).collect();
     assert_eq!(not_null, [true, false, false, true]);
 }
 
@@ -163,7 +189,9 @@ fn a_missing_table_is_named_and_the_others_are_read() {
     pages.0.remove(&PageId::new(1, 22));
     let boot = Bootstrap::load(&pages, PageId::new(1, 16));
     assert!(
-        boot.faults.iter().any(|f| matches!(f, Fault::Page(error) if error.page() == PageId::new(1, 22)))
+        boot.faults
+            .iter()
+            .any(|f| matches!(f, Fault::Page(error) if error.page() == PageId::new(1, 22)))
     );
     assert_eq!(boot.rowsets.len(), 1);
 }
@@ -181,7 +209,8 @@ fn a_unit_whose_drop_is_deferred_belongs_to_nobody_without_a_fault() {
     pages.table(16, SYSALLOCUNITS, 69, &rows);
     let boot = Bootstrap::load(&pages, PageId::new(1, 16));
     let ownerless = |fault: &&Fault| fault.to_string().contains("which sysrowsets does not list");
-    let named: Vec<String> = boot.faults.iter().filter(ownerless).map(ToString::to_string).collect();
+    let named: Vec<String> =
+        boot.faults.iter().filter(ownerless).map(ToString::to_string).collect();
     assert_eq!(named.len(), 1, "{named:?}");
     assert!(!named[0].contains(&format!("unit {dropped} ")));
 }

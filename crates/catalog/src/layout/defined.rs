@@ -1,8 +1,9 @@
 //! Which bits of a record carry information.
 //!
-//! The space of a NULL fixed column, the bits of a shared byte that belong to no column, the high bits of the null bitmap and
-//! bytes of the fixed part that no column claims hold whatever was there before. A comparison of two records must not look
-//! at them, and a writer may leave anything in them.
+//! The space of a NULL fixed column, the bits of a shared byte that belong to no column, the high
+//! bits of the null bitmap and bytes of the fixed part that no column claims hold whatever was
+//! there before. A comparison of two records must not look at them, and a writer may leave anything
+//! in them.
 
 use extentdb_format::record::Record;
 
@@ -48,7 +49,8 @@ fn mark_fixed(mask: &mut [u8], record: &Record<'_>, column: &PhysicalColumn, lev
 }
 
 fn mask_bitmap(mask: &mut [u8], record: &Record<'_>) {
-    let (count, bytes) = (usize::from(record.column_count()), record.null_bitmap().len());
+    let count = usize::from(record.column_count());
+    let bytes = record.null_bitmap().len();
     // The bitmap follows the fixed part and its own count.
     let last = record.fixed_end() + 2 + bytes;
     if let Some(byte) = last.checked_sub(1).and_then(|at| mask.get_mut(at))

@@ -10,7 +10,8 @@ use super::texts::Texts;
 use crate::model::{Column, Identity, ScalarType};
 use crate::system::{SystemRow, object};
 
-/// Status bits of `syscolpars`; the first three were observed, the rest is from public documentation.
+/// Status bits of `syscolpars`; the first three were observed, the rest is from public
+/// documentation.
 mod status {
     pub(super) const NOT_NULL: u32 = 0x1;
     pub(super) const IDENTITY: u32 = 0x4;
@@ -54,8 +55,11 @@ impl Loader<'_> {
 }
 
 fn read_column(row: &SystemRow<'_>) -> Option<Column> {
-    let (xtype, utype, length) = (row.int8(5)?, row.int32(6)?, row.int(7)? as i16);
-    let (collation_id, bits) = (row.bits(10)?, row.bits(11)?);
+    let xtype = row.int8(5)?;
+    let utype = row.int32(6)?;
+    let length = row.int(7)? as i16;
+    let collation_id = row.bits(10)?;
+    let bits = row.bits(11)?;
     let ty = SqlType::from_column(xtype, utype, length, row.int8(8)?, row.int8(9)?, collation_id);
     let identity = if bits & status::IDENTITY != 0 { row.bytes(16) } else { None };
     Some(Column {
@@ -79,7 +83,11 @@ fn read_column(row: &SystemRow<'_>) -> Option<Column> {
     })
 }
 
-fn user_type(id: i32, types: &BTreeMap<i32, ScalarType>, schemas: &BTreeMap<i32, String>) -> Option<String> {
+fn user_type(
+    id: i32,
+    types: &BTreeMap<i32, ScalarType>,
+    schemas: &BTreeMap<i32, String>,
+) -> Option<String> {
     let ty = types.get(&id).filter(|_| id >= SYSNAME)?;
     if id == SYSNAME {
         return Some(ty.name.clone());
@@ -88,7 +96,8 @@ fn user_type(id: i32, types: &BTreeMap<i32, ScalarType>, schemas: &BTreeMap<i32,
     Some(format!("{schema}.{}", ty.name))
 }
 
-/// `idtval`: last value, increment, seed, each as wide as the column, then a flag byte; bit 0 = no value yet.
+/// `idtval`: last value, increment, seed, each as wide as the column, then a flag byte; bit 0 = no
+/// value yet.
 fn read_identity(ty: SqlType, bytes: &[u8]) -> Option<Identity> {
     let (flag, numbers) = bytes.split_last()?;
     let width = numbers.len() / 3;
@@ -96,7 +105,9 @@ fn read_identity(ty: SqlType, bytes: &[u8]) -> Option<Identity> {
         return None;
     }
     let mut numbers = numbers.chunks_exact(width).map(|bytes| identity_number(ty, bytes));
-    let (last, increment, seed) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    let last = numbers.next()??;
+    let increment = numbers.next()??;
+    let seed = numbers.next()??;
     Some(Identity { seed, increment, last: (flag & 1 == 0).then_some(last) })
 }
 
@@ -128,7 +139,14 @@ mod tests {
     fn identity_of_an_int_column_as_the_catalogue_stores_it() {
         let bytes = [8, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0];
         let identity = read_identity(SqlType::Int, &bytes).unwrap();
-        assert_eq!(identity, Identity { seed: "1".into(), increment: "1".into(), last: Some("8".into()) });
+        assert_eq!(
+            identity,
+            Identity {
+                seed: "1".into(),
+                increment: "1".into(),
+                last: Some("8".into())
+            }
+        );
         let unused = [1, 0, 1, 0, 1, 0, 1];
         assert_eq!(read_identity(SqlType::SmallInt, &unused).unwrap().last, None);
         assert_eq!(read_identity(SqlType::Int, &[1, 2, 3]), None);

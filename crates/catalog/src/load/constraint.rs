@@ -19,9 +19,12 @@ pub(super) fn sort(object: &Object, texts: &Texts, catalog: &mut Catalog) {
     match object.kind.code() {
         "D" => catalog.defaults.push(constraint()),
         "C" => catalog.checks.push(constraint()),
-        // From 2012 on the system's own procedures and views are listed, without text, under negative ids.
+        // From 2012 on the system's own procedures and views are listed, without text, under
+        // negative ids.
         "V" | "P" | "FN" | "IF" | "TF" | "TR" | "R" if object.id.0 > 0 => {
-            catalog.modules.push(Module { object: object.clone(), text: texts.of_object(object.id) });
+            catalog
+                .modules
+                .push(Module { object: object.clone(), text: texts.of_object(object.id) });
         }
         _ => {}
     }
@@ -45,7 +48,8 @@ impl Loader<'_> {
     pub(super) fn foreign_keys(&mut self, objects: &BTreeMap<ObjectId, Object>) -> Vec<ForeignKey> {
         let mut parts: BTreeMap<ObjectId, Parts> = BTreeMap::new();
         self.tables.each(object::SYSSINGLEOBJREFS, &mut self.faults, |row| {
-            let (Some(class), Some(key), Some(ordinal)) = (row.int(1), row.int32(2), row.int32(3)) else {
+            let (Some(class), Some(key), Some(ordinal)) = (row.int(1), row.int32(2), row.int32(3))
+            else {
                 return;
             };
             let (Some(target), Some(target_sub)) = (row.int32(4), row.int32(5)) else { return };
@@ -54,7 +58,9 @@ impl Loader<'_> {
             }
             let parts = parts.entry(ObjectId(key)).or_default();
             match class {
-                CLASS_REFERENCED_TABLE => parts.referenced = Some((ObjectId(target), IndexId(target_sub))),
+                CLASS_REFERENCED_TABLE => {
+                    parts.referenced = Some((ObjectId(target), IndexId(target_sub)))
+                }
                 CLASS_REFERENCING_COLUMN => drop(parts.from.insert(ordinal, target_sub)),
                 _ => drop(parts.to.insert(ordinal, target_sub)),
             }
@@ -70,9 +76,11 @@ impl Loader<'_> {
         const CLASS_OBJECT: i64 = 1;
         self.tables.each(object::SYSXPROPS, &mut self.faults, |row| {
             let is_of_object = row.int(1) == Some(CLASS_OBJECT) && row.int(3) == Some(0);
-            let parts = row.int32(2).filter(|_| is_of_object).and_then(|id| parts.get_mut(&ObjectId(id)));
+            let parts =
+                row.int32(2).filter(|_| is_of_object).and_then(|id| parts.get_mut(&ObjectId(id)));
             let (Some(parts), Some(name)) = (parts, row.text(4)) else { return };
-            let action = row.variant_int(5).and_then(ReferentialAction::from_number).unwrap_or_default();
+            let action =
+                row.variant_int(5).and_then(ReferentialAction::from_number).unwrap_or_default();
             match name.as_str() {
                 ReferentialAction::ON_DELETE => parts.on_delete = action,
                 ReferentialAction::ON_UPDATE => parts.on_update = action,
@@ -87,7 +95,16 @@ fn foreign_key(object: &Object, parts: &Parts) -> Option<ForeignKey> {
         return None;
     }
     let (referenced, referenced_index) = parts.referenced?;
-    let columns = parts.from.iter().filter_map(|(n, from)| Some((*from, *parts.to.get(n)?))).collect();
-    let (on_delete, on_update) = (parts.on_delete, parts.on_update);
-    Some(ForeignKey { object: object.clone(), referenced, referenced_index, columns, on_delete, on_update })
+    let columns =
+        parts.from.iter().filter_map(|(n, from)| Some((*from, *parts.to.get(n)?))).collect();
+    let on_delete = parts.on_delete;
+    let on_update = parts.on_update;
+    Some(ForeignKey {
+        object: object.clone(),
+        referenced,
+        referenced_index,
+        columns,
+        on_delete,
+        on_update,
+    })
 }

@@ -7,8 +7,9 @@
 //! syssingleobjrefs  depid = scheme, depsubid 0, indepid = function; depsubid 1 … n, indepid = filegroup
 //! ```
 //!
-//! Public: that these tables hold them, and the columns of the catalogue views over them. Not known: the class numbers of
-//! the last two, so rows are told by what they lead to, and what does not fit together is left unknown.
+//! Public: that these tables hold them, and the columns of the catalogue views over them. Not
+//! known: the class numbers of the last two, so rows are told by what they lead to, and what does
+//! not fit together is left unknown.
 
 use std::collections::BTreeMap;
 
@@ -49,12 +50,22 @@ impl Loader<'_> {
     fn partition_functions(&mut self) -> BTreeMap<i32, PartitionFunction> {
         let mut out = BTreeMap::new();
         self.tables.each(object::SYSCLSOBJS, &mut self.faults, |row| {
-            let (Some(class), Some(id), Some(name)) = (row.int(1), row.int32(2), row.text(3)) else { return };
+            let (Some(class), Some(id), Some(name)) = (row.int(1), row.int32(2), row.text(3))
+            else {
+                return;
+            };
             if class == CLASS_FUNCTION {
-                let range_right = row.bits(4).is_some_and(|status| status & STATUS_RANGE_RIGHT != 0);
+                let range_right =
+                    row.bits(4).is_some_and(|status| status & STATUS_RANGE_RIGHT != 0);
                 let boundaries = Vec::new();
-                let function =
-                    PartitionFunction { id, name, ty: None, range_right, boundaries, is_known: false };
+                let function = PartitionFunction {
+                    id,
+                    name,
+                    ty: None,
+                    range_right,
+                    boundaries,
+                    is_known: false,
+                };
                 out.insert(id, function);
             }
         });
@@ -88,10 +99,12 @@ impl Loader<'_> {
             |id: i32| spaces.iter().any(|space| space.id == id && space.kind != PARTITION_SCHEME);
         let mut destinations: BTreeMap<(i32, i64), BTreeMap<i32, i32>> = BTreeMap::new();
         self.tables.each(object::SYSSINGLEOBJREFS, &mut self.faults, |row| {
-            let (Some(class), Some(from), Some(sub)) = (row.int(1), row.int32(2), row.int32(3)) else {
+            let (Some(class), Some(from), Some(sub)) = (row.int(1), row.int32(2), row.int32(3))
+            else {
                 return;
             };
-            let (Some(to), Some(scheme)) = (row.int32(4), out.iter_mut().find(|scheme| scheme.id == from))
+            let (Some(to), Some(scheme)) =
+                (row.int32(4), out.iter_mut().find(|scheme| scheme.id == from))
             else {
                 return;
             };
@@ -113,7 +126,8 @@ impl Loader<'_> {
     ) -> BTreeMap<i32, BTreeMap<u8, Vec<Found>>> {
         let mut out: BTreeMap<i32, BTreeMap<u8, Vec<Found>>> = BTreeMap::new();
         self.tables.each(object::SYSOBJVALUES, &mut self.faults, |row| {
-            let (Some(class), Some(id), Some(sub)) = (row.int8(1), row.int32(2), row.int32(3)) else {
+            let (Some(class), Some(id), Some(sub)) = (row.int8(1), row.int32(2), row.int32(3))
+            else {
                 return;
             };
             let place = (sub, row.int32(4).unwrap_or(0));
@@ -133,7 +147,9 @@ impl Loader<'_> {
 fn only_complete(scheme: i32, all: &BTreeMap<(i32, i64), BTreeMap<i32, i32>>) -> Vec<i32> {
     let mut complete = all
         .iter()
-        .filter(|((id, _), found)| *id == scheme && found.keys().copied().eq(1..=found.len() as i32))
+        .filter(|((id, _), found)| {
+            *id == scheme && found.keys().copied().eq(1..=found.len() as i32)
+        })
         .map(|(_, found)| found.values().copied().collect());
     match (complete.next(), complete.next()) {
         (Some(filegroups), None) => filegroups,
@@ -143,7 +159,9 @@ fn only_complete(scheme: i32, all: &BTreeMap<(i32, i64), BTreeMap<i32, i32>>) ->
 
 fn parameter_type(row: &SystemRow<'_>) -> Option<SqlType> {
     let length = row.int(7)? as i16;
-    let (prec, scale, collation) = (row.int8(8)?, row.int8(9)?, row.bits(10)?);
+    let prec = row.int8(8)?;
+    let scale = row.int8(9)?;
+    let collation = row.bits(10)?;
     SqlType::from_column(row.int8(5)?, row.int32(6)?, length, prec, scale, collation)
 }
 
@@ -156,18 +174,24 @@ fn boundary(row: &SystemRow<'_>) -> Option<Datum<'static>> {
 }
 
 /// Takes the boundaries when exactly one class of values can be them.
-fn settle(function: &mut PartitionFunction, found: BTreeMap<u8, Vec<Found>>, schemes: &[PartitionScheme]) {
+fn settle(
+    function: &mut PartitionFunction,
+    found: BTreeMap<u8, Vec<Found>>,
+    schemes: &[PartitionScheme],
+) {
     let Some(ty) = function.ty else { return };
     let mut fitting = found.into_values().filter_map(|values| ascending(&ty, values));
     let boundaries = match (fitting.next(), fitting.next()) {
         (Some(boundaries), None) => boundaries,
-        // Without boundaries there is one partition and nothing to judge; it may also be that they were not found.
+        // Without boundaries there is one partition and nothing to judge; it may also be that they
+        // were not found.
         _ => return,
     };
     // Each scheme has a filegroup for each partition, and may have one more for the next.
     let partitions = boundaries.len() + 1;
     let mut own = schemes.iter().filter(|scheme| scheme.function == function.id);
-    function.is_known = own.all(|scheme| (partitions..=partitions + 1).contains(&scheme.filegroups.len()));
+    function.is_known =
+        own.all(|scheme| (partitions..=partitions + 1).contains(&scheme.filegroups.len()));
     function.boundaries = boundaries;
 }
 

@@ -1,4 +1,5 @@
-//! Columns of a heap or clustered index come, go and change where rows are there already: what `sysrscols` says then.
+//! Columns of a heap or clustered index come, go and change where rows are there already: what
+//! `sysrscols` says then.
 //!
 //! ```text
 //! column comes        behind all others: in the last byte of bits while it has room, behind the fixed part, or as the last
@@ -7,7 +8,8 @@
 //! column gets longer  its place stays, too
 //! ```
 //!
-//! Dropped columns were observed in files of versions 655 to 852. Where a bit column goes that comes later was not.
+//! Dropped columns were observed in files of versions 655 to 852. Where a bit column goes that
+//! comes later was not.
 
 use extentdb_types::SqlType;
 
@@ -27,7 +29,8 @@ pub struct LeafLengths {
 }
 
 impl RowLayout {
-    /// The same with a column behind all others. `None`: the place of a column there is not understood.
+    /// The same with a column behind all others. `None`: the place of a column there is not
+    /// understood.
     pub fn with_column(&self, id: i32, ty: SqlType, nullable: bool) -> Option<RowLayout> {
         let draft = Draft {
             source: Source::Column(id),
@@ -71,7 +74,8 @@ impl RowLayout {
 
     fn changed(&self, id: i32, change: impl FnOnce(&mut PhysicalColumn)) -> RowLayout {
         let mut layout = self.clone();
-        let is_it = |column: &&mut PhysicalColumn| column.column_id == id && !column.is_uniquifier();
+        let is_it =
+            |column: &&mut PhysicalColumn| column.column_id == id && !column.is_uniquifier();
         if let Some(column) = layout.columns.iter_mut().find(is_it) {
             change(column);
         }
@@ -82,14 +86,20 @@ impl RowLayout {
         self.columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0)
     }
 
-    /// Lengths of the leaf records of a heap or clustered index. `None`: the place of a column is not understood.
+    /// Lengths of the leaf records of a heap or clustered index. `None`: the place of a column is
+    /// not understood.
     pub fn leaf_lengths(&self, is_heap: bool) -> Option<LeafLengths> {
-        let (mut places, max_null_bit) = (Places::behind(self)?, self.max_null_bit());
+        let mut places = Places::behind(self)?;
+        let max_null_bit = self.max_null_bit();
         let min_leaf = places.fixed_end();
         if is_heap {
             places.leave_room_to_move();
         }
-        Some(LeafLengths { min_leaf, max_leaf: places.max_len(max_null_bit), max_null_bit })
+        Some(LeafLengths {
+            min_leaf,
+            max_leaf: places.max_len(max_null_bit),
+            max_null_bit,
+        })
     }
 }
 
@@ -103,12 +113,15 @@ mod tests {
         (1..).zip(types).fold(empty, |layout, (id, ty)| layout.with_column(id, *ty, true).unwrap())
     }
 
-    const TEXT: SqlType =
-        SqlType::VarChar { len: Some(10), collation: extentdb_types::Collation(0x3400_D008) };
+    const TEXT: SqlType = SqlType::VarChar {
+        len: Some(10),
+        collation: extentdb_types::Collation(0x3400_D008),
+    };
 
     #[test]
     fn columns_come_behind_all_others() {
-        let layout = layout(&[SqlType::Int, TEXT, SqlType::Bit, SqlType::BigInt, SqlType::Bit, TEXT]);
+        let layout =
+            layout(&[SqlType::Int, TEXT, SqlType::Bit, SqlType::BigInt, SqlType::Bit, TEXT]);
         let places: Vec<Place> = layout.columns.iter().map(|column| column.leaf).collect();
         let place = |offset, null_bit, bit| Place { offset, null_bit, bit };
         let expected = [
@@ -122,7 +135,10 @@ mod tests {
         assert_eq!(places, expected);
         let lengths = layout.leaf_lengths(false).unwrap();
         // 17 fixed, 2 + 1 of the null bitmap, 2 + 4 for two ends, twice ten bytes.
-        assert_eq!(lengths, LeafLengths { min_leaf: 17, max_leaf: 17 + 3 + 6 + 20, max_null_bit: 6 });
+        assert_eq!(
+            lengths,
+            LeafLengths { min_leaf: 17, max_leaf: 17 + 3 + 6 + 20, max_null_bit: 6 }
+        );
         assert_eq!(layout.leaf_lengths(true).unwrap().max_leaf, 17 + 3 + 8 + 30);
     }
 

@@ -210,7 +210,8 @@ impl TableDefinition {
         self.indexes.iter().find(|index| index.kind == IndexKind::Clustered)
     }
 
-    /// Columns of the clustered key come first in a row. System base tables keep the order of their column ids.
+    /// Columns of the clustered key come first in a row. System base tables keep the order of their
+    /// column ids.
     pub fn has_key_first(&self) -> bool {
         self.kind != ObjectType::SYSTEM_TABLE
     }
@@ -227,9 +228,12 @@ impl IndexDefinition {
         matches!(self.kind, IndexKind::Heap | IndexKind::Clustered)
     }
 
-    /// The partitioning column, when it is none of the index's own: it is added without being asked for.
+    /// The partitioning column, when it is none of the index's own: it is added without being asked
+    /// for.
     pub fn added_partition_column(&self) -> Option<i32> {
-        let is_own = |id: i32| self.keys.iter().any(|key| key.column_id == id) || self.included.contains(&id);
+        let is_own = |id: i32| {
+            self.keys.iter().any(|key| key.column_id == id) || self.included.contains(&id)
+        };
         Some(self.partition_column).filter(|id| *id > 0 && !is_own(*id))
     }
 
@@ -250,7 +254,8 @@ impl IndexDefinition {
     }
 }
 
-/// What `syscolpars` says about a type: length, precision, scale. Character and binary lengths are bytes, -1 = (max).
+/// What `syscolpars` says about a type: length, precision, scale. Character and binary lengths are
+/// bytes, -1 = (max).
 pub fn column_facets(ty: &SqlType) -> (i16, u8, u8) {
     let fixed = ty.fixed_bytes().map_or(-1, |bytes| bytes as i16);
     match *ty {

@@ -1,7 +1,8 @@
 //! Rows of the base tables that describe tables, indexes, constraints and allocation units.
 //!
-//! From a [`TableDefinition`] to the values that the catalogue keeps about it: for one who builds a database at once, and for one
-//! who inserts the rows one by one. Where each value comes from: `docs/format/new-database.md`.
+//! From a [`TableDefinition`] to the values that the catalogue keeps about it: for one who builds a
+//! database at once, and for one who inserts the rows one by one. Where each value comes from:
+//! `docs/format/new-database.md`.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +10,8 @@ use extentdb_base::{AllocUnitId, HobtId, ObjectId, PageId};
 use extentdb_format::allocation::field::StoredTime;
 
 use super::definition::{
-    ColumnDefinition, IndexDefinition, TableDefinition, UnitDefinition, column_facets, is_ansi_padded,
-    max_in_row,
+    ColumnDefinition, IndexDefinition, TableDefinition, UnitDefinition, column_facets,
+    is_ansi_padded, max_in_row,
 };
 use super::values::RowValues;
 use crate::layout::{Compression, PhysicalColumn, Place};
@@ -87,17 +88,26 @@ pub fn add_table(table: &TableDefinition, created: StoredTime, rows: &mut System
     let is_there = |column: &ColumnDefinition| !column.history.dropped && !column.history.gone;
     for (id, column) in (1..).zip(&table.columns).filter(|(_, column)| is_there(column)) {
         let used = |text: &str| {
-            let names = (1..).zip(&table.columns).filter(|(_, c)| text.contains(&format!("[{}]", c.name)));
+            let names =
+                (1..).zip(&table.columns).filter(|(_, c)| text.contains(&format!("[{}]", c.name)));
             names.map(|(used, _)| used).collect::<Vec<i32>>()
         };
-        let used = column.computed.as_ref().map(|computed| used(&computed.text)).unwrap_or_default();
+        let used =
+            column.computed.as_ref().map(|computed| used(&computed.text)).unwrap_or_default();
         add_column(table.id, id, column, &used, rows);
     }
     table.indexes.iter().for_each(|index| add_index(table, index, rows));
 }
 
-/// The row of a column that comes to a table; of a computed one its text, and the columns that it is computed of.
-pub fn add_column(table: ObjectId, id: i32, column: &ColumnDefinition, used: &[i32], rows: &mut SystemRows) {
+/// The row of a column that comes to a table; of a computed one its text, and the columns that it
+/// is computed of.
+pub fn add_column(
+    table: ObjectId,
+    id: i32,
+    column: &ColumnDefinition,
+    used: &[i32],
+    rows: &mut SystemRows,
+) {
     rows_of(rows, "syscolpars").push(column_row(table, id, column));
     if let Some(computed) = &column.computed {
         rows_of(rows, "sysobjvalues").push(text_row(TEXT, table, id, &computed.text));
@@ -139,7 +149,10 @@ pub fn add_index(table: &TableDefinition, index: &IndexDefinition, rows: &mut Sy
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one for each column of the row that is not always the same")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one for each column of the row that is not always the same"
+)]
 fn object_row(
     id: ObjectId,
     name: &str,
@@ -151,7 +164,14 @@ fn object_row(
     created: StoredTime,
 ) -> RowValues {
     let mut row = RowValues::new();
-    row.int(id.0).ntext(name).int(schema_id).tinyint(0).int(status).raw(kind).int(parent.0).tinyint(1);
+    row.int(id.0)
+        .ntext(name)
+        .int(schema_id)
+        .tinyint(0)
+        .int(status)
+        .raw(kind)
+        .int(parent.0)
+        .tinyint(1);
     row.int(int_prop).datetime(created.days, created.ticks).datetime(created.days, created.ticks);
     row
 }
@@ -184,7 +204,9 @@ fn index_row(table: &TableDefinition, index: &IndexDefinition) -> RowValues {
         IndexKind::Clustered => 1,
         _ => 2,
     };
-    let is_lob = |column: &ColumnDefinition| column.is_stored() && (column.ty.is_max() || column.ty.is_lob());
+    let is_lob = |column: &ColumnDefinition| {
+        column.is_stored() && (column.ty.is_max() || column.ty.is_lob())
+    };
     let has_lob = index.is_base() && table.columns.iter().any(is_lob);
     let mut row = RowValues::new();
     row.int(table.id.0).int(index.id.0);
@@ -193,7 +215,9 @@ fn index_row(table: &TableDefinition, index: &IndexDefinition) -> RowValues {
         None => row.null(),
     };
     row.int(index.status as i32).int(0).tinyint(index.fill_factor).tinyint(kind).tinyint(0);
-    row.int(index.data_space).int(if has_lob { index.data_space } else { 0 }).bigint(index.rowset.0);
+    row.int(index.data_space)
+        .int(if has_lob { index.data_space } else { 0 })
+        .bigint(index.rowset.0);
     row
 }
 
@@ -205,8 +229,10 @@ const ISCOL_INCLUDED: i32 = 0x12;
 const ISCOL_PARTITIONING: i32 = 0x2;
 
 fn index_column_rows(table: ObjectId, index: &IndexDefinition) -> Vec<RowValues> {
-    let mut keys: Vec<(u8, i32, bool)> =
-        (1..).zip(&index.keys).map(|(ordinal, key)| (ordinal, key.column_id, key.descending)).collect();
+    let mut keys: Vec<(u8, i32, bool)> = (1..)
+        .zip(&index.keys)
+        .map(|(ordinal, key)| (ordinal, key.column_id, key.descending))
+        .collect();
     // A clustered index lists its columns by column id, others in key order.
     if index.is_base() {
         keys.sort_by_key(|(_, column, _)| *column);
@@ -215,7 +241,8 @@ fn index_column_rows(table: ObjectId, index: &IndexDefinition) -> Vec<RowValues>
         (ISCOL_KEY | if descending { ISCOL_DESCENDING } else { 0 }, column, ordinal)
     });
     let columns = keys.chain(index.included.iter().map(|column| (ISCOL_INCLUDED, *column, 0)));
-    let columns = columns.chain(index.added_partition_column().map(|column| (ISCOL_PARTITIONING, column, 0)));
+    let columns =
+        columns.chain(index.added_partition_column().map(|column| (ISCOL_PARTITIONING, column, 0)));
     let row = |(subid, (status, column, ordinal)): (i32, (i32, i32, u8))| {
         let mut row = RowValues::new();
         let partition_ordinal = u8::from(column == index.partition_column);
@@ -234,17 +261,30 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
         ChildKind::Unique => (b"UQ", 0, 0),
         ChildKind::Default(column, _) => (b"D ", 0x2_0000, *column),
         ChildKind::Check(columns, _) => (b"C ", 0x12_0000, column_of_check(columns)),
-        ChildKind::ForeignKey { columns, .. } => (b"F ", 0, columns.first().map_or(0, |(from, _)| *from)),
+        ChildKind::ForeignKey { columns, .. } => {
+            (b"F ", 0, columns.first().map_or(0, |(from, _)| *from))
+        }
     };
-    let object =
-        object_row(child.id, &child.name, child.schema_id, status, kind, child.table, int_prop, created);
+    let object = object_row(
+        child.id,
+        &child.name,
+        child.schema_id,
+        status,
+        kind,
+        child.table,
+        int_prop,
+        created,
+    );
     rows_of(rows, "sysschobjs").push(object);
     match &child.kind {
         ChildKind::PrimaryKey | ChildKind::Unique => {}
-        ChildKind::Default(_, text) => rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text)),
+        ChildKind::Default(_, text) => {
+            rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text))
+        }
         ChildKind::Check(columns, text) => {
             rows_of(rows, "sysobjvalues").push(text_row(TEXT, child.id, 0, text));
-            let references = columns.iter().map(|column| reference_row(1, child.id, 0, child.table, *column));
+            let references =
+                columns.iter().map(|column| reference_row(1, child.id, 0, child.table, *column));
             rows_of(rows, "sysmultiobjrefs").extend(references);
         }
         ChildKind::ForeignKey { table, index, columns, actions: (on_delete, on_update) } => {
@@ -264,7 +304,14 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
 fn add_action(key: ObjectId, name: &str, action: ReferentialAction, rows: &mut SystemRows) {
     if action != ReferentialAction::NoAction {
         let mut row = RowValues::new();
-        row.tinyint(OBJECT_CLASS).int(key.0).int(0).ntext(name).raw(&[56, 1, action as u8, 0, 0, 0]);
+        row.tinyint(OBJECT_CLASS).int(key.0).int(0).ntext(name).raw(&[
+            56,
+            1,
+            action as u8,
+            0,
+            0,
+            0,
+        ]);
         rows_of(rows, "sysxprops").push(row);
     }
 }
@@ -280,13 +327,15 @@ fn reference_row(class: u8, from: ObjectId, sub: i32, to: ObjectId, to_sub: i32)
     row
 }
 
-/// `sysobjvalues.valclass`: text of an object or of one of its columns; of an index (public text of `sys.indexes`).
+/// `sysobjvalues.valclass`: text of an object or of one of its columns; of an index (public text of
+/// `sys.indexes`).
 const TEXT: u8 = 1;
 const FILTER_TEXT: u8 = 7;
 /// `sysxprops.class` of objects and columns.
 const OBJECT_CLASS: u8 = 1;
 
-/// Text in single bytes, which the variant value 2 says; with other letters than those of ASCII in UTF-16, which 0 says.
+/// Text in single bytes, which the variant value 2 says; with other letters than those of ASCII in
+/// UTF-16, which 0 says.
 fn text_row(class: u8, object: ObjectId, sub: i32, text: &str) -> RowValues {
     let mut row = RowValues::new();
     row.tinyint(class).int(object.0).int(sub).int(0);
@@ -300,7 +349,11 @@ fn text_row(class: u8, object: ObjectId, sub: i32, text: &str) -> RowValues {
 }
 
 /// Rows of `sysrowsets` and `sysrscols` for all tables; `counts`: rows by rowset.
-pub fn add_rowsets(tables: &[TableDefinition], counts: &BTreeMap<HobtId, u64>, rows: &mut SystemRows) {
+pub fn add_rowsets(
+    tables: &[TableDefinition],
+    counts: &BTreeMap<HobtId, u64>,
+    rows: &mut SystemRows,
+) {
     for table in tables {
         for index in table.indexes.iter().flat_map(IndexDefinition::partitions) {
             let count = counts.get(&index.rowset).copied().unwrap_or(0);
@@ -310,7 +363,12 @@ pub fn add_rowsets(tables: &[TableDefinition], counts: &BTreeMap<HobtId, u64>, r
 }
 
 /// Rows of `sysrowsets` and `sysrscols` for one partition of an index with so many rows.
-pub fn add_rowset(table: &TableDefinition, index: &IndexDefinition, count: u64, rows: &mut SystemRows) {
+pub fn add_rowset(
+    table: &TableDefinition,
+    index: &IndexDefinition,
+    count: u64,
+    rows: &mut SystemRows,
+) {
     let count = count as i64;
     rows_of(rows, "sysrowsets").push(rowset_row(table, index, count));
     for column in &table.layout(index).row.columns {
@@ -349,8 +407,9 @@ fn compression_level(compression: Compression) -> u8 {
 
 /// The row of a column of a rowset.
 pub fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowValues {
-    let pack =
-        |leaf: [u8; 2], interior: [u8; 2]| i32::from_le_bytes([leaf[0], leaf[1], interior[0], interior[1]]);
+    let pack = |leaf: [u8; 2], interior: [u8; 2]| {
+        i32::from_le_bytes([leaf[0], leaf[1], interior[0], interior[1]])
+    };
     let Place { offset, null_bit, bit } = column.leaf;
     let interior = column.interior;
     let mut row = RowValues::new();
@@ -382,10 +441,15 @@ pub struct UnitPlace {
 }
 
 /// Rows of `sysallocunits`, once it is known where the pages are.
-pub fn unit_rows(tables: &[TableDefinition], places: &BTreeMap<AllocUnitId, UnitPlace>) -> Vec<RowValues> {
-    let indexes = tables.iter().flat_map(|table| &table.indexes).flat_map(IndexDefinition::partitions);
+pub fn unit_rows(
+    tables: &[TableDefinition],
+    places: &BTreeMap<AllocUnitId, UnitPlace>,
+) -> Vec<RowValues> {
+    let indexes =
+        tables.iter().flat_map(|table| &table.indexes).flat_map(IndexDefinition::partitions);
     let units = indexes.flat_map(|index| {
-        let (rowset, group) = (index.rowset, index.filegroup);
+        let rowset = index.rowset;
+        let group = index.filegroup;
         index.units.into_iter().map(move |unit| (rowset, group, unit))
     });
     units

@@ -1,4 +1,5 @@
-//! The system base tables as a writer sees them: definitions, where columns lie, and the rows of a new database.
+//! The system base tables as a writer sees them: definitions, where columns lie, and the rows of a
+//! new database.
 //!
 //! ```text
 //! base_tables.tsv   tables, columns, indexes, allocation units of version 661   -> [`base_tables`]
@@ -10,8 +11,9 @@
 //! [`values`]        the values of a row in their disk form
 //! ```
 //!
-//! Readers need none of this: they take every place from the file. A writer decides the places once, when it makes a
-//! table, by the rules of [`physical`]; the rules reproduce `sysrscols` of real files.
+//! Readers need none of this: they take every place from the file. A writer decides the places
+//! once, when it makes a table, by the rules of [`physical`]; the rules reproduce `sysrscols` of
+//! real files.
 
 mod altered;
 pub mod definition;

@@ -14,7 +14,8 @@ const FILE: &str = "base_tables.tsv";
 const TEXT: &str = include_str!("base_tables.tsv");
 const LATER_FILE: &str = "later_tables.tsv";
 const LATER_TEXT: &str = include_str!("later_tables.tsv");
-/// `char` columns of base tables that name no collation: Latin1_General_CI_AS_KS_WS in every database.
+/// `char` columns of base tables that name no collation: Latin1_General_CI_AS_KS_WS in every
+/// database.
 const CHAR_COLLATION: u32 = 0x1008;
 const SYS_SCHEMA: i32 = 4;
 const SYSNAME: i32 = 256;
@@ -29,8 +30,9 @@ pub fn base_tables(collation: u32) -> Result<Vec<TableDefinition>, DefinitionErr
     parse(FILE, TEXT, collation)
 }
 
-/// Base tables that came with later versions and that a database made here needs now and then: sysseobjvalues, which keeps
-/// the values of columns that were added to rows without rewriting them (version 706).
+/// Base tables that came with later versions and that a database made here needs now and then:
+/// sysseobjvalues, which keeps the values of columns that were added to rows without rewriting them
+/// (version 706).
 ///
 /// # Errors
 /// The embedded table is damaged.
@@ -38,7 +40,11 @@ pub fn later_tables(collation: u32) -> Result<Vec<TableDefinition>, DefinitionEr
     parse(LATER_FILE, LATER_TEXT, collation)
 }
 
-fn parse(file: &'static str, text: &str, collation: u32) -> Result<Vec<TableDefinition>, DefinitionError> {
+fn parse(
+    file: &'static str,
+    text: &str,
+    collation: u32,
+) -> Result<Vec<TableDefinition>, DefinitionError> {
     let mut tables: Vec<TableDefinition> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let fail = |what| DefinitionError { file, line, what };
@@ -105,7 +111,8 @@ fn column(fields: &[&str], collation: u32) -> Option<ColumnDefinition> {
         "sysname" => (ty_of("nvarchar(128)")?, SYSNAME),
         other => ty_of(other).map(|ty| (ty, i32::from(ty.xtype())))?,
     };
-    // An identity column of a queue that never had a row: last value 0, increment 1, seed 0, no value yet.
+    // An identity column of a queue that never had a row: last value 0, increment 1, seed 0, no
+    // value yet.
     let identity = (rest == ["identity"]).then(|| {
         let mut value = vec![0; 25];
         for at in [8, 24] {
@@ -149,9 +156,10 @@ fn type_by_name(text: &str, own_collation: Option<u32>, collation: u32) -> Optio
         "datetime" => SqlType::DateTime,
         "uniqueidentifier" => SqlType::UniqueIdentifier,
         "sql_variant" => SqlType::SqlVariant,
-        "char" => {
-            SqlType::Char { len: fixed(1)?, collation: Collation(own_collation.unwrap_or(CHAR_COLLATION)) }
-        }
+        "char" => SqlType::Char {
+            len: fixed(1)?,
+            collation: Collation(own_collation.unwrap_or(CHAR_COLLATION)),
+        },
         "nchar" => SqlType::NChar { len: fixed(2)?, collation: named },
         "nvarchar" => SqlType::NVarChar { len: bytes(2)?, collation: named },
         "binary" => SqlType::Binary { len: fixed(1)? },
@@ -161,14 +169,17 @@ fn type_by_name(text: &str, own_collation: Option<u32>, collation: u32) -> Optio
 }
 
 fn index(fields: &[&str], table: &TableDefinition) -> Option<IndexDefinition> {
-    let [id, name, kind, keys, included, status, rowset, rowset_status, min_interior] = fields else {
+    let [id, name, kind, keys, included, status, rowset, rowset_status, min_interior] = fields
+    else {
         return None;
     };
     let columns = |names: &str| -> Option<Vec<i32>> {
         names.split(',').filter(|name| *name != "~").map(|name| table.column_id(name)).collect()
     };
-    let keys =
-        columns(keys)?.into_iter().map(|column_id| KeyColumn { column_id, descending: false }).collect();
+    let keys = columns(keys)?
+        .into_iter()
+        .map(|column_id| KeyColumn { column_id, descending: false })
+        .collect();
     let rowset = HobtId(rowset.parse().ok()?);
     let kind = match *kind {
         "heap" => IndexKind::Heap,

@@ -1,4 +1,5 @@
-//! From a definition to `sysrscols`: which columns a rowset has, in which order, and where they lie.
+//! From a definition to `sysrscols`: which columns a rowset has, in which order, and where they
+//! lie.
 //!
 //! ```text
 //! heap, clustered    uniquifier, when the key is not unique; key columns in key order (user tables); the rest by id,
@@ -14,7 +15,9 @@
 
 use extentdb_types::SqlType;
 
-use super::definition::{ColumnHistory, IndexDefinition, TableDefinition, max_in_row, rowset_status};
+use super::definition::{
+    ColumnHistory, IndexDefinition, TableDefinition, max_in_row, rowset_status,
+};
 use crate::layout::{PhysicalColumn, Place, RowLayout, column_status};
 use crate::model::IndexKind;
 
@@ -74,7 +77,8 @@ const RID: SqlType = SqlType::Binary { len: 8 };
 impl TableDefinition {
     /// Where the columns of an index lie in its records.
     pub fn layout(&self, index: &IndexDefinition) -> RowsetLayout {
-        let drafts = if index.is_base() { self.base_drafts(index) } else { self.nonclustered_drafts(index) };
+        let drafts =
+            if index.is_base() { self.base_drafts(index) } else { self.nonclustered_drafts(index) };
         place(&drafts, index)
     }
 
@@ -96,7 +100,8 @@ impl TableDefinition {
         if index.kind == IndexKind::Clustered && !index.is_unique() {
             drafts.push(uniquifier());
         }
-        let ids = (1..).zip(&self.columns).filter(|(_, column)| column.is_stored()).map(|(id, _)| id);
+        let ids =
+            (1..).zip(&self.columns).filter(|(_, column)| column.is_stored()).map(|(id, _)| id);
         if self.has_key_first() {
             drafts.extend(index.keys.iter().filter_map(|key| self.draft(key.column_id)));
             drafts.extend(ids.filter(|id| !is_key(*id)).filter_map(|id| self.draft(id)));
@@ -117,10 +122,12 @@ impl TableDefinition {
         self.number_keys(index, &mut drafts);
         let mut next = index.keys.len() as i16;
         for locator in self.locator() {
-            let at = drafts.iter().position(|draft| draft.source == locator.source).unwrap_or_else(|| {
-                drafts.push(locator);
-                drafts.len() - 1
-            });
+            let at = drafts.iter().position(|draft| draft.source == locator.source).unwrap_or_else(
+                || {
+                    drafts.push(locator);
+                    drafts.len() - 1
+                },
+            );
             if let Some(draft) =
                 drafts.get_mut(at).filter(|draft| draft.key_ordinal == 0 && !index.is_unique())
             {
@@ -156,7 +163,8 @@ impl TableDefinition {
 
     fn number_keys(&self, index: &IndexDefinition, drafts: &mut [Draft]) {
         for (ordinal, key) in (1..).zip(&index.keys) {
-            if let Some(draft) = drafts.iter_mut().find(|draft| draft.source == Source::Column(key.column_id))
+            if let Some(draft) =
+                drafts.iter_mut().find(|draft| draft.source == Source::Column(key.column_id))
             {
                 draft.key_ordinal = ordinal;
                 draft.descending = key.descending;
@@ -183,7 +191,11 @@ impl Draft {
 
     /// The most bytes in a record.
     fn max_bytes(&self) -> u32 {
-        if self.source == Source::Uniquifier { 4 } else { u32::from(max_in_row(&self.ty).unsigned_abs()) }
+        if self.source == Source::Uniquifier {
+            4
+        } else {
+            u32::from(max_in_row(&self.ty).unsigned_abs())
+        }
     }
 }
 
@@ -198,14 +210,21 @@ pub(super) struct Places {
 
 impl Places {
     fn from(fixed_start: i16) -> Places {
-        Places { fixed_end: fixed_start, variable: 0, bits: None, max_variable: 0 }
+        Places {
+            fixed_end: fixed_start,
+            variable: 0,
+            bits: None,
+            max_variable: 0,
+        }
     }
 
-    /// Behind the columns that leaf records have. `None`: the place of one of them is not understood.
+    /// Behind the columns that leaf records have. `None`: the place of one of them is not
+    /// understood.
     pub(super) fn behind(layout: &RowLayout) -> Option<Places> {
         let mut places = Places::from(4);
         for column in &layout.columns {
-            let (ty, offset) = (column.ty?, column.leaf.offset);
+            let ty = column.ty?;
+            let offset = column.leaf.offset;
             match offset {
                 ..=-1 => {
                     places.variable = places.variable.max(-offset);
@@ -300,9 +319,10 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
         min_leaf: leaf.fixed_end as u16,
         min_interior: if is_heap { 0 } else { interior.fixed_end as u16 + 6 },
         max_leaf: leaf.max_len(counted(columns_count, max_null_bit)),
-        max_interior: match is_heap {
-            true => 0,
-            false => ((interior.max_len(counted(key_count, key_bits)) + 6) as u16).max(INTERIOR_BYTES_MIN),
+        max_interior: if is_heap {
+            0
+        } else {
+            ((interior.max_len(counted(key_count, key_bits)) + 6) as u16).max(INTERIOR_BYTES_MIN)
         },
         max_null_bit,
         has_nullable_key,
@@ -330,8 +350,8 @@ fn mark_altered(drafts: &[Draft], columns: &mut [PhysicalColumn]) {
     }
 }
 
-/// Gives the key columns their places in non-leaf records; returns the number of columns counted there, 0 without null
-/// bits.
+/// Gives the key columns their places in non-leaf records; returns the number of columns counted
+/// there, 0 without null bits.
 fn place_interior(
     drafts: &[Draft],
     columns: &mut [PhysicalColumn],
@@ -354,7 +374,12 @@ fn place_interior(
 }
 
 /// A column that has got its place.
-pub(super) fn draft_column(ordinal: i32, draft: &Draft, is_base: bool, leaf: Place) -> PhysicalColumn {
+pub(super) fn draft_column(
+    ordinal: i32,
+    draft: &Draft,
+    is_base: bool,
+    leaf: Place,
+) -> PhysicalColumn {
     let (ti, collation_id) = draft.ty.to_physical();
     let mut status = if draft.nullable { 0 } else { column_status::NOT_NULL };
     if draft.descending && draft.key_ordinal > 0 {

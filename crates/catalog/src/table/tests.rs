@@ -30,7 +30,8 @@ fn template_rows_fit_their_tables() {
     assert_eq!(rows, 809);
 }
 
-/// Examples of the format description: the fixed places of the tables that a reader must know by heart.
+/// Examples of the format description: the fixed places of the tables that a reader must know by
+/// heart.
 #[test]
 fn bootstrap_tables_have_their_fixed_places() {
     let tables = tables();
@@ -96,7 +97,8 @@ fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
     }
 }
 
-/// The table `employee` of the 2008 pubs database: clustered and not unique, with a nullable key column.
+/// The table `employee` of the 2008 pubs database: clustered and not unique, with a nullable key
+/// column.
 #[test]
 fn a_clustered_key_that_is_not_unique_gets_a_uniquifier() {
     let collation = Collation(DEFAULT_COLLATION);
@@ -126,15 +128,22 @@ fn a_clustered_key_that_is_not_unique_gets_a_uniquifier() {
     let base = table.layout(&table.indexes[0]);
     let ids: Vec<i32> = base.row.columns.iter().map(|column| column.column_id).collect();
     assert_eq!(ids, [0, 4, 2, 3, 1, 5, 6, 7, 8]);
-    let variable: Vec<i16> = base.row.columns.iter().take(3).map(|column| column.interior.offset).collect();
+    let variable: Vec<i16> =
+        base.row.columns.iter().take(3).map(|column| column.interior.offset).collect();
     assert_eq!(variable, [-3, -1, -2], "non-leaf records follow the key order");
-    assert_eq!((base.min_leaf, base.min_interior, base.max_leaf, base.max_interior), (29, 8, 95, 73));
+    assert_eq!(
+        (base.min_leaf, base.min_interior, base.max_leaf, base.max_interior),
+        (29, 8, 95, 73)
+    );
     assert_eq!(base.row.columns[0].status, 0x90);
     assert!(base.has_nullable_key);
 
     let index = table.layout(&table.indexes[1]);
     assert_eq!(index.sources.last(), Some(&Source::Uniquifier));
-    assert_eq!((index.min_leaf, index.min_interior, index.max_leaf, index.max_interior), (11, 16, 76, 16));
+    assert_eq!(
+        (index.min_leaf, index.min_interior, index.max_leaf, index.max_interior),
+        (11, 16, 76, 16)
+    );
     assert_eq!(index.max_null_bit, 5, "a nullable locator column gives the leaf a null bitmap");
     assert!(!index.has_nullable_key);
 }

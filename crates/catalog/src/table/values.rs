@@ -33,7 +33,8 @@ pub struct LobStream {
 }
 
 impl LobStream {
-    /// A value of `len` bytes. `fill` gets an offset and a part of the value to write; parts may have any size.
+    /// A value of `len` bytes. `fill` gets an offset and a part of the value to write; parts may
+    /// have any size.
     pub fn new(len: u64, fill: impl Fn(u64, &mut [u8]) + Send + Sync + 'static) -> Self {
         LobStream { len, fill: Arc::new(fill) }
     }
@@ -73,7 +74,8 @@ enum Slot {
     Pointer(Range<usize>),
 }
 
-/// The values of a row, in the order of column ids. One serves many rows: [`clear`](Self::clear) keeps the memory.
+/// The values of a row, in the order of column ids. One serves many rows: [`clear`](Self::clear)
+/// keeps the memory.
 #[derive(Clone, Debug, Default)]
 pub struct RowValues {
     bytes: Vec<u8>,
@@ -141,8 +143,8 @@ impl RowValues {
         self
     }
 
-    /// Appends a value of a (max) type that is to lie off the row. Values of text, ntext and image always do: for them this is
-    /// the same as [`raw`](Self::raw).
+    /// Appends a value of a (max) type that is to lie off the row. Values of text, ntext and image
+    /// always do: for them this is the same as [`raw`](Self::raw).
     pub fn lob(&mut self, bytes: &[u8]) -> &mut Self {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
@@ -150,7 +152,8 @@ impl RowValues {
         self
     }
 
-    /// Appends a long value of a (max) type, text, ntext or image, which is made while it is written.
+    /// Appends a long value of a (max) type, text, ntext or image, which is made while it is
+    /// written.
     pub fn lob_stream(&mut self, stream: LobStream) -> &mut Self {
         self.slots.push(Slot::Stream(stream));
         self
@@ -250,7 +253,8 @@ impl RowValues {
         self.raw(&bytes)
     }
 
-    /// Appends char or varchar text; ASCII, so that it means the same in every code page. The caller pads char.
+    /// Appends char or varchar text; ASCII, so that it means the same in every code page. The
+    /// caller pads char.
     pub fn text(&mut self, text: &str) -> &mut Self {
         debug_assert!(text.is_ascii());
         self.raw(text.as_bytes())

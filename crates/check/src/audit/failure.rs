@@ -53,11 +53,13 @@ impl<'p, F: Facts> Auditor<'p, F> {
         self.give_up(context, error);
     }
 
-    /// 8909, or 5256 for a unit that the catalogue does not know. The page belongs to nobody: what its header says is not
-    /// about this place.
+    /// 8909, or 5256 for a unit that the catalogue does not know. The page belongs to nobody: what
+    /// its header says is not about this place.
     #[cold]
     pub(super) fn fail_page_id(&mut self, context: &Context<'p>, header: &PageHeader) {
-        let (id, found, named) = (context.id, header.page_id(), header.alloc_unit());
+        let id = context.id;
+        let found = header.page_id();
+        let named = header.alloc_unit();
         let place = Place::page(id).at(32);
         let is_listed = named.0 == 0 || self.plan.units.of_header(named, true).is_some();
         let error = if is_listed { 8909 } else { 5256 };
@@ -83,10 +85,20 @@ impl<'p, F: Facts> Auditor<'p, F> {
     pub(super) fn report_foreign(&mut self, context: &Context<'p>, header: &PageHeader) {
         let named = self.plan.units.of_header(header.alloc_unit(), header.kind() == PageType::Data);
         let Context { id, unit, .. } = *context;
-        self.partial.bad.push(BadPage { page: id, unit: unit.map(|(index, _)| index), error: 2533 });
+        self.partial.bad.push(BadPage {
+            page: id,
+            unit: unit.map(|(index, _)| index),
+            error: 2533,
+        });
         self.not_seen(context);
         if let Some(named) = named.and_then(|named| self.plan.units.get(named)) {
-            self.report(2534, Place::page(id).owned_by(named.owner), [page_arg(id)], named.args(), []);
+            self.report(
+                2534,
+                Place::page(id).owned_by(named.owner),
+                [page_arg(id)],
+                named.args(),
+                [],
+            );
         }
     }
 
@@ -140,7 +152,8 @@ impl<'p, F: Facts> Auditor<'p, F> {
 
     /// Reports a fault of a slot or record; its number.
     fn report_trouble(&mut self, context: &Context<'p>, trouble: &Trouble) -> u32 {
-        let (args, page) = (context.args(), page_arg(context.id));
+        let args = context.args();
+        let page = page_arg(context.id);
         let place = context.place();
         let slot_at = |slot: u16| PAGE_BYTES - 2 - 2 * usize::from(slot);
         match *trouble {
@@ -158,14 +171,26 @@ impl<'p, F: Facts> Auditor<'p, F> {
             Trouble::IntoFreeSpace { slot, end } => {
                 let test = "max <= m_freeData".into();
                 let end = i64::try_from(end).unwrap_or(i64::MAX);
-                self.report(8943, place.slot(slot).at(30), args, [page, test, slot.into(), end.into()], []);
+                self.report(
+                    8943,
+                    place.slot(slot).at(30),
+                    args,
+                    [page, test, slot.into(), end.into()],
+                    [],
+                );
                 8943
             }
             Trouble::Record { slot, offset, test } => {
                 let PageId { file, page } = context.id;
                 let (found, limit) = test.values;
-                let values: [Arg<'_>; 6] =
-                    [file.0.into(), page.into(), slot.into(), test.text.into(), found.into(), limit.into()];
+                let values: [Arg<'_>; 6] = [
+                    file.0.into(),
+                    page.into(),
+                    slot.into(),
+                    test.text.into(),
+                    found.into(),
+                    limit.into(),
+                ];
                 let args: Vec<Arg<'_>> = args.into_iter().chain(values).collect();
                 let place = place.slot(slot).at(usize::from(offset));
                 self.partial.findings.push(Finding::new(8944, place, &args).state(test.state));

@@ -1,4 +1,5 @@
-//! Rows with no more than four variable columns, as most have: their lengths without a branch that depends on the row.
+//! Rows with no more than four variable columns, as most have: their lengths without a branch that
+//! depends on the row.
 //!
 //! ```text
 //! one word       end 1   end 2   end 3   end 4      what is not used: 0x7fff
@@ -6,8 +7,8 @@
 //! rises when     no end lies before its begin       four comparisons in one subtraction, none of which can borrow
 //! ```
 //!
-//! A row leaves its last columns out when they are NULL or empty, and says nothing of variable columns when it leaves out all. So a
-//! row without any is like those beside it.
+//! A row leaves its last columns out when they are NULL or empty, and says nothing of variable
+//! columns when it leaves out all. So a row without any is like those beside it.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::record::row::COMPLEX_COLUMN;
@@ -23,7 +24,8 @@ const TOPS: u64 = LANES * COMPLEX_COLUMN as u64;
 /// By number: the bits that no end offset takes.
 const UNUSED: [u64; FEW + 1] = [u64::MAX, u64::MAX << 16, u64::MAX << 32, u64::MAX << 48, 0];
 
-/// What such rows have in common: everything up to the end of the null bitmap, as far as it decides where their parts lie.
+/// What such rows have in common: everything up to the end of the null bitmap, as far as it decides
+/// where their parts lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Few {
     /// The first four bytes, as far as they count.
@@ -38,24 +40,35 @@ pub(super) struct Few {
 }
 
 impl Few {
-    /// Of records with a null bitmap and no versioning tag. `mask`: which bits of the first four bytes count.
+    /// Of records with a null bitmap and no versioning tag. `mask`: which bits of the first four
+    /// bytes count.
     pub(super) fn new(head: u32, mask: u32, fixed_end: u16, columns: u16) -> Few {
         let bitmap_end = fixed_end.saturating_add(2 + columns.div_ceil(8));
         let reach = bitmap_end.saturating_add(REACH_BYTES);
         let mask = mask & !u32::from(HAS_VARIABLE);
-        let (fixed_end, bitmap_end) = (fixed_end.into(), bitmap_end.into());
-        Few { head: head & mask, mask, fixed_end, columns, bitmap_end, reach }
+        let fixed_end = fixed_end.into();
+        let bitmap_end = bitmap_end.into();
+        Few {
+            head: head & mask,
+            mask,
+            fixed_end,
+            columns,
+            bitmap_end,
+            reach,
+        }
     }
 
-    /// True when a row that is one of them, but for the number of its variable columns, has a few of them or none.
+    /// True when a row that is one of them, but for the number of its variable columns, has a few
+    /// of them or none.
     pub(super) fn has_few(&self, row: &[u8]) -> bool {
         let has_variable = row.first().is_some_and(|status| status & HAS_VARIABLE != 0);
         !has_variable || u16_at(row, self.bitmap_end).is_some_and(|count| usize::from(count) <= FEW)
     }
 
-    /// How long the row is that begins at `start`, be it longer than the page, and whether it has pointer structures: the highest
-    /// bits of its end offsets. `None` for other records, for one that does not add up, and for one so near the end of the page
-    /// that it has to be looked at alone.
+    /// How long the row is that begins at `start`, be it longer than the page, and whether it has
+    /// pointer structures: the highest bits of its end offsets. `None` for other records, for one
+    /// that does not add up, and for one so near the end of the page that it has to be looked at
+    /// alone.
     #[inline(always)]
     pub(super) fn length(&self, page: &[u8; PAGE_BYTES], start: usize) -> Option<(usize, u64)> {
         let begin = page.get(start..start + usize::from(self.reach))?;
@@ -75,8 +88,9 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|bytes| u16::from_le_bytes(*bytes))
 }
 
-/// Where the last of the variable columns ends, and the highest bits of their end offsets. The first one begins at `at`, which is
-/// less than 0x8000. `None` when one ends before it begins, and when they are more than a few.
+/// Where the last of the variable columns ends, and the highest bits of their end offsets. The
+/// first one begins at `at`, which is less than 0x8000. `None` when one ends before it begins, and
+/// when they are more than a few.
 #[inline(always)]
 fn ends_of_few(word: u64, count: usize, at: usize) -> Option<(usize, u64)> {
     let unused = *UNUSED.get(count)?;
@@ -111,7 +125,8 @@ mod tests {
     #[test]
     fn a_few_ends_are_found_as_each_of_them_is() {
         let mut rng = SplitMix64::new(7);
-        let (mut sound, mut refused) = (0, 0);
+        let mut sound = 0;
+        let mut refused = 0;
         for _ in 0..200_000 {
             let count = rng.below(5) as usize;
             let at = rng.below(40) as usize;
@@ -131,7 +146,8 @@ mod tests {
         assert!(sound > 50_000 && refused > 10_000, "{sound} sound, {refused} refused");
     }
 
-    /// A row of a table with eight bytes of fixed columns and nine columns in all, some byte of it changed.
+    /// A row of a table with eight bytes of fixed columns and nine columns in all, some byte of it
+    /// changed.
     fn row(rng: &mut SplitMix64) -> Vec<u8> {
         let mut row = vec![0x10, 0, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0];
         let count = rng.below(6) as u16;
@@ -141,7 +157,9 @@ mod tests {
             let mut end = row.len() as u16 + 2 * count;
             for _ in 0..count {
                 end += rng.below(9) as u16;
-                row.extend((end | if rng.below(8) == 0 { COMPLEX_COLUMN } else { 0 }).to_le_bytes());
+                row.extend(
+                    (end | if rng.below(8) == 0 { COMPLEX_COLUMN } else { 0 }).to_le_bytes(),
+                );
             }
             row.resize(end.into(), 0xcc);
         }
@@ -156,7 +174,8 @@ mod tests {
     fn a_row_like_the_others_is_as_long_as_its_view_says() {
         let mut rng = SplitMix64::new(9);
         let few = Few::new(u32::from_le_bytes([0x30, 0xff, 12, 0]), 0xffff_00ff, 12, 9);
-        let (mut alike, mut others) = (0, 0);
+        let mut alike = 0;
+        let mut others = 0;
         for _ in 0..100_000 {
             let bytes = row(&mut rng);
             let start = 96 + rng.below(7000) as usize;

@@ -20,8 +20,12 @@ pub(super) struct FailedTest {
 }
 
 /// The read itself failed: checksum, torn page, operating system.
-pub(super) const READ_FAILED: FailedTest =
-    FailedTest { text: "IS_OFF (BUF_IOERR, pBUF->bstat)", values: (133_129, -4), state: 98, offset: 0 };
+pub(super) const READ_FAILED: FailedTest = FailedTest {
+    text: "IS_OFF (BUF_IOERR, pBUF->bstat)",
+    values: (133_129, -4),
+    state: 98,
+    offset: 0,
+};
 /// Last type DBCC knows.
 const LAST_TYPE: u8 = 20;
 
@@ -38,7 +42,8 @@ fn failed(
 /// Version and type: without these, nothing else of the page can be read.
 #[inline]
 pub(super) fn test_kind(header: &PageHeader) -> Option<FailedTest> {
-    let (version, kind) = (header.header_version, header.page_type);
+    let version = header.header_version;
+    let kind = header.page_type;
     if version != HEADER_VERSION {
         return Some(failed("m_headerVersion == HEADER_7_0", version, HEADER_VERSION, 5, 0));
     }
@@ -51,16 +56,22 @@ pub(super) fn test_kind(header: &PageHeader) -> Option<FailedTest> {
 
 /// The accounting of the slot array, and the level.
 ///
-/// Links are no test: a heap whose clustered index was dropped keeps those of its leaf pages (seen in a healthy file).
+/// Links are no test: a heap whose clustered index was dropped keeps those of its leaf pages (seen
+/// in a healthy file).
 #[inline]
-pub(super) fn test_accounting(header: &PageHeader, structure: Option<Structure>) -> Option<FailedTest> {
-    let (slots, free_offset) = (header.slot_count.get(), header.free_offset.get());
+pub(super) fn test_accounting(
+    header: &PageHeader,
+    structure: Option<Structure>,
+) -> Option<FailedTest> {
+    let slots = header.slot_count.get();
+    let free_offset = header.free_offset.get();
     let limit = PAGE_BYTES as i64 - 2 * i64::from(slots);
     if usize::from(free_offset) < PAGE_HEADER_BYTES || i64::from(free_offset) > limit {
         let text = "m_freeData >= PAGEHEADSIZE && m_freeData <= (UINT)PAGESIZE - m_slotCnt * sizeof (Slot)";
         return Some(failed(text, free_offset, limit, 7, 30));
     }
-    let (free, most) = (header.free_bytes.get(), PAGE_BODY_BYTES as i64);
+    let free = header.free_bytes.get();
+    let most = PAGE_BODY_BYTES as i64;
     if i64::from(free) > most {
         return Some(failed("m_freeCnt <= PAGESIZE - PAGEHEADSIZE", free, most, 8, 28));
     }
@@ -69,7 +80,8 @@ pub(super) fn test_accounting(header: &PageHeader, structure: Option<Structure>)
         return Some(failed("m_ghostRecCnt <= m_slotCnt", ghosts, slots, 9, 58));
     }
     // The level of a leaf with a neighbour or a parent is theirs to contradict.
-    let is_alone = header.kind() == PageType::Data && header.prev().is_none() && header.next().is_none();
+    let is_alone =
+        header.kind() == PageType::Data && header.prev().is_none() && header.next().is_none();
     let has_no_level = matches!(structure, Some(Structure::Heap | Structure::Text))
         || (structure == Some(Structure::Clustered) && is_alone);
     if header.level != 0 && has_no_level {
@@ -78,11 +90,17 @@ pub(super) fn test_accounting(header: &PageHeader, structure: Option<Structure>)
     None
 }
 
-/// `pminlen` of a data page must be the length of some rows: those that were written when the page was, or since. When rows
-/// of the page have a length that the catalogue does not know, it is the catalogue that is not understood.
+/// `pminlen` of a data page must be the length of some rows: those that were written when the page
+/// was, or since. When rows of the page have a length that the catalogue does not know, it is the
+/// catalogue that is not understood.
 #[inline]
-pub(super) fn test_fixed_len(view: PageRef<'_>, unit: Option<&Unit>, traits: Traits) -> Option<FailedTest> {
-    let (header, unit) = (view.header(), unit?);
+pub(super) fn test_fixed_len(
+    view: PageRef<'_>,
+    unit: Option<&Unit>,
+    traits: Traits,
+) -> Option<FailedTest> {
+    let header = view.header();
+    let unit = unit?;
     let pminlen = header.fixed_len.get();
     if pminlen == unit.fixed_end || header.kind() != PageType::Data || unit.fixed_ends.is_empty() {
         return None;
@@ -109,5 +127,6 @@ pub(super) fn test_free_count(header: &PageHeader, used: usize) -> Option<Failed
     let slots = 2 * i64::from(header.slot_count.get());
     let expected = PAGE_BODY_BYTES as i64 - used as i64 - slots;
     let found = i64::from(header.free_bytes.get());
-    (found != expected).then(|| failed("m_freeCnt == free bytes of the page", found, expected, 12, 28))
+    (found != expected)
+        .then(|| failed("m_freeCnt == free bytes of the page", found, expected, 12, 28))
 }

@@ -1,10 +1,13 @@
-//! The length of a record and nothing else: what the scan of a sound page needs, without naming what is wrong.
+//! The length of a record and nothing else: what the scan of a sound page needs, without naming
+//! what is wrong.
 //!
-//! Reads the same fields as [`Record`](extentdb_format::record::Record) in the same order and refuses exactly what that
-//! calls a fault; the tests hold the two against each other. Apart from that there is no reason for it but speed: a record
-//! takes a few nanoseconds here.
+//! Reads the same fields as [`Record`](extentdb_format::record::Record) in the same order and
+//! refuses exactly what that calls a fault; the tests hold the two against each other. Apart from
+//! that there is no reason for it but speed: a record takes a few nanoseconds here.
 
-use extentdb_format::record::row::{COMPLEX_COLUMN, DATA_HEADER_BYTES, STUB_BYTES, VERSION_TAG_BYTES};
+use extentdb_format::record::row::{
+    COMPLEX_COLUMN, DATA_HEADER_BYTES, STUB_BYTES, VERSION_TAG_BYTES,
+};
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG};
 
 use super::few::Few;
@@ -24,12 +27,13 @@ pub(super) struct Length {
     pub(super) has_complex: bool,
 }
 
-/// What a record begins with, as far as it decides where its parts lie. Of records that are equal in it, only the variable columns
-/// have to be looked at.
+/// What a record begins with, as far as it decides where its parts lie. Of records that are equal
+/// in it, only the variable columns have to be looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Alike {
     pub(super) status: u8,
-    /// The first four bytes, as far as they count: data rows say themselves where their fixed part ends.
+    /// The first four bytes, as far as they count: data rows say themselves where their fixed part
+    /// ends.
     head: u32,
     mask: u32,
     fixed_end: u16,
@@ -45,7 +49,11 @@ const STATUS_AND_FIXED_END: u32 = 0xffff_00ff;
 impl Alike {
     /// Of a record that adds up; `None` for one that has no fixed part.
     #[inline]
-    pub(super) fn new(bytes: &[u8], is_data: bool, (status, length): (u8, Length)) -> Option<Alike> {
+    pub(super) fn new(
+        bytes: &[u8],
+        is_data: bool,
+        (status, length): (u8, Length),
+    ) -> Option<Alike> {
         let mask = if is_data { STATUS_AND_FIXED_END } else { STATUS };
         let fixed_end = Some(length.fixed_end).filter(|end| *end > 0)?;
         let columns = columns_of(bytes, status, fixed_end)?;
@@ -53,11 +61,20 @@ impl Alike {
         let count = if status & HAS_VARIABLE != 0 { 2 } else { 0 };
         let reach = usize::from(fixed_end) + usize::from(bitmap) + count;
         let tag_bytes = if status & HAS_VERSION_TAG != 0 { VERSION_TAG_BYTES } else { 0 };
-        Some(Alike { status, head: head_of(bytes)? & mask, mask, fixed_end, columns, reach, tag_bytes })
+        Some(Alike {
+            status,
+            head: head_of(bytes)? & mask,
+            mask,
+            fixed_end,
+            columns,
+            reach,
+            tag_bytes,
+        })
     }
 
-    /// What rows like this have in common that have a few variable columns or none; `None` when records like this are no such
-    /// rows, or when the first of them, which `bytes` begin with, has more.
+    /// What rows like this have in common that have a few variable columns or none; `None` when
+    /// records like this are no such rows, or when the first of them, which `bytes` begin with, has
+    /// more.
     pub(super) fn few(&self, bytes: &[u8]) -> Option<Few> {
         let is_row = self.status & HAS_NULL_BITMAP != 0 && self.tag_bytes == 0;
         let few = Few::new(self.head, self.mask, self.fixed_end, self.columns);
@@ -95,26 +112,33 @@ impl Alike {
         has_head && columns_of(bytes, self.status, self.fixed_end) == Some(self.columns)
     }
 
-    /// The length of a record like this, which begins in `body` at `start`; `None` for another, and for one that does not add up.
+    /// The length of a record like this, which begins in `body` at `start`; `None` for another, and
+    /// for one that does not add up.
     #[inline(always)]
     pub(super) fn length(&self, body: &[u8], start: usize) -> Option<Length> {
         let begin = body.get(start..start + self.reach)?;
         if !self.is(begin) {
             return None;
         }
-        let (mut at, mut all) = (self.reach, 0);
+        let mut at = self.reach;
+        let mut all = 0;
         if self.status & HAS_VARIABLE != 0 {
             let count = usize::from(u16::from_le_bytes(*begin.last_chunk()?));
             let first = at + 2 * count;
             (at, all) = ends(body.get(start + at..start + first)?, first)?;
         }
         at += self.tag_bytes;
-        let length = Length { bytes: at, fixed_end: self.fixed_end, has_complex: all & COMPLEX_COLUMN != 0 };
+        let length = Length {
+            bytes: at,
+            fixed_end: self.fixed_end,
+            has_complex: all & COMPLEX_COLUMN != 0,
+        };
         (start + at <= body.len()).then_some(length)
     }
 }
 
-/// Where the last of the variable columns ends, and the bits that any of their end offsets has. The first one begins at `at`.
+/// Where the last of the variable columns ends, and the bits that any of their end offsets has. The
+/// first one begins at `at`.
 #[inline(always)]
 fn ends(offsets: &[u8], mut at: usize) -> Option<(usize, u16)> {
     let mut all = 0;
@@ -138,12 +162,22 @@ fn head_of(bytes: &[u8]) -> Option<u32> {
 
 #[inline(always)]
 fn columns_of(bytes: &[u8], status: u8, fixed_end: u16) -> Option<u16> {
-    if status & HAS_NULL_BITMAP == 0 { Some(0) } else { Some(u16_at(bytes, fixed_end.into())? as u16) }
+    if status & HAS_NULL_BITMAP == 0 {
+        Some(0)
+    } else {
+        Some(u16_at(bytes, fixed_end.into())? as u16)
+    }
 }
 
-/// Length of a record of a data page that is no forwarding stub. `fixed_end_min`: the fixed part must reach so far.
+/// Length of a record of a data page that is no forwarding stub. `fixed_end_min`: the fixed part
+/// must reach so far.
 #[inline(always)]
-pub(super) fn data_len(bytes: &[u8], status: u8, fixed_end_min: usize, columns_max: usize) -> Option<Length> {
+pub(super) fn data_len(
+    bytes: &[u8],
+    status: u8,
+    fixed_end_min: usize,
+    columns_max: usize,
+) -> Option<Length> {
     let fixed_end = u16_at(bytes, 2)?;
     if fixed_end < fixed_end_min.max(DATA_HEADER_BYTES) {
         return None;
@@ -154,12 +188,21 @@ pub(super) fn data_len(bytes: &[u8], status: u8, fixed_end_min: usize, columns_m
 /// Length of a forwarding stub.
 #[inline(always)]
 pub(super) fn stub_len(bytes: &[u8]) -> Option<Length> {
-    (bytes.len() >= STUB_BYTES).then_some(Length { bytes: STUB_BYTES, fixed_end: 0, has_complex: false })
+    (bytes.len() >= STUB_BYTES).then_some(Length {
+        bytes: STUB_BYTES,
+        fixed_end: 0,
+        has_complex: false,
+    })
 }
 
 /// Length of a record whose fixed part ends at `fixed_end`.
 #[inline(always)]
-pub(super) fn tail_len(bytes: &[u8], status: u8, fixed_end: usize, columns_max: usize) -> Option<Length> {
+pub(super) fn tail_len(
+    bytes: &[u8],
+    status: u8,
+    fixed_end: usize,
+    columns_max: usize,
+) -> Option<Length> {
     let mut at = fixed_end;
     if status & HAS_NULL_BITMAP != 0 {
         let columns = u16_at(bytes, at)?;
@@ -203,7 +246,9 @@ mod tests {
             fixed.copy_from_slice(&(4 + rng.below(12) as u16).to_le_bytes());
         }
         // Small high bytes make counts and offsets plausible.
-        (5..len).step_by(2).for_each(|at| bytes[at] = if rng.below(8) == 0 { bytes[at] } else { 0 });
+        (5..len)
+            .step_by(2)
+            .for_each(|at| bytes[at] = if rng.below(8) == 0 { bytes[at] } else { 0 });
         bytes
     }
 
@@ -220,7 +265,8 @@ mod tests {
     #[test]
     fn length_and_refusal_are_those_of_the_record_view() {
         let mut rng = SplitMix64::new(5);
-        let (mut sound, mut refused) = (0, 0);
+        let mut sound = 0;
+        let mut refused = 0;
         for _ in 0..200_000 {
             let bytes = bytes(&mut rng);
             let status = bytes.first().copied().unwrap_or(0);
@@ -230,7 +276,11 @@ mod tests {
             let pminlen = 1 + rng.below(20) as u16;
             let index = Record::parse_index(&bytes, pminlen);
             let expected = expected_of(&bytes, &index);
-            assert_eq!(tail_len(&bytes, status, pminlen.into(), ANY), expected, "{bytes:02x?} {pminlen}");
+            assert_eq!(
+                tail_len(&bytes, status, pminlen.into(), ANY),
+                expected,
+                "{bytes:02x?} {pminlen}"
+            );
             sound += u32::from(expected.is_some());
             refused += u32::from(expected.is_none());
         }
@@ -240,18 +290,22 @@ mod tests {
     #[test]
     fn a_record_like_another_is_as_long_as_it_would_be_alone() {
         let mut rng = SplitMix64::new(6);
-        let (mut alike, mut others) = (0, 0);
+        let mut alike = 0;
+        let mut others = 0;
         for _ in 0..200_000 {
             let first = bytes(&mut rng);
             let is_data = rng.below(2) == 0;
             let pminlen = 1 + rng.below(20) as usize;
-            let alone = |bytes: &[u8], status| match is_data {
-                true => data_len(bytes, status, 0, ANY),
-                false => tail_len(bytes, status, pminlen, ANY),
+            let alone = |bytes: &[u8], status| {
+                if is_data {
+                    data_len(bytes, status, 0, ANY)
+                } else {
+                    tail_len(bytes, status, pminlen, ANY)
+                }
             };
             let status = first.first().copied().unwrap_or(0);
-            let known =
-                alone(&first, status).and_then(|length| Alike::new(&first, is_data, (status, length)));
+            let known = alone(&first, status)
+                .and_then(|length| Alike::new(&first, is_data, (status, length)));
             let Some(known) = known else { continue };
             // Shorter ones are always looked at alone.
             if known.len_min() < 4 {

@@ -1,4 +1,5 @@
-//! Slots and records of a page: the fast way through a sound page, and the slow one that names what is wrong.
+//! Slots and records of a page: the fast way through a sound page, and the slow one that names what
+//! is wrong.
 //!
 //! ```text
 //! crack      one loop: every slot leads to a record that adds up, ends before the free space and does not overlap another
@@ -7,7 +8,8 @@
 //! diagnose   the same tests, one finding per fault
 //! ```
 //!
-//! Invariant: `crack` fails exactly when `diagnose` finds something, or when `m_freeCnt` is not what the records leave.
+//! Invariant: `crack` fails exactly when `diagnose` finds something, or when `m_freeCnt` is not
+//! what the records leave.
 
 use std::cell::Cell;
 
@@ -17,7 +19,9 @@ use extentdb_format::page::PageRef;
 use extentdb_format::record::compressed::CdRecord;
 use extentdb_format::record::lob::{LobFault, LobRecord};
 use extentdb_format::record::row::{INDEX_HEADER_BYTES, STUB_BYTES};
-use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RESERVED_BITS};
+use extentdb_format::record::status::{
+    HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RESERVED_BITS,
+};
 use extentdb_format::record::{Record, RecordFault, RecordKind};
 
 use super::length::{Length, data_len, stub_len, tail_len};
@@ -116,7 +120,8 @@ impl Default for Taken {
 impl Taken {
     /// Takes the bytes from `start` to before `end`; false when one of them is taken already.
     pub(super) fn take(&mut self, start: u16, end: u16) -> bool {
-        let (mut at, end) = (usize::from(start), usize::from(end));
+        let mut at = usize::from(start);
+        let end = usize::from(end);
         let mut is_new = true;
         while at < end {
             let bits = (end - at).min(64 - at % 64);
@@ -132,12 +137,14 @@ impl Taken {
 
 /// Goes through all records. `None` when something is wrong.
 ///
-/// The form of the records is settled once per page, so that the loop over them has no branch that depends on it.
+/// The form of the records is settled once per page, so that the loop over them has no branch that
+/// depends on it.
 #[inline]
 pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> Option<Body> {
     let pminlen = usize::from(view.header().fixed_len.get());
     let columns_max = usize::from(rules.columns_max);
-    let (kinds, fixed_end_min) = (rules.kinds, usize::from(rules.fixed_end_min));
+    let kinds = rules.kinds;
+    let fixed_end_min = usize::from(rules.fixed_end_min);
     let data = |bytes: &[u8]| {
         let status = kinds.sound_status(*bytes.first()?)?;
         let len = match status >> 1 & 7 {
@@ -155,7 +162,8 @@ pub(super) fn crack(view: PageRef<'_>, rules: &Rules, scratch: &mut Scratch) -> 
     };
     match rules.form {
         _ if rules.is_compressed || rules.form == Form::Text => {
-            let (is_compressed, tags) = (Cell::new(false), Cell::new(0));
+            let is_compressed = Cell::new(false);
+            let tags = Cell::new(0);
             let any = |bytes: &[u8]| other_len(bytes, rules, pminlen, &is_compressed, &tags);
             let body = walk(view, rules, scratch, any);
             body.map(|body| Body { is_compressed: is_compressed.get(), tags: tags.get(), ..body })
@@ -196,8 +204,8 @@ fn other_len(
         return None;
     }
     is_compressed.set(is_compressed.get() | measured.is_compressed);
-    let has_tag =
-        rules.form == Form::Text && bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0);
+    let has_tag = rules.form == Form::Text
+        && bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0);
     tags.set(tags.get() + usize::from(has_tag));
     Some((measured.kind.bits(), Length { bytes: measured.len, fixed_end: 0, has_complex: false }))
 }
@@ -207,11 +215,14 @@ fn other_len(
 fn measure(bytes: &[u8], rules: &Rules, pminlen: u16) -> Measured {
     match rules.form {
         Form::Text => measure_text(bytes),
-        _ if rules.is_compressed && bytes.first().is_some_and(|status| status & IS_COMPRESSED != 0) => {
+        _ if rules.is_compressed
+            && bytes.first().is_some_and(|status| status & IS_COMPRESSED != 0) =>
+        {
             measure_compressed(bytes)
         }
         Form::Data
-            if bytes.first().is_some_and(|status| is_ghost_of_stub(*status)) && bytes.len() >= STUB_BYTES =>
+            if bytes.first().is_some_and(|status| is_ghost_of_stub(*status))
+                && bytes.len() >= STUB_BYTES =>
         {
             measure_ghost_of_stub(bytes, rules)
         }
@@ -222,12 +233,14 @@ fn measure(bytes: &[u8], rules: &Rules, pminlen: u16) -> Measured {
 
 #[inline]
 fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
-    let (status, kind) = (record.status_a(), record.kind());
+    let status = record.status_a();
+    let kind = record.kind();
     let is_wrong = record.fault().is_some()
         || status & RESERVED_BITS != 0
         || !rules.kinds.has(kind)
         || is_too_wide(&record, rules)
-        || (record.fixed_end() < usize::from(rules.fixed_end_min) && kind != RecordKind::ForwardingStub);
+        || (record.fixed_end() < usize::from(rules.fixed_end_min)
+            && kind != RecordKind::ForwardingStub);
     Measured {
         len: record.len(),
         kind,
@@ -236,7 +249,8 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
     }
 }
 
-/// Has it columns that there are not? A ghost may: it was put there by somebody who added them, and rolled back.
+/// Has it columns that there are not? A ghost may: it was put there by somebody who added them, and
+/// rolled back.
 #[inline]
 fn is_too_wide(record: &Record<'_>, rules: &Rules) -> bool {
     let is_ghost = record.kind() == RecordKind::GhostData;
@@ -257,7 +271,8 @@ fn measure_ghost_of_stub(bytes: &[u8], rules: &Rules) -> Measured {
 /// Names the first test that a row fails.
 #[cold]
 fn row_trouble(record: &Record<'_>, rules: &Rules) -> Option<Test> {
-    let (status, kind) = (record.status_a(), record.kind());
+    let status = record.status_a();
+    let kind = record.kind();
     if status & RESERVED_BITS != 0 {
         return Some(reserved_bits(status));
     }
@@ -273,27 +288,45 @@ fn row_trouble(record: &Record<'_>, rules: &Rules) -> Option<Test> {
     }
     if is_too_wide(record, rules) {
         let values = (record.column_count().into(), rules.columns_max.into());
-        return Some(Test { text: "columns of the record <= columns of the rowset", values, state: 3 });
+        return Some(Test {
+            text: "columns of the record <= columns of the rowset",
+            values,
+            state: 3,
+        });
     }
     let values = (record.fixed_end() as i64, rules.fixed_end_min.into());
-    Some(Test { text: "fixed length of the record >= pminlen", values, state: 4 })
+    Some(Test {
+        text: "fixed length of the record >= pminlen",
+        values,
+        state: 4,
+    })
 }
 
 fn reserved_bits(status: u8) -> Test {
-    Test { text: "reserved bits of the record's tag are 0", values: (status.into(), 0), state: 1 }
+    Test {
+        text: "reserved bits of the record's tag are 0",
+        values: (status.into(), 0),
+        state: 1,
+    }
 }
 
 fn fault_test(fault: RecordFault) -> Test {
     let (text, found, limit, state) = match fault {
-        RecordFault::Header { limit } => ("sizeof (record header) <= (nextRec - pRec)", 4, limit, 5),
+        RecordFault::Header { limit } => {
+            ("sizeof (record header) <= (nextRec - pRec)", 4, limit, 5)
+        }
         RecordFault::FixedEnd { fixed_end, limit } => {
             ("fixed length <= (nextRec - pRec)", fixed_end, limit, 6)
         }
-        RecordFault::NullBitmap { end, limit } => ("end of null bitmap <= (nextRec - pRec)", end, limit, 7),
+        RecordFault::NullBitmap { end, limit } => {
+            ("end of null bitmap <= (nextRec - pRec)", end, limit, 7)
+        }
         RecordFault::OffsetArray { end, limit } => {
             ("ColumnOffsets + (int)sizeof (COLOFF) <= (nextRec - pRec)", end, limit, 8)
         }
-        RecordFault::EndOffset { end, limit, .. } => ("ColumnOffsets <= (nextRec - pRec)", end, limit, 9),
+        RecordFault::EndOffset { end, limit, .. } => {
+            ("ColumnOffsets <= (nextRec - pRec)", end, limit, 9)
+        }
         RecordFault::VersionTag { end, limit } => {
             ("end of versioning tag <= (nextRec - pRec)", end, limit, 10)
         }
@@ -319,7 +352,12 @@ fn measure_compressed(bytes: &[u8]) -> Measured {
         values: (record.header().into(), record.len() as i64),
         state: 11,
     };
-    Measured { len: record.len(), kind, is_compressed: true, trouble: is_wrong.then_some(test) }
+    Measured {
+        len: record.len(),
+        kind,
+        is_compressed: true,
+        trouble: is_wrong.then_some(test),
+    }
 }
 
 /// A record of a text page. Its kind and its links belong to the logical checks.
@@ -337,7 +375,8 @@ fn measure_text(bytes: &[u8]) -> Measured {
                 .and_then(|b| b.first_chunk())
                 .map_or(0, |b| usize::from(u16::from_le_bytes(*b)));
             let is_too_long = len > bytes.len() || len < 4;
-            is_too_long.then(|| fault_test(RecordFault::FixedEnd { fixed_end: len, limit: bytes.len() }))
+            is_too_long
+                .then(|| fault_test(RecordFault::FixedEnd { fixed_end: len, limit: bytes.len() }))
         }
         Some(LobFault::Status(status)) => Some(Test {
             text: "record type is legal on this page",
@@ -382,7 +421,11 @@ pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<Trouble> {
         && usize::from(pminlen) < fixed_len_min(rules)
     {
         let values = (pminlen.into(), fixed_len_min(rules) as i64);
-        let test = Test { text: "pminlen >= length of the shortest index record", values, state: 12 };
+        let test = Test {
+            text: "pminlen >= length of the shortest index record",
+            values,
+            state: 12,
+        };
         troubles.push(Trouble::Record { slot: 0, offset, test });
     }
     spans.sort_unstable_by_key(|span| (span.start, span.slot));
@@ -399,8 +442,9 @@ pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<Trouble> {
     troubles
 }
 
-/// Records that begin before the one before them ends. When the earlier one begins at another place, it is its length that
-/// reaches too far: the test of the end offsets against the next record.
+/// Records that begin before the one before them ends. When the earlier one begins at another
+/// place, it is its length that reaches too far: the test of the end offsets against the next
+/// record.
 fn find_overlaps(spans: &[Span], troubles: &mut Vec<Trouble>) {
     let mut longest: Option<Span> = None;
     for span in spans {

@@ -44,8 +44,10 @@ const HEAP: Kinds = Kinds::of(&[
     RecordKind::GhostVersion,
 ]);
 /// Rows in a clustered index are never forwarded.
-const CLUSTERED: Kinds = Kinds::of(&[RecordKind::Primary, RecordKind::GhostData, RecordKind::GhostVersion]);
-const INDEX_LEAF: Kinds = Kinds::of(&[RecordKind::Index, RecordKind::GhostIndex, RecordKind::GhostVersion]);
+const CLUSTERED: Kinds =
+    Kinds::of(&[RecordKind::Primary, RecordKind::GhostData, RecordKind::GhostVersion]);
+const INDEX_LEAF: Kinds =
+    Kinds::of(&[RecordKind::Index, RecordKind::GhostIndex, RecordKind::GhostVersion]);
 const INDEX_UPPER: Kinds = Kinds::of(&[RecordKind::Index, RecordKind::GhostIndex]);
 /// What no unit is known of.
 const ANY_DATA: Kinds = HEAP;
@@ -59,7 +61,8 @@ pub(super) struct Rules {
     pub(super) may_have_empty_slots: bool,
     /// Most columns a row can have; `u16::MAX` when not known.
     pub(super) columns_max: u16,
-    /// The fixed part of every row ends here or later; 0 when rows may be older than the page's `pminlen`.
+    /// The fixed part of every row ends here or later; 0 when rows may be older than the page's
+    /// `pminlen`.
     pub(super) fixed_end_min: u16,
     /// A record takes at least so many bytes …
     pub(super) footprint_min: usize,
@@ -81,12 +84,13 @@ pub(crate) enum Form {
 
 /// A record on a data page takes at least as much as a forwarding stub, so that it can become one.
 const DATA_FOOTPRINT_MIN: usize = 9;
-/// The data page of sysfiles1 rounds its 789-byte rows up to 792 (observed in every file); nothing else does.
+/// The data page of sysfiles1 rounds its 789-byte rows up to 792 (observed in every file); nothing
+/// else does.
 pub(super) const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
 
 impl Rules {
-    /// The rules for a page of a unit; `None` when a page of this type has no place in it. `named` is the unit of the page's
-    /// header, which counts when the catalogue does not know it.
+    /// The rules for a page of a unit; `None` when a page of this type has no place in it. `named`
+    /// is the unit of the page's header, which counts when the catalogue does not know it.
     pub(super) fn of(page: PageRef<'_>, unit: Option<&Unit>, named: AllocUnitId) -> Option<Rules> {
         let header = page.header();
         let kind = header.kind();
@@ -99,7 +103,9 @@ impl Rules {
         };
         let is_legal = match structure {
             Some(Structure::Heap) => form == Form::Data,
-            Some(Structure::Clustered) => form == Form::Data || (form == Form::Index && !holds_rows(page)),
+            Some(Structure::Clustered) => {
+                form == Form::Data || (form == Form::Index && !holds_rows(page))
+            }
             Some(Structure::Nonclustered) => form == Form::Index,
             Some(Structure::Text) => form == Form::Text,
             Some(Structure::Other) | None => true,
@@ -126,7 +132,8 @@ impl Rules {
             kinds,
             may_have_empty_slots: !structure.is_some_and(Structure::is_tree),
             columns_max: if is_leaf && columns_max > 0 { columns_max } else { u16::MAX },
-            // A page that promises more than the table has now is wrong; one that promises as much may hold older rows.
+            // A page that promises more than the table has now is wrong; one that promises as much
+            // may hold older rows.
             fixed_end_min: if form == Form::Data && fixed_end > 0 && pminlen > fixed_end {
                 pminlen
             } else {
@@ -141,26 +148,29 @@ impl Rules {
 }
 
 impl Rules {
-    /// The rules for a page most of whose rows have more columns than their table: SQL Server 2000 dropped them, and left no trace
-    /// in the catalogue.
+    /// The rules for a page most of whose rows have more columns than their table: SQL Server 2000
+    /// dropped them, and left no trace in the catalogue.
     #[cold]
     pub(super) fn wider(&self, page: PageRef<'_>, unit: &Unit) -> Option<Rules> {
         if !unit.is_from_2000() || self.form != Form::Data || self.columns_max == u16::MAX {
             return None;
         }
         let rows = page.records().map(|(_, bytes)| Record::parse_data(bytes));
-        let rows: Vec<u16> = rows.filter(|row| row.fault().is_none()).map(|row| row.column_count()).collect();
+        let rows: Vec<u16> =
+            rows.filter(|row| row.fault().is_none()).map(|row| row.column_count()).collect();
         let wide = rows.iter().filter(|columns| **columns > self.columns_max).count();
         (wide > 1 && wide * 2 > rows.len()).then_some(Rules { columns_max: u16::MAX, ..*self })
     }
 }
 
-/// True for an index page of level 0 that begins with a row. A clustered index has index pages of level 0 only as roots
-/// above data pages; a data page whose type changed looks like one, but for its records.
+/// True for an index page of level 0 that begins with a row. A clustered index has index pages of
+/// level 0 only as roots above data pages; a data page whose type changed looks like one, but for
+/// its records.
 fn holds_rows(page: PageRef<'_>) -> bool {
     let first = page.record_bytes(0).and_then(<[u8]>::first);
     let is_row = |status: &u8| {
-        CLUSTERED.has(RecordKind::of(*status)) && RecordKind::of(*status) != RecordKind::GhostVersion
+        CLUSTERED.has(RecordKind::of(*status))
+            && RecordKind::of(*status) != RecordKind::GhostVersion
     };
     page.header().level == 0 && first.is_some_and(is_row)
 }

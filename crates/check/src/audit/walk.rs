@@ -1,4 +1,5 @@
-//! The loops over the records of a page, as fast as they can be: where each lies, and what all of them come to.
+//! The loops over the records of a page, as fast as they can be: where each lies, and what all of
+//! them come to.
 //!
 //! ```text
 //! even     all of one length, one behind the other, beginning alike       nothing is written down for a record
@@ -18,15 +19,16 @@ use super::rules::{Form, Rules};
 use crate::spots::{Even, Span, Spots};
 
 /// Kinds of records that are rows, one bit each.
-const ROWS: u8 =
-    1 << RecordKind::Primary as u8 | 1 << RecordKind::Forwarded as u8 | 1 << RecordKind::Index as u8;
+const ROWS: u8 = 1 << RecordKind::Primary as u8
+    | 1 << RecordKind::Forwarded as u8
+    | 1 << RecordKind::Index as u8;
 /// Kinds of records that are ghosts.
 const GHOSTS: u8 = 1 << RecordKind::GhostIndex as u8
     | 1 << RecordKind::GhostData as u8
     | 1 << RecordKind::GhostVersion as u8;
 
-/// A page whose records are all like its first one, which has no variable columns, and lie one behind the other: most leaf pages
-/// of nonclustered indexes. `None` says nothing; [`walk`] does.
+/// A page whose records are all like its first one, which has no variable columns, and lie one
+/// behind the other: most leaf pages of nonclustered indexes. `None` says nothing; [`walk`] does.
 #[inline(always)]
 pub(super) fn walk_even(
     view: PageRef<'_>,
@@ -36,15 +38,21 @@ pub(super) fn walk_even(
     let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
     let first = body.get(usize::from(view.slot_offset(0)?)..)?;
     let (status, length) = sound(first)?;
-    let alike = Alike::new(first, rules.form == Form::Data, (status, length)).filter(Alike::is_even)?;
+    let alike =
+        Alike::new(first, rules.form == Form::Data, (status, length)).filter(Alike::is_even)?;
     let (even, records) = Even::of(view, body, length.bytes)?;
     are_all_like(&alike, records, length.bytes).then_some(())?;
-    let (records, kind) = (even.len() as u32, status >> 1 & 7);
+    let records = even.len() as u32;
+    let kind = status >> 1 & 7;
     Some(Body {
         rows: records * u32::from(ROWS >> kind & 1),
         ghosts: records * u32::from(GHOSTS >> kind & 1),
         used: even.len() * footprint(length.bytes, rules),
-        traits: Traits { kinds: 1 << kind, has_complex: false, fixed_end_min: length.fixed_end },
+        traits: Traits {
+            kinds: 1 << kind,
+            has_complex: false,
+            fixed_end_min: length.fixed_end,
+        },
         even: Some(even),
         ..Body::default()
     })
@@ -62,8 +70,8 @@ fn are_all_like(alike: &Alike, records: &[u8], len: usize) -> bool {
     }
 }
 
-/// The loop over the slots. `sound` gives status and length of a record that is as it should be; it is asked only for those that do
-/// not begin like the one before.
+/// The loop over the slots. `sound` gives status and length of a record that is as it should be; it
+/// is asked only for those that do not begin like the one before.
 #[inline(always)]
 pub(super) fn walk(
     view: PageRef<'_>,
@@ -78,7 +86,8 @@ pub(super) fn walk(
     let mut found = Tally::default();
     scratch.spans.resize(slots.len(), Span::default());
     let mut places = scratch.spans.as_mut_slice();
-    let is_plain = |known: &Alike| rules.footprint_mask == 0 && known.len_min() >= rules.footprint_min;
+    let is_plain =
+        |known: &Alike| rules.footprint_mask == 0 && known.len_min() >= rules.footprint_min;
     while let [rest @ .., offset] = slots {
         let slot = view.slot_count() - slots.len() as u16;
         let offset = u16::from_le_bytes(*offset);
@@ -114,17 +123,23 @@ pub(super) fn walk(
     }
     scratch.taken = Taken::default();
     let taken = &mut scratch.taken;
-    let is_inside =
-        |span: &Span| usize::from(span.start) >= PAGE_HEADER_BYTES && usize::from(span.end) <= body.len();
-    scratch.spans.iter().all(|span| is_inside(span) && taken.take(span.start, span.end)).then(|| found.body())
+    let is_inside = |span: &Span| {
+        usize::from(span.start) >= PAGE_HEADER_BYTES && usize::from(span.end) <= body.len()
+    };
+    scratch
+        .spans
+        .iter()
+        .all(|span| is_inside(span) && taken.take(span.start, span.end))
+        .then(|| found.body())
 }
 
 /// Slots from the last one down, the slot before them and where their spans go.
 type Rest<'w> = (&'w [[u8; 2]], u16, &'w mut [Span]);
 
-/// Goes on with the rows that begin like the one in the slot before and have few variable columns, up to the first that does not,
-/// and says how many they are. That they lie inside the page is looked at afterwards: where they end is all that has to be kept.
-/// A function of its own: the loop needs all registers.
+/// Goes on with the rows that begin like the one in the slot before and have few variable columns,
+/// up to the first that does not, and says how many they are. That they lie inside the page is
+/// looked at afterwards: where they end is all that has to be kept. A function of its own: the loop
+/// needs all registers.
 #[inline(never)]
 fn walk_few(
     few: &Few,
@@ -133,8 +148,12 @@ fn walk_few(
     (slots, slot, places): Rest<'_>,
     found: &mut Tally,
 ) -> usize {
-    let (few, page) = (*few, view.bytes());
-    let (mut end_before, mut used, mut all_tops, mut falls) = (found.end_before, found.used, 0, 0);
+    let few = *few;
+    let page = view.bytes();
+    let mut end_before = found.end_before;
+    let mut used = found.used;
+    let mut all_tops = 0;
+    let mut falls = 0;
     let mut last = slot;
     for (offset, place) in slots.iter().rev().zip(places) {
         let start = usize::from(u16::from_le_bytes(*offset));
@@ -155,8 +174,8 @@ fn walk_few(
     usize::from(count)
 }
 
-/// Goes on with the records that begin like the one in the slot before, up to the first that does not, and says how many they are.
-/// A function of its own: the loop needs all registers.
+/// Goes on with the records that begin like the one in the slot before, up to the first that does
+/// not, and says how many they are. A function of its own: the loop needs all registers.
 #[inline(never)]
 fn walk_like(
     known: &Alike,
@@ -165,14 +184,22 @@ fn walk_like(
     found: &mut Tally,
     footprint: impl Fn(usize) -> usize,
 ) -> usize {
-    let (known, mut sum, mut count) = (*known, *found, 0u16);
+    let known = *known;
+    let mut sum = *found;
+    let mut count = 0u16;
     for (offset, place) in slots.iter().rev().zip(places) {
         let offset = u16::from_le_bytes(*offset);
         let start = usize::from(offset);
-        let Some(length) = known.length(body, start).filter(|_| start >= PAGE_HEADER_BYTES) else { break };
+        let Some(length) = known.length(body, start).filter(|_| start >= PAGE_HEADER_BYTES) else {
+            break;
+        };
         count += 1;
         sum.add_length(start, length.bytes, footprint(length.bytes), length.has_complex);
-        *place = Span { slot: slot + count, start: offset, end: sum.end_before as u16 };
+        *place = Span {
+            slot: slot + count,
+            start: offset,
+            end: sum.end_before as u16,
+        };
     }
     sum.add(known.status, count, known.fixed_end());
     *found = sum;

@@ -1,15 +1,19 @@
-//! Columns of tables against the columns of their rowsets, their types and their places in the rows.
+//! Columns of tables against the columns of their rowsets, their types and their places in the
+//! rows.
 //!
 //! ```text
 //! syscolpars (id, colid, xtype)   <->   sysrscols (rsid, rscolid, ti, offset, nullbit)    heap and clustered index
 //! ```
 //!
 //! What may differ in sound databases and is not judged:
-//! - computed and sparse columns, column sets and the pseudo columns of graph tables need no place in the rows;
-//! - text and (max) types, decimal and numeric, binary and rowversion stand for each other; encrypted columns are varbinary;
-//! - char and binary columns made without ANSI padding, decimals of vardecimal tables and uniquifiers are of variable length;
-//! - dropped columns keep their place, whoever came behind them; rows that are compressed have no places. Where none was dropped,
-//!   there is no gap between columns.
+//! - computed and sparse columns, column sets and the pseudo columns of graph tables need no place
+//!   in the rows;
+//! - text and (max) types, decimal and numeric, binary and rowversion stand for each other;
+//!   encrypted columns are varbinary;
+//! - char and binary columns made without ANSI padding, decimals of vardecimal tables and
+//!   uniquifiers are of variable length;
+//! - dropped columns keep their place, whoever came behind them; rows that are compressed have no
+//!   places. Where none was dropped, there is no gap between columns.
 
 use std::collections::BTreeSet;
 
@@ -53,17 +57,20 @@ pub(super) fn verify_columns(storage: &Storage<'_>, findings: &mut Findings) {
     verify_places_of_system(storage, findings);
 }
 
-/// The same for the tables of the system. An upgrade may leave gaps in their rows, in more of them than one.
+/// The same for the tables of the system. An upgrade may leave gaps in their rows, in more of them
+/// than one.
 fn verify_places_of_system(storage: &Storage<'_>, findings: &mut Findings) {
     let rowsets = storage.base_tables().flat_map(|table| {
         let indexes = table.indexes.iter().filter(|index| is_row_store(index));
-        indexes
-            .flat_map(move |index| storage.rowsets(table, index).iter().map(move |rowset| (index, *rowset)))
+        indexes.flat_map(move |index| {
+            storage.rowsets(table, index).iter().map(move |rowset| (index, *rowset))
+        })
     });
     let is_plain = |(_, rowset): &(&Index, &Rowset)| {
         rowset.compression == Compression::None && rowset.object != SYSFILES1
     };
-    let mut broken = rowsets.filter(is_plain).filter(|(index, rowset)| first_gap(index, rowset).is_some());
+    let mut broken =
+        rowsets.filter(is_plain).filter(|(index, rowset)| first_gap(index, rowset).is_some());
     if let (Some((index, rowset)), None) = (broken.next(), broken.next()) {
         report_gap(index, rowset, findings);
     }
@@ -71,15 +78,24 @@ fn verify_places_of_system(storage: &Storage<'_>, findings: &mut Findings) {
 
 /// Every column has its place in the rows, and every place its column.
 fn verify_presence(table: &Described, rowset: &Rowset, findings: &mut Findings) {
-    let places: BTreeSet<i32> = rowset.layout.columns.iter().map(|column| column.column_id).collect();
+    let places: BTreeSet<i32> =
+        rowset.layout.columns.iter().map(|column| column.column_id).collect();
     let listed: BTreeSet<i32> = table.columns.iter().map(|column| column.id).collect();
     let key = |column: i32| Key::two(table.id.0.into(), column.into());
-    for column in table.columns.iter().filter(|column| is_stored(column) && !places.contains(&column.id)) {
+    for column in
+        table.columns.iter().filter(|column| is_stored(column) && !places.contains(&column.id))
+    {
         let target = describe(Table::RowsetColumns, physical_key(rowset, column.id));
-        report_missing_row((Table::Columns, key(column.id)), (Table::RowsetColumns, target), findings);
+        report_missing_row(
+            (Table::Columns, key(column.id)),
+            (Table::RowsetColumns, target),
+            findings,
+        );
     }
-    let live = rowset.layout.columns.iter().filter(|column| is_live(column) && !column.is_uniquifier());
-    for column in live.filter(|column| column.column_id > 0 && !listed.contains(&column.column_id)) {
+    let live =
+        rowset.layout.columns.iter().filter(|column| is_live(column) && !column.is_uniquifier());
+    for column in live.filter(|column| column.column_id > 0 && !listed.contains(&column.column_id))
+    {
         let target = describe(Table::Columns, key(column.column_id));
         report_missing_row(physical_row(rowset, column), (Table::Columns, target), findings);
     }
@@ -87,17 +103,25 @@ fn verify_presence(table: &Described, rowset: &Rowset, findings: &mut Findings) 
 
 /// Certainly stored in the rows.
 fn is_stored(column: &Column) -> bool {
-    column.computed.is_none() && !column.column_set && !column.sparse && !column.name.starts_with('$')
+    column.computed.is_none()
+        && !column.column_set
+        && !column.sparse
+        && !column.name.starts_with('$')
 }
 
 /// The type of the place is that of the column.
 fn verify_types(table: &Described, index: &Index, rowset: &Rowset, findings: &mut Findings) {
-    for place in rowset.layout.columns.iter().filter(|column| is_live(column) && !column.is_uniquifier()) {
+    for place in
+        rowset.layout.columns.iter().filter(|column| is_live(column) && !column.is_uniquifier())
+    {
         let id = match index.id.0 {
             0 | 1 => Some(place.column_id),
-            _ => index.columns.iter().find(|it| it.ordinal == place.column_id).map(|it| it.column_id),
+            _ => {
+                index.columns.iter().find(|it| it.ordinal == place.column_id).map(|it| it.column_id)
+            }
         };
-        let Some(column) = id.and_then(|id| table.column(id)).filter(|column| is_stored(column)) else {
+        let Some(column) = id.and_then(|id| table.column(id)).filter(|column| is_stored(column))
+        else {
             continue;
         };
         let [code, ..] = place.ti.to_le_bytes();
@@ -141,7 +165,8 @@ fn report_gap(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     }
 }
 
-/// The first column with a gap before it, where nobody ever dropped one and all types are understood.
+/// The first column with a gap before it, where nobody ever dropped one and all types are
+/// understood.
 fn first_gap<'r>(index: &Index, rowset: &'r Rowset) -> Option<&'r PhysicalColumn> {
     let columns = &rowset.layout.columns;
     let is_plain = |column: &PhysicalColumn| {
@@ -151,9 +176,11 @@ fn first_gap<'r>(index: &Index, rowset: &'r Rowset) -> Option<&'r PhysicalColumn
     columns.iter().all(is_plain).then(|| gap_among(columns, first))?
 }
 
-/// The first column that does not lie behind the one before: fixed columns by their bytes, variable ones by their numbers.
+/// The first column that does not lie behind the one before: fixed columns by their bytes, variable
+/// ones by their numbers.
 fn gap_among(columns: &[PhysicalColumn], first: i32) -> Option<&PhysicalColumn> {
-    let mut fixed: Vec<&PhysicalColumn> = columns.iter().filter(|column| column.leaf.offset > 0).collect();
+    let mut fixed: Vec<&PhysicalColumn> =
+        columns.iter().filter(|column| column.leaf.offset > 0).collect();
     fixed.sort_by_key(|column| column.leaf.offset);
     let mut end = first;
     for column in fixed {
@@ -163,7 +190,8 @@ fn gap_among(columns: &[PhysicalColumn], first: i32) -> Option<&PhysicalColumn> 
         }
         end = end.max(i32::from(fixed_column_end(column)?));
     }
-    let mut variable: Vec<&PhysicalColumn> = columns.iter().filter(|column| column.leaf.offset < 0).collect();
+    let mut variable: Vec<&PhysicalColumn> =
+        columns.iter().filter(|column| column.leaf.offset < 0).collect();
     variable.sort_by_key(|column| std::cmp::Reverse(column.leaf.offset));
     (1..)
         .zip(variable)
@@ -180,8 +208,12 @@ fn has_possible_length(index: &Index, column: &PhysicalColumn) -> bool {
         SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
             column.leaf.offset > 0
         }
-        SqlType::Money | SqlType::SmallMoney | SqlType::Float | SqlType::Real => column.leaf.offset > 0,
-        SqlType::DateTime | SqlType::SmallDateTime | SqlType::UniqueIdentifier => column.leaf.offset > 0,
+        SqlType::Money | SqlType::SmallMoney | SqlType::Float | SqlType::Real => {
+            column.leaf.offset > 0
+        }
+        SqlType::DateTime | SqlType::SmallDateTime | SqlType::UniqueIdentifier => {
+            column.leaf.offset > 0
+        }
         SqlType::VarChar { .. } | SqlType::NVarChar { .. } | SqlType::VarBinary { .. } => {
             column.leaf.offset < 0
         }
@@ -193,7 +225,8 @@ fn has_possible_length(index: &Index, column: &PhysicalColumn) -> bool {
 /// Bytes, bits and numbers that columns have taken.
 #[derive(Default)]
 struct Taken {
-    /// End of the fixed columns so far, in order of their places, and whether the last byte is shared by bits.
+    /// End of the fixed columns so far, in order of their places, and whether the last byte is
+    /// shared by bits.
     end: i32,
     bits: BTreeSet<(i16, u8)>,
     variable: BTreeSet<i16>,
@@ -211,12 +244,14 @@ impl Taken {
         let start = i32::from(offset);
         if ty.is_bit() {
             let is_shared = self.bits.iter().any(|(byte, _)| *byte == offset);
-            let is_free =
-                self.bits.insert((offset, column.leaf.bit)) && (is_shared || start >= self.end.max(first));
+            let is_free = self.bits.insert((offset, column.leaf.bit))
+                && (is_shared || start >= self.end.max(first));
             self.end = self.end.max(start + 1);
             return is_free && start < RECORD_BYTES_MAX;
         }
-        let Some(bytes) = ty.fixed_bytes().and_then(|bytes| i32::try_from(bytes).ok()) else { return true };
+        let Some(bytes) = ty.fixed_bytes().and_then(|bytes| i32::try_from(bytes).ok()) else {
+            return true;
+        };
         let is_free = start >= self.end.max(first);
         self.end = self.end.max(start.saturating_add(bytes));
         is_free && self.end <= RECORD_BYTES_MAX
@@ -250,12 +285,18 @@ mod tests {
 
     fn takes(places: &[(SqlType, i16, u8)]) -> Vec<bool> {
         let mut taken = Taken::default();
-        places.iter().map(|(ty, offset, bit)| taken.take(&column(*ty, *offset, *bit), FIRST_BYTE)).collect()
+        places
+            .iter()
+            .map(|(ty, offset, bit)| taken.take(&column(*ty, *offset, *bit), FIRST_BYTE))
+            .collect()
     }
 
     #[test]
     fn fixed_columns_lie_side_by_side_with_gaps_where_others_were_dropped() {
-        assert_eq!(takes(&[(SqlType::Int, 4, 0), (SqlType::BigInt, 8, 0), (SqlType::Int, 30, 0)]), [true; 3]);
+        assert_eq!(
+            takes(&[(SqlType::Int, 4, 0), (SqlType::BigInt, 8, 0), (SqlType::Int, 30, 0)]),
+            [true; 3]
+        );
         assert_eq!(takes(&[(SqlType::Int, 4, 0), (SqlType::Int, 7, 0)]), [true, false]);
         assert_eq!(takes(&[(SqlType::Int, 3, 0), (SqlType::Int, 9000, 0)]), [false, false]);
     }
@@ -264,17 +305,23 @@ mod tests {
     fn without_dropped_columns_there_are_no_gaps() {
         let text = SqlType::VarBinary { len: Some(9) };
         let gap = |places: &[(SqlType, i16, u8)]| {
-            let columns: Vec<_> = places.iter().map(|(ty, at, bit)| column(*ty, *at, *bit)).collect();
+            let columns: Vec<_> =
+                places.iter().map(|(ty, at, bit)| column(*ty, *at, *bit)).collect();
             gap_among(&columns, FIRST_BYTE).map(|column| column.leaf.offset)
         };
-        let (int, bit) = (SqlType::Int, SqlType::Bit);
+        let int = SqlType::Int;
+        let bit = SqlType::Bit;
         assert_eq!(gap(&[(int, 8, 0), (text, -2, 0), (int, 4, 0), (text, -1, 0)]), None);
         assert_eq!(gap(&[(int, 4, 0), (bit, 8, 0), (bit, 8, 1), (int, 9, 0)]), None);
         assert_eq!(gap(&[(int, 4, 0), (int, 9, 0)]), Some(9));
         assert_eq!(gap(&[(int, 5, 0)]), Some(5));
         assert_eq!(gap(&[(text, -1, 0), (text, -3, 0)]), Some(-3));
         assert_eq!(gap(&[(text, -2, 0)]), Some(-2));
-        assert_eq!(gap(&[(text, -1, 0), (text, -1, 0)]), None, "what two columns share is told by itself");
+        assert_eq!(
+            gap(&[(text, -1, 0), (text, -1, 0)]),
+            None,
+            "what two columns share is told by itself"
+        );
     }
 
     #[test]

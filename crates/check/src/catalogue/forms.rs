@@ -4,8 +4,9 @@
 //! bit 0 of a record's first byte      0 = as written, 1 = compressed (CD)
 //! ```
 //!
-//! Changing the compression rewrites a rowset, so all of its rows have the same form. Whether compressed rows are also compressed
-//! as a page is not judged: SQL Server leaves pages alone that would not get smaller.
+//! Changing the compression rewrites a rowset, so all of its rows have the same form. Whether
+//! compressed rows are also compressed as a page is not judged: SQL Server leaves pages alone that
+//! would not get smaller.
 
 use extentdb_catalog::access::AllocatedPages;
 use extentdb_catalog::layout::Compression;
@@ -27,7 +28,11 @@ const IS_COMPRESSED: u8 = 0x1;
 const PAGES_MAX: usize = 16;
 
 /// Compares one page of each rowset with what the catalogue says of its rows.
-pub(super) fn verify_forms(storage: &Storage<'_>, pages: &CheckedPages<'_>, findings: &mut Findings) {
+pub(super) fn verify_forms(
+    storage: &Storage<'_>,
+    pages: &CheckedPages<'_>,
+    findings: &mut Findings,
+) {
     for table in storage.tables() {
         for index in table.indexes.iter().filter(|index| is_row_store(index)) {
             for rowset in storage.rowsets(table, index).iter().filter(|rowset| has_pages(rowset)) {
@@ -47,7 +52,8 @@ pub(super) fn verify_forms(storage: &Storage<'_>, pages: &CheckedPages<'_>, find
     }
 }
 
-/// True when all rows of the first leaf page with rows are compressed, false when none is; `None` when that cannot be said.
+/// True when all rows of the first leaf page with rows are compressed, false when none is; `None`
+/// when that cannot be said.
 fn form_of(pages: &CheckedPages<'_>, unit: &AllocUnit, is_nonclustered: bool) -> Option<bool> {
     let mut page = PageBuf::zeroed();
     for id in AllocatedPages::new(pages, unit.id, unit.first_iam).take(PAGES_MAX) {
@@ -62,8 +68,10 @@ fn form_of(pages: &CheckedPages<'_>, unit: &AllocUnit, is_nonclustered: bool) ->
         if !is_leaf || !header.belongs_to(unit.id) {
             continue;
         }
-        let bits =
-            || view.records().filter_map(|(_, bytes)| bytes.first().map(|byte| byte & IS_COMPRESSED != 0));
+        let bits = || {
+            view.records()
+                .filter_map(|(_, bytes)| bytes.first().map(|byte| byte & IS_COMPRESSED != 0))
+        };
         if bits().next().is_some() {
             let first = bits().next()?;
             return bits().all(|bit| bit == first).then_some(first);

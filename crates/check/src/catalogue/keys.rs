@@ -1,4 +1,5 @@
-//! Indexes against their columns: `sysidxstats`, `sysiscols` and the rowsets' own columns in `sysrscols`.
+//! Indexes against their columns: `sysidxstats`, `sysiscols` and the rowsets' own columns in
+//! `sysrscols`.
 //!
 //! ```text
 //! sysiscols      subid, intprop = column of the table, tinyprop1 = place in the key
@@ -6,7 +7,8 @@
 //!                clustered: rscolid = column of the table, ordkey = place in the key
 //! ```
 //!
-//! A nonclustered index of a partitioned table may carry more; its columns are only looked for, not counted.
+//! A nonclustered index of a partitioned table may carry more; its columns are only looked for, not
+//! counted.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +33,9 @@ pub(super) fn verify_keys(storage: &Storage<'_>, findings: &mut Findings) {
             verify_key(table, index, findings);
             for rowset in storage.rowsets(table, index).iter().filter(is_described) {
                 match index.kind {
-                    IndexKind::Clustered => verify_clustered(storage, table, (index, rowset), findings),
+                    IndexKind::Clustered => {
+                        verify_clustered(storage, table, (index, rowset), findings)
+                    }
                     _ => verify_nonclustered(storage, table, (index, rowset), findings),
                 }
             }
@@ -61,10 +65,17 @@ fn verify_clustered(
         return;
     }
     let is_listed = |id: i32| index.columns.iter().any(|column| column.column_id == id);
-    let key = rowset.layout.columns.iter().filter(|column| column.key_ordinal > 0 && !column.is_uniquifier());
+    let key = rowset
+        .layout
+        .columns
+        .iter()
+        .filter(|column| column.key_ordinal > 0 && !column.is_uniquifier());
     for column in key.filter(|column| is_live(column) && !is_listed(column.column_id)) {
-        let target =
-            format!("{},column_id={}", describe(Table::Indexes, index_key(table, index)), column.column_id);
+        let target = format!(
+            "{},column_id={}",
+            describe(Table::Indexes, index_key(table, index)),
+            column.column_id
+        );
         report_missing_row(physical_row(rowset, column), (Table::IndexColumns, target), findings);
     }
 }
@@ -76,11 +87,15 @@ fn verify_nonclustered(
     (index, rowset): (&Index, &Rowset),
     findings: &mut Findings,
 ) {
-    let live: Vec<&PhysicalColumn> = rowset.layout.columns.iter().filter(|column| is_live(column)).collect();
+    let live: Vec<&PhysicalColumn> =
+        rowset.layout.columns.iter().filter(|column| is_live(column)).collect();
     let physical: BTreeSet<i32> = live.iter().map(|column| column.column_id).collect();
     let row = index_key(table, index);
     let key = |ordinal: i32| Key([row.0[0], row.0[1], ordinal.into()]);
-    let asked = index.columns.iter().filter(|column| column.partition_ordinal == 0 || column.key_ordinal > 0);
+    let asked = index
+        .columns
+        .iter()
+        .filter(|column| column.partition_ordinal == 0 || column.key_ordinal > 0);
     for column in asked.filter(|column| !physical.contains(&column.ordinal)) {
         let target = physical_key(rowset, column.ordinal);
         let target = describe(Table::RowsetColumns, target);
@@ -105,9 +120,16 @@ struct Locator {
 /// An RID has a type like any other column: binary.
 const RID_CODE: u8 = 173;
 
-/// The columns are numbered without a gap, the index's own first; behind them comes the locator and nothing else.
-fn verify_locator(locator: &Locator, (index, rowset): (&Index, &Rowset), row: Key, findings: &mut Findings) {
-    let live: Vec<&PhysicalColumn> = rowset.layout.columns.iter().filter(|column| is_live(column)).collect();
+/// The columns are numbered without a gap, the index's own first; behind them comes the locator and
+/// nothing else.
+fn verify_locator(
+    locator: &Locator,
+    (index, rowset): (&Index, &Rowset),
+    row: Key,
+    findings: &mut Findings,
+) {
+    let live: Vec<&PhysicalColumn> =
+        rowset.layout.columns.iter().filter(|column| is_live(column)).collect();
     let physical: BTreeSet<i32> = live.iter().map(|column| column.column_id).collect();
     let own: BTreeSet<i32> = index.columns.iter().map(|column| column.ordinal).collect();
     let key = |ordinal: i32| Key([row.0[0], row.0[1], ordinal.into()]);
@@ -122,8 +144,9 @@ fn verify_locator(locator: &Locator, (index, rowset): (&Index, &Rowset), row: Ke
         let target = describe(Table::IndexColumns, key(column.column_id));
         report_missing_row(physical_row(rowset, column), (Table::IndexColumns, target), findings);
     }
-    let beside =
-        live.iter().filter(|column| column.column_id > last && rowset.compression == Compression::None);
+    let beside = live
+        .iter()
+        .filter(|column| column.column_id > last && rowset.compression == Compression::None);
     for column in beside.filter(|column| column.ti != 0) {
         let [code, ..] = column.ti.to_le_bytes();
         if !locator.codes.iter().any(|known| is_same_storage(*known, code)) {
@@ -143,14 +166,18 @@ fn locator(storage: &Storage<'_>, table: &Described, index: &Index) -> Option<Lo
         return Some(Locator { columns: 1, codes: BTreeSet::from([RID_CODE]) });
     }
     let is_own = |id: i32| index.columns.iter().any(|column| column.column_id == id);
-    let keys = base.columns.iter().filter(|column| column.key_ordinal > 0 && !is_own(column.column_id));
+    let keys =
+        base.columns.iter().filter(|column| column.key_ordinal > 0 && !is_own(column.column_id));
     let physical = rowset.layout.columns.iter();
     let uniquifiers = physical.clone().filter(|column| column.is_uniquifier());
     let codes = physical.filter(|column| column.key_ordinal > 0).map(|column| {
         let [code, ..] = column.ti.to_le_bytes();
         code
     });
-    Some(Locator { columns: keys.count() + uniquifiers.count(), codes: codes.collect() })
+    Some(Locator {
+        columns: keys.count() + uniquifiers.count(),
+        codes: codes.collect(),
+    })
 }
 
 /// Neither dropped nor of an index that is being built.

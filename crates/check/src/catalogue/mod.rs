@@ -1,4 +1,5 @@
-//! System tables against each other: what DBCC CHECKCATALOG finds, as 8992 around 3851 to 3858 (`checkdb.md` B.10).
+//! System tables against each other: what DBCC CHECKCATALOG finds, as 8992 around 3851 to 3858
+//! (`checkdb.md` B.10).
 //!
 //! ```text
 //! rows      each system table once, as keys           sets of ids: memory by the size of the catalogue, not of the database
@@ -10,11 +11,12 @@
 //! forms     compression, against one page of each rowset
 //! ```
 //!
-//! Only relations that hold in the files of every version are listed. Dependencies between objects are none of them: upgraded
-//! databases keep references to what is gone.
+//! Only relations that hold in the files of every version are listed. Dependencies between objects
+//! are none of them: upgraded databases keep references to what is gone.
 //!
-//! A system table that cannot be read in full proves nothing about what its rows are missed for: its relations are left out, the
-//! run is incomplete, and damage that nothing else reports is a finding (3851).
+//! A system table that cannot be read in full proves nothing about what its rows are missed for:
+//! its relations are left out, the run is incomplete, and damage that nothing else reports is a
+//! finding (3851).
 
 use extentdb_catalog::Catalog;
 use extentdb_catalog::bootstrap::Bootstrap;
@@ -56,8 +58,8 @@ pub(crate) struct Outcome {
     pub(crate) left_out: Vec<NotChecked>,
 }
 
-/// Compares the system tables; findings belong to no object. `scanned` has what the scan found: a table that could not be read is
-/// reported here only when nothing there says why.
+/// Compares the system tables; findings belong to no object. `scanned` has what the scan found: a
+/// table that could not be read is reported here only when nothing there says why.
 pub(crate) fn verify_catalogue(
     source: &dyn PageSource,
     catalog: &Catalog,
@@ -78,7 +80,8 @@ pub(crate) fn verify_catalogue(
     for relation in RELATIONS {
         match gap_of(&[relation.from, relation.to], &gaps) {
             Some(gap) => {
-                let what = format!("{} against {} (8992)", relation.from.view(), relation.to.view());
+                let what =
+                    format!("{} against {} (8992)", relation.from.view(), relation.to.view());
                 outcome.left_out.push(left_out(what, gap));
             }
             None => relation.verify(&rows, findings),
@@ -149,11 +152,19 @@ fn report_missing_row(
     findings: &mut Findings,
 ) {
     let row = describe(table, row);
-    let args = [row.into(), table.view().into(), "".into(), missing.into(), target.view().into(), "".into()];
+    let args = [
+        row.into(),
+        table.view().into(),
+        "".into(),
+        missing.into(),
+        target.view().into(),
+        "".into(),
+    ];
     findings.push(finding(NO_ROW, Place::default(), &args));
 }
 
-/// 3853: a row names another that is not there. `called` is the name of the attribute, where it is not that of the other's key.
+/// 3853: a row names another that is not there. `called` is the name of the attribute, where it is
+/// not that of the other's key.
 fn report_unmatched(
     called: Option<&str>,
     (table, row): (Table, Key),
@@ -192,7 +203,8 @@ fn report_value(attribute: &str, (table, row): (Table, Key), findings: &mut Find
 /// A filegroup that exists, holds pages and has no file any more: 3852.
 pub(crate) fn filegroup_without_file(filegroup: i16) -> Finding {
     let key = describe(Table::Filegroups, Key::one(filegroup.into()));
-    let (table, target) = (Table::Filegroups.view(), Table::Files.view());
+    let table = Table::Filegroups.view();
+    let target = Table::Files.view();
     let args = [key.clone().into(), table.into(), "".into(), key.into(), target.into(), "".into()];
     finding(NO_ROW, Place::default(), &args)
 }

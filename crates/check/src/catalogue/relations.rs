@@ -42,7 +42,12 @@ impl Relation {
     pub(super) fn verify(&self, rows: &Rows, findings: &mut Findings) {
         let named = rows.named(self.from, self.attribute).iter();
         for missing in named.filter(|named| !rows.has(self.to, named.names)) {
-            report_unmatched(self.called, (self.from, missing.row), (self.to, missing.names), findings);
+            report_unmatched(
+                self.called,
+                (self.from, missing.row),
+                (self.to, missing.names),
+                findings,
+            );
         }
     }
 }

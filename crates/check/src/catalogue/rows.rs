@@ -203,7 +203,11 @@ pub(super) const SYSRSCOLS: AllocUnitId = AllocUnitId(3 << 16);
 
 impl Rows {
     /// Reads all tables; those that cannot be read in full are named in `gaps`.
-    pub(super) fn read(tables: &SystemTables<'_>, bootstrap: &Bootstrap, gaps: &mut Vec<Gap>) -> Rows {
+    pub(super) fn read(
+        tables: &SystemTables<'_>,
+        bootstrap: &Bootstrap,
+        gaps: &mut Vec<Gap>,
+    ) -> Rows {
         let is_modern = bootstrap.units.contains_key(&SYSRSCOLS);
         let mut rows = Rows { is_modern, ..Rows::default() };
         let readers: [(Table, ReadRow); 8] = [
@@ -230,7 +234,12 @@ impl Rows {
         rows
     }
 
-    fn read_table(&mut self, tables: &SystemTables<'_>, table: Table, read: ReadRow) -> Option<Gap> {
+    fn read_table(
+        &mut self,
+        tables: &SystemTables<'_>,
+        table: Table,
+        read: ReadRow,
+    ) -> Option<Gap> {
         let mut faults: Vec<Fault> = Vec::new();
         let mut invalid: Option<Rid> = None;
         let exists = tables.each(table.object(), &mut faults, |row| {
@@ -243,7 +252,12 @@ impl Rows {
         }
         if let Some(rid) = invalid {
             let kind = GapKind::Damage;
-            return Some(Gap { table, what: format!("row {rid}"), page: Some(rid.page), kind });
+            return Some(Gap {
+                table,
+                what: format!("row {rid}"),
+                page: Some(rid.page),
+                kind,
+            });
         }
         if exists {
             return None;
@@ -290,11 +304,13 @@ impl Rows {
         let key = Key::one(row.int(1)?);
         self.add(Table::Objects, key);
         // DDL triggers and event notifications live in no schema.
-        let (schema, class) = (row.int(3)?, row.int(4).unwrap_or(0));
+        let schema = row.int(3)?;
+        let class = row.int(4).unwrap_or(0);
         if schema != 0 && class == IN_SCHEMA {
             self.name(Table::Objects, Attribute::Schema, key, Key::one(schema));
         }
-        let (parent, class) = (row.int(7)?, row.int(8).unwrap_or(0));
+        let parent = row.int(7)?;
+        let class = row.int(8).unwrap_or(0);
         if parent > 0 && class == PARENT_IS_OBJECT {
             self.name(Table::Objects, Attribute::Parent, key, Key::one(parent));
         }
@@ -302,7 +318,9 @@ impl Rows {
     }
 
     fn column(&mut self, row: &SystemRow<'_>) -> Option<()> {
-        let (object, number, column) = (row.int(1)?, row.int(2)?, row.int(3)?);
+        let object = row.int(1)?;
+        let number = row.int(2)?;
+        let column = row.int(3)?;
         let key = Key::two(object, column);
         // Parameters of procedures stand in the same table under a number of their own.
         if number == 0 {
@@ -341,7 +359,8 @@ impl Rows {
 
     fn index_column(&mut self, row: &SystemRow<'_>) -> Option<()> {
         let key = Key([row.int(1)?, row.int(2)?, row.int(3)?]);
-        let (status, column) = (row.int(4)?, row.int(5)?);
+        let status = row.int(4)?;
+        let column = row.int(5)?;
         self.add(Table::IndexColumns, key);
         // What neither statistics nor an index have is of another kind.
         if status & (OF_STATISTICS | OF_INDEX) == 0 || key.0[0] <= 0 {
@@ -374,7 +393,9 @@ impl Rows {
     }
 
     fn file(&mut self, row: &SystemRow<'_>) -> Option<()> {
-        let (key, filegroup, kind) = (Key::one(row.int(2)?), row.int(3)?, row.int(5)?);
+        let key = Key::one(row.int(2)?);
+        let filegroup = row.int(3)?;
+        let kind = row.int(5)?;
         self.add(Table::Files, key);
         let is_dropped = row.bytes(13).is_some_and(|lsn| lsn.iter().any(|byte| *byte != 0));
         // Logs are in no filegroup, and what the filegroups of 2005 look like was not observed.
@@ -398,7 +419,8 @@ impl Rows {
             let is_dropped = matches!(unit.kind, extentdb_catalog::model::AllocUnitKind::Other(_));
             let is_used = !unit.first_iam.is_none() || self.index_rowsets.contains(&unit.owner.0);
             if !is_dropped && is_used {
-                let (key, rowset) = (Key::one(unit.id.0), Key::one(unit.owner.0));
+                let key = Key::one(unit.id.0);
+                let rowset = Key::one(unit.owner.0);
                 self.add(Table::AllocationUnits, key);
                 self.name(Table::AllocationUnits, Attribute::Rowset, key, rowset);
             }

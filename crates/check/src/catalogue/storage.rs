@@ -4,9 +4,10 @@
 //! sysidxstats (id, indid, rowset)  <->  sysrowsets (rowsetid, idmajor, idminor, numpart)  <->  sysallocunits (ownerid)
 //! ```
 //!
-//! Only heaps, clustered and nonclustered indexes of user tables are judged: what other indexes keep in these columns, and the
-//! rowsets of tables in memory, is not published. So is what `sysidxstats` names after partitions were switched, and what an
-//! online build that was paused leaves.
+//! Only heaps, clustered and nonclustered indexes of user tables are judged: what other indexes
+//! keep in these columns, and the rowsets of tables in memory, is not published. So is what
+//! `sysidxstats` names after partitions were switched, and what an online build that was paused
+//! leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,9 @@ use extentdb_catalog::model::{
 };
 
 use super::rows::{Key, SYSRSCOLS, Table};
-use super::{describe, report_missing_attribute, report_missing_row, report_unmatched, report_value};
+use super::{
+    describe, report_missing_attribute, report_missing_row, report_unmatched, report_value,
+};
 use crate::finding::Findings;
 
 /// `sysrowsets.ownertype` of heaps and indexes.
@@ -55,21 +58,29 @@ impl<'c> Storage<'c> {
         Storage { catalog, rowsets, owners }
     }
 
-    /// 2005 describes the columns of rows in two other tables; what they hold was seen in too few files to be judged.
+    /// 2005 describes the columns of rows in two other tables; what they hold was seen in too few
+    /// files to be judged.
     pub(super) fn describes_rows(&self) -> bool {
         self.catalog.units.contains_key(&SYSRSCOLS)
     }
 
-    /// The tables that are judged. From 2012 on tables of the system are listed as user tables, with negative ids.
+    /// The tables that are judged. From 2012 on tables of the system are listed as user tables,
+    /// with negative ids.
     pub(super) fn tables(&self) -> impl Iterator<Item = &'c Described> + use<'c> {
         let catalog = self.catalog;
-        catalog.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE && table.id.0 > 0)
+        catalog
+            .tables
+            .values()
+            .filter(|table| table.kind == ObjectType::USER_TABLE && table.id.0 > 0)
     }
 
     /// The tables of the system, which are the same in every database of a version.
     pub(super) fn base_tables(&self) -> impl Iterator<Item = &'c Described> + use<'c> {
         let catalog = self.catalog;
-        catalog.tables.values().filter(|table| table.kind == ObjectType::SYSTEM_TABLE && table.id.0 > 0)
+        catalog
+            .tables
+            .values()
+            .filter(|table| table.kind == ObjectType::SYSTEM_TABLE && table.id.0 > 0)
     }
 
     fn listed(&self, table: &Described, index: &Index) -> &[&'c Rowset] {
@@ -80,7 +91,8 @@ impl<'c> Storage<'c> {
     pub(super) fn rowsets(&self, table: &Described, index: &Index) -> &[&'c Rowset] {
         let listed = self.listed(table, index);
         let is_known = |rowset: &&Rowset| {
-            rowset.owner_type == OWNED_BY_INDEX && !matches!(rowset.compression, Compression::Other(_))
+            rowset.owner_type == OWNED_BY_INDEX
+                && !matches!(rowset.compression, Compression::Other(_))
         };
         if listed.iter().all(is_known) { listed } else { &[] }
     }
@@ -101,7 +113,8 @@ impl<'c> Storage<'c> {
     fn partitions(&self, scheme: i32) -> Option<usize> {
         let scheme = self.catalog.partition_schemes.iter().find(|it| it.id == scheme)?;
         let mut functions = self.catalog.partition_functions.iter();
-        let function = functions.find(|function| function.id == scheme.function && function.is_known)?;
+        let function =
+            functions.find(|function| function.id == scheme.function && function.is_known)?;
         Some(function.boundaries.len() + 1)
     }
 
@@ -119,7 +132,8 @@ impl<'c> Storage<'c> {
     /// An index with pages names its rowset, and a rowset that is named is listed.
     fn verify_rowset(&self, table: &Described, index: &Index, findings: &mut Findings) {
         let row = index_key(table, index);
-        let (named, is_listed) = (index.named_rowset, self.catalog.rowsets.contains_key(&index.named_rowset));
+        let named = index.named_rowset;
+        let is_listed = self.catalog.rowsets.contains_key(&index.named_rowset);
         if index.is_marked_disabled() {
             return;
         }
@@ -145,7 +159,8 @@ impl<'c> Storage<'c> {
 
     /// A table without partitions is partition 1; the others are numbered 1 to n, each once.
     fn verify_partitions(&self, table: &Described, index: &Index, findings: &mut Findings) {
-        let (rowsets, space) = (self.rowsets(table, index), self.space(index));
+        let rowsets = self.rowsets(table, index);
+        let space = self.space(index);
         let last = match space {
             Space::Filegroup => 1,
             Space::Scheme(Some(count)) => i32::try_from(count).unwrap_or(PARTITIONS_MAX),
@@ -165,7 +180,8 @@ impl<'c> Storage<'c> {
 
     /// A tree that has pages has a root. Trees whose pages are understood are walked anyway.
     fn verify_roots(&self, table: &Described, index: &Index, findings: &mut Findings) {
-        let compressed = self.rowsets(table, index).iter().filter(|it| it.compression != Compression::None);
+        let compressed =
+            self.rowsets(table, index).iter().filter(|it| it.compression != Compression::None);
         for unit in compressed.filter_map(|rowset| rowset.unit(AllocUnitKind::InRow)) {
             let has_rows = !unit.first_iam.is_none() && unit.pages_data > 0;
             if index.kind != IndexKind::Heap && has_rows && unit.root.is_none() {

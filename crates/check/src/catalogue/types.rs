@@ -1,4 +1,5 @@
-//! Columns of tables against the types: `syscolpars.utype` and `xtype`, `sysscalartypes.id` and `xtype`.
+//! Columns of tables against the types: `syscolpars.utype` and `xtype`, `sysscalartypes.id` and
+//! `xtype`.
 
 use extentdb_base::ObjectId;
 use extentdb_catalog::model::{Catalog, ObjectType};
@@ -7,7 +8,8 @@ use super::rows::{Key, Rows, Table};
 use super::{report_unmatched, report_value};
 use crate::finding::Findings;
 
-/// Type codes that are stored alike, or that one may be made of the other without touching the rows.
+/// Type codes that are stored alike, or that one may be made of the other without touching the
+/// rows.
 const ALIKE: [&[u8]; 4] = [
     &[106, 108],                    // decimal, numeric
     &[35, 167],                     // text, varchar
@@ -38,7 +40,9 @@ pub(super) fn verify_types(catalog: &Catalog, rows: &Rows, findings: &mut Findin
             Some(_) => report_value(&format!("system_type_id={}", column.xtype), row, findings),
             // Types of the user are a relation of their own.
             None if column.user_type >= super::rows::USER_TYPES => {}
-            None => report_unmatched(None, row, (Table::Types, Key::one(column.user_type)), findings),
+            None => {
+                report_unmatched(None, row, (Table::Types, Key::one(column.user_type)), findings)
+            }
         }
     }
 }
@@ -49,7 +53,8 @@ mod tests {
 
     #[test]
     fn columns_that_were_altered_without_touching_the_rows_are_stored_alike() {
-        for (a, b) in [(35, 167), (99, 231), (34, 165), (106, 108), (189, 173), (56, 165), (36, 36)] {
+        for (a, b) in [(35, 167), (99, 231), (34, 165), (106, 108), (189, 173), (56, 165), (36, 36)]
+        {
             assert!(is_same_storage(a, b) && is_same_storage(b, a), "{a} {b}");
         }
         for (a, b) in [(56, 127), (167, 231), (61, 36), (56, 5), (175, 167)] {

@@ -6,10 +6,11 @@
 //! PointerSize  + stated size: target, level, size     − inner or data node: own slot, level above it, size
 //! ```
 //!
-//! Text ids take part with the 48 bits that every reference knows; those of text pointers and roots with all.
+//! Text ids take part with the 48 bits that every reference knows; those of text pointers and roots
+//! with all.
 //!
-//! What is odd about one node by itself states a fact that nothing cancels ([`ODD`]): its unit is then looked at again, and
-//! that is where findings come from.
+//! What is odd about one node by itself states a fact that nothing cancels ([`ODD`]): its unit is
+//! then looked at again, and that is where findings come from.
 
 use super::node::{Node, Role};
 use super::read::{ExpectedId, Forwarded, Reference, Stub, common_id};
@@ -41,13 +42,23 @@ impl Fact {
 /// The facts of a stub.
 pub(super) fn of_stub(stub: &Stub) -> Fact {
     let words = [rid_word(stub.rid), rid_word(stub.target), 0];
-    Fact { unit: stub.unit, relation: Relation::Forward, side: Side::Plus, words }
+    Fact {
+        unit: stub.unit,
+        relation: Relation::Forward,
+        side: Side::Plus,
+        words,
+    }
 }
 
 /// The facts of a forwarded record; ghosts have none.
 pub(super) fn of_forwarded(record: &Forwarded) -> Option<Fact> {
     let words = [rid_word(record.back), rid_word(record.rid), 0];
-    let fact = Fact { unit: record.unit, relation: Relation::Forward, side: Side::Minus, words };
+    let fact = Fact {
+        unit: record.unit,
+        relation: Relation::Forward,
+        side: Side::Minus,
+        words,
+    };
     (!record.is_ghost).then_some(fact)
 }
 
@@ -55,7 +66,8 @@ pub(super) fn of_forwarded(record: &Forwarded) -> Option<Fact> {
 pub(super) fn of_reference(reference: &Reference) -> impl Iterator<Item = Fact> + use<> {
     let target = rid_word(reference.target);
     let id = reference.id.value();
-    let is_text_pointer = reference.stated.is_none() && matches!(reference.id, ExpectedId::Whole(_));
+    let is_text_pointer =
+        reference.stated.is_none() && matches!(reference.id, ExpectedId::Whole(_));
     let high = if is_text_pointer { id >> HIGH_BITS_AT } else { 0 };
     let fact = |relation, words| Fact { unit: reference.filed, relation, side: Side::Plus, words };
     let pointer = fact(Relation::Pointer, [target, common_id(id), high]);
@@ -78,7 +90,8 @@ pub(super) fn of_node(node: &Node, id_max: u64) -> impl Iterator<Item = Fact> + 
         _ => None,
     };
     let size = level.map(|level| fact(Relation::PointerSize, [rid, level, node.size]));
-    let is_odd = matches!(node.role, Role::NoKind | Role::Broken) || node.is_misplaced || node.id > id_max;
+    let is_odd =
+        matches!(node.role, Role::NoKind | Role::Broken) || node.is_misplaced || node.id > id_max;
     let odd = is_odd.then(|| fact(Relation::PointerSize, [rid, node.id, ODD]));
     [Some(pointer), size, odd].into_iter().flatten()
 }
@@ -98,7 +111,15 @@ mod tests {
 
     fn reference(id: ExpectedId, stated: Option<Stated>) -> Reference {
         let by = Referrer::Row { column: 1, is_entry: false, is_ghost: false };
-        Reference { target: TARGET, from: ROW, by, id, stated, from_unit: 0, filed: 0 }
+        Reference {
+            target: TARGET,
+            from: ROW,
+            by,
+            id,
+            stated,
+            from_unit: 0,
+            filed: 0,
+        }
     }
 
     fn node(role: Role, number: u16, level: u16, size: u64) -> Node {
@@ -143,7 +164,10 @@ mod tests {
         let size = [Relation::PointerSize];
         assert_eq!(open(reference(part, stated(0, 8041)), data), size);
         assert_eq!(open(reference(part, stated(1, 8040)), data), size);
-        assert_eq!(open(reference(ExpectedId::Part(ID + 1), stated(0, 8040)), data), [Relation::Pointer]);
+        assert_eq!(
+            open(reference(ExpectedId::Part(ID + 1), stated(0, 8040)), data),
+            [Relation::Pointer]
+        );
         let root = node(Role::Root, 5, 1, 90_000);
         let high = ExpectedId::Whole(ID | 1 << 60);
         assert_eq!(open(reference(high, None), root), [Relation::Pointer]);

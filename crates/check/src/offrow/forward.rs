@@ -23,7 +23,8 @@ use super::report::Reporter;
 use crate::finding::{Place, page_arg};
 use crate::unit::{Unit, UnitIndex};
 
-/// Reports everything that is wrong about the forwarded records at some places, of units whose facts are all known.
+/// Reports everything that is wrong about the forwarded records at some places, of units whose
+/// facts are all known.
 pub(super) fn verify_forwarding(
     places: &[Rid],
     seen: &Seen,
@@ -42,7 +43,12 @@ pub(super) fn verify_forwarding(
     }
 }
 
-fn verify_stub(stub: &Stub, record: Option<&Forwarded>, stubs: &[Stub], reporter: &mut Reporter<'_>) {
+fn verify_stub(
+    stub: &Stub,
+    record: Option<&Forwarded>,
+    stubs: &[Stub],
+    reporter: &mut Reporter<'_>,
+) {
     let Some(record) = record.filter(|record| record.unit == stub.unit) else {
         return lost_record(stub, reporter);
     };
@@ -53,7 +59,8 @@ fn verify_stub(stub: &Stub, record: Option<&Forwarded>, stubs: &[Stub], reporter
     reporter.of_unit(stub.unit, |unit| {
         let error = if is_claimed { 8972 } else { 8971 };
         let rids = [stub.rid, stub.target, record.back];
-        let args = partition_args(unit).into_iter().chain(rids.into_iter().flat_map(rid_args)).collect();
+        let args =
+            partition_args(unit).into_iter().chain(rids.into_iter().flat_map(rid_args)).collect();
         (error, args, at(stub.rid), [stub.target.page, record.back.page])
     });
 }

@@ -7,8 +7,8 @@
 //!             and the sums again: when they are those of the scan, nothing that took part in them was missed
 //! ```
 //!
-//! Both ways name the same places, so that the findings are the same. Memory: a bucket of places, at most [`SUSPECTS_MAX`]
-//! suspects, and what is said about them.
+//! Both ways name the same places, so that the findings are the same. Memory: a bucket of places,
+//! at most [`SUSPECTS_MAX`] suspects, and what is said about them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -26,7 +26,8 @@ use crate::sound::{Facts, Sound};
 use crate::unit::UnitIndex;
 
 /// The relations of this module.
-pub(super) const RELATIONS: [Relation; 3] = [Relation::Forward, Relation::Pointer, Relation::PointerSize];
+pub(super) const RELATIONS: [Relation; 3] =
+    [Relation::Forward, Relation::Pointer, Relation::PointerSize];
 /// Places that are followed up; a damage that is larger is told by the first of them.
 pub(super) const SUSPECTS_MAX: usize = 1 << 20;
 /// References and stubs that one worker keeps: a file can lead any number of rows to one place.
@@ -43,8 +44,9 @@ impl Accs {
     pub(super) fn of(sums: &Sums, units: &BTreeSet<UnitIndex>) -> Accs {
         let of_unit = |unit: &UnitIndex| {
             let sums = sums.unit(*unit);
-            RELATIONS
-                .map(|relation| ((*unit, relation), sums.map(|sums| sums.acc(relation)).unwrap_or_default()))
+            RELATIONS.map(|relation| {
+                ((*unit, relation), sums.map(|sums| sums.acc(relation)).unwrap_or_default())
+            })
         };
         Accs(units.iter().flat_map(of_unit).collect())
     }
@@ -106,7 +108,8 @@ impl Eyes<'_> {
         Some(places)
     }
 
-    /// The places that disagree, by reading all pages again, once for each bucket. `None` when it was stopped.
+    /// The places that disagree, by reading all pages again, once for each bucket. `None` when it
+    /// was stopped.
     pub(super) fn search(&self, buckets: u64) -> Option<BTreeSet<u64>> {
         let mut places = BTreeSet::new();
         for bucket in 0..buckets {
@@ -119,7 +122,9 @@ impl Eyes<'_> {
                 let own = sum.entry(place).or_default();
                 *own = [own[0].wrapping_add(low), own[1].wrapping_add(high)];
             }
-            places.extend(sum.into_iter().filter(|(_, lanes)| *lanes != [0, 0]).map(|(place, _)| place));
+            places.extend(
+                sum.into_iter().filter(|(_, lanes)| *lanes != [0, 0]).map(|(place, _)| place),
+            );
             while places.len() > SUSPECTS_MAX {
                 places.pop_last();
             }

@@ -19,9 +19,10 @@
 //!
 //! Invariants
 //! - Every stub leads to a forwarded record that leads back to it; every node is referenced once.
-//! - Ghosts state nothing: a deleted row's nodes may be gone, and their slots taken by other values (seen in a healthy backup).
-//! - Findings come from a second look that has seen everything the sums were made of. When it has not, nothing is reported and
-//!   the unit is listed as not verified.
+//! - Ghosts state nothing: a deleted row's nodes may be gone, and their slots taken by other values
+//!   (seen in a healthy backup).
+//! - Findings come from a second look that has seen everything the sums were made of. When it has
+//!   not, nothing is reported and the unit is listed as not verified.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -83,7 +84,15 @@ pub(crate) fn verify_off_row(dive: &Dive<'_>, sum: &Partial, findings: &mut Find
     list_left_out(dive.plan, &rowsets, &mut outcome);
     let open = open_units(dive.plan, sum, &rowsets);
     if !open.is_empty() {
-        Look { dive, sum, rowsets: &rowsets, open, findings, outcome: &mut outcome }.run();
+        Look {
+            dive,
+            sum,
+            rowsets: &rowsets,
+            open,
+            findings,
+            outcome: &mut outcome,
+        }
+        .run();
     }
     outcome
 }
@@ -94,15 +103,18 @@ fn open_units(plan: &Plan, sum: &Partial, rowsets: &Rowsets) -> BTreeSet<UnitInd
         let Some(rowset) = rowsets.of(unit) else { return false };
         match relation {
             Relation::Forward => {
-                let is_heap = plan.units.get(unit).is_some_and(|unit| unit.structure == Structure::Heap);
+                let is_heap =
+                    plan.units.get(unit).is_some_and(|unit| unit.structure == Structure::Heap);
                 is_heap && rowset.has_known_rows()
             }
             Relation::Pointer | Relation::PointerSize => rowset.has_known_nodes(),
             _ => false,
         }
     };
-    let open =
-        sum.sums.iter().filter(|(unit, sums)| sums.unbalanced().any(|relation| is_open(*unit, relation)));
+    let open = sum
+        .sums
+        .iter()
+        .filter(|(unit, sums)| sums.unbalanced().any(|relation| is_open(*unit, relation)));
     open.map(|(unit, _)| unit).collect()
 }
 
@@ -120,7 +132,11 @@ fn list_left_out(plan: &Plan, rowsets: &Rowsets, outcome: &mut Outcome) {
     }
     if compressed > 0 {
         let what = format!("{WHAT} of {compressed} compressed rowsets");
-        outcome.leave_out(what, "the compressed forms are known from public descriptions only", false);
+        outcome.leave_out(
+            what,
+            "the compressed forms are known from public descriptions only",
+            false,
+        );
     }
 }
 
@@ -148,7 +164,12 @@ impl Look<'_> {
         let all: BTreeSet<UnitIndex> = all.flat_map(rowset::Rowset::units).collect();
         let open = self.open.clone();
         for visit in [near, &all] {
-            let eyes = Eyes { dive: self.dive, open: &open, visit, id_max: pass::id_max(self.dive.plan) };
+            let eyes = Eyes {
+                dive: self.dive,
+                open: &open,
+                visit,
+                id_max: pass::id_max(self.dive.plan),
+            };
             let (suspects, seen) = self.look(&eyes)?;
             let of_scan = Accs::of(&self.sum.sums, &open);
             let certain: BTreeSet<UnitIndex> =
@@ -156,7 +177,8 @@ impl Look<'_> {
             let is_last = visit.len() == all.len();
             if certain.len() == open.len() || is_last {
                 if self.is_wholesale(&suspects) {
-                    let why = "most of them disagree: more likely they have a form that is not known";
+                    let why =
+                        "most of them disagree: more likely they have a form that is not known";
                     self.outcome.leave_out(format!("{WHAT} of {}", self.names(&open)), why, true);
                     return Some(());
                 }
@@ -170,7 +192,8 @@ impl Look<'_> {
     /// The places that disagree, and what is said about them.
     fn look(&self, eyes: &Eyes<'_>) -> Option<(BTreeSet<u64>, Seen)> {
         let facts = Accs::of(&self.sum.sums, eyes.open).facts();
-        let decoded = if self.dive.options.force_rescan { None } else { eyes.decode(&self.sum.sums) };
+        let decoded =
+            if self.dive.options.force_rescan { None } else { eyes.decode(&self.sum.sums) };
         let suspects = match decoded {
             Some(suspects) => suspects,
             None => eyes.search(facts.div_ceil(FACTS_PER_PASS).max(1))?,
@@ -184,7 +207,8 @@ impl Look<'_> {
     fn is_wholesale(&self, suspects: &BTreeSet<u64>) -> bool {
         const PLACES_MIN: u64 = 32;
         let is_damaged = |unit: UnitIndex| {
-            let rowset = self.rowsets.of(unit).map(|rowset| rowset.units().collect::<BTreeSet<_>>());
+            let rowset =
+                self.rowsets.of(unit).map(|rowset| rowset.units().collect::<BTreeSet<_>>());
             let has = |page: &BadPage| {
                 page.unit.zip(rowset.as_ref()).is_some_and(|(unit, own)| own.contains(&unit))
             };
@@ -205,7 +229,8 @@ impl Look<'_> {
     }
 
     fn names(&self, units: &BTreeSet<UnitIndex>) -> String {
-        let objects = units.iter().filter_map(|unit| Some(self.dive.plan.units.get(*unit)?.owner.object));
+        let objects =
+            units.iter().filter_map(|unit| Some(self.dive.plan.units.get(*unit)?.owner.object));
         let objects: BTreeSet<ObjectId> = objects.collect();
         objects.into_iter().map(|object| self.name(object)).collect::<Vec<_>>().join(", ")
     }
@@ -236,7 +261,8 @@ impl Look<'_> {
 
     /// Sums that the second look could not make again.
     fn report_uncertain(&mut self, certain: &BTreeSet<UnitIndex>) {
-        for unit in self.open.difference(certain).filter_map(|unit| self.dive.plan.units.get(*unit)) {
+        for unit in self.open.difference(certain).filter_map(|unit| self.dive.plan.units.get(*unit))
+        {
             let name = self.name(unit.owner.object);
             let why = "the second look did not see what the scan had seen";
             let args = [unit.owner.object.0.into(), name.clone().into(), WHAT.into(), why.into()];

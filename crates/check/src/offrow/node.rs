@@ -9,15 +9,18 @@
 //!                                                      └─ size, id ─> data   kind 3  <────────┘
 //! ```
 //!
-//! Every node is referenced exactly once. All nodes of a value have its text id; the low 16 bits of all ids are 0. A link says
-//! where its part of the value ends, so the part's size is known from the link before. Level 0 leads to data.
+//! Every node is referenced exactly once. All nodes of a value have its text id; the low 16 bits of
+//! all ids are 0. A link says where its part of the value ends, so the part's size is known from
+//! the link before. Level 0 leads to data.
 //!
-//! A page of type 4 belongs to one value and holds inner nodes, and PFS calls it full; all other nodes lie on pages of type 3.
-//! The samples are few and descriptions differ, so that a node is called misplaced only when something else says so, too: for
-//! inner nodes, PFS calls their page full although it is not; for others, their page holds several values.
+//! A page of type 4 belongs to one value and holds inner nodes, and PFS calls it full; all other
+//! nodes lie on pages of type 3. The samples are few and descriptions differ, so that a node is
+//! called misplaced only when something else says so, too: for inner nodes, PFS calls their page
+//! full although it is not; for others, their page holds several values.
 //!
-//! Kinds 1, 6 and 7 are older or larger roots without a known form: what hangs on them cannot be told. Roots they are all the same:
-//! one that a link leads to, which says how large its part is, has lost its kind (8962).
+//! Kinds 1, 6 and 7 are older or larger roots without a known form: what hangs on them cannot be
+//! told. Roots they are all the same: one that a link leads to, which says how large its part is,
+//! has lost its kind (8962).
 
 use extentdb_base::Rid;
 use extentdb_base::size::PAGE_BODY_BYTES;
@@ -48,7 +51,8 @@ pub(super) enum Role {
     Inner,
     /// A part of the value.
     Data,
-    /// The content contradicts the record's length or itself: nothing can be said of what hangs on it.
+    /// The content contradicts the record's length or itself: nothing can be said of what hangs on
+    /// it.
     Broken,
     /// There is no such kind: 8962.
     NoKind,
@@ -84,7 +88,8 @@ pub(super) fn nodes<'a>(
         PageType::TextMix => state.is_some_and(|state| contradicts(state, header)),
         _ => is_shared(page),
     };
-    let (id, unit) = (page.id, page.index);
+    let id = page.id;
+    let unit = page.index;
     page.entries().filter(|entry| entry.kind() == RecordKind::Blob).map(move |entry| {
         let record = LobRecord::parse(entry.bytes);
         let (role, level, size) = describe(&record, &entry, tag_bytes);
@@ -118,11 +123,16 @@ fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role,
         (Some(LobFault::Kind(_)), _, _) => (Role::NoKind, 0, 0),
         (Some(_), _, _) => (Role::Broken, 0, 0),
         (None, LobContent::Links(links), _) if !rises(&links) => (Role::Broken, links.level, 0),
-        (None, LobContent::Data(data), _) => (Role::Data, 0, (data.len() as u64).saturating_sub(tag_bytes)),
+        (None, LobContent::Data(data), _) => {
+            (Role::Data, 0, (data.len() as u64).saturating_sub(tag_bytes))
+        }
         (None, LobContent::SmallRoot(data), _) => (Role::Root, 0, data.len() as u64),
         (None, LobContent::Links(links), number) => {
-            let size =
-                links.len().checked_sub(1).and_then(|last| links.link(last)).map_or(0, |link| link.end);
+            let size = links
+                .len()
+                .checked_sub(1)
+                .and_then(|last| links.link(last))
+                .map_or(0, |link| link.end);
             let role = if number == kind::INNER { Role::Inner } else { Role::Root };
             (role, links.level, size)
         }
@@ -136,9 +146,11 @@ fn rises(links: &LobNode<'_>) -> bool {
     links.links().map(|link| link.end).is_sorted()
 }
 
-/// True when the length of tagged fragments counts the tag: then the records fill the page to the byte without it.
+/// True when the length of tagged fragments counts the tag: then the records fill the page to the
+/// byte without it.
 fn counts_tags(page: &Sound<'_>) -> bool {
-    let is_tagged = |entry: &Entry<'_>| entry.bytes.first().is_some_and(|s| s & HAS_VERSION_TAG != 0);
+    let is_tagged =
+        |entry: &Entry<'_>| entry.bytes.first().is_some_and(|s| s & HAS_VERSION_TAG != 0);
     if !page.entries().any(|entry| is_tagged(&entry)) {
         return false;
     }
@@ -161,8 +173,9 @@ fn is_shared(page: &Sound<'_>) -> bool {
     ids.any(|id| Some(id) != first)
 }
 
-/// True for a mix page that holds inner nodes only: a tree page whose type changed. PFS calls tree pages full, so that its
-/// state contradicts a mix page; that is said of the nodes (8963), not of PFS.
+/// True for a mix page that holds inner nodes only: a tree page whose type changed. PFS calls tree
+/// pages full, so that its state contradicts a mix page; that is said of the nodes (8963), not of
+/// PFS.
 pub(crate) fn is_tree_page_in_disguise(page: PageRef<'_>) -> bool {
     let mut records = page.records().map(|(_, bytes)| LobRecord::parse(bytes).kind()).peekable();
     page.header().kind() == PageType::TextMix

@@ -34,7 +34,8 @@ impl<'p> OffRow<'p> {
             let unit = plan.catalog.as_ref()?.units.get(&unit.id())?;
             u64::try_from(unit.pages_used).ok()
         };
-        let pages: Vec<u64> = plan.units.iter().map(|(_, unit)| pages_used(unit).unwrap_or(0)).collect();
+        let pages: Vec<u64> =
+            plan.units.iter().map(|(_, unit)| pages_used(unit).unwrap_or(0)).collect();
         OffRow {
             plan,
             reader: PageReader::new(plan),
@@ -55,15 +56,20 @@ impl<'p> OffRow<'p> {
     #[inline]
     pub(crate) fn page(&mut self, page: &Sound<'_>, partial: &mut Partial) {
         if !self.is_physical {
-            let mut pass = Pass { plan: self.plan, partial, id_max: self.id_max, sketched: &self.sketched };
+            let mut pass = Pass {
+                plan: self.plan,
+                partial,
+                id_max: self.id_max,
+                sketched: &self.sketched,
+            };
             self.reader.read(page, &mut pass);
         }
     }
 }
 
-/// The highest text id to expect. Ids come from the counter of rowversion values, shifted by 16 bits; some of the catalogue
-/// are higher than the counter of the boot page, but not by so much that its upper half matters. What is above only asks for
-/// a second look.
+/// The highest text id to expect. Ids come from the counter of rowversion values, shifted by 16
+/// bits; some of the catalogue are higher than the counter of the boot page, but not by so much
+/// that its upper half matters. What is above only asks for a second look.
 pub(super) fn id_max(plan: &Plan) -> u64 {
     let counter = plan.catalog.as_ref().map_or(u64::MAX, |catalog| catalog.boot.max_timestamp);
     if counter <= u64::from(u32::MAX) { (1 << 48) - 1 } else { u64::MAX }

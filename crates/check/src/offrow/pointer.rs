@@ -9,10 +9,12 @@
 //!   tag  level        sequence      text id >> 16 end 8000      (1:214645)          slot 0      text id 2686976
 //! ```
 //!
-//! A (max) value of up to 8000 bytes may lie in the row-overflow unit, under a pointer with tag 2, which has one link only. Short
-//! columns are never under tag 4; that is not tested, because nothing hangs on it.
+//! A (max) value of up to 8000 bytes may lie in the row-overflow unit, under a pointer with tag 2,
+//! which has one link only. Short columns are never under tag 4; that is not tested, because
+//! nothing hangs on it.
 //!
-//! What is not judged: columns of FILESTREAM and of unknown types, and other tags in text columns ("text in row").
+//! What is not judged: columns of FILESTREAM and of unknown types, and other tags in text columns
+//! ("text in row").
 
 use extentdb_base::Rid;
 use extentdb_catalog::PhysicalColumn;
@@ -97,11 +99,17 @@ impl<'a> Complex<'a> {
         match class {
             Class::Nothing => Complex::Invalid,
             Class::Short => Self::root(bytes).unwrap_or(Complex::Invalid),
-            Class::Large => Self::text(bytes).or_else(|| Self::root(bytes)).unwrap_or(Complex::Invalid),
-            Class::Text if bytes.len() != TEXT_POINTER_BYTES && InlineRoot::parse(bytes).is_none() => {
+            Class::Large => {
+                Self::text(bytes).or_else(|| Self::root(bytes)).unwrap_or(Complex::Invalid)
+            }
+            Class::Text
+                if bytes.len() != TEXT_POINTER_BYTES && InlineRoot::parse(bytes).is_none() =>
+            {
                 Complex::Invalid
             }
-            Class::Text => Self::text(bytes).or_else(|| Self::root(bytes)).unwrap_or(Complex::Unread),
+            Class::Text => {
+                Self::text(bytes).or_else(|| Self::root(bytes)).unwrap_or(Complex::Unread)
+            }
             Class::Unknown => Self::root(bytes).unwrap_or(Complex::Unread),
         }
     }
@@ -120,7 +128,8 @@ impl<'a> Complex<'a> {
 
     fn root(bytes: &'a [u8]) -> Option<Complex<'a>> {
         let has_tag = bytes.first().is_some_and(|tag| ROOT_TAGS.contains(tag));
-        let is_possible = |root: &InlineRoot<'_>| has_tag && (!root.is_overflow() || root.links().len() == 1);
+        let is_possible =
+            |root: &InlineRoot<'_>| has_tag && (!root.is_overflow() || root.links().len() == 1);
         InlineRoot::parse(bytes).filter(is_possible).map(Complex::Root)
     }
 }
@@ -137,9 +146,12 @@ mod tests {
 
     use super::*;
 
-    /// The dump of a row that was pushed over 8060 bytes ("Pro SQL Server Internals", listing 1-10).
-    const OVERFLOW: [u8; 24] =
-        [0x02, 0, 0, 0, 0x01, 0, 0, 0, 0x29, 0, 0, 0, 0x40, 0x1f, 0, 0, 0x75, 0x46, 0x03, 0, 0x01, 0, 0, 0];
+    /// The dump of a row that was pushed over 8060 bytes ("Pro SQL Server Internals", listing
+    /// 1-10).
+    const OVERFLOW: [u8; 24] = [
+        0x02, 0, 0, 0, 0x01, 0, 0, 0, 0x29, 0, 0, 0, 0x40, 0x1f, 0, 0, 0x75, 0x46, 0x03, 0, 0x01,
+        0, 0, 0,
+    ];
     const TEXT: [u8; 16] = [0, 0, 0xd1, 0x07, 0, 0, 0, 0, 0x9a, 0, 0, 0, 1, 0, 0, 0];
 
     #[test]

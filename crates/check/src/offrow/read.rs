@@ -1,5 +1,5 @@
-//! What a sound page says about forwarded rows and off-row data. The scan and every second look read pages through this one
-//! door, so that they see the same facts.
+//! What a sound page says about forwarded rows and off-row data. The scan and every second look
+//! read pages through this one door, so that they see the same facts.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,8 @@ const IS_GHOST_FORWARDED: u8 = 0x01;
 /// Who refers to a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Referrer {
-    /// A column of a row, or of an index entry. A ghost's nodes may be gone already, and their slots taken by others.
+    /// A column of a row, or of an index entry. A ghost's nodes may be gone already, and their
+    /// slots taken by others.
     Row { column: i32, is_entry: bool, is_ghost: bool },
     /// A node above.
     Node,
@@ -223,7 +224,8 @@ impl<'p> PageReader<'p> {
     #[cold]
     fn row_page(&mut self, page: &Sound<'_>, sink: &mut impl Sink) {
         let plan = self.plan;
-        let columns = self.columns.entry(page.index).or_insert_with(|| Columns::of(plan, page.index));
+        let columns =
+            self.columns.entry(page.index).or_insert_with(|| Columns::of(plan, page.index));
         let Some(columns) = columns else { return sink.gap(page.index, Gap::Pointer) };
         for entry in page.entries() {
             let record = entry.record();
@@ -243,7 +245,12 @@ impl Columns {
             let column = table.filter(|_| owner.index.0 <= 1).and_then(|table| table.column(id));
             column.is_some_and(|column| column.filestream)
         };
-        let mut columns = Columns { variable: Vec::new(), sparse: HashMap::new(), lob: None, overflow: None };
+        let mut columns = Columns {
+            variable: Vec::new(),
+            sparse: HashMap::new(),
+            lob: None,
+            overflow: None,
+        };
         for column in &layout.columns {
             let class = if is_file(column.column_id) { Class::Unknown } else { Class::of(column) };
             if column.is_sparse() {
@@ -257,7 +264,9 @@ impl Columns {
                 }
             }
         }
-        for (index, other) in plan.units.iter().filter(|(_, it)| it.owner.partition == owner.partition) {
+        for (index, other) in
+            plan.units.iter().filter(|(_, it)| it.owner.partition == owner.partition)
+        {
             match other.kind {
                 AllocUnitKind::Lob => columns.lob = Some(index),
                 AllocUnitKind::RowOverflow => columns.overflow = Some(index),
@@ -272,12 +281,14 @@ impl Columns {
     }
 }
 
-/// The unit that a reference to a page is filed under: the text unit that owns it; otherwise the reference leads nowhere, and
-/// the unit that should own it misses a node.
+/// The unit that a reference to a page is filed under: the text unit that owns it; otherwise the
+/// reference leads nowhere, and the unit that should own it misses a node.
 fn filed_under(plan: &Plan, target: PageId, expected: UnitIndex) -> UnitIndex {
     let owner = plan.owner_of(target);
     let is_text = |unit: &UnitIndex| {
-        plan.units.get(*unit).is_some_and(|unit| unit.structure == Structure::Text && !unit.is_skipped)
+        plan.units
+            .get(*unit)
+            .is_some_and(|unit| unit.structure == Structure::Text && !unit.is_skipped)
     };
     owner.filter(is_text).unwrap_or(expected)
 }
@@ -343,7 +354,8 @@ impl Row<'_> {
         }
     }
 
-    /// The last column of a forwarded record leads to its stub. One that is left in another record leads nowhere.
+    /// The last column of a forwarded record leads to its stub. One that is left in another record
+    /// leads nowhere.
     fn is_back_pointer(&self, at: u16, value: VarColumn<'_>) -> bool {
         let is_last = at + 1 == self.record.var_count();
         is_last && self.page.unit.structure == Structure::Heap && is_back_pointer(value.bytes)
@@ -375,7 +387,8 @@ impl Row<'_> {
         }
     }
 
-    /// Sparse columns may hold pointers like others; that bit 15 says so there, too, is not certain.
+    /// Sparse columns may hold pointers like others; that bit 15 says so there, too, is not
+    /// certain.
     fn sparse(&self, vector: SparseVector<'_>, sink: &mut impl Sink) {
         if vector.fault().is_some() {
             return sink.gap(self.page.index, Gap::Pointer);

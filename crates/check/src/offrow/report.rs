@@ -1,4 +1,5 @@
-//! Findings of this module on their way into the bag: their cause, and whether they may be changes in flight.
+//! Findings of this module on their way into the bag: their cause, and whether they may be changes
+//! in flight.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -48,7 +49,15 @@ impl<'r> Reporter<'r> {
                 *first = (*first).min(cause);
             }
         }
-        Reporter { plan, rowsets, bad, first_bad, in_flight, doubtful: BTreeMap::new(), findings }
+        Reporter {
+            plan,
+            rowsets,
+            bad,
+            first_bad,
+            in_flight,
+            doubtful: BTreeMap::new(),
+            findings,
+        }
     }
 
     /// What was reported for a page that could not be used.
@@ -56,7 +65,8 @@ impl<'r> Reporter<'r> {
         self.bad.get(&page).map(|error| Cause { page, error: *error })
     }
 
-    /// The first bad page of the units that belong together with this one: who referred to a lost node may have been there.
+    /// The first bad page of the units that belong together with this one: who referred to a lost
+    /// node may have been there.
     pub(super) fn likely_cause(&self, unit: UnitIndex) -> Option<Cause> {
         let rowset = self.rowsets.of(unit)?;
         rowset.units().filter_map(|unit| self.first_bad.get(&unit).copied()).min()

@@ -1,12 +1,14 @@
-//! Nodes of an older kind: roots whose links cannot be followed, or other nodes that lost their kind.
+//! Nodes of an older kind: roots whose links cannot be followed, or other nodes that lost their
+//! kind.
 //!
 //! ```text
 //! text pointer    ── nothing is said of the size ──> a root of any kind
 //! link, row root  ── the size of the part        ──> data or an inner node, never a root
 //! ```
 //!
-//! With a root that cannot be followed, nothing can be said of the nodes of a rowset. With none, a link to such a node is wrong
-//! like any other. Two looks at the rowset tell, and only rowsets with such nodes are looked at.
+//! With a root that cannot be followed, nothing can be said of the nodes of a rowset. With none, a
+//! link to such a node is wrong like any other. Two looks at the rowset tell, and only rowsets with
+//! such nodes are looked at.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -29,15 +31,18 @@ const NODES_MAX: usize = 1 << 12;
 /// True when no node of an older kind is a root. `None` when the run was stopped.
 pub(super) fn has_none(dive: &Dive<'_>, rowset: &Rowset) -> Option<bool> {
     let visit: BTreeSet<UnitIndex> = rowset.units().collect();
-    let found =
-        dive.visit(&rowset.texts, || Search { reader: PageReader::new(dive.plan), nodes: Older::default() })?;
+    let found = dive.visit(&rowset.texts, || Search {
+        reader: PageReader::new(dive.plan),
+        nodes: Older::default(),
+    })?;
     let nodes: HashSet<Rid> = found.into_iter().flat_map(|found| found.nodes.0).collect();
     if nodes.len() > NODES_MAX {
         return Some(false);
     }
     let eyes = Eyes { dive, open: &visit, visit: &visit, id_max: id_max(dive.plan) };
     let seen = eyes.look(&nodes.iter().map(|node| rid_word(*node)).collect())?;
-    let is_part = |node: &Rid| seen.references.get(node).is_some_and(|references| is_part(references));
+    let is_part =
+        |node: &Rid| seen.references.get(node).is_some_and(|references| is_part(references));
     Some(nodes.iter().all(is_part))
 }
 

@@ -77,7 +77,9 @@ impl Rowset {
             (Some(Obstacle::Cut), _) => "not all pages of its units are known",
             (Some(Obstacle::Compressed), _) => "its records are compressed",
             (Some(_), _) | (None, None) => return None,
-            (None, Some(Gap::Node)) => "a root of off-row data has a kind whose links are not known",
+            (None, Some(Gap::Node)) => {
+                "a root of off-row data has a kind whose links are not known"
+            }
             (None, Some(Gap::Pointer)) => "the form of a complex column is not known",
         };
         Some((owner, why))
@@ -116,7 +118,8 @@ impl Rowsets {
         for (index, unit) in plan.units.iter() {
             all.entry(unit.owner.partition).or_default().add(plan, index, unit);
         }
-        let of_unit: Vec<HobtId> = plan.units.iter().map(|(_, unit)| unit.owner.partition).collect();
+        let of_unit: Vec<HobtId> =
+            plan.units.iter().map(|(_, unit)| unit.owner.partition).collect();
         let mut rowsets = Rowsets { all, of_unit };
         for (unit, gap) in &sum.gaps {
             if let Some(rowset) = rowsets.of_mut(*unit) {

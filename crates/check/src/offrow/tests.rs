@@ -102,14 +102,24 @@ impl Facts for Sketched<'_> {
 /// Shows the plan and the sums of a source.
 fn scanned(source: &dyn PageSource, show: impl FnOnce(&Plan, &Partial, &Dive<'_>)) {
     let options = Options::default();
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
-    let (control, stop) = (Control::new(&clock, &cancel), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
+    let control = Control::new(&clock, &cancel);
+    let stop = AtomicBool::new(false);
     let plan = make(source, &options).plan;
     let counters = Counters::default();
     let scan = Scan::new(source, &plan, &options, &counters);
-    let run =
-        scan.run(&scan.plan(), 2, &control, &stop, || Sketched(OffRow::new(&plan, &options).sketched()));
-    let dive = Dive { source, plan: &plan, options: &options, control: &control, stop: &stop, jobs: 2 };
+    let run = scan.run(&scan.plan(), 2, &control, &stop, || {
+        Sketched(OffRow::new(&plan, &options).sketched())
+    });
+    let dive = Dive {
+        source,
+        plan: &plan,
+        options: &options,
+        control: &control,
+        stop: &stop,
+        jobs: 2,
+    };
     show(&plan, &run.unwrap().0, &dive);
 }
 
@@ -165,8 +175,11 @@ fn sketches_name_the_places_that_a_search_finds() {
         let rowsets = Rowsets::new(plan, sum);
         let open = open_units(plan, sum, &rowsets);
         assert!(!open.is_empty());
-        let visit: BTreeSet<UnitIndex> =
-            open.iter().filter_map(|unit| rowsets.of(*unit)).flat_map(rowset::Rowset::units).collect();
+        let visit: BTreeSet<UnitIndex> = open
+            .iter()
+            .filter_map(|unit| rowsets.of(*unit))
+            .flat_map(rowset::Rowset::units)
+            .collect();
         let eyes = Eyes { dive, open: &open, visit: &visit, id_max: pass::id_max(plan) };
         let found = eyes.search(1).unwrap();
         assert!(found.len() >= 2, "{found:?}");

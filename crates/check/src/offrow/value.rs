@@ -14,9 +14,10 @@
 //! ```
 //!
 //! What is not said
-//! - That a node is unreferenced, when a ghost refers to it: a deleted row keeps its off-row data until it is cleaned up.
-//! - The same, when another node of its value could not be read, for that may be what refers to it. A node that only a row on
-//!   a bad page can own is unreferenced, as derived damage.
+//! - That a node is unreferenced, when a ghost refers to it: a deleted row keeps its off-row data
+//!   until it is cleaned up.
+//! - The same, when another node of its value could not be read, for that may be what refers to it.
+//!   A node that only a row on a bad page can own is unreferenced, as derived damage.
 //! - How high a root in a row must be above inner nodes: that is not known.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -60,7 +61,9 @@ impl<'v, 'r> Values<'v, 'r> {
         let mut unread: HashSet<u64> = HashSet::new();
         let broken = |node: &&Node| matches!(node.role, Role::Broken | Role::NoKind | Role::Older);
         unread.extend(seen.nodes.values().filter(broken).map(|node| common_id(node.id)));
-        for reference in seen.references.values().flatten().filter(|reference| !reference.is_ghost()) {
+        for reference in
+            seen.references.values().flatten().filter(|reference| !reference.is_ghost())
+        {
             if reporter.cause(reference.target.page).is_some() {
                 unread.insert(common_id(reference.id.value()));
             }
@@ -83,9 +86,12 @@ impl<'v, 'r> Values<'v, 'r> {
 
     fn place(&mut self, place: Rid) {
         let of_place = self.seen.references.get(&place).map_or(&[][..], Vec::as_slice);
-        let certain = of_place.iter().filter(|reference| self.certain.contains(&reference.filed)).copied();
-        let (ghosts, live): (Vec<Reference>, Vec<Reference>) = certain.partition(Reference::is_ghost);
-        let node = self.seen.nodes.get(&place).filter(|node| self.certain.contains(&node.unit)).copied();
+        let certain =
+            of_place.iter().filter(|reference| self.certain.contains(&reference.filed)).copied();
+        let (ghosts, live): (Vec<Reference>, Vec<Reference>) =
+            certain.partition(Reference::is_ghost);
+        let node =
+            self.seen.nodes.get(&place).filter(|node| self.certain.contains(&node.unit)).copied();
         match node {
             None => live.iter().for_each(|reference| self.dangling(reference)),
             Some(node) => self.node(&node, &live, &ghosts),
@@ -117,7 +123,9 @@ impl<'v, 'r> Values<'v, 'r> {
             ([], []) => self.unreferenced(node, ghosts),
             ([], _) => {}
             ([only], _) => self.shape(node, only),
-            ([first, rest @ ..], _) => rest.iter().for_each(|second| self.shared(node, first, second)),
+            ([first, rest @ ..], _) => {
+                rest.iter().for_each(|second| self.shared(node, first, second))
+            }
         }
     }
 
@@ -131,8 +139,10 @@ impl<'v, 'r> Values<'v, 'r> {
         };
         self.report(node.unit, None, |unit| {
             let page_type = (error == 8963).then(|| node.page_type.into());
-            let args =
-                node_args(unit, node.rid, node.id).into_iter().chain([node.kind.into()]).chain(page_type);
+            let args = node_args(unit, node.rid, node.id)
+                .into_iter()
+                .chain([node.kind.into()])
+                .chain(page_type);
             (error, args.collect(), at(node.rid), [PageId::NONE; 2])
         });
         own.iter().for_each(|reference| self.blame(reference, None));
@@ -197,7 +207,8 @@ impl<'v, 'r> Values<'v, 'r> {
     fn mismatch(&mut self, node: &Node, reference: &Reference, state: u8) {
         let from = reference.from;
         let draft = |unit: &Unit| {
-            let args = node_args(unit, node.rid, node.id).into_iter().chain(rid_args(from)).collect();
+            let args =
+                node_args(unit, node.rid, node.id).into_iter().chain(rid_args(from)).collect();
             (8961, args, at(node.rid), [from.page, PageId::NONE])
         };
         if let Some((finding, _)) = self.reporter.finding(node.unit, draft) {
@@ -224,8 +235,8 @@ impl<'v, 'r> Values<'v, 'r> {
 
 /// The rows that own damaged values.
 impl Values<'_, '_> {
-    /// Goes from the blamed references upwards, a level at a time. The references to nodes at `complete` places are known;
-    /// others are looked for.
+    /// Goes from the blamed references upwards, a level at a time. The references to nodes at
+    /// `complete` places are known; others are looked for.
     fn owners(
         &mut self,
         complete: &HashSet<Rid>,
@@ -263,13 +274,17 @@ impl Values<'_, '_> {
         complete: &HashSet<Rid>,
         eyes: &Eyes<'_>,
     ) -> Option<BTreeMap<Reference, Option<Cause>>> {
-        let wanted: HashSet<u64> =
-            nodes.keys().filter(|node| !complete.contains(node)).map(|node| rid_word(*node)).collect();
+        let wanted: HashSet<u64> = nodes
+            .keys()
+            .filter(|node| !complete.contains(node))
+            .map(|node| rid_word(*node))
+            .collect();
         let found = if wanted.is_empty() { Seen::default() } else { eyes.look(&wanted)? };
         let mut references = BTreeMap::new();
         for (node, cause) in nodes {
-            let known =
-                [&self.seen.references, &found.references].into_iter().filter_map(|all| all.get(node));
+            let known = [&self.seen.references, &found.references]
+                .into_iter()
+                .filter_map(|all| all.get(node));
             for reference in known.flatten().filter(|reference| !reference.is_ghost()) {
                 references.entry(*reference).or_insert(*cause);
             }
@@ -294,7 +309,8 @@ impl Values<'_, '_> {
     }
 }
 
-/// True when a node is as far below its referrer as it must be. How high a root in a row says it is, is known of level 0 only.
+/// True when a node is as far below its referrer as it must be. How high a root in a row says it
+/// is, is known of level 0 only.
 fn is_below(level: u16, referrer: u16, by: Referrer) -> bool {
     match by {
         Referrer::Node => level.checked_add(1) == Some(referrer),

@@ -1,4 +1,5 @@
-//! A partial as a file: what one process found in its part of a database, for another one to add up.
+//! A partial as a file: what one process found in its part of a database, for another one to add
+//! up.
 //!
 //! ```text
 //! +0   "EXTDBCHK"   8 bytes
@@ -8,8 +9,8 @@
 //! end  checksum     u64   of everything before
 //! ```
 //!
-//! Adding up is not idempotent: a partial that is added twice would count twice. What a partial covers is part of it, and
-//! two that cover the same page are refused.
+//! Adding up is not idempotent: a partial that is added twice would count twice. What a partial
+//! covers is part of it, and two that cover the same page are refused.
 
 use super::Partial;
 use super::wire::{Input, Wire, WireError};

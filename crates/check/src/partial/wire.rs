@@ -5,7 +5,8 @@
 //! text, lists, sets, maps   u32 count, then the entries        structs   their fields in order
 //! ```
 //!
-//! Reading checks every count against the bytes that are left, so that no count can ask for more memory than the input has.
+//! Reading checks every count against the bytes that are left, so that no count can ask for more
+//! memory than the input has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,8 +47,9 @@ impl<'i> Input<'i> {
 
     pub(crate) fn take(&mut self, len: usize) -> Result<&'i [u8], WireError> {
         let end = self.at.checked_add(len);
-        let taken =
-            end.and_then(|end| self.bytes.get(self.at..end)).ok_or(WireError::Truncated { at: self.at })?;
+        let taken = end
+            .and_then(|end| self.bytes.get(self.at..end))
+            .ok_or(WireError::Truncated { at: self.at })?;
         self.at += len;
         Ok(taken)
     }
@@ -297,7 +299,11 @@ mod tests {
         assert_eq!(T::read(&mut input).as_ref(), Ok(value));
         assert!(input.is_at_end());
         for len in 0..bytes.len() {
-            assert!(T::read(&mut Input::new(&bytes[..len])).is_err(), "{len} of {} bytes", bytes.len());
+            assert!(
+                T::read(&mut Input::new(&bytes[..len])).is_err(),
+                "{len} of {} bytes",
+                bytes.len()
+            );
         }
     }
 

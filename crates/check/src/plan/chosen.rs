@@ -1,4 +1,5 @@
-//! The part of the database that is checked: all of it, one table, or one filegroup (`checkdb.md` A.2).
+//! The part of the database that is checked: all of it, one table, or one filegroup (`checkdb.md`
+//! A.2).
 //!
 //! ```text
 //!                  pages read                      allocation findings kept
@@ -8,9 +9,9 @@
 //!                  to tables checked, or to nobody
 //! ```
 //!
-//! Units outside are marked and not read, as with NOINDEX. What a filegroup leaves out of its own tables is said: rowsets that
-//! lie elsewhere (2594), and tables whose base index lies elsewhere at least in part, so that their indexes cannot be compared
-//! with it (2595).
+//! Units outside are marked and not read, as with NOINDEX. What a filegroup leaves out of its own
+//! tables is said: rowsets that lie elsewhere (2594), and tables whose base index lies elsewhere at
+//! least in part, so that their indexes cannot be compared with it (2595).
 
 use std::collections::BTreeSet;
 
@@ -86,7 +87,8 @@ impl Chosen {
         /// Damaged maps, with the GAM interval as the range they speak for.
         const MAPS: [u32; 2] = [8946, 8998];
 
-        let (owner, page) = (finding.place.owner, finding.place.page);
+        let owner = finding.place.owner;
+        let page = finding.place.page;
         match (self, owner, page) {
             (Chosen::Database, ..) | (_, None, None) => true,
             (Chosen::Unknown, ..) => is_about_database(finding.error),
@@ -140,7 +142,11 @@ pub(super) fn choose(
         ScopeChoice::Table { schema, name } => {
             let table = find_table(catalog, schema.as_deref(), name)?;
             units.leave_out(|unit| unit.owner.object != table.id);
-            Ok(Choice { chosen: Chosen::Table(table.id), target: Some(table.full_name()), notes: Vec::new() })
+            Ok(Choice {
+                chosen: Chosen::Table(table.id),
+                target: Some(table.full_name()),
+                notes: Vec::new(),
+            })
         }
         ScopeChoice::Filegroup(name) => choose_filegroup(catalog, name, source, units),
     }
@@ -151,7 +157,11 @@ fn refuse(error: u32, args: &[Arg<'_>]) -> Box<Finding> {
 }
 
 /// The table of this name. Of several schemas, `dbo` is the one that is meant.
-fn find_table<'c>(catalog: &'c Catalog, schema: Option<&str>, name: &str) -> Result<&'c Table, Box<Finding>> {
+fn find_table<'c>(
+    catalog: &'c Catalog,
+    schema: Option<&str>,
+    name: &str,
+) -> Result<&'c Table, Box<Finding>> {
     let is_same = comparison(catalog);
     let typed = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
     let fits = |table: &&Table| {
@@ -203,7 +213,8 @@ fn choose_filegroup(
         .files
         .iter()
         .filter(|file| file.filegroup == space.id && file.file_type == ROWS && !file.dropped);
-    let files: Vec<FileId> = listed.map(|file| file.id).filter(|id| source.page_count(*id) > 0).collect();
+    let files: Vec<FileId> =
+        listed.map(|file| file.id).filter(|id| source.page_count(*id) > 0).collect();
     if files.is_empty() {
         return Err(refuse(2529, &[space.name.as_str().into()]));
     }
@@ -212,8 +223,8 @@ fn choose_filegroup(
     Ok(Choice { chosen, target: Some(space.name.clone()), notes })
 }
 
-/// Marks the units that lie elsewhere, and the nonclustered indexes whose base does. Units without pages lie nowhere; they
-/// go with their table.
+/// Marks the units that lie elsewhere, and the nonclustered indexes whose base does. Units without
+/// pages lie nowhere; they go with their table.
 fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) -> Vec<Finding> {
     let is_here = |unit: &Unit| i32::from(unit.filegroup) == space.id;
     let has_pages = |unit: &Unit| !unit.first_iam.is_none();
@@ -222,9 +233,11 @@ fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) 
         .map(|unit| unit.owner.object)
         .collect();
     let mut notes = Vec::new();
-    let (mut told, mut split) = (BTreeSet::new(), BTreeSet::new());
+    let mut told = BTreeSet::new();
+    let mut split = BTreeSet::new();
     for (_, unit) in units.iter().filter(|(_, unit)| has_pages(unit) && !is_here(unit)) {
-        let table = catalog.tables.get(&unit.owner.object).filter(|table| tables_here.contains(&table.id));
+        let table =
+            catalog.tables.get(&unit.owner.object).filter(|table| tables_here.contains(&table.id));
         let Some(table) = table else { continue };
         if told.insert(unit.owner.partition) {
             notes.push(rowset_elsewhere(catalog, table, unit));
@@ -234,7 +247,11 @@ fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) 
         if is_base && split.insert(table.id) {
             let filegroup = filegroup_name(catalog, unit.filegroup);
             let args: [Arg<'_>; 2] = [table.name.as_str().into(), filegroup.into()];
-            notes.push(Finding::new(2595, Place { owner: Some(unit.owner), ..Place::default() }, &args));
+            notes.push(Finding::new(
+                2595,
+                Place { owner: Some(unit.owner), ..Place::default() },
+                &args,
+            ));
         }
     }
     units.leave_out(|unit| {
@@ -267,7 +284,8 @@ fn filegroup_name(catalog: &Catalog, id: i16) -> String {
     space.map_or_else(|| format!("filegroup {id}"), |space| space.name.clone())
 }
 
-/// Is a page of the plan left out of the scan? A page with several claimants is read when one of them is checked.
+/// Is a page of the plan left out of the scan? A page with several claimants is read when one of
+/// them is checked.
 #[inline]
 pub(crate) fn leaves_out(plan: &super::Plan, page: PageId) -> bool {
     if !plan.chosen.is_limited() {

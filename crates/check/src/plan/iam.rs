@@ -4,15 +4,16 @@
 //! sysallocunits.pgfirstiam -> IAM page, sequence 0 -> IAM page, sequence 1 -> …      one page per interval and unit
 //! ```
 //!
-//! Every chain is followed from the catalogue; each IAM page is entered once, so no chain can be endless. Then PFS is asked
-//! for IAM pages that no chain led to (2576): those whose previous page is known still hold good for their unit, because
-//! only the link to them is broken.
+//! Every chain is followed from the catalogue; each IAM page is entered once, so no chain can be
+//! endless. Then PFS is asked for IAM pages that no chain led to (2576): those whose previous page
+//! is known still hold good for their unit, because only the link to them is broken.
 //!
 //! A chain with a page that cannot be used (8946) takes its unit out of all further checks (7965).
 //!
 //! What healthy files may contain
-//! - IAM pages of intervals behind the end of their file, after it shrank: that nothing of them is left there is certain, that the
-//!   pages go is not. So a head is reported when it is the only one of its file (8968), and later pages of a chain are not.
+//! - IAM pages of intervals behind the end of their file, after it shrank: that nothing of them is
+//!   left there is certain, that the pages go is not. So a head is reported when it is the only one
+//!   of its file (8968), and later pages of a chain are not.
 
 use std::collections::HashMap;
 
@@ -74,7 +75,14 @@ impl Prelude<'_> {
         let files = catalog.map_or(&[][..], |catalog| &catalog.files);
         let filegroups = files.iter().map(|file| (file.id, file.filegroup)).collect();
         let heads_behind_end = Vec::new();
-        let mut walk = Walk { units, maps, owners, filegroups, heads_behind_end, page: PageBuf::zeroed() };
+        let mut walk = Walk {
+            units,
+            maps,
+            owners,
+            filegroups,
+            heads_behind_end,
+            page: PageBuf::zeroed(),
+        };
         for (index, unit) in units.iter() {
             self.walk_iam_chain(&mut walk, index, unit);
         }
@@ -90,14 +98,21 @@ impl Prelude<'_> {
 
     fn walk_iam_chain(&mut self, walk: &mut Walk<'_>, index: UnitIndex, unit: &Unit) {
         let mut intervals: HashMap<PageId, PageId> = HashMap::new();
-        let mut link = Link { index, unit, previous: PageId::NONE, sequence: None, id: unit.first_iam };
+        let mut link = Link {
+            index,
+            unit,
+            previous: PageId::NONE,
+            sequence: None,
+            id: unit.first_iam,
+        };
         while !link.id.is_none() {
             if !self.enter(walk, &link) {
                 self.cut_units.insert(index);
                 return;
             }
             let view = IamView::new(&walk.page);
-            let (head, sequence) = (view.head(), view.sequence());
+            let head = view.head();
+            let sequence = view.sequence();
             self.verify_links(&link, head.prev, sequence);
             let interval = head.interval;
             let pages = self.source.page_count(interval.file);
@@ -110,7 +125,12 @@ impl Prelude<'_> {
             } else {
                 self.claim_listed(walk, index, unit, link.id);
             }
-            link = Link { previous: link.id, sequence: Some(sequence), id: head.next, ..link };
+            link = Link {
+                previous: link.id,
+                sequence: Some(sequence),
+                id: head.next,
+                ..link
+            };
         }
     }
 
@@ -121,12 +141,15 @@ impl Prelude<'_> {
                 let args = ["IAM".into(), page_arg(behind.interval)].into_iter().chain(unit.args());
                 let args: Vec<Arg<'_>> = args.collect();
                 let place = Place::page(behind.id).owned_by(unit.owner);
-                self.findings.push(Finding::new(8968, place, &args).related([behind.interval, PageId::NONE]));
+                self.findings.push(
+                    Finding::new(8968, place, &args).related([behind.interval, PageId::NONE]),
+                );
             }
         }
     }
 
-    /// Loads the page of a link and makes sure that it is an IAM page of the unit. False ends the chain.
+    /// Loads the page of a link and makes sure that it is an IAM page of the unit. False ends the
+    /// chain.
     fn enter(&mut self, walk: &mut Walk<'_>, link: &Link<'_>) -> bool {
         let Link { unit, id, previous, .. } = *link;
         if self.is_out_of_range(id) {
@@ -180,15 +203,16 @@ impl Prelude<'_> {
         true
     }
 
-    /// 8948: an IAM page in use that PFS calls free. Pages that it calls allocated are compared when they are read.
+    /// 8948: an IAM page in use that PFS calls free. Pages that it calls allocated are compared
+    /// when they are read.
     fn report_unallocated(&mut self, id: PageId, listed: PfsByte) {
         let expected = listed.with_allocated(true).with_iam(true).with_mixed(true);
         let args = [page_arg(id), page_arg(id.pfs_page()), listed.0.into(), expected.0.into()];
         self.findings.push(Finding::new(8948, Place::page(id), &args));
     }
 
-    /// A chain that leads to an IAM page which another chain, or this one, has already, or which names another unit: 8959,
-    /// 8969.
+    /// A chain that leads to an IAM page which another chain, or this one, has already, or which
+    /// names another unit: 8959, 8969.
     fn report_crossing(&mut self, link: &Link<'_>, other: Option<&Unit>, walk: &mut Walk<'_>) {
         let Link { unit, id, previous, .. } = *link;
         load(self.source, id, &mut walk.page);
@@ -196,8 +220,11 @@ impl Prelude<'_> {
         if other.map(Unit::id) != Some(unit.id()) {
             let named = PageHeader::of(&walk.page).alloc_unit();
             let others = other.map_or_else(|| unknown_args(named), Unit::args);
-            let args =
-                [page_arg(id)].into_iter().chain(others).chain(unit.args()).chain([page_arg(previous)]);
+            let args = [page_arg(id)]
+                .into_iter()
+                .chain(others)
+                .chain(unit.args())
+                .chain([page_arg(previous)]);
             let args: Vec<Arg<'_>> = args.collect();
             self.findings.push(Finding::new(8959, Place::page(id).owned_by(unit.owner), &args));
         }
@@ -274,7 +301,8 @@ impl Prelude<'_> {
         }
     }
 
-    /// 2533: a page at a place where every file has its maps and headers. The first extent of a file holds nothing else.
+    /// 2533: a page at a place where every file has its maps and headers. The first extent of a
+    /// file holds nothing else.
     fn report_never_owned(&mut self, page: PageId, unit: &Unit) {
         self.report_unit_first(2533, page, unit, &[page_arg(page)]);
     }
@@ -284,7 +312,10 @@ impl Prelude<'_> {
         let Some(found) = walk.filegroups.get(&file).copied() else { return };
         // 0 is written where the filegroup is not kept.
         if found != expected && expected > 0 && found > 0 {
-            let args = [page_arg(id)].into_iter().chain(unit.args()).chain([found.into(), expected.into()]);
+            let args = [page_arg(id)]
+                .into_iter()
+                .chain(unit.args())
+                .chain([found.into(), expected.into()]);
             let args: Vec<Arg<'_>> = args.collect();
             self.findings.push(Finding::new(8996, Place::page(id).owned_by(unit.owner), &args));
         }
@@ -312,7 +343,8 @@ impl Prelude<'_> {
             PageOwner::Iam(None) | PageOwner::Fixed => None,
         };
         let others = other.map_or_else(|| unknown_args(extentdb_base::AllocUnitId(0)), Unit::args);
-        let args = [page_arg(page), self.database_id.into()].into_iter().chain(others).chain(unit.args());
+        let args =
+            [page_arg(page), self.database_id.into()].into_iter().chain(others).chain(unit.args());
         let args: Vec<Arg<'_>> = args.collect();
         self.findings.push(Finding::new(8910, Place::page(page).owned_by(unit.owner), &args));
     }
@@ -322,7 +354,8 @@ impl Prelude<'_> {
         for (first, end) in maps.described_ranges() {
             for page in first..end {
                 let id = PageId { file: maps.file, page };
-                let is_listed = maps.state(page).is_some_and(|state| state.is_allocated() && state.is_iam());
+                let is_listed =
+                    maps.state(page).is_some_and(|state| state.is_allocated() && state.is_iam());
                 if is_listed && walk.owners.page(id).is_none() && !self.bad.contains_key(&id) {
                     self.claim_stray_iam_page(walk, id);
                 }
@@ -343,12 +376,14 @@ impl Prelude<'_> {
         let index = walk.units.of_header(named, false);
         let unit = index.and_then(|index| walk.units.get(index));
         let args = [page_arg(back), page_arg(id)].into_iter();
-        let args: Vec<Arg<'_>> = args.chain(unit.map_or_else(|| unknown_args(named), Unit::args)).collect();
+        let args: Vec<Arg<'_>> =
+            args.chain(unit.map_or_else(|| unknown_args(named), Unit::args)).collect();
         let place = Place { owner: unit.map(|unit| unit.owner), ..Place::page(id) };
         let mut finding = Finding::new(2576, place, &args).related([back, PageId::NONE]);
         finding.derived_from = self.dropped.iter().find(|cause| cause.page == back).copied();
         self.findings.push(finding);
-        let follows_known_page = index.is_some() && walk.owners.page(back) == Some(PageOwner::Iam(index));
+        let follows_known_page =
+            index.is_some() && walk.owners.page(back) == Some(PageOwner::Iam(index));
         walk.owners.claim_page(id, PageOwner::Iam(index));
         if let (Some(index), Some(unit), true) = (index, unit, follows_known_page) {
             self.claim_listed(walk, index, unit, id);
@@ -363,7 +398,8 @@ impl Prelude<'_> {
         self.findings.push(finding);
     }
 
-    /// True for a page that the database cannot have. Pages of files that were not given may be there.
+    /// True for a page that the database cannot have. Pages of files that were not given may be
+    /// there.
     fn is_out_of_range(&self, page: PageId) -> bool {
         match self.source.page_count(page.file) {
             0 => !self.missing_files.contains(&page.file),
@@ -372,7 +408,8 @@ impl Prelude<'_> {
     }
 
     fn report_out_of_range(&mut self, what: &'static str, page: PageId, unit: &Unit) {
-        let args: Vec<Arg<'_>> = [what.into(), page_arg(page)].into_iter().chain(unit.args()).collect();
+        let args: Vec<Arg<'_>> =
+            [what.into(), page_arg(page)].into_iter().chain(unit.args()).collect();
         self.findings.push(Finding::new(8968, Place::page(page).owned_by(unit.owner), &args));
     }
 
@@ -395,8 +432,9 @@ fn maps_of(maps: &[FileMaps], file: FileId) -> Option<&FileMaps> {
 
 /// Those that no other one shares its file with: several are what a file leaves behind that shrank.
 fn only_of_their_files(behind: &[Behind]) -> impl Iterator<Item = &Behind> {
-    let is_only =
-        |one: &Behind| behind.iter().filter(|other| other.interval.file == one.interval.file).count() == 1;
+    let is_only = |one: &Behind| {
+        behind.iter().filter(|other| other.interval.file == one.interval.file).count() == 1
+    };
     behind.iter().filter(move |one| is_only(one))
 }
 
@@ -405,12 +443,17 @@ mod tests {
     use super::*;
 
     fn head(page: u32, file: u16) -> Behind {
-        Behind { id: PageId::new(1, page), interval: PageId::new(file, PAGES_PER_GAM), unit: 0 }
+        Behind {
+            id: PageId::new(1, page),
+            interval: PageId::new(file, PAGES_PER_GAM),
+            unit: 0,
+        }
     }
 
     #[test]
     fn one_head_behind_the_end_of_a_file_is_damage_and_several_are_a_file_that_shrank() {
-        let told = |heads: &[Behind]| only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>();
+        let told =
+            |heads: &[Behind]| only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>();
         assert_eq!(told(&[]), [0u32; 0]);
         assert_eq!(told(&[head(10, 1)]), [10]);
         assert_eq!(told(&[head(10, 1), head(11, 1)]), [0u32; 0]);

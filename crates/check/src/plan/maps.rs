@@ -1,14 +1,16 @@
 //! The allocation maps of the data files: GAM, SGAM and DIFF bits, PFS bytes.
 //!
-//! Every map page has its fixed place, so no pointer is followed. Each is audited (8946); what a page that fails would have
-//! said is unknown from then on, and 8998 names the pages that cannot be checked for it.
+//! Every map page has its fixed place, so no pointer is followed. Each is audited (8946); what a
+//! page that fails would have said is unknown from then on, and 8998 names the pages that cannot be
+//! checked for it.
 //!
 //! What healthy files contain
-//! - The ML map (1:7) carries neither checksum nor torn-page bits: only pages that say they are protected are verified.
-//! - GAM bits behind the end of the file are 1, DIFF bits of extents that will hold a PFS page are set: bits behind the end
-//!   are not looked at.
-//! - A file that was made longer than its database (not by growth: growth writes the maps) has no maps behind the
-//!   catalogue's size. Zeros there are no damage; they are noted (59008).
+//! - The ML map (1:7) carries neither checksum nor torn-page bits: only pages that say they are
+//!   protected are verified.
+//! - GAM bits behind the end of the file are 1, DIFF bits of extents that will hold a PFS page are
+//!   set: bits behind the end are not looked at.
+//! - A file that was made longer than its database (not by growth: growth writes the maps) has no
+//!   maps behind the catalogue's size. Zeros there are no damage; they are noted (59008).
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{FileId, PageId};
@@ -86,13 +88,16 @@ impl FileMaps {
     #[inline]
     pub fn state(&self, page: u32) -> Option<PfsByte> {
         match self.pfs.get((page / PAGES_PER_PFS) as usize) {
-            Some(PfsRange::Known(bytes)) => bytes.get((page % PAGES_PER_PFS) as usize).copied().map(PfsByte),
+            Some(PfsRange::Known(bytes)) => {
+                bytes.get((page % PAGES_PER_PFS) as usize).copied().map(PfsByte)
+            }
             Some(PfsRange::Unknown) => None,
             Some(PfsRange::Nothing) | None => Some(PfsByte(0)),
         }
     }
 
-    /// The states of the eight pages of an extent, `None` where unknown, at once when PFS says that none is allocated.
+    /// The states of the eight pages of an extent, `None` where unknown, at once when PFS says that
+    /// none is allocated.
     #[inline]
     pub fn states(&self, extent: u32) -> Option<[u8; 8]> {
         let first = extent.checked_mul(8)?;
@@ -121,13 +126,15 @@ impl FileMaps {
             0 => self.pages,
             ranges => ranges.saturating_mul(PAGES_PER_PFS),
         };
-        let cut = (self.pages..end).filter(|page| self.state(*page).is_some_and(PfsByte::is_allocated));
+        let cut =
+            (self.pages..end).filter(|page| self.state(*page).is_some_and(PfsByte::is_allocated));
         cut.map(|page| PageId { file: self.file, page })
     }
 
     /// Bytes of memory that the bitmaps take, and those that the PFS bytes take.
     pub(crate) fn memory_bytes(&self) -> (u64, u64) {
-        let bitmaps = self.intervals.iter().flat_map(|it| [&it.gam, &it.sgam, &it.diff]).flatten().count();
+        let bitmaps =
+            self.intervals.iter().flat_map(|it| [&it.gam, &it.sgam, &it.diff]).flatten().count();
         let pfs = self.pfs.iter().filter(|range| matches!(range, PfsRange::Known(_))).count();
         ((bitmaps * BITMAP_BYTES) as u64, (pfs * PFS_ENTRIES) as u64)
     }
@@ -148,8 +155,9 @@ pub(super) fn read_maps(
     let mut maps = FileMaps { file, pages, intervals: Vec::new(), pfs: Vec::new() };
     let mut reader = MapReader { page: PageBuf::zeroed(), declared, pages, unused_from: None };
     let first_pages = (0..pages).step_by(PAGES_PER_GAM as usize);
-    maps.intervals =
-        first_pages.map(|first| reader.read_interval(prelude, PageId { file, page: first })).collect();
+    maps.intervals = first_pages
+        .map(|first| reader.read_interval(prelude, PageId { file, page: first }))
+        .collect();
     let first_pages = (0..pages).step_by(PAGES_PER_PFS as usize);
     maps.pfs = first_pages
         .map(|first| {
@@ -174,7 +182,8 @@ struct MapReader {
 impl MapReader {
     /// True when the page lies behind the database and is not written.
     fn is_behind_database(&mut self, id: PageId) -> bool {
-        let is_behind = self.declared.is_some_and(|declared| id.page >= declared) && is_zero(&self.page);
+        let is_behind =
+            self.declared.is_some_and(|declared| id.page >= declared) && is_zero(&self.page);
         if is_behind {
             self.unused_from.get_or_insert(id.page);
         }
@@ -223,7 +232,12 @@ impl MapReader {
         interval
     }
 
-    fn read_pfs(&mut self, prelude: &mut Prelude<'_>, first: PageId, gam_is_known: bool) -> PfsRange {
+    fn read_pfs(
+        &mut self,
+        prelude: &mut Prelude<'_>,
+        first: PageId,
+        gam_is_known: bool,
+    ) -> PfsRange {
         let id = first.pfs_page();
         if id.page >= self.pages {
             return PfsRange::Unknown;
@@ -231,8 +245,10 @@ impl MapReader {
         if prelude.is_missing(id) {
             let last = self.pages.min(first.page.saturating_add(PAGES_PER_PFS)).saturating_sub(1);
             let what = format!("pages {first} to {}", PageId { page: last, ..first });
-            prelude
-                .leave_out(&what, &format!("their PFS page {id} is missing, which tells what is allocated"));
+            prelude.leave_out(
+                &what,
+                &format!("their PFS page {id} is missing, which tells what is allocated"),
+            );
             return PfsRange::Unknown;
         }
         let state = load(prelude.source, id, &mut self.page);
@@ -240,9 +256,14 @@ impl MapReader {
             return PfsRange::Nothing;
         }
         let view = PfsView::new(&self.page);
-        if state.is_sound() && !is_damaged(&view.faults()) && view.header().kind() == PageType::Pfs {
+        if state.is_sound() && !is_damaged(&view.faults()) && view.header().kind() == PageType::Pfs
+        {
             let is_used = view.bytes().iter().any(|byte| PfsByte(*byte).is_allocated());
-            return if is_used { PfsRange::Known(Box::new(*view.bytes())) } else { PfsRange::Nothing };
+            return if is_used {
+                PfsRange::Known(Box::new(*view.bytes()))
+            } else {
+                PfsRange::Nothing
+            };
         }
         prelude.report_map(id, map_name(PageType::Pfs), &self.page, state);
         let last = self.pages.min(first.page.saturating_add(PAGES_PER_PFS)).saturating_sub(1);
@@ -256,8 +277,9 @@ fn is_map(page: &PageBuf, kind: MapKind) -> bool {
     view.header().kind() == kind.page_type() && !is_damaged(&view.faults())
 }
 
-/// True for faults that keep a map page from being used. Fields that are zero wherever they were seen may have a meaning in
-/// other versions: in IAM pages of SQL Server 7 and 2000 they name the object and index.
+/// True for faults that keep a map page from being used. Fields that are zero wherever they were
+/// seen may have a meaning in other versions: in IAM pages of SQL Server 7 and 2000 they name the
+/// object and index.
 pub(crate) fn is_damaged(faults: &[MapFault]) -> bool {
     faults.iter().any(|fault| !matches!(fault, MapFault::NotZero { .. }))
 }
@@ -276,7 +298,13 @@ pub(super) fn map_name(kind: PageType) -> &'static str {
 
 impl Prelude<'_> {
     /// 8946: an allocation page that cannot be used.
-    pub(super) fn report_map(&mut self, id: PageId, name: &'static str, page: &PageBuf, state: PageState) {
+    pub(super) fn report_map(
+        &mut self,
+        id: PageId,
+        name: &'static str,
+        page: &PageBuf,
+        state: PageState,
+    ) {
         let kind = PageHeader::of(page).page_type;
         let args = [page_arg(id), name.into(), kind.into()];
         let state_number = if state == PageState::Sound { 1 } else { 2 };

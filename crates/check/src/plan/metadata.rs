@@ -1,7 +1,8 @@
-//! What the catalogue says about units and cannot be: filegroups (8932, 8992, 8995) and counts (2508).
+//! What the catalogue says about units and cannot be: filegroups (8932, 8992, 8995) and counts
+//! (2508).
 //!
-//! Counts are judged as SQL Server 2005 and later judge them: only impossible ones are errors. Those of nonclustered indexes
-//! that come from SQL Server 2000 are stale in healthy files.
+//! Counts are judged as SQL Server 2005 and later judge them: only impossible ones are errors.
+//! Those of nonclustered indexes that come from SQL Server 2000 are stale in healthy files.
 
 use std::collections::BTreeSet;
 
@@ -67,11 +68,15 @@ impl Prelude<'_> {
             unit.id.0.into(),
             unit.kind.name().into(),
         ];
-        self.findings.push(Finding::new(2508, Place { owner: Some(owner), ..Place::default() }, &args));
+        self.findings.push(Finding::new(
+            2508,
+            Place { owner: Some(owner), ..Place::default() },
+            &args,
+        ));
     }
 
-    /// 8932: filegroups that do not exist; 8992: that have no file; 8995: system tables outside PRIMARY. Only units with pages
-    /// have a filegroup that means anything.
+    /// 8932: filegroups that do not exist; 8992: that have no file; 8995: system tables outside
+    /// PRIMARY. Only units with pages have a filegroup that means anything.
     pub(super) fn verify_filegroups(&mut self, units: &Units, catalog: Option<&Catalog>) {
         let Some(catalog) = catalog else { return };
         let known: BTreeSet<i32> = catalog.files.iter().map(|file| file.filegroup).collect();
@@ -86,9 +91,16 @@ impl Prelude<'_> {
                 self.report_filegroup(filegroup, catalog);
             }
             if is_base_table(catalog, unit.owner.object) && filegroup > PRIMARY {
-                let name = catalog.tables.get(&unit.owner.object).map_or("", |table| table.name.as_str());
+                let name =
+                    catalog.tables.get(&unit.owner.object).map_or("", |table| table.name.as_str());
                 let Owner { object, index, .. } = unit.owner;
-                let args = [name.into(), object.0.into(), index.0.into(), filegroup.into(), PRIMARY.into()];
+                let args = [
+                    name.into(),
+                    object.0.into(),
+                    index.0.into(),
+                    filegroup.into(),
+                    PRIMARY.into(),
+                ];
                 let place = Place { owner: Some(unit.owner), ..Place::default() };
                 self.findings.push(Finding::new(8995, place, &args));
             }

@@ -13,14 +13,16 @@
 //!
 //! A page of a mixed extent that has an owner is allocated by PFS: 8948.
 //!
-//! Single pages (of mixed extents) are owned one by one. A unit number per extent costs four bytes; intervals in which nobody
-//! owns anything cost nothing.
+//! Single pages (of mixed extents) are owned one by one. A unit number per extent costs four bytes;
+//! intervals in which nobody owns anything cost nothing.
 //!
 //! What healthy files contain
-//! - SGAM bits of full mixed extents: the bit is cleared lazily. It says nothing about an owner, so it does not disturb.
-//! - `master` keeps the server configuration on page (1:10), a page of type 14 that no IAM page lists.
-//! - The first extent of an interval holds its maps, and an extent at a multiple of 1011 begins with a PFS page: these are in
-//!   use without an owner.
+//! - SGAM bits of full mixed extents: the bit is cleared lazily. It says nothing about an owner, so
+//!   it does not disturb.
+//! - `master` keeps the server configuration on page (1:10), a page of type 14 that no IAM page
+//!   lists.
+//! - The first extent of an interval holds its maps, and an extent at a multiple of 1011 begins
+//!   with a PFS page: these are in use without an owner.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -78,7 +80,8 @@ pub struct OwnerMap {
 impl OwnerMap {
     /// Nobody owns anything, except that the boot page has its place.
     pub fn new(maps: &[FileMaps]) -> OwnerMap {
-        let intervals = |maps: &FileMaps| vec![None; maps.extents().div_ceil(EXTENTS_PER_GAM) as usize];
+        let intervals =
+            |maps: &FileMaps| vec![None; maps.extents().div_ceil(EXTENTS_PER_GAM) as usize];
         let mut owners = OwnerMap {
             files: maps.iter().map(|maps| (maps.file, intervals(maps))).collect(),
             ..OwnerMap::default()
@@ -90,15 +93,18 @@ impl OwnerMap {
     fn cell(&mut self, extent: Extent) -> Option<&mut u32> {
         let interval =
             self.files.get_mut(&extent.file)?.get_mut((extent.index / EXTENTS_PER_GAM) as usize)?;
-        let cells = interval.get_or_insert_with(|| vec![NOBODY; EXTENTS_PER_GAM as usize].into_boxed_slice());
+        let cells = interval
+            .get_or_insert_with(|| vec![NOBODY; EXTENTS_PER_GAM as usize].into_boxed_slice());
         cells.get_mut((extent.index % EXTENTS_PER_GAM) as usize)
     }
 
     /// The owner of an extent.
     #[inline]
     pub fn extent(&self, extent: Extent) -> ExtentOwner {
-        let interval =
-            self.files.get(&extent.file).and_then(|file| file.get((extent.index / EXTENTS_PER_GAM) as usize));
+        let interval = self
+            .files
+            .get(&extent.file)
+            .and_then(|file| file.get((extent.index / EXTENTS_PER_GAM) as usize));
         let cells = interval.and_then(Option::as_deref).unwrap_or_default();
         match cells.get((extent.index % EXTENTS_PER_GAM) as usize).copied().unwrap_or(NOBODY) {
             NOBODY => ExtentOwner::Nobody,
@@ -145,15 +151,18 @@ impl OwnerMap {
     }
 
     /// Does any unit that has the page pass? `None` when no unit has it.
-    pub(crate) fn any_unit_of_page(&self, page: PageId, passes: impl Fn(UnitIndex) -> bool) -> Option<bool> {
+    pub(crate) fn any_unit_of_page(
+        &self,
+        page: PageId,
+        passes: impl Fn(UnitIndex) -> bool,
+    ) -> Option<bool> {
         let claimants = self.claimants(page.extent());
         if !claimants.is_empty() {
             return Some(claimants.iter().any(|unit| passes(*unit)));
         }
         match (self.extent(page.extent()), self.page(page)) {
-            (_, Some(PageOwner::Unit(unit) | PageOwner::Iam(Some(unit)))) | (ExtentOwner::Unit(unit), _) => {
-                Some(passes(unit))
-            }
+            (_, Some(PageOwner::Unit(unit) | PageOwner::Iam(Some(unit))))
+            | (ExtentOwner::Unit(unit), _) => Some(passes(unit)),
             _ => None,
         }
     }
@@ -174,15 +183,18 @@ impl OwnerMap {
             SINGLES => {
                 *cell = unit + FIRST_UNIT;
                 let singles =
-                    extent.pages().filter_map(|page| self.pages.get(&page)).filter_map(|owner| match owner {
-                        PageOwner::Unit(other) | PageOwner::Iam(Some(other)) => Some(*other),
-                        PageOwner::Iam(None) | PageOwner::Fixed => None,
+                    extent.pages().filter_map(|page| self.pages.get(&page)).filter_map(|owner| {
+                        match owner {
+                            PageOwner::Unit(other) | PageOwner::Iam(Some(other)) => Some(*other),
+                            PageOwner::Iam(None) | PageOwner::Fixed => None,
+                        }
                     });
                 let claimants: Vec<UnitIndex> = singles.chain([unit]).collect();
                 self.contested.insert(extent, claimants);
             }
             first => {
-                let claimants = self.contested.entry(extent).or_insert_with(|| vec![first - FIRST_UNIT]);
+                let claimants =
+                    self.contested.entry(extent).or_insert_with(|| vec![first - FIRST_UNIT]);
                 claimants.push(unit);
             }
         }
@@ -216,7 +228,10 @@ impl OwnerMap {
             SINGLES => {}
             first => {
                 if let PageOwner::Unit(unit) | PageOwner::Iam(Some(unit)) = owner {
-                    self.contested.entry(extent).or_insert_with(|| vec![first - FIRST_UNIT]).push(unit);
+                    self.contested
+                        .entry(extent)
+                        .or_insert_with(|| vec![first - FIRST_UNIT])
+                        .push(unit);
                 }
             }
         }
@@ -241,16 +256,23 @@ pub(crate) fn holds_fixed_pages(extent: u32) -> bool {
 }
 
 impl Prelude<'_> {
-    /// 8948: a page of a mixed extent that an IAM page lists, or an IAM page of a chain, and that is free by PFS. Such a page
-    /// leaves its list and PFS together when it is freed; the next one who needs a page would overwrite it.
-    pub(super) fn verify_single_pages(&mut self, units: &Units, maps: &[FileMaps], owners: &OwnerMap) {
+    /// 8948: a page of a mixed extent that an IAM page lists, or an IAM page of a chain, and that
+    /// is free by PFS. Such a page leaves its list and PFS together when it is freed; the next one
+    /// who needs a page would overwrite it.
+    pub(super) fn verify_single_pages(
+        &mut self,
+        units: &Units,
+        maps: &[FileMaps],
+        owners: &OwnerMap,
+    ) {
         for (id, owner) in owners.singles() {
             let unit = match owner {
                 PageOwner::Unit(unit) | PageOwner::Iam(Some(unit)) => units.get(unit),
                 PageOwner::Iam(None) | PageOwner::Fixed => continue,
             };
             // The pages of a unit whose drop is deferred are freed one after the other.
-            let Some(unit) = unit.filter(|unit| !matches!(unit.kind, AllocUnitKind::Other(_))) else {
+            let Some(unit) = unit.filter(|unit| !matches!(unit.kind, AllocUnitKind::Other(_)))
+            else {
                 continue;
             };
             let of_file = maps.iter().find(|maps| maps.file == id.file && id.page < maps.pages);
@@ -262,8 +284,9 @@ impl Prelude<'_> {
         }
     }
 
-    /// Page (1:10), when it holds the server configuration: it belongs to no unit. The type on the page decides, because
-    /// a copy of `master` may have any name and id; everywhere else the page is one like others, and has an owner.
+    /// Page (1:10), when it holds the server configuration: it belongs to no unit. The type on the
+    /// page decides, because a copy of `master` may have any name and id; everywhere else the page
+    /// is one like others, and has an owner.
     pub(super) fn claim_configuration(&mut self, owners: &mut OwnerMap) {
         let id = PageId::CONFIGURATION;
         if self.source.page_count(id.file) <= id.page || !owners.is_unclaimed(id) {
@@ -308,12 +331,15 @@ impl Prelude<'_> {
         }
     }
 
-    /// 59031: pages of a mixed extent that are free by PFS while SGAM says that the extent has none. No allocation finds them. It
-    /// is space lost, not damage: no page is read otherwise than it should be.
+    /// 59031: pages of a mixed extent that are free by PFS while SGAM says that the extent has
+    /// none. No allocation finds them. It is space lost, not damage: no page is read otherwise than
+    /// it should be.
     fn note_unreachable_pages(&mut self, maps: &FileMaps, extent: Extent, owners: &OwnerMap) {
         let Some(states) = maps.states(extent.index) else { return };
         let is_unreachable = |(page, state): &(PageId, u8)| {
-            page.page < maps.pages && !PfsByte(*state).is_allocated() && owners.page(*page).is_none()
+            page.page < maps.pages
+                && !PfsByte(*state).is_allocated()
+                && owners.page(*page).is_none()
         };
         let pages: Vec<PageId> =
             extent.pages().zip(states).filter(is_unreachable).map(|(page, _)| page).collect();
@@ -322,7 +348,8 @@ impl Prelude<'_> {
         }
         self.unreachable_extents += 1;
         let first = extent.first_page();
-        let names: Vec<String> = pages.iter().map(|page| format!("({}:{})", page.file, page.page)).collect();
+        let names: Vec<String> =
+            pages.iter().map(|page| format!("({}:{})", page.file, page.page)).collect();
         let args: [Arg<'_>; 5] = [
             page_arg(first),
             self.database_id.into(),
@@ -333,7 +360,14 @@ impl Prelude<'_> {
         self.notes.push(Finding::new(59031, Place::page(first), &args));
     }
 
-    fn verify_extent(&mut self, units: &Units, extent: Extent, gam: bool, sgam: bool, owners: &OwnerMap) {
+    fn verify_extent(
+        &mut self,
+        units: &Units,
+        extent: Extent,
+        gam: bool,
+        sgam: bool,
+        owners: &OwnerMap,
+    ) {
         let owner = owners.extent(extent);
         let page = extent.first_page();
         match (gam, sgam, owner) {
@@ -369,8 +403,9 @@ impl Prelude<'_> {
         };
         claimants.sort_unstable();
         claimants.dedup();
-        let of_maps =
-            [(gam, "GAM"), (sgam, "SGAM")].into_iter().filter_map(|(is_set, name)| is_set.then_some(name));
+        let of_maps = [(gam, "GAM"), (sgam, "SGAM")]
+            .into_iter()
+            .filter_map(|(is_set, name)| is_set.then_some(name));
         self.report_claims(page, of_maps, claimants.iter().filter_map(|unit| units.get(*unit)));
     }
 
@@ -388,8 +423,9 @@ impl Prelude<'_> {
         }
         for unit in units {
             let Owner { object, index, partition, unit: id, .. } = unit.owner;
-            let name =
-                format!("object ID {object}, index ID {index}, partition ID {partition}, alloc unit ID {id}");
+            let name = format!(
+                "object ID {object}, index ID {index}, partition ID {partition}, alloc unit ID {id}"
+            );
             let args: [Arg<'_>; 2] = [page_arg(page), name.into()];
             self.findings.push(Finding::new(8913, place.owned_by(unit.owner), &args));
         }

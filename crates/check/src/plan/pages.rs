@@ -25,7 +25,8 @@ impl PageState {
     }
 }
 
-/// Reads a page and restores it. Whatever the state, `page` then holds what could be read, or zeros.
+/// Reads a page and restores it. Whatever the state, `page` then holds what could be read, or
+/// zeros.
 pub(crate) fn load(source: &dyn PageSource, id: PageId, page: &mut PageBytes) -> PageState {
     if source.read(id, page).is_err() {
         page.fill(0);

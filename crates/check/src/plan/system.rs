@@ -1,4 +1,5 @@
-//! Boot page, file headers, and the primitive checks of the critical system tables (`checkdb.md` B.1).
+//! Boot page, file headers, and the primitive checks of the critical system tables (`checkdb.md`
+//! B.1).
 //!
 //! ```text
 //! 5250          file header, boot page
@@ -6,8 +7,8 @@
 //! 8930          what they hold cannot be used
 //! ```
 //!
-//! The tables that say where everything is are walked along their leaf links. A finding here is fatal for everything that
-//! needs the catalogue; pages are audited all the same.
+//! The tables that say where everything is are walked along their leaf links. A finding here is
+//! fatal for everything that needs the catalogue; pages are audited all the same.
 
 use std::collections::HashSet;
 
@@ -48,7 +49,10 @@ impl Prelude<'_> {
     pub(super) fn read_boot(&mut self) -> Option<BootRecord> {
         let mut page = PageBuf::zeroed();
         if self.source.page_count(PageId::BOOT.file) == 0 {
-            self.leave_out("catalogue and ownership of pages", "the primary data file was not given");
+            self.leave_out(
+                "catalogue and ownership of pages",
+                "the primary data file was not given",
+            );
             return None;
         }
         if self.is_missing(PageId::BOOT) {
@@ -83,8 +87,10 @@ impl Prelude<'_> {
             }
             let header = view.header();
             if header.is_encrypted() {
-                let args =
-                    [file.path.display().to_string().into(), "its header holds an encryption key".into()];
+                let args = [
+                    file.path.display().to_string().into(),
+                    "its header holds an encryption key".into(),
+                ];
                 self.notes.push(Finding::new(59011, Place::page(id), &args));
                 self.encrypted.push(file.id);
             }
@@ -93,7 +99,8 @@ impl Prelude<'_> {
     }
 
     pub(super) fn report_header_page(&mut self, what: &'static str, id: PageId) {
-        let args = [what.into(), page_arg(id), self.database.clone().into(), self.database_id.into()];
+        let args =
+            [what.into(), page_arg(id), self.database.clone().into(), self.database_id.into()];
         self.findings.push(Finding::new(5250, Place::page(id), &args));
         self.mark_bad(id, 5250);
     }
@@ -113,7 +120,10 @@ impl Prelude<'_> {
         let catalog = match Catalog::load(&pages) {
             Ok(catalog) => Some(catalog),
             Err(error) => {
-                self.leave_out("names of objects", &format!("the catalogue cannot be read: {error}"));
+                self.leave_out(
+                    "names of objects",
+                    &format!("the catalogue cannot be read: {error}"),
+                );
                 self.judge_objects(&SystemTables::new(&pages, &bootstrap));
                 None
             }
@@ -126,12 +136,17 @@ impl Prelude<'_> {
         let mut faults = Vec::new();
         tables.each(object::SYSSCHOBJS, &mut faults, |_| {});
         if !self.is_fatal && faults.iter().all(Fault::is_damage) {
-            self.findings.push(Finding::new(8930, Place::page(PageId::BOOT), &[self.database_id.into()]));
+            self.findings.push(Finding::new(
+                8930,
+                Place::page(PageId::BOOT),
+                &[self.database_id.into()],
+            ));
         }
     }
 
-    /// What the header's encryption columns hold in a file that is not encrypted is not known for every version: a catalogue that
-    /// can be read says that nothing is, for encryption is a matter of the whole database.
+    /// What the header's encryption columns hold in a file that is not encrypted is not known for
+    /// every version: a catalogue that can be read says that nothing is, for encryption is a matter
+    /// of the whole database.
     pub(super) fn settle_encryption(&mut self, has_catalog: bool) {
         const ENCRYPTED: u32 = 59011;
         if has_catalog && !self.is_fatal {
@@ -146,12 +161,21 @@ impl Prelude<'_> {
     /// Whatever else kept the bootstrap tables from being read in full.
     fn judge_bootstrap(&mut self, bootstrap: &Bootstrap) {
         let is_serious = |fault: &&Fault| !matches!(fault, Fault::Catalog(_));
-        let has_columns = bootstrap.rowsets.values().any(|rowset| !rowset.layout.columns.is_empty());
+        let has_columns =
+            bootstrap.rowsets.values().any(|rowset| !rowset.layout.columns.is_empty());
         let lacks = bootstrap.units.is_empty() || !has_columns;
         if !self.is_fatal && (lacks || bootstrap.faults.iter().any(|fault| is_serious(&fault))) {
-            let why = bootstrap.faults.first().map_or_else(|| "no rows".to_owned(), ToString::to_string);
-            self.findings.push(Finding::new(8930, Place::page(PageId::BOOT), &[self.database_id.into()]));
-            self.leave_out("ownership of pages", &format!("the catalogue contradicts itself: {why}"));
+            let why =
+                bootstrap.faults.first().map_or_else(|| "no rows".to_owned(), ToString::to_string);
+            self.findings.push(Finding::new(
+                8930,
+                Place::page(PageId::BOOT),
+                &[self.database_id.into()],
+            ));
+            self.leave_out(
+                "ownership of pages",
+                &format!("the catalogue contradicts itself: {why}"),
+            );
             self.is_fatal = true;
         }
     }
@@ -170,7 +194,8 @@ impl Prelude<'_> {
     /// Descends along the first child; fails with the page that cannot be read.
     fn leftmost_leaf(&mut self, root: PageId) -> Result<(PageId, PageId), PageId> {
         let mut page = PageBuf::zeroed();
-        let (mut id, mut parent) = (root, PageId::BOOT);
+        let mut id = root;
+        let mut parent = PageId::BOOT;
         for _ in 0..LEVELS_MAX {
             if !load(self.source, id, &mut page).is_sound() {
                 return Err(id);
@@ -180,7 +205,8 @@ impl Prelude<'_> {
                 return Ok((id, parent));
             }
             let pminlen = view.header().fixed_len.get();
-            let child = view.record_bytes(0).and_then(|bytes| Record::parse_index(bytes, pminlen).child());
+            let child =
+                view.record_bytes(0).and_then(|bytes| Record::parse_index(bytes, pminlen).child());
             (parent, id) = (id, child.ok_or(id)?);
         }
         Err(id)
@@ -190,7 +216,8 @@ impl Prelude<'_> {
     fn walk_chain(&mut self, object: ObjectId, unit: AllocUnitId, first: PageId, from: PageId) {
         let mut page = PageBuf::zeroed();
         let mut seen = HashSet::new();
-        let (mut previous, mut id) = (from, first);
+        let mut previous = from;
+        let mut id = first;
         while !id.is_none() {
             if !seen.insert(id) {
                 return self.report_chain(object, 7988, id, &[page_arg(id)]);
@@ -204,11 +231,13 @@ impl Prelude<'_> {
                 return self.report_chain(object, 7984, id, &args);
             }
             if !header.belongs_to(unit) {
-                let args = [page_arg(previous), page_arg(id), header.alloc_unit().0.into(), unit.0.into()];
+                let args =
+                    [page_arg(previous), page_arg(id), header.alloc_unit().0.into(), unit.0.into()];
                 return self.report_chain(object, 7986, id, &args);
             }
             if id != first && header.prev() != previous {
-                let args = [page_arg(previous), page_arg(id), page_arg(id), page_arg(header.prev())];
+                let args =
+                    [page_arg(previous), page_arg(id), page_arg(id), page_arg(header.prev())];
                 return self.report_chain(object, 7987, id, &args);
             }
             (previous, id) = (id, header.next());

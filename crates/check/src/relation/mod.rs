@@ -1,4 +1,5 @@
-//! Relations: facts that two places of a database state, compared as sums (`checkdb.md` D.3 to D.5).
+//! Relations: facts that two places of a database state, compared as sums (`checkdb.md` D.3 to
+//! D.5).
 //!
 //! ```text
 //! one side adds its facts, the other takes them away; what both state cancels, in any order, on any thread or machine
@@ -7,12 +8,14 @@
 //! Sketch   96 cells that give unmatched facts back            as long as they are few
 //! ```
 //!
-//! A relation that is out of balance is never a finding. It says which allocation unit has to be looked at again, exactly;
-//! the sketch says at which of its pages.
+//! A relation that is out of balance is never a finding. It says which allocation unit has to be
+//! looked at again, exactly; the sketch says at which of its pages.
 //!
 //! Invariants
-//! - Facts are filed under the unit that owns the page by the allocation maps, never under the one its header names.
-//! - Merging is addition: commutative, associative, with an empty set as its zero, but not idempotent.
+//! - Facts are filed under the unit that owns the page by the allocation maps, never under the one
+//!   its header names.
+//! - Merging is addition: commutative, associative, with an empty set as its zero, but not
+//!   idempotent.
 
 use crate::hash::HashKey;
 use crate::partial::wire::wire_structs;
@@ -30,18 +33,21 @@ pub(crate) use sketch::{Sketch, worth_sketching};
 pub enum Relation {
     /// + a slot of a non-leaf page: child, its level. − every page but the root: itself, its level.
     Child,
-    /// + a page with a next page: itself, next, level. − a page with a previous page: previous, itself, level.
+    /// + a page with a next page: itself, next, level. − a page with a previous page: previous,
+    /// itself, level.
     Sibling,
-    /// + neighbouring slots of a non-leaf page: both children. − a page with a previous page: previous, itself.
+    /// + neighbouring slots of a non-leaf page: both children. − a page with a previous page:
+    /// previous, itself.
     Adjacent,
-    /// Added by a slot of a non-leaf page, but the leftmost of its level: child, hash of its key. Taken away by a page that is
-    /// not the leftmost of its level: itself, hash of its first key.
+    /// Added by a slot of a non-leaf page, but the leftmost of its level: child, hash of its key.
+    /// Taken away by a page that is not the leftmost of its level: itself, hash of its first key.
     Separator,
     /// + a forwarding stub: itself, its target. − a forwarded record: its back pointer, itself.
     Forward,
     /// + a pointer to off-row data: target, text id. − a node: itself, its text id.
     Pointer,
-    /// + a pointer that states a size: target, kind and level, size. − a node: itself, kind and level, size.
+    /// + a pointer that states a size: target, kind and level, size. − a node: itself, kind and
+    /// level, size.
     PointerSize,
 }
 
@@ -270,8 +276,9 @@ mod tests {
     fn what_both_sides_state_cancels_in_any_order() {
         let mut rng = SplitMix64::new(8);
         let key = HashKey::random();
-        let mut facts: Vec<(Side, [u64; 3])> =
-            (0..500).flat_map(|n| [(Side::Plus, [n, n + 1, 0]), (Side::Minus, [n, n + 1, 0])]).collect();
+        let mut facts: Vec<(Side, [u64; 3])> = (0..500)
+            .flat_map(|n| [(Side::Plus, [n, n + 1, 0]), (Side::Minus, [n, n + 1, 0])])
+            .collect();
         for i in (1..facts.len()).rev() {
             facts.swap(i, rng.below(i as u64 + 1) as usize);
         }
@@ -283,7 +290,10 @@ mod tests {
         parts.into_iter().for_each(|part| sum.merge(part));
         let unit = sum.unit(0).unwrap();
         assert_eq!(unit.unbalanced().count(), 0);
-        assert_eq!(unit.sketch(Relation::Sibling).unwrap().decode(&key, Relation::Sibling), Some(vec![]));
+        assert_eq!(
+            unit.sketch(Relation::Sibling).unwrap().decode(&key, Relation::Sibling),
+            Some(vec![])
+        );
     }
 
     #[test]
@@ -298,7 +308,10 @@ mod tests {
         assert_eq!(unit.unbalanced().collect::<Vec<_>>(), [Relation::Child]);
         let mut left = unit.sketch(Relation::Child).unwrap().decode(&key, Relation::Child).unwrap();
         left.sort_by_key(|left| left.words);
-        assert_eq!(left, [Leftover { count: 2, words: [1, 2, 3] }, Leftover { count: -2, words: [4, 5, 6] }]);
+        assert_eq!(
+            left,
+            [Leftover { count: 2, words: [1, 2, 3] }, Leftover { count: -2, words: [4, 5, 6] }]
+        );
     }
 
     #[test]
@@ -308,7 +321,8 @@ mod tests {
         assert_eq!(page_of_word(page_word(rid.page)), rid.page);
     }
 
-    /// With lanes of eight bits a broken sum is missed about once in 65,536 times, one lane of it once in 256.
+    /// With lanes of eight bits a broken sum is missed about once in 65,536 times, one lane of it
+    /// once in 256.
     #[test]
     fn a_sum_is_missed_as_often_as_its_width_says() {
         let mut rng = SplitMix64::new(1);
@@ -322,6 +336,9 @@ mod tests {
             missed += u32::from(acc.sum[0] == 0);
         }
         let expected = TRIALS / 256;
-        assert!((expected * 8 / 10..expected * 12 / 10).contains(&missed), "{missed} of about {expected}");
+        assert!(
+            (expected * 8 / 10..expected * 12 / 10).contains(&missed),
+            "{missed} of about {expected}"
+        );
     }
 }

@@ -1,12 +1,14 @@
-//! An invertible sketch: a small table that gives unmatched facts back, with all their words (`checkdb.md` D.4).
+//! An invertible sketch: a small table that gives unmatched facts back, with all their words
+//! (`checkdb.md` D.4).
 //!
 //! ```text
 //! 96 cells in 4 quarters; a fact goes into one cell of each quarter, chosen by its hash
 //! cell = count i64, sum of words 3 × u64, sum of check hashes u64         all wrapping
 //! ```
 //!
-//! A cell with one kind of fact in it is *pure*: its words are a multiple of its count, and so is its check. Taking that fact
-//! out of its four cells may make others pure. When nothing is left, the list is complete; otherwise there were too many.
+//! A cell with one kind of fact in it is *pure*: its words are a multiple of its count, and so is
+//! its check. Taking that fact out of its four cells may make others pure. When nothing is left,
+//! the list is complete; otherwise there were too many.
 
 use crate::hash::HashKey;
 use crate::partial::wire::wire_structs;
@@ -19,11 +21,12 @@ const CELLS: usize = QUARTERS * CELLS_PER_QUARTER;
 /// A table that holds more kinds of facts than cells never empties; the bound only guards the loop.
 const FACTS_MAX: usize = 2 * CELLS;
 
-/// Units that have sketches: each takes some 16 KiB of every worker, so that 64 workers keep to 256 MiB.
+/// Units that have sketches: each takes some 16 KiB of every worker, so that 64 workers keep to 256
+/// MiB.
 const UNITS_MAX: usize = 256;
 
-/// Which units are worth a sketch: those of at least so many pages, the largest of them first. The others are looked at again
-/// as a whole when something does not balance, with the same findings.
+/// Which units are worth a sketch: those of at least so many pages, the largest of them first. The
+/// others are looked at again as a whole when something does not balance, with the same findings.
 pub(crate) fn worth_sketching(pages: &[u64], pages_min: u64) -> Vec<bool> {
     let mut largest: Vec<u64> = pages.iter().copied().filter(|pages| *pages >= pages_min).collect();
     largest.sort_unstable_by(|a, b| b.cmp(a));
@@ -184,7 +187,8 @@ mod tests {
                 expected.insert((times, words));
             }
             if let Some(found) = sketch.decode(&key, Relation::Child) {
-                let found: BTreeSet<_> = found.iter().map(|left| (left.count, left.words)).collect();
+                let found: BTreeSet<_> =
+                    found.iter().map(|left| (left.count, left.words)).collect();
                 assert_eq!(found, expected, "what is decoded is right");
                 decoded += 1;
             }
@@ -218,7 +222,8 @@ mod tests {
     #[test]
     fn matched_facts_leave_nothing() {
         let key = HashKey::new([1, 1]);
-        let (mut one, mut other) = (Sketch::default(), Sketch::default());
+        let mut one = Sketch::default();
+        let mut other = Sketch::default();
         let mut rng = SplitMix64::new(2);
         for _ in 0..10_000 {
             let words = fact(&mut rng);

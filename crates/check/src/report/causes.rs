@@ -1,7 +1,7 @@
 //! Root causes: the findings that others follow from.
 //!
-//! One bad page makes its parents, neighbours and children report it. Those findings name it as their cause; here they are
-//! counted behind it.
+//! One bad page makes its parents, neighbours and children report it. Those findings name it as
+//! their cause; here they are counted behind it.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,8 @@ impl Report {
                 own.entry(Cause { page, error: finding.error }).or_insert(finding);
             }
         }
-        let cause = |(cause, derived)| RootCause { cause, finding: own.get(&cause).copied(), derived };
+        let cause =
+            |(cause, derived)| RootCause { cause, finding: own.get(&cause).copied(), derived };
         let mut causes: Vec<RootCause<'_>> = derived.into_iter().map(cause).collect();
         causes.sort_by_key(|it| (std::cmp::Reverse(it.derived), it.cause));
         causes

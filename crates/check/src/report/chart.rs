@@ -24,18 +24,29 @@ pub(super) fn svg(samples: &[Sample]) -> Option<String> {
     let speeds = speeds(samples);
     let fastest = speeds.iter().map(|(_, speed)| *speed).fold(0.0, f64::max);
     let x = |elapsed_ms: u64| WIDTH * elapsed_ms as f64 / end.elapsed_ms as f64;
-    let y = |value: f64, most: f64| HEIGHT - (HEIGHT - 4.0) * if most > 0.0 { value / most } else { 0.0 };
-    let mut speed_line = format!("0,{:.1} ", y(speeds.first().map_or(0.0, |(_, speed)| *speed), fastest));
+    let y = |value: f64, most: f64| {
+        HEIGHT - (HEIGHT - 4.0) * if most > 0.0 { value / most } else { 0.0 }
+    };
+    let mut speed_line =
+        format!("0,{:.1} ", y(speeds.first().map_or(0.0, |(_, speed)| *speed), fastest));
     for (elapsed_ms, speed) in &speeds {
         let _ = write!(speed_line, "{:.1},{:.1} ", x(*elapsed_ms), y(*speed, fastest));
     }
     let mut findings_line = String::new();
     let most = end.findings as f64;
     for sample in samples {
-        let _ = write!(findings_line, "{:.1},{:.1} ", x(sample.elapsed_ms), y(sample.findings as f64, most));
+        let _ = write!(
+            findings_line,
+            "{:.1},{:.1} ",
+            x(sample.elapsed_ms),
+            y(sample.findings as f64, most)
+        );
     }
-    let title =
-        format!("Up to {fastest:.0} MB/s and {} findings over {}", end.findings, time_text(end.elapsed_ms));
+    let title = format!(
+        "Up to {fastest:.0} MB/s and {} findings over {}",
+        end.findings,
+        time_text(end.elapsed_ms)
+    );
     let mut svg = String::new();
     let _ = writeln!(
         svg,
@@ -46,7 +57,8 @@ pub(super) fn svg(samples: &[Sample]) -> Option<String> {
     let _ = writeln!(svg, "<path class=\"axis\" d=\"M0 0V{HEIGHT}H{WIDTH}\"/>");
     let _ = writeln!(svg, "<polyline class=\"speed\" points=\"{}\"/>", speed_line.trim_end());
     if end.findings > 0 {
-        let _ = writeln!(svg, "<polyline class=\"count\" points=\"{}\"/>", findings_line.trim_end());
+        let _ =
+            writeln!(svg, "<polyline class=\"count\" points=\"{}\"/>", findings_line.trim_end());
     }
     let _ = writeln!(svg, "<text x=\"4\" y=\"12\">{fastest:.0} MB/s</text>");
     for mark in marks(end.elapsed_ms) {
@@ -71,7 +83,8 @@ fn write_mark(svg: &mut String, elapsed_ms: u64, x: f64) {
     let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{foot}\" text-anchor=\"{anchor}\">{text}</text>");
 }
 
-/// Times of the marks in milliseconds: from 0 in steps of 1, 2 or 5 times a power of ten, at most [`MARKS_MAX`] steps.
+/// Times of the marks in milliseconds: from 0 in steps of 1, 2 or 5 times a power of ten, at most
+/// [`MARKS_MAX`] steps.
 fn marks(end_ms: u64) -> impl Iterator<Item = u64> {
     let powers = (0..19u32).map(|power| 10u64.pow(power));
     let mut steps = powers.flat_map(|power| ROUND.map(|mantissa| power.saturating_mul(mantissa)));
@@ -108,8 +121,12 @@ mod tests {
 
     #[test]
     fn the_chart_shows_the_speed_of_each_part() {
-        let sample =
-            |i: u64| Sample { elapsed_ms: i * 100, bytes: i * 50_000_000, pages: i, findings: i / 5 };
+        let sample = |i: u64| Sample {
+            elapsed_ms: i * 100,
+            bytes: i * 50_000_000,
+            pages: i,
+            findings: i / 5,
+        };
         let samples: Vec<Sample> = (0..=10).map(sample).collect();
         assert!(speeds(&samples).iter().all(|(_, speed)| (speed - 500.0).abs() < 0.001));
         let svg = svg(&samples).unwrap();
@@ -135,7 +152,10 @@ mod tests {
             assert!(marks.iter().all(|mark| *mark <= end), "{end}: {marks:?}");
         }
         assert_eq!(marks(250).collect::<Vec<_>>(), [0, 50, 100, 150, 200, 250]);
-        assert_eq!([time_text(250), time_text(3_600), time_text(600_000)], ["250 ms", "3.6 s", "10 min"]);
+        assert_eq!(
+            [time_text(250), time_text(3_600), time_text(600_000)],
+            ["250 ms", "3.6 s", "10 min"]
+        );
     }
 
     #[test]

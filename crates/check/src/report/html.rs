@@ -9,8 +9,8 @@
 //! objects, not checked, notes
 //! ```
 //!
-//! Without the script everything but the map is there. All text from the database is escaped; what the script reads is JSON
-//! in which `<` is escaped, so that no name can end the element.
+//! Without the script everything but the map is there. All text from the database is escaped; what
+//! the script reads is JSON in which `<` is escaped, so that no name can end the element.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -71,7 +71,10 @@ impl Page<'_> {
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
              script-src 'unsafe-inline'\">"
         );
-        put!(self, "<title>{database}: {verdict}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>");
+        put!(
+            self,
+            "<title>{database}: {verdict}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>"
+        );
         put!(self, "<h1>{} of {database}</h1>", self.report.command);
         put!(self, "<p><span class=\"verdict {verdict}\">{verdict}</span></p>");
     }
@@ -105,7 +108,10 @@ impl Page<'_> {
                     coverage.pages_checked, coverage.pages_planned, coverage.objects
                 ),
             ),
-            ("Time", format!("{:.3} s, {:.1} MB/s", report.elapsed.as_secs_f64(), report.mb_per_s())),
+            (
+                "Time",
+                format!("{:.3} s, {:.1} MB/s", report.elapsed.as_secs_f64(), report.mb_per_s()),
+            ),
         ] {
             if !value.is_empty() {
                 put!(self, "<dt>{name}</dt><dd>{}</dd>", escaped(&value));
@@ -120,13 +126,15 @@ impl Page<'_> {
             return;
         }
         put!(self, "<section aria-labelledby=\"causes\"><h2 id=\"causes\">Root causes</h2>");
-        let (derived, all) = (self.report.derived_count(), self.report.findings.len());
+        let derived = self.report.derived_count();
+        let all = self.report.findings.len();
         put!(self, "<p>{derived} of {all} findings follow from {} others.</p>", causes.len());
         put!(self, "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Object</th>");
         put!(self, "<th class=\"number\">Follow from it</th><th>Message</th></tr></thead><tbody>");
         for root in causes.iter().take(CAUSES_MAX) {
             let owner = root.finding.and_then(|finding| finding.place.owner);
-            let object = owner.and_then(|owner| self.report.object_name(owner.object)).unwrap_or_default();
+            let object =
+                owner.and_then(|owner| self.report.object_name(owner.object)).unwrap_or_default();
             let message = root.finding.map_or("", |finding| &finding.message);
             put!(
                 self,
@@ -154,25 +162,34 @@ impl Page<'_> {
             put!(self, "<p>None.</p></section>");
             return;
         }
-        let more = report.findings_omitted + report.findings.len().saturating_sub(FINDINGS_MAX) as u64;
+        let more =
+            report.findings_omitted + report.findings.len().saturating_sub(FINDINGS_MAX) as u64;
         if more > 0 {
             put!(self, "<p>{more} more findings are counted but not listed here.</p>");
         }
         self.filter();
         put!(self, "<div class=\"scroll\"><table id=\"findings\"><thead><tr>");
-        for (class, name) in [("number", "Msg"), ("", "Object"), ("number", "Index"), ("", "Place")] {
+        for (class, name) in [("number", "Msg"), ("", "Object"), ("number", "Index"), ("", "Place")]
+        {
             put!(self, "<th class=\"{class}\">{name}</th>");
         }
-        put!(self, "<th>Key</th><th>Repair</th><th>Follows from</th><th>Message</th></tr></thead><tbody>");
+        put!(
+            self,
+            "<th>Key</th><th>Repair</th><th>Follows from</th><th>Message</th></tr></thead><tbody>"
+        );
         report.findings.iter().take(FINDINGS_MAX).for_each(|finding| self.finding(finding));
         put!(self, "</tbody></table></div></section>");
     }
 
     fn filter(&mut self) {
-        let mut numbers: Vec<u32> = self.report.findings.iter().map(|finding| finding.error).collect();
+        let mut numbers: Vec<u32> =
+            self.report.findings.iter().map(|finding| finding.error).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        put!(self, "<form id=\"filter\"><label>Object<input name=\"object\" type=\"search\"></label>");
+        put!(
+            self,
+            "<form id=\"filter\"><label>Object<input name=\"object\" type=\"search\"></label>"
+        );
         put!(self, "<label>Number<select name=\"number\"><option value=\"\">all</option>");
         for number in numbers {
             put!(self, "<option>{number}</option>");
@@ -214,9 +231,15 @@ impl Page<'_> {
     fn objects(&mut self) {
         put!(self, "<section aria-labelledby=\"objects\"><h2 id=\"objects\">Objects</h2><details>");
         put!(self, "<summary>{} objects</summary>", self.report.objects.len());
-        put!(self, "<div class=\"scroll\"><table><thead><tr><th>Object</th><th class=\"number\">Id</th>");
+        put!(
+            self,
+            "<div class=\"scroll\"><table><thead><tr><th>Object</th><th class=\"number\">Id</th>"
+        );
         put!(self, "<th class=\"number\">Rows</th><th class=\"number\">Pages</th>");
-        put!(self, "<th class=\"number\">Allocation errors</th><th class=\"number\">Consistency errors</th>");
+        put!(
+            self,
+            "<th class=\"number\">Allocation errors</th><th class=\"number\">Consistency errors</th>"
+        );
         put!(self, "</tr></thead><tbody>");
         for object in &self.report.objects {
             put!(
@@ -242,7 +265,12 @@ impl Page<'_> {
         }
         put!(self, "<ul>");
         for it in &self.report.coverage.not_checked {
-            put!(self, "<li>{}: <span class=\"quiet\">{}</span></li>", escaped(&it.what), escaped(&it.why));
+            put!(
+                self,
+                "<li>{}: <span class=\"quiet\">{}</span></li>",
+                escaped(&it.what),
+                escaped(&it.why)
+            );
         }
         put!(self, "</ul></section>");
     }
@@ -298,7 +326,8 @@ impl Page<'_> {
         for file in &map.files {
             let id = file.file;
             let path = self.report.files.iter().find(|it| it.id == id).map_or("", |it| &it.path);
-            let faults: u64 = file.faults.iter().map(|it| u64::from(it.root) + u64::from(it.derived)).sum();
+            let faults: u64 =
+                file.faults.iter().map(|it| u64::from(it.root) + u64::from(it.derived)).sum();
             put!(self, "<h3>File {id}: {}</h3>", escaped(path));
             put!(
                 self,
@@ -327,10 +356,16 @@ impl Page<'_> {
                 CellOwner::Mixed => ("shared by several objects".to_owned(), 0),
                 CellOwner::Maps => ("allocation maps".to_owned(), 0),
                 CellOwner::Object(id) => {
-                    let name =
-                        self.report.object_name(id).map_or_else(|| format!("object ID {id}"), str::to_owned);
-                    let totals =
-                        self.report.objects.iter().find(|it| it.object == id).map(|it| it.totals.sum());
+                    let name = self
+                        .report
+                        .object_name(id)
+                        .map_or_else(|| format!("object ID {id}"), str::to_owned);
+                    let totals = self
+                        .report
+                        .objects
+                        .iter()
+                        .find(|it| it.object == id)
+                        .map(|it| it.totals.sum());
                     (name, totals.unwrap_or(0))
                 }
             };
@@ -347,7 +382,10 @@ impl Page<'_> {
             self,
             "<div class=\"scroll\"><table><thead><tr><th></th><th>Owner</th><th class=\"number\">Extents</th>"
         );
-        put!(self, "<th class=\"number\">Share</th><th class=\"number\">Errors</th></tr></thead><tbody>");
+        put!(
+            self,
+            "<th class=\"number\">Share</th><th class=\"number\">Errors</th></tr></thead><tbody>"
+        );
         for (rank, it) in owners.iter().enumerate().take(OWNERS_MAX) {
             put!(
                 self,
@@ -369,7 +407,8 @@ impl Page<'_> {
 
 /// What the script draws from.
 fn map_json(map: &ExtentMap, owners: &[Shown]) -> Value {
-    let place: BTreeMap<CellOwner, usize> = owners.iter().zip(0..).map(|(it, at)| (it.owner, at)).collect();
+    let place: BTreeMap<CellOwner, usize> =
+        owners.iter().zip(0..).map(|(it, at)| (it.owner, at)).collect();
     let file = |file: &super::FileExtents| {
         let runs = file.runs.iter().map(|run| json!([run.first, run.count, place.get(&run.owner)]));
         let faults = file.faults.iter().map(|it| json!([it.first, it.root, it.derived]));

@@ -27,7 +27,8 @@ impl Report {
         })
     }
 
-    /// The options that were given; what the run was limited to stands under `table` or `filegroup`.
+    /// The options that were given; what the run was limited to stands under `table` or
+    /// `filegroup`.
     pub(super) fn options_json(&self) -> Value {
         let mut options: Map<String, Value> =
             self.options.iter().map(|name| ((*name).to_owned(), Value::Bool(true))).collect();
@@ -39,8 +40,12 @@ impl Report {
     }
 
     pub(super) fn coverage_json(&self) -> Value {
-        let not_checked: Vec<Value> =
-            self.coverage.not_checked.iter().map(|it| json!({"what": it.what, "why": it.why})).collect();
+        let not_checked: Vec<Value> = self
+            .coverage
+            .not_checked
+            .iter()
+            .map(|it| json!({"what": it.what, "why": it.why}))
+            .collect();
         json!({
             "pages_planned": self.coverage.pages_planned,
             "pages_checked": self.coverage.pages_checked,

@@ -49,7 +49,8 @@ impl Report {
             ("pages_checked", self.coverage.pages_checked.to_string()),
             ("minimum_repair_level", self.repair.to_string()),
         ] {
-            let _ = writeln!(xml, "      <property name=\"{name}\" value=\"{}\"/>", escaped(&value));
+            let _ =
+                writeln!(xml, "      <property name=\"{name}\" value=\"{}\"/>", escaped(&value));
         }
         let _ = writeln!(xml, "    </properties>");
         cases.iter().for_each(|case| write_case(&mut xml, &name, case));
@@ -74,7 +75,11 @@ impl Report {
         let unowned = take(None, "no single object".to_owned());
         // Objects without pages are not listed.
         cases.extend(by_object.into_iter().filter_map(|(object, findings)| {
-            Some(Case { name: format!("object ID {}", object?), findings, skipped: None })
+            Some(Case {
+                name: format!("object ID {}", object?),
+                findings,
+                skipped: None,
+            })
         }));
         cases.push(unowned);
         cases.extend(self.coverage.not_checked.iter().map(|it| Case {
@@ -87,7 +92,11 @@ impl Report {
 }
 
 fn write_case(xml: &mut String, database: &str, case: &Case<'_>) {
-    let _ = write!(xml, "    <testcase classname=\"{database}\" name=\"{}\" time=\"0\"", escaped(&case.name));
+    let _ = write!(
+        xml,
+        "    <testcase classname=\"{database}\" name=\"{}\" time=\"0\"",
+        escaped(&case.name)
+    );
     let (None, Some(first)) = (case.skipped, case.findings.first()) else {
         let _ = match case.skipped {
             Some(it) => writeln!(xml, "><skipped message=\"{}\"/></testcase>", escaped(&it.why)),
@@ -99,8 +108,12 @@ fn write_case(xml: &mut String, database: &str, case: &Case<'_>) {
         1 => first.message.clone(),
         several => format!("{several} findings, the first: {}", first.message),
     };
-    let _ =
-        writeln!(xml, ">\n      <failure type=\"DBCC{}\" message=\"{}\">", first.error, escaped(&message));
+    let _ = writeln!(
+        xml,
+        ">\n      <failure type=\"DBCC{}\" message=\"{}\">",
+        first.error,
+        escaped(&message)
+    );
     for finding in case.findings.iter().flat_map(|it| std::iter::once(*it).chain(&it.companions)) {
         let Finding { error, severity, state, message, .. } = finding;
         let _ = writeln!(xml, "Msg {error}, Level {severity}, State {state}: {}", escaped(message));

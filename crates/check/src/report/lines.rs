@@ -1,5 +1,5 @@
-//! What DBCC sends to its client, line by line and in its order (`checkdb.md` C.1): the source of the text report and of
-//! TABLERESULTS.
+//! What DBCC sends to its client, line by line and in its order (`checkdb.md` C.1): the source of
+//! the text report and of TABLERESULTS.
 //!
 //! ```text
 //! 2536  DBCC results for 'Shop'.                       not by CHECKTABLE; with NOINDEX 7966 follows
@@ -57,14 +57,16 @@ impl Report {
         lines.lines
     }
 
-    /// The line that goes into the error log (`checkdb.md` C.2): 8957, or 5235 when the run had to end before its time.
+    /// The line that goes into the error log (`checkdb.md` C.2): 8957, or 5235 when the run had to
+    /// end before its time.
     pub(super) fn log_line(&self) -> String {
         let (database, separator, target) = self.target_parts();
         let options = match self.options.as_slice() {
             [] => String::new(),
             names => format!(" WITH {}", names.join(", ")),
         };
-        let mut args: Vec<Arg<'_>> = vec!["".into(), self.command.into(), database.into(), separator.into()];
+        let mut args: Vec<Arg<'_>> =
+            vec!["".into(), self.command.into(), database.into(), separator.into()];
         args.extend([target.into(), options.into(), "extentdb".into()]);
         let seconds = self.elapsed.as_secs();
         let elapsed = [seconds / 3600, seconds / 60 % 60, seconds % 60].map(int);
@@ -115,7 +117,10 @@ impl<'r> Lines<'r> {
             self.line(7966, None, &[report.command.into()]);
         }
         if with_information {
-            report.broker_counts.iter().for_each(|(number, count)| self.broker_count(*number, *count));
+            report
+                .broker_counts
+                .iter()
+                .for_each(|(number, count)| self.broker_count(*number, *count));
         }
         let unowned = self.objects();
         unowned.iter().for_each(|finding| self.finding(finding));
@@ -137,12 +142,15 @@ impl<'r> Lines<'r> {
     }
 
     fn broker_count(&mut self, number: u32, count: u64) {
-        let text = format!("Service Broker Msg {number}, Level 10, State 1: {}", text(number, &[int(count)]));
+        let text = format!(
+            "Service Broker Msg {number}, Level 10, State 1: {}",
+            text(number, &[int(count)])
+        );
         self.push(number, None, text);
     }
 
-    /// Objects and the findings about them have the same order. A finding may be about an object without pages, which is not
-    /// listed. What is left over belongs to no object.
+    /// Objects and the findings about them have the same order. A finding may be about an object
+    /// without pages, which is not listed. What is left over belongs to no object.
     fn objects(&mut self) -> &'r [Finding] {
         let report = self.report;
         let mut findings = report.findings.as_slice();
@@ -194,7 +202,8 @@ impl<'r> Lines<'r> {
         if totals.sum() > 0 {
             let Totals { allocation, consistency } = totals;
             let command = self.report.command;
-            let args = [command.into(), int(allocation), int(consistency), name.into(), object.0.into()];
+            let args =
+                [command.into(), int(allocation), int(consistency), name.into(), object.0.into()];
             self.line(8990, Some(object), &args);
         }
     }
@@ -202,9 +211,15 @@ impl<'r> Lines<'r> {
     fn repair(&mut self) {
         let report = self.report;
         if report.repair > RepairLevel::None {
-            let (level, (database, separator, target)) = (report.repair.to_string(), report.target_parts());
-            let args =
-                [level.into(), report.command.into(), database.into(), separator.into(), target.into()];
+            let level = report.repair.to_string();
+            let (database, separator, target) = report.target_parts();
+            let args = [
+                level.into(),
+                report.command.into(),
+                database.into(),
+                separator.into(),
+                target.into(),
+            ];
             self.line(8958, None, &args);
         }
     }
@@ -230,7 +245,14 @@ impl<'r> Lines<'r> {
     }
 
     fn push(&mut self, error: u32, object: Option<ObjectId>, text: String) {
-        let line = Line { error, level: 10, state: 1, text: text.into(), object, finding: None };
+        let line = Line {
+            error,
+            level: 10,
+            state: 1,
+            text: text.into(),
+            object,
+            finding: None,
+        };
         self.lines.push(line);
     }
 }
@@ -251,14 +273,20 @@ fn key_of(finding: &Finding) -> Option<(bool, ObjectId)> {
 }
 
 /// The findings at the front whose object passes, and the others.
-fn split(findings: &[Finding], passes: impl Fn((bool, ObjectId)) -> bool) -> (&[Finding], &[Finding]) {
+fn split(
+    findings: &[Finding],
+    passes: impl Fn((bool, ObjectId)) -> bool,
+) -> (&[Finding], &[Finding]) {
     let end = findings.iter().position(|finding| !key_of(finding).is_some_and(&passes));
     findings.split_at_checked(end.unwrap_or(findings.len())).unwrap_or((findings, &[]))
 }
 
 fn count(findings: &[Finding]) -> Totals {
     let of = |kind| findings.iter().filter(|finding| finding.counts() == kind).count() as u64;
-    Totals { allocation: of(Counts::Allocation), consistency: of(Counts::Consistency) }
+    Totals {
+        allocation: of(Counts::Allocation),
+        consistency: of(Counts::Consistency),
+    }
 }
 
 pub(super) fn int(value: u64) -> Arg<'static> {

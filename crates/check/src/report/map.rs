@@ -1,4 +1,5 @@
-//! Whose the extents of a database are, and where it is damaged: the data of the map in the HTML report.
+//! Whose the extents of a database are, and where it is damaged: the data of the map in the HTML
+//! report.
 //!
 //! ```text
 //! extents  0 1 2 3 4 5 6 7 8 9 …                1 TB has 16 million of them
@@ -6,7 +7,8 @@
 //! runs     (0, 4, Orders) (4, 2, free) …        neighbouring cells with the same owner
 //! ```
 //!
-//! A cell belongs to whoever has most of its extents. Faults are counted in their cell and never lost.
+//! A cell belongs to whoever has most of its extents. Faults are counted in their cell and never
+//! lost.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +26,8 @@ const CELLS_MAX: u64 = 1 << 16;
 pub enum CellOwner {
     /// Nobody, and the GAM says so.
     Free,
-    /// Nobody knows: no usable GAM page speaks of it, as behind the end of a database in a longer file.
+    /// Nobody knows: no usable GAM page speaks of it, as behind the end of a database in a longer
+    /// file.
     Unknown,
     /// Nobody, although the GAM says that it is in use.
     Nobody,
@@ -88,9 +91,12 @@ impl ExtentMap {
         };
         let sizes = (0..31).map(|power| 1u32 << power);
         let files = plan.maps.len() as u64;
-        let extents_per_cell =
-            sizes.into_iter().find(|per_cell| cells(*per_cell) <= CELLS_MAX.max(files)).unwrap_or(1 << 30);
-        let files = plan.maps.iter().map(|maps| file_extents(plan, maps, extents_per_cell)).collect();
+        let extents_per_cell = sizes
+            .into_iter()
+            .find(|per_cell| cells(*per_cell) <= CELLS_MAX.max(files))
+            .unwrap_or(1 << 30);
+        let files =
+            plan.maps.iter().map(|maps| file_extents(plan, maps, extents_per_cell)).collect();
         ExtentMap { extents_per_cell, files }
     }
 
@@ -131,7 +137,9 @@ fn file_extents(plan: &Plan, maps: &FileMaps, per_cell: u32) -> FileExtents {
             }
         }
         // Of equal shares the greater owner: an object before nobody, whatever came first.
-        let Some((owner, _)) = shares.iter().max_by_key(|(owner, share)| (*share, *owner)) else { continue };
+        let Some((owner, _)) = shares.iter().max_by_key(|(owner, share)| (*share, *owner)) else {
+            continue;
+        };
         match runs.last_mut() {
             Some(run) if run.owner == *owner => run.count += count,
             _ => runs.push(ExtentRun { first, count, owner: *owner }),

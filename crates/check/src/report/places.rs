@@ -1,4 +1,5 @@
-//! Bad pages that lie side by side, whatever objects they belong to (59024): one cause is likely, and it is no object's own.
+//! Bad pages that lie side by side, whatever objects they belong to (59024): one cause is likely,
+//! and it is no object's own.
 //!
 //! ```text
 //! page      311 312 313     315     317         902
@@ -25,19 +26,22 @@ pub(crate) fn damaged_places(bad: &[BadPage], files: &[DataFile]) -> Vec<Finding
     let mut pages: Vec<&BadPage> = bad.iter().collect();
     pages.sort_unstable_by_key(|bad| bad.page);
     pages.dedup_by_key(|bad| bad.page);
-    let is_near =
-        |a: &&BadPage, b: &&BadPage| a.page.file == b.page.file && b.page.page - a.page.page <= NEAR;
+    let is_near = |a: &&BadPage, b: &&BadPage| {
+        a.page.file == b.page.file && b.page.page - a.page.page <= NEAR
+    };
     pages.chunk_by(is_near).filter_map(|place| note(place, files)).collect()
 }
 
 fn note(place: &[&BadPage], files: &[DataFile]) -> Option<Finding> {
     let units: BTreeSet<_> = place.iter().map(|bad| bad.unit).collect();
-    let (first, last) = (place.first()?.page, place.last()?.page);
+    let first = place.first()?.page;
+    let last = place.last()?.page;
     if place.len() < PAGES_MIN || units.len() < 2 {
         return None;
     }
     let bytes = |pages: u32| i64::from(pages) * PAGE_BYTES as i64;
-    let path = |id: FileId| files.iter().find(|file| file.id == id).map_or("", |file| file.path.as_str());
+    let path =
+        |id: FileId| files.iter().find(|file| file.id == id).map_or("", |file| file.path.as_str());
     let args = [
         (place.len() as i32).into(),
         (units.len() as i32).into(),
@@ -66,12 +70,20 @@ mod tests {
 
     #[test]
     fn pages_of_several_objects_side_by_side_have_one_cause() {
-        let place =
-            [bad(3, 317, 7), bad(3, 311, 5), bad(3, 312, 5), bad(3, 313, 6), bad(3, 902, 5), bad(1, 314, 5)];
+        let place = [
+            bad(3, 317, 7),
+            bad(3, 311, 5),
+            bad(3, 312, 5),
+            bad(3, 313, 6),
+            bad(3, 902, 5),
+            bad(1, 314, 5),
+        ];
         let notes = notes(&place);
         assert_eq!(notes.len(), 1);
         assert!(
-            notes[0].contains("4 findings of 3 objects lie together in file 'f3.mdf', from page (3:311)")
+            notes[0].contains(
+                "4 findings of 3 objects lie together in file 'f3.mdf', from page (3:311)"
+            )
         );
         assert!(notes[0].contains("over 57344 bytes"), "{}", notes[0]);
     }

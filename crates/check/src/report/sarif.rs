@@ -8,7 +8,8 @@
 //!   invocations           what was asked for and not checked
 //! ```
 //!
-//! A region is given only where a page lies at its own place in the file: pages of a backup have none.
+//! A region is given only where a page lies at its own place in the file: pages of a backup have
+//! none.
 
 use std::collections::BTreeMap;
 
@@ -74,8 +75,14 @@ impl Report {
         })
     }
 
-    fn result(&self, finding: &Finding, rules: &BTreeMap<u32, usize>, artifacts: &Artifacts) -> Value {
-        let sentences = std::iter::once(finding).chain(&finding.companions).map(|it| it.message.as_str());
+    fn result(
+        &self,
+        finding: &Finding,
+        rules: &BTreeMap<u32, usize>,
+        artifacts: &Artifacts,
+    ) -> Value {
+        let sentences =
+            std::iter::once(finding).chain(&finding.companions).map(|it| it.message.as_str());
         let mut result = json!({
             "ruleId": rule_id(finding.error),
             "ruleIndex": rules.get(&finding.error),
@@ -108,8 +115,9 @@ impl Report {
         if let Some(physical) = physical {
             location.insert("physicalLocation".to_owned(), physical);
         }
-        let mut logical =
-            vec![json!({"name": self.database, "fullyQualifiedName": self.database, "kind": "database"})];
+        let mut logical = vec![
+            json!({"name": self.database, "fullyQualifiedName": self.database, "kind": "database"}),
+        ];
         if let Some(owner) = finding.place.owner {
             let id = owner.object.to_string();
             let name = self.object_name(owner.object).unwrap_or(&id);
@@ -174,7 +182,8 @@ impl<'r> Artifacts<'r> {
             let start = u64::from(page.page) * PAGE_BYTES as u64;
             // From the byte that is wrong to the end of its page; without one, the page.
             let within = u64::from(byte_offset.unwrap_or(0)).min(PAGE_BYTES as u64 - 1);
-            let region = json!({"byteOffset": start + within, "byteLength": PAGE_BYTES as u64 - within});
+            let region =
+                json!({"byteOffset": start + within, "byteLength": PAGE_BYTES as u64 - within});
             fields.insert("region".to_owned(), region);
         }
         Some(physical)
@@ -190,14 +199,17 @@ fn rule(number: u32) -> Value {
     let Some(fields) = rule.as_object_mut() else { return rule };
     if let (Some(message), Some(it)) = (lookup(number), explain(number)) {
         let level = if message.severity > 10 { "error" } else { "note" };
-        let help = format!("{}\n\nUsual cause: {}\n\nNext step: {}", it.meaning, it.cause, it.next_step);
+        let help =
+            format!("{}\n\nUsual cause: {}\n\nNext step: {}", it.meaning, it.cause, it.next_step);
         let first = it.meaning.split_inclusive(". ").next().unwrap_or(it.meaning).trim_end();
         fields.insert("shortDescription".to_owned(), json!({"text": first}));
         fields.insert("fullDescription".to_owned(), json!({"text": it.meaning}));
         fields.insert("help".to_owned(), json!({"text": help}));
         fields.insert("defaultConfiguration".to_owned(), json!({"level": level}));
-        fields
-            .insert("properties".to_owned(), json!({"severity": message.severity, "template": message.text}));
+        fields.insert(
+            "properties".to_owned(),
+            json!({"severity": message.severity, "template": message.text}),
+        );
     }
     rule
 }

@@ -1,7 +1,9 @@
-//! The report as DBCC's rowset `WITH TABLERESULTS` (`checkdb.md` C.5, the columns of 2012 and later), as CSV.
+//! The report as DBCC's rowset `WITH TABLERESULTS` (`checkdb.md` C.5, the columns of 2012 and
+//! later), as CSV.
 //!
-//! One row per message, information included, in the order of the text. NULL is an empty field: `RepairLevel` of messages that
-//! no repair removes. Numbers that a message does not have are 0, as there.
+//! One row per message, information included, in the order of the text. NULL is an empty field:
+//! `RepairLevel` of messages that no repair removes. Numbers that a message does not have are 0, as
+//! there.
 
 use super::Report;
 use super::lines::Line;
@@ -27,14 +29,17 @@ impl Report {
         let object = object.map_or(0, |object| object.0);
         let (index, partition, unit) =
             place.owner.map_or((0, 0, 0), |owner| (owner.index.0, owner.partition.0, owner.unit.0));
-        let (database, fragment, fixed) = (self.database_id, 1, 0);
+        let database = self.database_id;
+        let fragment = 1;
+        let fixed = 0;
         let (rid_database, file, page) =
             place.page.map_or((0, 0, 0), |page| (database, page.file.0, page.page));
         let slot = place.slot.map_or(0, |slot| slot.0);
         let other = finding.map(|finding| finding.related[0]).filter(|page| !page.is_none());
         let (ref_database, ref_file, ref_page) =
             other.map_or((0, 0, 0), |page| (database, page.file.0, page.page));
-        let is_allocation = finding.is_some_and(|it| it.counts() == extentdb_messages::Counts::Allocation);
+        let is_allocation =
+            finding.is_some_and(|it| it.counts() == extentdb_messages::Counts::Allocation);
         format!(
             "{error},{level},{state},{},{},{fixed},{database},{fragment},{object},{index},{partition},{unit},\
              {rid_database},{fixed},{file},{page},{slot},{ref_database},{fixed},{ref_file},{ref_page},{fixed},{}\n",

@@ -42,16 +42,26 @@ fn findings() -> Vec<Finding> {
     let cause = Some(Cause { page: page(312), error: 8939 });
     let test = "IS_OFF (BUF_IOERR, pBUF->bstat)";
     let values = [page_arg(page(312)), test.into(), 133_129.into(), (-4).into()];
-    let mut echo =
-        of(8978, 313, &[page_arg(page(313)), page_arg(page(312))]).related([page(312), PageId::NONE]);
+    let mut echo = of(8978, 313, &[page_arg(page(313)), page_arg(page(312))])
+        .related([page(312), PageId::NONE]);
     echo.derived_from = cause;
     let named = [page_arg(page(312)), page_arg(page(298)), page_arg(page(311))];
     let mut missing = of(8976, 312, &named).related([page(298), page(311)]);
     missing.derived_from = cause;
     let key = "[OrderID] = 10248";
     let place = Place::page(page(320)).slot(4).at(1000).owned_by(table);
-    let row = Finding::new(8951, place, &["Orders".into(), ORDERS.into(), "ix, \"date\"".into(), 2.into()]);
-    let line = [1.into(), 320.into(), 4.into(), "OrderID = 10248".into(), "OrderDate = '1996-07-04'".into()];
+    let row = Finding::new(
+        8951,
+        place,
+        &["Orders".into(), ORDERS.into(), "ix, \"date\"".into(), 2.into()],
+    );
+    let line = [
+        1.into(),
+        320.into(),
+        4.into(),
+        "OrderID = 10248".into(),
+        "OrderDate = '1996-07-04'".into(),
+    ];
     let extent = Finding::new(8905, Place::page(page(640)), &[page_arg(page(640)), 7.into()]);
     vec![
         of(8928, 312, &[page_arg(page(312))]),
@@ -66,7 +76,14 @@ fn findings() -> Vec<Finding> {
 fn object(id: i32, name: &str, is_user: bool, bag: &Findings) -> ObjectSummary {
     let object = ObjectId(id);
     let totals = bag.totals_of(Some(object));
-    ObjectSummary { object, name: name.to_owned(), is_user, rows: 90, pages: 7, totals }
+    ObjectSummary {
+        object,
+        name: name.to_owned(),
+        is_user,
+        rows: 90,
+        pages: 7,
+        totals,
+    }
 }
 
 fn report() -> Report {
@@ -82,13 +99,26 @@ fn report() -> Report {
     };
     let mut map = ExtentMap {
         extents_per_cell: 1,
-        files: vec![FileExtents { file: FileId(1), extents: 100, runs: runs(49), faults: Vec::new() }],
+        files: vec![FileExtents {
+            file: FileId(1),
+            extents: 100,
+            runs: runs(49),
+            faults: Vec::new(),
+        }],
     };
-    let (totals, unowned, repair) = (bag.totals(), bag.totals_of(None), bag.repair());
-    let objects = vec![object(3, "sys.sysrscols", false, &bag), object(ORDERS, "Orders", true, &bag)];
+    let totals = bag.totals();
+    let unowned = bag.totals_of(None);
+    let repair = bag.repair();
+    let objects =
+        vec![object(3, "sys.sysrscols", false, &bag), object(ORDERS, "Orders", true, &bag)];
     let findings = bag.into_sorted();
     map.mark(&findings);
-    let sample = |i: u64| Sample { elapsed_ms: i * 100, bytes: i * 819_200, pages: i * 100, findings: i };
+    let sample = |i: u64| Sample {
+        elapsed_ms: i * 100,
+        bytes: i * 819_200,
+        pages: i * 100,
+        findings: i,
+    };
     let not_checked = |what: &str, why: &str, was_asked_for| NotChecked {
         what: what.to_owned(),
         why: why.to_owned(),
@@ -97,7 +127,11 @@ fn report() -> Report {
     Report {
         database: "Shop".to_owned(),
         database_id: 7,
-        files: vec![DataFile { id: FileId(1), path: "/data/my shop.mdf".to_owned(), is_plain: true }],
+        files: vec![DataFile {
+            id: FileId(1),
+            path: "/data/my shop.mdf".to_owned(),
+            is_plain: true,
+        }],
         verdict: Verdict::Damaged,
         totals,
         unowned,
@@ -139,7 +173,11 @@ fn clean() -> Report {
 
 fn inputs() -> Vec<Input> {
     let sha256 = Some("0a".repeat(32));
-    vec![Input { path: "/data/my shop.mdf".to_owned(), bytes: 6_553_600, sha256 }]
+    vec![Input {
+        path: "/data/my shop.mdf".to_owned(),
+        bytes: 6_553_600,
+        sha256,
+    }]
 }
 
 #[test]
@@ -160,7 +198,8 @@ fn a_number_is_printed_ten_times_unless_all_messages_are_asked_for() {
         let rest = vec![page_arg(page(number))];
         Finding::new(8928, Place::page(page(number)).owned_by(table), &[args(table), rest].concat())
     };
-    let at = report.findings.iter().rposition(|finding| finding.place.owner == Some(table)).unwrap();
+    let at =
+        report.findings.iter().rposition(|finding| finding.place.owner == Some(table)).unwrap();
     report.findings.splice(at..at, (400..425).map(wrong));
     let lines = |text: &str| text.lines().filter(|line| line.starts_with("Msg 8928,")).count();
     let brief = report.to_text();
@@ -216,7 +255,10 @@ fn a_check_of_one_table_prints_the_lines_of_checktable() {
     let repair = "repair_allow_data_loss is the minimum repair level for the errors found by DBCC CHECKTABLE \
                   (Shop.dbo.Orders).\n";
     assert!(text.contains(repair) && !text.contains("in database 'Shop'"), "{text}");
-    assert!(text.contains("DBCC CHECKTABLE (Shop.dbo.Orders) executed by extentdb found 6 errors"), "{text}");
+    assert!(
+        text.contains("DBCC CHECKTABLE (Shop.dbo.Orders) executed by extentdb found 6 errors"),
+        "{text}"
+    );
     assert_eq!(report.to_json(&[])["options"]["table"], "dbo.Orders");
 }
 
@@ -224,7 +266,8 @@ fn a_check_of_one_table_prints_the_lines_of_checktable() {
 fn findings_about_an_object_without_pages_have_a_block_of_their_own() {
     let mut report = report();
     let unlisted = owner(99, 0, true);
-    let finding = Finding::new(8901, Place { owner: Some(unlisted), ..Place::default() }, &[99.into()]);
+    let finding =
+        Finding::new(8901, Place { owner: Some(unlisted), ..Place::default() }, &[99.into()]);
     report.findings.insert(0, finding);
     let text = report.to_text();
     let expected = [
@@ -296,7 +339,10 @@ fn sarif_has_rules_locations_and_byte_offsets() {
     let results = run["results"].as_array().unwrap();
     assert_eq!((rules.len(), results.len()), (7, 7));
     for rule in rules {
-        assert!(rule["help"]["text"].as_str().is_some_and(|text| text.contains("Next step: ")), "{rule}");
+        assert!(
+            rule["help"]["text"].as_str().is_some_and(|text| text.contains("Next step: ")),
+            "{rule}"
+        );
         assert!(rule["shortDescription"]["text"].is_string(), "{rule}");
     }
     for result in results {
@@ -319,7 +365,10 @@ fn sarif_has_rules_locations_and_byte_offsets() {
     assert_eq!(missing["relatedLocations"].as_array().map(Vec::len), Some(2));
     assert_eq!(run["artifacts"][0]["hashes"]["sha-256"], "0a".repeat(32));
     let notifications = &run["invocations"][0]["toolExecutionNotifications"];
-    assert_eq!((&notifications[0]["level"], &notifications[1]["level"]), (&"warning".into(), &"note".into()));
+    assert_eq!(
+        (&notifications[0]["level"], &notifications[1]["level"]),
+        (&"warning".into(), &"note".into())
+    );
 }
 
 #[test]
@@ -340,7 +389,10 @@ fn junit_counts_cases_failures_and_what_was_skipped() {
     let tags = well_formed(&xml);
     let count = |name: &str| tags.iter().filter(|tag| *tag == name).count();
     assert_eq!((count("testcase"), count("failure"), count("skipped")), (5, 2, 2));
-    assert!(xml.contains("tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"2\" time=\"2.500\""), "{xml}");
+    assert!(
+        xml.contains("tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"2\" time=\"2.500\""),
+        "{xml}"
+    );
     assert!(xml.contains("name=\"Orders (object ID 245575913)\""), "{xml}");
     assert!(xml.contains("Msg 8955, Level 16, State 1: Data row (1:320:4)"), "{xml}");
 }
@@ -348,8 +400,13 @@ fn junit_counts_cases_failures_and_what_was_skipped() {
 #[test]
 fn html_is_one_file_with_map_chart_and_list() {
     let html = report().to_html(&inputs());
-    for part in ["id=\"map-1\"", "class=\"chart\"", "id=\"findings\"", "Root causes", "Not checked", "8955"] {
-        assert!(html.contains(part) || part == "8955" && html.contains("Data row (1:320:4)"), "{part}");
+    for part in
+        ["id=\"map-1\"", "class=\"chart\"", "id=\"findings\"", "Root causes", "Not checked", "8955"]
+    {
+        assert!(
+            html.contains(part) || part == "8955" && html.contains("Data row (1:320:4)"),
+            "{part}"
+        );
     }
     for outside in ["http://", "https://", "src=", "@import", "url("] {
         assert!(!html.contains(outside), "{outside}");
@@ -359,10 +416,13 @@ fn html_is_one_file_with_map_chart_and_list() {
     assert_eq!(data["per_cell"], 1);
     let owners = data["owners"].as_array().unwrap();
     let runs = data["files"][0]["runs"].as_array().unwrap();
-    let names: Vec<&str> =
-        runs.iter().map(|run| owners[run[2].as_u64().unwrap() as usize]["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = runs
+        .iter()
+        .map(|run| owners[run[2].as_u64().unwrap() as usize]["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["allocation maps", "Orders", "free"]);
-    // Extent 39: 8928 and 8939 by themselves, 8976 and 8978 as their echo; extent 40: a row; extent 80: leaked.
+    // Extent 39: 8928 and 8939 by themselves, 8976 and 8978 as their echo; extent 40: a row; extent
+    // 80: leaked.
     assert_eq!(data["files"][0]["faults"].to_string(), "[[39,2,2],[40,1,0],[80,1,0]]");
 }
 
@@ -382,8 +442,13 @@ fn names_cannot_leave_their_place_in_any_form() {
     assert_eq!(html.matches("</script>").count(), 2);
     let sarif = report.to_sarif(&inputs);
     let uri = &sarif["runs"][0]["artifacts"][0]["location"]["uri"];
-    assert!(uri.as_str().unwrap().bytes().all(|byte| byte.is_ascii_graphic() && byte != b'<'), "{uri}");
-    assert!(report.to_jsonl(&inputs).lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    assert!(
+        uri.as_str().unwrap().bytes().all(|byte| byte.is_ascii_graphic() && byte != b'<'),
+        "{uri}"
+    );
+    assert!(
+        report.to_jsonl(&inputs).lines().all(|line| serde_json::from_str::<Value>(line).is_ok())
+    );
 }
 
 #[test]
@@ -421,12 +486,14 @@ fn a_report_without_repairable_errors_names_no_level() {
     assert!(!report.to_text().contains("minimum repair level"));
 }
 
-/// Reads XML as far as we write it: tags balance, attributes are quoted and differ, references are known. The names of all
-/// elements.
+/// Reads XML as far as we write it: tags balance, attributes are quoted and differ, references are
+/// known. The names of all elements.
 #[track_caller]
 fn well_formed(xml: &str) -> Vec<String> {
-    let (mut open, mut all) = (Vec::new(), Vec::new());
-    let mut rest = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").expect("a declaration");
+    let mut open = Vec::new();
+    let mut all = Vec::new();
+    let mut rest =
+        xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").expect("a declaration");
     assert!(!rest.chars().any(|c| c < ' ' && c != '\n'), "a control character");
     while let Some(at) = rest.find('<') {
         check_text(&rest[..at]);

@@ -19,8 +19,8 @@
 //! Not checked: …
 //! ```
 //!
-//! Of each number ten messages are printed, and what no run checks is left out, unless [`TextOptions`] say otherwise. The
-//! other forms of the report always have everything.
+//! Of each number ten messages are printed, and what no run checks is left out, unless
+//! [`TextOptions`] say otherwise. The other forms of the report always have everything.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -91,7 +91,8 @@ impl Report {
                 write_line(out, &line)?;
             }
         }
-        let cut = repeats.into_iter().filter(|(_, count)| *count > REPEATS_MAX && !options.all_errormsgs);
+        let cut =
+            repeats.into_iter().filter(|(_, count)| *count > REPEATS_MAX && !options.all_errormsgs);
         let cut: Vec<String> =
             cut.map(|(error, count)| format!("{} of Msg {error}", count - REPEATS_MAX)).collect();
         if cut.is_empty() {
@@ -110,7 +111,10 @@ impl Report {
         let causes = self.root_causes();
         let medium: Vec<&Finding> = self.medium_findings().take(CAUSES_MAX).collect();
         if !medium.is_empty() {
-            writeln!(out, "Root cause: the medium is damaged; what it does not hold is missed elsewhere.")?;
+            writeln!(
+                out,
+                "Root cause: the medium is damaged; what it does not hold is missed elsewhere."
+            )?;
         }
         for finding in medium {
             writeln!(out, "  Msg {}: {}", finding.error, finding.message)?;
@@ -122,7 +126,11 @@ impl Report {
         let all = self.findings.len();
         let follow = if derived == 1 { "follows" } else { "follow" };
         let others = if causes.len() == 1 { "other" } else { "others" };
-        writeln!(out, "Root causes: {derived} of {all} findings {follow} from {} {others}.", causes.len())?;
+        writeln!(
+            out,
+            "Root causes: {derived} of {all} findings {follow} from {} {others}.",
+            causes.len()
+        )?;
         for root in causes.iter().take(CAUSES_MAX) {
             let owner = root.finding.and_then(|finding| finding.place.owner);
             let name = owner.and_then(|owner| self.object_name(owner.object));

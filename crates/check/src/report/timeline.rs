@@ -51,7 +51,8 @@ impl Timeline {
                 is_kept = !is_kept;
                 is_kept
             });
-            // Samples may come in less often than they are taken; the later ones are then as far apart as those kept.
+            // Samples may come in less often than they are taken; the later ones are then as far
+            // apart as those kept.
             self.step = (self.step * 2).max(now / self.samples.len().max(1) as u32);
         }
     }
@@ -72,12 +73,14 @@ mod tests {
     fn a_long_run_keeps_few_samples_from_its_whole_length() {
         let mut timeline = Timeline::default();
         let hour = 3_600_000;
-        (0..hour / 100)
-            .for_each(|i| timeline.offer(Sample { elapsed_ms: i * 100, bytes: i, ..Sample::default() }));
+        (0..hour / 100).for_each(|i| {
+            timeline.offer(Sample { elapsed_ms: i * 100, bytes: i, ..Sample::default() })
+        });
         let samples = timeline.finish(Sample { elapsed_ms: hour, ..Sample::default() });
         assert!((SAMPLES_MAX / 4..=SAMPLES_MAX).contains(&samples.len()), "{}", samples.len());
         assert_eq!((samples[0].elapsed_ms, samples.last().unwrap().elapsed_ms), (0, hour));
-        let gaps: Vec<u64> = samples.windows(2).map(|pair| pair[1].elapsed_ms - pair[0].elapsed_ms).collect();
+        let gaps: Vec<u64> =
+            samples.windows(2).map(|pair| pair[1].elapsed_ms - pair[0].elapsed_ms).collect();
         let widest = gaps.iter().max().unwrap();
         assert!(*widest <= hour / 100, "{widest}");
     }

@@ -1,4 +1,5 @@
-//! Rows against the boundaries of their partition (`checkdb.md` B.4), as the scan sees them: only counted.
+//! Rows against the boundaries of their partition (`checkdb.md` B.4), as the scan sees them: only
+//! counted.
 //!
 //! ```text
 //! boundaries     10        20        30
@@ -6,10 +7,11 @@
 //!                 ]---------]                 RANGE LEFT: 20 is inside
 //! ```
 //!
-//! A partition knows its own two boundaries, so that a row costs two comparisons, in partitioned indexes only.
+//! A partition knows its own two boundaries, so that a row costs two comparisons, in partitioned
+//! indexes only.
 //!
-//! Not decided, and listed by name: indexes whose function, type or number of partitions does not fit together, and values
-//! whose order is not known.
+//! Not decided, and listed by name: indexes whose function, type or number of partitions does not
+//! fit together, and values whose order is not known.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -106,7 +108,8 @@ impl Range {
             Some(boundary) => compare(&self.ty, value, boundary),
             None => Some(open),
         };
-        let edge = |is_own: bool| if is_own { Standing::OnOwnEdge } else { Standing::OnForeignEdge };
+        let edge =
+            |is_own: bool| if is_own { Standing::OnOwnEdge } else { Standing::OnForeignEdge };
         match (against(&self.low, Ordering::Greater), against(&self.high, Ordering::Less)) {
             (None, _) | (_, None) => Standing::Undecided,
             (Some(Ordering::Less), _) | (_, Some(Ordering::Greater)) => Standing::Outside,
@@ -155,7 +158,8 @@ pub(crate) struct Boundaries {
 impl Boundaries {
     pub(super) fn new(catalog: &Catalog, units: &Units) -> Boundaries {
         let mut boundaries = Boundaries::default();
-        let mut known: BTreeMap<(ObjectId, IndexId), Option<(&PartitionFunction, i32)>> = BTreeMap::new();
+        let mut known: BTreeMap<(ObjectId, IndexId), Option<(&PartitionFunction, i32)>> =
+            BTreeMap::new();
         let is_row_unit =
             |unit: &Unit| unit.kind == AllocUnitKind::InRow && unit.structure != Structure::Other;
         for (number, unit) in units.iter().filter(|(_, unit)| is_row_unit(unit)) {
@@ -195,24 +199,32 @@ impl Boundaries {
 pub(super) fn what(table: &Table, index: &Index) -> String {
     match &index.name {
         Some(name) => {
-            format!("rows of index {name} of {} against their partition function", table.full_name())
+            format!(
+                "rows of index {name} of {} against their partition function",
+                table.full_name()
+            )
         }
         None => format!("rows of {} against their partition function", table.full_name()),
     }
 }
 
-pub(super) fn index_of<'c>(catalog: &'c Catalog, rowset: &Rowset) -> Option<(&'c Table, &'c Index)> {
+pub(super) fn index_of<'c>(
+    catalog: &'c Catalog,
+    rowset: &Rowset,
+) -> Option<(&'c Table, &'c Index)> {
     let table = catalog.tables.get(&rowset.object)?;
     Some((table, table.indexes.iter().find(|index| index.id == rowset.index)?))
 }
 
-/// The function of an index, and the column of the table that it is asked for; nothing for indexes without partitions.
+/// The function of an index, and the column of the table that it is asked for; nothing for indexes
+/// without partitions.
 fn function_of<'c>(
     catalog: &'c Catalog,
     table: &Table,
     index: &Index,
 ) -> Result<Option<(&'c PartitionFunction, i32)>, &'static str> {
-    let is_judged = matches!(index.kind, IndexKind::Heap | IndexKind::Clustered | IndexKind::Nonclustered);
+    let is_judged =
+        matches!(index.kind, IndexKind::Heap | IndexKind::Clustered | IndexKind::Nonclustered);
     let is_partitioned = index.rowsets.len() > 1 || catalog.partition_scheme_of(index).is_some();
     if !is_judged || !is_partitioned {
         return Ok(None);
@@ -242,7 +254,8 @@ fn function_of<'c>(
 /// Values of both types have the same order. The length of text does not matter to it.
 fn is_same(column: &SqlType, parameter: &SqlType) -> bool {
     let is_text = column.collation().is_some() && column.collation() == parameter.collation();
-    column == parameter || (is_text && std::mem::discriminant(column) == std::mem::discriminant(parameter))
+    column == parameter
+        || (is_text && std::mem::discriminant(column) == std::mem::discriminant(parameter))
 }
 
 /// The boundaries of a unit. Rows of an index have its columns by their place in it.
@@ -290,11 +303,15 @@ mod tests {
     #[test]
     fn a_row_stands_where_its_value_lies_between_the_boundaries() {
         for is_right in [false, true] {
-            for (number, value) in (1..=4).flat_map(|number| (0..45).map(move |value| (number, value))) {
+            for (number, value) in
+                (1..=4).flat_map(|number| (0..45).map(move |value| (number, value)))
+            {
                 let standing = partition(number, is_right).standing(&Datum::Int(value));
-                let below = [10, 20, 30].iter().filter(|at| value > **at || (is_right && value == **at));
+                let below =
+                    [10, 20, 30].iter().filter(|at| value > **at || (is_right && value == **at));
                 let is_own = below.count() as i32 + 1 == number;
-                let is_edge = [(number - 1) * 10, number * 10].contains(&value) && (10..=30).contains(&value);
+                let is_edge =
+                    [(number - 1) * 10, number * 10].contains(&value) && (10..=30).contains(&value);
                 let expected = match (is_own, is_edge) {
                     (true, false) => Standing::Inside,
                     (true, true) => Standing::OnOwnEdge,

@@ -1,7 +1,7 @@
 //! The parts of a record that passed its audit: found without looking for faults a second time.
 //!
-//! Reads the same fields in the same order as [`Record`](extentdb_format::record::Record); the tests hold the two against
-//! each other. Apart from that there is no reason for it but speed.
+//! Reads the same fields in the same order as [`Record`](extentdb_format::record::Record); the
+//! tests hold the two against each other. Apart from that there is no reason for it but speed.
 
 use extentdb_format::record::row::COMPLEX_COLUMN;
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE};
@@ -66,7 +66,8 @@ impl<'r> Cells<'r> {
         self.fixed
     }
 
-    /// The bit of a column; `None` when the row does not know the column. Without a bitmap nothing is NULL.
+    /// The bit of a column; `None` when the row does not know the column. Without a bitmap nothing
+    /// is NULL.
     #[inline(always)]
     pub(super) fn is_null(&self, null_bit: u16) -> Option<bool> {
         if self.columns == 0 || null_bit == 0 {
@@ -109,15 +110,18 @@ mod tests {
             let columns = rng.below(20) as u16;
             let mut builder = RecordBuilder::data(RecordKind::Primary, usize::from(fixed_end));
             builder.columns(columns);
-            (1..=columns).filter(|_| rng.below(3) == 0).collect::<Vec<_>>().into_iter().for_each(|bit| {
-                builder.null(bit);
-            });
+            (1..=columns).filter(|_| rng.below(3) == 0).collect::<Vec<_>>().into_iter().for_each(
+                |bit| {
+                    builder.null(bit);
+                },
+            );
             for _ in 0..rng.below(4) {
                 let value: Vec<u8> = (0..rng.below(9)).map(|n| n as u8).collect();
                 builder.var(&value, rng.below(3) == 0);
             }
             let bytes = builder.to_vec();
-            let (record, cells) = (Record::parse_data(&bytes), Cells::data(&bytes));
+            let record = Record::parse_data(&bytes);
+            let cells = Cells::data(&bytes);
             assert_eq!(cells.fixed().len(), record.fixed_end());
             assert_eq!(cells.bitmap(), record.null_bitmap());
             for bit in 1..columns + 3 {
@@ -125,7 +129,8 @@ mod tests {
                 assert_eq!(cells.is_null(bit), expected);
             }
             for index in 0..6 {
-                let expected = record.var(index).map_or((&[][..], false), |var| (var.bytes, var.complex));
+                let expected =
+                    record.var(index).map_or((&[][..], false), |var| (var.bytes, var.complex));
                 assert_eq!(cells.variable(index), expected);
             }
         }

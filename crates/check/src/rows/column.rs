@@ -20,7 +20,8 @@ pub(super) enum Place {
     Variable { index: u16 },
 }
 
-/// A column of a record as the logical checks see it: what is not stored has its value all the same.
+/// A column of a record as the logical checks see it: what is not stored has its value all the
+/// same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Content<'r> {
     Null,
@@ -50,7 +51,8 @@ pub(crate) struct ColumnPlan {
 }
 
 impl ColumnPlan {
-    /// `None` when the column cannot be read: its type is not understood, or its values lie in the sparse vector.
+    /// `None` when the column cannot be read: its type is not understood, or its values lie in the
+    /// sparse vector.
     pub(super) fn new(
         column: &PhysicalColumn,
         name: &str,
@@ -113,7 +115,8 @@ impl ColumnPlan {
         }
     }
 
-    /// What rows have that are older than the column. `None`: a default that was not found, for NULL it cannot be.
+    /// What rows have that are older than the column. `None`: a default that was not found, for
+    /// NULL it cannot be.
     #[cold]
     fn absent(&self) -> Option<Content<'_>> {
         match self.absent.as_deref() {
@@ -128,25 +131,29 @@ impl ColumnPlan {
     #[inline]
     pub(super) fn fixed_place(&self) -> Option<(usize, usize)> {
         match self.place {
-            Place::Fixed { at, bytes } => Some((usize::from(at), usize::from(at) + usize::from(bytes))),
+            Place::Fixed { at, bytes } => {
+                Some((usize::from(at), usize::from(at) + usize::from(bytes)))
+            }
             _ => None,
         }
     }
 
-    /// True for the hidden uniquifier, the only int among variable columns: 0 is not stored, or stored as four bytes.
+    /// True for the hidden uniquifier, the only int among variable columns: 0 is not stored, or
+    /// stored as four bytes.
     #[inline(always)]
     pub(super) fn is_uniquifier(&self) -> bool {
         matches!((self.ty, self.place), (SqlType::Int, Place::Variable { .. }))
     }
 
-    /// True for text, ntext and image: one that was updated to NULL keeps its text pointer (public documentation).
+    /// True for text, ntext and image: one that was updated to NULL keeps its text pointer (public
+    /// documentation).
     pub(super) fn keeps_bytes_when_null(&self) -> bool {
         self.ty.is_lob()
     }
 }
 
-/// True for a value of fixed length that lies among the variable columns: vardecimal, or Always Encrypted. Its bytes are not
-/// those of its type.
+/// True for a value of fixed length that lies among the variable columns: vardecimal, or Always
+/// Encrypted. Its bytes are not those of its type.
 pub(super) fn has_other_form(column: &PhysicalColumn, ty: &SqlType) -> bool {
     let is_fixed = ty.is_bit() || ty.fixed_bytes().is_some();
     column.leaf.offset < 0 && is_fixed && !column.is_uniquifier()
@@ -168,10 +175,13 @@ fn absent_value(default: Option<&AddedDefault>, ty: &SqlType) -> Option<Box<[u8]
     }
 }
 
-/// Declared length of variable columns. Where the physical column allows more than the type, the more generous counts.
+/// Declared length of variable columns. Where the physical column allows more than the type, the
+/// more generous counts.
 fn bytes_max(column: &PhysicalColumn, ty: &SqlType) -> u16 {
     let declared = match ty {
-        SqlType::VarChar { len, .. } | SqlType::NVarChar { len, .. } | SqlType::VarBinary { len } => *len,
+        SqlType::VarChar { len, .. }
+        | SqlType::NVarChar { len, .. }
+        | SqlType::VarBinary { len } => *len,
         _ => None,
     };
     match (declared, u16::try_from(column.max_in_row)) {

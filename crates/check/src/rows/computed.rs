@@ -1,13 +1,13 @@
-//! Expressions over the rows of a table: computed columns that only an index stores, and predicates of filtered indexes
-//! (`checkdb.md` D.8).
+//! Expressions over the rows of a table: computed columns that only an index stores, and predicates
+//! of filtered indexes (`checkdb.md` D.8).
 //!
 //! ```text
 //! compiled once per index              what cannot be compiled: the index is not compared, the report says why
 //! a batch per worker and expression    all rows of a page go through it together, column by column; no lock
 //! ```
 //!
-//! A row whose value is not certain (a collation that does not decide, text that might convert) makes its index not compared;
-//! nothing is ever guessed.
+//! A row whose value is not certain (a collation that does not decide, text that might convert)
+//! makes its index not compared; nothing is ever guessed.
 
 use extentdb_catalog::model::{Column, Index, Table};
 use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
@@ -38,20 +38,27 @@ enum Code {
 /// The columns of a table that an expression may read: those that rows store.
 fn environment(table: &Table, database: Collation) -> (Environment, Vec<i32>) {
     let stored = |column: &&Column| column.computed.is_none() && !column.is_virtual();
-    let readable = table.columns.iter().filter(stored).filter_map(|column| Some((column, column.ty?)));
-    let (columns, ids) = readable.map(|(column, ty)| ((column.name.clone(), ty), column.id)).unzip();
+    let readable =
+        table.columns.iter().filter(stored).filter_map(|column| Some((column, column.ty?)));
+    let (columns, ids) =
+        readable.map(|(column, ty)| ((column.name.clone(), ty), column.id)).unzip();
     (Environment { columns, database_collation: database }, ids)
 }
 
 impl Expression {
     /// The expression of a computed column.
-    pub(super) fn of_column(table: &Table, column: &Column, database: Collation) -> Result<Self, String> {
+    pub(super) fn of_column(
+        table: &Table,
+        column: &Column,
+        database: Collation,
+    ) -> Result<Self, String> {
         let what = || format!("computed column {}", column.name);
         let text = column.computed.as_deref().filter(|text| !text.is_empty());
         let text = text.ok_or_else(|| format!("{}: its expression could not be read", what()))?;
         let ty: SqlType = column.ty.ok_or_else(|| format!("{}: its type is not known", what()))?;
         let (environment, ids) = environment(table, database);
-        let program = Program::compile_as(text, &environment, ty).map_err(|why| refuse(&what(), &why))?;
+        let program =
+            Program::compile_as(text, &environment, ty).map_err(|why| refuse(&what(), &why))?;
         if !program.is_precise() {
             return Err(format!("{} is computed from approximate numbers", what()));
         }
@@ -59,7 +66,11 @@ impl Expression {
             return Err(format!("{} is not deterministic", what()));
         }
         let inputs = pick(program.inputs(), &ids);
-        Ok(Expression { program: Code::Value(program), column: Some(column.id), inputs })
+        Ok(Expression {
+            program: Code::Value(program),
+            column: Some(column.id),
+            inputs,
+        })
     }
 
     /// The predicate of a filtered index.
@@ -70,7 +81,8 @@ impl Expression {
     ) -> Result<Option<Self>, String> {
         let Some(text) = &index.filter else { return Ok(None) };
         let (environment, ids) = environment(table, database);
-        let predicate = Predicate::compile(text, &environment).map_err(|why| refuse("its filter", &why))?;
+        let predicate =
+            Predicate::compile(text, &environment).map_err(|why| refuse("its filter", &why))?;
         let inputs = pick(predicate.inputs(), &ids);
         Ok(Some(Expression { program: Code::Predicate(predicate), column: None, inputs }))
     }
@@ -122,7 +134,8 @@ pub(super) struct Placed {
 impl Placed {
     /// `None` when a column that it reads is not in the rows.
     pub(super) fn new(expression: &Expression, plan: &RowPlan) -> Option<Placed> {
-        let place = |id: &i32| Some(plan.columns.iter().position(|column| column.id == *id)? as u16);
+        let place =
+            |id: &i32| Some(plan.columns.iter().position(|column| column.id == *id)? as u16);
         let inputs = expression.inputs.iter().map(place).collect::<Option<Vec<u16>>>()?;
         Some(Placed { expression: expression.clone(), inputs })
     }
@@ -141,7 +154,10 @@ impl Placed {
     ) -> Option<()> {
         for (at, place) in self.inputs.iter().enumerate() {
             let column = plan.columns.get(usize::from(*place))?;
-            if rows.words(column, nulls, words).is_some_and(|bytes| batch.push_words(at, words, bytes)) {
+            if rows
+                .words(column, nulls, words)
+                .is_some_and(|bytes| batch.push_words(at, words, bytes))
+            {
                 continue;
             }
             let mut listed = Listed { values: Vec::with_capacity(rows.len()), is_whole: true };
@@ -212,7 +228,8 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Evaluates all expressions of a plan over the rows of a page. The rows are counted as they come.
+    /// Evaluates all expressions of a plan over the rows of a page. The rows are counted as they
+    /// come.
     pub(super) fn run(
         &mut self,
         plan: &RowPlan,
@@ -220,7 +237,8 @@ impl Batches {
         page: &Sound<'_>,
         rows: &PageRows<'_>,
     ) {
-        let (Batches { batches, words }, nulls) = (self, rows.null_bits());
+        let Batches { batches, words } = self;
+        let nulls = rows.null_bits();
         if batches.len() < plan.expressions.len() {
             batches.resize_with(plan.expressions.len(), Batch::new);
         }
@@ -247,7 +265,8 @@ impl Batches {
         self.batches.get(usize::from(expression))?.values()
     }
 
-    /// The values of an expression for all rows and their bytes, when they are numbers and none is NULL or uncertain.
+    /// The values of an expression for all rows and their bytes, when they are numbers and none is
+    /// NULL or uncertain.
     pub(super) fn numbers(&self, expression: u16) -> Option<(usize, &[i64])> {
         self.batches.get(usize::from(expression))?.numbers()
     }

@@ -7,10 +7,11 @@
 //! row hash       sum over the columns of (hash of the value × multiplier of the position), finished into two lanes
 //! ```
 //!
-//! All partitions of an index are one multiset: which partition a row belongs to is a matter of the row alone.
+//! All partitions of an index are one multiset: which partition a row belongs to is a matter of the
+//! row alone.
 //!
-//! An index whose columns cannot be traced back to the table, or whose values no row of the table holds, is not compared; the
-//! report says so by name.
+//! An index whose columns cannot be traced back to the table, or whose values no row of the table
+//! holds, is not compared; the report says so by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +82,8 @@ impl Crosses {
     pub(crate) fn new(catalog: &Catalog) -> Crosses {
         let mut crosses = Crosses::default();
         for table in catalog.tables.values() {
-            let indexes = table.indexes.iter().filter(|index| index.id.0 > 1 && !index.rowsets.is_empty());
+            let indexes =
+                table.indexes.iter().filter(|index| index.id.0 > 1 && !index.rowsets.is_empty());
             for index in indexes {
                 crosses.add(catalog, table, index);
             }
@@ -101,7 +103,10 @@ impl Crosses {
             }
             Err(why) => {
                 let name = index.name.as_deref().unwrap_or_default();
-                self.left_out.push((format!("index {name} of {} against its table", table.full_name()), why));
+                self.left_out.push((
+                    format!("index {name} of {} against its table", table.full_name()),
+                    why,
+                ));
             }
         }
     }
@@ -143,18 +148,24 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
     for rowset in catalog.rowsets_of(base).chain(catalog.rowsets_of(index)) {
         refuse_forms(rowset)?;
     }
-    let mut origins: Vec<(i32, Origin)> =
-        index.columns.iter().map(|column| (column.ordinal, Origin::Column(column.column_id))).collect();
+    let mut origins: Vec<(i32, Origin)> = index
+        .columns
+        .iter()
+        .map(|column| (column.ordinal, Origin::Column(column.column_id)))
+        .collect();
     origins.sort_unstable_by_key(|(ordinal, _)| *ordinal);
     let own_columns = origins.len();
-    let mut physical: Vec<i32> = rowset.layout.columns.iter().map(|column| column.column_id).collect();
+    let mut physical: Vec<i32> =
+        rowset.layout.columns.iter().map(|column| column.column_id).collect();
     physical.sort_unstable();
     let locator = locator(base, &base_rowset.layout, &origins);
     let rest = physical.iter().filter(|id| !origins.iter().any(|(ordinal, _)| ordinal == *id));
     let rest: Vec<i32> = rest.copied().collect();
     if rest.len() != locator.len() || physical.len() != own_columns + locator.len() {
-        let why =
-            format!("{} columns of its rows cannot be traced", rest.len().abs_diff(locator.len()).max(1));
+        let why = format!(
+            "{} columns of its rows cannot be traced",
+            rest.len().abs_diff(locator.len()).max(1)
+        );
         return Err(why);
     }
     origins.extend(rest.into_iter().zip(locator));
@@ -203,9 +214,8 @@ fn locator(base: &Index, layout: &RowLayout, own: &[(i32, Origin)]) -> Vec<Origi
         return vec![Origin::Rid];
     }
     let key = layout.key();
-    let origins = key.iter().map(|column| match column.is_uniquifier() {
-        true => Origin::Uniquifier,
-        false => Origin::Column(column.column_id),
+    let origins = key.iter().map(|column| {
+        if column.is_uniquifier() { Origin::Uniquifier } else { Origin::Column(column.column_id) }
     });
     origins.filter(|origin| !own.iter().any(|(_, own)| own == origin)).collect()
 }
@@ -230,7 +240,11 @@ fn computed_columns(
 }
 
 /// Values can only be compared when both sides store the same type.
-fn verify_types(base: &RowLayout, index: &RowLayout, origins: &[(i32, Origin)]) -> Result<(), String> {
+fn verify_types(
+    base: &RowLayout,
+    index: &RowLayout,
+    origins: &[(i32, Origin)],
+) -> Result<(), String> {
     for (ordinal, origin) in origins {
         let entry = index.column(*ordinal).ok_or("a column of it is not in its rows")?;
         let ty = entry.ty.ok_or("a column of it has an unknown type")?;
@@ -248,7 +262,9 @@ fn verify_types(base: &RowLayout, index: &RowLayout, origins: &[(i32, Origin)]) 
                 if std::mem::discriminant(&stored) != std::mem::discriminant(&ty)
                     || stored.fixed_bytes() != ty.fixed_bytes()
                 {
-                    return Err(format!("its column {ordinal} is {ty}, that of the table {stored}"));
+                    return Err(format!(
+                        "its column {ordinal} is {ty}, that of the table {stored}"
+                    ));
                 }
             }
         }
@@ -256,23 +272,27 @@ fn verify_types(base: &RowLayout, index: &RowLayout, origins: &[(i32, Origin)]) 
     Ok(())
 }
 
-/// Fixed types among the variable columns. Both sides have them in the same form, or the forms are not known.
+/// Fixed types among the variable columns. Both sides have them in the same form, or the forms are
+/// not known.
 fn refuse_other_forms(layouts: [&RowLayout; 2]) -> Result<(), String> {
     let [base, index] = layouts.map(|layout| {
         let columns = layout.columns.iter().filter(|column| !column.is_dropped());
         columns.filter_map(|column| column.ty.filter(|ty| has_other_form(column, ty)))
     });
-    // Entries have the uniquifier of their rows without being told so: the only int among variable columns.
+    // Entries have the uniquifier of their rows without being told so: the only int among variable
+    // columns.
     match (base.count(), index.filter(|ty| *ty != SqlType::Int).count()) {
         (0, 0) => Ok(()),
         _ => Err("fixed values of its table are stored in variable columns".to_owned()),
     }
 }
 
-/// Columns of types that may lie off the row on one side and in it on the other, and those whose compressed form is not certain.
+/// Columns of types that may lie off the row on one side and in it on the other, and those whose
+/// compressed form is not certain.
 fn long_columns(layout: &RowLayout, is_compressed: bool) -> Vec<i32> {
-    let is_long =
-        |ty: &SqlType| ty.is_lob() || ty.is_max() || (is_compressed && !has_certain_compression(ty));
+    let is_long = |ty: &SqlType| {
+        ty.is_lob() || ty.is_max() || (is_compressed && !has_certain_compression(ty))
+    };
     let long = layout.columns.iter().filter(|column| column.ty.as_ref().is_some_and(is_long));
     long.map(|column| column.column_id).collect()
 }

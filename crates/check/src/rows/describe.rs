@@ -1,7 +1,8 @@
 //! Rows in words, by a second way of decoding them: what 8955, 8956 and the keys of findings show.
 //!
-//! Nothing here is shared with the fast way in [`super::column`]: cells come from `catalog::layout`, values from `types`. A
-//! difference between the two sides of an index is believed only when this way sees it, too.
+//! Nothing here is shared with the fast way in [`super::column`]: cells come from
+//! `catalog::layout`, values from `types`. A difference between the two sides of an index is
+//! believed only when this way sees it, too.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -23,7 +24,8 @@ use super::hasher::OVERFLOW_BYTES_MAX;
 /// Longer values are cut in messages.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// A value that was decoded, and its canonical bytes: whether it is there, and what it is stored as.
+/// A value that was decoded, and its canonical bytes: whether it is there, and what it is stored
+/// as.
 pub(super) struct Value {
     pub(super) text: String,
     canonical: Vec<u8>,
@@ -159,9 +161,12 @@ impl Describer<'_> {
         let rowset = self.table.base().and_then(|base| self.catalog.rowsets_of(base).next());
         match rowset {
             Some(rowset) if rowset.index.0 == 1 => {
-                let origin = |column: &&PhysicalColumn| match column.is_uniquifier() {
-                    true => Origin::Uniquifier,
-                    false => Origin::Column(column.column_id),
+                let origin = |column: &&PhysicalColumn| {
+                    if column.is_uniquifier() {
+                        Origin::Uniquifier
+                    } else {
+                        Origin::Column(column.column_id)
+                    }
                 };
                 rowset.layout.key().iter().map(origin).collect()
             }
@@ -173,9 +178,10 @@ impl Describer<'_> {
         match origin {
             Origin::Rid => "HEAP RID".to_owned(),
             Origin::Uniquifier => "UNIQUIFIER".to_owned(),
-            Origin::Column(id) => {
-                self.table.column(id).map_or_else(|| format!("column {id}"), |column| column.name.clone())
-            }
+            Origin::Column(id) => self
+                .table
+                .column(id)
+                .map_or_else(|| format!("column {id}"), |column| column.name.clone()),
         }
     }
 
@@ -202,9 +208,14 @@ pub(super) fn value_of(
     let ty = column.ty?;
     match cell(record, column, Level::Leaf).ok()? {
         Cell::Null if is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
-        Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
+        Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => {
+            Some(stored_value(&ty, &[0; 4]))
+        }
         Cell::Null => Some(null_value()),
-        Cell::Bit(bit) => Some(Value { text: u8::from(bit).to_string(), canonical: vec![1, bit.into()] }),
+        Cell::Bit(bit) => Some(Value {
+            text: u8::from(bit).to_string(),
+            canonical: vec![1, bit.into()],
+        }),
         Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),
         Cell::Complex(pointer) => {
             let pointer = LobPointer::parse(&pointer, ty.may_have_text_pointer());
@@ -229,7 +240,10 @@ fn null_value() -> Value {
 
 fn rid_value(rid: Rid) -> Value {
     let canonical = [&[1][..], &rid.to_bytes()].concat();
-    Value { text: format!("({}:{}:{})", rid.page.file.0, rid.page.page, rid.slot.0), canonical }
+    Value {
+        text: format!("({}:{}:{})", rid.page.file.0, rid.page.page, rid.slot.0),
+        canonical,
+    }
 }
 
 /// A value by its disk form: the canonical bytes are what the value encodes to.

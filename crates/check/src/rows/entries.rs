@@ -1,4 +1,5 @@
-//! The sum of index entries that are alike and have no variable columns, straight from their page: what most indexes consist of.
+//! The sum of index entries that are alike and have no variable columns, straight from their page:
+//! what most indexes consist of.
 //!
 //! ```text
 //! columns of 4 and 8 bytes  up to three                           hashed and combined in one loop, and the entries summed up
@@ -100,7 +101,8 @@ impl Last {
     }
 }
 
-/// The sum of entries: what is combined of each so far, and their last columns. `None` where the bytes end too early.
+/// The sum of entries: what is combined of each so far, and their last columns. `None` where the
+/// bytes end too early.
 #[inline(always)]
 fn sum_of<const WORDS: usize, const ENDS: usize>(
     key: &HashKey,
@@ -108,16 +110,23 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
     entries: impl Iterator<Item = (impl Spot, u64)>,
     last: &Last,
 ) -> Option<Acc> {
-    let (words, ends): (&[Word; WORDS], &[Ends; ENDS]) =
-        (last.words.first_chunk()?, last.ends.first_chunk()?);
-    let (key, words, ends) = (*key, *words, *ends);
-    let ats = words.iter().map(|word| word.at).chain(ends.iter().flat_map(|ends| [ends.low.0, ends.high.0]));
+    let words: &[Word; WORDS] = last.words.first_chunk()?;
+    let ends: &[Ends; ENDS] = last.ends.first_chunk()?;
+    let key = *key;
+    let words = *words;
+    let ends = *ends;
+    let ats = words
+        .iter()
+        .map(|word| word.at)
+        .chain(ends.iter().flat_map(|ends| [ends.low.0, ends.high.0]));
     let reach = ats.map(|at| at + size_of::<u64>()).max().unwrap_or(0);
-    let (mut lanes, mut count) = ([0u64; 2], 0);
+    let mut lanes = [0u64; 2];
+    let mut count = 0;
     for (spot, mut combined) in entries {
         let record = bytes.get(spot.start()..spot.start() + reach)?;
-        let word =
-            |(at, mask): (usize, u64)| Some(u64::from_le_bytes(*record.get(at..)?.first_chunk()?) & mask);
+        let word = |(at, mask): (usize, u64)| {
+            Some(u64::from_le_bytes(*record.get(at..)?.first_chunk()?) & mask)
+        };
         for column in &words {
             let hash = key.word(word((column.at, column.mask))?);
             combined = combined.wrapping_add(hash.wrapping_mul(column.multiplier));
@@ -137,7 +146,8 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
 #[inline(always)]
 fn are_alike(bytes: &[u8], spots: impl Spots) -> bool {
     let Some(first) = spots.first() else { return false };
-    let (len, status) = (first.end() - first.start(), bytes.get(first.start()));
+    let len = first.end() - first.start();
+    let status = bytes.get(first.start());
     spots.iter().all(|spot| spot.end() - spot.start() == len && bytes.get(spot.start()) == status)
 }
 
@@ -150,10 +160,14 @@ struct Layout<'l> {
 }
 
 impl RowHasher<'_> {
-    /// The sum of the entries of an index that are alike and have no variable columns, as most indexes have them, straight from the
-    /// page. `None` where it is not as simple as that.
+    /// The sum of the entries of an index that are alike and have no variable columns, as most
+    /// indexes have them, straight from the page. `None` where it is not as simple as that.
     #[inline]
-    pub(super) fn sum_of_entries(&mut self, page: &Sound<'_>, rows: &RowPlan) -> Option<(CrossNumber, Acc)> {
+    pub(super) fn sum_of_entries(
+        &mut self,
+        page: &Sound<'_>,
+        rows: &RowPlan,
+    ) -> Option<(CrossNumber, Acc)> {
         let [target] = rows.targets.as_slice() else { return None };
         let mut parts = [Part::default(); ALIKE_MAX];
         if rows.is_base || target.filter.is_some() || target.inputs.len() > ALIKE_MAX {
@@ -181,8 +195,9 @@ impl RowHasher<'_> {
         Some((target.cross, sum?))
     }
 
-    /// The sum of entries that are like the first of them. Numbers are hashed and combined in the loop that adds up
-    /// the entries, the others each in a loop before: nothing in a loop depends on what its columns are.
+    /// The sum of entries that are like the first of them. Numbers are hashed and combined in the
+    /// loop that adds up the entries, the others each in a loop before: nothing in a loop depends
+    /// on what its columns are.
     fn sum_alike<S: Spots>(&mut self, bytes: &[u8], spots: S, layout: &Layout<'_>) -> Option<Acc> {
         match Entries::of(*bytes.get(spots.first()?.start())?)? {
             Entries::Bare => {}
@@ -229,7 +244,8 @@ impl RowHasher<'_> {
 
     /// Adds a column to the combined entries.
     fn add_column<S: Spots>(&mut self, bytes: &[u8], spots: S, part: &Part) {
-        let (Part { at, end, multiplier }, key) = (*part, *self.key);
+        let Part { at, end, multiplier } = *part;
+        let key = *self.key;
         let value = move |spot: S::Spot| bytes.get(spot.start() + at..spot.start() + end);
         self.add_hashes(spots.iter().map(move |spot| {
             number_or_bytes(&key, value(spot).unwrap_or_default()).wrapping_mul(multiplier)
@@ -257,10 +273,13 @@ mod tests {
     /// The loop reads of each value what the general way reads of it.
     #[test]
     fn the_ends_of_a_value_are_hashed_as_its_bytes() {
-        let (mut rng, key) = (SplitMix64::new(1), HashKey::new([3, 4]));
+        let mut rng = SplitMix64::new(1);
+        let key = HashKey::new([3, 4]);
         let mut taken = 0;
         for len in 1..=20 {
-            let Some(ends) = Ends::of(&Part { at: 3, end: 3 + len, multiplier: 1 }) else { continue };
+            let Some(ends) = Ends::of(&Part { at: 3, end: 3 + len, multiplier: 1 }) else {
+                continue;
+            };
             taken += 1;
             for _ in 0..100 {
                 let record: Vec<u8> = (0..40).map(|_| rng.next_u64() as u8).collect();

@@ -28,7 +28,8 @@ pub(super) const OVERFLOW_BYTES_MAX: usize = 8192;
 /// No value of four bytes; one of eight is met with a chance of 2^-64.
 const NULL_WORD: u64 = 0x6e75_6c6c_9d3f_c1e5;
 
-/// Turns rows into the lanes of the indexes they belong to. Its memory is used for one page after the other.
+/// Turns rows into the lanes of the indexes they belong to. Its memory is used for one page after
+/// the other.
 pub(super) struct RowHasher<'p> {
     pub(super) key: &'p HashKey,
     pages: CheckedPages<'p>,
@@ -52,7 +53,8 @@ impl<'p> RowHasher<'p> {
         }
     }
 
-    /// Evaluates the expressions of a table over the rows of a page; to be called before anything that needs them.
+    /// Evaluates the expressions of a table over the rows of a page; to be called before anything
+    /// that needs them.
     #[inline]
     pub(super) fn evaluate(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan) {
         if rows.expressions.is_empty() {
@@ -63,7 +65,8 @@ impl<'p> RowHasher<'p> {
         self.batches = batches;
     }
 
-    /// Hands the lanes of each row to `state`, index after index; no lanes when a value of it could not be read.
+    /// Hands the lanes of each row to `state`, index after index; no lanes when a value of it could
+    /// not be read.
     #[inline]
     pub(super) fn page(
         &mut self,
@@ -91,8 +94,8 @@ impl<'p> RowHasher<'p> {
         }
     }
 
-    /// Adds up the lanes of a page: for each index the sum of its rows, and `None` for each row that could
-    /// not be read.
+    /// Adds up the lanes of a page: for each index the sum of its rows, and `None` for each row
+    /// that could not be read.
     #[inline]
     pub(super) fn sums(
         &mut self,
@@ -144,7 +147,8 @@ impl<'p> RowHasher<'p> {
         }
     }
 
-    /// The sum of the rows of an index that holds a few columns of every row, combined while they are added up.
+    /// The sum of the rows of an index that holds a few columns of every row, combined while they
+    /// are added up.
     #[inline]
     fn sum_of_columns(&self, rows: usize, target: &Target, side: Side) -> Option<Acc> {
         if target.filter.is_some() || !self.unread.is_empty() {
@@ -164,7 +168,10 @@ impl<'p> RowHasher<'p> {
             1 => self.sum_rows(of(0)?, side),
             2 => self.sum_rows(of(0)?.zip(of(1)?).map(two), side),
             3 => self.sum_rows(of(0)?.zip(of(1)?).map(two).zip(of(2)?).map(two), side),
-            4 => self.sum_rows(of(0)?.zip(of(1)?).map(two).zip(of(2)?.zip(of(3)?).map(two)).map(two), side),
+            4 => self.sum_rows(
+                of(0)?.zip(of(1)?).map(two).zip(of(2)?.zip(of(3)?).map(two)).map(two),
+                side,
+            ),
             _ => return None,
         })
     }
@@ -172,7 +179,9 @@ impl<'p> RowHasher<'p> {
     /// The sum of rows that are combined.
     #[inline(always)]
     fn sum_rows(&self, combined: impl ExactSizeIterator<Item = u64>, side: Side) -> Acc {
-        let (key, count, mut sum) = (*self.key, combined.len() as u64, [0u64; 2]);
+        let key = *self.key;
+        let count = combined.len() as u64;
+        let mut sum = [0u64; 2];
         combined.for_each(|combined| {
             let row = key.row(combined);
             sum = [sum[0].wrapping_add(row[0]), sum[1].wrapping_add(row[1])];
@@ -189,8 +198,8 @@ impl<'p> RowHasher<'p> {
         self.sum_rows(self.combined.iter().copied(), side)
     }
 
-    /// Combines the columns of an index that belongs to nothing else, without keeping their hashes. False when a value is not in
-    /// its row.
+    /// Combines the columns of an index that belongs to nothing else, without keeping their hashes.
+    /// False when a value is not in its row.
     fn combine_columns(&mut self, of_page: &PageRows<'_>, rows: &RowPlan, target: &Target) -> bool {
         self.combined.clear();
         self.combined.resize(of_page.len(), 0);
@@ -221,17 +230,22 @@ impl<'p> RowHasher<'p> {
                     Some(column) => self.hash_column(page, of_page, (at, column)),
                     None => self.hashes.extend(of_page.iter().map(|_| 0)),
                 },
-                Hashed::Computed(expression) => self.hash_computed(of_page.len(), (at, *expression)),
+                Hashed::Computed(expression) => {
+                    self.hash_computed(of_page.len(), (at, *expression))
+                }
             }
         }
     }
 
     /// The values of an expression.
     fn hash_computed(&mut self, rows: usize, (number, expression): (u16, u16)) {
-        let (key, unread) = (self.key, &mut self.unread);
+        let key = self.key;
+        let unread = &mut self.unread;
         match self.batches.numbers(expression) {
             Some((4, numbers)) => {
-                return self.hashes.extend(numbers.iter().map(|number| key.word(u64::from(*number as u32))));
+                return self
+                    .hashes
+                    .extend(numbers.iter().map(|number| key.word(u64::from(*number as u32))));
             }
             Some((8, numbers)) => {
                 return self.hashes.extend(numbers.iter().map(|number| key.word(*number as u64)));
@@ -245,7 +259,9 @@ impl<'p> RowHasher<'p> {
             })
         };
         match self.batches.values(expression) {
-            Some(values) => self.hashes.extend(values.enumerate().map(|(at, value)| hash(at, value))),
+            Some(values) => {
+                self.hashes.extend(values.enumerate().map(|(at, value)| hash(at, value)))
+            }
             None => {
                 let values = (0..rows).map(|row| hash(row, self.batches.value(expression, row)));
                 self.hashes.extend(values);
@@ -422,7 +438,8 @@ fn computed(key: &HashKey, value: Result<Option<&[u8]>, EvalError>) -> Option<u6
     }
 }
 
-/// Values of four or eight bytes are numbers; their length is that of the type, or goes into the hash.
+/// Values of four or eight bytes are numbers; their length is that of the type, or goes into the
+/// hash.
 #[inline(always)]
 pub(super) fn number_or_bytes(key: &HashKey, bytes: &[u8]) -> u64 {
     match *bytes {

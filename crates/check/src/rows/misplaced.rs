@@ -6,9 +6,9 @@
 //! rows         decoded by an independent way, and given to the whole function: the number they should have
 //! ```
 //!
-//! Where functions lie in the catalogue is known from descriptions only. So the rows themselves bear witness: a function that
-//! more than a quarter of an index contradicts is taken for misunderstood, and listed. So is the side that boundary values
-//! belong to.
+//! Where functions lie in the catalogue is known from descriptions only. So the rows themselves
+//! bear witness: a function that more than a quarter of an index contradicts is taken for
+//! misunderstood, and listed. So is the side that boundary values belong to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,11 @@ impl Verdict {
 }
 
 /// Reports rows in partitions that they do not belong to; what could not be decided comes back.
-pub(crate) fn verify_partitions(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Vec<NotChecked> {
+pub(crate) fn verify_partitions(
+    dive: &Dive<'_>,
+    sum: &Partial,
+    findings: &mut Findings,
+) -> Vec<NotChecked> {
     let Some(catalog) = &dive.plan.catalog else { return Vec::new() };
     let boundaries = &dive.plan.rows.boundaries;
     let mut left_out: Vec<NotChecked> =
@@ -89,7 +93,9 @@ pub(crate) fn verify_partitions(dive: &Dive<'_>, sum: &Partial, findings: &mut F
     }
     for (all, units) in by_index.values() {
         let verdict = Verdict::of(all);
-        let Some(name) = units.first().and_then(|unit| name_of(dive, catalog, *unit)) else { continue };
+        let Some(name) = units.first().and_then(|unit| name_of(dive, catalog, *unit)) else {
+            continue;
+        };
         left_out.extend(verdict.why.map(|why| not_checked(&name, why, verdict.is_contradicted)));
         if verdict.outside || verdict.on_edge {
             match find(dive, boundaries, units, verdict) {
@@ -127,7 +133,9 @@ impl Finder<'_> {
 
 impl Facts for Finder<'_> {
     fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
-        let Some(boundary) = self.boundaries.get(page.index).filter(|_| page.is_leaf) else { return };
+        let Some(boundary) = self.boundaries.get(page.index).filter(|_| page.is_leaf) else {
+            return;
+        };
         let mut memory = Vec::new();
         let rows = PageRows::read(page, &mut memory);
         for row in rows.iter() {
@@ -161,7 +169,12 @@ fn find(
     Some(all.found)
 }
 
-fn report(dive: &Dive<'_>, catalog: &Catalog, rows: Vec<(UnitIndex, Rid)>, findings: &mut Findings) {
+fn report(
+    dive: &Dive<'_>,
+    catalog: &Catalog,
+    rows: Vec<(UnitIndex, Rid)>,
+    findings: &mut Findings,
+) {
     let pages = CheckedPages::new(dive.source);
     for (unit, rid) in rows {
         if let Some(finding) = finding(dive, catalog, &pages, unit, rid) {
@@ -170,7 +183,8 @@ fn report(dive: &Dive<'_>, catalog: &Catalog, rows: Vec<(UnitIndex, Rid)>, findi
     }
 }
 
-/// 8984 with 8988; nothing when the second way of decoding puts the row where it is, or cannot tell.
+/// 8984 with 8988; nothing when the second way of decoding puts the row where it is, or cannot
+/// tell.
 fn finding(
     dive: &Dive<'_>,
     catalog: &Catalog,
@@ -191,16 +205,28 @@ fn finding(
         Compression::None => (bytes, view.header().fixed_len.get()),
         _ => expander.single(&view, bytes, layout, !is_entry)?,
     };
-    let record = if is_entry { Record::parse_index(bytes, fixed_end) } else { Record::parse_data(bytes) };
+    let record =
+        if is_entry { Record::parse_index(bytes, fixed_end) } else { Record::parse_data(bytes) };
     let (table, owner) = index_of(catalog, rowset)?;
-    let row = Row { catalog, pages, table, index: owner, rowset, layout, record, rid };
+    let row = Row {
+        catalog,
+        pages,
+        table,
+        index: owner,
+        rowset,
+        layout,
+        record,
+        rid,
+    };
     let expected = row.partition().filter(|expected| *expected != rowset.partition)?;
     let place = Place::page(rid.page).owned_by(unit.owner).slot(rid.slot.0);
     let identity = row.identity(unit);
-    let of_partition = [unit.owner.object.0.into(), unit.owner.index.0.into(), unit.owner.partition.0.into()];
+    let of_partition =
+        [unit.owner.object.0.into(), unit.owner.index.0.into(), unit.owner.partition.0.into()];
     let args: Vec<Arg<'_>> =
         of_partition.into_iter().chain([expected.into(), rowset.partition.into()]).collect();
-    let of_row = [rid.page.file.0.into(), rid.page.page.into(), rid.slot.0.into(), identity.clone().into()];
+    let of_row =
+        [rid.page.file.0.into(), rid.page.page.into(), rid.slot.0.into(), identity.clone().into()];
     let companion = Finding::new(8988, place, &of_row);
     Some(Finding::new(8984, place, &args).with(companion).key(identity))
 }
@@ -222,9 +248,11 @@ impl Row<'_> {
     fn partition(&self) -> Option<i32> {
         let (function, id) = self.catalog.partition_function_of(self.index)?;
         let is_entry = self.index.id.0 > 1;
-        let own = || self.index.columns.iter().find(|own| own.column_id == id).map(|own| own.ordinal);
+        let own =
+            || self.index.columns.iter().find(|own| own.column_id == id).map(|own| own.ordinal);
         let column = self.layout.column(if is_entry { own()? } else { id })?;
-        let value = value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid)?;
+        let value =
+            value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid)?;
         match value.stored() {
             None => function.partition_of(&Datum::Null),
             Some(bytes) => function.partition_of(&Datum::decode(&column.ty?, bytes).ok()?),
@@ -243,7 +271,8 @@ impl Row<'_> {
             join(&mut text, "HEAP RID", &format!("({}:{}:{})", page.file.0, page.page, slot.0));
         }
         for column in self.layout.key() {
-            let value = value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid);
+            let value =
+                value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid);
             let value = value.map_or_else(|| "?".to_owned(), |value| value.text);
             join(&mut text, &self.name(unit, column), &value);
         }
@@ -265,7 +294,12 @@ impl Row<'_> {
 mod tests {
     use super::*;
 
-    fn verdict(inside: u64, outside: u64, on_own_edge: u64, on_foreign_edge: u64) -> (bool, bool, bool) {
+    fn verdict(
+        inside: u64,
+        outside: u64,
+        on_own_edge: u64,
+        on_foreign_edge: u64,
+    ) -> (bool, bool, bool) {
         let all = Standings { inside, outside, on_own_edge, on_foreign_edge, undecided: 0 };
         let Verdict { outside, on_edge, why, .. } = Verdict::of(&all);
         (outside, on_edge, why.is_some())
@@ -284,7 +318,11 @@ mod tests {
         assert_eq!(verdict(100, 0, 2, 1), (false, true, false));
         assert_eq!(verdict(100, 0, 0, 1), (false, false, true));
         assert_eq!(verdict(100, 0, 1, 1), (false, false, true));
-        assert_eq!(verdict(0, 50, 2, 1), (false, false, true), "nor when the function is not believed");
+        assert_eq!(
+            verdict(0, 50, 2, 1),
+            (false, false, true),
+            "nor when the function is not believed"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Rows: records against the catalogue, column values, and nonclustered indexes against their tables (`checkdb.md` B.4, B.5,
-//! B.9 and D.7).
+//! Rows: records against the catalogue, column values, and nonclustered indexes against their
+//! tables (`checkdb.md` B.4, B.5, B.9 and D.7).
 //!
 //! ```text
 //! rows of a table      8970, 7961, 2537, 2570, 5262 on the spot
@@ -9,9 +9,11 @@
 //! ```
 //!
 //! What healthy files contain
-//! - Rows that were written before a column was added are shorter: the column is NULL, or the default it was added with.
+//! - Rows that were written before a column was added are shorter: the column is NULL, or the
+//!   default it was added with.
 //! - Dropped columns keep their bytes and their null bits, whatever they say.
-//! - System base tables hold NULLs in variable columns that they call NOT NULL: sysrowsets does so in every row.
+//! - System base tables hold NULLs in variable columns that they call NOT NULL: sysrowsets does so
+//!   in every row.
 //! - Ghosts are on neither side. A forwarded row counts once, at its stub's place.
 //! - Ciphertexts of Always Encrypted are longer than their columns, and no values of their types.
 //! - Indexes without pages: hypothetical ones, and those that were disabled.
@@ -98,8 +100,17 @@ pub(crate) struct RowFacts<'p> {
 }
 
 impl<'p> RowFacts<'p> {
-    pub(crate) fn new(plan: &'p Plan, source: &'p dyn PageSource, is_physical: bool) -> RowFacts<'p> {
-        RowFacts { plan, hasher: RowHasher::new(plan, source), is_physical, memory: Vec::new() }
+    pub(crate) fn new(
+        plan: &'p Plan,
+        source: &'p dyn PageSource,
+        is_physical: bool,
+    ) -> RowFacts<'p> {
+        RowFacts {
+            plan,
+            hasher: RowHasher::new(plan, source),
+            is_physical,
+            memory: Vec::new(),
+        }
     }
 
     /// The rows of a page.
@@ -109,7 +120,8 @@ impl<'p> RowFacts<'p> {
             return;
         }
         let boundary = self.plan.rows.boundaries.get(page.index);
-        let is_read = |rows: &&RowPlan| rows.is_base || !rows.targets.is_empty() || boundary.is_some();
+        let is_read =
+            |rows: &&RowPlan| rows.is_base || !rows.targets.is_empty() || boundary.is_some();
         let Some(rows) = self.plan.rows.get(page.index).filter(is_read) else { return };
         if boundary.is_none()
             && let Some((cross, sum)) = self.hasher.sum_of_entries(page, rows)
@@ -123,9 +135,16 @@ impl<'p> RowFacts<'p> {
         self.hasher.evaluate(page, &of_page, rows);
         if rows.is_base {
             let batches = &self.hasher.batches;
-            verify::verify_rows(page, &of_page, (rows, self.plan.rows.has_purity), batches, partial);
+            verify::verify_rows(
+                page,
+                &of_page,
+                (rows, self.plan.rows.has_purity),
+                batches,
+                partial,
+            );
         }
-        let (crosses, unread) = (&mut partial.crosses, &mut partial.unread_crosses);
+        let crosses = &mut partial.crosses;
+        let unread = &mut partial.unread_crosses;
         let mut is_whole = true;
         self.hasher.sums(page, &of_page, rows, |cross, sum| match sum {
             Some(sum) => crosses.add(cross, sum),

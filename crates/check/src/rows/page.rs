@@ -5,8 +5,9 @@
 //! then      one loop per column; its place, type and null bit are settled before the loop begins
 //! ```
 //!
-//! A row that is older than a column, or ends inside it, makes the column go the general way: [`ColumnPlan::of`], row by row.
-//! Both ways give the same contents; the tests hold them against each other.
+//! A row that is older than a column, or ends inside it, makes the column go the general way:
+//! [`ColumnPlan::of`], row by row. Both ways give the same contents; the tests hold them against
+//! each other.
 
 use extentdb_base::Rid;
 use extentdb_format::record::RecordKind;
@@ -19,8 +20,9 @@ use crate::sound::{Records, Sound};
 use crate::spots::{Spot, Spots};
 
 /// Kinds of records that are rows or entries: no ghosts, no stubs.
-const ROWS: u8 =
-    1 << RecordKind::Primary as u8 | 1 << RecordKind::Forwarded as u8 | 1 << RecordKind::Index as u8;
+const ROWS: u8 = 1 << RecordKind::Primary as u8
+    | 1 << RecordKind::Forwarded as u8
+    | 1 << RecordKind::Index as u8;
 
 /// What is tested of a variable column of every row.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +34,8 @@ pub(super) struct VariableRule {
     pub(super) is_empty_when_null: bool,
 }
 
-/// What is done with the content of a column of each row. A trait and not a closure, so that every loop has it inside.
+/// What is done with the content of a column of each row. A trait and not a closure, so that every
+/// loop has it inside.
 pub(super) trait Visit<'r> {
     /// Takes the content for the row of a number; `None` where the fixed part ends inside of it.
     fn visit(&mut self, at: usize, content: Option<Content<'r>>);
@@ -64,7 +67,8 @@ impl Row {
             return None;
         }
         let fixed_end = if kind == RecordKind::Index as u8 { pminlen } else { u16_at(record, 2) };
-        let (mut columns, mut at) = (0, fixed_end);
+        let mut columns = 0;
+        let mut at = fixed_end;
         if status & HAS_NULL_BITMAP != 0 {
             columns = u16_at(record, fixed_end);
             at += 2 + columns.div_ceil(8);
@@ -153,15 +157,30 @@ impl<'a> PageRows<'a> {
     }
 
     #[inline]
-    fn of(bytes: &'a [u8], spots: impl Spots, pminlen: usize, memory: &'a mut Vec<Row>) -> PageRows<'a> {
+    fn of(
+        bytes: &'a [u8],
+        spots: impl Spots,
+        pminlen: usize,
+        memory: &'a mut Vec<Row>,
+    ) -> PageRows<'a> {
         memory.clear();
-        let (mut columns, mut fixed_ends, mut status) = ((u16::MAX, 0), (u16::MAX, 0), 0);
-        memory.extend(spots.iter().filter_map(|spot| Row::read(bytes, spot, pminlen)).inspect(|row| {
-            columns = (columns.0.min(row.columns), columns.1.max(row.columns));
-            fixed_ends = (fixed_ends.0.min(row.fixed_end), fixed_ends.1.max(row.fixed_end));
-            status |= row.status;
-        }));
-        PageRows { bytes, rows: memory, columns, fixed_ends, has_version_tags: status & HAS_VERSION_TAG != 0 }
+        let mut columns = (u16::MAX, 0);
+        let mut fixed_ends = (u16::MAX, 0);
+        let mut status = 0;
+        memory.extend(spots.iter().filter_map(|spot| Row::read(bytes, spot, pminlen)).inspect(
+            |row| {
+                columns = (columns.0.min(row.columns), columns.1.max(row.columns));
+                fixed_ends = (fixed_ends.0.min(row.fixed_end), fixed_ends.1.max(row.fixed_end));
+                status |= row.status;
+            },
+        ));
+        PageRows {
+            bytes,
+            rows: memory,
+            columns,
+            fixed_ends,
+            has_version_tags: status & HAS_VERSION_TAG != 0,
+        }
     }
 
     /// Fewest columns that a null bitmap knows.
@@ -224,16 +243,19 @@ impl<'a> PageRows<'a> {
         all
     }
 
-    /// True when a variable column of some row is NULL and holds bytes, or has more or an uneven number of them.
+    /// True when a variable column of some row is NULL and holds bytes, or has more or an uneven
+    /// number of them.
     #[inline]
     pub(super) fn is_unusual(&self, column: &VariableRule) -> bool {
-        let null_bit = if self.columns.1 == 0 || !column.is_empty_when_null { 0 } else { column.null_bit };
+        let null_bit =
+            if self.columns.1 == 0 || !column.is_empty_when_null { 0 } else { column.null_bit };
         let mut is_unusual = false;
         for row in self.rows {
             let len = self.variable(row, column.index).0.len();
             let is_null = null_bit > 0 && null_bit <= row.columns && self.is_null(row, null_bit);
-            is_unusual |=
-                len > column.bytes_max || (is_null && len > 0) || (column.is_even && !len.is_multiple_of(2));
+            is_unusual |= len > column.bytes_max
+                || (is_null && len > 0)
+                || (column.is_even && !len.is_multiple_of(2));
         }
         is_unusual
     }
@@ -257,7 +279,9 @@ impl<'a> PageRows<'a> {
         if index >= row.variables {
             return (&[], false);
         }
-        let (record, ends, index) = (row.start as usize, usize::from(row.ends), usize::from(index));
+        let record = row.start as usize;
+        let ends = usize::from(row.ends);
+        let index = usize::from(index);
         let raw = |index: usize| u16_at(self.bytes, record + ends + 2 * index);
         let complex = usize::from(COMPLEX_COLUMN);
         let end = raw(index);
@@ -287,14 +311,16 @@ impl<'a> PageRows<'a> {
         let null_bit = if self.columns.1 == 0 { 0 } else { column.null_bit };
         let is_known = self.know(null_bit) && !column.is_uniquifier();
         match column.place {
-            Place::Fixed { at, bytes } if is_known && at + bytes <= self.fixed_ends.0 => match bytes {
-                4 => self.fixed::<4>(at, null_bit, visit),
-                8 => self.fixed::<8>(at, null_bit, visit),
-                _ => self.each_known(null_bit, visit, |row| {
-                    let start = row.start as usize + usize::from(at);
-                    Some(Content::Bytes(self.bytes.get(start..start + usize::from(bytes))?))
-                }),
-            },
+            Place::Fixed { at, bytes } if is_known && at + bytes <= self.fixed_ends.0 => {
+                match bytes {
+                    4 => self.fixed::<4>(at, null_bit, visit),
+                    8 => self.fixed::<8>(at, null_bit, visit),
+                    _ => self.each_known(null_bit, visit, |row| {
+                        let start = row.start as usize + usize::from(at);
+                        Some(Content::Bytes(self.bytes.get(start..start + usize::from(bytes))?))
+                    }),
+                }
+            }
             Place::Variable { index } if is_known => {
                 self.each_known(null_bit, visit, |row| {
                     Some(match self.variable(row, index) {
@@ -311,9 +337,14 @@ impl<'a> PageRows<'a> {
         }
     }
 
-    /// The values of a column as little-endian words, and their bytes, when all rows have it in their fixed part and none is NULL:
-    /// `nulls` are the [`null_bits`](PageRows::null_bits).
-    pub(super) fn words(&self, column: &ColumnPlan, nulls: u64, to: &mut Vec<u64>) -> Option<usize> {
+    /// The values of a column as little-endian words, and their bytes, when all rows have it in
+    /// their fixed part and none is NULL: `nulls` are the [`null_bits`](PageRows::null_bits).
+    pub(super) fn words(
+        &self,
+        column: &ColumnPlan,
+        nulls: u64,
+        to: &mut Vec<u64>,
+    ) -> Option<usize> {
         let Place::Fixed { at, bytes: bytes @ 1..=8 } = column.place else { return None };
         let has_null = match column.null_bit.checked_sub(1) {
             Some(bit @ 0..64) => nulls >> bit & 1 != 0,
@@ -366,7 +397,9 @@ impl<'a> PageRows<'a> {
     pub(super) fn filled_nulls(&self, null_bit: u16, index: u16) -> impl Iterator<Item = &'a Row> {
         let rows = if self.columns.1 == 0 || null_bit == 0 { &[] } else { self.rows };
         rows.iter().filter(move |row| {
-            null_bit <= row.columns && self.is_null(row, null_bit) && !self.variable(row, index).0.is_empty()
+            null_bit <= row.columns
+                && self.is_null(row, null_bit)
+                && !self.variable(row, index).0.is_empty()
         })
     }
 }
@@ -385,7 +418,8 @@ mod tests {
     fn rows(rng: &mut SplitMix64) -> (Vec<u8>, Vec<Span>) {
         let mut bytes = Vec::new();
         let is_mixed = rng.below(2) == 0;
-        let (fixed_end, columns) = (26 + rng.below(4) as usize, 6 + rng.below(4) as u16);
+        let fixed_end = 26 + rng.below(4) as usize;
+        let columns = 6 + rng.below(4) as u16;
         let spans = (0..rng.below(12) as u16).map(|slot| {
             let older = if is_mixed && rng.below(3) == 0 { rng.below(20) as usize } else { 0 };
             let columns = columns.saturating_sub(older as u16 / 3).max(1);
@@ -393,9 +427,11 @@ mod tests {
             let kind = kind[if rng.below(4) == 0 { rng.below(3) as usize } else { 0 }];
             let mut builder = RecordBuilder::data(kind, fixed_end - older);
             builder.columns(columns);
-            (1..=columns).filter(|_| rng.below(5) == 0).collect::<Vec<_>>().into_iter().for_each(|bit| {
-                builder.null(bit);
-            });
+            (1..=columns).filter(|_| rng.below(5) == 0).collect::<Vec<_>>().into_iter().for_each(
+                |bit| {
+                    builder.null(bit);
+                },
+            );
             for at in 4..fixed_end - older {
                 builder.fixed(at, &[rng.next_u64() as u8]);
             }
@@ -434,18 +470,22 @@ mod tests {
             column(SqlType::VarBinary { len: Some(8) }, -2, 6),
             column(SqlType::Int, -3, 7),
         ];
-        let (mut memory, mut seen, mut in_words) = (Vec::new(), 0, 0);
+        let mut memory = Vec::new();
+        let mut seen = 0;
+        let mut in_words = 0;
         for _ in 0..5_000 {
             let (bytes, spans) = rows(&mut rng);
             let page = PageRows::of(&bytes, spans.as_slice(), 0, &mut memory);
-            let (nulls, mut words) = (page.null_bits(), Vec::new());
+            let nulls = page.null_bits();
+            let mut words = Vec::new();
             for column in &columns {
                 let Listed(at_once) = {
                     let mut listed = Listed(Vec::new());
                     page.each(column, &mut listed);
                     listed
                 };
-                let one_by_one: Vec<_> = page.iter().map(|row| column.of(&page.cells(row))).collect();
+                let one_by_one: Vec<_> =
+                    page.iter().map(|row| column.of(&page.cells(row))).collect();
                 assert_eq!(at_once, one_by_one, "{column:?}");
                 seen += at_once.len();
                 if let Some(bytes) = page.words(column, nulls, &mut words) {
@@ -456,9 +496,9 @@ mod tests {
                     in_words += words.len();
                 }
             }
-            let expected = spans
-                .iter()
-                .filter(|span| RecordKind::of(bytes[usize::from(span.start)]) != RecordKind::GhostData);
+            let expected = spans.iter().filter(|span| {
+                RecordKind::of(bytes[usize::from(span.start)]) != RecordKind::GhostData
+            });
             assert!(page.iter().map(|row| row.slot).eq(expected.map(|span| span.slot)));
         }
         assert!(seen > 100_000 && in_words > 5_000, "{seen}, {in_words} in words");
@@ -467,17 +507,21 @@ mod tests {
     #[test]
     fn filled_nulls_are_those_of_the_cells() {
         let mut rng = SplitMix64::new(22);
-        let (mut memory, mut found) = (Vec::new(), 0);
+        let mut memory = Vec::new();
+        let mut found = 0;
         for _ in 0..5_000 {
             let (bytes, spans) = rows(&mut rng);
             let page = PageRows::of(&bytes, spans.as_slice(), 0, &mut memory);
             for (null_bit, index) in [(1, 0), (4, 1), (9, 2)] {
-                let slots: Vec<u16> = page.filled_nulls(null_bit, index).map(|row| row.slot).collect();
+                let slots: Vec<u16> =
+                    page.filled_nulls(null_bit, index).map(|row| row.slot).collect();
                 let is_filled = |row: &&Row| {
                     let cells = page.cells(row);
                     cells.is_null(null_bit) == Some(true) && !cells.variable(index).0.is_empty()
                 };
-                assert!(page.iter().filter(is_filled).map(|row| row.slot).eq(slots.iter().copied()));
+                assert!(
+                    page.iter().filter(is_filled).map(|row| row.slot).eq(slots.iter().copied())
+                );
                 found += slots.len();
             }
         }

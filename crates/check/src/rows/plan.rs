@@ -1,4 +1,5 @@
-//! What must be known of a unit to check its rows: columns, NOT NULL, and which indexes its rows belong to.
+//! What must be known of a unit to check its rows: columns, NOT NULL, and which indexes its rows
+//! belong to.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +124,12 @@ pub(crate) struct RowPlans {
 }
 
 impl RowPlans {
-    pub(crate) fn new(catalog: &Catalog, units: &Units, options: &Options, key: &HashKey) -> RowPlans {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        units: &Units,
+        options: &Options,
+        key: &HashKey,
+    ) -> RowPlans {
         let mut plans = RowPlans {
             crosses: Crosses::new(catalog),
             boundaries: Boundaries::new(catalog, units),
@@ -142,7 +148,8 @@ impl RowPlans {
         plans
     }
 
-    /// Leaves out indexes that not all rows and entries can be read for: one side alone differs from the other in everything.
+    /// Leaves out indexes that not all rows and entries can be read for: one side alone differs
+    /// from the other in everything.
     fn drop_incomplete(&mut self, units: &Units, options: &Options) {
         let mut incomplete: BTreeMap<CrossNumber, &'static str> = BTreeMap::new();
         for (number, cross) in self.crosses.iter() {
@@ -151,16 +158,21 @@ impl RowPlans {
                 unit.owner.object == cross.table && is_side && unit.kind == AllocUnitKind::InRow
             };
             let has_target = |unit: UnitIndex| {
-                self.get(unit).is_some_and(|plan| plan.targets.iter().any(|target| target.cross == number))
+                self.get(unit)
+                    .is_some_and(|plan| plan.targets.iter().any(|target| target.cross == number))
             };
-            let own = || units.iter().filter(takes_part).filter(|(_, unit)| !unit.first_iam.is_none());
+            let own =
+                || units.iter().filter(takes_part).filter(|(_, unit)| !unit.first_iam.is_none());
             if own().any(|(_, unit)| options.no_index && unit.owner.is_user) {
                 continue;
             }
             if own().any(|(index, _)| !has_target(index)) {
                 incomplete.insert(number, "not all columns it needs can be read from all rows");
-            } else if !own().any(|(_, unit)| unit.owner.index == cross.index) && own().next().is_some() {
-                // Hypothetical and disabled indexes. That a real one lost its pages is found elsewhere.
+            } else if !own().any(|(_, unit)| unit.owner.index == cross.index)
+                && own().next().is_some()
+            {
+                // Hypothetical and disabled indexes. That a real one lost its pages is found
+                // elsewhere.
                 incomplete.insert(number, "it has no pages");
             }
         }
@@ -188,7 +200,13 @@ impl RowPlans {
         self.units.get(&(table, false)).map_or(&[], Vec::as_slice)
     }
 
-    fn plan(&self, catalog: &Catalog, unit: &Unit, options: &Options, key: &HashKey) -> Option<RowPlan> {
+    fn plan(
+        &self,
+        catalog: &Catalog,
+        unit: &Unit,
+        options: &Options,
+        key: &HashKey,
+    ) -> Option<RowPlan> {
         let is_row_unit = unit.kind == AllocUnitKind::InRow && unit.structure != Structure::Other;
         let rowset = catalog.rowsets.get(&unit.owner.partition).filter(|_| is_row_unit)?;
         let table = catalog.tables.get(&unit.owner.object)?;
@@ -214,8 +232,13 @@ impl RowPlans {
         } else if let Some(number) = self.crosses.number(table.id, unit.owner.index)
             && !skips_crosses
         {
-            let inputs = self.crosses.get(number).and_then(|cross| entry_inputs(&mut plan, cross, key));
-            plan.targets.extend(inputs.map(|inputs| Target { cross: number, inputs, filter: None }));
+            let inputs =
+                self.crosses.get(number).and_then(|cross| entry_inputs(&mut plan, cross, key));
+            plan.targets.extend(inputs.map(|inputs| Target {
+                cross: number,
+                inputs,
+                filter: None,
+            }));
         }
         if is_base && options.extended_logical_checks && rowset.compression == Compression::None {
             plan.add_persisted(catalog, table);
@@ -224,7 +247,8 @@ impl RowPlans {
     }
 }
 
-/// Column values are checked in databases that 2005 or later created, in those that were checked once, and on request.
+/// Column values are checked in databases that 2005 or later created, in those that were checked
+/// once, and on request.
 fn has_purity(catalog: &Catalog, options: &Options) -> bool {
     /// The first version whose engine kept column values in range: SQL Server 2005.
     const PURE_SINCE: u16 = 611;
@@ -232,7 +256,9 @@ fn has_purity(catalog: &Catalog, options: &Options) -> bool {
     const WAS_CHECKED: u16 = 2;
     let boot = &catalog.boot;
     !options.physical_only
-        && (options.data_purity || boot.create_version >= PURE_SINCE || boot.dbcc_flags & WAS_CHECKED != 0)
+        && (options.data_purity
+            || boot.create_version >= PURE_SINCE
+            || boot.dbcc_flags & WAS_CHECKED != 0)
 }
 
 /// `None` when a column that is alive cannot be placed: nothing can be said about any row then.
@@ -262,8 +288,8 @@ fn columns(
         let name = name_of(table, column, is_base);
         let Some(column) = ColumnPlan::new(column, name, catalog, rowset.id) else { continue };
         let is_file = is_base && table.column(column.id).is_some_and(|column| column.filestream);
-        // Real base tables hold NULLs in variable columns that they call NOT NULL, never in fixed ones; internal tables are
-        // written by the same hands.
+        // Real base tables hold NULLs in variable columns that they call NOT NULL, never in fixed
+        // ones; internal tables are written by the same hands.
         let may_be_null = is_of_server && matches!(column.place, Place::Variable { .. });
         let judges = Judged {
             nulls: follows_catalogue && !may_be_null,
@@ -277,9 +303,10 @@ fn columns(
 
 /// The columns of an index are named by the messages of its table.
 fn name_of<'t>(table: &'t Table, column: &PhysicalColumn, is_base: bool) -> &'t str {
-    match is_base {
-        true => table.column(column.column_id).map_or("", |column| column.name.as_str()),
-        false => "",
+    if is_base {
+        table.column(column.column_id).map_or("", |column| column.name.as_str())
+    } else {
+        ""
     }
 }
 
@@ -338,7 +365,9 @@ impl RowPlan {
     /// Stored computed columns whose expression can be evaluated.
     fn add_persisted(&mut self, catalog: &Catalog, table: &Table) {
         let database = Collation(catalog.boot.collation_id);
-        for column in table.columns.iter().filter(|column| column.computed.is_some() && column.persisted) {
+        for column in
+            table.columns.iter().filter(|column| column.computed.is_some() && column.persisted)
+        {
             let place = self.columns.iter().position(|stored| stored.id == column.id);
             let expression = Expression::of_column(table, column, database).ok();
             if let Some((place, expression)) = place.zip(expression)

@@ -1,4 +1,5 @@
-//! Indexes whose sums do not balance, looked at again (`checkdb.md` D.13): which rows, on which side.
+//! Indexes whose sums do not balance, looked at again (`checkdb.md` D.13): which rows, on which
+//! side.
 //!
 //! ```text
 //! 1st look   4,096 sums per index, by the hash of the row: most of them balance, and their rows are equal
@@ -34,7 +35,8 @@ use crate::unit::UnitIndex;
 const BUCKETS: usize = 4096;
 /// Rows kept at a time: 40 bytes each.
 const KEPT_MAX: u64 = 4 << 20;
-/// More differences than this between compressed rows are not believed: the form is known from descriptions only.
+/// More differences than this between compressed rows are not believed: the form is known from
+/// descriptions only.
 const COMPRESSED_DIFFERENCES_MAX: usize = 16;
 /// So many differences, when no row is equal to any entry, are not believed …
 const WHOLESALE_MIN: u64 = 8;
@@ -81,24 +83,37 @@ fn not_checked(what: &str, why: &str, was_asked_for: bool) -> NotChecked {
 
 /// The indexes that have to be looked at again, and those that cannot be.
 fn judge(plan: &Plan, sum: &Partial, findings: &mut Findings) -> (Vec<CrossNumber>, Compared) {
-    let (mut doubtful, mut compared) = (Vec::new(), Compared::default());
+    let mut doubtful = Vec::new();
+    let mut compared = Compared::default();
     let damaged = damaged_units(plan, sum, findings);
     for (number, cross) in plan.rows.crosses.iter() {
-        if units_of(plan, cross).any(|unit| plan.units.get(unit).is_some_and(|unit| unit.is_skipped)) {
+        if units_of(plan, cross)
+            .any(|unit| plan.units.get(unit).is_some_and(|unit| unit.is_skipped))
+        {
             continue;
         }
         compared.indexes += 1;
         compared.entries += sum.crosses.get(number).minus;
-        if sum.crosses.get(number).is_balanced_under(&plan.key) && !sum.unread_crosses.contains(&number) {
+        if sum.crosses.get(number).is_balanced_under(&plan.key)
+            && !sum.unread_crosses.contains(&number)
+        {
             continue;
         }
         let what = format!("index {} of {} against its table", cross.name, cross.table_name);
         if units_of(plan, cross).any(|unit| damaged.contains(&unit)) {
             compared.left_out.push(not_checked(&what, "pages of one of them are damaged", false));
         } else if units_of(plan, cross).any(|unit| sum.unexpanded.contains(&unit)) {
-            compared.left_out.push(not_checked(&what, "compressed rows could not be expanded", false));
+            compared.left_out.push(not_checked(
+                &what,
+                "compressed rows could not be expanded",
+                false,
+            ));
         } else if sum.unread_crosses.contains(&number) {
-            compared.left_out.push(not_checked(&what, "values off the row could not be read", true));
+            compared.left_out.push(not_checked(
+                &what,
+                "values off the row could not be read",
+                true,
+            ));
         } else {
             doubtful.push(number);
         }
@@ -110,7 +125,9 @@ fn judge(plan: &Plan, sum: &Partial, findings: &mut Findings) -> (Vec<CrossNumbe
 
 /// The units of an index and of its table.
 fn units_of<'p>(plan: &'p Plan, cross: &'p Cross) -> impl Iterator<Item = UnitIndex> + 'p {
-    let is_own = |unit: &UnitIndex| plan.units.get(*unit).is_some_and(|unit| unit.owner.index == cross.index);
+    let is_own = |unit: &UnitIndex| {
+        plan.units.get(*unit).is_some_and(|unit| unit.owner.index == cross.index)
+    };
     let index = plan.rows.index_units(cross.table).iter().copied().filter(is_own);
     plan.rows.base_units(cross.table).iter().copied().chain(index)
 }
@@ -170,7 +187,9 @@ struct Keeper<'p> {
 
 impl Facts for Keeper<'_> {
     fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
-        let (kept, wanted, unit) = (&mut self.kept, self.wanted, page.index);
+        let kept = &mut self.kept;
+        let wanted = self.wanted;
+        let unit = page.index;
         each_row(self.plan, &mut self.hasher, page, |cross, side, lanes, rid| {
             if wanted.contains(&(cross, bucket(lanes) as u16)) {
                 kept.push(Kept { cross, lanes, is_base: side == Side::Plus, unit, rid });
@@ -226,19 +245,32 @@ impl Recheck<'_> {
         Some(())
     }
 
-    /// The scan saw a difference that another look does not: a file that somebody writes to, or a fault of this program.
+    /// The scan saw a difference that another look does not: a file that somebody writes to, or a
+    /// fault of this program.
     fn not_confirmed(&self) -> NotChecked {
         let what = format!("indexes of {} against their table", name(self.dive.plan, self.table));
-        not_checked(&what, "their sums did not balance, but the exact second look found nothing wrong", true)
+        not_checked(
+            &what,
+            "their sums did not balance, but the exact second look found nothing wrong",
+            true,
+        )
     }
 
     /// The buckets that do not balance, with their rows.
-    fn unbalanced_buckets(&self, units: &BTreeSet<UnitIndex>) -> Option<BTreeMap<(CrossNumber, u16), u64>> {
-        let (plan, source) = (self.dive.plan, self.dive.source);
+    fn unbalanced_buckets(
+        &self,
+        units: &BTreeSet<UnitIndex>,
+    ) -> Option<BTreeMap<(CrossNumber, u16), u64>> {
+        let plan = self.dive.plan;
+        let source = self.dive.source;
         let all = self.dive.visit(units, || Buckets {
             plan,
             hasher: RowHasher::new(plan, source),
-            sums: self.numbers.iter().map(|number| (*number, vec![Acc::default(); BUCKETS])).collect(),
+            sums: self
+                .numbers
+                .iter()
+                .map(|number| (*number, vec![Acc::default(); BUCKETS]))
+                .collect(),
         })?;
         let mut total: BTreeMap<(CrossNumber, u16), Acc> = BTreeMap::new();
         for (number, sums) in all.into_iter().flat_map(|worker| worker.sums) {
@@ -255,9 +287,15 @@ impl Recheck<'_> {
         units: &BTreeSet<UnitIndex>,
         wanted: &BTreeSet<(CrossNumber, u16)>,
     ) -> Option<Vec<Kept>> {
-        let (plan, source) = (self.dive.plan, self.dive.source);
+        let plan = self.dive.plan;
+        let source = self.dive.source;
         let hasher = || RowHasher::new(plan, source);
-        let all = self.dive.visit(units, || Keeper { plan, hasher: hasher(), wanted, kept: Vec::new() })?;
+        let all = self.dive.visit(units, || Keeper {
+            plan,
+            hasher: hasher(),
+            wanted,
+            kept: Vec::new(),
+        })?;
         Some(all.into_iter().flat_map(|worker| worker.kept).collect())
     }
 
@@ -270,7 +308,8 @@ impl Recheck<'_> {
             let own: Vec<&Kept> = leftovers.iter().filter(|kept| kept.cross == *number).collect();
             let all = self.sum.crosses.get(*number);
             if let Some(why) = why_not_believed(cross, own.len(), all) {
-                let what = format!("index {} of {} against its table", cross.name, cross.table_name);
+                let what =
+                    format!("index {} of {} against its table", cross.name, cross.table_name);
                 left_out.push(not_checked(&what, why, true));
                 continue;
             }
@@ -294,8 +333,8 @@ impl Recheck<'_> {
         }
     }
 
-    /// True for moved rows of a heap whose stubs and rows do not agree: where such a row lives is what is wrong, and it is
-    /// reported as that.
+    /// True for moved rows of a heap whose stubs and rows do not agree: where such a row lives is
+    /// what is wrong, and it is reported as that.
     fn is_lost_on_the_way(&self, kept: &Kept, row: Option<&Described>) -> bool {
         let is_torn = |unit: &UnitIndex| {
             let sums = self.sum.sums.unit(*unit);
@@ -366,8 +405,9 @@ impl Recheck<'_> {
         };
         let args: Vec<_> = table.into_iter().chain(index).collect();
         let companion_args: Vec<_> = rid.into_iter().chain(last).collect();
-        let mut finding =
-            Finding::new(error, place, &args).with(Finding::new(companion, place, &companion_args)).key(key);
+        let mut finding = Finding::new(error, place, &args)
+            .with(Finding::new(companion, place, &companion_args))
+            .key(key);
         // Whatever side it is on, the index is what has to be repaired.
         if let Some(owner) = &mut finding.place.owner {
             owner.index = cross.index;
@@ -376,13 +416,15 @@ impl Recheck<'_> {
     }
 }
 
-/// Why differences are more likely a form that is not known than damage: then each row that differs stands against an entry that
-/// does, in the place of another. Rows and entries that are missing are missing in any form.
+/// Why differences are more likely a form that is not known than damage: then each row that differs
+/// stands against an entry that does, in the place of another. Rows and entries that are missing
+/// are missing in any form.
 fn why_not_believed(cross: &Cross, differences: usize, all: Acc) -> Option<&'static str> {
     if all.plus != all.minus && cross.filter.is_none() {
         return None;
     }
-    let (len, total) = (differences as u64, all.plus + all.minus);
+    let len = differences as u64;
+    let total = all.plus + all.minus;
     let are_all = len == total && len >= WHOLESALE_MIN;
     if are_all || (len >= MOST_MIN && len * 2 > total.min(KEPT_MAX)) {
         Some("most rows differ: more likely they are stored in a form that is not known")
@@ -415,10 +457,8 @@ fn leftovers(mut kept: Vec<Kept>) -> Vec<Kept> {
     for equal in kept.chunk_by(|a, b| (a.cross, a.lanes) == (b.cross, b.lanes)) {
         // Sorted: entries of the index first, rows of the table behind.
         let (entries, rows) = equal.split_at(equal.partition_point(|kept| !kept.is_base));
-        let (more, common) = match entries.len() > rows.len() {
-            true => (entries, rows.len()),
-            false => (rows, entries.len()),
-        };
+        let (more, common) =
+            if entries.len() > rows.len() { (entries, rows.len()) } else { (rows, entries.len()) };
         out.extend_from_slice(more.get(common..).unwrap_or_default());
     }
     out.sort_unstable_by_key(|kept| (kept.cross, kept.unit, kept.rid));

@@ -26,7 +26,10 @@ fn push(
     partial.findings.push(Finding::new(error, place(page, entry), &args).state(state));
 }
 
-fn unit_page_slot(page: &Sound<'_>, entry: &Entry<'_>) -> impl Iterator<Item = Arg<'static>> + use<> {
+fn unit_page_slot(
+    page: &Sound<'_>,
+    entry: &Entry<'_>,
+) -> impl Iterator<Item = Arg<'static>> + use<> {
     page.unit.args().into_iter().chain([page_arg(page.id), entry.slot.into()])
 }
 
@@ -49,7 +52,12 @@ pub(super) fn nulls(
 
 /// 8970: a column that every row has is missing from its bitmap.
 #[cold]
-pub(super) fn missing(page: &Sound<'_>, entry: &Entry<'_>, column: &ColumnPlan, partial: &mut Partial) {
+pub(super) fn missing(
+    page: &Sound<'_>,
+    entry: &Entry<'_>,
+    column: &ColumnPlan,
+    partial: &mut Partial,
+) {
     let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
     push(page, entry, 8970, 2, args, partial);
 }
@@ -98,7 +106,12 @@ pub(super) fn too_long(
 
 /// 2570.
 #[cold]
-pub(super) fn out_of_range(page: &Sound<'_>, entry: &Entry<'_>, column: &ColumnPlan, partial: &mut Partial) {
+pub(super) fn out_of_range(
+    page: &Sound<'_>,
+    entry: &Entry<'_>,
+    column: &ColumnPlan,
+    partial: &mut Partial,
+) {
     let args = [page_arg(page.id), entry.slot.into()].into_iter().chain(page.unit.args());
     let args = args.chain([column.name.to_string().into(), type_name(column).into()]);
     push(page, entry, 2570, 1, args, partial);
@@ -112,7 +125,12 @@ fn type_name(column: &ColumnPlan) -> String {
 
 /// 2537: a stored computed column is not what its expression gives.
 #[cold]
-pub(super) fn computed(page: &Sound<'_>, entry: &Entry<'_>, column: &ColumnPlan, partial: &mut Partial) {
+pub(super) fn computed(
+    page: &Sound<'_>,
+    entry: &Entry<'_>,
+    column: &ColumnPlan,
+    partial: &mut Partial,
+) {
     let test = format!("computed column {} has the value of its expression", column.name);
     let values = [test.into(), 0i64.into(), 1i64.into()];
     push(page, entry, 2537, 2, unit_page_slot(page, entry).chain(values), partial);
@@ -120,10 +138,15 @@ pub(super) fn computed(page: &Sound<'_>, entry: &Entry<'_>, column: &ColumnPlan,
 
 /// 5262: a versioning tag without a sequence number that leads somewhere.
 ///
-/// That the pointer comes first is public, but not verified. The other way round, the tag of a row without older versions looks
-/// like a pointer into file 0, which there is not.
+/// That the pointer comes first is public, but not verified. The other way round, the tag of a row
+/// without older versions looks like a pointer into file 0, which there is not.
 #[cold]
-pub(super) fn version_tag(page: &Sound<'_>, entry: &Entry<'_>, record: &Record<'_>, partial: &mut Partial) {
+pub(super) fn version_tag(
+    page: &Sound<'_>,
+    entry: &Entry<'_>,
+    record: &Record<'_>,
+    partial: &mut Partial,
+) {
     let Some(tag) = record.version_tag() else { return };
     let leads_somewhere = tag.previous.page.file.0 != 0 && tag.previous.page.page != 0;
     if tag.sequence.iter().all(|byte| *byte == 0) && leads_somewhere {

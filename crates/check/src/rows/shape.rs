@@ -1,18 +1,22 @@
-//! The shape of a row: how many columns its null bitmap knows, and where its fixed part ends (`checkdb.md` B.4).
+//! The shape of a row: how many columns its null bitmap knows, and where its fixed part ends
+//! (`checkdb.md` B.4).
 //!
 //! ```text
 //! table then     a b c            row written then    fixed part to the end of c    bitmap of 3 columns
 //! table now      a b c d e        row written now     fixed part to the end of e    bitmap of 5 columns
 //! ```
 //!
-//! A row keeps the shape that its table had when it was written; columns that came later are NULL in it, or have the default they
-//! were added with. Any other shape is wrong: 2537. A row without a column that every row has: 8970.
+//! A row keeps the shape that its table had when it was written; columns that came later are NULL
+//! in it, or have the default they were added with. Any other shape is wrong: 2537. A row without a
+//! column that every row has: 8970.
 //!
 //! What is not judged
-//! - A column at the end that nothing in the row shows to have been there: such rows are older than the column.
-//! - A column that lies where a dropped column lay, in a row that has the dropped column: a new column may take over
-//!   the bytes of a dropped one (observed in files of version 706 and later).
-//! - Tables from SQL Server 2000, which dropped columns without a trace, and sysfiles1, whose rows follow no catalogue.
+//! - A column at the end that nothing in the row shows to have been there: such rows are older than
+//!   the column.
+//! - A column that lies where a dropped column lay, in a row that has the dropped column: a new
+//!   column may take over the bytes of a dropped one (observed in files of version 706 and later).
+//! - Tables from SQL Server 2000, which dropped columns without a trace, and sysfiles1, whose rows
+//!   follow no catalogue.
 //! - A length that the page itself expects: then it is the catalogue that is not understood.
 
 use extentdb_base::ObjectId;
@@ -48,8 +52,9 @@ enum Trace {
 struct TraceOf {
     null_bit: u16,
     trace: Trace,
-    /// The null bit of the dropped column whose bytes it took over, the lowest one if there are several. A row
-    /// that knows that column and not this one has the bytes of the dropped column there.
+    /// The null bit of the dropped column whose bytes it took over, the lowest one if there are
+    /// several. A row that knows that column and not this one has the bytes of the dropped column
+    /// there.
     reused: Option<u16>,
 }
 
@@ -68,16 +73,24 @@ pub(super) struct Shape {
 
 impl Shape {
     /// The shapes of the rows of a table; `columns` are those of the plan.
-    pub(super) fn new(unit: &Unit, layout: &RowLayout, columns: &[ColumnPlan], catalog: &Catalog) -> Shape {
+    pub(super) fn new(
+        unit: &Unit,
+        layout: &RowLayout,
+        columns: &[ColumnPlan],
+        catalog: &Catalog,
+    ) -> Shape {
         if unit.fixed_ends.is_empty() || unit.is_from_2000() || unit.owner.object == SYSFILES1 {
             return Shape::default();
         }
-        let live = || layout.columns.iter().filter(|column| !column.is_dropped() && column.leaf.null_bit > 0);
+        let live = || {
+            layout.columns.iter().filter(|column| !column.is_dropped() && column.leaf.null_bit > 0)
+        };
         let has_not_null = unit.owner.is_user && catalog.boot.version < ADDS_NOT_NULL_SINCE;
         let is_needed = |column: &&PhysicalColumn| {
             let is_key = unit.structure == Structure::Clustered && column.key_ordinal > 0;
             let has_default = catalog.added_default(unit.owner.partition, column).is_some();
-            !column.is_uniquifier() && (is_key || (has_not_null && column.is_not_null() && !has_default))
+            !column.is_uniquifier()
+                && (is_key || (has_not_null && column.is_not_null() && !has_default))
         };
         let place = |id: i32| columns.iter().position(|column| column.id == id);
         let needed = live()
@@ -95,7 +108,9 @@ impl Shape {
     #[inline]
     pub(super) fn is_unusual(&self, of_page: &PageRows<'_>, pminlen: u16) -> bool {
         let Some(end) = self.fixed_ends.last() else { return false };
-        of_page.columns_min() < self.columns_max || of_page.fixed_ends() != (*end, *end) || pminlen != *end
+        of_page.columns_min() < self.columns_max
+            || of_page.fixed_ends() != (*end, *end)
+            || pminlen != *end
     }
 
     /// Looks at the rows of an unusual page.
@@ -128,7 +143,8 @@ impl Shape {
 
     /// The test that a row fails, with its values.
     fn misfit(&self, page: &Sound<'_>, of_page: &PageRows<'_>, row: &Row) -> Option<Misfit> {
-        let (known, fixed_end) = (row.columns(), row.fixed_end());
+        let known = row.columns();
+        let fixed_end = row.fixed_end();
         if self.fixed_ends.binary_search(&fixed_end).is_err() {
             let text = "fixed length of the record is one that its table had";
             let is_expected = fixed_end == page.header().fixed_len.get();
@@ -155,7 +171,8 @@ impl Shape {
     }
 }
 
-/// Entries of an index that do not know a column which is never NULL. No column is ever added to an index.
+/// Entries of an index that do not know a column which is never NULL. No column is ever added to an
+/// index.
 #[cold]
 pub(super) fn report_short_entries(
     page: &Sound<'_>,
@@ -172,7 +189,10 @@ pub(super) fn report_short_entries(
             |column: &&ColumnPlan| column.null_bit > row.columns() && column.of(&cells).is_none();
         if let Some(missing) = columns.iter().find(is_missing) {
             let entry = page.entry_at(row.slot, of_page.record(row));
-            let misfit = Misfit { text: TEXT_OF_COLUMNS, values: (row.columns(), missing.null_bit) };
+            let misfit = Misfit {
+                text: TEXT_OF_COLUMNS,
+                values: (row.columns(), missing.null_bit),
+            };
             report::misfit(page, &entry, misfit, partial);
         }
     }
@@ -186,7 +206,8 @@ pub(super) struct Misfit {
 }
 
 fn trace_of(column: &PhysicalColumn, layout: &RowLayout) -> Option<TraceOf> {
-    let dropped = layout.columns.iter().filter(|other| other.is_dropped() && overlaps(column, other));
+    let dropped =
+        layout.columns.iter().filter(|other| other.is_dropped() && overlaps(column, other));
     Some(TraceOf {
         null_bit: column.leaf.null_bit,
         trace: trace(column)?,

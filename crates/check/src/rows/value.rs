@@ -1,9 +1,11 @@
 //! Legal values by type (`checkdb.md` B.5): what 2570 is raised for.
 //!
-//! Only what no engine of any version writes is illegal. What is open (denormals, negative zero, malformed UTF-8, halves of
-//! double-byte characters, values inside of variants, CLR types) is accepted.
+//! Only what no engine of any version writes is illegal. What is open (denormals, negative zero,
+//! malformed UTF-8, halves of double-byte characters, values inside of variants, CLR types) is
+//! accepted.
 //!
-//! Columns of Always Encrypted hold what the client made of the value, whatever their type: see [`resembles_ciphertext`].
+//! Columns of Always Encrypted hold what the client made of the value, whatever their type: see
+//! [`resembles_ciphertext`].
 
 use extentdb_types::SqlType;
 
@@ -52,7 +54,9 @@ impl Range {
     pub(super) fn of(ty: &SqlType) -> Range {
         match *ty {
             SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
-                Range::Decimal { limit: 10u128.checked_pow(precision.into()).unwrap_or(u128::MAX) }
+                Range::Decimal {
+                    limit: 10u128.checked_pow(precision.into()).unwrap_or(u128::MAX),
+                }
             }
             SqlType::Float => Range::Float,
             SqlType::Real => Range::Real,
@@ -62,7 +66,9 @@ impl Range {
             SqlType::Time { scale } => Range::Time { scale },
             SqlType::DateTime2 { scale } => Range::DateTime2 { scale },
             SqlType::DateTimeOffset { scale } => Range::DateTimeOffset { scale },
-            SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. } => Range::Utf16,
+            SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. } => {
+                Range::Utf16
+            }
             SqlType::SqlVariant => Range::Variant,
             _ => Range::Any,
         }
@@ -107,7 +113,8 @@ fn is_decimal(bytes: &[u8], limit: u128) -> bool {
 fn is_datetime(bytes: &[u8]) -> bool {
     let Some((ticks, days)) = bytes.split_first_chunk::<4>() else { return false };
     let days = days.first_chunk().map(|b| i32::from_le_bytes(*b));
-    u32::from_le_bytes(*ticks) < DATETIME_TICKS && days.is_some_and(|days| DATETIME_DAYS.contains(&days))
+    u32::from_le_bytes(*ticks) < DATETIME_TICKS
+        && days.is_some_and(|days| DATETIME_DAYS.contains(&days))
 }
 
 fn is_date(bytes: &[u8]) -> bool {
@@ -115,7 +122,8 @@ fn is_date(bytes: &[u8]) -> bool {
 }
 
 fn is_time(bytes: &[u8], scale: u8) -> bool {
-    let ticks_per_day = 10u64.checked_pow(scale.into()).map(|per_second| per_second * SECONDS_PER_DAY);
+    let ticks_per_day =
+        10u64.checked_pow(scale.into()).map(|per_second| per_second * SECONDS_PER_DAY);
     ticks_per_day.is_none_or(|limit| little_endian(bytes) < limit)
 }
 
@@ -133,12 +141,14 @@ fn is_datetimeoffset(bytes: &[u8], scale: u8) -> bool {
     is_datetime2(datetime, scale) && offset.is_some_and(|minutes| minutes <= OFFSET_MINUTES_MAX)
 }
 
-/// True for bytes that have the form of a value of Always Encrypted: version 1, an authentication tag of 32 bytes, 16 bytes that
-/// begin the encryption, and at least one block of 16.
+/// True for bytes that have the form of a value of Always Encrypted: version 1, an authentication
+/// tag of 32 bytes, 16 bytes that begin the encryption, and at least one block of 16.
 pub(crate) fn resembles_ciphertext(bytes: &[u8]) -> bool {
     const HEAD: usize = 1 + 32 + 16;
     const BLOCK: usize = 16;
-    bytes.first() == Some(&1) && bytes.len() >= HEAD + BLOCK && (bytes.len() - HEAD).is_multiple_of(BLOCK)
+    bytes.first() == Some(&1)
+        && bytes.len() >= HEAD + BLOCK
+        && (bytes.len() - HEAD).is_multiple_of(BLOCK)
 }
 
 #[cfg(test)]
@@ -183,7 +193,8 @@ mod tests {
             let moment = [time(last), date.clone()].concat();
             assert!(allows(SqlType::DateTime2 { scale }, &moment));
             assert!(!allows(SqlType::DateTime2 { scale }, &[time(last + 1), date].concat()));
-            let with_offset = |offset: i16| [moment.clone(), offset.to_le_bytes().to_vec()].concat();
+            let with_offset =
+                |offset: i16| [moment.clone(), offset.to_le_bytes().to_vec()].concat();
             assert!(allows(SqlType::DateTimeOffset { scale }, &with_offset(-840)));
             assert!(!allows(SqlType::DateTimeOffset { scale }, &with_offset(841)));
         }

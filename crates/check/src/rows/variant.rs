@@ -7,8 +7,8 @@
 //!     value         as long as the type and its properties say
 //! ```
 //!
-//! Integers and nvarchar were seen in real files. Of the other types only the properties and what nobody doubts of the length are
-//! judged, and nothing of the value itself.
+//! Integers and nvarchar were seen in real files. Of the other types only the properties and what
+//! nobody doubts of the length are judged, and nothing of the value itself.
 
 use extentdb_types::sql_type::xtype;
 
@@ -51,13 +51,17 @@ fn is_value(code: u8, rest: &[u8]) -> bool {
 
 fn is_decimal(rest: &[u8]) -> bool {
     rest.split_first_chunk().is_some_and(|(&[precision, scale], value)| {
-        (1..=PRECISION_MAX).contains(&precision) && scale <= precision && DECIMAL_BYTES.contains(&value.len())
+        (1..=PRECISION_MAX).contains(&precision)
+            && scale <= precision
+            && DECIMAL_BYTES.contains(&value.len())
     })
 }
 
 fn is_time(rest: &[u8]) -> bool {
     let scale = rest.split_first();
-    scale.is_some_and(|(scale, value)| *scale <= SCALE_OF_TIME_MAX && TIME_BYTES.contains(&value.len()))
+    scale.is_some_and(|(scale, value)| {
+        *scale <= SCALE_OF_TIME_MAX && TIME_BYTES.contains(&value.len())
+    })
 }
 
 /// A length, a collation of four bytes, and text.
@@ -96,7 +100,9 @@ mod tests {
 
     #[test]
     fn integers_have_the_length_of_their_type() {
-        for (code, len) in [(104u8, 1), (48, 1), (52, 2), (56, 4), (127, 8), (36, 16), (40, 3), (61, 8)] {
+        for (code, len) in
+            [(104u8, 1), (48, 1), (52, 2), (56, 4), (127, 8), (36, 16), (40, 3), (61, 8)]
+        {
             for found in 0..20 {
                 let bytes = [vec![code, 1], vec![0; found]].concat();
                 assert_eq!(is_variant(&bytes), found == len, "{code} with {found} bytes");
@@ -108,11 +114,16 @@ mod tests {
     fn properties_are_those_that_a_type_can_have() {
         let decimal = |precision, scale| [&[106, 1, precision, scale, 1][..], &[0; 4]].concat();
         assert!(is_variant(&decimal(9, 2)) && is_variant(&decimal(38, 38)));
-        assert!(!is_variant(&decimal(0, 0)) && !is_variant(&decimal(39, 0)) && !is_variant(&decimal(5, 6)));
+        assert!(
+            !is_variant(&decimal(0, 0))
+                && !is_variant(&decimal(39, 0))
+                && !is_variant(&decimal(5, 6))
+        );
         assert!(is_variant(&[41, 1, 7, 0, 0, 0, 0, 0]));
         assert!(!is_variant(&[41, 1, 8, 0, 0, 0, 0, 0]) && !is_variant(&[41, 1]));
-        let text =
-            |len: u16, text: &[u8]| [&[231, 1][..], &len.to_le_bytes(), &[8, 0xd0, 0, 0], text].concat();
+        let text = |len: u16, text: &[u8]| {
+            [&[231, 1][..], &len.to_le_bytes(), &[8, 0xd0, 0, 0], text].concat()
+        };
         assert!(is_variant(&text(2, b"a\0")) && is_variant(&text(0, b"")));
         assert!(!is_variant(&text(8_002, b"a\0")), "no such type");
         assert!(!is_variant(&text(2, b"a\0b\0")), "longer than its type");

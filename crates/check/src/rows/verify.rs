@@ -1,7 +1,9 @@
-//! Everything about the rows of a table that needs no other row, one column after the other: 8970, 7961, 2537, 2570, 5262.
+//! Everything about the rows of a table that needs no other row, one column after the other: 8970,
+//! 7961, 2537, 2570, 5262.
 //!
-//! Two times: the loops of [`is_unusual`] only say whether there is anything on the page, and [`report`] finds out what, at
-//! leisure. Whatever the second would report, the first must notice; the tests hold them against each other.
+//! Two times: the loops of [`is_unusual`] only say whether there is anything on the page, and
+//! [`report`] finds out what, at leisure. Whatever the second would report, the first must notice;
+//! the tests hold them against each other.
 
 use super::column::{ColumnPlan, Content, Place};
 use super::computed::Batches;
@@ -42,12 +44,15 @@ fn columns<'r>(rows: &'r RowPlan, places: &'r [u16]) -> impl Iterator<Item = &'r
     places.iter().filter_map(|place| rows.columns.get(usize::from(*place)))
 }
 
-/// True when some value of the page is NULL, too long or out of range and must not be; or when that is not certain.
+/// True when some value of the page is NULL, too long or out of range and must not be; or when that
+/// is not certain.
 fn is_unusual(of_page: &PageRows<'_>, rows: &RowPlan, has_purity: bool) -> bool {
     of_page.null_bits() & rows.not_null.first_bits() != 0
-        || (rows.not_null.is_long() && of_page.iter().any(|row| rows.not_null.meets(of_page.bitmap(row))))
+        || (rows.not_null.is_long()
+            && of_page.iter().any(|row| rows.not_null.meets(of_page.bitmap(row))))
         || rows.variable.iter().any(|rule| of_page.is_unusual(rule))
-        || (has_purity && columns(rows, &rows.ranged).any(|column| is_out_of_range(of_page, column)))
+        || (has_purity
+            && columns(rows, &rows.ranged).any(|column| is_out_of_range(of_page, column)))
 }
 
 /// The types that most columns have get loops of their own.
@@ -64,7 +69,11 @@ fn is_out_of_range(of_page: &PageRows<'_>, column: &ColumnPlan) -> bool {
 }
 
 #[inline(always)]
-fn is_any_wrong(of_page: &PageRows<'_>, column: &ColumnPlan, is_right: impl Fn(&[u8]) -> bool) -> bool {
+fn is_any_wrong(
+    of_page: &PageRows<'_>,
+    column: &ColumnPlan,
+    is_right: impl Fn(&[u8]) -> bool,
+) -> bool {
     let mut test = Test { is_right, is_wrong: false };
     of_page.each(column, &mut test);
     test.is_wrong
@@ -112,7 +121,8 @@ fn report_values(
     partial: &mut Partial,
 ) {
     for row in of_page.iter() {
-        let (cells, entry) = (of_page.cells(row), page.entry_at(row.slot, of_page.record(row)));
+        let cells = of_page.cells(row);
+        let entry = page.entry_at(row.slot, of_page.record(row));
         for column in &rows.columns {
             let Some(Content::Bytes(bytes)) = column.of(&cells) else { continue };
             if resembles_ciphertext(bytes) {

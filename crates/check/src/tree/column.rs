@@ -1,4 +1,5 @@
-//! One column of a key: where its value lies in records of either level, and how two values compare.
+//! One column of a key: where its value lies in records of either level, and how two values
+//! compare.
 //!
 //! ```text
 //! numbers, dates, bit    a rank: an unsigned number in the same order                 tinyint … decimal(38), datetimeoffset
@@ -100,10 +101,14 @@ impl Order {
         let Some(ty) = ty else { return Order::Unknown };
         let width = ty.fixed_bytes().and_then(|bytes| u8::try_from(bytes).ok()).unwrap_or(0);
         match *ty {
-            SqlType::TinyInt | SqlType::Date | SqlType::Time { .. } => Order::Rank(Rank::Unsigned(width)),
-            SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Money | SqlType::SmallMoney => {
-                Order::Rank(Rank::Signed(width))
+            SqlType::TinyInt | SqlType::Date | SqlType::Time { .. } => {
+                Order::Rank(Rank::Unsigned(width))
             }
+            SqlType::SmallInt
+            | SqlType::Int
+            | SqlType::BigInt
+            | SqlType::Money
+            | SqlType::SmallMoney => Order::Rank(Rank::Signed(width)),
             SqlType::Bit => Order::Rank(Rank::Bit),
             SqlType::Decimal { .. } | SqlType::Numeric { .. } => {
                 Order::Rank(Rank::Decimal(width.saturating_sub(1)))
@@ -120,8 +125,12 @@ impl Order {
             | SqlType::VarBinary { len: Some(_) }
             | SqlType::RowVersion
             | SqlType::Udt { .. } => Order::Bytes,
-            SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => Order::Char(collation),
-            SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. } => Order::NChar(collation),
+            SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. } => {
+                Order::Char(collation)
+            }
+            SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. } => {
+                Order::NChar(collation)
+            }
             _ => Order::Unknown,
         }
     }
@@ -151,7 +160,8 @@ impl Order {
         match self {
             Order::Bytes => compare_bytes(a, b),
             Order::Rid => compare_rids(a, b),
-            // Deterministic encryption demands a BIN2 collation, and orders by the bytes that it made.
+            // Deterministic encryption demands a BIN2 collation, and orders by the bytes that it
+            // made.
             Order::Char(collation) | Order::NChar(collation)
                 if collation.is_bin2() && resembles_ciphertext(a) && resembles_ciphertext(b) =>
             {
@@ -187,7 +197,9 @@ impl Order {
                 out(value);
                 Extent::Last
             }
-            Order::Char(_) | Order::NChar(_) if self.uncertain_character(value).is_some() => Extent::Open,
+            Order::Char(_) | Order::NChar(_) if self.uncertain_character(value).is_some() => {
+                Extent::Open
+            }
             Order::Char(collation) => of_text(&collation.sort_key_char(value), out),
             Order::NChar(collation) => of_text(&collation.sort_key_nchar(value), out),
             Order::Rid | Order::Unknown => Extent::Open,
@@ -215,12 +227,13 @@ fn of_text(key: &SortKey, out: &mut impl FnMut(&[u8])) -> Extent {
     Extent::Last
 }
 
-/// Binary values. One that goes on with zeros only may be equal to the shorter one or come after it: both are said of SQL
-/// Server, so nothing is.
+/// Binary values. One that goes on with zeros only may be equal to the shorter one or come after
+/// it: both are said of SQL Server, so nothing is.
 fn compare_bytes(a: &[u8], b: &[u8]) -> Option<Ordering> {
     let common = a.len().min(b.len());
     let rest = if a.len() > b.len() { a.get(common..) } else { b.get(common..) };
-    let is_padding = rest.is_some_and(|rest| !rest.is_empty() && rest.iter().all(|byte| *byte == 0));
+    let is_padding =
+        rest.is_some_and(|rest| !rest.is_empty() && rest.iter().all(|byte| *byte == 0));
     match a.get(..common).cmp(&b.get(..common)) {
         Ordering::Equal if is_padding => None,
         Ordering::Equal => Some(a.len().cmp(&b.len())),
@@ -228,11 +241,12 @@ fn compare_bytes(a: &[u8], b: &[u8]) -> Option<Ordering> {
     }
 }
 
-/// Locators of rows of a heap. Their column is binary(8), but whether it is compared as such or by file, page and slot no file
-/// has shown; where these differ, nothing is said.
+/// Locators of rows of a heap. Their column is binary(8), but whether it is compared as such or by
+/// file, page and slot no file has shown; where these differ, nothing is said.
 fn compare_rids(a: &[u8], b: &[u8]) -> Option<Ordering> {
     let rid = |bytes: &[u8]| bytes.try_into().ok().map(Rid::from_bytes);
-    let (first, second) = (rid(a)?, rid(b)?);
+    let first = rid(a)?;
+    let second = rid(b)?;
     let by_bytes = a.cmp(b);
     let by_place = (first.page, first.slot).cmp(&(second.page, second.slot));
     (by_bytes == by_place).then_some(by_bytes)
@@ -273,13 +287,19 @@ impl Rank {
     #[inline(always)]
     pub(super) fn narrow(self, bytes: &[u8]) -> Option<u64> {
         match self {
-            Rank::Signed(4) => Some(u64::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?)))),
+            Rank::Signed(4) => {
+                Some(u64::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?))))
+            }
             Rank::Signed(8) => Some(u64::from_le_bytes(*bytes.first_chunk()?) ^ 1 << 63),
             Rank::Signed(2) => Some(u64::from(u16::from_le_bytes(*bytes.first_chunk()?) ^ 1 << 15)),
-            Rank::Unsigned(width) if bytes.len() == usize::from(width) => Some(little(bytes) as u64),
+            Rank::Unsigned(width) if bytes.len() == usize::from(width) => {
+                Some(little(bytes) as u64)
+            }
             Rank::Bit => bytes.first().map(|bit| u64::from(*bit)),
             Rank::Uniquifier if bytes.is_empty() => Some(u64::from(signed_32(0))),
-            Rank::Uniquifier => Some(u64::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?)))),
+            Rank::Uniquifier => {
+                Some(u64::from(signed_32(u32::from_le_bytes(*bytes.first_chunk()?))))
+            }
             Rank::DateTime => {
                 let (ticks, days) = bytes.split_first_chunk::<4>()?;
                 let days = signed_32(u32::from_le_bytes(*days.first_chunk()?));
@@ -322,7 +342,8 @@ fn decimal_rank(bytes: &[u8], width: u8) -> Option<u128> {
     }
 }
 
-/// IEEE 754: the bits of positive numbers ascend, those of negative ones descend. Both zeros are one number.
+/// IEEE 754: the bits of positive numbers ascend, those of negative ones descend. Both zeros are
+/// one number.
 fn float_rank(bits: u64, width: u32) -> Option<u64> {
     let sign = 1u64 << (width - 1);
     let magnitude = bits & (sign - 1);
@@ -359,7 +380,8 @@ impl Column {
         } else {
             Order::of(column.ty.as_ref())
         };
-        let width = column.ty.and_then(|ty| ty.fixed_bytes()).and_then(|bytes| u16::try_from(bytes).ok());
+        let width =
+            column.ty.and_then(|ty| ty.fixed_bytes()).and_then(|bytes| u16::try_from(bytes).ok());
         Column {
             order,
             is_descending: column.is_descending(),

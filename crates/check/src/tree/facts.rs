@@ -8,8 +8,9 @@
 //! runs     upper pages with their outermost children; leaves with their outermost keys
 //! ```
 //!
-//! CHILD, SIB and ADJ balance and every upper level is one run: then each page hangs at its place, and the order of siblings is
-//! the order of the pointers to them. SEP balances and all leaves are in order, too: then every search finds its row.
+//! CHILD, SIB and ADJ balance and every upper level is one run: then each page hangs at its place,
+//! and the order of siblings is the order of the pointers to them. SEP balances and all leaves are
+//! in order, too: then every search finds its row.
 
 use std::cmp::Ordering;
 
@@ -58,14 +59,17 @@ impl<'n> Node<'n> {
         Tree::rung(self.level, self.is_leaf)
     }
 
-    /// What it says about the page before it, and the same fact as that page says it: itself, the next one, rung.
+    /// What it says about the page before it, and the same fact as that page says it: itself, the
+    /// next one, rung.
     fn before(&self) -> Option<[u64; 3]> {
-        (!self.prev.is_none()).then(|| [page_word(self.prev), page_word(self.id), self.rung().into()])
+        (!self.prev.is_none())
+            .then(|| [page_word(self.prev), page_word(self.id), self.rung().into()])
     }
 
     /// What it says about the page behind it.
     fn behind(&self) -> Option<[u64; 3]> {
-        (!self.next.is_none()).then(|| [page_word(self.id), page_word(self.next), self.rung().into()])
+        (!self.next.is_none())
+            .then(|| [page_word(self.id), page_word(self.next), self.rung().into()])
     }
 
     /// States its siblings.
@@ -79,8 +83,10 @@ impl<'n> Node<'n> {
 
     /// States everything but its siblings and the keys.
     pub(super) fn state(&self, tree: &Tree, sums: &mut Sums, part: &mut TreePart) {
-        let mut state = |relation, side, words| sums.state(self.unit, relation, side, words, tree.has_sketch);
-        let (own, rung) = (page_word(self.id), u64::from(self.rung()));
+        let mut state =
+            |relation, side, words| sums.state(self.unit, relation, side, words, tree.has_sketch);
+        let own = page_word(self.id);
+        let rung = u64::from(self.rung());
         if self.id == tree.root {
             part.rooted.insert(self.unit);
         }
@@ -132,8 +138,8 @@ impl<'n> Node<'n> {
     }
 }
 
-/// What the last page of each unit says about the page behind it. Most pages are followed by that one in the file, too: what both
-/// say then cancels here, and is never hashed.
+/// What the last page of each unit says about the page behind it. Most pages are followed by that
+/// one in the file, too: what both say then cancels here, and is never hashed.
 #[derive(Default)]
 struct Held {
     /// By unit.
@@ -215,7 +221,8 @@ pub(crate) struct TreeFacts<'p> {
 
 impl<'p> TreeFacts<'p> {
     pub(crate) fn new(trees: &'p Trees, budget: usize) -> TreeFacts<'p> {
-        let (low, high) = (Key::default(), Key::default());
+        let low = Key::default();
+        let high = Key::default();
         TreeFacts {
             trees,
             budget,
@@ -242,7 +249,13 @@ impl<'p> TreeFacts<'p> {
             plan.take(&first.record(), page.is_leaf, &mut self.low);
             if !is_leftmost && tree.has_parents {
                 let words = [page_word(page.id), plan.hash(partial.sums.key(), &self.low), 0];
-                partial.sums.state(page.index, Relation::Separator, Side::Minus, words, tree.has_sketch);
+                partial.sums.state(
+                    page.index,
+                    Relation::Separator,
+                    Side::Minus,
+                    words,
+                    tree.has_sketch,
+                );
             }
         }
         if page.is_leaf {
@@ -287,10 +300,13 @@ impl<'p> TreeFacts<'p> {
         let Some(place) = self.open.get_mut(at) else { return };
         match place {
             Some(open)
-                if open.run.next == node.id && open.run.last == node.prev && open.run.rung == node.rung() =>
+                if open.run.next == node.id
+                    && open.run.last == node.prev
+                    && open.run.rung == node.rung() =>
             {
                 let order = if has_keys && !open.is_empty {
-                    plan.compare(&open.high, &self.low).ok_or_else(|| plan.doubt_of(&open.high, &self.low))
+                    plan.compare(&open.high, &self.low)
+                        .ok_or_else(|| plan.doubt_of(&open.high, &self.low))
                 } else {
                     Ok(Ordering::Greater)
                 };
@@ -307,8 +323,9 @@ impl<'p> TreeFacts<'p> {
             place => {
                 let low = if has_keys { plan.prefix(&self.low) } else { Prefix::default() };
                 let run = node.run(Keys { low, high: Prefix::default() });
-                let open = place
-                    .get_or_insert_with(|| Box::new(OpenRun { run, high: Key::default(), is_empty: true }));
+                let open = place.get_or_insert_with(|| {
+                    Box::new(OpenRun { run, high: Key::default(), is_empty: true })
+                });
                 if open.run.first != run.first {
                     partial.tree.push_leaves(open.closed(plan), self.budget);
                 }
@@ -352,7 +369,8 @@ impl Facts for TreeFacts<'_> {
     }
 }
 
-/// True for a page whose records have the form of its level: a leaf that calls itself an upper page has other columns there.
+/// True for a page whose records have the form of its level: a leaf that calls itself an upper page
+/// has other columns there.
 pub(super) fn has_keys_of(page: &Sound<'_>, plan: &KeyPlan) -> bool {
     let Some(first) = page.first() else { return true };
     page.is_leaf || plan.has_upper_end(first.record().fixed_end())

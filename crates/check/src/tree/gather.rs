@@ -6,8 +6,8 @@
 //! by another look    every page of the unit
 //! ```
 //!
-//! Facts that were put together by the sketch are believed only when they add up to the sums of the scan: otherwise something
-//! else is true of some leaf, and the unit is read again.
+//! Facts that were put together by the sketch are believed only when they add up to the sums of the
+//! scan: otherwise something else is true of some leaf, and the unit is read again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -27,7 +27,8 @@ use crate::unit::UnitIndex;
 use crate::verify::{ChildFact, PageFact};
 
 /// Relations between pages that say nothing of keys.
-pub(super) const STRUCTURE: [Relation; 3] = [Relation::Child, Relation::Sibling, Relation::Adjacent];
+pub(super) const STRUCTURE: [Relation; 3] =
+    [Relation::Child, Relation::Sibling, Relation::Adjacent];
 
 /// The link facts of some pages.
 #[derive(Default)]
@@ -94,7 +95,11 @@ impl Facts for LinkCollector<'_> {
 }
 
 /// Every page of some units, read again. `None` when that was stopped.
-pub(super) fn read_again(dive: &Dive<'_>, trees: &Trees, units: &BTreeSet<UnitIndex>) -> Option<LinkFacts> {
+pub(super) fn read_again(
+    dive: &Dive<'_>,
+    trees: &Trees,
+    units: &BTreeSet<UnitIndex>,
+) -> Option<LinkFacts> {
     let parts = dive.visit(units, || LinkCollector::new(trees))?;
     let mut facts = LinkFacts::default();
     parts.into_iter().for_each(|part| facts.append(part.facts));
@@ -102,7 +107,11 @@ pub(super) fn read_again(dive: &Dive<'_>, trees: &Trees, units: &BTreeSet<UnitIn
 }
 
 /// The pages that the leftovers of some relations name; `None` when a sketch cannot tell.
-pub(super) fn named(sums: &UnitSums, key: &HashKey, relations: &[Relation]) -> Option<HashSet<PageId>> {
+pub(super) fn named(
+    sums: &UnitSums,
+    key: &HashKey,
+    relations: &[Relation],
+) -> Option<HashSet<PageId>> {
     let mut named = HashSet::new();
     for relation in relations.iter().filter(|relation| !sums.acc(**relation).is_balanced()) {
         for left in sums.sketch(*relation)?.decode(key, *relation)? {
@@ -128,8 +137,15 @@ pub(super) fn put_together(
     let key = &dive.plan.key;
     let named = if tree.has_parents { named(sums, key, &STRUCTURE)? } else { return None };
     let facts = dive.look(Looker::new(trees, false), |look| {
-        let mut gatherer =
-            Gatherer { look, dive, tree, unit, named, upper: HashMap::new(), read: HashMap::new() };
+        let mut gatherer = Gatherer {
+            look,
+            dive,
+            tree,
+            unit,
+            named,
+            upper: HashMap::new(),
+            read: HashMap::new(),
+        };
         gatherer.read_upper()?;
         gatherer.facts()
     })?;
@@ -172,7 +188,9 @@ impl Gatherer<'_, '_, '_> {
             }
             let is_new = !self.upper.contains_key(&page) && !self.read.contains_key(&page);
             let tree = self.tree;
-            let Some(seen) = self.read(page).filter(|seen| is_new && !seen.is_leaf) else { continue };
+            let Some(seen) = self.read(page).filter(|seen| is_new && !seen.is_leaf) else {
+                continue;
+            };
             if tree.rung_below(seen.level) & 1 == 0 {
                 open.extend(seen.children.iter().map(|(_, child)| *child));
             }
@@ -188,12 +206,15 @@ impl Gatherer<'_, '_, '_> {
         let mut done = HashSet::new();
         for leaves in self.leaves() {
             for at in 0..leaves.len() {
-                let Some((leaf, rung)) = leaves.get(at).copied().filter(|(leaf, _)| done.insert(*leaf))
+                let Some((leaf, rung)) =
+                    leaves.get(at).copied().filter(|(leaf, _)| done.insert(*leaf))
                 else {
                     continue;
                 };
-                let neighbour = |at: Option<usize>| at.and_then(|at| leaves.get(at)).map(|(leaf, _)| *leaf);
-                let (before, after) = (neighbour(at.checked_sub(1)), neighbour(at.checked_add(1)));
+                let neighbour =
+                    |at: Option<usize>| at.and_then(|at| leaves.get(at)).map(|(leaf, _)| *leaf);
+                let before = neighbour(at.checked_sub(1));
+                let after = neighbour(at.checked_add(1));
                 let mut near = [Some(leaf), before, after].into_iter().flatten();
                 if near.any(|page| self.named.contains(&page)) {
                     if let Some(page) = self.read(leaf) {
@@ -218,11 +239,14 @@ impl Gatherer<'_, '_, '_> {
         Some(facts)
     }
 
-    /// The leaves in the order of their parents, with the rung that these expect: those below the root, then those below
-    /// other pages that nobody refers to.
+    /// The leaves in the order of their parents, with the rung that these expect: those below the
+    /// root, then those below other pages that nobody refers to.
     fn leaves(&self) -> Vec<Vec<(PageId, u16)>> {
-        let referred: HashSet<PageId> =
-            self.upper.values().flat_map(|page| page.children.iter().map(|(_, child)| *child)).collect();
+        let referred: HashSet<PageId> = self
+            .upper
+            .values()
+            .flat_map(|page| page.children.iter().map(|(_, child)| *child))
+            .collect();
         let mut tops: Vec<PageId> = self.upper.keys().copied().collect();
         tops.sort_unstable();
         tops.retain(|top| *top == self.tree.root || !referred.contains(top));
@@ -234,7 +258,8 @@ impl Gatherer<'_, '_, '_> {
     }
 
     fn leaves_below(&self, start: PageId, seen: &mut HashSet<PageId>) -> Vec<(PageId, u16)> {
-        let (mut leaves, mut open) = (Vec::new(), vec![start]);
+        let mut leaves = Vec::new();
+        let mut open = vec![start];
         while let Some(page) = open.pop() {
             let Some(page) = self.upper.get(&page) else { continue };
             if !seen.insert(page.id) {
@@ -244,7 +269,9 @@ impl Gatherer<'_, '_, '_> {
             let children = page.children.iter().map(|(_, child)| *child);
             if rung & 1 == 1 {
                 leaves.extend(
-                    children.filter(|child| !self.upper.contains_key(child)).map(|child| (child, rung)),
+                    children
+                        .filter(|child| !self.upper.contains_key(child))
+                        .map(|child| (child, rung)),
                 );
             } else {
                 open.extend(children.rev());
@@ -273,7 +300,8 @@ fn node<'n>(page: &Page, children: &'n [PageId]) -> Node<'n> {
 /// True when facts say the same as the sums that the scan made of all pages.
 fn adds_up(facts: &LinkFacts, tree: &Tree, key: &HashKey, sums: &UnitSums) -> bool {
     let tree = Tree { has_sketch: false, key: None, ..tree.clone() };
-    let (mut own, mut part) = (Sums::new(1, *key), TreePart::default());
+    let mut own = Sums::new(1, *key);
+    let mut part = TreePart::default();
     let mut by_parent: HashMap<PageId, Vec<PageId>> = HashMap::new();
     for child in &facts.children {
         by_parent.entry(child.parent()).or_default().push(child.child());

@@ -7,9 +7,9 @@
 //! Prefix    16 bytes that never fall when the key rises; equal prefixes prove nothing
 //! ```
 //!
-//! Which columns there are: an entry of a unique nonclustered index has its key columns, one of a non-unique index the locator
-//! behind them, a row of a clustered index its key and, where that is not unique, the uniquifier. The layout says so itself,
-//! by key ordinals (`ondisk.md` 6.2).
+//! Which columns there are: an entry of a unique nonclustered index has its key columns, one of a
+//! non-unique index the locator behind them, a row of a clustered index its key and, where that is
+//! not unique, the uniquifier. The layout says so itself, by key ordinals (`ondisk.md` 6.2).
 
 use std::cmp::Ordering;
 
@@ -52,8 +52,8 @@ pub(crate) struct KeyPlan {
 }
 
 impl KeyPlan {
-    /// The key of a layout. `None` without key columns. `has_rid`: it ends with the place of a row of a heap. `default` is what
-    /// rows have that are older than a column.
+    /// The key of a layout. `None` without key columns. `has_rid`: it ends with the place of a row
+    /// of a heap. `default` is what rows have that are older than a column.
     pub(crate) fn new<'d>(
         layout: &RowLayout,
         may_repeat: bool,
@@ -63,7 +63,9 @@ impl KeyPlan {
         let key = layout.key();
         let mut columns: Vec<Column> = key
             .iter()
-            .map(|column| Column::new(column, Missing::of(default(column.ordinal), column.ty.as_ref())))
+            .map(|column| {
+                Column::new(column, Missing::of(default(column.ordinal), column.ty.as_ref()))
+            })
             .collect();
         let last = columns.last_mut()?;
         if has_rid && last.order == Order::Bytes {
@@ -75,7 +77,8 @@ impl KeyPlan {
         Some(KeyPlan {
             lead: [Lead::new(&columns, false), Lead::new(&columns, true)],
             upper_end: end.unwrap_or(1).saturating_add(PageId::BYTES as u16),
-            may_repeat: may_repeat || layout.columns.iter().any(|column| is_being_built(column.status)),
+            may_repeat: may_repeat
+                || layout.columns.iter().any(|column| is_being_built(column.status)),
             columns,
         })
     }
@@ -85,7 +88,8 @@ impl KeyPlan {
         self.columns.first().is_some_and(|column| column.order.is_known())
     }
 
-    /// True when the fixed part of records above the leaves ends there: in others the columns lie elsewhere.
+    /// True when the fixed part of records above the leaves ends there: in others the columns lie
+    /// elsewhere.
     pub(crate) fn has_upper_end(&self, end: usize) -> bool {
         usize::from(self.upper_end) == end
     }
@@ -97,7 +101,12 @@ impl KeyPlan {
     }
 
     /// The order of the keys of two records of one level; `None` when it is not known.
-    pub(crate) fn compare_records(&self, a: &Record<'_>, b: &Record<'_>, is_leaf: bool) -> Option<Ordering> {
+    pub(crate) fn compare_records(
+        &self,
+        a: &Record<'_>,
+        b: &Record<'_>,
+        is_leaf: bool,
+    ) -> Option<Ordering> {
         for column in &self.columns {
             match column.compare(column.value(a, is_leaf), column.value(b, is_leaf))? {
                 Ordering::Equal => {}
@@ -126,8 +135,14 @@ impl KeyPlan {
         Some(Ordering::Equal)
     }
 
-    /// The character, as a code point, that leaves the order of two records open; `None` when no text does.
-    pub(super) fn doubt_of_records(&self, a: &Record<'_>, b: &Record<'_>, is_leaf: bool) -> Option<u32> {
+    /// The character, as a code point, that leaves the order of two records open; `None` when no
+    /// text does.
+    pub(super) fn doubt_of_records(
+        &self,
+        a: &Record<'_>,
+        b: &Record<'_>,
+        is_leaf: bool,
+    ) -> Option<u32> {
         self.doubt(|_, column| (column.value(a, is_leaf), column.value(b, is_leaf)))
     }
 
@@ -136,9 +151,15 @@ impl KeyPlan {
         self.doubt(|at, _| (a.value(at), b.value(at)))
     }
 
-    fn doubt<'v>(&'v self, values: impl Fn(usize, &'v Column) -> (Value<'v>, Value<'v>)) -> Option<u32> {
-        let pairs = self.columns.iter().enumerate().map(|(at, column)| (column, values(at, column)));
-        let open = pairs.into_iter().find(|(column, (a, b))| column.compare(*a, *b) != Some(Ordering::Equal));
+    fn doubt<'v>(
+        &'v self,
+        values: impl Fn(usize, &'v Column) -> (Value<'v>, Value<'v>),
+    ) -> Option<u32> {
+        let pairs =
+            self.columns.iter().enumerate().map(|(at, column)| (column, values(at, column)));
+        let open = pairs
+            .into_iter()
+            .find(|(column, (a, b))| column.compare(*a, *b) != Some(Ordering::Equal));
         let (column, (a, b)) = open?;
         [a, b].into_iter().find_map(|value| match value {
             Value::Bytes(bytes) => column.order.uncertain_character(bytes),
@@ -158,12 +179,15 @@ impl KeyPlan {
             let extent = match value {
                 // Of a NULL nothing follows that another key has, too.
                 Value::Null => Extent::Last,
-                Value::Bytes(value) => column.order.normalise(value, &mut |bytes| prefix.put(bytes)),
+                Value::Bytes(value) => {
+                    column.order.normalise(value, &mut |bytes| prefix.put(bytes))
+                }
                 Value::Unknown => Extent::Open,
             };
             match extent {
                 Extent::Whole if prefix.used < prefix.bytes.len() => {}
-                // A value that ends here stands before a longer one, or behind it when the column is descending.
+                // A value that ends here stands before a longer one, or behind it when the column
+                // is descending.
                 Extent::Whole | Extent::Last => {
                     prefix.fill();
                     break;

@@ -1,4 +1,5 @@
-//! The first columns of a key, compared over all records of a page: one loop per column, settled for its type beforehand.
+//! The first columns of a key, compared over all records of a page: one loop per column, settled
+//! for its type beforehand.
 //!
 //! ```text
 //! ranks of a column      17    19    19    40    31   taken out of all records, in one loop
@@ -7,8 +8,8 @@
 //! what is not rising behind the last column is doubtful: the whole keys decide
 //! ```
 //!
-//! A lead has columns of a fixed place. Most rows need no more, and a loop that does one thing only takes a nanosecond or two for
-//! each of them. Pages with a NULL in such a column have no lead.
+//! A lead has columns of a fixed place. Most rows need no more, and a loop that does one thing only
+//! takes a nanosecond or two for each of them. Pages with a NULL in such a column have no lead.
 
 use std::cmp::Ordering;
 
@@ -45,8 +46,8 @@ pub(super) struct Part {
     pub(super) is_descending: bool,
 }
 
-/// How two neighbours stand to each other: rising, equal or doubtful. The memory is used for one page after
-/// the other.
+/// How two neighbours stand to each other: rising, equal or doubtful. The memory is used for one
+/// page after the other.
 #[derive(Default)]
 pub(super) struct Pairs {
     /// Of the column at hand, by record.
@@ -79,7 +80,8 @@ impl Lead {
             if is_nullable {
                 lead.nulls |= 1 << (place.null_bit - 1);
             }
-            let (order, is_descending) = (column.order, column.is_descending);
+            let order = column.order;
+            let is_descending = column.is_descending;
             lead.parts.push(Part { offset, width, order, is_descending });
             lead.end = lead.end.max(offset + width);
         }
@@ -92,8 +94,8 @@ impl Lead {
         self.end
     }
 
-    /// True when every record has values in all columns of the lead. `fixed_end`: where the fixed part of all of them ends, or
-    /// what they say themselves.
+    /// True when every record has values in all columns of the lead. `fixed_end`: where the fixed
+    /// part of all of them ends, or what they say themselves.
     pub(super) fn holds<S: Spots>(&self, bytes: &[u8], spots: S, fixed_end: Option<usize>) -> bool {
         let has_values = |spot: S::Spot| {
             let Some(record) = bytes.get(spot.start()..spot.end()) else { return false };
@@ -127,8 +129,14 @@ impl Lead {
         self.rising.as_ref().is_some_and(|rising| rising.is_proven(bytes, spots))
     }
 
-    /// Pairs of neighbours whose keys are not certainly rising, ascending. All records must reach to the end of the lead.
-    pub(super) fn doubtful<'p>(&self, bytes: &[u8], spots: impl Spots, pairs: &'p mut Pairs) -> &'p [u16] {
+    /// Pairs of neighbours whose keys are not certainly rising, ascending. All records must reach
+    /// to the end of the lead.
+    pub(super) fn doubtful<'p>(
+        &self,
+        bytes: &[u8],
+        spots: impl Spots,
+        pairs: &'p mut Pairs,
+    ) -> &'p [u16] {
         let Pairs { ranks, standings, doubtful } = pairs;
         standings.clear();
         standings.resize(spots.len().saturating_sub(1), EQUAL);
@@ -162,16 +170,27 @@ impl Part {
         bytes.get(start..start + self.width)
     }
 
-    /// Takes the ranks of all records, in the order of the index. False when a value has none, or none that is short enough.
+    /// Takes the ranks of all records, in the order of the index. False when a value has none, or
+    /// none that is short enough.
     fn gather(&self, bytes: &[u8], spots: impl Spots, ranks: &mut Vec<u64>) -> bool {
         ranks.clear();
         match self.order {
             // The types that most keys have get loops of their own.
-            Order::Rank(Rank::Signed(4)) => self.take(bytes, spots, ranks, |it| Rank::Signed(4).narrow(it)),
-            Order::Rank(Rank::Signed(8)) => self.take(bytes, spots, ranks, |it| Rank::Signed(8).narrow(it)),
-            Order::Rank(Rank::Signed(2)) => self.take(bytes, spots, ranks, |it| Rank::Signed(2).narrow(it)),
-            Order::Rank(Rank::DateTime) => self.take(bytes, spots, ranks, |it| Rank::DateTime.narrow(it)),
-            Order::Rank(rank) if rank.bits() <= 64 => self.take(bytes, spots, ranks, |it| rank.narrow(it)),
+            Order::Rank(Rank::Signed(4)) => {
+                self.take(bytes, spots, ranks, |it| Rank::Signed(4).narrow(it))
+            }
+            Order::Rank(Rank::Signed(8)) => {
+                self.take(bytes, spots, ranks, |it| Rank::Signed(8).narrow(it))
+            }
+            Order::Rank(Rank::Signed(2)) => {
+                self.take(bytes, spots, ranks, |it| Rank::Signed(2).narrow(it))
+            }
+            Order::Rank(Rank::DateTime) => {
+                self.take(bytes, spots, ranks, |it| Rank::DateTime.narrow(it))
+            }
+            Order::Rank(rank) if rank.bits() <= 64 => {
+                self.take(bytes, spots, ranks, |it| rank.narrow(it))
+            }
             _ => false,
         }
     }
@@ -199,7 +218,8 @@ impl Part {
         let pairs = spots.iter().zip(spots.iter().skip(1));
         for (standing, (before, next)) in standings.iter_mut().zip(pairs) {
             if *standing == EQUAL {
-                *standing = match self.compare(self.value(bytes, &before), self.value(bytes, &next)) {
+                *standing = match self.compare(self.value(bytes, &before), self.value(bytes, &next))
+                {
                     Some(Ordering::Less) => RISING,
                     Some(Ordering::Equal) => EQUAL,
                     _ => DOUBTFUL,
@@ -210,7 +230,8 @@ impl Part {
 
     #[inline(always)]
     pub(super) fn compare(&self, a: Option<&[u8]>, b: Option<&[u8]>) -> Option<Ordering> {
-        let (a, b) = (a?, b?);
+        let a = a?;
+        let b = b?;
         let ascending = match self.order {
             // A value without a rank is not even equal to itself.
             Order::Rank(_) => self.order.compare(a, b)?,

@@ -91,7 +91,8 @@ impl Facts for Looker<'_> {
         let mut seen = Page::new(&page.linked());
         children_of(page, tree, &mut self.scratch);
         if !self.scratch.is_empty() {
-            let child = |entry: crate::sound::Entry<'_>| Some((entry.slot, entry.record().child()?));
+            let child =
+                |entry: crate::sound::Entry<'_>| Some((entry.slot, entry.record().child()?));
             seen.children = page.entries().filter_map(child).collect();
         }
         if self.has_keys {

@@ -15,16 +15,21 @@
 //! ```
 //!
 //! Invariants
-//! - Nothing is kept per page: a sound tree leaves its sums, one run per level and a few runs of leaves.
-//! - Findings come from comparisons of whole keys and exact links only. Hashes and prefixes say where to compare.
-//! - Keys whose order is not certain are never judged; their index is listed as not verified, with the characters.
+//! - Nothing is kept per page: a sound tree leaves its sums, one run per level and a few runs of
+//!   leaves.
+//! - Findings come from comparisons of whole keys and exact links only. Hashes and prefixes say
+//!   where to compare.
+//! - Keys whose order is not certain are never judged; their index is listed as not verified, with
+//!   the characters.
 //! - Pages that failed their audit are not compared, nor reported again.
 //!
 //! What healthy files contain
 //! - Roots of level 0 above data pages, from SQL Server 2000.
 //! - Garbage in the first slot of the leftmost page of each upper level.
-//! - Separators that are lower than the first key of their page: that row was deleted, or its key was changed.
-//! - Keys that differ from their separators in case or in blanks at the end, under collations that ignore both.
+//! - Separators that are lower than the first key of their page: that row was deleted, or its key
+//!   was changed.
+//! - Keys that differ from their separators in case or in blanks at the end, under collations that
+//!   ignore both.
 //! - Uniquifiers that are not stored: the first row of its key.
 
 mod column;

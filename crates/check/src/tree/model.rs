@@ -1,10 +1,12 @@
-//! The executable model of `checkdb.md` D.6: a tree of 27 leaves, fan-out 3, four levels, in a real database whose rows are so
-//! wide that three fill a page. Faults are made in pages; those go through the same audit, sums, runs and verification as in
-//! every run. The truth is a walk from the root that knows nothing of sums.
+//! The executable model of `checkdb.md` D.6: a tree of 27 leaves, fan-out 3, four levels, in a real
+//! database whose rows are so wide that three fill a page. Faults are made in pages; those go
+//! through the same audit, sums, runs and verification as in every run. The truth is a walk from
+//! the root that knows nothing of sums.
 //!
-//! Truth: each page hangs at one place, at its level; siblings are linked in the order of their parents; keys ascend; and a
-//! search for any key of a leaf comes to that leaf. The separator in a page's first slot is no bound for a search, but it may
-//! neither be before the page's own separator nor behind the next one.
+//! Truth: each page hangs at one place, at its level; siblings are linked in the order of their
+//! parents; keys ascend; and a search for any key of a leaf comes to that leaf. The separator in a
+//! page's first slot is no bound for a search, but it may neither be before the page's own
+//! separator nor behind the next one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -120,17 +122,24 @@ impl Model {
             row.raw(&key);
         });
         let columns = vec![ColumnSpec::new("k", SqlType::Binary { len: KEY_BYTES })];
-        let table =
-            TableSpec::heap("model", columns, rows).clustered(IndexSpec::primary_key("PK_model", &["k"]));
+        let table = TableSpec::heap("model", columns, rows)
+            .clustered(IndexSpec::primary_key("PK_model", &["k"]));
         DatabaseBuilder::new("model").table(table).build(&[&path], &mut |_| {}).unwrap();
         let file = extentdb_io::File::open_read(&path).unwrap();
         let mut bytes = vec![0; file.len() as usize];
         file.read_exact_at(0, &mut bytes).unwrap();
         let pages = (bytes.len() / 8192) as u32;
-        let files =
-            vec![SourceFile { id: FileId(1), pages, trailing_bytes: 0, path: PathBuf::from("model") }];
+        let files = vec![SourceFile {
+            id: FileId(1),
+            pages,
+            trailing_bytes: 0,
+            path: PathBuf::from("model"),
+        }];
         let image = Image { bytes, changed: BTreeMap::new(), files };
-        let options = Options { jobs: Some(std::num::NonZeroUsize::MIN), ..Options::default() };
+        let options = Options {
+            jobs: Some(std::num::NonZeroUsize::MIN),
+            ..Options::default()
+        };
         let plan = make(&image, &options).plan;
         let catalog = plan.catalog.as_ref().unwrap();
         let table = catalog.tables.values().find(|table| table.name == "model").unwrap();
@@ -158,7 +167,8 @@ impl Model {
 
     fn read(&mut self, page: u32) {
         let bytes = self.image.stored(page);
-        let (view, header) = (PageRef::new(bytes), PageHeader::of(bytes));
+        let view = PageRef::new(bytes);
+        let header = PageHeader::of(bytes);
         let is_leaf = header.kind() == PageType::Data;
         let mut node = Node {
             prev: header.prev().page,
@@ -207,15 +217,18 @@ impl Model {
 
     fn set(&mut self, nodes: &Nodes) {
         self.image.changed.clear();
-        let changed: Vec<u32> =
-            nodes.iter().filter(|(page, node)| self.healthy[page] != **node).map(|(page, _)| *page).collect();
+        let changed: Vec<u32> = nodes
+            .iter()
+            .filter(|(page, node)| self.healthy[page] != **node)
+            .map(|(page, _)| *page)
+            .collect();
         for page in changed {
             self.write(page, &nodes[&page]);
         }
     }
 
-    /// What a run makes of the image: the pages in several parts and in random order. True: something had to be looked at
-    /// again. And the findings.
+    /// What a run makes of the image: the pages in several parts and in random order. True:
+    /// something had to be looked at again. And the findings.
     fn check(&self, way: Way, force_rescan: bool, rng: &mut SplitMix64) -> (bool, Vec<Finding>) {
         let trees = &self.trees[way as usize];
         let options = Options { force_rescan, ..self.options.clone() };
@@ -238,7 +251,8 @@ impl Model {
         for look in looks {
             sum.merge(look.finish()).unwrap();
         }
-        let (clock, stop) = (SystemClock::new(), AtomicBool::new(false));
+        let clock = SystemClock::new();
+        let stop = AtomicBool::new(false);
         let control = Control::new(&clock, &stop);
         let dive = Dive {
             source: &self.image,
@@ -250,7 +264,9 @@ impl Model {
         };
         let mut findings = Findings::new(1000);
         // Only pages of one tree were shown.
-        sum.tree.rooted.extend(trees.iter().map(|(unit, _)| unit).filter(|unit| *unit != self.unit));
+        sum.tree
+            .rooted
+            .extend(trees.iter().map(|(unit, _)| unit).filter(|unit| *unit != self.unit));
         assert!(verify_trees(&dive, trees, &mut sum, &mut findings).is_empty());
         assert_eq!(sum.tree.undecided.contains(self.unit), way == Way::StructureOnly);
         let unit = sum.sums.unit(self.unit).unwrap();
@@ -279,7 +295,12 @@ impl Model {
         assert_eq!(is_sound, findings.is_empty(), "{:?}\n{findings:#?}", self.difference(nodes));
         if !is_sound && way == Way::Sketch {
             let (_, again) = self.check(way, true, rng);
-            assert_eq!(findings, again, "sketch and another look differ: {:?}", self.difference(nodes));
+            assert_eq!(
+                findings,
+                again,
+                "sketch and another look differ: {:?}",
+                self.difference(nodes)
+            );
         }
     }
 
@@ -368,7 +389,8 @@ fn are_keys_sound(nodes: &Nodes, root: u32) -> bool {
         let node = &nodes[&page];
         let skipped = usize::from(!node.is_leaf && node.prev == 0);
         let keys = &node.keys[skipped..];
-        let is_inside = |key: &u32| low.is_none_or(|low| low <= *key) && high.is_none_or(|high| *key < high);
+        let is_inside =
+            |key: &u32| low.is_none_or(|low| low <= *key) && high.is_none_or(|high| *key < high);
         keys.is_sorted_by(|a, b| a < b)
             && keys.iter().all(is_inside)
             && (0..node.children.len()).all(|at| {
@@ -383,7 +405,8 @@ fn are_keys_sound(nodes: &Nodes, root: u32) -> bool {
 #[test]
 fn the_healthy_tree_is_proven_by_its_sums_alone() {
     let mut model = Model::new();
-    let (mut rng, mut tally) = (SplitMix64::new(1), Tally::default());
+    let mut rng = SplitMix64::new(1);
+    let mut tally = Tally::default();
     let healthy = model.healthy.clone();
     for way in [Way::Keys, Way::StructureOnly, Way::Sketch] {
         for _ in 0..20 {
@@ -397,8 +420,10 @@ fn the_healthy_tree_is_proven_by_its_sums_alone() {
 /// Calls back with every fault of one field.
 fn single_faults(model: &Model, mut fault: impl FnMut(Nodes)) {
     let targets = model.targets();
-    let keys: Vec<u32> =
-        (0..=LEAVES as u32 * 3 + 1).flat_map(|key| [key * STEP, key * STEP + 5]).step_by(4).collect();
+    let keys: Vec<u32> = (0..=LEAVES as u32 * 3 + 1)
+        .flat_map(|key| [key * STEP, key * STEP + 5])
+        .step_by(4)
+        .collect();
     for (page, node) in &model.healthy {
         let mut change = |change: &mut dyn FnMut(&mut Node)| {
             let mut nodes = model.healthy.clone();
@@ -429,7 +454,8 @@ fn single_faults(model: &Model, mut fault: impl FnMut(Nodes)) {
 #[test]
 fn no_single_fault_is_missed_and_no_finding_is_false() {
     let mut model = Model::new();
-    let (mut rng, mut tally) = (SplitMix64::new(2), Tally::default());
+    let mut rng = SplitMix64::new(2);
+    let mut tally = Tally::default();
     let mut faults = Vec::new();
     single_faults(&model, |nodes| faults.push(nodes));
     assert!(faults.len() > 9_000, "{}", faults.len());
@@ -443,7 +469,8 @@ fn no_single_fault_is_missed_and_no_finding_is_false() {
 #[test]
 fn without_keys_no_fault_of_the_structure_is_missed() {
     let mut model = Model::new();
-    let (mut rng, mut tally) = (SplitMix64::new(3), Tally::default());
+    let mut rng = SplitMix64::new(3);
+    let mut tally = Tally::default();
     let mut faults = Vec::new();
     single_faults(&model, |nodes| faults.push(nodes));
     for nodes in faults.iter().step_by(3) {
@@ -483,7 +510,8 @@ fn random_faults(model: &Model, rng: &mut SplitMix64) -> Nodes {
 #[test]
 fn no_fault_of_several_fields_is_missed_and_no_finding_is_false() {
     let mut model = Model::new();
-    let (mut rng, mut tally) = (SplitMix64::new(4), Tally::default());
+    let mut rng = SplitMix64::new(4);
+    let mut tally = Tally::default();
     for at in 0..6_000 {
         let nodes = random_faults(&model, &mut rng);
         model.compare(&nodes, [Way::Keys, Way::Sketch][at % 2], &mut rng, &mut tally);
@@ -492,7 +520,12 @@ fn no_fault_of_several_fields_is_missed_and_no_finding_is_false() {
 }
 
 /// Faults that leave every link mutual and every pointer used once.
-fn structured_faults(model: &Model, rng: &mut SplitMix64, each: usize, mut fault: impl FnMut(Nodes)) {
+fn structured_faults(
+    model: &Model,
+    rng: &mut SplitMix64,
+    each: usize,
+    mut fault: impl FnMut(Nodes),
+) {
     for at in 0..each {
         let mut nodes = model.healthy.clone();
         let level = rng.below(LEVELS as u64 - 1) as u8;
@@ -500,14 +533,16 @@ fn structured_faults(model: &Model, rng: &mut SplitMix64, each: usize, mut fault
         match at % 4 {
             0 => {
                 // A chain in another order.
-                let (a, b) = (rng.below(pages.len() as u64) as usize, rng.below(pages.len() as u64) as usize);
+                let a = rng.below(pages.len() as u64) as usize;
+                let b = rng.below(pages.len() as u64) as usize;
                 pages.swap(a, b);
                 chain(&mut nodes, &pages);
             }
             1 => {
                 // Groups of siblings in another order.
                 let groups = pages.len() / FAN_OUT;
-                let (a, b) = (rng.below(groups as u64) as usize, rng.below(groups as u64) as usize);
+                let a = rng.below(groups as u64) as usize;
+                let b = rng.below(groups as u64) as usize;
                 for i in 0..FAN_OUT {
                     pages.swap(a * FAN_OUT + i, b * FAN_OUT + i);
                 }
@@ -517,8 +552,11 @@ fn structured_faults(model: &Model, rng: &mut SplitMix64, each: usize, mut fault
                 // A ring beside the chain; of all of a level, at times.
                 let start = rng.below(pages.len() as u64) as usize;
                 let len = (1 + rng.below(6) as usize).min(pages.len() - start);
-                let ring: Vec<u32> =
-                    if rng.below(5) == 0 { pages.clone() } else { pages[start..start + len].to_vec() };
+                let ring: Vec<u32> = if rng.below(5) == 0 {
+                    pages.clone()
+                } else {
+                    pages[start..start + len].to_vec()
+                };
                 pages.retain(|page| !ring.contains(page));
                 chain(&mut nodes, &pages);
                 chain(&mut nodes, &ring);
@@ -529,9 +567,12 @@ fn structured_faults(model: &Model, rng: &mut SplitMix64, each: usize, mut fault
                 // Two child pointers, of one page or of two.
                 let parents = model.level(level + 1);
                 let pick = |rng: &mut SplitMix64| parents[rng.below(parents.len() as u64) as usize];
-                let (a, b) = (pick(rng), pick(rng));
-                let (i, j) = (rng.below(FAN_OUT as u64) as usize, rng.below(FAN_OUT as u64) as usize);
-                let (first, second) = (nodes[&a].children[i], nodes[&b].children[j]);
+                let a = pick(rng);
+                let b = pick(rng);
+                let i = rng.below(FAN_OUT as u64) as usize;
+                let j = rng.below(FAN_OUT as u64) as usize;
+                let first = nodes[&a].children[i];
+                let second = nodes[&b].children[j];
                 nodes.get_mut(&a).unwrap().children[i] = second;
                 nodes.get_mut(&b).unwrap().children[j] = first;
             }
@@ -553,10 +594,12 @@ fn chain(nodes: &mut Nodes, pages: &[u32]) {
 #[test]
 fn no_structured_fault_is_missed() {
     let mut model = Model::new();
-    let (mut rng, mut tally) = (SplitMix64::new(5), Tally::default());
+    let mut rng = SplitMix64::new(5);
+    let mut tally = Tally::default();
     let mut faults = Vec::new();
     structured_faults(&model, &mut rng, 2_900, |nodes| faults.push(nodes));
-    // The root beside itself, and all levels below it as rings, which every pair of neighbours agrees with.
+    // The root beside itself, and all levels below it as rings, which every pair of neighbours
+    // agrees with.
     let mut rings = model.healthy.clone();
     for level in 0..LEVELS as u8 {
         let pages = model.level(level);

@@ -1,4 +1,5 @@
-//! The order of keys inside one page: 2511 and 2512. Exact, for every row, so nothing here may cost.
+//! The order of keys inside one page: 2511 and 2512. Exact, for every row, so nothing here may
+//! cost.
 //!
 //! ```text
 //! slot             0     1     2     3
@@ -6,7 +7,8 @@
 //!                         └──┬──┘            not certainly rising: the whole keys are compared
 //! ```
 //!
-//! Ghosts hold their place in the order. A row may stand beside a ghost of its own key: that is no duplicate.
+//! Ghosts hold their place in the order. A row may stand beside a ghost of its own key: that is no
+//! duplicate.
 //!
 //! The first slot of the leftmost page of an upper level has no key (`ondisk.md` 6.1).
 
@@ -30,7 +32,8 @@ pub(super) enum Disorder {
     Falling(u16, u16),
     /// 2512
     Same(u16, u16),
-    /// It is not known whether they are, because of a character, given as a code point, or of something else.
+    /// It is not known whether they are, because of a character, given as a code point, or of
+    /// something else.
     Undecided(Option<u32>),
 }
 
@@ -50,8 +53,9 @@ pub(super) fn compare_neighbours(
 ) {
     let mut judge = Judge { plan, is_leaf: page.is_leaf, report };
     let skipped = usize::from(!has_first);
-    let reaches =
-        |lead: &&Lead| lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion);
+    let reaches = |lead: &&Lead| {
+        lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion)
+    };
     let lead = plan.lead(page.is_leaf).filter(reaches);
     let doubtful = match page.records() {
         Records::OnPage(bytes, spans) => {
@@ -108,7 +112,8 @@ impl<R: FnMut(Disorder)> Judge<'_, R> {
     }
 
     fn compare(&mut self, before: &Entry<'_>, entry: &Entry<'_>) {
-        let (a, b) = (before.record(), entry.record());
+        let a = before.record();
+        let b = entry.record();
         match self.plan.compare_records(&a, &b, self.is_leaf) {
             Some(Ordering::Less) => {}
             Some(Ordering::Greater) => (self.report)(Disorder::Falling(before.slot, entry.slot)),

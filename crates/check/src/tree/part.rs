@@ -1,4 +1,5 @@
-//! What a scan of any part of the database leaves of its trees, beside the sums: runs, and what they could not prove.
+//! What a scan of any part of the database leaves of its trees, beside the sums: runs, and what
+//! they could not prove.
 //!
 //! ```text
 //! upper      60 bytes per run of pages above the leaves                 under one percent of an index at worst
@@ -7,9 +8,10 @@
 //! ```
 //!
 //! Invariants
-//! - Merging is associative and commutative in what it proves: which pairs are left over may depend on who saw them together,
-//!   what is found in them does not, because each is looked at again.
-//! - A unit over the budget is deferred: nothing is kept of its leaves, and all of them are compared later.
+//! - Merging is associative and commutative in what it proves: which pairs are left over may depend
+//!   on who saw them together, what is found in them does not, because each is looked at again.
+//! - A unit over the budget is deferred: nothing is kept of its leaves, and all of them are
+//!   compared later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,7 +140,8 @@ impl TreePart {
 
 /// The last child of one page and the first of the next are neighbours.
 fn state_boundary(left: &Run<Children>, right: &Run<Children>, sums: &mut Sums) {
-    let (last, first) = (left.ends.last, right.ends.first);
+    let last = left.ends.last;
+    let first = right.ends.first;
     if !last.is_none() && !first.is_none() {
         let words = [page_word(last), page_word(first), 0];
         sums.state(left.unit, Relation::Adjacent, Side::Plus, words, left.ends.has_sketch);

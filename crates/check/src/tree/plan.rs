@@ -15,7 +15,8 @@ use crate::plan::{ExtentOwner, Plan};
 use crate::relation::worth_sketching;
 use crate::unit::{Structure, Unit, UnitIndex};
 
-/// Units with fewer extents are read again as a whole when something does not balance: that is cheaper than a sketch.
+/// Units with fewer extents are read again as a whole when something does not balance: that is
+/// cheaper than a sketch.
 const SKETCH_EXTENTS: u64 = 8;
 
 /// A B-tree: one in-row unit.
@@ -37,7 +38,8 @@ impl Tree {
         u16::from(level) << 1 | u16::from(is_leaf)
     }
 
-    /// The rung that children of a page must have. Roots of level 0 above data pages come from SQL Server 2000.
+    /// The rung that children of a page must have. Roots of level 0 above data pages come from SQL
+    /// Server 2000.
     pub(super) fn rung_below(&self, level: u8) -> u16 {
         match level.saturating_sub(1) {
             0 if self.is_clustered || level == 1 => Tree::rung(0, true),
@@ -91,7 +93,8 @@ fn extents_by_unit(plan: &Plan) -> Vec<u64> {
     for maps in &plan.maps {
         for (first, end) in maps.described_ranges() {
             for index in first / 8..end.div_ceil(8) {
-                if let ExtentOwner::Unit(unit) = plan.owners.extent(Extent { file: maps.file, index })
+                if let ExtentOwner::Unit(unit) =
+                    plan.owners.extent(Extent { file: maps.file, index })
                     && let Some(extents) = extents.get_mut(unit as usize)
                 {
                     *extents += 1;
@@ -115,8 +118,9 @@ fn key_plan(plan: &Plan, index: UnitIndex, unit: &Unit) -> Option<KeyPlan> {
     KeyPlan::new(layout, !is_unique, has_rid, default).filter(KeyPlan::is_known)
 }
 
-/// The layout with only those types whose order can be told from the bytes that are there: not that of fixed values among the
-/// variable columns (vardecimal, Always Encrypted), nor of compressed values whose form is not certain.
+/// The layout with only those types whose order can be told from the bytes that are there: not that
+/// of fixed values among the variable columns (vardecimal, Always Encrypted), nor of compressed
+/// values whose form is not certain.
 fn known_types<'l>(layout: &'l RowLayout, unit: &Unit) -> Cow<'l, RowLayout> {
     let is_known = |column: &PhysicalColumn| {
         column.ty.is_none_or(|ty| {
@@ -124,8 +128,8 @@ fn known_types<'l>(layout: &'l RowLayout, unit: &Unit) -> Cow<'l, RowLayout> {
             let is_fixed = ty.is_bit() || ty.fixed_bytes().is_some();
             let is_moved = (column.leaf.offset < 0 || column.interior.offset < 0) && is_fixed;
             // Entries have the uniquifier of their rows without being told so.
-            let is_uniquifier =
-                column.is_uniquifier() || (unit.structure == Structure::Nonclustered && ty == SqlType::Int);
+            let is_uniquifier = column.is_uniquifier()
+                || (unit.structure == Structure::Nonclustered && ty == SqlType::Int);
             is_certain && (!is_moved || is_uniquifier)
         })
     };
@@ -139,9 +143,12 @@ fn known_types<'l>(layout: &'l RowLayout, unit: &Unit) -> Cow<'l, RowLayout> {
     Cow::Owned(layout)
 }
 
-/// True when no two rows can have the same key: the index is unique, or the key holds what leads to the row as well.
+/// True when no two rows can have the same key: the index is unique, or the key holds what leads to
+/// the row as well.
 fn is_unique(layout: &RowLayout, unit: &Unit, indexes: &[Index], catalog: &Catalog) -> bool {
-    let Some(index) = indexes.iter().find(|index| index.id == unit.owner.index) else { return false };
+    let Some(index) = indexes.iter().find(|index| index.id == unit.owner.index) else {
+        return false;
+    };
     let key = layout.key();
     if index.unique || key.iter().any(|column| column.is_uniquifier()) {
         return true;
@@ -154,7 +161,11 @@ fn is_unique(layout: &RowLayout, unit: &Unit, indexes: &[Index], catalog: &Catal
         .collect();
     let base = indexes.iter().find(|index| index.id.0 <= 1);
     let has_base_key = |base: &Index| {
-        let layout = base.rowsets.first().and_then(|id| catalog.rowsets.get(id)).map(|rowset| &rowset.layout);
+        let layout = base
+            .rowsets
+            .first()
+            .and_then(|id| catalog.rowsets.get(id))
+            .map(|rowset| &rowset.layout);
         let is_clustered = base.id.0 == 1 && base.unique;
         is_clustered
             && layout.is_some_and(|layout| {

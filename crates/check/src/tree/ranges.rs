@@ -1,4 +1,5 @@
-//! Separators against the keys on both sides of them, exactly: 8933 and 8934. The deferred order pass of `checkdb.md` D.6.
+//! Separators against the keys on both sides of them, exactly: 8933 and 8934. The deferred order
+//! pass of `checkdb.md` D.6.
 //!
 //! ```text
 //! level 2                 [ · | k ]                 k bounds everything left and right of it, down to the leaves
@@ -8,12 +9,13 @@
 //! level 0             high          low             high < k ≤ low
 //! ```
 //!
-//! The walk follows the pointers of the parents from the root, left to right. One thread at a time reads the pages above
-//! level 1 and hands out level 1; the leaves are read by all of them. Nothing is kept but the way down and the neighbours to
-//! the left, so memory depends on threads and on the height of the tree.
+//! The walk follows the pointers of the parents from the root, left to right. One thread at a time
+//! reads the pages above level 1 and hands out level 1; the leaves are read by all of them. Nothing
+//! is kept but the way down and the neighbours to the left, so memory depends on threads and on the
+//! height of the tree.
 //!
-//! - A page that was not seen, belongs elsewhere or has two parents is a gap: it is reported as that, and only what stands left
-//!   of it is compared with its separator.
+//! - A page that was not seen, belongs elsewhere or has two parents is a gap: it is reported as
+//!   that, and only what stands left of it is compared with its separator.
 //! - Of a page that breaks its bound, what hangs below breaks it, too, and is not reported again.
 
 use std::cmp::Ordering;
@@ -68,7 +70,8 @@ pub(super) fn compare_ranges(
     doubled: &Doubled,
     pages: u64,
 ) -> Option<Compared> {
-    let (tree, unit) = (trees.get(index)?, dive.plan.units.get(index)?);
+    let tree = trees.get(index)?;
+    let unit = dive.plan.units.get(index)?;
     let plan = tree.key.as_ref()?;
     let pass = Pass { dive, trees, tree, plan, index, unit, scope, doubled };
     let threads = (pages / PAGES_PER_THREAD + 1).min(dive.jobs as u64).max(1);
@@ -77,8 +80,10 @@ pub(super) fn compare_ranges(
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| pass.work(&cursor))).collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
-    let mut all =
-        Compared { findings: Findings::new(dive.options.max_errors), undecided: Undecided::default() };
+    let mut all = Compared {
+        findings: Findings::new(dive.options.max_errors),
+        undecided: Undecided::default(),
+    };
     let is_whole = parts.len() as u64 == threads && !dive.is_stopped();
     for part in parts {
         all.findings.merge(part.findings);
@@ -117,7 +122,8 @@ struct Left {
     id: PageId,
     level: u8,
     high: Option<Key>,
-    /// Its highest separator is not that of its last child, so what is right of it is compared with it.
+    /// Its highest separator is not that of its last child, so what is right of it is compared with
+    /// it.
     is_wanted: bool,
 }
 
@@ -162,8 +168,11 @@ impl<'p> Pass<'p> {
     fn work(&self, cursor: &Mutex<Cursor>) -> Compared {
         let findings = Findings::new(self.dive.options.max_errors);
         self.dive.look(Looker::new(self.trees, true), |look| {
-            let mut worker =
-                Worker { pass: self, look, out: Compared { findings, undecided: Undecided::default() } };
+            let mut worker = Worker {
+                pass: self,
+                look,
+                out: Compared { findings, undecided: Undecided::default() },
+            };
             while !self.dive.is_stopped() {
                 let batch = worker.take_batch(&mut lock(cursor));
                 if batch.steps.is_empty() {
@@ -228,17 +237,23 @@ impl Worker<'_, '_, '_> {
         if pass.doubled.contains(&step.page) {
             return None;
         }
-        look_at(self.look, step.page).filter(|page| page.unit == pass.index && page.rung() == step.rung)
+        look_at(self.look, step.page)
+            .filter(|page| page.unit == pass.index && page.rung() == step.rung)
     }
 
     /// The next pages of level 1 in order.
     fn take_batch(&mut self, cursor: &mut Cursor) -> Batch {
-        let mut batch = Batch { before: cursor.last.clone(), steps: Vec::new(), gaps: Vec::new() };
+        let mut batch = Batch {
+            before: cursor.last.clone(),
+            steps: Vec::new(),
+            gaps: Vec::new(),
+        };
         if !cursor.is_begun {
             cursor.is_begun = true;
             self.begin(cursor, &mut batch);
         }
-        while batch.steps.len() < BATCH && !cursor.frames.is_empty() && !self.pass.dive.is_stopped() {
+        while batch.steps.len() < BATCH && !cursor.frames.is_empty() && !self.pass.dive.is_stopped()
+        {
             self.advance(cursor, &mut batch);
         }
         batch
@@ -246,7 +261,10 @@ impl Worker<'_, '_, '_> {
 
     fn begin(&mut self, cursor: &mut Cursor, batch: &mut Batch) {
         let root = self.pass.tree.root;
-        let Some(page) = look_at(self.look, root).filter(|page| page.unit == self.pass.index) else { return };
+        let Some(page) = look_at(self.look, root).filter(|page| page.unit == self.pass.index)
+        else {
+            return;
+        };
         let step = Step {
             page: root,
             rung: page.rung(),
@@ -304,7 +322,8 @@ impl Worker<'_, '_, '_> {
     }
 
     fn compare_batch(&mut self, batch: &Batch) {
-        let (mut upper, mut leaf) = (None, Leaf::None);
+        let mut upper = None;
+        let mut leaf = Leaf::None;
         if let Some(before) = batch.before.as_ref().filter(|_| batch.gaps.first() == Some(&false))
             && let Some(page) = self.look(before)
         {
@@ -335,7 +354,8 @@ impl Worker<'_, '_, '_> {
         last.map_or(Leaf::None, Leaf::Unread)
     }
 
-    /// The leaves below a page of level 1. `left` is the leaf before them; the last of them comes back.
+    /// The leaves below a page of level 1. `left` is the leaf before them; the last of them comes
+    /// back.
     fn compare_leaves(&mut self, page: &Page, step: &Step, mut left: Leaf) -> Leaf {
         for at in 0..page.children.len() {
             let Some(mut step) = self.pass.step(page, at, step) else { break };
@@ -418,7 +438,8 @@ impl Worker<'_, '_, '_> {
         } else {
             (bound.parent, bound.slot, bound.child)
         };
-        let args = [page_arg(left.id), left.level.into(), page_arg(parent), slot.into(), page_arg(next)];
+        let args =
+            [page_arg(left.id), left.level.into(), page_arg(parent), slot.into(), page_arg(next)];
         self.report(8934, left.id, &args, [parent, next]);
     }
 

@@ -1,4 +1,5 @@
-//! The proof that the keys of a page rise: true for nearly every page, and found out without keeping anything of its records.
+//! The proof that the keys of a page rise: true for nearly every page, and found out without
+//! keeping anything of its records.
 //!
 //! ```text
 //! words     up to three columns whose ranks are plain numbers, compared as one         int, bigint, datetime, date …
@@ -72,7 +73,9 @@ impl Rising {
                     stages.push(Stage::One([next]));
                     None
                 }
-                (None, _) if matches!(part.order, Order::Rank(rank) if rank.bits() <= 64) => return None,
+                (None, _) if matches!(part.order, Order::Rank(rank) if rank.bits() <= 64) => {
+                    return None;
+                }
                 (None, _) => {
                     stages.push(Stage::Value(*part));
                     None
@@ -107,15 +110,22 @@ fn is_proven<S: Spots>(stages: &[Stage], bytes: &[u8], spots: S) -> bool {
             let values = of(a).zip(of(b)).zip(of(c)).map(|((a, b), c)| Some([a?, b?, c?]));
             words_rise(words, values, rest, bytes, spots)
         }
-        // Most values are those of the record before, and nobody has to know what that means for them.
-        Stage::Value(part) if (8..=16).contains(&part.width) && !matches!(part.order, Order::Rank(_)) => {
+        // Most values are those of the record before, and nobody has to know what that means for
+        // them.
+        Stage::Value(part)
+            if (8..=16).contains(&part.width) && !matches!(part.order, Order::Rank(_)) =>
+        {
             let high = part.offset + part.width - size_of::<u64>();
             let ends = spots.words(bytes, part.offset).zip(spots.words(bytes, high));
             let values = ends.map(|(low, high)| Some((low?, high?)));
             stage_rises(
                 values,
                 |a, b, at| {
-                    if a == b { Some(Ordering::Equal) } else { part.compare_with_before(bytes, spots, at) }
+                    if a == b {
+                        Some(Ordering::Equal)
+                    } else {
+                        part.compare_with_before(bytes, spots, at)
+                    }
                 },
                 rest,
                 bytes,
@@ -133,7 +143,8 @@ impl Part {
     /// Compares the value of the record before a place with that of the record there.
     #[inline(never)]
     fn compare_with_before(&self, bytes: &[u8], spots: impl Spots, at: usize) -> Option<Ordering> {
-        let mut pair = spots.part(at.checked_sub(1)?..at + 1).iter().map(|spot| self.value(bytes, &spot));
+        let mut pair =
+            spots.part(at.checked_sub(1)?..at + 1).iter().map(|spot| self.value(bytes, &spot));
         self.compare(pair.next()?, pair.next()?)
     }
 }
@@ -165,7 +176,8 @@ fn all_rise<const WORDS: usize>(
     records: usize,
 ) -> bool {
     let Some(Some(mut before)) = ranks.next() else { return false };
-    let (mut is_rising, mut count) = (true, 1);
+    let mut is_rising = true;
+    let mut count = 1;
     for next in ranks {
         let Some(next) = next else { return false };
         let pairs = before.iter().zip(&next).rev();
@@ -176,8 +188,8 @@ fn all_rise<const WORDS: usize>(
     is_rising && count == records
 }
 
-/// A stage that others follow: they decide between records that are equal in it. `compare` is given two values and the place of the
-/// second.
+/// A stage that others follow: they decide between records that are equal in it. `compare` is given
+/// two values and the place of the second.
 #[inline(always)]
 fn stage_rises<S: Spots, V>(
     mut values: impl Iterator<Item = Option<V>>,
@@ -187,7 +199,8 @@ fn stage_rises<S: Spots, V>(
     spots: S,
 ) -> bool {
     let Some(Some(mut before)) = values.next() else { return false };
-    let (mut begin, mut count) = (0, 1);
+    let mut begin = 0;
+    let mut count = 1;
     for next in values {
         let Some(next) = next else { return false };
         match compare(&before, &next, count) {
@@ -207,7 +220,8 @@ fn stage_rises<S: Spots, V>(
 }
 
 impl Rank {
-    /// Bytes of a rank that lies in its record as a number, little-endian, and its bits that are turned there.
+    /// Bytes of a rank that lies in its record as a number, little-endian, and its bits that are
+    /// turned there.
     fn word(self) -> Option<(u8, u64)> {
         match self {
             Rank::Unsigned(bytes @ 1..=8) => Some((bytes, 0)),
@@ -258,12 +272,21 @@ mod tests {
         let mut rng = SplitMix64::new(8);
         let mut seen = 0;
         for rank in RANKS.into_iter().filter(|rank| rank.word().is_some()) {
-            let part = Part { offset: 3, width: width(rank), order: Order::Rank(rank), is_descending: false };
+            let part = Part {
+                offset: 3,
+                width: width(rank),
+                order: Order::Rank(rank),
+                is_descending: false,
+            };
             let word = Word::of(&part).unwrap();
             for _ in 0..1_000 {
                 let record: Vec<u8> = (0..20).map(|_| rng.next_u64() as u8).collect();
                 let bytes = u64::from_le_bytes(*record[3..].first_chunk().unwrap());
-                assert_eq!(Some(word.rank(bytes)), rank.narrow(&record[3..3 + part.width]), "{rank:?}");
+                assert_eq!(
+                    Some(word.rank(bytes)),
+                    rank.narrow(&record[3..3 + part.width]),
+                    "{rank:?}"
+                );
                 seen += 1;
             }
         }
@@ -291,7 +314,9 @@ mod tests {
     /// Every pair, column by column.
     fn rises(parts: &[Part], bytes: &[u8], spots: &[Span]) -> bool {
         spots.windows(2).all(|pair| {
-            let column = |part: &Part| part.compare(part.value(bytes, &pair[0]), part.value(bytes, &pair[1]));
+            let column = |part: &Part| {
+                part.compare(part.value(bytes, &pair[0]), part.value(bytes, &pair[1]))
+            };
             let decided = parts.iter().map(column).find(|order| *order != Some(Ordering::Equal));
             decided == Some(Some(Ordering::Less))
         })
@@ -325,7 +350,11 @@ mod tests {
             // Words are read with what follows them.
             bytes.extend_from_slice(&[rng.next_u64() as u8; 8]);
             let rising = Rising::new(&parts).unwrap();
-            assert_eq!(rising.is_proven(&bytes, spots.as_slice()), expected, "{parts:?} {records:?}");
+            assert_eq!(
+                rising.is_proven(&bytes, spots.as_slice()),
+                expected,
+                "{parts:?} {records:?}"
+            );
             outcomes[usize::from(expected)] += 1;
         }
         assert!(outcomes[0] > 3_000 && outcomes[1] > 3_000, "{outcomes:?}");
@@ -335,7 +364,9 @@ mod tests {
     fn columns_whose_ranks_are_no_numbers_in_the_record_are_left_to_others() {
         for rank in [Rank::Float, Rank::Decimal(4)] {
             let order = Order::Rank(rank);
-            assert!(Rising::new(&[Part { offset: 1, width: 8, order, is_descending: false }]).is_none());
+            assert!(
+                Rising::new(&[Part { offset: 1, width: 8, order, is_descending: false }]).is_none()
+            );
         }
     }
 }

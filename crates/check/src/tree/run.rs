@@ -1,4 +1,5 @@
-//! Runs: neighbouring pages of one level, joined wherever both sides say that they are neighbours (`checkdb.md` D.6).
+//! Runs: neighbouring pages of one level, joined wherever both sides say that they are neighbours
+//! (`checkdb.md` D.6).
 //!
 //! ```text
 //! run of upper pages   first, its prev ‥ last, its next     first child ‥ last child
@@ -8,9 +9,9 @@
 //! is followed by B's first, of leaves the keys of B must come behind those of A
 //! ```
 //!
-//! Which pages were joined first does not matter: every pair of neighbours is joined once, whoever saw them, and states the
-//! same. So a set of runs is a sum like all others. A run whose ends meet is a ring; it is kept, since nothing else would
-//! show it.
+//! Which pages were joined first does not matter: every pair of neighbours is joined once, whoever
+//! saw them, and states the same. So a set of runs is a sum like all others. A run whose ends meet
+//! is a ring; it is kept, since nothing else would show it.
 
 use std::ops::Range;
 
@@ -141,7 +142,8 @@ impl<E: Ends> Runs<E> {
             }
         }
         let mut is_done = vec![false; runs.len()];
-        // First the runs that nobody leads to, then what is left: rings, each from its first page on.
+        // First the runs that nobody leads to, then what is left: rings, each from its first page
+        // on.
         let heads = (0..runs.len()).filter(|at| is_taken.get(*at) == Some(&false));
         let all: Vec<usize> = heads.chain(0..runs.len()).collect();
         for head in all {
@@ -222,7 +224,16 @@ impl<E: Wire> Wire for Run<E> {
     fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
         let (unit, rung, is_ring) = Wire::read(input)?;
         let [first, prev, last, next] = Wire::read(input)?;
-        Ok(Run { unit, rung, is_ring, first, prev, last, next, ends: E::read(input)? })
+        Ok(Run {
+            unit,
+            rung,
+            is_ring,
+            first,
+            prev,
+            last,
+            next,
+            ends: E::read(input)?,
+        })
     }
 }
 
@@ -248,7 +259,11 @@ mod tests {
     }
 
     fn single(unit: u32, prev: u32, own: u32, next: u32) -> Run<Children> {
-        let ends = Children { first: page(1000 * own), last: page(1000 * own + 9), has_sketch: false };
+        let ends = Children {
+            first: page(1000 * own),
+            last: page(1000 * own + 9),
+            has_sketch: false,
+        };
         Run {
             unit,
             rung: 2,
@@ -270,7 +285,8 @@ mod tests {
             runs.swap(i, rng.below(i as u64 + 1) as usize);
         }
         let mut pairs = Vec::new();
-        let mut joined = |a: &Run<Children>, b: &Run<Children>| pairs.push((a.ends.last, b.ends.first));
+        let mut joined =
+            |a: &Run<Children>, b: &Run<Children>| pairs.push((a.ends.last, b.ends.first));
         let mut parts: Vec<Runs<Children>> = (0..3).map(|_| Runs::default()).collect();
         for run in runs {
             let part = &mut parts[rng.below(3) as usize];
@@ -290,8 +306,9 @@ mod tests {
     fn a_level_becomes_one_run_in_any_order_and_joins_each_pair_once() {
         let mut rng = SplitMix64::new(5);
         for _ in 0..50 {
-            let runs: Vec<_> =
-                (1..=40).map(|own| single(7, own - 1, own, if own == 40 { 0 } else { own + 1 })).collect();
+            let runs: Vec<_> = (1..=40)
+                .map(|own| single(7, own - 1, own, if own == 40 { 0 } else { own + 1 }))
+                .collect();
             let (runs, pairs) = joined(runs, &mut rng);
             assert_eq!(runs.len(), 1);
             assert!(runs[0].is_level());
@@ -321,7 +338,8 @@ mod tests {
     #[test]
     fn pages_that_do_not_both_agree_stay_apart() {
         let mut rng = SplitMix64::new(7);
-        let runs = vec![single(0, 0, 1, 2), single(0, 9, 2, 3), single(1, 2, 3, 0), single(0, 2, 4, 0)];
+        let runs =
+            vec![single(0, 0, 1, 2), single(0, 9, 2, 3), single(1, 2, 3, 0), single(0, 2, 4, 0)];
         let (runs, pairs) = joined(runs, &mut rng);
         assert_eq!((runs.len(), pairs.len()), (4, 0));
     }

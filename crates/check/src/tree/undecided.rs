@@ -13,8 +13,8 @@ const NAMED_MAX: usize = 4;
 /// Units with keys whose order is not certain.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Undecided {
-    /// By unit its lowest uncertain code points in ascending order: at most one more than are named. None
-    /// where no text leaves the order open.
+    /// By unit its lowest uncertain code points in ascending order: at most one more than are
+    /// named. None where no text leaves the order open.
     pub units: BTreeMap<UnitIndex, Vec<u32>>,
 }
 
@@ -75,7 +75,8 @@ mod tests {
             part.add(9, None);
             part
         };
-        let (a, b) = (part(&[0x4e00, 0x3000, 0x61, 0x61]), part(&[0x41, 0x4e01, 0x7f, 0x80]));
+        let a = part(&[0x4e00, 0x3000, 0x61, 0x61]);
+        let b = part(&[0x41, 0x4e01, 0x7f, 0x80]);
         let mut first = a.clone();
         first.merge(b.clone());
         let mut second = b;

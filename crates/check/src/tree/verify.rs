@@ -9,7 +9,8 @@
 //!   else   the children that are named, or all ───> compare_ranges: 8933 8934
 //! ```
 //!
-//! A tree without findings is either proven by its sums or compared page by page; nothing is left to chance in between.
+//! A tree without findings is either proven by its sums or compared page by page; nothing is left
+//! to chance in between.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -31,8 +32,9 @@ use crate::verify::verify_links;
 /// Pages of units that are read again in one go: their link facts are in memory together.
 const PAGES_AT_ONCE: u64 = 4 << 20;
 
-/// Verifies all trees of a scan that saw every page. Units with keys whose order is not known are added to those of the
-/// partial; units that were not compared to the end, because the run is to stop, come back.
+/// Verifies all trees of a scan that saw every page. Units with keys whose order is not known are
+/// added to those of the partial; units that were not compared to the end, because the run is to
+/// stop, come back.
 pub(crate) fn verify_trees(
     dive: &Dive<'_>,
     trees: &Trees,
@@ -81,19 +83,22 @@ impl Verifier<'_> {
                 .all(|run| run.is_level() && rungs.insert(run.rung))
     }
 
-    /// 8980: the catalogue names a root that is no page of the index. Damaged ones are reported as that.
+    /// 8980: the catalogue names a root that is no page of the index. Damaged ones are reported as
+    /// that.
     fn roots(&mut self) {
         let plan = self.dive.plan;
         let bad: HashSet<PageId> = self.partial.bad.iter().map(|page| page.page).collect();
         for (index, tree) in self.trees.iter() {
             let root = tree.root;
-            let is_unknown = root.is_none() || plan.missing_files.contains(&root.file) || self.is_cut(index);
+            let is_unknown =
+                root.is_none() || plan.missing_files.contains(&root.file) || self.is_cut(index);
             let is_told = bad.contains(&root) || plan.bad.contains_key(&root);
             if is_unknown || is_told || self.partial.tree.rooted.contains(&index) {
                 continue;
             }
             let Some(unit) = plan.units.get(index) else { continue };
-            let (nowhere, slot) = (PageId::NONE, 0u16);
+            let nowhere = PageId::NONE;
+            let slot = 0u16;
             let pointer = [page_arg(nowhere), slot.into(), page_arg(root), page_arg(nowhere)];
             let args: Vec<Arg<'_>> = unit.args().into_iter().chain(pointer).collect();
             let place = Place::page(root).owned_by(unit.owner);
@@ -104,20 +109,23 @@ impl Verifier<'_> {
     /// Links of all trees that are not proven.
     fn links(&mut self) -> BTreeMap<UnitIndex, Broken> {
         let mut broken = BTreeMap::new();
-        let (mut again, mut pages) = (BTreeSet::new(), 0);
+        let mut again = BTreeSet::new();
+        let mut pages = 0;
         let trees = self.trees;
         for (unit, tree) in trees.iter() {
             if self.is_cut(unit) {
                 continue;
             }
-            let Some(sums) = self.partial.sums.unit(unit).filter(|sums| !self.has_proven_links(unit, sums))
+            let Some(sums) =
+                self.partial.sums.unit(unit).filter(|sums| !self.has_proven_links(unit, sums))
             else {
                 continue;
             };
             let key = self.partial.sums.key();
-            let facts = match self.dive.options.force_rescan {
-                true => None,
-                false => put_together(self.dive, trees, tree, unit, sums),
+            let facts = if self.dive.options.force_rescan {
+                None
+            } else {
+                put_together(self.dive, trees, tree, unit, sums)
             };
             match facts {
                 Some(facts) => {
@@ -138,7 +146,8 @@ impl Verifier<'_> {
         broken
     }
 
-    /// True for a unit whose chain of IAM pages is broken: pages that it lacks are nobody's fault (7965).
+    /// True for a unit whose chain of IAM pages is broken: pages that it lacks are nobody's fault
+    /// (7965).
     fn is_cut(&self, unit: UnitIndex) -> bool {
         self.dive.plan.cut_units.contains(&unit)
     }
@@ -148,7 +157,11 @@ impl Verifier<'_> {
     }
 
     /// Links of some units, from all their pages.
-    fn links_again(&mut self, units: &BTreeSet<UnitIndex>, broken: &mut BTreeMap<UnitIndex, Broken>) {
+    fn links_again(
+        &mut self,
+        units: &BTreeSet<UnitIndex>,
+        broken: &mut BTreeMap<UnitIndex, Broken>,
+    ) {
         if units.is_empty() {
             return;
         }
@@ -157,7 +170,9 @@ impl Verifier<'_> {
             return;
         };
         let doubled = self.verify(facts);
-        broken.extend(units.iter().map(|unit| (*unit, Broken { doubled: doubled.clone(), named: None })));
+        broken.extend(
+            units.iter().map(|unit| (*unit, Broken { doubled: doubled.clone(), named: None })),
+        );
     }
 
     fn verify(&mut self, facts: LinkFacts) -> Doubled {
@@ -172,7 +187,8 @@ impl Verifier<'_> {
     fn order(&mut self, broken: &BTreeMap<UnitIndex, Broken>) {
         let nothing = Doubled::new();
         let trees = self.trees;
-        for (unit, tree) in trees.iter().filter(|(_, tree)| tree.key.is_some() && tree.has_parents) {
+        for (unit, tree) in trees.iter().filter(|(_, tree)| tree.key.is_some() && tree.has_parents)
+        {
             if self.is_cut(unit) {
                 continue;
             }
@@ -194,7 +210,8 @@ impl Verifier<'_> {
 
     /// Which children of a tree must be compared with their neighbours; `None` when all are proven.
     fn scope(&self, unit: UnitIndex, tree: &Tree, links: Option<&Broken>) -> Option<Scope> {
-        let (sums, part) = (self.partial.sums.unit(unit)?, &self.partial.tree);
+        let sums = self.partial.sums.unit(unit)?;
+        let part = &self.partial.tree;
         let is_balanced = sums.acc(Relation::Separator).is_balanced();
         let mut leaves: HashSet<PageId> = part.unproven_of(unit).collect();
         let runs = part.leaves.of_unit(unit);

@@ -6,7 +6,8 @@
 //! children  pointers by parent, then slot            (1:90,0) (1:90,1) … (1:91,0) …
 //! ```
 //!
-//! Tables are exact: 24 bytes for a page and 16 for a pointer. A look-up is one step into `blocks` and a short search.
+//! Tables are exact: 24 bytes for a page and 16 for a pointer. A look-up is one step into `blocks`
+//! and a short search.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -71,7 +72,8 @@ impl LinkIndex {
         }
         let starts = self.blocks.get(&page.file)?;
         let block = (page.page / BLOCK_PAGES) as usize;
-        let (start, end) = (*starts.get(block)?, *starts.get(block + 1)?);
+        let start = *starts.get(block)?;
+        let end = *starts.get(block + 1)?;
         let facts = self.pages.get(start as usize..end as usize)?;
         let at = facts.binary_search_by_key(&page.page, |fact| fact.page).ok()?;
         Some(start + at as u32)

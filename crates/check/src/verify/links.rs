@@ -12,8 +12,8 @@
 //! "Seen" is a page that its unit owns and that passed its audit.
 //!
 //! What healthy files contain
-//! - Roots of level 0 above data pages, in clustered indexes: an index page of a clustered index is never a leaf, and its
-//!   children may have its own level when that is 0.
+//! - Roots of level 0 above data pages, in clustered indexes: an index page of a clustered index is
+//!   never a leaf, and its children may have its own level when that is 0.
 //! - `pgfirst` is stale in most files: the walk begins at `pgroot`.
 
 use std::collections::{HashMap, HashSet};
@@ -33,8 +33,8 @@ const NOWHERE: u32 = u32::MAX;
 /// Deeper than any tree.
 const LEVELS_MAX: usize = 40;
 
-/// Compares all link facts of some units; the pages with several parents. `foreign` tells the unit of a page that is not among
-/// the facts, when it is a sound page of another tree.
+/// Compares all link facts of some units; the pages with several parents. `foreign` tells the unit
+/// of a page that is not among the facts, when it is a sound page of another tree.
 pub(crate) fn verify_links(
     plan: &Plan,
     pages: Vec<PageFact>,
@@ -91,7 +91,9 @@ impl<'l> Links<'l> {
 
     /// Finds the page of every pointer.
     fn find_parents(&mut self) {
-        let (mut parent, mut parent_at, mut near) = (PageId::NONE, NOWHERE, 0);
+        let mut parent = PageId::NONE;
+        let mut parent_at = NOWHERE;
+        let mut near = 0;
         for place in 0..self.index.children().len() as u32 {
             let Some(pointer) = self.pointer(place) else { break };
             if pointer.parent() != parent {
@@ -155,12 +157,17 @@ impl<'l> Links<'l> {
         if prev.is_none() {
             return false;
         }
-        let before = self.index.find(prev, at.wrapping_sub(1)).and_then(|at| self.index.at(at).copied());
+        let before =
+            self.index.find(prev, at.wrapping_sub(1)).and_then(|at| self.index.at(at).copied());
         match before.filter(|before| before.unit == fact.unit) {
             Some(before) if before.next() == fact.id() => {
                 if before.level != fact.level || before.is_leaf != fact.is_leaf {
-                    let args =
-                        [page_arg(fact.id()), fact.level.into(), before.level.into(), page_arg(before.id())];
+                    let args = [
+                        page_arg(fact.id()),
+                        fact.level.into(),
+                        before.level.into(),
+                        page_arg(before.id()),
+                    ];
                     self.report(2531, fact.unit, fact.id(), &args, [before.id(), PageId::NONE]);
                 }
                 true
@@ -179,11 +186,13 @@ impl<'l> Links<'l> {
 
     /// 8936, 8981, 8982.
     fn verify_next(&mut self, at: u32, fact: &PageFact) {
-        let (id, next) = (fact.id(), fact.next());
+        let id = fact.id();
+        let next = fact.next();
         if next.is_none() {
             return;
         }
-        let after = self.index.find(next, at.wrapping_add(1)).and_then(|at| self.index.at(at).copied());
+        let after =
+            self.index.find(next, at.wrapping_add(1)).and_then(|at| self.index.at(at).copied());
         let other = match after {
             Some(_) => None,
             None => (self.foreign)(next).filter(|other| *other != fact.unit),
@@ -191,7 +200,8 @@ impl<'l> Links<'l> {
         match after {
             Some(after) if after.unit == fact.unit => {
                 if after.prev() != id {
-                    let args = [page_arg(id), page_arg(next), page_arg(next), page_arg(after.prev())];
+                    let args =
+                        [page_arg(id), page_arg(next), page_arg(next), page_arg(after.prev())];
                     self.report(8936, fact.unit, id, &args, [next, after.prev()]);
                 }
             }
@@ -220,7 +230,9 @@ impl<'l> Links<'l> {
     /// 8931, 8977, 8979. `is_referred_to`: by the page before.
     fn verify_parent(&mut self, at: u32, fact: &PageFact, is_referred_to: bool) {
         let Some(unit) = self.unit(fact.unit) else { return };
-        if let Some(pointer) = self.parent_of.get(at as usize).and_then(|place| self.pointer(*place)) {
+        if let Some(pointer) =
+            self.parent_of.get(at as usize).and_then(|place| self.pointer(*place))
+        {
             return self.verify_level(fact, &pointer, unit);
         }
         // A root beside itself is mutual, and nobody's order tells that it has no neighbours.
@@ -252,7 +264,12 @@ impl<'l> Links<'l> {
             None => unit.structure == Structure::Clustered && fact.is_leaf && fact.level == 0,
         };
         if !is_right {
-            let args = [page_arg(fact.id()), fact.level.into(), parent.level.into(), page_arg(parent.id())];
+            let args = [
+                page_arg(fact.id()),
+                fact.level.into(),
+                parent.level.into(),
+                page_arg(parent.id()),
+            ];
             self.report(8931, fact.unit, fact.id(), &args, [parent.id(), PageId::NONE]);
         }
     }
@@ -300,10 +317,11 @@ impl<'l> Links<'l> {
         self.report(8935, child.unit, child.id(), &args, [expected, pointer.parent()]);
     }
 
-    /// The last child of the page left of `parent`, by the order of the parents above: `PageId::NONE` at the left edge,
-    /// nothing when it cannot be told.
+    /// The last child of the page left of `parent`, by the order of the parents above:
+    /// `PageId::NONE` at the left edge, nothing when it cannot be told.
     fn last_child_of_left(&self, parent: &PageFact) -> Option<PageId> {
-        let (mut page, mut climbed) = (*parent, 0);
+        let mut page = *parent;
+        let mut climbed = 0;
         // Up to the first page that is not the first child of its parent …
         let mut left = loop {
             climbed += 1;
@@ -343,11 +361,15 @@ impl<'l> Links<'l> {
         }
         for place in 0..self.index.children().len() as u32 {
             let is_found = self.child_at.get(place as usize).is_some_and(|at| *at != NOWHERE);
-            let Some(pointer) = self.pointer(place).filter(|it| !is_found && !self.is_missing(it.child()))
+            let Some(pointer) =
+                self.pointer(place).filter(|it| !is_found && !self.is_missing(it.child()))
             else {
                 continue;
             };
-            let parent = self.index.find(pointer.parent(), NOWHERE).and_then(|at| self.index.at(at).copied());
+            let parent = self
+                .index
+                .find(pointer.parent(), NOWHERE)
+                .and_then(|at| self.index.at(at).copied());
             if let Some(parent) = parent {
                 let referring = previous.get(&(parent.unit, pointer.child())).copied();
                 self.report_lost_page(place, &pointer, &parent, referring);
@@ -363,15 +385,19 @@ impl<'l> Links<'l> {
         referring: Option<PageId>,
     ) {
         let before = place.checked_sub(1).and_then(|before| self.pointer(before));
-        let before = before.filter(|before| before.parent() == pointer.parent()).map(|before| before.child());
+        let before = before
+            .filter(|before| before.parent() == pointer.parent())
+            .map(|before| before.child());
         let expected = match before {
             Some(before) => Some(before),
             None => self.last_child_of_left(parent),
         };
-        let is_unseen = |page: &PageId| !page.is_none() && self.index.of_unit(*page, parent.unit).is_none();
+        let is_unseen =
+            |page: &PageId| !page.is_none() && self.index.of_unit(*page, parent.unit).is_none();
         let child = pointer.child();
         if let Some(before) = expected.filter(is_unseen) {
-            let args = [page_arg(parent.id()), pointer.slot.into(), page_arg(child), page_arg(before)];
+            let args =
+                [page_arg(parent.id()), pointer.slot.into(), page_arg(child), page_arg(before)];
             return self.report_unseen(8980, parent.unit, child, &args, [parent.id(), before]);
         }
         let previous = referring.or(expected).unwrap_or(PageId::NONE);

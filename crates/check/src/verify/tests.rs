@@ -1,5 +1,5 @@
-//! The model of `checkdb.md` D.6 without keys: a tree of 27 leaves, fan-out 3, four levels. Every single wrong link, level or
-//! child pointer must be reported, and nothing in the healthy tree.
+//! The model of `checkdb.md` D.6 without keys: a tree of 27 leaves, fan-out 3, four levels. Every
+//! single wrong link, level or child pointer must be reported, and nothing in the healthy tree.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -66,7 +66,13 @@ impl Tree {
 
     fn check(&self) -> Vec<Finding> {
         let mut findings = Findings::new(1000);
-        verify_links(&plan(), self.pages.clone(), self.children.clone(), &mut |_| None, &mut findings);
+        verify_links(
+            &plan(),
+            self.pages.clone(),
+            self.children.clone(),
+            &mut |_| None,
+            &mut findings,
+        );
         findings.into_sorted()
     }
 
@@ -81,7 +87,8 @@ impl Tree {
 /// A plan of one clustered index, rooted where the tree is.
 fn plan() -> Plan {
     let root = PageId::new(1, page(LEVELS - 1, 0));
-    let (id, owner) = (AllocUnitId(256 << 48), HobtId(72_057_594_037_927_936));
+    let id = AllocUnitId(256 << 48);
+    let owner = HobtId(72_057_594_037_927_936);
     let unit = AllocUnit {
         id,
         kind: AllocUnitKind::InRow,
@@ -136,7 +143,8 @@ fn plan() -> Plan {
 
 /// Every page number there is, none, and one that is not there.
 fn targets() -> Vec<u32> {
-    let nodes = (0..LEVELS).flat_map(|level| (0..width(level)).map(move |place| page(level, place)));
+    let nodes =
+        (0..LEVELS).flat_map(|level| (0..width(level)).map(move |place| page(level, place)));
     nodes.chain([0, 9999]).collect()
 }
 
@@ -225,7 +233,11 @@ fn every_lost_page_is_named_by_its_parent_and_its_neighbours() {
         let findings = tree.check();
         let orphans = findings.iter().filter(|it| matches!(it.error, 8977 | 8979)).count();
         assert_eq!(orphans, FAN_OUT as usize, "{findings:?}");
-        assert!(findings.iter().any(|it| it.error == 8976 && it.place.page == Some(PageId::new(1, lost))));
+        assert!(
+            findings
+                .iter()
+                .any(|it| it.error == 8976 && it.place.page == Some(PageId::new(1, lost)))
+        );
     }
 }
 
@@ -248,7 +260,8 @@ fn exchanged_neighbourhoods_are_reported() {
             let at = chain.iter().position(|page| *page == fact.page).unwrap();
             fact.prev = at.checked_sub(1).map_or(0, |before| chain[before]);
             fact.next = chain.get(at + 1).copied().unwrap_or(0);
-            (fact.prev_file, fact.next_file) = (u16::from(fact.prev != 0), u16::from(fact.next != 0));
+            (fact.prev_file, fact.next_file) =
+                (u16::from(fact.prev != 0), u16::from(fact.next != 0));
         }
         assert_eq!(tree.numbers(), [8935], "parent {parent}");
     }

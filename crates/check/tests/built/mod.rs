@@ -1,4 +1,5 @@
-//! Builds a database, checks it, and compares every value of every row with what its generator says.
+//! Builds a database, checks it, and compares every value of every row with what its generator
+//! says.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ pub(crate) struct Proved {
     _folder: tempfile::TempDir,
 }
 
-/// Builds, checks, reads back. The first column of every table must be an int or bigint that no two rows share.
+/// Builds, checks, reads back. The first column of every table must be an int or bigint that no two
+/// rows share.
 pub(crate) fn prove(builder: &DatabaseBuilder) -> Proved {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("built.mdf");
@@ -24,7 +26,8 @@ pub(crate) fn prove(builder: &DatabaseBuilder) -> Proved {
     let database = Database::open(&[path], &OpenOptions::default()).unwrap();
     let report = check(&database);
     assert_eq!(report.findings, []);
-    let (pages, catalog) = (database.pages(), database.catalog());
+    let pages = database.pages();
+    let catalog = database.catalog();
     assert_eq!(catalog.faults.len(), 0, "{:?}", catalog.faults);
     for spec in builder.tables() {
         compare_table(&pages, catalog, spec);
@@ -33,7 +36,8 @@ pub(crate) fn prove(builder: &DatabaseBuilder) -> Proved {
 }
 
 fn check(database: &Database) -> Report {
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     run(database.source(), &Options::default(), &Control::new(&clock, &cancel))
 }
 
@@ -41,7 +45,8 @@ fn compare_table(pages: &CheckedPages<'_>, catalog: &Catalog, spec: &TableSpec) 
     let table = catalog.user_tables().into_iter().find(|table| table.name == spec.name).unwrap();
     let mut scan = TableScan::new(pages, catalog, table).unwrap();
     let columns: Vec<&Column> = scan.columns().to_vec();
-    let position = |column: &&Column| spec.columns.iter().position(|it| it.name == column.name).unwrap();
+    let position =
+        |column: &&Column| spec.columns.iter().position(|it| it.name == column.name).unwrap();
     let places: Vec<usize> = columns.iter().map(position).collect();
     let kept = spec.columns.iter().filter(|column| column.dropped_at.is_none()).count();
     assert_eq!(columns.len(), kept, "{}", spec.name);
@@ -50,8 +55,15 @@ fn compare_table(pages: &CheckedPages<'_>, catalog: &Catalog, spec: &TableSpec) 
     for number in (0..spec.rows.count()).filter(|number| spec.fates.is_live(*number)) {
         expected.clear();
         spec.rows.row(number, &mut expected);
-        let Cell::Bytes(id) = expected.cell(0) else { panic!("the first column of {} is no id", spec.name) };
-        assert_eq!(left.insert(id.to_vec(), number), None, "{} row {number} repeats an id", spec.name);
+        let Cell::Bytes(id) = expected.cell(0) else {
+            panic!("the first column of {} is no id", spec.name)
+        };
+        assert_eq!(
+            left.insert(id.to_vec(), number),
+            None,
+            "{} row {number} repeats an id",
+            spec.name
+        );
     }
     while let Some(row) = scan.next_row() {
         let row = row.unwrap();
@@ -68,7 +80,13 @@ fn compare_table(pages: &CheckedPages<'_>, catalog: &Catalog, spec: &TableSpec) 
             compare_value(row.value(at).unwrap(), expected.cell(*place), &ty, &name);
         }
     }
-    assert_eq!(left.len(), 0, "{}: rows are missing, the first is {:?}", spec.name, left.first_key_value());
+    assert_eq!(
+        left.len(),
+        0,
+        "{}: rows are missing, the first is {:?}",
+        spec.name,
+        left.first_key_value()
+    );
 }
 
 fn row_id(row: &Row<'_>) -> Vec<u8> {
@@ -82,21 +100,26 @@ fn row_id(row: &Row<'_>) -> Vec<u8> {
 fn compare_value(found: Value<'_>, expected: Cell<'_>, ty: &SqlType, name: &dyn Fn() -> String) {
     match (found, expected) {
         (Value::Datum(Datum::Null), Cell::Null) => {}
-        (Value::Datum(Datum::Bit(found)), Cell::Bit(expected)) => assert_eq!(found, expected, "{}", name()),
+        (Value::Datum(Datum::Bit(found)), Cell::Bit(expected)) => {
+            assert_eq!(found, expected, "{}", name())
+        }
         (Value::Datum(found), Cell::Bytes(expected) | Cell::Lob(expected)) => {
             let mut bytes = Vec::new();
             found.encode(ty, &mut bytes).unwrap();
             assert!(bytes == expected, "{}: {found:?}", name());
         }
         (Value::Lob(mut lob), expected) => {
-            let (mut chunk, mut at) = (Vec::new(), 0u64);
+            let mut chunk = Vec::new();
+            let mut at = 0u64;
             loop {
                 chunk.clear();
                 if !lob.reader.read_chunk(&mut chunk).unwrap() {
                     break;
                 }
                 let same = match expected {
-                    Cell::Bytes(bytes) | Cell::Lob(bytes) => bytes[at as usize..].starts_with(&chunk),
+                    Cell::Bytes(bytes) | Cell::Lob(bytes) => {
+                        bytes[at as usize..].starts_with(&chunk)
+                    }
                     Cell::Stream(stream) => {
                         let mut part = vec![0; chunk.len()];
                         stream.read(at, &mut part);

@@ -75,7 +75,8 @@ impl Memory {
     }
 
     pub fn check_with(&self, options: &Options) -> Report {
-        let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+        let clock = SystemClock::new();
+        let cancel = AtomicBool::new(false);
         run(self, options, &Control::new(&clock, &cancel))
     }
 }
@@ -91,7 +92,10 @@ impl PageSource for Memory {
         }
         for (page, out) in (first.page..).zip(buf.chunks_exact_mut(PAGE_BYTES)) {
             if page >= self.pages() {
-                return Err(ReadError::BeyondEnd { page: PageId { page, ..first }, pages: self.pages() });
+                return Err(ReadError::BeyondEnd {
+                    page: PageId { page, ..first },
+                    pages: self.pages(),
+                });
             }
             match self.changed.get(&page) {
                 Some(changed) => out.copy_from_slice(&changed[..]),

@@ -1,7 +1,8 @@
 //! `check`: DBCC CHECKDB over data files or a backup.
 //!
-//! Nothing is opened but the files themselves: a database whose boot page or catalogue is gone is checked as far as it can be.
-//! What was asked for and could not be checked makes the verdict `incomplete`, never `clean`.
+//! Nothing is opened but the files themselves: a database whose boot page or catalogue is gone is
+//! checked as far as it can be. What was asked for and could not be checked makes the verdict
+//! `incomplete`, never `clean`.
 
 mod format;
 mod inputs;
@@ -18,8 +19,8 @@ use anyhow::bail;
 use clap::Args;
 use extentdb_base::PageId;
 use extentdb_check::{
-    Control, Finding, LogUse, NotChecked, Options, Phase, Place, Progress, Report, Verdict, estimate,
-    run as check,
+    Control, Finding, LogUse, NotChecked, Options, Phase, Place, Progress, Report, Verdict,
+    estimate, run as check,
 };
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::FileHeaderView;
@@ -39,7 +40,8 @@ use options::CheckOptions;
 /// Options of `check`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
-    /// Data files with their logs, backups, or folders of them; of one or several databases. - is a backup on stdin
+    /// Data files with their logs, backups, or folders of them; of one or several databases. - is a
+    /// backup on stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -166,7 +168,8 @@ pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opene
     Ok(opened)
 }
 
-/// What the headers of a backup add to the options: the name of the database, and what is missing of it.
+/// What the headers of a backup add to the options: the name of the database, and what is missing
+/// of it.
 fn with_backup(options: Options, opened: &Opened) -> Options {
     let Origin::Backup(backup) = opened.origin() else { return options };
     let name = &backup.set.header().database_name;
@@ -178,14 +181,17 @@ fn with_backup(options: Options, opened: &Opened) -> Options {
     }
 }
 
-/// The pages of an encrypted database are noise: a check would report every one of them. What the encryption columns of a
-/// file header hold is not known for every version, so the catalogue decides.
+/// The pages of an encrypted database are noise: a check would report every one of them. What the
+/// encryption columns of a file header hold is not known for every version, so the catalogue
+/// decides.
 fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     let source = opened.source();
     let says_so = source.files().iter().any(|file| {
         let mut page = PageBuf::zeroed();
         let at = PageId { file: file.id, page: 0 };
-        if source.read(at, &mut page).is_err() || PageHeader::of(&page).kind() != PageType::FileHeader {
+        if source.read(at, &mut page).is_err()
+            || PageHeader::of(&page).kind() != PageType::FileHeader
+        {
             return false;
         }
         restore_torn(&mut page);

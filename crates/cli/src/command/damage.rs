@@ -59,9 +59,10 @@ pub(crate) fn run(args: &DamageArgs, context: &Context) -> anyhow::Result<Exit> 
         );
     }
     let made = make(args, kind, context)?;
-    match args.format.is_json() {
-        true => output.write_json(&made.to_json())?,
-        false => output.write_all(text_of(&made, &args.to).as_bytes())?,
+    if args.format.is_json() {
+        output.write_json(&made.to_json())?
+    } else {
+        output.write_all(text_of(&made, &args.to).as_bytes())?
     }
     output.finish()?;
     Ok(Exit::Done)
@@ -102,8 +103,9 @@ fn list(args: &DamageArgs, mut output: Output) -> anyhow::Result<Exit> {
         });
         output.write_json(&kinds.collect::<Value>())?;
     } else {
-        let lines =
-            kinds.iter().map(|kind| format!("{:>2}  {:25}{}\n", kind.group(), kind.name(), kind.what()));
+        let lines = kinds
+            .iter()
+            .map(|kind| format!("{:>2}  {:25}{}\n", kind.group(), kind.name(), kind.what()));
         output.write_all(lines.collect::<String>().as_bytes())?;
     }
     output.finish()?;
@@ -115,7 +117,9 @@ fn text_of(truth: &Truth, outputs: &[PathBuf]) -> String {
     let names: Vec<String> = outputs.iter().map(|path| path.display().to_string()).collect();
     let mut out = format!("{}: {} in page {}{slot}\n", names.join(" "), truth.kind, truth.page);
     for change in &truth.changes {
-        let (file, at, bytes) = (change.file, change.offset, change.before.len());
+        let file = change.file;
+        let at = change.offset;
+        let bytes = change.before.len();
         let unit = if bytes == 1 { "byte" } else { "bytes" };
         out += &format!("  file {file}, offset {at}: {bytes} {unit} changed\n");
     }
@@ -127,8 +131,9 @@ fn text_of(truth: &Truth, outputs: &[PathBuf]) -> String {
 
 /// What a full check says: all of the one, and one of the other.
 fn numbers_of(truth: &Truth) -> String {
-    let list =
-        |numbers: &[u32], word: &str| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(word);
+    let list = |numbers: &[u32], word: &str| {
+        numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(word)
+    };
     let all = [list(&truth.expected, ", "), list(&truth.any_of, " or ")];
     match all.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>() {
         parts if parts.is_empty() => "nothing".to_owned(),

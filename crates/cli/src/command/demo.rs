@@ -1,7 +1,8 @@
 //! `demo`: the first five minutes, on a database of its own.
 //!
-//! The first steps write, with the engine (`shop`); the others run this very program with the command line that is shown. Every
-//! step is held to its promise: the story only reaches its end when each did what the text says.
+//! The first steps write, with the engine (`shop`); the others run this very program with the
+//! command line that is shown. Every step is held to its promise: the story only reaches its end
+//! when each did what the text says.
 
 mod shop;
 
@@ -114,7 +115,9 @@ struct Story<'a> {
 
 impl Story<'_> {
     fn tell(&mut self) -> anyhow::Result<()> {
-        self.say("The first five minutes with ExtentDB. No SQL Server is needed, here or later.\n")?;
+        self.say(
+            "The first five minutes with ExtentDB. No SQL Server is needed, here or later.\n",
+        )?;
         self.create()?;
         self.fill()?;
         self.kill()?;
@@ -139,7 +142,9 @@ impl Story<'_> {
         }
         let lines = shop::create(self.folder)?;
         ensure!(lines.iter().filter(|line| line.contains("skip target")).count() == 3, "{lines:?}");
-        lines.iter().try_for_each(|line| self.say(&format!("   {}\n", line.trim_end().replace('\t', "   "))))
+        lines.iter().try_for_each(|line| {
+            self.say(&format!("   {}\n", line.trim_end().replace('\t', "   ")))
+        })
     }
 
     /// Orders before the last tenth, which comes in the next step.
@@ -164,15 +169,22 @@ impl Story<'_> {
     }
 
     fn kill(&mut self) -> anyhow::Result<()> {
-        let (first, last) = (self.rows_first(), self.rows);
+        let first = self.rows_first();
+        let last = self.rows;
         self.say(&format!(
             "\n3. A second process brings the last {} orders. Another transaction of it has deleted 500 others,\n   \
              and inserts new ones: then it is killed. Half of this is in the data files, the rest in the log.\n",
             grouped(last - first)
         ))?;
         let acknowledged = shop::write_and_die(self.folder, first, last)?;
-        ensure!(acknowledged == last, "order {acknowledged} was the last to be acknowledged, not {last}");
-        self.say(&format!("   kill -9. The last order that was acknowledged: {}\n", grouped(acknowledged)))
+        ensure!(
+            acknowledged == last,
+            "order {acknowledged} was the last to be acknowledged, not {last}"
+        );
+        self.say(&format!(
+            "   kill -9. The last order that was acknowledged: {}\n",
+            grouped(acknowledged)
+        ))
     }
 
     fn recover(&mut self) -> anyhow::Result<()> {
@@ -197,7 +209,8 @@ impl Story<'_> {
     fn export(&mut self) -> anyhow::Result<()> {
         self.say("\n6. Its rows, exactly as they are stored, as JSON lines (or CSV, or SQL).\n")?;
         let rows = self.step_on("export", &FILES, &["--table", TABLE], 0)?;
-        let (mut count, mut sum) = (0, 0);
+        let mut count = 0;
+        let mut sum = 0;
         for line in rows.text.lines() {
             let row: Value = serde_json::from_str(line).context("a row is not JSON")?;
             count += 1;
@@ -241,12 +254,16 @@ impl Story<'_> {
         self.quote(&wrapped(&check.text, 2), LINES_OF_FINDINGS)?;
         let report = self.run(&line("check", &BROKEN, &["--json"]))?.json()?;
         let findings = report["findings"].as_array().cloned().unwrap_or_default();
-        let is_on_page = |finding: &&Value| format!("{}:{}", finding["file"], finding["page"]) == page;
+        let is_on_page =
+            |finding: &&Value| format!("{}:{}", finding["file"], finding["page"]) == page;
         let cause = format!("({page})");
-        let follows =
-            |finding: &&Value| finding["derived_from"].as_str().is_some_and(|from| from.contains(&cause));
+        let follows = |finding: &&Value| {
+            finding["derived_from"].as_str().is_some_and(|from| from.contains(&cause))
+        };
         let (own, others): (Vec<&Value>, Vec<&Value>) = findings.iter().partition(is_on_page);
-        let first = own.first().ok_or_else(|| anyhow!("the check did not find the damage in page {page}"))?;
+        let first = own
+            .first()
+            .ok_or_else(|| anyhow!("the check did not find the damage in page {page}"))?;
         let stray = others.iter().find(|finding| !follows(finding));
         ensure!(stray.is_none(), "the check found something else: {}", stray.unwrap_or(first));
         let rest = if others.is_empty() {
@@ -254,7 +271,10 @@ impl Story<'_> {
         } else {
             format!(", {} elsewhere because of it", others.len())
         };
-        self.say(&format!("   Found: {} findings about page {cause}{rest}; nothing else.\n", own.len()))?;
+        self.say(&format!(
+            "   Found: {} findings about page {cause}{rest}; nothing else.\n",
+            own.len()
+        ))?;
         Ok(first["error"].to_string())
     }
 
@@ -292,19 +312,35 @@ impl Story<'_> {
         self.say(&format!("   $ {}\n", command_line(arguments)))?;
         let printed = self.run(arguments)?;
         let line = || format!("`extentdb {}`", arguments.join(" "));
-        ensure!(printed.code == code, "{} ended with {}, not {code}: {}", line(), printed.code, printed.text);
+        ensure!(
+            printed.code == code,
+            "{} ended with {}, not {code}: {}",
+            line(),
+            printed.code,
+            printed.text
+        );
         Ok(printed)
     }
 
     /// A step that is about the files of a database.
-    fn step_on(&mut self, verb: &str, files: &[&str], rest: &[&str], code: i32) -> anyhow::Result<Printed> {
+    fn step_on(
+        &mut self,
+        verb: &str,
+        files: &[&str],
+        rest: &[&str],
+        code: i32,
+    ) -> anyhow::Result<Printed> {
         self.step(&line(verb, files, rest), code)
     }
 
     fn run(&self, arguments: &[&str]) -> anyhow::Result<Printed> {
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(program);
-        command.args(arguments).args(["--progress", "never"]).current_dir(self.folder).stdin(Stdio::null());
+        command
+            .args(arguments)
+            .args(["--progress", "never"])
+            .current_dir(self.folder)
+            .stdin(Stdio::null());
         let output = scratch::output(&mut command).context("cannot run this program")?;
         let code = output.status.code().unwrap_or(-1);
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -333,7 +369,8 @@ fn line<'t>(verb: &'t str, files: &[&'t str], rest: &[&'t str]) -> Vec<&'t str> 
 
 /// A command line as a shell takes it, on as many lines as it needs.
 fn command_line(arguments: &[&str]) -> String {
-    let (mut out, mut width) = (String::from("extentdb"), 8);
+    let mut out = String::from("extentdb");
+    let mut width = 8;
     for word in arguments {
         if width + word.len() > LINE - 8 {
             out.push_str(" \\\n       ");

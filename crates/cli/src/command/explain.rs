@@ -33,9 +33,10 @@ pub(crate) struct ExplainArgs {
 
 /// Runs the verb.
 pub(crate) fn run(args: &ExplainArgs, context: &Context) -> anyhow::Result<Exit> {
-    let messages: Vec<(&Message, Explanation)> = match args.list {
-        true => all().iter().filter_map(|message| Some((message, explain(message.number)?))).collect(),
-        false => args.numbers.iter().map(|number| find(number)).collect::<anyhow::Result<_>>()?,
+    let messages: Vec<(&Message, Explanation)> = if args.list {
+        all().iter().filter_map(|message| Some((message, explain(message.number)?))).collect()
+    } else {
+        args.numbers.iter().map(|number| find(number)).collect::<anyhow::Result<_>>()?
     };
     let mut output = context.output(&[])?;
     if args.format.is_json() {
@@ -51,13 +52,20 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> anyhow::Result<Exit>
 }
 
 fn find(typed: &str) -> anyhow::Result<(&'static Message, Explanation)> {
-    let digits =
-        typed.get(..4).filter(|word| word.eq_ignore_ascii_case("dbcc")).map_or(typed, |_| &typed[4..]);
-    let Ok(number) = digits.trim().parse::<u32>() else { bail!("{typed} is not a number of a message") };
+    let digits = typed
+        .get(..4)
+        .filter(|word| word.eq_ignore_ascii_case("dbcc"))
+        .map_or(typed, |_| &typed[4..]);
+    let Ok(number) = digits.trim().parse::<u32>() else {
+        bail!("{typed} is not a number of a message")
+    };
     match lookup(number).zip(explain(number)) {
         Some(found) => Ok(found),
         None => {
-            bail!("message {number} is not known; near it: {} (`explain --list` lists all)", nearby(number))
+            bail!(
+                "message {number} is not known; near it: {} (`explain --list` lists all)",
+                nearby(number)
+            )
         }
     }
 }
@@ -146,7 +154,9 @@ fn family(family: Family) -> &'static str {
 fn repair(repair: Repair) -> String {
     match repair {
         Repair::Always(level) => level.to_string(),
-        Repair::ByIndex => "repair_rebuild for a nonclustered index, else repair_allow_data_loss".to_owned(),
+        Repair::ByIndex => {
+            "repair_rebuild for a nonclustered index, else repair_allow_data_loss".to_owned()
+        }
     }
 }
 
@@ -177,7 +187,8 @@ fn hole_len(hole: &str) -> usize {
 
 /// A paragraph in lines.
 fn wrapped(paragraph: &str) -> String {
-    let (mut out, mut width) = (String::new(), 0);
+    let mut out = String::new();
+    let mut width = 0;
     for word in paragraph.split_whitespace() {
         let len = word.chars().count();
         if width > 0 && width + 1 + len > WIDTH {
@@ -207,7 +218,10 @@ mod tests {
 
     #[test]
     fn holes_of_templates_become_dots() {
-        assert_eq!(readable("Page %S_PGID of %.*ls: %I64d in %08x, 5%% off"), "Page … of …: … in …, 5% off");
+        assert_eq!(
+            readable("Page %S_PGID of %.*ls: %I64d in %08x, 5%% off"),
+            "Page … of …: … in …, 5% off"
+        );
         for message in all() {
             assert!(
                 !readable(message.text).contains('%') || message.text.contains("%%"),

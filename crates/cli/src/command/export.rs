@@ -12,9 +12,9 @@
 //! surrogate  halves of characters, where a format cannot hold them
 //! ```
 //!
-//! Memory does not grow with the table: long values pass through in pieces. A row that cannot be read is left out, told with
-//! its place, and counted. A value that cannot be written as it is stored is counted, too, and nothing of this ends with
-//! exit code 0.
+//! Memory does not grow with the table: long values pass through in pieces. A row that cannot be
+//! read is left out, told with its place, and counted. A value that cannot be written as it is
+//! stored is counted, too, and nothing of this ends with exit code 0.
 
 mod counted;
 mod csv;
@@ -118,7 +118,9 @@ impl Style {
     ) -> anyhow::Result<Box<dyn RowWriter + 'a>> {
         match self.format {
             #[cfg(feature = "parquet")]
-            Format::Parquet => Ok(Box::new(parquet::ParquetRows::new(self, selected, interrupt, out)?)),
+            Format::Parquet => {
+                Ok(Box::new(parquet::ParquetRows::new(self, selected, interrupt, out)?))
+            }
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => bail!("not supported: built without the feature `parquet`"),
             _ => Ok(Box::new(text::TextRows::new(self, table, selected, interrupt, out))),

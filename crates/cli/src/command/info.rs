@@ -6,7 +6,8 @@
 //! text      the same facts for people
 //! ```
 //!
-//! The facts are collected as JSON; the text is made from it, so that neither knows more than the other.
+//! The facts are collected as JSON; the text is made from it, so that neither knows more than the
+//! other.
 
 mod backup;
 mod census;
@@ -82,7 +83,8 @@ fn collect(args: &InfoArgs, context: &Context, facts: &mut Facts) -> anyhow::Res
     let opened = match context.open(&args.files) {
         Ok(opened) => opened,
         Err(Error::Backup(why)) => {
-            // Another kind of backup, one set of several, a missing stripe: the headers are there all the same.
+            // Another kind of backup, one set of several, a missing stripe: the headers are there
+            // all the same.
             let Ok(media) = backup::open(&args.files) else { return Err(why.into()) };
             backup::add(&media, args.list, context, facts);
             backup::explain(&why, context, facts);
@@ -92,7 +94,8 @@ fn collect(args: &InfoArgs, context: &Context, facts: &mut Facts) -> anyhow::Res
     };
     if let Origin::Backup(chain) = opened.origin() {
         let is_log = |path: &&PathBuf| opened.logs().iter().any(|log| log.path() == path.as_path());
-        let stripes: Vec<PathBuf> = args.files.iter().filter(|path| !is_log(path)).cloned().collect();
+        let stripes: Vec<PathBuf> =
+            args.files.iter().filter(|path| !is_log(path)).cloned().collect();
         backup::add(&backup::open(&stripes)?, args.list, context, facts);
         backup::add_chain(chain, facts);
     }

@@ -1,8 +1,9 @@
-//! `log`: the records of a transaction log as fn_dblog shows them, and its VLFs as DBCC LOGINFO lists them.
+//! `log`: the records of a transaction log as fn_dblog shows them, and its VLFs as DBCC LOGINFO
+//! lists them.
 //!
-//! Records stream from the first block to the last: nothing is kept. What is damaged or missing on the way is told on stderr
-//! with its place, and the log goes on behind it. Records that hold more than is known of their operation are shown and
-//! counted.
+//! Records stream from the first block to the last: nothing is kept. What is damaged or missing on
+//! the way is told on stderr with its place, and the log goes on behind it. Records that hold more
+//! than is known of their operation are shown and counted.
 
 mod carried;
 mod filter;
@@ -71,7 +72,15 @@ pub(crate) fn run(args: &LogArgs, context: &Context) -> anyhow::Result<Exit> {
     let mut output = context.output(&args.files)?;
     let opened = context.open_for_log(&args.files)?;
     let residues = Residues::default();
-    let mut job = Job { args, context, faults: 0, shown: 0, residues, is_stopped: None, exit: Exit::Done };
+    let mut job = Job {
+        args,
+        context,
+        faults: 0,
+        shown: 0,
+        residues,
+        is_stopped: None,
+        exit: Exit::Done,
+    };
     let done = job.all_logs(&opened, &mut output);
     if let Some(summary) = job.residues.summary() {
         context.note(&summary);
@@ -186,7 +195,12 @@ impl Job<'_> {
     }
 
     /// Writes the records of a block that are wanted; false when the limit is reached.
-    fn block(&mut self, block: &LogBlock, filter: &Filter, writer: &mut Writer<'_>) -> anyhow::Result<bool> {
+    fn block(
+        &mut self,
+        block: &LogBlock,
+        filter: &Filter,
+        writer: &mut Writer<'_>,
+    ) -> anyhow::Result<bool> {
         let view = block.buf.view();
         if !filter.reaches(block.lsn) {
             return Ok(true);

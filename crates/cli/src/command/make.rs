@@ -22,7 +22,8 @@ const DEFAULT_BYTES: u64 = 64_000_000;
 /// Options of `make`.
 #[derive(Args, Debug)]
 pub(crate) struct MakeArgs {
-    /// The primary data file to make, such as shop.mdf; further files stand beside it as shop_2.ndf, shop_3.ndf …
+    /// The primary data file to make, such as shop.mdf; further files stand beside it as
+    /// shop_2.ndf, shop_3.ndf …
     #[arg(value_name = "OUT.mdf", required_unless_present = "list")]
     out: Option<PathBuf>,
     /// What is in it; --list shows the shapes
@@ -64,9 +65,10 @@ pub(crate) fn run(args: &MakeArgs, context: &Context) -> anyhow::Result<Exit> {
     let least = SHAPES.iter().find(|shape| shape.name == args.shape).map_or(1, |shape| shape.files);
     let report = build(&options, &paths(out, args.files.max(least as u16)), context)?;
     let seconds = context.clock.monotonic().saturating_sub(start).as_secs_f64();
-    match args.format.is_json() {
-        true => output.write_json(&json_of(&options, &report, seconds))?,
-        false => output.write_all(text_of(&report, seconds).as_bytes())?,
+    if args.format.is_json() {
+        output.write_json(&json_of(&options, &report, seconds))?
+    } else {
+        output.write_all(text_of(&report, seconds).as_bytes())?
     }
     output.finish()?;
     Ok(Exit::Done)
@@ -74,7 +76,9 @@ pub(crate) fn run(args: &MakeArgs, context: &Context) -> anyhow::Result<Exit> {
 
 fn list(format: FormatArgs, mut output: crate::output::Output) -> anyhow::Result<Exit> {
     if format.is_json() {
-        let shapes = SHAPES.iter().map(|shape| json!({"name": shape.name, "description": shape.description}));
+        let shapes = SHAPES
+            .iter()
+            .map(|shape| json!({"name": shape.name, "description": shape.description}));
         output.write_json(&shapes.collect::<Value>())?;
     } else {
         let lines = SHAPES.iter().map(|shape| format!("{:16}{}\n", shape.name, shape.description));
@@ -104,12 +108,15 @@ pub(super) fn build(
         Size::Rows(_) => 0,
     };
     let progress = context.progress("make", 1_000_000);
-    let (mut shown, mut shown_bytes) = (0, 0);
+    let mut shown = 0;
+    let mut shown_bytes = 0;
     let mut report = make(options, &temporary, &mut |now| {
         let share = |whole: u64| {
-            (u128::from(whole) * u128::from(now.entries) / u128::from(now.entries_total.max(1))) as u64
+            (u128::from(whole) * u128::from(now.entries) / u128::from(now.entries_total.max(1)))
+                as u64
         };
-        let (units, size) = (share(1_000_000), share(bytes));
+        let units = share(1_000_000);
+        let size = share(bytes);
         progress.add(units.saturating_sub(shown), size.saturating_sub(shown_bytes));
         (shown, shown_bytes) = (units.max(shown), size.max(shown_bytes));
     })?;
@@ -121,8 +128,8 @@ pub(super) fn build(
     Ok(report)
 }
 
-/// Files that appear under their names when all are whole; until then, and after a failure or a signal, there are only partial
-/// ones or none.
+/// Files that appear under their names when all are whole; until then, and after a failure or a
+/// signal, there are only partial ones or none.
 pub(super) struct NewFiles<'p> {
     paths: &'p [PathBuf],
     partial: Vec<Scratch>,
@@ -134,7 +141,10 @@ impl<'p> NewFiles<'p> {
         refuse_existing(paths)?;
         let partial: Vec<PathBuf> = paths.iter().map(|path| partial_name(path)).collect();
         refuse_existing(&partial)?;
-        Ok(NewFiles { paths, partial: partial.into_iter().map(Scratch::new).collect() })
+        Ok(NewFiles {
+            paths,
+            partial: partial.into_iter().map(Scratch::new).collect(),
+        })
     }
 
     /// Where the files are until they are whole.
@@ -172,8 +182,10 @@ fn text_of(report: &MakeReport, seconds: f64) -> String {
 }
 
 fn json_of(options: &MakeOptions, report: &MakeReport, seconds: f64) -> Value {
-    let files =
-        report.files.iter().map(|(path, bytes)| json!({"path": path.display().to_string(), "bytes": bytes}));
+    let files = report
+        .files
+        .iter()
+        .map(|(path, bytes)| json!({"path": path.display().to_string(), "bytes": bytes}));
     let tables = report.tables.iter().map(|table| {
         json!({"name": table.name, "object_id": table.object.0, "rows": table.rows, "pages": table.pages})
     });

@@ -1,4 +1,5 @@
-//! `completions` and `man`: what shells and `man` know about the command line, made from its definition.
+//! `completions` and `man`: what shells and `man` know about the command line, made from its
+//! definition.
 
 use std::fs;
 use std::io::Write;

@@ -36,7 +36,8 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
     let context = Context::new(verb.common().cloned().unwrap_or_default())?;
     let done = with_inputs(verb, &context);
     match context.interrupt.stopped() {
-        // What failed because of a signal is an interruption: a child that got the signal, too, for one.
+        // What failed because of a signal is an interruption: a child that got the signal, too, for
+        // one.
         Some(exit) if done.is_err() => scratch::end_process(exit),
         _ => done,
     }
@@ -45,7 +46,8 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
 /// Makes files of the inputs, which are as long as the verb runs.
 fn with_inputs(mut verb: Verb, context: &Context) -> anyhow::Result<Exit> {
     // `check` finds the siblings of each database by itself, and the last word of `page` is a page.
-    let has_siblings = !matches!(verb, Verb::Check(_) | Verb::Log(_)) && !context.common.no_siblings;
+    let has_siblings =
+        !matches!(verb, Verb::Check(_) | Verb::Log(_)) && !context.common.no_siblings;
     let page = match &mut verb {
         Verb::Page(args) => args.files.pop(),
         _ => None,
@@ -94,7 +96,8 @@ fn not_a_verb(words: &[OsString]) -> anyhow::Result<Exit> {
         bail!("not supported: {word} is a verb of a later version");
     }
     let program = cli::command();
-    let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| verb.get_name());
+    let verbs =
+        program.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| verb.get_name());
     let meant = did_you_mean(&word, verbs);
     bail!("{word} is not a verb{meant}; `extentdb --help` lists them")
 }

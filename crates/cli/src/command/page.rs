@@ -7,8 +7,9 @@
 //!       3   the same, decoded: rows by column, LOB records, maps as runs, boot page and file header by field
 //! ```
 //!
-//! Nothing here needs a healthy database: without a readable catalogue names and columns are missing, a damaged map page
-//! leaves its line open, and a damaged page shows what can be read of it.
+//! Nothing here needs a healthy database: without a readable catalogue names and columns are
+//! missing, a damaged map page leaves its line open, and a damaged page shows what can be read of
+//! it.
 
 mod allocation;
 mod columns;
@@ -47,10 +48,12 @@ use fields::Fields;
 /// Options of `page`.
 #[derive(Args, Debug)]
 pub(crate) struct PageArgs {
-    /// Data files of one database, or the files of one backup; then the page as file:page, such as 1:153
+    /// Data files of one database, or the files of one backup; then the page as file:page, such as
+    /// 1:153
     #[arg(required = true, num_args = 2.., value_names = ["FILE", "F:P"])]
     pub(crate) files: Vec<PathBuf>,
-    /// 0 header; 1 header, records in hex, slot table; 2 header, whole page in hex; 3 header, rows by column
+    /// 0 header; 1 header, records in hex, slot table; 2 header, whole page in hex; 3 header, rows
+    /// by column
     #[arg(long, value_name = "0..3", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     style: u8,
     #[command(flatten)]
@@ -89,7 +92,8 @@ pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
     let protection = verify(&raw);
     let mut page = raw.clone();
     restore_torn(&mut page);
-    let shown = look(id, path, args.style, [&raw, &page], protection, opened.source(), catalog.as_ref());
+    let shown =
+        look(id, path, args.style, [&raw, &page], protection, opened.source(), catalog.as_ref());
     if args.format.is_json() {
         output.write_json(&json::document(&shown))?;
     } else {
@@ -105,7 +109,8 @@ pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
 fn split(words: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, PageId)> {
     let Some((last, files)) = words.split_last() else { bail!("no file was given") };
     let text = last.to_string_lossy();
-    let id = text.parse().map_err(|error| anyhow!("{text}: {error}; it stands behind the files"))?;
+    let id =
+        text.parse().map_err(|error| anyhow!("{text}: {error}; it stands behind the files"))?;
     Ok((files.to_vec(), id))
 }
 
@@ -117,7 +122,11 @@ fn read(opened: &Opened, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> {
     let source = opened.source();
     let Some(file) = source.files().iter().find(|file| file.id == id.file) else {
         let given: Vec<String> = source.files().iter().map(|file| file.id.to_string()).collect();
-        bail!("page {id}: file {} of the database is not here; given: {}", id.file, given.join(", "));
+        bail!(
+            "page {id}: file {} of the database is not here; given: {}",
+            id.file,
+            given.join(", ")
+        );
     };
     if id.page >= file.pages {
         let last = file.pages.saturating_sub(1);
@@ -128,7 +137,9 @@ fn read(opened: &Opened, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> {
         );
     }
     let mut page = PageBuf::zeroed();
-    source.read(id, &mut page).with_context(|| format!("cannot read from {}", file.path.display()))?;
+    source
+        .read(id, &mut page)
+        .with_context(|| format!("cannot read from {}", file.path.display()))?;
     Ok((page, file.path.clone()))
 }
 
@@ -137,7 +148,10 @@ fn load_catalog(opened: &Opened, context: &Context) -> Option<Catalog> {
     match Catalog::load(&CheckedPages::new(opened.source())) {
         Ok(catalog) => Some(catalog),
         Err(error) => {
-            context.warn(&format!("the catalogue cannot be read, names are missing: {}", chain(&error)));
+            context.warn(&format!(
+                "the catalogue cannot be read, names are missing: {}",
+                chain(&error)
+            ));
             None
         }
     }

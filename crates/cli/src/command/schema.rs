@@ -6,8 +6,9 @@
 //! object   schemas, types, views, procedures …
 //! ```
 //!
-//! What the catalogue states in a way that this program does not understand becomes a comment `-- not decoded: …` in its place,
-//! and is counted on stderr: the script never pretends to be complete.
+//! What the catalogue states in a way that this program does not understand becomes a comment
+//! `-- not decoded: …` in its place, and is counted on stderr: the script never pretends to be
+//! complete.
 
 mod constraint;
 mod index;
@@ -59,7 +60,9 @@ pub(crate) fn run(args: &SchemaArgs, context: &Context) -> anyhow::Result<Exit> 
     output.finish()?;
     let gaps = script.not_decoded();
     if gaps > 0 {
-        context.warn(&format!("{gaps} things could not be decoded: see the comments `-- not decoded`"));
+        context.warn(&format!(
+            "{gaps} things could not be decoded: see the comments `-- not decoded`"
+        ));
     }
     Ok(context.exit_of(&database, Exit::Done))
 }

@@ -51,7 +51,8 @@ fn all_tables(catalog: &Catalog) -> Vec<&Table> {
     tables
 }
 
-/// Pages of rows: leaf pages of the heap or clustered index, LOB and row-overflow pages not counted.
+/// Pages of rows: leaf pages of the heap or clustered index, LOB and row-overflow pages not
+/// counted.
 fn data_pages(catalog: &Catalog, table: &Table) -> i64 {
     let Some(base) = table.base() else { return 0 };
     let units = catalog.rowsets_of(base).filter_map(|rowset| rowset.unit(AllocUnitKind::InRow));
@@ -78,8 +79,9 @@ fn type_name(column: &Column) -> String {
 }
 
 fn column_names<'t>(table: &'t Table, columns: &[IndexColumn], key: bool) -> Vec<&'t str> {
-    let wanted =
-        columns.iter().filter(|column| if key { column.key_ordinal > 0 } else { column.is_included() });
+    let wanted = columns
+        .iter()
+        .filter(|column| if key { column.key_ordinal > 0 } else { column.is_included() });
     wanted.map(|column| table.column(column.column_id).map_or("?", |c| c.name.as_str())).collect()
 }
 
@@ -131,8 +133,10 @@ fn text(catalog: &Catalog, tables: &[&Table]) -> String {
             "NONE" => String::new(),
             other => format!(", compression {other}"),
         };
-        let (rows, pages) = (catalog.row_count(table), data_pages(catalog, table));
-        out += &format!("\n{}  {rows} rows, {pages} data pages, {base}{storage}\n", table.full_name());
+        let rows = catalog.row_count(table);
+        let pages = data_pages(catalog, table);
+        out +=
+            &format!("\n{}  {rows} rows, {pages} data pages, {base}{storage}\n", table.full_name());
         columns_text(catalog, table, &mut out);
         indexes_text(table, &mut out);
     }
@@ -141,7 +145,8 @@ fn text(catalog: &Catalog, tables: &[&Table]) -> String {
 
 fn columns_text(catalog: &Catalog, table: &Table, out: &mut String) {
     let types: Vec<String> = table.columns.iter().map(type_name).collect();
-    let name_width = table.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+    let name_width =
+        table.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     let type_width = types.iter().map(|ty| ty.chars().count()).max().unwrap_or(0);
     for (column, ty) in table.columns.iter().zip(&types) {
         let mut line = format!("    {:name_width$}  {ty:type_width$}", column.name);

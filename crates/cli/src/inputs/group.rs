@@ -91,19 +91,21 @@ impl Group {
         self.members.into_iter().map(|member| member.path).collect()
     }
 
-    /// A group for each primary file, when there are several: the others go to the one that is called like them most.
+    /// A group for each primary file, when there are several: the others go to the one that is
+    /// called like them most.
     fn split_copies(self) -> Vec<Group> {
         let is_primary = |member: &Member| member.file_id() == Some(FileId(1));
         if self.members.iter().filter(|member| is_primary(member)).count() < 2 {
             return vec![self];
         }
-        let (primaries, others): (Vec<Member>, Vec<Member>) = self.members.into_iter().partition(is_primary);
+        let (primaries, others): (Vec<Member>, Vec<Member>) =
+            self.members.into_iter().partition(is_primary);
         let mut groups: Vec<Group> =
             primaries.into_iter().map(|member| Group { members: vec![member] }).collect();
         for member in others {
-            let nearest = groups
-                .iter_mut()
-                .max_by_key(|group| group.members.first().map(|first| likeness(&first.path, &member.path)));
+            let nearest = groups.iter_mut().max_by_key(|group| {
+                group.members.first().map(|first| likeness(&first.path, &member.path))
+            });
             match nearest {
                 Some(group) => group.members.push(member),
                 None => groups.push(Group { members: vec![member] }),
@@ -134,7 +136,8 @@ const WHOLE: [BackupKind; 2] = [BackupKind::Database, BackupKind::Partial];
 const FOLLOWING: [BackupKind; 3] =
     [BackupKind::Log, BackupKind::Differential, BackupKind::DifferentialPartial];
 
-/// Puts differential and log backups to the full backup that they follow. Full backups that nothing follows stay alone.
+/// Puts differential and log backups to the full backup that they follow. Full backups that nothing
+/// follows stay alone.
 fn join_chains(groups: Vec<Group>) -> Vec<Group> {
     let (followers, mut groups): (Vec<Group>, Vec<Group>) =
         groups.into_iter().partition(|group| group.has(&FOLLOWING) && !group.has(&WHOLE));
@@ -154,13 +157,14 @@ fn join_chains(groups: Vec<Group>) -> Vec<Group> {
     groups
 }
 
-/// The full backup of each follower: all followers of a database go to one, which is that of the newest differential, or the
-/// newest that begins before the last log backup ends.
+/// The full backup of each follower: all followers of a database go to one, which is that of the
+/// newest differential, or the newest that begins before the last log backup ends.
 fn bases(followers: &[Group], groups: &[Group]) -> Vec<Option<usize>> {
     let base_of = |follower: &Group| {
         let family: Vec<&Group> =
             followers.iter().filter(|other| is_same_database(other, follower)).collect();
-        let bases = groups.iter().enumerate().filter(|(_, group)| is_same_database(group, follower));
+        let bases =
+            groups.iter().enumerate().filter(|(_, group)| is_same_database(group, follower));
         let bases: Vec<(usize, &SetHeader)> =
             bases.filter_map(|(at, group)| Some((at, group.sets().first()?))).collect();
         let sets = family.iter().flat_map(|group| group.sets());
@@ -181,8 +185,8 @@ fn is_same_database(a: &Group, b: &Group) -> bool {
     key(a).is_some() && key(a) == key(b)
 }
 
-/// A single database takes the data files whose header page is damaged, and the logs that are of no other: the reader says what
-/// is wrong with them.
+/// A single database takes the data files whose header page is damaged, and the logs that are of no
+/// other: the reader says what is wrong with them.
 fn join_strays(groups: &mut Vec<Group>) {
     let is_stray = |group: &Group| {
         group.members.iter().all(|member| match member.kind() {
@@ -215,7 +219,8 @@ mod tests {
     fn database(folder: &Path, names: &[&str], seed: u64) -> Vec<PathBuf> {
         let paths: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
         let options = MakeOptions { shape: "heap".to_owned(), size: Size::Rows(10), seed };
-        make(&options, &paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &mut |_| {}).unwrap();
+        make(&options, &paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &mut |_| {})
+            .unwrap();
         paths
     }
 
@@ -225,7 +230,8 @@ mod tests {
         let shop = database(folder.path(), &["shop.mdf", "x.ndf"], 1);
         let lab = database(folder.path(), &["lab.mdf", "y.ndf"], 2);
         let mixed = [&shop[0], &lab[1], &lab[0], &shop[1]].map(Clone::clone);
-        let expected = [vec![shop[0].clone(), shop[1].clone()], vec![lab[1].clone(), lab[0].clone()]];
+        let expected =
+            [vec![shop[0].clone(), shop[1].clone()], vec![lab[1].clone(), lab[0].clone()]];
         assert_eq!(groups(&mixed), expected);
     }
 

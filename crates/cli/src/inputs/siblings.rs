@@ -1,7 +1,9 @@
-//! The other files of a database, found in the folder of its primary file: by what they are, not by what they are called.
+//! The other files of a database, found in the folder of its primary file: by what they are, not by
+//! what they are called.
 //!
-//! A folder may hold copies of a database, whose binding ids are equal. A file is therefore taken only when it is the only one
-//! with its file number, or the only one whose name begins as that of the given file does.
+//! A folder may hold copies of a database, whose binding ids are equal. A file is therefore taken
+//! only when it is the only one with its file number, or the only one whose name begins as that of
+//! the given file does.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,13 +27,19 @@ struct Member {
 
 impl Member {
     fn of(identity: Identity) -> Option<Member> {
-        let (IdentityKind::Data(file) | IdentityKind::Log(file)) = &identity.kind else { return None };
-        Some(Member { binding: file.binding_id?, file: file.file_id?, path: identity.path })
+        let (IdentityKind::Data(file) | IdentityKind::Log(file)) = &identity.kind else {
+            return None;
+        };
+        Some(Member {
+            binding: file.binding_id?,
+            file: file.file_id?,
+            path: identity.path,
+        })
     }
 }
 
-/// Adds the files of the same database that stand beside the data files given, and says so. Logs and backups alone are taken as
-/// they are.
+/// Adds the files of the same database that stand beside the data files given, and says so. Logs
+/// and backups alone are taken as they are.
 pub(crate) fn add_siblings(paths: &mut Vec<PathBuf>, context: &Context) {
     let identities: Vec<Identity> = paths.iter().filter_map(|path| identify(path).ok()).collect();
     let is_data = |identity: &Identity| matches!(identity.kind, IdentityKind::Data(_));
@@ -56,9 +64,12 @@ pub(crate) fn add_siblings(paths: &mut Vec<PathBuf>, context: &Context) {
                 paths.push(path.to_path_buf());
             }
             None => {
-                let names: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+                let names: Vec<String> =
+                    candidates.iter().map(|path| path.display().to_string()).collect();
                 let names = names.join(", ");
-                context.note(&format!("file {file} of the database may be any of {names}: none was taken"));
+                context.note(&format!(
+                    "file {file} of the database may be any of {names}: none was taken"
+                ));
             }
         }
     }
@@ -71,19 +82,22 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
 
 /// Data and log files of a folder. A folder that cannot be listed has none.
 fn candidates(folder: &Path) -> Vec<Member> {
-    let has_size = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() % SECTOR_BYTES == 0);
+    let has_size =
+        |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() % SECTOR_BYTES == 0);
     let files = files_in(folder).unwrap_or_default().into_iter().filter(has_size);
     files.filter_map(|path| identify(&path).ok()).filter_map(Member::of).collect()
 }
 
-/// The candidate that is the only one, or the only one whose name begins with the stem of the given file.
+/// The candidate that is the only one, or the only one whose name begins with the stem of the given
+/// file.
 fn the_one<'c>(given: &Path, candidates: &'c [PathBuf]) -> Option<&'c Path> {
     if let [one] = candidates {
         return Some(one);
     }
     let stem = given.file_stem()?.to_string_lossy().to_lowercase();
     let begins_so = |path: &&PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().to_lowercase().starts_with(&stem))
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().to_lowercase().starts_with(&stem))
     };
     let mut named = candidates.iter().filter(begins_so);
     match (named.next(), named.next()) {

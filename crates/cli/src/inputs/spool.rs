@@ -1,4 +1,5 @@
-//! Stdin and compressed inputs become temporary files, because pages are read in no order that a stream could follow.
+//! Stdin and compressed inputs become temporary files, because pages are read in no order that a
+//! stream could follow.
 //!
 //! A folder that only its owner may enter holds them; it is removed at the end, and after a signal.
 
@@ -81,7 +82,8 @@ impl Spool {
         if std::mem::replace(&mut self.has_read_stdin, true) {
             bail!("stdin (-) can be read only once");
         }
-        self.unpack(&mut BufReader::new(io::stdin().lock()), "stdin", "stdin.bak", 0, context).map(Some)
+        self.unpack(&mut BufReader::new(io::stdin().lock()), "stdin", "stdin.bak", 0, context)
+            .map(Some)
     }
 
     /// `None` for a file that is not compressed, or cannot be read: whoever opens it says so.
@@ -116,12 +118,15 @@ impl Spool {
         let mut file =
             fs::OpenOptions::new().write(true).create_new(true).open(&path).with_context(failed)?;
         let progress = context.progress("unpack", bytes);
-        let compression = stream.fill_buf().map(Compression::of).with_context(|| told.to_owned())?;
+        let compression =
+            stream.fill_buf().map(Compression::of).with_context(|| told.to_owned())?;
         let mut stream = Counted { stream, consumed: 0, progress: &progress };
         let mut copied = 0;
         let done = match compression {
             Compression::None => copy(&mut stream, &mut file, &mut copied),
-            Compression::Gzip => copy(&mut MultiGzDecoder::new(&mut stream), &mut file, &mut copied),
+            Compression::Gzip => {
+                copy(&mut MultiGzDecoder::new(&mut stream), &mut file, &mut copied)
+            }
             Compression::Zstd => zstd_frames(&mut stream, &mut file, &mut copied),
         };
         let consumed = stream.consumed;
@@ -189,18 +194,24 @@ fn copy(from: &mut dyn Read, to: &mut fs::File, copied: &mut u64) -> Result<(), 
 }
 
 /// Frame after frame, with their checksums compared.
-fn zstd_frames(stream: &mut Counted<'_>, to: &mut fs::File, copied: &mut u64) -> Result<(), Failure> {
+fn zstd_frames(
+    stream: &mut Counted<'_>,
+    to: &mut fs::File,
+    copied: &mut u64,
+) -> Result<(), Failure> {
     while !stream.fill_buf().map_err(Failure::Read)?.is_empty() {
-        let mut decoder = match StreamingDecoder::new_with_max_window_size(&mut *stream, WINDOW_BYTES_MAX) {
-            Ok(decoder) => decoder,
-            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                length, ..
-            })) => {
-                skip(stream, length).map_err(Failure::Read)?;
-                continue;
-            }
-            Err(error) => return Err(Failure::Read(io::Error::other(error))),
-        };
+        let mut decoder =
+            match StreamingDecoder::new_with_max_window_size(&mut *stream, WINDOW_BYTES_MAX) {
+                Ok(decoder) => decoder,
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    skip(stream, length).map_err(Failure::Read)?;
+                    continue;
+                }
+                Err(error) => return Err(Failure::Read(io::Error::other(error))),
+            };
         copy(&mut decoder, to, copied)?;
         let frame = decoder.into_frame_decoder();
         let stored = frame.get_checksum_from_data();

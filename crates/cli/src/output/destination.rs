@@ -37,7 +37,9 @@ impl Destination {
     pub(super) fn of(path: &Path) -> anyhow::Result<Destination> {
         let failed = || format!("cannot write to {}", path.display());
         match fs::metadata(path) {
-            Ok(metadata) => Destination::of_existing(path, metadata.file_type()).with_context(failed),
+            Ok(metadata) => {
+                Destination::of_existing(path, metadata.file_type()).with_context(failed)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let end = end_of_links(path).with_context(failed)?;
                 if end.file_name().is_none() {
@@ -82,7 +84,9 @@ fn is_descriptor(path: &Path) -> bool {
     let mut at = path.to_path_buf();
     for _ in 0..LINKS_MAX {
         let folder = at.parent().and_then(|folder| fs::canonicalize(folder).ok());
-        if folder.is_some_and(|folder| folder.starts_with("/proc") || folder == Path::new("/dev/fd")) {
+        if folder
+            .is_some_and(|folder| folder.starts_with("/proc") || folder == Path::new("/dev/fd"))
+        {
             return true;
         }
         match fs::read_link(&at) {
@@ -129,7 +133,10 @@ mod tests {
         let root = fs::canonicalize(folder.path()).unwrap();
         fs::write(root.join("file"), b"").unwrap();
         symlink("file", root.join("link")).unwrap();
-        assert_eq!(Destination::of(&root.join("link")).unwrap(), Destination::Replace(root.join("file")));
+        assert_eq!(
+            Destination::of(&root.join("link")).unwrap(),
+            Destination::Replace(root.join("file"))
+        );
         symlink("nothing", root.join("dangling")).unwrap();
         let new = Destination::Create(root.join("nothing"));
         assert_eq!(Destination::of(&root.join("dangling")).unwrap(), new);

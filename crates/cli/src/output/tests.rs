@@ -3,8 +3,9 @@
 use super::*;
 
 fn names(folder: &Path) -> Vec<String> {
-    let entries =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = entries.collect();
     names.sort();
     names

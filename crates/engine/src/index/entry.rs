@@ -34,13 +34,17 @@ impl Index {
                 return Ok(None);
             }
         }
-        let is_of = |column: &TableColumn| !column.is_stored() && has_column(&self.definition, column.id);
+        let is_of =
+            |column: &TableColumn| !column.is_stored() && has_column(&self.definition, column.id);
         for column in columns.iter().filter(|column| is_of(column)) {
-            if let (Some(Cell::Missing) | None, Some(formula)) = (row.get(column.at), &column.formula) {
+            if let (Some(Cell::Missing) | None, Some(formula)) =
+                (row.get(column.at), &column.formula)
+            {
                 formula.evaluate(column, columns, row)?;
             }
         }
-        self.plain_entry(columns, at, |at| Ok(row.get(at).cloned().unwrap_or(Cell::Missing))).map(Some)
+        self.plain_entry(columns, at, |at| Ok(row.get(at).cloned().unwrap_or(Cell::Missing)))
+            .map(Some)
     }
 
     /// The same from the row's record, of which no more is taken apart than the index needs.

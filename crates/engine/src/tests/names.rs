@@ -12,7 +12,9 @@ use super::template::sample;
 use crate::ddl::object;
 use crate::invalid::PRIMARY_BYTES_MIN;
 use crate::system_table::{int, number, text};
-use crate::{ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Session, Table, TableSpec};
+use crate::{
+    ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Session, Table, TableSpec,
+};
 
 fn create(name: &str) -> Database {
     let options = Options { frames: 512, ..Options::on(Arc::new(MemDisk::new())) };
@@ -21,8 +23,10 @@ fn create(name: &str) -> Database {
 
 fn numbers(session: &mut Session<'_>, name: &str) -> Arc<Table> {
     let id = IndexSpec::new(&format!("pk_{name}"), &["id"]).unique();
-    let columns =
-        vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("other", SqlType::Int)];
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int).not_null(),
+        ColumnSpec::new("other", SqlType::Int),
+    ];
     session.create_table(&TableSpec::heap(name, columns).clustered(id)).unwrap()
 }
 
@@ -63,7 +67,8 @@ fn objects_are_found_by_name_in_new_and_real_databases() {
 fn children_and_units_are_found_as_by_a_look_at_all_of_them() {
     let db = create("children");
     let mut session = db.session();
-    let tables: Vec<_> = (0..20).map(|number| numbers(&mut session, &format!("t{number}"))).collect();
+    let tables: Vec<_> =
+        (0..20).map(|number| numbers(&mut session, &format!("t{number}"))).collect();
     for (number, table) in tables.iter().enumerate() {
         for of in 0..number % 4 {
             session.add_check(table, &format!("c{number}_{of}"), "([id]>=(0))").unwrap();
@@ -71,8 +76,10 @@ fn children_and_units_are_found_as_by_a_look_at_all_of_them() {
     }
     let all = db.catalogue.system("sysschobjs").unwrap().rows(&[]).unwrap();
     for table in &tables {
-        let is_child = |row: &&Vec<_>| row.get(object::PARENT).and_then(number) == Some(table.id().0.into());
-        let expected: Vec<_> = all.iter().filter(is_child).map(|row| row[object::ID].clone()).collect();
+        let is_child =
+            |row: &&Vec<_>| row.get(object::PARENT).and_then(number) == Some(table.id().0.into());
+        let expected: Vec<_> =
+            all.iter().filter(is_child).map(|row| row[object::ID].clone()).collect();
         let objects = db.catalogue.system("sysschobjs").unwrap();
         let found = objects.rows_by(object::BY_PARENT, &[int(table.id().0)]).unwrap();
         let found: Vec<_> = found.iter().map(|row| row[object::ID].clone()).collect();

@@ -1,4 +1,5 @@
-//! A system transaction that was cut off has changed a pointer of a unit; meanwhile the row that has it moves.
+//! A system transaction that was cut off has changed a pointer of a unit; meanwhile the row that
+//! has it moves.
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, PageId};
@@ -20,14 +21,20 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
     let db = Database::create(&DatabaseSpec::new("moved", "", 4 << 20), options).unwrap();
     let mut session = db.session();
     let [before, table] = ["a", "b"].map(|name| session.create_table(&spec(name)).unwrap());
-    let row = |table: &crate::Table| db.catalogue.unit_of_row(table.unit().id()).unwrap().unwrap().pointers();
-    let (own, other) = (row(&table), row(&before));
+    let row = |table: &crate::Table| {
+        db.catalogue.unit_of_row(table.unit().id()).unwrap().unwrap().pointers()
+    };
+    let own = row(&table);
+    let other = row(&before);
     let mut tx = db.transactions.begin(extentdb_txn::Kind::System, "CutOff");
     db.space.set_root(&mut tx, &table.unit(), PageId::new(1, 77)).unwrap();
     assert_ne!(row(&table), own);
     // A row comes in front of it, which makes it the next one in its page.
     session.begin();
-    let unit = UnitDefinition { kind: AllocUnitKind::InRow, id: AllocUnitId(table.unit().id().0 - 1) };
+    let unit = UnitDefinition {
+        kind: AllocUnitKind::InRow,
+        id: AllocUnitId(table.unit().id().0 - 1),
+    };
     let between = unit_row(table.unit().hobt(), 1, unit, &UnitPlace::default());
     let rows = db.catalogue.system("sysallocunits").unwrap();
     rows.insert(session.tx().unwrap(), &between).unwrap();
@@ -40,7 +47,16 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
 
 fn description(id: AllocUnitId) -> extentdb_space::UnitDescription {
     let none = PageId::NONE;
-    let (group, counts) = (1, extentdb_space::Counts::default());
+    let group = 1;
+    let counts = extentdb_space::Counts::default();
     let hobt = extentdb_base::HobtId(0);
-    extentdb_space::UnitDescription { id, hobt, group, first: none, root: none, first_iam: none, counts }
+    extentdb_space::UnitDescription {
+        id,
+        hobt,
+        group,
+        first: none,
+        root: none,
+        first_iam: none,
+        counts,
+    }
 }

@@ -1,5 +1,5 @@
-//! `rows.tsv` beside a real database of the same version: the rows of a new database are those of the real one, minus what its
-//! users made; `cargo x gen` writes the file anew.
+//! `rows.tsv` beside a real database of the same version: the rows of a new database are those of
+//! the real one, minus what its users made; `cargo x gen` writes the file anew.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -23,15 +23,18 @@ const SAMPLE: &str = "bookshop-2008r2.mdf";
 
 /// The sample, on a disk in memory.
 pub(super) fn sample() -> Option<Database> {
-    let folder = std::env::var_os("EXTENTDB_SAMPLES")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples")));
+    let folder = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from).unwrap_or_else(|| {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples"))
+    });
     let Ok(bytes) = std::fs::read(folder.join(SAMPLE)) else {
         eprintln!("SKIPPED: no samples in {}", folder.display());
         return None;
     };
     let disk = MemDisk::new();
-    let paths = Paths { data: vec![PathBuf::from(SAMPLE)], log: PathBuf::from("log.ldf") };
+    let paths = Paths {
+        data: vec![PathBuf::from(SAMPLE)],
+        log: PathBuf::from("log.ldf"),
+    };
     disk.put(&paths.data[0], bytes);
     Some(Database::open(&paths, Options::on(Arc::new(disk))).unwrap())
 }
@@ -39,9 +42,13 @@ pub(super) fn sample() -> Option<Database> {
 /// The rows of a table that no user made, in the order of its clustered key.
 fn lines_of(db: &Database, definition: &TableDefinition, users: &BTreeSet<i64>) -> Vec<Line> {
     let rows = db.catalogue.system(&definition.name).unwrap().rows(&[]).unwrap();
-    let is_users = |row: &Vec<Cell<'_>>| row.iter().filter_map(number).any(|id| users.contains(&id));
+    let is_users =
+        |row: &Vec<Cell<'_>>| row.iter().filter_map(number).any(|id| users.contains(&id));
     let line = |row: &Vec<Cell<'_>>| -> Line {
-        row.iter().zip(&definition.columns).map(|(cell, column)| text_of(cell, &column.ty)).collect()
+        row.iter()
+            .zip(&definition.columns)
+            .map(|(cell, column)| text_of(cell, &column.ty))
+            .collect()
     };
     rows.iter().filter(|row| !is_users(row)).map(line).collect()
 }
@@ -131,7 +138,8 @@ fn rows_tsv() -> String {
 #[test]
 fn the_rows_of_a_new_database_are_those_of_a_real_one_that_no_user_made() {
     let Some(real) = sample() else { return };
-    let (expected, found) = (generated(&real), rows_tsv());
+    let expected = generated(&real);
+    let found = rows_tsv();
     for (number, (expected, found)) in (1..).zip(expected.lines().zip(found.lines())) {
         assert_eq!(expected, found, "line {number} of rows.tsv");
     }

@@ -1,4 +1,5 @@
-//! What the tests of the engine share: databases in a folder or in memory, and the full check over their files.
+//! What the tests of the engine share: databases in a folder or in memory, and the full check over
+//! their files.
 #![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
 
 use std::ops::ControlFlow;
@@ -9,7 +10,8 @@ use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options as CheckOptions, Report, Verdict};
 use extentdb_engine::{
-    Address, ColumnSpec, Database, DatabaseSpec, Error, Options, Paths, Range, Row, Session, Table, TableSpec,
+    Address, ColumnSpec, Database, DatabaseSpec, Error, Options, Paths, Range, Row, Session, Table,
+    TableSpec,
 };
 use extentdb_io::{Disk, MemDisk};
 use extentdb_reader::rows::{TableScan, Value};
@@ -19,7 +21,8 @@ use extentdb_types::{Collation, Datum, SqlType};
 /// Runs the full check over data files.
 pub fn check(files: &[PathBuf]) -> Report {
     let opened = Opened::open(files, &OpenOptions::default()).unwrap();
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
     extentdb_check::run(opened.source(), &CheckOptions::default(), &Control::new(&clock, &cancel))
 }
 
@@ -32,15 +35,21 @@ pub fn assert_sound(files: &[PathBuf]) {
         "{:?} {findings:#?}",
         report.verdict
     );
-    let unreachable: Vec<&str> =
-        report.notes.iter().filter(|note| note.error == 59031).map(|note| note.message.as_str()).collect();
+    let unreachable: Vec<&str> = report
+        .notes
+        .iter()
+        .filter(|note| note.error == 59031)
+        .map(|note| note.message.as_str())
+        .collect();
     assert!(unreachable.is_empty(), "{unreachable:#?}");
 }
 
-/// The rows of a table as the offline reader sees them, which shares nothing with the engine's own way to them but the bytes.
+/// The rows of a table as the offline reader sees them, which shares nothing with the engine's own
+/// way to them but the bytes.
 pub fn rows_by_reader(files: &[PathBuf], name: &str) -> Vec<Row> {
     let reader = Reader::open(files, &OpenOptions::default()).unwrap();
-    let table = reader.catalog().user_tables().into_iter().find(|table| table.name == name).unwrap();
+    let table =
+        reader.catalog().user_tables().into_iter().find(|table| table.name == name).unwrap();
     let pages = reader.pages();
     let mut scan = TableScan::new(&pages, reader.catalog(), table).unwrap();
     let mut rows = Vec::new();
@@ -86,8 +95,10 @@ pub fn varchar(len: u16) -> SqlType {
 
 /// `id int not null, name varchar(4000)`.
 pub fn people(name: &str) -> TableSpec {
-    let columns =
-        vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", varchar(4000))];
+    let columns = vec![
+        ColumnSpec::new("id", SqlType::Int).not_null(),
+        ColumnSpec::new("name", varchar(4000)),
+    ];
     TableSpec::heap(name, columns)
 }
 
@@ -122,7 +133,11 @@ pub fn ids(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
 }
 
 /// The ids in the first column, in the order of a range.
-pub fn ids_in(session: &mut Session<'_>, table: &Table, range: &Range<'_>) -> Result<Vec<i32>, Error> {
+pub fn ids_in(
+    session: &mut Session<'_>,
+    table: &Table,
+    range: &Range<'_>,
+) -> Result<Vec<i32>, Error> {
     let mut found = Vec::new();
     let each = &mut |_: Address, row: Row| {
         found.push(if let Datum::Int(id) = row[0] { id } else { -1 });

@@ -92,8 +92,12 @@ impl Binder<'_> {
                     How::IntToWide { up: 0, precision: 38, is_certain: true },
                     to_decimal(38, 4),
                 )?;
-                self.step(widened.reg, How::Rescale { from: 4, to, precision }, to_decimal(precision, to))?
-                    .reg
+                self.step(
+                    widened.reg,
+                    How::Rescale { from: 4, to, precision },
+                    to_decimal(precision, to),
+                )?
+                .reg
             }
             Some(how) => self.step(value.reg, how, to)?.reg,
             None => value.reg,
@@ -126,7 +130,8 @@ impl Binder<'_> {
             };
         }
         // A literal is written in the code page that it will be compared in.
-        let is_recoded = matches!(to, SqlType::VarChar { .. }) && matches!(from, SqlType::VarChar { .. });
+        let is_recoded =
+            matches!(to, SqlType::VarChar { .. }) && matches!(from, SqlType::VarChar { .. });
         match (is_recoded, to.collation(), to.max_bytes()) {
             (true, Some(collation), most) => {
                 let bytes = self.encode(text, false, collation)?;
@@ -138,7 +143,8 @@ impl Binder<'_> {
 
     /// Between text types: width, code page, length, padding.
     fn cast_text(&mut self, value: Value, from: SqlType, to: SqlType) -> Bound {
-        let (was_wide, is_wide) = (typing::is_wide_text(&from), typing::is_wide_text(&to));
+        let was_wide = typing::is_wide_text(&from);
+        let is_wide = typing::is_wide_text(&to);
         let code_page = |ty: &SqlType| ty.collation().and_then(|collation| collation.code_page());
         let mut reg = value.reg;
         match (was_wide, is_wide) {
@@ -166,7 +172,8 @@ impl Binder<'_> {
                 true => Some(b" "),
                 false => None,
             };
-            let is_plain = matches!(Encoding::of(&to), Encoding::MultiByte | Encoding::Supplementary);
+            let is_plain =
+                matches!(Encoding::of(&to), Encoding::MultiByte | Encoding::Supplementary);
             reg = self.step(reg, How::Resize { len, pad, is_plain }, to)?.reg;
         }
         let mut converted = self.value(reg, Ty::Sql(to));
@@ -174,7 +181,13 @@ impl Binder<'_> {
         Ok(converted)
     }
 
-    fn cast_to_or_from_text(&mut self, value: Value, from: SqlType, to: SqlType, style: i64) -> Bound {
+    fn cast_to_or_from_text(
+        &mut self,
+        value: Value,
+        from: SqlType,
+        to: SqlType,
+        style: i64,
+    ) -> Bound {
         let how = if typing::is_text(&to) {
             // In place: a text type of fixed length is padded after the fact.
             self.text_of(&value, &from, &to, style)?
@@ -190,7 +203,10 @@ impl Binder<'_> {
                     self.step(value.reg, How::Resize { len, pad, is_plain: false }, to)?.reg
                 }
                 Some(None) => value.reg,
-                None => return self.unsupported(format!("conversion from {from} to {to} (style {style})")),
+                None => {
+                    return self
+                        .unsupported(format!("conversion from {from} to {to} (style {style})"));
+                }
             },
         };
         let needs_padding = typing::is_padded(&to) && typing::is_text(&to);
@@ -206,11 +222,22 @@ impl Binder<'_> {
         self.cast_text(text, variable, to)
     }
 
-    fn text_of(&mut self, value: &Value, from: &SqlType, to: &SqlType, style: i64) -> Bound<Option<How>> {
-        let (is_wide, len) = (typing::is_wide_text(to), typing::characters(to));
+    fn text_of(
+        &mut self,
+        value: &Value,
+        from: &SqlType,
+        to: &SqlType,
+        style: i64,
+    ) -> Bound<Option<How>> {
+        let is_wide = typing::is_wide_text(to);
+        let len = typing::characters(to);
         let small_style = u8::try_from(style).unwrap_or(u8::MAX);
         Ok(match from {
-            SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt
+            SqlType::Bit
+            | SqlType::TinyInt
+            | SqlType::SmallInt
+            | SqlType::Int
+            | SqlType::BigInt
                 if style == 0 =>
             {
                 let or_star = !is_wide && !matches!(from, SqlType::BigInt | SqlType::Bit);
@@ -242,14 +269,21 @@ impl Binder<'_> {
         })
     }
 
-    /// The lane of the result as its column declares it; see [`Program::compile_as`](crate::Program::compile_as).
-    pub(crate) fn declare(&mut self, value: &Value, natural: SqlType, declared: SqlType) -> Bound<Reg> {
+    /// The lane of the result as its column declares it; see
+    /// [`Program::compile_as`](crate::Program::compile_as).
+    pub(crate) fn declare(
+        &mut self,
+        value: &Value,
+        natural: SqlType,
+        declared: SqlType,
+    ) -> Bound<Reg> {
         let mismatch = Err(CompileError::ResultType { natural, declared });
         let most = |ty: &SqlType| ty.max_bytes().unwrap_or(usize::MAX);
         let how = match (&natural, &declared) {
             (a, b) if a == b => None,
             (
-                SqlType::Decimal { scale: a, precision: p } | SqlType::Numeric { scale: a, precision: p },
+                SqlType::Decimal { scale: a, precision: p }
+                | SqlType::Numeric { scale: a, precision: p },
                 SqlType::Decimal { scale: b, precision } | SqlType::Numeric { scale: b, precision },
             ) if a == b => (p > precision).then_some(How::FitWide { precision: *precision }),
             (a, b)
@@ -265,7 +299,8 @@ impl Binder<'_> {
                 (most(&natural) > most(&declared)).then_some(How::Fit { len: most(&declared) })
             }
             (a, b) if typing::is_text(a) && typing::is_text(b) => {
-                let page = |ty: &SqlType| ty.collation().and_then(|collation| collation.code_page());
+                let page =
+                    |ty: &SqlType| ty.collation().and_then(|collation| collation.code_page());
                 let is_alike = typing::is_wide_text(a) == typing::is_wide_text(b)
                     && typing::is_padded(a) == typing::is_padded(b)
                     && (typing::is_wide_text(a) || (page(a).is_some() && page(a) == page(b)))
@@ -300,7 +335,8 @@ fn is_whole(count: i64, ty: &SqlType) -> bool {
     }
 }
 
-/// `None`: not both numbers. `Some(None)`: the lane serves as it is. `from: u8::MAX` in a rescale stands for money.
+/// `None`: not both numbers. `Some(None)`: the lane serves as it is. `from: u8::MAX` in a rescale
+/// stands for money.
 fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
     let all: Range = (i64::MIN, i64::MAX);
     let range = typing::range(to).unwrap_or(all);
@@ -322,8 +358,12 @@ fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
         (None, None) if is_int(from) && typing::is_money(to) => {
             Some(How::Scale { factor: MONEY_UNIT, range })
         }
-        (None, None) if is_int(from) && typing::is_float(to) => Some(How::IntToFloat { unit: 1.0, is_real }),
-        (None, None) if is_int(from) && matches!(to, SqlType::DateTime | SqlType::SmallDateTime) => {
+        (None, None) if is_int(from) && typing::is_float(to) => {
+            Some(How::IntToFloat { unit: 1.0, is_real })
+        }
+        (None, None)
+            if is_int(from) && matches!(to, SqlType::DateTime | SqlType::SmallDateTime) =>
+        {
             let factor = calendar::clock(to).map_or(1, Clock::per_day);
             Some(How::Scale { factor, range: calendar::range(to)? })
         }
@@ -337,9 +377,12 @@ fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
         }
         (None, None) if typing::is_float(from) && *to == SqlType::Bit => Some(How::FloatToBit),
         (None, None) if typing::is_float(from) && is_int(to) => Some(How::FloatToInt { range }),
-        (None, None) if typing::is_float(from) && typing::is_float(to) => is_real.then_some(How::ToReal),
+        (None, None) if typing::is_float(from) && typing::is_float(to) => {
+            is_real.then_some(How::ToReal)
+        }
         (None, Some((precision, scale))) if is_int(from) => {
-            let is_certain = typing::digits(from).is_some_and(|(digits, _)| digits <= precision - scale);
+            let is_certain =
+                typing::digits(from).is_some_and(|(digits, _)| digits <= precision - scale);
             Some(How::IntToWide { up: scale, precision, is_certain })
         }
         (None, Some((precision, scale))) if typing::is_money(from) => {
@@ -348,7 +391,9 @@ fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
         (Some(_), None) if *to == SqlType::Bit => Some(How::WideToBit),
         (Some((_, scale)), None) if is_int(to) => Some(How::WideToInt { scale, range }),
         (Some((_, scale)), None) if typing::is_money(to) => Some(How::WideToMoney { scale, range }),
-        (Some((_, scale)), None) if typing::is_float(to) => Some(How::WideToFloat { scale, is_real }),
+        (Some((_, scale)), None) if typing::is_float(to) => {
+            Some(How::WideToFloat { scale, is_real })
+        }
         (Some((p1, s1)), Some((p2, s2))) => {
             let is_wider = s1 == s2 && p1 <= p2;
             (!is_wider).then_some(How::Rescale { from: s1, to: s2, precision: p2 })
@@ -359,7 +404,8 @@ fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
 
 /// As [`number_to_number`].
 fn clock_to_clock(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
-    let (a, b) = (calendar::clock(from)?, calendar::clock(to)?);
+    let a = calendar::clock(from)?;
+    let b = calendar::clock(to)?;
     let scale = match *to {
         SqlType::Time { scale } | SqlType::DateTime2 { scale } => scale,
         _ => 7,
@@ -388,17 +434,20 @@ fn from_text(from: &SqlType, to: &SqlType, style: i64) -> Option<How> {
             Some(How::TextToWide { is_wide, scale, precision })
         }
         SqlType::Date | SqlType::DateTime | SqlType::SmallDateTime => {
-            let (style, clock) = (date_text::style(style)?, calendar::clock(to)?);
+            let style = date_text::style(style)?;
+            let clock = calendar::clock(to)?;
             Some(How::TextToClock { is_wide, clock, style, range: calendar::range(to)? })
         }
         _ => None,
     }
 }
 
-/// Text or binary as binary: the length to bring it to and the padding; `Some(None)` when it fits as it is.
+/// Text or binary as binary: the length to bring it to and the padding; `Some(None)` when it fits
+/// as it is.
 #[allow(clippy::type_complexity, reason = "one caller, which takes it apart at once")]
 fn binary_len(from: &SqlType, to: &SqlType) -> Option<Option<(usize, Option<&'static [u8]>)>> {
-    let is_bytes = typing::is_text(from) || typing::is_binary(from) || *from == SqlType::UniqueIdentifier;
+    let is_bytes =
+        typing::is_text(from) || typing::is_binary(from) || *from == SqlType::UniqueIdentifier;
     let is_target = matches!(to, SqlType::Binary { .. } | SqlType::VarBinary { .. });
     if !is_bytes || !is_target {
         return None;

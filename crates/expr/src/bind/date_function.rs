@@ -85,7 +85,9 @@ impl Binder<'_> {
         let (a, clock) = self.clock(a, SqlType::DateTime)?;
         let ty = self.sql(&a)?;
         let count = self.cast(count, SqlType::Int)?.reg;
-        let Some(range) = calendar::range(&ty) else { return self.unsupported(format!("DATEADD of {ty}")) };
+        let Some(range) = calendar::range(&ty) else {
+            return self.unsupported(format!("DATEADD of {ty}"));
+        };
         let months = match part {
             Part::Year => Some(12),
             Part::Quarter => Some(3),
@@ -142,7 +144,9 @@ fn counts(part: Part, clock: Clock, ty: &SqlType) -> Option<i64> {
     }
     let ticks = part.ticks()?;
     let unit = match *ty {
-        SqlType::DateTime if ticks >= calendar::SECOND => return Some(ticks / calendar::SECOND * 300),
+        SqlType::DateTime if ticks >= calendar::SECOND => {
+            return Some(ticks / calendar::SECOND * 300);
+        }
         SqlType::SmallDateTime if ticks >= 60 * calendar::SECOND => {
             return Some(ticks / (60 * calendar::SECOND));
         }

@@ -25,7 +25,9 @@ impl Binder<'_> {
                 self.case(None, vec![(condition, then)], Some(other))
             }
             ("abs" | "sign", Some(a), None, None, None) => self.abs_or_sign(&a, name == "sign"),
-            ("ceiling" | "floor", Some(a), None, None, None) => self.step_to_whole(a, name == "ceiling"),
+            ("ceiling" | "floor", Some(a), None, None, None) => {
+                self.step_to_whole(a, name == "ceiling")
+            }
             ("round", Some(a), Some(digits), cut, None) => self.round(a, &digits, cut.as_ref()),
             ("hashbytes", Some(algorithm), Some(a), None, None) => self.hash_bytes(&algorithm, &a),
             ("coalesce", Some(a), Some(b), c, d) => {
@@ -57,7 +59,8 @@ impl Binder<'_> {
             let b = self.cast(b, ty)?;
             return self.first_of(&a, &b);
         }
-        // ISNULL cuts `b` to the length of `a`, which is not certain: only an empty text is safe from it.
+        // ISNULL cuts `b` to the length of `a`, which is not certain: only an empty text is safe
+        // from it.
         let collation = ty.collation().unwrap_or(self.environment.database_collation);
         let tb = self.sql(&b)?;
         if !typing::is_text(&tb) {
@@ -91,7 +94,9 @@ impl Binder<'_> {
 
     fn coalesce(&mut self, args: Vec<Value>) -> Bound {
         let mut values = self.unify(args)?.into_iter().rev();
-        let Some(mut chosen) = values.next() else { return self.unsupported("COALESCE without values") };
+        let Some(mut chosen) = values.next() else {
+            return self.unsupported("COALESCE without values");
+        };
         for value in values {
             chosen = self.first_of(&value, &chosen)?;
         }
@@ -120,12 +125,19 @@ impl Binder<'_> {
             (SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. }, _) if is_sign => {
                 arithmetic::Op::SignWide { a: a.reg, scale }
             }
-            (SqlType::Decimal { .. } | SqlType::Numeric { .. }, _) => arithmetic::Op::AbsWide { a: a.reg },
-            (SqlType::Float | SqlType::Real, _) if !is_sign => arithmetic::Op::AbsFloat { a: a.reg },
-            (_, Some(range)) if typing::digits(&ty).is_some() && ty != SqlType::Bit => match is_sign {
-                true => arithmetic::Op::SignInt { a: a.reg, unit },
-                false => arithmetic::Op::AbsInt { a: a.reg, range },
-            },
+            (SqlType::Decimal { .. } | SqlType::Numeric { .. }, _) => {
+                arithmetic::Op::AbsWide { a: a.reg }
+            }
+            (SqlType::Float | SqlType::Real, _) if !is_sign => {
+                arithmetic::Op::AbsFloat { a: a.reg }
+            }
+            (_, Some(range)) if typing::digits(&ty).is_some() && ty != SqlType::Bit => {
+                if is_sign {
+                    arithmetic::Op::SignInt { a: a.reg, unit }
+                } else {
+                    arithmetic::Op::AbsInt { a: a.reg, range }
+                }
+            }
             _ => return self.unsupported(format!("ABS or SIGN of {ty}")),
         };
         let mut value = self.emit(Op::Arithmetic(op), result)?;
@@ -148,7 +160,9 @@ impl Binder<'_> {
                 let result = SqlType::Decimal { precision, scale: 0 };
                 (arithmetic::Op::StepWide { a: a.reg, scale, is_up }, result)
             }
-            SqlType::Float | SqlType::Real => (arithmetic::Op::StepFloat { a: a.reg, is_up }, SqlType::Float),
+            SqlType::Float | SqlType::Real => {
+                (arithmetic::Op::StepFloat { a: a.reg, is_up }, SqlType::Float)
+            }
             _ => return self.unsupported(format!("CEILING or FLOOR of {ty}")),
         };
         let mut value = self.emit(Op::Arithmetic(op), result)?;
@@ -170,12 +184,16 @@ impl Binder<'_> {
         if digits >= i64::from(scale) {
             return self.cast(a, result);
         }
-        let unit =
-            i64::from(scale).checked_sub(digits).and_then(|up| u8::try_from(up).ok()).and_then(power_of_ten);
+        let unit = i64::from(scale)
+            .checked_sub(digits)
+            .and_then(|up| u8::try_from(up).ok())
+            .and_then(power_of_ten);
         let Some(unit) = unit else { return self.unsupported("ROUND to more than 38 digits") };
         let op = match (typing::kind(&ty), i64::try_from(unit), typing::range(&result)) {
             (Kind::Wide, ..) => arithmetic::Op::RoundWide { a: a.reg, unit, cut, precision },
-            (Kind::Int, Ok(unit), Some(range)) => arithmetic::Op::RoundInt { a: a.reg, unit, cut, range },
+            (Kind::Int, Ok(unit), Some(range)) => {
+                arithmetic::Op::RoundInt { a: a.reg, unit, cut, range }
+            }
             _ => return self.unsupported("ROUND to more digits than the number has"),
         };
         let mut value = self.emit(Op::Arithmetic(op), result)?;
@@ -188,7 +206,9 @@ impl Binder<'_> {
             Some(Literal::Text(name)) => digest::Algorithm::named(name),
             _ => None,
         };
-        let Some(algorithm) = algorithm else { return self.unsupported("this algorithm of HASHBYTES") };
+        let Some(algorithm) = algorithm else {
+            return self.unsupported("this algorithm of HASHBYTES");
+        };
         let ty = self.sql(a)?;
         if !typing::is_text(&ty) && !typing::is_binary(&ty) {
             return self.unsupported(format!("HASHBYTES of {ty}"));
@@ -198,7 +218,8 @@ impl Binder<'_> {
     }
 }
 
-/// The type that functions of numbers give: the small integers become int, smallmoney money, real float.
+/// The type that functions of numbers give: the small integers become int, smallmoney money, real
+/// float.
 fn number_result(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::TinyInt | SqlType::SmallInt => SqlType::Int,

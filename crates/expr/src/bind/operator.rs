@@ -55,7 +55,8 @@ impl Binder<'_> {
             (Ty::Sql(ty), Ty::Null) => (a, self.null(Ty::Sql(ty))?),
             _ => (a, b),
         };
-        let (ta, tb) = (self.sql(&a)?, self.sql(&b)?);
+        let ta = self.sql(&a)?;
+        let tb = self.sql(&b)?;
         if op == Infix::Add && typing::is_text(&ta) && typing::is_text(&tb) {
             return self.concatenate(a, b);
         }
@@ -80,10 +81,12 @@ impl Binder<'_> {
 
     /// Numbers: the higher type's arithmetic.
     fn arithmetic(&mut self, op: Infix, sign: Sign, a: Value, b: Value) -> Bound {
-        let (ta, tb) = (self.sql(&a)?, self.sql(&b)?);
+        let ta = self.sql(&a)?;
+        let tb = self.sql(&b)?;
         let higher = if typing::rank(&ta) <= typing::rank(&tb) { ta } else { tb };
         let is_number = |ty: &SqlType| typing::digits(ty).is_some() || typing::is_float(ty);
-        let fits = |ty: &SqlType| is_number(ty) || (typing::is_text(ty) && typing::is_integer(&higher));
+        let fits =
+            |ty: &SqlType| is_number(ty) || (typing::is_text(ty) && typing::is_integer(&higher));
         if !fits(&ta) || !fits(&tb) || (ta == SqlType::Bit && tb == SqlType::Bit) {
             return self.unsupported(format!("{op:?} of {ta} and {tb}"));
         }
@@ -92,17 +95,25 @@ impl Binder<'_> {
                 if sign == Sign::Modulo {
                     return self.unsupported("the remainder of floats");
                 }
-                let (a, b) = (self.cast(a, higher)?, self.cast(b, higher)?);
+                let a = self.cast(a, higher)?;
+                let b = self.cast(b, higher)?;
                 let is_real = higher == SqlType::Real;
-                self.emit(Op::Arithmetic(arithmetic::Op::Float { sign, a: a.reg, b: b.reg, is_real }), higher)
+                self.emit(
+                    Op::Arithmetic(arithmetic::Op::Float { sign, a: a.reg, b: b.reg, is_real }),
+                    higher,
+                )
             }
-            SqlType::Decimal { .. } | SqlType::Numeric { .. } => self.decimal_arithmetic(op, sign, a, b),
+            SqlType::Decimal { .. } | SqlType::Numeric { .. } => {
+                self.decimal_arithmetic(op, sign, a, b)
+            }
             _ => {
-                let (a, b) = (self.cast(a, higher)?, self.cast(b, higher)?);
+                let a = self.cast(a, higher)?;
+                let b = self.cast(b, higher)?;
                 let Some(range) = typing::range(&higher) else {
                     return self.unsupported(format!("{op:?} of {higher}"));
                 };
-                let is_scaled = typing::is_money(&higher) && matches!(sign, Sign::Multiply | Sign::Divide);
+                let is_scaled =
+                    typing::is_money(&higher) && matches!(sign, Sign::Multiply | Sign::Divide);
                 let op = if is_scaled {
                     arithmetic::Op::Money { sign, a: a.reg, b: b.reg, range }
                 } else {
@@ -114,7 +125,8 @@ impl Binder<'_> {
     }
 
     fn decimal_arithmetic(&mut self, op: Infix, sign: Sign, a: Value, b: Value) -> Bound {
-        let (da, db) = (self.decimal_digits(&a)?, self.decimal_digits(&b)?);
+        let da = self.decimal_digits(&a)?;
+        let db = self.decimal_digits(&b)?;
         let Some(result) = typing::result_digits(op, da, db) else {
             return self.unsupported(format!("{op:?} of decimals beyond 38 digits"));
         };
@@ -126,7 +138,9 @@ impl Binder<'_> {
         let scale = da.1.max(db.1);
         let dividend_up = match (sign, (result.scale + db.1).checked_sub(da.1)) {
             (Sign::Divide, Some(up)) if up <= crate::wide::MAX_PRECISION => up,
-            (Sign::Divide, _) => return self.unsupported("a quotient of decimals of this precision"),
+            (Sign::Divide, _) => {
+                return self.unsupported("a quotient of decimals of this precision");
+            }
             _ => 0,
         };
         let plan = WidePlan {
@@ -141,14 +155,16 @@ impl Binder<'_> {
             precision: result.precision,
         };
         let decimal = |(precision, scale)| SqlType::Decimal { precision, scale };
-        let (a, b) = (self.cast(a, decimal(da))?, self.cast(b, decimal(db))?);
+        let a = self.cast(a, decimal(da))?;
+        let b = self.cast(b, decimal(db))?;
         let op = Op::Arithmetic(arithmetic::Op::Wide { plan, a: a.reg, b: b.reg });
         let mut value = self.emit(op, decimal((result.precision, result.scale)))?;
         value.is_settled = is_settled;
         Ok(value)
     }
 
-    /// Precision and scale an operand has beside a decimal: a literal only as many digits as it shows.
+    /// Precision and scale an operand has beside a decimal: a literal only as many digits as it
+    /// shows.
     fn decimal_digits(&self, value: &Value) -> Bound<(u8, u8)> {
         if let Some(Literal::Integer(number)) = value.literal {
             let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
@@ -163,31 +179,38 @@ impl Binder<'_> {
 
     /// datetime and smalldatetime with days, or with one another.
     fn clock_arithmetic(&mut self, sign: Sign, a: Value, b: Value) -> Bound {
-        let (ta, tb) = (self.sql(&a)?, self.sql(&b)?);
+        let ta = self.sql(&a)?;
+        let tb = self.sql(&b)?;
         let higher = if typing::rank(&ta) <= typing::rank(&tb) { ta } else { tb };
         let is_old = |ty: &SqlType| matches!(ty, SqlType::DateTime | SqlType::SmallDateTime);
         let fits = |ty: &SqlType| is_old(ty) || typing::is_integer(ty);
         let is_sum = matches!(sign, Sign::Add | Sign::Subtract);
-        let (true, true, true, Some(range)) = (is_sum, fits(&ta), fits(&tb), typing::range(&higher)) else {
+        let (true, true, true, Some(range)) =
+            (is_sum, fits(&ta), fits(&tb), typing::range(&higher))
+        else {
             return self.unsupported(format!("{sign:?} of {ta} and {tb}"));
         };
-        let (a, b) = (self.cast(a, higher)?, self.cast(b, higher)?);
+        let a = self.cast(a, higher)?;
+        let b = self.cast(b, higher)?;
         self.emit(Op::Arithmetic(arithmetic::Op::Int { sign, a: a.reg, b: b.reg, range }), higher)
     }
 
     fn bits(&mut self, bits: Bits, a: Value, b: Value) -> Bound {
-        let (ta, tb) = (self.sql(&a)?, self.sql(&b)?);
+        let ta = self.sql(&a)?;
+        let tb = self.sql(&b)?;
         if !typing::is_integer(&ta) || !typing::is_integer(&tb) {
             return self.unsupported(format!("bits of {ta} and {tb}"));
         }
         let higher = if typing::rank(&ta) <= typing::rank(&tb) { ta } else { tb };
-        let (a, b) = (self.cast(a, higher)?, self.cast(b, higher)?);
+        let a = self.cast(a, higher)?;
+        let b = self.cast(b, higher)?;
         self.emit(Op::Arithmetic(arithmetic::Op::Bits { bits, a: a.reg, b: b.reg }), higher)
     }
 
     /// Both texts in one width, and the collation that both obey.
     pub(super) fn agree(&mut self, a: Value, b: Value) -> Bound<(Value, Value, Collation, Label)> {
-        let (ta, tb) = (self.sql(&a)?, self.sql(&b)?);
+        let ta = self.sql(&a)?;
+        let tb = self.sql(&b)?;
         let (Some(ca), Some(cb)) = (ta.collation(), tb.collation()) else {
             return self.unsupported(format!("{ta} beside {tb}"));
         };
@@ -198,12 +221,19 @@ impl Binder<'_> {
             std::cmp::Ordering::Equal => return self.unsupported("texts of two collations"),
         };
         let is_wide = typing::is_wide_text(&ta) || typing::is_wide_text(&tb);
-        let (a, b) = (self.under(a, ta, is_wide, collation)?, self.under(b, tb, is_wide, collation)?);
+        let a = self.under(a, ta, is_wide, collation)?;
+        let b = self.under(b, tb, is_wide, collation)?;
         Ok((a, b, collation, label))
     }
 
     /// A text as it is, but for its width and collation.
-    pub(super) fn under(&mut self, value: Value, ty: SqlType, is_wide: bool, collation: Collation) -> Bound {
+    pub(super) fn under(
+        &mut self,
+        value: Value,
+        ty: SqlType,
+        is_wide: bool,
+        collation: Collation,
+    ) -> Bound {
         let is_variable = !typing::is_padded(&ty) || is_wide != typing::is_wide_text(&ty);
         let target = match ty {
             SqlType::Char { len, .. } if !is_variable => SqlType::Char { len, collation },
@@ -219,7 +249,8 @@ impl Binder<'_> {
 
     fn concatenate(&mut self, a: Value, b: Value) -> Bound {
         let limit = |ty: &SqlType| typing::characters(ty);
-        let (la, lb) = (limit(&self.sql(&a)?), limit(&self.sql(&b)?));
+        let la = limit(&self.sql(&a)?);
+        let lb = limit(&self.sql(&b)?);
         let is_settled = a.is_settled && b.is_settled;
         let (a, b, collation, label) = self.agree(a, b)?;
         let is_wide = typing::is_wide_text(&self.sql(&a)?);
@@ -245,20 +276,27 @@ impl Binder<'_> {
             SqlType::VarBinary { len } => len,
             other => other.fixed_bytes().and_then(|len| u16::try_from(len).ok()),
         };
-        let (la, lb) = (len(self.sql(a)?), len(self.sql(b)?));
+        let la = len(self.sql(a)?);
+        let lb = len(self.sql(b)?);
         let sum = la.zip(lb).map(|(a, b)| a.saturating_add(b).min(typing::MAX_BYTES));
         let limit = sum.map(|_| typing::MAX_BYTES);
-        self.emit(Op::Text(text::Op::Concat { a: a.reg, b: b.reg, limit }), SqlType::VarBinary { len: sum })
+        self.emit(
+            Op::Text(text::Op::Concat { a: a.reg, b: b.reg, limit }),
+            SqlType::VarBinary { len: sum },
+        )
     }
 
     pub(super) fn compare(&mut self, test: Test, a: Value, b: Value) -> Bound {
         if a.ty == Ty::Null || b.ty == Ty::Null {
             return match (a.ty, b.ty) {
-                (Ty::Truth, _) | (_, Ty::Truth) => self.unsupported("a condition where a value is expected"),
+                (Ty::Truth, _) | (_, Ty::Truth) => {
+                    self.unsupported("a condition where a value is expected")
+                }
                 _ => self.null(Ty::Truth),
             };
         }
-        let (ta, tb) = (self.sql(&a)?, self.sql(&b)?);
+        let ta = self.sql(&a)?;
+        let tb = self.sql(&b)?;
         if typing::is_text(&ta) && typing::is_text(&tb) {
             return self.compare_texts(test, a, b);
         }
@@ -269,11 +307,13 @@ impl Binder<'_> {
             return self.unsupported(format!("{ta} beside {tb}"));
         };
         // A text beside a decimal takes a precision of its own.
-        let is_open = (typing::is_text(&ta) || typing::is_text(&tb)) && typing::kind(&common) == Kind::Wide;
+        let is_open =
+            (typing::is_text(&ta) || typing::is_text(&tb)) && typing::kind(&common) == Kind::Wide;
         if is_open {
             return self.unsupported(format!("{ta} beside {tb}"));
         }
-        let (a, b) = (self.cast(a, common)?, self.cast(b, common)?);
+        let a = self.cast(a, common)?;
+        let b = self.cast(b, common)?;
         let how = match typing::kind(&common) {
             Kind::Int => compare::How::Int,
             Kind::Wide => compare::How::Wide,
@@ -323,7 +363,12 @@ impl Binder<'_> {
         if !collation.has_plain_ascii(typing::is_wide_text(&ty)) {
             return self.unsupported(format!("LIKE under {collation}"));
         }
-        let op = like::Op { a: a.reg, pattern: parsed, collation, encoding: Encoding::of(&ty) };
+        let op = like::Op {
+            a: a.reg,
+            pattern: parsed,
+            collation,
+            encoding: Encoding::of(&ty),
+        };
         self.condition(Op::Like(op))
     }
 
@@ -350,11 +395,17 @@ impl Binder<'_> {
         values.push(other);
         let values = self.unify(values)?;
         let mut values = values.into_iter().rev();
-        let Some(mut chosen) = values.next() else { return self.unsupported("CASE without values") };
+        let Some(mut chosen) = values.next() else {
+            return self.unsupported("CASE without values");
+        };
         for (condition, value) in conditions.into_iter().rev().zip(values) {
             let ty = self.sql(&value)?;
-            let select =
-                logic::Op::Select { condition, then: value.reg, other: chosen.reg, kind: typing::kind(&ty) };
+            let select = logic::Op::Select {
+                condition,
+                then: value.reg,
+                other: chosen.reg,
+                kind: typing::kind(&ty),
+            };
             let next = self.emit(Op::Logic(select), ty)?;
             chosen = Value { label: value.label, is_settled: value.is_settled, ..next };
         }
@@ -371,11 +422,15 @@ impl Binder<'_> {
                 Some(before) => self.unify_types(before, (ty, value.label))?,
             });
         }
-        let Some((common, label)) = common else { return self.unsupported("values that are all NULL") };
+        let Some((common, label)) = common else {
+            return self.unsupported("values that are all NULL");
+        };
         let mut is_settled = values.iter().all(|value| value.is_settled);
         if let SqlType::Decimal { precision, scale } = common {
-            // Whether a literal counts as int (ten digits) or only its own digits shows in narrower decimals.
-            let has_literal = values.iter().any(|value| matches!(value.literal, Some(Literal::Integer(_))));
+            // Whether a literal counts as int (ten digits) or only its own digits shows in narrower
+            // decimals.
+            let has_literal =
+                values.iter().any(|value| matches!(value.literal, Some(Literal::Integer(_))));
             is_settled &= !has_literal || precision - scale >= 10;
         }
         let mut unified = Vec::with_capacity(values.len());
@@ -388,7 +443,8 @@ impl Binder<'_> {
 
     fn unify_types(&self, a: (SqlType, Label), b: (SqlType, Label)) -> Bound<(SqlType, Label)> {
         let (first, second) = if a.1 >= b.1 { (a, b) } else { (b, a) };
-        let is_conflict = a.1 == b.1 && a.0.collation().is_some() && a.0.collation() != b.0.collation();
+        let is_conflict =
+            a.1 == b.1 && a.0.collation().is_some() && a.0.collation() != b.0.collation();
         if is_conflict && b.0.collation().is_some() {
             return self.unsupported("texts of two collations");
         }

@@ -28,7 +28,11 @@ impl Binder<'_> {
             ("substring", [a, start, len]) => self.substring(a, start, len),
             ("reverse", [a]) => {
                 let (ty, encoding) = self.text_type(a)?;
-                self.text_step(text::Op::Reverse { a: a.reg, encoding }, variable(ty, None), a.label)
+                self.text_step(
+                    text::Op::Reverse { a: a.reg, encoding },
+                    variable(ty, None),
+                    a.label,
+                )
             }
             ("replicate", [a, count]) => self.replicate(a, count),
             ("space", [count]) => {
@@ -72,7 +76,11 @@ impl Binder<'_> {
     /// An argument that must be an integer.
     fn count(&mut self, a: &Value) -> Bound {
         let ty = self.sql(a)?;
-        if typing::is_integer(&ty) { Ok(a.clone()) } else { self.unsupported(format!("{ty} as a length")) }
+        if typing::is_integer(&ty) {
+            Ok(a.clone())
+        } else {
+            self.unsupported(format!("{ty} as a length"))
+        }
     }
 
     fn len(&mut self, a: &Value) -> Bound {
@@ -96,26 +104,37 @@ impl Binder<'_> {
 
     fn upper_or_lower(&mut self, a: &Value, is_upper: bool) -> Bound {
         let (ty, encoding) = self.text_type(a)?;
-        let Some(collation) = ty.collation() else { return self.unsupported("text without collation") };
+        let Some(collation) = ty.collation() else {
+            return self.unsupported("text without collation");
+        };
         let Some(lcid) = collation.lcid() else {
             return self.unsupported(format!("the case of letters under {collation}"));
         };
         let is_1252 = collation.code_page().and_then(|page| page.number()) == Some(1252);
-        let has_latin1 =
-            typing::is_wide_text(&ty) || (is_1252 && LATIN1_SORT_ORDERS.contains(&collation.sort_order()));
-        let casing = Casing { is_upper, has_latin1, has_dotless_i: DOTLESS_I.contains(&(lcid & 0x3FF)) };
+        let has_latin1 = typing::is_wide_text(&ty)
+            || (is_1252 && LATIN1_SORT_ORDERS.contains(&collation.sort_order()));
+        let casing = Casing {
+            is_upper,
+            has_latin1,
+            has_dotless_i: DOTLESS_I.contains(&(lcid & 0x3FF)),
+        };
         self.text_step(text::Op::Case { a: a.reg, encoding, casing }, variable(ty, None), a.label)
     }
 
     fn trim(&mut self, a: &Value, left: bool, right: bool) -> Bound {
         let (ty, encoding) = self.text_type(a)?;
-        self.text_step(text::Op::Trim { a: a.reg, encoding, left, right }, variable(ty, None), a.label)
+        self.text_step(
+            text::Op::Trim { a: a.reg, encoding, left, right },
+            variable(ty, None),
+            a.label,
+        )
     }
 
     fn left_or_right(&mut self, a: &Value, len: &Value, is_left: bool) -> Bound {
         let (ty, encoding) = self.text_type(a)?;
         let count = self.count(len)?;
-        let (a_reg, len_reg) = (a.reg, count.reg);
+        let a_reg = a.reg;
+        let len_reg = count.reg;
         let op = if is_left {
             text::Op::Left { a: a_reg, len: len_reg, encoding }
         } else {
@@ -129,12 +148,15 @@ impl Binder<'_> {
         let (encoding, result) = if typing::is_binary(&ty) {
             (
                 Encoding::SingleByte,
-                SqlType::VarBinary { len: if ty.is_max() { None } else { Some(typing::MAX_BYTES) } },
+                SqlType::VarBinary {
+                    len: if ty.is_max() { None } else { Some(typing::MAX_BYTES) },
+                },
             )
         } else {
             (self.text_type(a)?.1, variable(ty, literal_len(len)))
         };
-        let (start, len) = (self.count(start)?.reg, self.count(len)?.reg);
+        let start = self.count(start)?.reg;
+        let len = self.count(len)?.reg;
         self.open_step(text::Op::Substring { a: a.reg, start, len, encoding }, result, a.label)
     }
 
@@ -150,7 +172,8 @@ impl Binder<'_> {
         self.text_type(with)?;
         let (a, with, _, label) = self.agree(a.clone(), with.clone())?;
         let (ty, encoding) = self.text_type(&a)?;
-        let (start, len) = (self.count(start)?.reg, self.count(len)?.reg);
+        let start = self.count(start)?.reg;
+        let len = self.count(len)?.reg;
         let (result, limit) = longest(&ty);
         let op = text::Op::Stuff { a: a.reg, start, len, with: with.reg, encoding, limit };
         self.open_step(op, result, label)
@@ -160,20 +183,30 @@ impl Binder<'_> {
         for argument in [a, pattern, with] {
             self.text_type(argument)?;
         }
-        let is_wide_type = |value: &Value| matches!(value.ty, Ty::Sql(ty) if typing::is_wide_text(&ty));
+        let is_wide_type =
+            |value: &Value| matches!(value.ty, Ty::Sql(ty) if typing::is_wide_text(&ty));
         let is_wide = [a, pattern, with].into_iter().any(is_wide_type);
         let (a, pattern, collation, label) = self.agree(a.clone(), pattern.clone())?;
         let mut under = |value: Value| {
             let ty = self.sql(&value)?;
             self.under(value, ty, is_wide, collation)
         };
-        let (a, pattern, with) = (under(a)?, under(pattern)?, under(with.clone())?);
+        let a = under(a)?;
+        let pattern = under(pattern)?;
+        let with = under(with.clone())?;
         let (ty, encoding) = self.text_type(&a)?;
         let Some(fold) = Fold::of(collation, is_wide) else {
             return self.unsupported(format!("searching under {collation}"));
         };
         let (result, limit) = longest(&ty);
-        let op = text::Op::Replace { a: a.reg, pattern: pattern.reg, with: with.reg, encoding, fold, limit };
+        let op = text::Op::Replace {
+            a: a.reg,
+            pattern: pattern.reg,
+            with: with.reg,
+            encoding,
+            fold,
+            limit,
+        };
         self.open_step(op, result, label)
     }
 
@@ -193,7 +226,9 @@ impl Binder<'_> {
 
     fn first_unit(&mut self, a: &Value, is_wide: bool) -> Bound {
         let (ty, _) = self.text_type(a)?;
-        let Some(collation) = ty.collation() else { return self.unsupported("text without collation") };
+        let Some(collation) = ty.collation() else {
+            return self.unsupported("text without collation");
+        };
         let a = self.under(a.clone(), ty, is_wide, collation)?;
         let (_, encoding) = self.text_type(&a)?;
         self.emit(Op::Text(text::Op::FirstUnit { a: a.reg, encoding }), SqlType::Int)
@@ -202,8 +237,11 @@ impl Binder<'_> {
     fn character(&mut self, a: &Value, is_wide: bool) -> Bound {
         let a = self.count(a)?;
         let collation = self.environment.database_collation;
-        let ty =
-            if is_wide { SqlType::NChar { len: 2, collation } } else { SqlType::Char { len: 1, collation } };
+        let ty = if is_wide {
+            SqlType::NChar { len: 2, collation }
+        } else {
+            SqlType::Char { len: 1, collation }
+        };
         if matches!(Encoding::of(&ty), Encoding::MultiByte | Encoding::Supplementary) {
             return self.unsupported(format!("CHAR or NCHAR under {collation}"));
         }
@@ -230,8 +268,10 @@ impl Binder<'_> {
 
     fn join(&mut self, a: Value, b: Value, is_wide: bool) -> Bound {
         let (a, b, collation, label) = self.agree(a, b)?;
-        let (ta, tb) = (self.sql(&a)?, self.sql(&b)?);
-        let (a, b) = (self.under(a, ta, is_wide, collation)?, self.under(b, tb, is_wide, collation)?);
+        let ta = self.sql(&a)?;
+        let tb = self.sql(&b)?;
+        let a = self.under(a, ta, is_wide, collation)?;
+        let b = self.under(b, tb, is_wide, collation)?;
         let characters =
             typing::characters(&ta).zip(typing::characters(&tb)).map(|(a, b)| a.saturating_add(b));
         let a = self.emit(
@@ -282,7 +322,8 @@ fn variable(ty: SqlType, characters: Option<u16>) -> SqlType {
     typing::text_type(typing::is_wide_text(&ty), len, collation)
 }
 
-/// The type of a text that may grow: 8,000 bytes, or (max) where it was already; and the limit in bytes.
+/// The type of a text that may grow: 8,000 bytes, or (max) where it was already; and the limit in
+/// bytes.
 fn longest(ty: &SqlType) -> (SqlType, Option<u16>) {
     let Some(collation) = ty.collation() else { return (*ty, Some(typing::MAX_BYTES)) };
     let characters = (!ty.is_max()).then_some(typing::MAX_BYTES);

@@ -8,8 +8,8 @@
 //! float, real     IEEE; infinity and NaN are overflows, as in the product
 //! ```
 //!
-//! Where public descriptions do not settle the last digit (a tie in a product of money, digits lost in a sum), the row
-//! is [`EvalError::Rounding`].
+//! Where public descriptions do not settle the last digit (a tie in a product of money, digits lost
+//! in a sum), the row is [`EvalError::Rounding`].
 
 use crate::error::{EvalError, Outcome};
 use crate::lane::{Lane, Lanes, Reg, map, zip};
@@ -189,7 +189,9 @@ impl Op {
 
     fn run_unary(&self, lanes: &Lanes, out: &mut Lane) {
         match *self {
-            Op::NegateInt { a, range } => map(out, lanes.at(a), |a: i64| fit(a.checked_neg(), range)),
+            Op::NegateInt { a, range } => {
+                map(out, lanes.at(a), |a: i64| fit(a.checked_neg(), range))
+            }
             Op::NegateWide { a } => map(out, lanes.at(a), |a: i128| Ok(a.saturating_neg())),
             Op::NegateFloat { a } => map(out, lanes.at(a), |a: f64| Ok(-a)),
             Op::AbsInt { a, range } => map(out, lanes.at(a), |a: i64| fit(a.checked_abs(), range)),
@@ -237,7 +239,8 @@ fn int(sign: Sign, range: Range, operands: (&Lane, &Lane), out: &mut Lane) {
         }),
         Sign::Modulo => zip(out, operands, |a: i64, b| match b {
             0 => Err(EvalError::DivideByZero),
-            // The least value by -1 overflows in the processor; what the product says is not certain.
+            // The least value by -1 overflows in the processor; what the product says is not
+            // certain.
             _ => a.checked_rem(b).filter(|_| a != range.0 || b != -1).ok_or(EvalError::Rounding),
         }),
     }
@@ -272,7 +275,8 @@ fn money_quotient(a: i64, b: i64, range: Range) -> Outcome<i64> {
 
 fn wide(plan: WidePlan, operands: (&Lane, &Lane), out: &mut Lane) {
     let WidePlan { up, precision, drop, .. } = plan;
-    let (Some(up_a), Some(up_b), Some(unit)) = (power_of_ten(up.0), power_of_ten(up.1), power_of_ten(drop))
+    let (Some(up_a), Some(up_b), Some(unit)) =
+        (power_of_ten(up.0), power_of_ten(up.1), power_of_ten(drop))
     else {
         return zip(out, operands, |_: i128, _: i128| Err::<i128, _>(EvalError::Overflow));
     };
@@ -283,11 +287,19 @@ fn wide(plan: WidePlan, operands: (&Lane, &Lane), out: &mut Lane) {
     };
     let exact = |sum: Option<i128>| {
         let sum = sum.ok_or(EvalError::Overflow)?;
-        if sum % unit == 0 { fit_wide(Some(sum / unit), precision) } else { Err(EvalError::Rounding) }
+        if sum % unit == 0 {
+            fit_wide(Some(sum / unit), precision)
+        } else {
+            Err(EvalError::Rounding)
+        }
     };
     match plan.sign {
-        Sign::Add => zip(out, operands, |a, b| aligned(a, b).and_then(|(a, b)| exact(a.checked_add(b)))),
-        Sign::Subtract => zip(out, operands, |a, b| aligned(a, b).and_then(|(a, b)| exact(a.checked_sub(b)))),
+        Sign::Add => {
+            zip(out, operands, |a, b| aligned(a, b).and_then(|(a, b)| exact(a.checked_add(b))))
+        }
+        Sign::Subtract => {
+            zip(out, operands, |a, b| aligned(a, b).and_then(|(a, b)| exact(a.checked_sub(b))))
+        }
         Sign::Multiply if drop == 0 => {
             let limit = power_of_ten(precision).unwrap_or(0);
             zip(out, operands, |a: i128, b: i128| {
@@ -305,7 +317,9 @@ fn wide(plan: WidePlan, operands: (&Lane, &Lane), out: &mut Lane) {
         }
         Sign::Modulo => zip(out, operands, |a, b| {
             let (a, b) = aligned(a, b)?;
-            a.checked_rem(b).ok_or(EvalError::DivideByZero).and_then(|it| fit_wide(Some(it), precision))
+            a.checked_rem(b)
+                .ok_or(EvalError::DivideByZero)
+                .and_then(|it| fit_wide(Some(it), precision))
         }),
     }
 }
@@ -336,8 +350,8 @@ fn quotient(a: i128, b: i128, up: i128) -> Outcome<i128> {
     if let Some(dividend) = a.checked_mul(up) {
         return dividend.checked_div(b).ok_or(EvalError::Overflow);
     }
-    let (whole, _) =
-        multiply_divide(a.unsigned_abs(), up.unsigned_abs(), b.unsigned_abs()).ok_or(EvalError::Overflow)?;
+    let (whole, _) = multiply_divide(a.unsigned_abs(), up.unsigned_abs(), b.unsigned_abs())
+        .ok_or(EvalError::Overflow)?;
     signed(whole, (a < 0) != (b < 0))
 }
 
@@ -380,7 +394,11 @@ pub(crate) fn round(value: i128, unit: i128, cut: bool) -> Outcome<i128> {
     let rest = value.checked_rem(unit).ok_or(EvalError::Overflow)?;
     let down = value - rest;
     let is_far = !cut && rest.unsigned_abs() >= unit.unsigned_abs() - rest.unsigned_abs();
-    if is_far { down.checked_add(value.signum() * unit).ok_or(EvalError::Overflow) } else { Ok(down) }
+    if is_far {
+        down.checked_add(value.signum() * unit).ok_or(EvalError::Overflow)
+    } else {
+        Ok(down)
+    }
 }
 
 #[cfg(test)]
@@ -399,14 +417,18 @@ mod tests {
         assert_eq!(money_product(1, 5_000, all), Err(EvalError::Rounding), "a tie");
         assert_eq!(money_product(-3, 5_001, all), Ok(-2));
         assert_eq!(money_product(i64::MAX, 10_001, all), Err(EvalError::Overflow));
-        assert_eq!(money_product(i64::MIN, 9_999, all), Ok((i128::from(i64::MIN) * 9_999 / 10_000) as i64));
+        assert_eq!(
+            money_product(i64::MIN, 9_999, all),
+            Ok((i128::from(i64::MIN) * 9_999 / 10_000) as i64)
+        );
         assert_eq!(money_quotient(1, 0, all), Err(EvalError::DivideByZero));
         assert_eq!(money_product(i64::MAX, 20_000, all), Err(EvalError::Overflow));
     }
 
     #[test]
     fn a_quotient_of_decimals_is_cut() {
-        // 2.0 / 3.0 at scale 6; 1.67574 / 10000 of decimal(38,10) at scale 6 is 0.000167 (public example).
+        // 2.0 / 3.0 at scale 6; 1.67574 / 10000 of decimal(38,10) at scale 6 is 0.000167 (public
+        // example).
         assert_eq!(quotient(20, 30, 10i128.pow(6)), Ok(666_666));
         assert_eq!(quotient(-20, 30, 10i128.pow(6)), Ok(-666_666));
         assert_eq!(quotient(16_757_400_000, 100_000_000_000_000, 10i128.pow(6)), Ok(167));
@@ -426,7 +448,8 @@ mod tests {
 
     #[test]
     fn rounding_gives_the_documented_values() {
-        // ROUND(123.9994, 3), ROUND(123.9995, 3), ROUND(123.45, -2), ROUND(150.75, 0), ROUND(150.75, 0, 1).
+        // ROUND(123.9994, 3), ROUND(123.9995, 3), ROUND(123.45, -2), ROUND(150.75, 0),
+        // ROUND(150.75, 0, 1).
         assert_eq!(round(1_239_994, 10, false), Ok(1_239_990));
         assert_eq!(round(1_239_995, 10, false), Ok(1_240_000));
         assert_eq!(round(12_345, 10_000, false), Ok(10_000));

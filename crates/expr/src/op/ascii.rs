@@ -8,8 +8,9 @@
 //! Supplementary  2 if no surrogate       nchar types under _SC and version 140, which count code points
 //! ```
 //!
-//! Searching follows the collation. It is certain for binary collations (same code) and for printable ASCII under
-//! languages that leave ASCII alone (same letter); the rest is [`EvalError::Characters`].
+//! Searching follows the collation. It is certain for binary collations (same code) and for
+//! printable ASCII under languages that leave ASCII alone (same letter); the rest is
+//! [`EvalError::Characters`].
 
 use extentdb_types::{Collation, SqlType};
 
@@ -30,9 +31,14 @@ impl Encoding {
     pub(crate) fn of(ty: &SqlType) -> Encoding {
         let collation = ty.collation().unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
         if typing::is_wide_text(ty) {
-            return if collation.is_supplementary() { Encoding::Supplementary } else { Encoding::Utf16 };
+            return if collation.is_supplementary() {
+                Encoding::Supplementary
+            } else {
+                Encoding::Utf16
+            };
         }
-        let number = collation.code_page().and_then(|page| (!page.is_double_byte()).then(|| page.number()));
+        let number =
+            collation.code_page().and_then(|page| (!page.is_double_byte()).then(|| page.number()));
         match number.flatten() {
             Some(number) if number != 65001 => Encoding::SingleByte,
             _ => Encoding::MultiByte,
@@ -72,7 +78,11 @@ impl Encoding {
         if self.unit() == 1 {
             return text.iter().position(|byte| *byte != b' ').unwrap_or(text.len());
         }
-        text.as_chunks::<2>().0.iter().position(|pair| pair != b" \0").map_or(text.len(), |at| at * 2)
+        text.as_chunks::<2>()
+            .0
+            .iter()
+            .position(|pair| pair != b" \0")
+            .map_or(text.len(), |at| at * 2)
     }
 }
 
@@ -132,7 +142,8 @@ impl<'a> Search<'a> {
             }
             Fold::Ascii { ignores_case, is_word_sort } => {
                 let is_certain = is_printable(text, unit) && is_printable(pattern, unit);
-                let may_skip = is_word_sort && pattern.len() > unit && (skips(text) || skips(pattern));
+                let may_skip =
+                    is_word_sort && pattern.len() > unit && (skips(text) || skips(pattern));
                 if !is_certain || may_skip {
                     return Err(EvalError::Characters);
                 }
@@ -149,7 +160,11 @@ impl<'a> Search<'a> {
         (from..=last).find(|at| {
             let start = at * self.unit;
             let place = self.text.get(start..start + self.pattern.len()).unwrap_or_default();
-            if self.ignores_case { place.eq_ignore_ascii_case(self.pattern) } else { place == self.pattern }
+            if self.ignores_case {
+                place.eq_ignore_ascii_case(self.pattern)
+            } else {
+                place == self.pattern
+            }
         })
     }
 }
@@ -169,7 +184,12 @@ pub(crate) fn is_printable(text: &[u8], unit: usize) -> bool {
 }
 
 /// Are two texts of printable ASCII equal, blanks at the end aside? `None` when they are not plain.
-pub(crate) fn plain_equal(a: &[u8], b: &[u8], encoding: Encoding, ignores_case: bool) -> Option<bool> {
+pub(crate) fn plain_equal(
+    a: &[u8],
+    b: &[u8],
+    encoding: Encoding,
+    ignores_case: bool,
+) -> Option<bool> {
     let a = a.get(..encoding.trim_end(a))?;
     let b = b.get(..encoding.trim_end(b))?;
     if a == b {
@@ -186,7 +206,8 @@ mod tests {
     const SQL: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
 
     fn find(text: &str, pattern: &str, fold: Fold) -> Outcome<Option<usize>> {
-        Search::new(text.as_bytes(), pattern.as_bytes(), Encoding::SingleByte, fold).map(|it| it.find(0))
+        Search::new(text.as_bytes(), pattern.as_bytes(), Encoding::SingleByte, fold)
+            .map(|it| it.find(0))
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Comparisons of two values of one type: 1, 0 or NULL.
 //!
-//! Texts compare through their [`Collation`]. Equality of printable ASCII is decided here, letter by letter, where
-//! the collation treats ASCII plainly; that is certain even where its *order* is not.
+//! Texts compare through their [`Collation`]. Equality of printable ASCII is decided here, letter
+//! by letter, where the collation treats ASCII plainly; that is certain even where its *order* is
+//! not.
 
 use std::cmp::Ordering;
 
@@ -34,26 +35,32 @@ pub(crate) struct Op {
 
 impl Op {
     pub(crate) fn run(&self, lanes: &Lanes, arena: &Arena, out: &mut Lane) {
-        let (test, operands) = (self.test, (lanes.at(self.a), lanes.at(self.b)));
+        let test = self.test;
+        let operands = (lanes.at(self.a), lanes.at(self.b));
         match self.how {
             How::Int => numbers::<i64>(test, operands, out),
             How::Wide => numbers::<i128>(test, operands, out),
             How::Float => numbers::<f64>(test, operands, out),
-            How::Text { collation, encoding, has_plain_ascii } => zip(out, operands, |a: Span, b: Span| {
-                let (a, b) = (arena.get(a), arena.get(b));
-                if has_plain_ascii
-                    && matches!(test, Test::Equal | Test::NotEqual)
-                    && let Some(is_equal) = ascii::plain_equal(a, b, encoding, collation.ignores_case())
-                {
-                    return Ok(i64::from(is_equal == (test == Test::Equal)));
-                }
-                compare_text(collation, encoding, a, b).map(|order| verdict(test, order))
-            }),
+            How::Text { collation, encoding, has_plain_ascii } => {
+                zip(out, operands, |a: Span, b: Span| {
+                    let a = arena.get(a);
+                    let b = arena.get(b);
+                    if has_plain_ascii
+                        && matches!(test, Test::Equal | Test::NotEqual)
+                        && let Some(is_equal) =
+                            ascii::plain_equal(a, b, encoding, collation.ignores_case())
+                    {
+                        return Ok(i64::from(is_equal == (test == Test::Equal)));
+                    }
+                    compare_text(collation, encoding, a, b).map(|order| verdict(test, order))
+                })
+            }
             How::Binary => zip(out, operands, |a: Span, b: Span| {
                 compare_binary(arena.get(a), arena.get(b)).map(|order| verdict(test, order))
             }),
             How::Guid => zip(out, operands, |a: Span, b: Span| {
-                let guid = |span| arena.get(span).try_into().map(Guid).map_err(|_| EvalError::Input);
+                let guid =
+                    |span| arena.get(span).try_into().map(Guid).map_err(|_| EvalError::Input);
                 Ok(verdict(test, guid(a)?.cmp(&guid(b)?)))
             }),
         }
@@ -90,12 +97,16 @@ pub(crate) fn compare_text(
     a: &[u8],
     b: &[u8],
 ) -> Outcome<Ordering> {
-    let comparison =
-        if encoding.unit() == 2 { collation.compare_nchar(a, b) } else { collation.compare_char(a, b) };
+    let comparison = if encoding.unit() == 2 {
+        collation.compare_nchar(a, b)
+    } else {
+        collation.compare_char(a, b)
+    };
     comparison.ordering().ok_or(EvalError::Collation)
 }
 
-/// Byte by byte. Whether zeros at the end count is not certain, so texts that differ by nothing else are left open.
+/// Byte by byte. Whether zeros at the end count is not certain, so texts that differ by nothing
+/// else are left open.
 fn compare_binary(a: &[u8], b: &[u8]) -> Outcome<Ordering> {
     let common = a.len().min(b.len());
     let order = a.iter().zip(b).map(|(a, b)| a.cmp(b)).find(|order| order.is_ne());
@@ -125,7 +136,10 @@ mod tests {
     #[test]
     fn blanks_at_the_end_of_a_text_never_count() {
         let collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
-        assert_eq!(compare_text(collation, Encoding::SingleByte, b"a  ", b"A"), Ok(Ordering::Equal));
+        assert_eq!(
+            compare_text(collation, Encoding::SingleByte, b"a  ", b"A"),
+            Ok(Ordering::Equal)
+        );
         assert_eq!(ascii::plain_equal(b"a  ", b"A", Encoding::SingleByte, true), Some(true));
         assert_eq!(ascii::plain_equal(b"a!", b"a?", Encoding::SingleByte, true), Some(false));
         assert_eq!(ascii::plain_equal(b"\xE9", b"e", Encoding::SingleByte, true), None);

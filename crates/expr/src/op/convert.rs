@@ -158,16 +158,22 @@ impl Op {
             How::WideToBit => map(out, a, |a: i128| Ok(i64::from(a != 0))),
             How::FloatToBit => map(out, a, |a: f64| Ok(i64::from(a != 0.0))),
             How::Scale { factor, range } => {
-                map(out, a, |a: i64| within(a.checked_mul(factor).ok_or(EvalError::Overflow)?, range));
+                map(out, a, |a: i64| {
+                    within(a.checked_mul(factor).ok_or(EvalError::Overflow)?, range)
+                });
             }
             How::Unscale { unit, range } => map(out, a, |a: i64| {
                 narrow(arithmetic::round(a.into(), unit.into(), false)? / i128::from(unit), range)
             }),
-            How::IntToWide { up, precision, is_certain } => int_to_wide(a, up, precision, is_certain, out),
+            How::IntToWide { up, precision, is_certain } => {
+                int_to_wide(a, up, precision, is_certain, out)
+            }
             How::IntToFloat { unit, is_real } => {
                 map(out, a, |a: i64| settle_float(a as f64 / unit, is_real));
             }
-            How::WideToInt { scale, range } => map(out, a, |a: i128| narrow(a / power(scale)?, range)),
+            How::WideToInt { scale, range } => {
+                map(out, a, |a: i128| narrow(a / power(scale)?, range))
+            }
             How::WideToMoney { scale, range } => {
                 map(out, a, |a: i128| rescale(a, scale, 4).and_then(|a| narrow(a, range)));
             }
@@ -182,12 +188,20 @@ impl Op {
             How::Clock { from, to, scale, range } => {
                 map(out, a, |a: i64| clock(from, to, a, scale).and_then(|a| within(a, range)));
             }
-            How::FitRange(range) => map(out, a, |a: i64| within(a, range).map_err(|_| EvalError::Declared)),
+            How::FitRange(range) => {
+                map(out, a, |a: i64| within(a, range).map_err(|_| EvalError::Declared))
+            }
             How::FitWide { precision } => {
-                map(out, a, |a: i128| fit_wide(Some(a), precision).map_err(|_| EvalError::Declared));
+                map(out, a, |a: i128| {
+                    fit_wide(Some(a), precision).map_err(|_| EvalError::Declared)
+                });
             }
             How::Fit { len } => {
-                map(out, a, |a: Span| if a.len as usize <= len { Ok(a) } else { Err(EvalError::Declared) })
+                map(
+                    out,
+                    a,
+                    |a: Span| if a.len as usize <= len { Ok(a) } else { Err(EvalError::Declared) },
+                )
             }
             _ => self.run_text(a, arena, out),
         }
@@ -243,7 +257,9 @@ impl Op {
                 within(value, range)
             }),
             How::TextToWide { is_wide, scale, precision } => map(out, a, |a: Span| {
-                let value = with_plain(arena.get(a), is_wide, |text| number_text::read_decimal(text, scale))?;
+                let value = with_plain(arena.get(a), is_wide, |text| {
+                    number_text::read_decimal(text, scale)
+                })?;
                 fit_wide(Some(value), precision)
             }),
             How::TextToClock { is_wide, clock, style, range } => map(out, a, |a: Span| {
@@ -253,7 +269,9 @@ impl Op {
             How::Widen(code_page) => {
                 map(out, a, |a: Span| arena.build(|arena, to| widen(arena.get(a), code_page, to)));
             }
-            How::Narrow => map(out, a, |a: Span| arena.build(|arena, to| narrow_text(arena.get(a), to))),
+            How::Narrow => {
+                map(out, a, |a: Span| arena.build(|arena, to| narrow_text(arena.get(a), to)))
+            }
             How::Resize { len, pad, is_plain } => {
                 map(out, a, |a: Span| resize(a, len, pad, is_plain, arena));
             }
@@ -277,7 +295,9 @@ fn power(exponent: u8) -> Outcome<i128> {
 fn int_to_wide(a: &Lane, up: u8, precision: u8, is_certain: bool, out: &mut Lane) {
     match power_of_ten(up) {
         Some(factor) if is_certain => map(out, a, |a: i64| Ok(i128::from(a) * factor)),
-        Some(factor) => map(out, a, |a: i64| fit_wide(i128::from(a).checked_mul(factor), precision)),
+        Some(factor) => {
+            map(out, a, |a: i64| fit_wide(i128::from(a).checked_mul(factor), precision))
+        }
         None => map(out, a, |_: i64| Err::<i128, _>(EvalError::Overflow)),
     }
 }
@@ -300,7 +320,8 @@ fn float_to_int(value: f64, range: Range) -> Outcome<i64> {
 fn clock(from: Clock, to: Clock, count: i64, scale: u8) -> Outcome<i64> {
     let moment = from.moment(count);
     let unit = 10i64.pow(u32::from(7 - scale.min(7)));
-    // Parts of 1/300 s are thirds of 1 ms: at three digits and fewer they round the same from either.
+    // Parts of 1/300 s are thirds of 1 ms: at three digits and fewer they round the same from
+    // either.
     let ticks = match from {
         Clock::DateTime if matches!(to, Clock::Time | Clock::DateTime2) => {
             date_text::milliseconds(count) * (SECOND / 1_000)
@@ -323,7 +344,9 @@ fn clock(from: Clock, to: Clock, count: i64, scale: u8) -> Outcome<i64> {
         Clock::DateTime => Ok(day()? + moment.ticks / (60 * SECOND) * (60 * 300)),
         Clock::SmallDateTime => {
             let within_day = match from {
-                Clock::DateTime => (count.rem_euclid(calendar::DATETIME_DAY) + 30 * 300) / (60 * 300),
+                Clock::DateTime => {
+                    (count.rem_euclid(calendar::DATETIME_DAY) + 30 * 300) / (60 * 300)
+                }
                 _ => moment.ticks / (60 * SECOND),
             };
             Ok(day()? + within_day.min(SMALL_DAY))
@@ -392,7 +415,13 @@ fn narrow_text(text: &[u8], to: &mut Vec<u8>) -> Outcome<()> {
     Ok(())
 }
 
-fn resize(a: Span, len: usize, pad: Option<&[u8]>, is_plain: bool, arena: &mut Arena) -> Outcome<Span> {
+fn resize(
+    a: Span,
+    len: usize,
+    pad: Option<&[u8]>,
+    is_plain: bool,
+    arena: &mut Arena,
+) -> Outcome<Span> {
     let found = a.len as usize;
     match pad {
         _ if found > len && is_plain && !arena.get(a).is_ascii() => Err(EvalError::Characters),
@@ -436,7 +465,10 @@ mod tests {
         assert_eq!(time(DAY - 1, 0), Err(EvalError::Rounding));
         assert_eq!(
             clock(Clock::DateTime, Clock::DateTime2, 1, 3),
-            Clock::DateTime2.of_day(calendar::DAYS_TO_1900).map(|day| day + 30_000).ok_or(EvalError::Row)
+            Clock::DateTime2
+                .of_day(calendar::DAYS_TO_1900)
+                .map(|day| day + 30_000)
+                .ok_or(EvalError::Row)
         );
     }
 

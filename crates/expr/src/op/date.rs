@@ -1,7 +1,8 @@
 //! Functions of dates: DATEPART, DATEADD, DATEDIFF, EOMONTH, DATEFROMPARTS.
 //!
-//! Parts that depend on a session (weekday and week by DATEFIRST) or on the compatibility level (microseconds of a
-//! datetime) are not here. DATEDIFF counts the boundaries crossed; its weeks begin on Sunday, whatever the session says.
+//! Parts that depend on a session (weekday and week by DATEFIRST) or on the compatibility level
+//! (microseconds of a datetime) are not here. DATEDIFF counts the boundaries crossed; its weeks
+//! begin on Sunday, whatever the session says.
 
 use crate::calendar::{self, Clock, DAY, Moment, SECOND};
 use crate::error::{EvalError, Outcome};
@@ -115,8 +116,16 @@ impl Op {
             }
             Op::AddMonths { factor, clock, range, count, a } => {
                 zip(out, (lanes.at(count), lanes.at(a)), |count: i64, a: i64| {
-                    let sum = add_months(clock, a, count.checked_mul(factor).ok_or(EvalError::Argument)?)?;
-                    if (range.0..=range.1).contains(&sum) { Ok(sum) } else { Err(EvalError::Argument) }
+                    let sum = add_months(
+                        clock,
+                        a,
+                        count.checked_mul(factor).ok_or(EvalError::Argument)?,
+                    )?;
+                    if (range.0..=range.1).contains(&sum) {
+                        Ok(sum)
+                    } else {
+                        Err(EvalError::Argument)
+                    }
                 });
             }
             Op::Diff { part, clocks, from, to } => {
@@ -150,7 +159,9 @@ impl Op {
 fn date_parts(part: Part, clock: Clock, a: &Lane, out: &mut Lane) {
     match (part, clock) {
         (Part::Year, Clock::DateTime) => map(out, a, |a| date_part(Part::Year, Clock::DateTime, a)),
-        (Part::Month, Clock::DateTime) => map(out, a, |a| date_part(Part::Month, Clock::DateTime, a)),
+        (Part::Month, Clock::DateTime) => {
+            map(out, a, |a| date_part(Part::Month, Clock::DateTime, a))
+        }
         (Part::Year, Clock::Date) => map(out, a, |a| date_part(Part::Year, Clock::Date, a)),
         _ => map(out, a, |a| date_part(part, clock, a)),
     }
@@ -232,7 +243,8 @@ mod tests {
     #[test]
     fn one_tick_can_cross_every_boundary() {
         // The documented example: all of these are 1.
-        let (from, to) = (moment("2005-12-31 23:59:59.9999999"), moment("2006-01-01 00:00:00.0000000"));
+        let from = moment("2005-12-31 23:59:59.9999999");
+        let to = moment("2006-01-01 00:00:00.0000000");
         let parts = [
             Part::Year,
             Part::Quarter,
@@ -251,7 +263,10 @@ mod tests {
             assert_eq!(diff(part, to, from), Ok(-1), "{part:?}");
         }
         assert_eq!(diff(Part::Nanosecond, from, to), Ok(100));
-        assert_eq!(diff(Part::Second, moment("19000101"), moment("20000101")), Err(EvalError::Argument));
+        assert_eq!(
+            diff(Part::Second, moment("19000101"), moment("20000101")),
+            Err(EvalError::Argument)
+        );
     }
 
     #[test]
@@ -290,6 +305,9 @@ mod tests {
             Clock::DateTime.of_day(at.days).unwrap() + calendar::DATETIME_DAY / 2
         };
         assert_eq!(add_months(Clock::DateTime, noon("20060831"), 1), Ok(noon("20060930")));
-        assert_eq!(add_months(Clock::DateTime, noon("20060831"), i64::MAX), Err(EvalError::Argument));
+        assert_eq!(
+            add_months(Clock::DateTime, noon("20060831"), i64::MAX),
+            Err(EvalError::Argument)
+        );
     }
 }

@@ -6,8 +6,8 @@
 //! 20, 120 yyyy-mm-dd hh:mi:ss       21, 121 yyyy-mm-dd hh:mi:ss.mmm   126 yyyy-mm-ddThh:mi:ss.mmm
 //! ```
 //!
-//! Reading is strict: every digit, the style's own separators. The product accepts more; such a text is
-//! [`EvalError::Form`].
+//! Reading is strict: every digit, the style's own separators. The product accepts more; such a
+//! text is [`EvalError::Form`].
 
 use crate::calendar::{self, Clock, DAY, Moment, SECOND};
 use crate::error::{EvalError, Outcome};
@@ -75,7 +75,13 @@ pub(crate) fn style(number: i64) -> Option<Style> {
 
 impl Style {
     /// Writes a point in time; `digits` behind the point, for datetime its milliseconds.
-    pub(crate) fn write(self, clock: Clock, count: i64, digits: u8, to: &mut Vec<u8>) -> Outcome<()> {
+    pub(crate) fn write(
+        self,
+        clock: Clock,
+        count: i64,
+        digits: u8,
+        to: &mut Vec<u8>,
+    ) -> Outcome<()> {
         let moment = clock.moment(count);
         let (year, month, day) = calendar::ymd(moment.days)?;
         for part in self.date.bytes() {
@@ -91,7 +97,8 @@ impl Style {
             to.push(separator as u8);
         }
         let seconds = moment.ticks / SECOND;
-        for (at, part) in [seconds / 3_600, seconds / 60 % 60, seconds % 60].into_iter().enumerate() {
+        for (at, part) in [seconds / 3_600, seconds / 60 % 60, seconds % 60].into_iter().enumerate()
+        {
             if at > 0 {
                 to.push(b':');
             }
@@ -117,7 +124,9 @@ impl Style {
     pub(crate) fn read(self, text: &[u8]) -> Outcome<Moment> {
         let end = text.iter().rposition(|byte| *byte != b' ').map_or(0, |at| at + 1);
         let mut reader = Reader { rest: text.get(..end).unwrap_or_default() };
-        let (mut year, mut month, mut day) = (0, 0, 0);
+        let mut year = 0;
+        let mut month = 0;
+        let mut day = 0;
         for part in self.date.bytes() {
             match part {
                 b'y' => year = reader.digits(4)?,
@@ -139,8 +148,8 @@ impl Style {
     }
 }
 
-/// The forms that no setting of a session reads differently: `yyyymmdd [hh:mi[:ss[.f]]]`, `yyyy-mm-ddThh:mi:ss[.f]`,
-/// and for date and datetime2 also `yyyy-mm-dd [hh:mi:ss[.f]]`.
+/// The forms that no setting of a session reads differently: `yyyymmdd [hh:mi[:ss[.f]]]`,
+/// `yyyy-mm-ddThh:mi:ss[.f]`, and for date and datetime2 also `yyyy-mm-dd [hh:mi:ss[.f]]`.
 pub(crate) fn read_unambiguous(text: &str, clock: Clock) -> Option<Moment> {
     let plain = Style { date: "ymd", time: Some(' '), fraction: Fraction::All };
     let iso = Style { date: ISO, time: Some('T'), fraction: Fraction::All };
@@ -212,7 +221,8 @@ impl Reader<'_> {
         let hours = self.digits(2)?;
         self.expect(b':')?;
         let minutes = self.digits(2)?;
-        let (mut seconds, mut fraction) = (0, 0);
+        let mut seconds = 0;
+        let mut fraction = 0;
         if !self.rest.is_empty() {
             self.expect(b':')?;
             seconds = self.digits(2)?;
@@ -291,7 +301,10 @@ mod tests {
     #[test]
     fn milliseconds_round_to_three_hundredths() {
         let of = |ms: i64| {
-            count(Clock::DateTime, Moment { days: calendar::DAYS_TO_1900, ticks: ms * SECOND / 1_000 })
+            count(
+                Clock::DateTime,
+                Moment { days: calendar::DAYS_TO_1900, ticks: ms * SECOND / 1_000 },
+            )
         };
         let shown: Vec<i64> = (0..=10).map(|ms| milliseconds(of(ms).unwrap())).collect();
         assert_eq!(shown, [0, 0, 3, 3, 3, 7, 7, 7, 7, 10, 10]);
@@ -300,7 +313,10 @@ mod tests {
     #[test]
     fn only_forms_that_mean_one_thing_are_literals() {
         let day = calendar::days_of(2000, 8, 25).unwrap();
-        assert_eq!(read_unambiguous("20000825", Clock::DateTime), Some(Moment { days: day, ticks: 0 }));
+        assert_eq!(
+            read_unambiguous("20000825", Clock::DateTime),
+            Some(Moment { days: day, ticks: 0 })
+        );
         assert_eq!(
             read_unambiguous("20000825 12:30", Clock::DateTime).unwrap().ticks,
             DAY / 2 + 1_800 * SECOND

@@ -1,8 +1,9 @@
 //! LIKE: `%`, `_`, `[a-z]`, `[^a-z]` and ESCAPE, over printable ASCII.
 //!
-//! The pattern is a literal, parsed once. Sets and ranges follow the order of the collation, one character at a time; a
-//! text with a character outside printable ASCII leaves its row open. Blanks at the end of the text are ignored for
-//! char types and count for nchar types; where that alone decides, the row is open, too.
+//! The pattern is a literal, parsed once. Sets and ranges follow the order of the collation, one
+//! character at a time; a text with a character outside printable ASCII leaves its row open. Blanks
+//! at the end of the text are ignored for char types and count for nchar types; where that alone
+//! decides, the row is open, too.
 
 use extentdb_types::Collation;
 
@@ -66,8 +67,10 @@ impl Op {
 
     /// Two pointers: on a mismatch, the last `%` takes one character more.
     fn matches_all(&self, text: &[u8]) -> Outcome<bool> {
-        let (unit, pattern) = (self.encoding.unit(), self.pattern.0.as_slice());
-        let (mut at, mut part) = (0, 0);
+        let unit = self.encoding.unit();
+        let pattern = self.pattern.0.as_slice();
+        let mut at = 0;
+        let mut part = 0;
         let mut last: Option<(usize, usize)> = None;
         loop {
             match (text.get(at * unit), pattern.get(part)) {
@@ -139,7 +142,8 @@ enum Part {
     },
 }
 
-/// What stands behind `[`. Forms whose reading is not certain (no end, an empty set, a hyphen at an edge) are open.
+/// What stands behind `[`. Forms whose reading is not certain (no end, an empty set, a hyphen at an
+/// edge) are open.
 fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<Part> {
     let mut inner: Vec<u8> = Vec::new();
     loop {
@@ -184,7 +188,12 @@ mod tests {
     fn like(text: &str, pattern: &str, collation: &str) -> Outcome<bool> {
         let collation = Collation::from_name(collation).unwrap();
         let pattern = Pattern::parse(pattern, Some('!')).ok_or(EvalError::Form)?;
-        let op = Op { a: Reg(0), pattern, collation, encoding: Encoding::SingleByte };
+        let op = Op {
+            a: Reg(0),
+            pattern,
+            collation,
+            encoding: Encoding::SingleByte,
+        };
         op.matches(text.as_bytes()).map(|it| it == 1)
     }
 
@@ -234,7 +243,11 @@ mod tests {
     #[test]
     fn what_is_not_certain_is_open() {
         let collation = "SQL_Latin1_General_CP1_CI_AS";
-        assert_eq!(like("abc  ", "abc", collation), Err(EvalError::Form), "blanks at the end decide");
+        assert_eq!(
+            like("abc  ", "abc", collation),
+            Err(EvalError::Form),
+            "blanks at the end decide"
+        );
         assert_eq!(like("abc  ", "abc%", collation), Ok(true));
         assert_eq!(like("a", "[a", collation), Err(EvalError::Form));
         assert_eq!(like("é", "_", collation), Err(EvalError::Characters));

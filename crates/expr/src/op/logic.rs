@@ -8,8 +8,9 @@
 //! error  error error error   error      error  error error error   error
 //! ```
 //!
-//! The left operand is asked first: what it settles, an error on the right does not disturb. Every operand has been
-//! evaluated for every row before, so a choice is only a copy, and an error that is not chosen is gone.
+//! The left operand is asked first: what it settles, an error on the right does not disturb. Every
+//! operand has been evaluated for every row before, so a choice is only a copy, and an error that
+//! is not chosen is gone.
 
 use crate::error::{NULL, VALUE};
 use crate::lane::{Element, Kind, Lane, Lanes, Reg, Span, map};
@@ -137,8 +138,14 @@ mod tests {
     #[test]
     fn and_and_or_follow_the_table_above() {
         let all = [TRUE, FALSE, UNKNOWN, ERROR];
-        let and = [[TRUE, FALSE, UNKNOWN, ERROR], [FALSE; 4], [UNKNOWN, FALSE, UNKNOWN, ERROR], [ERROR; 4]];
-        let or = [[TRUE; 4], [TRUE, FALSE, UNKNOWN, ERROR], [TRUE, UNKNOWN, UNKNOWN, ERROR], [ERROR; 4]];
+        let and = [
+            [TRUE, FALSE, UNKNOWN, ERROR],
+            [FALSE; 4],
+            [UNKNOWN, FALSE, UNKNOWN, ERROR],
+            [ERROR; 4],
+        ];
+        let or =
+            [[TRUE; 4], [TRUE, FALSE, UNKNOWN, ERROR], [TRUE, UNKNOWN, UNKNOWN, ERROR], [ERROR; 4]];
         for (i, a) in all.into_iter().enumerate() {
             for (j, b) in all.into_iter().enumerate() {
                 assert_eq!(join(0, a, b), and[i][j], "{a:?} AND {b:?}");
@@ -159,6 +166,9 @@ mod tests {
         let other = lane([ERROR, (VALUE, 8), (VALUE, 9), TRUE]);
         let mut out = Lane::default();
         select::<i64>((&condition, &then, &other), &mut out);
-        assert_eq!((out.state.as_slice(), out.ints.as_slice()), (&[0, 0, 0, 3][..], &[7, 8, 9, 0][..]));
+        assert_eq!(
+            (out.state.as_slice(), out.ints.as_slice()),
+            (&[0, 0, 0, 3][..], &[7, 8, 9, 0][..])
+        );
     }
 }

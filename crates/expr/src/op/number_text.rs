@@ -7,8 +7,8 @@
 //! binary         style 1: 0x and hexadecimal digits; style 2: the digits
 //! ```
 //!
-//! A text that is read must be blanks, a sign, digits (and a point), blanks. What the product may accept beyond that
-//! is [`EvalError::Form`], except the empty text, which is 0 as an integer.
+//! A text that is read must be blanks, a sign, digits (and a point), blanks. What the product may
+//! accept beyond that is [`EvalError::Form`], except the empty text, which is 0 as an integer.
 
 use crate::error::{EvalError, Outcome};
 use crate::wide::power_of_ten;
@@ -31,7 +31,8 @@ pub(crate) fn write_decimal(value: i128, scale: u8, to: &mut Vec<u8>) {
         count += 1;
     }
     let written = digits.get(digits.len() - count..).unwrap_or_default();
-    let (whole, fraction) = written.split_at_checked(count - usize::from(scale)).unwrap_or((written, &[]));
+    let (whole, fraction) =
+        written.split_at_checked(count - usize::from(scale)).unwrap_or((written, &[]));
     to.extend_from_slice(whole);
     if scale > 0 {
         to.push(b'.');
@@ -123,7 +124,8 @@ pub(crate) fn read_integer(text: &[u8]) -> Outcome<i64> {
 pub(crate) fn read_decimal(text: &[u8], scale: u8) -> Outcome<i128> {
     let Plain { is_negative, whole, fraction } = plain(text)?;
     let kept = fraction.get(..usize::from(scale)).unwrap_or(fraction);
-    let digit = |value: i128, digit: &u8| value.checked_mul(10)?.checked_add(i128::from(digit - b'0'));
+    let digit =
+        |value: i128, digit: &u8| value.checked_mul(10)?.checked_add(i128::from(digit - b'0'));
     let value = whole.iter().chain(kept).try_fold(0, digit).ok_or(EvalError::Overflow)?;
     let missing = usize::from(scale) - kept.len();
     let unit = u8::try_from(missing).ok().and_then(power_of_ten).ok_or(EvalError::Overflow)?;
@@ -161,8 +163,12 @@ mod tests {
 
     #[test]
     fn money_follows_its_styles() {
-        // Public examples of the styles: 3510.92, 3,510.92 and 3510.9200 (style 2 keeps four digits).
-        assert_eq!((money(35_109_200, 0), money(35_109_200, 1)), ("3510.92".into(), "3,510.92".into()));
+        // Public examples of the styles: 3510.92, 3,510.92 and 3510.9200 (style 2 keeps four
+        // digits).
+        assert_eq!(
+            (money(35_109_200, 0), money(35_109_200, 1)),
+            ("3510.92".into(), "3,510.92".into())
+        );
         assert_eq!(money(35_109_200, 2), "3510.9200");
         assert_eq!(money(-12_345_678_905_000, 1), "-1,234,567,890.50");
         assert_eq!(

@@ -1,8 +1,8 @@
 //! Functions of texts.
 //!
 //! Invariants
-//! - What counts characters asks [`Encoding::verify_units`] first: a text whose characters may be more than one unit
-//!   gives [`EvalError::Characters`], never a cut in the middle.
+//! - What counts characters asks [`Encoding::verify_units`] first: a text whose characters may be
+//!   more than one unit gives [`EvalError::Characters`], never a cut in the middle.
 //! - A result that is part of its operand is a span inside it and copies nothing.
 
 use crate::arena::{self, Arena};
@@ -137,7 +137,9 @@ impl Op {
                 Ok(arena::part(a, start, end - start))
             }),
             Op::Reverse { a, encoding } => {
-                map(out, lanes.at(a), |a: Span| arena.build(|arena, to| reverse(arena.get(a), encoding, to)));
+                map(out, lanes.at(a), |a: Span| {
+                    arena.build(|arena, to| reverse(arena.get(a), encoding, to))
+                });
             }
             Op::NullAsEmpty { a } => null_as_empty(lanes.at(a), out),
             Op::FirstUnit { a, encoding } => first_unit(lanes.at(a), arena, encoding, out),
@@ -148,14 +150,18 @@ impl Op {
 
     fn run_more(&self, lanes: &Lanes, arena: &mut Arena, out: &mut Lane) {
         match *self {
-            Op::Left { a, len, encoding } => zip(out, (lanes.at(a), lanes.at(len)), |a: Span, len: i64| {
-                let bytes = bytes_of(a, len, arena, encoding)?;
-                Ok(arena::part(a, 0, bytes))
-            }),
-            Op::Right { a, len, encoding } => zip(out, (lanes.at(a), lanes.at(len)), |a: Span, len: i64| {
-                let bytes = bytes_of(a, len, arena, encoding)?;
-                Ok(arena::part(a, a.len as usize - bytes, bytes))
-            }),
+            Op::Left { a, len, encoding } => {
+                zip(out, (lanes.at(a), lanes.at(len)), |a: Span, len: i64| {
+                    let bytes = bytes_of(a, len, arena, encoding)?;
+                    Ok(arena::part(a, 0, bytes))
+                })
+            }
+            Op::Right { a, len, encoding } => {
+                zip(out, (lanes.at(a), lanes.at(len)), |a: Span, len: i64| {
+                    let bytes = bytes_of(a, len, arena, encoding)?;
+                    Ok(arena::part(a, a.len as usize - bytes, bytes))
+                })
+            }
             Op::Substring { a, start, len, encoding } => {
                 zip3(out, (lanes.at(a), lanes.at(start), lanes.at(len)), |a: Span, start, len| {
                     encoding.verify_units(arena.get(a))?;
@@ -165,14 +171,16 @@ impl Op {
             Op::Replicate { a, count, limit } => {
                 replicate((lanes.at(a), lanes.at(count)), limit, arena, out);
             }
-            Op::Concat { a, b, limit } => zip(out, (lanes.at(a), lanes.at(b)), |a: Span, b: Span| {
-                arena.build(|arena, to| {
-                    to.extend_from_slice(arena.get(a));
-                    to.extend_from_slice(arena.get(b));
-                    cut(to, limit);
-                    Ok(())
+            Op::Concat { a, b, limit } => {
+                zip(out, (lanes.at(a), lanes.at(b)), |a: Span, b: Span| {
+                    arena.build(|arena, to| {
+                        to.extend_from_slice(arena.get(a));
+                        to.extend_from_slice(arena.get(b));
+                        cut(to, limit);
+                        Ok(())
+                    })
                 })
-            }),
+            }
             Op::Stuff { a, start, len, with, encoding, limit } => {
                 let operands = [a, start, len, with].map(|reg| lanes.at(reg));
                 stuff(operands, encoding, limit, arena, out);
@@ -183,7 +191,8 @@ impl Op {
                     (lanes.at(a), lanes.at(pattern), lanes.at(with)),
                     |a: Span, pattern: Span, with: Span| {
                         arena.build(|arena, to| {
-                            let search = Search::new(arena.get(a), arena.get(pattern), encoding, fold)?;
+                            let search =
+                                Search::new(arena.get(a), arena.get(pattern), encoding, fold)?;
                             replace(&search, arena.get(with), encoding.unit(), limit, to)
                         })
                     },
@@ -293,7 +302,8 @@ fn null_as_empty(a: &Lane, out: &mut Lane) {
     for ((state, value), (&a_state, &a_value)) in
         states.iter_mut().zip(values).zip(a.state.iter().zip(&a.spans))
     {
-        (*state, *value) = if a_state == NULL { (VALUE, Span::default()) } else { (a_state, a_value) };
+        (*state, *value) =
+            if a_state == NULL { (VALUE, Span::default()) } else { (a_state, a_value) };
     }
 }
 
@@ -309,7 +319,8 @@ fn first_unit(a: &Lane, arena: &Arena, encoding: Encoding, out: &mut Lane) {
             }
             (VALUE, Some(&low), high) if encoding.unit() == 2 => {
                 let unit = u16::from_le_bytes([low, high.copied().unwrap_or(0)]);
-                let is_half = encoding == Encoding::Supplementary && (0xD800..0xE000).contains(&unit);
+                let is_half =
+                    encoding == Encoding::Supplementary && (0xD800..0xE000).contains(&unit);
                 out.push(if is_half { Err(EvalError::Characters) } else { Ok(i64::from(unit)) });
             }
             (VALUE, Some(&byte), _) => out.push(Ok(i64::from(byte))),
@@ -383,12 +394,15 @@ fn stuff(
             out.push(arena.build(|arena, to| {
                 let text = arena.get(*a.1);
                 encoding.verify_units(text)?;
-                let bytes =
-                    |units: i64| usize::try_from(units).unwrap_or(usize::MAX).saturating_mul(encoding.unit());
+                let bytes = |units: i64| {
+                    usize::try_from(units).unwrap_or(usize::MAX).saturating_mul(encoding.unit())
+                };
                 let from = bytes(*start.1 - 1);
                 to.extend_from_slice(text.get(..from).unwrap_or_default());
                 to.extend_from_slice(arena.get(*with.1));
-                to.extend_from_slice(text.get(from.saturating_add(bytes(*len.1))..).unwrap_or_default());
+                to.extend_from_slice(
+                    text.get(from.saturating_add(bytes(*len.1))..).unwrap_or_default(),
+                );
                 cut(to, limit);
                 Ok(())
             }));
@@ -427,7 +441,8 @@ mod tests {
     #[test]
     fn substring_counts_from_one_and_loses_what_lies_before() {
         let whole = Span { start: 10, len: 6 };
-        let cases = [(2, 3, (1, 3)), (0, 3, (0, 2)), (-5, 3, (0, 0)), (5, 10, (4, 2)), (9, 1, (6, 0))];
+        let cases =
+            [(2, 3, (1, 3)), (0, 3, (0, 2)), (-5, 3, (0, 0)), (5, 10, (4, 2)), (9, 1, (6, 0))];
         for (start, len, (at, bytes)) in cases {
             assert_eq!(
                 substring(whole, start, len, 1),

@@ -31,7 +31,12 @@ fn show(text: &str) -> String {
                 format!("{name}<{}>({})", part.clone().unwrap_or_default(), list(args))
             }
             Node::Convert { to, of: a, style } => {
-                format!("convert({},{},{})", to.name, of(a), style.as_ref().map(of).unwrap_or_default())
+                format!(
+                    "convert({},{},{})",
+                    to.name,
+                    of(a),
+                    style.as_ref().map(of).unwrap_or_default()
+                )
             }
             Node::Collate(a, name) => format!("({} collate {name})", of(a)),
         };
@@ -85,9 +90,15 @@ fn the_normalised_forms_of_the_catalogue_are_read() {
 
 #[test]
 fn what_is_cut_off_or_foreign_is_an_error_with_its_place() {
-    for (text, at) in
-        [("", 0), ("(1", 2), ("1 2", 2), ("case end", 5), ("a not 1", 6), ("f(1,", 4), ("a in ()", 6)]
-    {
+    for (text, at) in [
+        ("", 0),
+        ("(1", 2),
+        ("1 2", 2),
+        ("case end", 5),
+        ("a not 1", 6),
+        ("f(1,", 4),
+        ("a in ()", 6),
+    ] {
         match parse(text) {
             Err(CompileError::Syntax { at: found, .. }) => assert_eq!(found, at, "{text}"),
             other => panic!("{text}: {other:?}"),

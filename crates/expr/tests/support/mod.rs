@@ -27,7 +27,8 @@ pub(crate) fn environment(columns: &[(&str, SqlType)]) -> Environment {
     Environment { columns, database_collation: DEFAULT }
 }
 
-/// The stored form of a value: numbers and texts as they read, dates by an expression, `None` for NULL.
+/// The stored form of a value: numbers and texts as they read, dates by an expression, `None` for
+/// NULL.
 pub(crate) fn stored(ty: &SqlType, text: Option<&str>) -> Option<Vec<u8>> {
     let text = text?;
     let number = || text.parse::<i64>().unwrap();
@@ -49,13 +50,15 @@ pub(crate) fn stored(ty: &SqlType, text: Option<&str>) -> Option<Vec<u8>> {
         SqlType::Char { len, .. } => format!("{text:0$}", usize::from(len)).into_bytes(),
         SqlType::VarChar { collation, .. } => collation.code_page().unwrap().encode(text).unwrap(),
         SqlType::NVarChar { .. } => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        SqlType::NChar { len, .. } => {
-            format!("{text:0$}", usize::from(len / 2)).encode_utf16().flat_map(u16::to_le_bytes).collect()
-        }
+        SqlType::NChar { len, .. } => format!("{text:0$}", usize::from(len / 2))
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect(),
         SqlType::VarBinary { .. } => text.as_bytes().to_vec(),
         _ => {
             // Whatever CONVERT makes of the text.
-            let program = Program::compile(&format!("CONVERT({ty},'{text}')"), &environment(&[])).unwrap();
+            let program =
+                Program::compile(&format!("CONVERT({ty},'{text}')"), &environment(&[])).unwrap();
             let mut batch = Batch::new();
             batch.reset(&program);
             batch.end_row();

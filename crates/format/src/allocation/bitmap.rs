@@ -1,4 +1,5 @@
-//! Maps of one bit per extent: GAM, SGAM, DIFF and ML pages, and the bitmap that IAM pages have, too.
+//! Maps of one bit per extent: GAM, SGAM, DIFF and ML pages, and the bitmap that IAM pages have,
+//! too.
 //!
 //! ```text
 //! offset size  what
@@ -19,11 +20,12 @@
 //! Invariants of a sound file
 //! - The bits of extent 0 are 0 in GAM and SGAM: its pages are the fixed ones.
 //! - GAM bits of extents behind the end of the file are 1.
-//! - SGAM is cleared lazily: a full mixed extent may still have its bit; the opposite does not occur.
+//! - SGAM is cleared lazily: a full mixed extent may still have its bit; the opposite does not
+//!   occur.
 //! - In most files the DIFF bits of every extent that will hold a PFS page are set from the start.
 //!
-//! Observed in real files of versions 539 to 904; positions in the second and later intervals are computed (no such
-//! file was at hand), confirmed by the DIFF bits.
+//! Observed in real files of versions 539 to 904; positions in the second and later intervals are
+//! computed (no such file was at hand), confirmed by the DIFF bits.
 
 use std::ops::Range;
 
@@ -41,7 +43,8 @@ pub const BITMAP_OFFSET: usize = 194;
 /// `pminlen` of every map page.
 pub(super) const MAP_PMINLEN: u16 = 90;
 /// Record 0 and record 1 of a map page.
-pub(super) const MAP_RECORDS: [(u16, [u8; 4]); 2] = [(96, [0, 0, 0x5e, 0]), (190, [0, 0, 0x38, 0x1f])];
+pub(super) const MAP_RECORDS: [(u16, [u8; 4]); 2] =
+    [(96, [0, 0, 0x5e, 0]), (190, [0, 0, 0x38, 0x1f])];
 /// The content of record 0, all zero but on an IAM page.
 const HEAD: Range<usize> = 100..190;
 /// Between the records and the slots.
@@ -113,8 +116,8 @@ impl MapKind {
     }
 }
 
-/// The kind of page that must stand at a place of a data file whatever else the file holds; `None` for ordinary places.
-/// The boot page is fixed in file 1 only.
+/// The kind of page that must stand at a place of a data file whatever else the file holds; `None`
+/// for ordinary places. The boot page is fixed in file 1 only.
 pub fn fixed_page_type(page: PageId) -> Option<PageType> {
     let in_gam = page.page % PAGES_PER_GAM;
     match (page.page, page.file) {
@@ -126,7 +129,10 @@ pub fn fixed_page_type(page: PageId) -> Option<PageType> {
     if page.page.is_multiple_of(PAGES_PER_PFS) {
         return Some(PageType::Pfs);
     }
-    MapKind::ALL.into_iter().find(|map| in_gam <= 7 && map.page_of(page) == page).map(MapKind::page_type)
+    MapKind::ALL
+        .into_iter()
+        .find(|map| in_gam <= 7 && map.page_of(page) == page)
+        .map(MapKind::page_type)
 }
 
 /// A bitmap that is read. Bits are counted from the first extent of the interval.
@@ -168,7 +174,8 @@ impl<'a> AllocationBitmap<'a> {
         self.bytes.get((extent / 8) as usize).is_some_and(|byte| byte >> (extent % 8) & 1 == 1)
     }
 
-    /// The bits in words of 64, least significant first. The last word has 32 bits, the others of it are 0.
+    /// The bits in words of 64, least significant first. The last word has 32 bits, the others of
+    /// it are 0.
     #[inline]
     pub fn words(self) -> impl Iterator<Item = u64> + 'a {
         let (words, tail) = self.bytes.as_chunks::<8>();
@@ -187,7 +194,10 @@ impl<'a> AllocationBitmap<'a> {
     /// Extents whose bit is 1, ascending.
     #[inline]
     pub fn ones(self) -> impl Iterator<Item = u32> + 'a {
-        (0u32..).step_by(64).zip(self.words()).flat_map(|(base, word)| Bits(word).map(move |bit| base + bit))
+        (0u32..)
+            .step_by(64)
+            .zip(self.words())
+            .flat_map(|(base, word)| Bits(word).map(move |bit| base + bit))
     }
 
     /// Extents below `limit` whose bit is 0, ascending.
@@ -231,7 +241,8 @@ impl<'a> AllocationBitmap<'a> {
             if at >= limit {
                 return None;
             }
-            let (start, value) = (at, self.get(at));
+            let start = at;
+            let value = self.get(at);
             at = self.find(at, !value).unwrap_or(limit).min(limit);
             Some((start..at, value))
         })

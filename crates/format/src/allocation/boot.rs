@@ -1,4 +1,5 @@
-//! The boot page, (1:9): what the database is and where its catalogue begins. DBCC DBINFO prints it.
+//! The boot page, (1:9): what the database is and where its catalogue begins. DBCC DBINFO prints
+//! it.
 //!
 //! ```text
 //! offset size field                 offset size field
@@ -26,12 +27,13 @@
 //!                                     1452   10 template_lsn, 706 and later
 //! ```
 //!
-//! One record in slot 0, offsets from its start, the same in all versions. Its length grows with the version: 732 (611),
-//! 1444 (655, 661), 1504 (706), 1554 (782), 1644 (869), 1768 (904), 1832 (998). All other bytes were zero in new
-//! databases; what is not is kept as [`residue`](BootRecord::residue). Page 0 of a log file holds a copy of this record.
+//! One record in slot 0, offsets from its start, the same in all versions. Its length grows with
+//! the version: 732 (611), 1444 (655, 661), 1504 (706), 1554 (782), 1644 (869), 1768 (904), 1832
+//! (998). All other bytes were zero in new databases; what is not is kept as
+//! [`residue`](BootRecord::residue). Page 0 of a log file holds a copy of this record.
 //!
-//! Observed in real files of versions 611 to 998; DBCC's names for the fields are public. Marked below where a meaning
-//! is only published or unknown.
+//! Observed in real files of versions 611 to 998; DBCC's names for the fields are public. Marked
+//! below where a meaning is only published or unknown.
 
 mod status;
 mod version;
@@ -188,8 +190,8 @@ boot_record! {
 }
 
 impl BootRecord {
-    /// Reads a record. `bytes` begin at the record and may reach beyond it. `None` when it is too short for the fields
-    /// that every version has.
+    /// Reads a record. `bytes` begin at the record and may reach beyond it. `None` when it is too
+    /// short for the fields that every version has.
     pub fn parse(bytes: &[u8]) -> Option<BootRecord> {
         let stated = u16::read(bytes.get(2..)?)?;
         let record = bytes.get(..usize::from(stated)).unwrap_or(bytes);
@@ -224,7 +226,9 @@ fn residue_of(record: &[u8]) -> Vec<Residue> {
     let mut runs = Vec::new();
     let mut at = RECORD_HEADER_BYTES;
     // A field that the record ends in was not read.
-    for field in BootRecord::FIELDS.iter().filter(|field| field.offset + field.bytes <= record.len()) {
+    for field in
+        BootRecord::FIELDS.iter().filter(|field| field.offset + field.bytes <= record.len())
+    {
         runs.extend(runs_of(record.get(at..field.offset).unwrap_or_default(), at));
         at = field.offset + field.bytes;
     }
@@ -298,7 +302,9 @@ impl<'a> BootView<'a> {
     }
 
     fn record_bytes(self) -> &'a [u8] {
-        self.page.get(self.record_offset()..PageRef::new(self.page).slot_array_start()).unwrap_or_default()
+        self.page
+            .get(self.record_offset()..PageRef::new(self.page).slot_array_start())
+            .unwrap_or_default()
     }
 
     /// The record; `None` when it is too short to be one.

@@ -1,4 +1,5 @@
-//! Fields of the file header and the boot page: typed values at fixed places, and what is left over.
+//! Fields of the file header and the boot page: typed values at fixed places, and what is left
+//! over.
 
 use std::fmt;
 
@@ -132,7 +133,11 @@ impl Field for ForkPoint {
     fn read(bytes: &[u8]) -> Option<Self> {
         let (lsn, rest) = bytes.split_at_checked(Lsn::BYTES)?;
         let (padding, guid) = rest.split_at_checked(2)?;
-        Some(ForkPoint { lsn: Lsn::read(lsn)?, padding: u16::read(padding)?, guid: Guid::read(guid)? })
+        Some(ForkPoint {
+            lsn: Lsn::read(lsn)?,
+            padding: u16::read(padding)?,
+            guid: Guid::read(guid)?,
+        })
     }
 
     fn write(&self, out: &mut [u8]) {
@@ -170,8 +175,8 @@ impl StoredName {
     }
 }
 
-/// A name as it is before the first zero: real names are filled up with zeros, too (`master`, and many others).
-/// No name of a database or file contains a zero.
+/// A name as it is before the first zero: real names are filled up with zeros, too (`master`, and
+/// many others). No name of a database or file contains a zero.
 pub fn before_zero(units: &[u16]) -> &[u16] {
     let end = units.iter().position(|unit| *unit == 0).unwrap_or(units.len());
     units.get(..end).unwrap_or_default()
@@ -217,7 +222,8 @@ impl Field for StoredName {
     }
 }
 
-/// Bytes of a structure that no field covers and that are not zero: kept so that they can be written again and counted.
+/// Bytes of a structure that no field covers and that are not zero: kept so that they can be
+/// written again and counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Residue {
     /// Offset in the structure, or index of the column.

@@ -1,4 +1,5 @@
-//! The file header: page 0 of every data and log file. It says which file this is and of which database.
+//! The file header: page 0 of every data and log file. It says which file this is and of which
+//! database.
 //!
 //! ```text
 //! slot 0   a record of variable columns only (status 0x30, fixed end 8), by index:
@@ -19,14 +20,16 @@
 //! slot 1   log files only: a copy of the boot record, see [`boot`](super::boot)
 //! ```
 //!
-//! An empty column is NULL although the null bitmap is zero. There are 23 columns in the form of SQL Server 2000 (22
-//! stored), 47 to version 661, 49 from 706 on, more later. The record moves when it is rewritten: the space before and
-//! behind it holds older images.
+//! An empty column is NULL although the null bitmap is zero. There are 23 columns in the form of
+//! SQL Server 2000 (22 stored), 47 to version 661, 49 from 706 on, more later. The record moves
+//! when it is rewritten: the space before and behind it holds older images.
 //!
-//! Sizes are pages. `size` and `min_size` are not kept up when a file grows by itself: the length of the file counts.
+//! Sizes are pages. `size` and `min_size` are not kept up when a file grows by itself: the length
+//! of the file counts.
 //!
-//! Presence and lengths observed in data and log files of versions 539 to 904; the meaning of columns 18, 19, 22, 38, 39
-//! and 41 to 45 is from the names that DBCC prints, in their order (unverified).
+//! Presence and lengths observed in data and log files of versions 539 to 904; the meaning of
+//! columns 18, 19, 22, 38, 39 and 41 to 45 is from the names that DBCC prints, in their order
+//! (unverified).
 
 use std::ops::Range;
 
@@ -85,7 +88,8 @@ macro_rules! file_header {
             pub const COLUMNS: &'static [(u16, &'static str)] =
                 &[$(($index, stringify!($name)),)* (LOGICAL_NAME, "logical_name")];
 
-            /// Keeps a column in its field; false when it has none or its length is not the field's.
+            /// Keeps a column in its field; false when it has none or its length is not the
+            /// field's.
             fn set_column(&mut self, index: u16, bytes: &[u8]) -> bool {
                 match index {
                     $($index if bytes.len() == <$ty as Field>::BYTES => {
@@ -199,7 +203,8 @@ fn disk_form<T: Field>(value: &T) -> Vec<u8> {
     bytes
 }
 
-/// The 600 bytes for the key of an encrypted file; all zero in the files seen, none of which is encrypted.
+/// The 600 bytes for the key of an encrypted file; all zero in the files seen, none of which is
+/// encrypted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EncryptionKey(pub [u8; 600]);
 
@@ -221,7 +226,8 @@ impl FileHeader {
     /// Reads the record. `bytes` begin at it and may reach beyond it.
     pub fn parse(bytes: &[u8]) -> (FileHeader, Option<RecordFault>) {
         let record = Record::parse_data(bytes);
-        let mut header = FileHeader { column_count: record.column_count(), ..FileHeader::default() };
+        let mut header =
+            FileHeader { column_count: record.column_count(), ..FileHeader::default() };
         header.fixed = record.fixed(4, 4).and_then(u32::read).unwrap_or(0);
         for index in 0..record.var_count().min(COLUMNS_MAX) {
             let Some(column) = record.var(index) else { break };
@@ -260,11 +266,13 @@ impl FileHeader {
         self.logical_name.as_deref().map(|units| String::from_utf16_lossy(before_zero(units)))
     }
 
-    /// Does the file hold an encryption key, or say that it is encrypted? The pages of such a file cannot be read
-    /// (unverified: no encrypted file was at hand). The states are those of `sys.dm_database_encryption_keys`: 0 and 1 mean
-    /// not encrypted, 2 to 6 that it is, was or will be.
+    /// Does the file hold an encryption key, or say that it is encrypted? The pages of such a file
+    /// cannot be read (unverified: no encrypted file was at hand). The states are those of
+    /// `sys.dm_database_encryption_keys`: 0 and 1 mean not encrypted, 2 to 6 that it is, was or
+    /// will be.
     pub fn is_encrypted(&self) -> bool {
-        let has_key = self.encryption_key.as_ref().is_some_and(|key| key.0.iter().any(|byte| *byte != 0));
+        let has_key =
+            self.encryption_key.as_ref().is_some_and(|key| key.0.iter().any(|byte| *byte != 0));
         has_key || self.encryption_state.is_some_and(|state| (2..=6).contains(&state))
     }
 
@@ -336,7 +344,9 @@ impl<'a> FileHeaderView<'a> {
     }
 
     fn record_bytes(self) -> &'a [u8] {
-        self.page.get(self.record_offset()..PageRef::new(self.page).slot_array_start()).unwrap_or_default()
+        self.page
+            .get(self.record_offset()..PageRef::new(self.page).slot_array_start())
+            .unwrap_or_default()
     }
 
     /// Where the file id lies on the page; `None` when the record does not have it.
@@ -354,7 +364,10 @@ impl<'a> FileHeaderView<'a> {
 
     /// Where the copy of the boot record lies: slot 1, on log files.
     pub fn boot_offset(self) -> Option<usize> {
-        PageRef::new(self.page).slot_offset(1).map(usize::from).filter(|offset| *offset >= PAGE_HEADER_BYTES)
+        PageRef::new(self.page)
+            .slot_offset(1)
+            .map(usize::from)
+            .filter(|offset| *offset >= PAGE_HEADER_BYTES)
     }
 
     /// The copy of the boot record that log files keep.
@@ -380,8 +393,9 @@ impl<'a> FileHeaderView<'a> {
         }
         let known = |index| FileHeader::COLUMNS.iter().any(|(known, _)| *known == index);
         let lengths = header.residue.iter().filter(|residue| known(residue.place));
-        faults
-            .extend(lengths.map(|r| FileHeaderFault::ColumnLength { index: r.place, found: r.bytes.len() }));
+        faults.extend(
+            lengths.map(|r| FileHeaderFault::ColumnLength { index: r.place, found: r.bytes.len() }),
+        );
         let expected = self.page_header().page_id().file.0;
         if let Some(found) = header.file_id.filter(|found| *found != expected) {
             faults.push(FileHeaderFault::FileId { found, expected });
@@ -441,7 +455,8 @@ pub fn write_file_header(page: &mut PageBytes, content: &FileHeaderPage<'_>, sta
         put(page, usize::from(*offset), bytes);
     }
     let used: usize = records.iter().map(|(_, bytes)| bytes.len() + 2).sum();
-    let end = records.iter().map(|(offset, bytes)| usize::from(*offset) + bytes.len()).max().unwrap_or(0);
+    let end =
+        records.iter().map(|(offset, bytes)| usize::from(*offset) + bytes.len()).max().unwrap_or(0);
     let header = PageHeader::of_mut(page);
     header.free_bytes.set(PAGE_BODY_BYTES.saturating_sub(used) as u16);
     header.free_offset.set(end as u16);

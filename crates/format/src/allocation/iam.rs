@@ -13,15 +13,16 @@
 //!   8188    4  slots: record 1 at 190, record 0 at 96
 //! ```
 //!
-//! The page itself may lie in another file or interval than the one it describes. The header's `m_prevPage` and
-//! `m_nextPage` link the pages of an allocation unit; object and index id name it. Single pages are on the first page of
-//! the chain only.
+//! The page itself may lie in another file or interval than the one it describes. The header's
+//! `m_prevPage` and `m_nextPage` link the pages of an allocation unit; object and index id name it.
+//! Single pages are on the first page of the chain only.
 //!
-//! On the IAM of the system table sysfiles1, page (1:12) of every database, records are aligned to four bytes as on the
-//! data page of that table: two bytes lie between them, and record 1 is at 192, its bitmap at 196, the free bytes at 8184
-//! ([`IamForm::SysFiles`]).
+//! On the IAM of the system table sysfiles1, page (1:12) of every database, records are aligned to
+//! four bytes as on the data page of that table: two bytes lie between them, and record 1 is at
+//! 192, its bitmap at 196, the free bytes at 8184 ([`IamForm::SysFiles`]).
 //!
-//! Observed in real files of versions 539 to 904; chains of more than one page are from public documentation.
+//! Observed in real files of versions 539 to 904; chains of more than one page are from public
+//! documentation.
 
 use std::ops::Range;
 
@@ -62,7 +63,13 @@ impl IamForm {
             IamForm::Usual => (6, 8182, &MAP_RECORDS),
             IamForm::SysFiles => (4, 8184, &SYS_FILES_RECORDS),
         };
-        Frame { kind: PageType::Iam, pminlen: MAP_PMINLEN, free_bytes, free_offset, records }
+        Frame {
+            kind: PageType::Iam,
+            pminlen: MAP_PMINLEN,
+            free_bytes,
+            free_offset,
+            records,
+        }
     }
 }
 
@@ -150,12 +157,12 @@ impl<'a> IamView<'a> {
         }
     }
 
-    /// The extents of the unit in this interval. None when the interval does not start at an extent or ends beyond the
-    /// last page a file can have.
+    /// The extents of the unit in this interval. None when the interval does not start at an extent
+    /// or ends beyond the last page a file can have.
     pub fn extents(self) -> impl Iterator<Item = Extent> + 'a {
         let interval = self.interval();
-        let is_sound =
-            interval.page.is_multiple_of(PAGES_PER_GAM) && interval.page <= u32::MAX - PAGES_PER_GAM;
+        let is_sound = interval.page.is_multiple_of(PAGES_PER_GAM)
+            && interval.page <= u32::MAX - PAGES_PER_GAM;
         let first = interval.extent();
         let bitmap = is_sound.then(|| self.bitmap());
         bitmap
@@ -211,7 +218,11 @@ impl<'a> IamView<'a> {
 }
 
 /// Makes the page an IAM page with all bits 0, to be filled through the bitmap that comes back.
-pub fn write_iam<'a>(page: &'a mut PageBytes, head: &IamHead, stamp: &PageStamp) -> AllocationBitmapMut<'a> {
+pub fn write_iam<'a>(
+    page: &'a mut PageBytes,
+    head: &IamHead,
+    stamp: &PageStamp,
+) -> AllocationBitmapMut<'a> {
     head.form.frame().write(page, head.id, head.unit, stamp);
     let header = PageHeader::of_mut(page);
     header.prev_bytes = head.prev.to_bytes();
@@ -237,8 +248,11 @@ mod tests {
     use super::*;
 
     fn head() -> IamHead {
-        let mut head =
-            IamHead::new(PageId::new(1, 86), AllocUnitId::from_header(77, 256), PageId::new(3, 511_232));
+        let mut head = IamHead::new(
+            PageId::new(1, 86),
+            AllocUnitId::from_header(77, 256),
+            PageId::new(3, 511_232),
+        );
         head.sequence = 2;
         head.single_pages[0] = PageId::new(1, 114);
         head.single_pages[7] = PageId::new(1, 115);
@@ -256,7 +270,10 @@ mod tests {
             let view = IamView::new(&page);
             assert_eq!(view.head(), head);
             assert_eq!(view.faults(), []);
-            assert_eq!(view.single_pages().collect::<Vec<_>>(), [PageId::new(1, 114), PageId::new(1, 115)]);
+            assert_eq!(
+                view.single_pages().collect::<Vec<_>>(),
+                [PageId::new(1, 114), PageId::new(1, 115)]
+            );
             let extents: Vec<PageId> = view.extents().map(Extent::first_page).collect();
             assert_eq!(extents, [PageId::new(3, 511_312), PageId::new(3, 511_320)]);
             let untouched: Vec<usize> = (0..8192).filter(|at| page[*at] == 0xee).collect();
@@ -283,7 +300,11 @@ mod tests {
         assert_eq!(
             IamView::new(&page).faults(),
             [
-                MapFault::RecordHeader { slot: 1, expected: [0, 0, 0x38, 0x1f], found: [1, 0, 0x38, 0x1f] },
+                MapFault::RecordHeader {
+                    slot: 1,
+                    expected: [0, 0, 0x38, 0x1f],
+                    found: [1, 0, 0x38, 0x1f]
+                },
                 MapFault::NotZero { offset: 120 },
             ]
         );

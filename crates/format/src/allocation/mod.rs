@@ -1,4 +1,5 @@
-//! Allocation maps and the fixed pages: what is free, who owns it, and which file and database this is.
+//! Allocation maps and the fixed pages: what is free, who owns it, and which file and database this
+//! is.
 //!
 //! ```text
 //! page                          what
@@ -9,12 +10,14 @@
 //! 9 of file 1                   [`boot`]
 //! ```
 //!
-//! A GAM interval is 63,904 extents (511,232 pages); its GAM is at +2 in the first interval and at +0 in all others, SGAM
-//! at +3 or +1, DIFF at +6, ML at +7. PFS intervals are 8088 pages; the first PFS page is page 1.
+//! A GAM interval is 63,904 extents (511,232 pages); its GAM is at +2 in the first interval and at
+//! +0 in all others, SGAM at +3 or +1, DIFF at +6, ML at +7. PFS intervals are 8088 pages; the
+//! first PFS page is page 1.
 //!
-//! Reading never fails: a view gives what the bytes say, and `faults` lists where they contradict themselves. Writing
-//! defines every byte that a reader may rely on and leaves the others as the buffer has them (hand in zeros for a new
-//! page); `undefined` of the view names those. The checksum is set last, by [`seal`](crate::page::checksum::seal).
+//! Reading never fails: a view gives what the bytes say, and `faults` lists where they contradict
+//! themselves. Writing defines every byte that a reader may rely on and leaves the others as the
+//! buffer has them (hand in zeros for a new page); `undefined` of the view names those. The
+//! checksum is set last, by [`seal`](crate::page::checksum::seal).
 
 pub mod bitmap;
 pub mod boot;
@@ -51,7 +54,8 @@ impl PageStamp {
     }
 }
 
-/// Something in the frame of a system page that is not as it must be. Content is judged by the views' own callers.
+/// Something in the frame of a system page that is not as it must be. Content is judged by the
+/// views' own callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MapFault {
     /// The header names another kind of page.
@@ -154,7 +158,13 @@ impl Frame {
 }
 
 /// Writes a page header without its accounting, and without links.
-fn write_header(page: &mut PageBytes, kind: PageType, id: PageId, unit: AllocUnitId, stamp: &PageStamp) {
+fn write_header(
+    page: &mut PageBytes,
+    kind: PageType,
+    id: PageId,
+    unit: AllocUnitId,
+    stamp: &PageStamp,
+) {
     *PageHeader::of_mut(page) = PageHeader {
         header_version: HEADER_VERSION,
         page_type: kind.to_byte(),

@@ -16,8 +16,8 @@
 //!    7  never set
 //! ```
 //!
-//! Fullness is kept for heap and LOB pages; B-tree pages have 0, map pages and the boot page 4. A deallocated page keeps
-//! its mixed and IAM bits.
+//! Fullness is kept for heap and LOB pages; B-tree pages have 0, map pages and the boot page 4. A
+//! deallocated page keeps its mixed and IAM bits.
 //!
 //! Observed in real files of versions 539 to 904.
 
@@ -248,10 +248,13 @@ impl<'a> PfsView<'a> {
         PageId { file: id.file, page: id.page - id.page % PAGES_PER_PFS }
     }
 
-    /// The state of a page, by its number in the file. The caller has picked the PFS page by [`PageId::pfs_page`].
+    /// The state of a page, by its number in the file. The caller has picked the PFS page by
+    /// [`PageId::pfs_page`].
     #[inline]
     pub fn entry(self, page: u32) -> PfsByte {
-        let [byte, ..] = self.bytes().split_at((page % PAGES_PER_PFS) as usize).1 else { return PfsByte(0) };
+        let [byte, ..] = self.bytes().split_at((page % PAGES_PER_PFS) as usize).1 else {
+            return PfsByte(0);
+        };
         PfsByte(*byte)
     }
 

@@ -6,17 +6,19 @@
 //! undo      inverse of header and payload → append → apply                ([`undo`](super::undo))
 //! ```
 //!
-//! Because all three go through here, redo is tested by every insert. Every change is compared with what the record says was
-//! there before, and a page that holds something else is not changed. Only the boot page has bytes that change without a
-//! record.
+//! Because all three go through here, redo is tested by every insert. Every change is compared with
+//! what the record says was there before, and a page that holds something else is not changed. Only
+//! the boot page has bytes that change without a record.
 //!
-//! Applied: FORMAT_PAGE (rows, text and IAM pages), INSERT_ROWS, DELETE_ROWS, MODIFY_ROW, MODIFY_COLUMNS, MODIFY_HEADER,
-//! SET_BITS, SET_FREE_SPACE, DELETE_SPLIT, EXPUNGE_ROWS, FILE_HDR_MODIFY, COUNT_DELTA, ROOT_CHANGE. Not applied: every other
-//! operation on a page, rows of compressed pages, and formatting of map pages.
+//! Applied: FORMAT_PAGE (rows, text and IAM pages), INSERT_ROWS, DELETE_ROWS, MODIFY_ROW,
+//! MODIFY_COLUMNS, MODIFY_HEADER, SET_BITS, SET_FREE_SPACE, DELETE_SPLIT, EXPUNGE_ROWS,
+//! FILE_HDR_MODIFY, COUNT_DELTA, ROOT_CHANGE. Not applied: every other operation on a page, rows of
+//! compressed pages, and formatting of map pages.
 //!
 //! Invariants
-//! - A call that fails may have moved rows on the page, but has lost none but the one it was to change. Whoever cannot rule
-//!   out failure works on a copy, as [`redo`](super::replay::redo) does.
+//! - A call that fails may have moved rows on the page, but has lost none but the one it was to
+//!   change. Whoever cannot rule out failure works on a copy, as [`redo`](super::replay::redo)
+//!   does.
 //! - No bytes make it panic, or work longer than the record's size and the page ask for.
 
 mod bytes;
@@ -76,8 +78,8 @@ pub enum Stop {
     Edit(#[from] EditError),
 }
 
-/// Does to `page` what the record with this header and payload says, and gives it the record's LSN. Whether the page is in the
-/// state that the record follows on is the caller's business.
+/// Does to `page` what the record with this header and payload says, and gives it the record's LSN.
+/// Whether the page is in the state that the record follows on is the caller's business.
 ///
 /// # Errors
 /// The change does not go with the page.
@@ -87,7 +89,8 @@ pub fn apply(
     payload: &Payload<'_>,
     page: &mut PageBytes,
 ) -> Result<(), Stop> {
-    let (op, context) = (header.op, header.context);
+    let op = header.op;
+    let context = header.context;
     let is_compensation = header.flags.is_compensation();
     match payload {
         Payload::FormatPage(format) => bytes::format_page(format, page),
@@ -103,7 +106,9 @@ pub fn apply(
         Payload::SetBits(bits) => bytes::set_bits(bits, page),
         Payload::SetFreeSpace(set) => bytes::set_free_space(set, page),
         Payload::FileHeaderModify(modify) => bytes::modify_file_header(modify, page),
-        Payload::CountDelta(counts) => bytes::set_counts(counts.fixed.page.slot, &counts.fixed.cells, page),
+        Payload::CountDelta(counts) => {
+            bytes::set_counts(counts.fixed.page.slot, &counts.fixed.cells, page)
+        }
         Payload::ColumnCountDelta(counts) => {
             bytes::set_counts(counts.fixed.page.slot, &counts.fixed.cells, page)
         }

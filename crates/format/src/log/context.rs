@@ -1,7 +1,7 @@
 //! Contexts of log records: what kind of thing the operation touched, `LCX_…` in `fn_dblog`.
 //!
-//! The names are public documentation. For 00–05, 08–0E, 11–14, 17 and 18 hex the page type or row touched was
-//! observed to fit in real files of versions 539 to 904.
+//! The names are public documentation. For 00–05, 08–0E, 11–14, 17 and 18 hex the page type or row
+//! touched was observed to fit in real files of versions 539 to 904.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
 //! Records as `fn_dblog` shows them: named columns of text, those that are not NULL.
 //!
-//! Names and order of the columns are public documentation. What a column shows is taken from the payload; bytes that
-//! SQL Server would show decoded and that are not understood here (lock information) are shown in hexadecimal.
+//! Names and order of the columns are public documentation. What a column shows is taken from the
+//! payload; bytes that SQL Server would show decoded and that are not understood here (lock
+//! information) are shown in hexadecimal.
 
 #[cfg(test)]
 mod tests;
@@ -111,7 +112,8 @@ columns! {
 /// Bytes as SQL Server prints them: `0x30000800`.
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |digit| char::from(*digit));
+    let digit =
+        |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |digit| char::from(*digit));
     let mut text = String::with_capacity(2 + 2 * bytes.len());
     text.push_str("0x");
     for byte in bytes {
@@ -197,8 +199,12 @@ impl Row {
     }
 
     fn free_space(&mut self, payload: &SetFreeSpace) {
-        if let SetFreeSpace { byte_offset: Some(at), new_value: Some(new), old_value: Some(old), .. } =
-            payload
+        if let SetFreeSpace {
+            byte_offset: Some(at),
+            new_value: Some(new),
+            old_value: Some(old),
+            ..
+        } = payload
         {
             self.set(Column::ByteOffset, at);
             self.set(Column::NewValue, new);

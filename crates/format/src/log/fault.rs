@@ -1,7 +1,7 @@
 //! What the views of the log can find wrong, with the place of each.
 //!
-//! A fault is a statement about bytes, not an error: the view that reports it has read what it could. Offsets are
-//! counted from the start of the structure the fault belongs to.
+//! A fault is a statement about bytes, not an error: the view that reports it has read what it
+//! could. Offsets are counted from the start of the structure the fault belongs to.
 
 use extentdb_base::Lsn;
 
@@ -35,7 +35,8 @@ pub enum VlfFault {
         /// The byte found.
         found: u8,
     },
-    /// The size cannot be: too small for a header and a block, no multiple of 8 KiB, or past the end of the file.
+    /// The size cannot be: too small for a header and a block, no multiple of 8 KiB, or past the
+    /// end of the file.
     #[error("VLF size {size} cannot be; {available} bytes are left in the file")]
     Size {
         /// The size in the header.
@@ -49,7 +50,8 @@ pub enum VlfFault {
         /// The offset in the header.
         stored: u64,
     },
-    /// Bytes that belong to no VLF: a header in front of them is damaged, or the file ends with them.
+    /// Bytes that belong to no VLF: a header in front of them is damaged, or the file ends with
+    /// them.
     #[error("{bytes} bytes belong to no VLF")]
     Unreachable {
         /// How many bytes.
@@ -93,7 +95,8 @@ pub enum BlockFault {
         /// Bytes at hand.
         actual: usize,
     },
-    /// The bytes in use reach into the displaced sector bytes, or do not hold header and slot array.
+    /// The bytes in use reach into the displaced sector bytes, or do not hold header and slot
+    /// array.
     #[error("{used} bytes used of a log block that may use {least} to {most}")]
     Used {
         /// Bytes in use by the header.
@@ -121,7 +124,8 @@ pub enum BlockFault {
         /// Checksum of the bytes.
         computed: u32,
     },
-    /// A slot does not point behind its predecessor and before its successor; its record is not read.
+    /// A slot does not point behind its predecessor and before its successor; its record is not
+    /// read.
     #[error("slot {slot} points to {offset}, out of order or outside the records")]
     Slot {
         /// Record, from 1.
@@ -157,7 +161,8 @@ pub enum RecordFault {
         /// Bytes at hand.
         bytes: usize,
     },
-    /// The fixed part (format 2: the record) does not hold the header or reaches past the next record.
+    /// The fixed part (format 2: the record) does not hold the header or reaches past the next
+    /// record.
     #[error("fixed part of {fixed_len} bytes in a record of {stored}")]
     FixedLen {
         /// Length in the header.
@@ -219,7 +224,8 @@ pub enum NoBlock {
         /// LSN of the first record according to the block.
         found: Lsn,
     },
-    /// A later sector has another parity, or the last one is not stamped as the last: the write was torn.
+    /// A later sector has another parity, or the last one is not stamped as the last: the write was
+    /// torn.
     #[error("torn: sector {sector} is stamped {found:02x}")]
     Torn {
         /// Sector in the block, from 0.

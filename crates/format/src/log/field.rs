@@ -1,8 +1,9 @@
 //! Fields at fixed offsets, and the bytes between them.
 //!
-//! A log structure has a part whose fields lie at known offsets; what lies between them is of unknown meaning. The
-//! macro [`fixed_part!`] turns one table of `offset name: type` into a struct, its reader and its writer, so that the
-//! two cannot disagree, and keeps every byte outside the table in a field named `residue`.
+//! A log structure has a part whose fields lie at known offsets; what lies between them is of
+//! unknown meaning. The macro [`fixed_part!`] turns one table of `offset name: type` into a struct,
+//! its reader and its writer, so that the two cannot disagree, and keeps every byte outside the
+//! table in a field named `residue`.
 //!
 //! Invariants
 //! - The offsets of a table ascend and its fields do not overlap (a test walks all tables).
@@ -67,11 +68,15 @@ plain_field! {
 
 /// The disk form of a transaction id: low u32, high u16.
 fn xact_from_bytes([l0, l1, l2, l3, h0, h1]: [u8; 6]) -> XactId {
-    XactId { high: u16::from_le_bytes([h0, h1]), low: u32::from_le_bytes([l0, l1, l2, l3]) }
+    XactId {
+        high: u16::from_le_bytes([h0, h1]),
+        low: u32::from_le_bytes([l0, l1, l2, l3]),
+    }
 }
 
 fn xact_to_bytes(id: XactId) -> [u8; 6] {
-    let ([l0, l1, l2, l3], [h0, h1]) = (id.low.to_le_bytes(), id.high.to_le_bytes());
+    let [l0, l1, l2, l3] = id.low.to_le_bytes();
+    let [h0, h1] = id.high.to_le_bytes();
     [l0, l1, l2, l3, h0, h1]
 }
 
@@ -86,8 +91,8 @@ impl<T: Field> Field for Option<T> {
     fn write(&self, bytes: &mut [u8], at: usize) {
         match self {
             Some(value) => value.write(bytes, at),
-            // A structure that reaches over the field without a value for it: zero means "none" throughout the log. One
-            // that ends within the field keeps those bytes as residue.
+            // A structure that reaches over the field without a value for it: zero means "none"
+            // throughout the log. One that ends within the field keeps those bytes as residue.
             None if at + T::BYTES <= bytes.len() => {
                 bytes.iter_mut().skip(at).take(T::BYTES).for_each(|b| *b = 0)
             }
@@ -139,7 +144,8 @@ pub(crate) trait FixedPart: Sized {
     /// Offset of the first byte that belongs to the structure.
     const START: usize;
 
-    /// Reads the structure from bytes that end where it ends; `None` when a required field does not fit.
+    /// Reads the structure from bytes that end where it ends; `None` when a required field does not
+    /// fit.
     fn read(bytes: &[u8]) -> Option<Self>;
     /// Writes the structure over all of `bytes` from its start on.
     fn write(&self, bytes: &mut [u8]);
@@ -148,11 +154,18 @@ pub(crate) trait FixedPart: Sized {
 
     /// The bytes the structure must have for its required fields to fit.
     fn least_bytes() -> usize {
-        Self::PLACES.iter().filter(|p| p.required).map(|p| p.end()).max().unwrap_or(0).max(Self::START)
+        Self::PLACES
+            .iter()
+            .filter(|p| p.required)
+            .map(|p| p.end())
+            .max()
+            .unwrap_or(0)
+            .max(Self::START)
     }
 }
 
-/// The ranges of `start..end` that no field of `places` covers. A field that reaches over `end` covers nothing.
+/// The ranges of `start..end` that no field of `places` covers. A field that reaches over `end`
+/// covers nothing.
 fn gaps(places: &'static [Place], start: usize, end: usize) -> impl Iterator<Item = Range<usize>> {
     let mut next = start;
     let fitting = places.iter().filter(move |p| p.end() <= end).map(|p| (p.at, p.end()));
@@ -202,7 +215,8 @@ impl Residue {
         Residue(kept)
     }
 
-    /// Puts the bytes back where [`collect`](Self::collect) found them; what is missing becomes zero.
+    /// Puts the bytes back where [`collect`](Self::collect) found them; what is missing becomes
+    /// zero.
     pub(crate) fn spread(&self, bytes: &mut [u8], start: usize, places: &'static [Place]) {
         let mut kept = self.0.iter().copied();
         for gap in gaps(places, start, bytes.len()) {
@@ -221,8 +235,8 @@ impl From<&[u8]> for Residue {
 
 /// Defines a structure by its table; see the module's head.
 ///
-/// `from` names the offset of the first byte that belongs to the structure: 0, or 18 hex for the part of a record
-/// behind the common header.
+/// `from` names the offset of the first byte that belongs to the structure: 0, or 18 hex for the
+/// part of a record behind the common header.
 macro_rules! fixed_part {
     ($(#[$doc:meta])* pub struct $name:ident from $start:literal {
         $($(#[$field_doc:meta])* $at:literal $field:ident: $ty:ty,)*

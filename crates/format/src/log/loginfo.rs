@@ -1,7 +1,8 @@
 //! The VLFs of a log file as `DBCC LOGINFO` lists them.
 //!
-//! The status is not stored: a VLF is active (2) when its sequence number is at least that of the VLF that holds the
-//! minimum LSN, else reusable (0). The column names are public documentation; `RecoveryUnitId` exists from 2012 on.
+//! The status is not stored: a VLF is active (2) when its sequence number is at least that of the
+//! VLF that holds the minimum LSN, else reusable (0). The column names are public documentation;
+//! `RecoveryUnitId` exists from 2012 on.
 
 use extentdb_base::{FileId, Lsn};
 
@@ -30,8 +31,16 @@ pub struct LogInfoRow {
 
 impl LogInfoRow {
     /// Names of the columns.
-    pub const COLUMNS: [&'static str; 8] =
-        ["RecoveryUnitId", "FileId", "FileSize", "StartOffset", "FSeqNo", "Status", "Parity", "CreateLSN"];
+    pub const COLUMNS: [&'static str; 8] = [
+        "RecoveryUnitId",
+        "FileId",
+        "FileSize",
+        "StartOffset",
+        "FSeqNo",
+        "Status",
+        "Parity",
+        "CreateLSN",
+    ];
 
     /// The columns as text; the LSN as one decimal number, as DBCC prints it.
     pub fn to_text(&self) -> [String; 8] {
@@ -48,7 +57,8 @@ impl LogInfoRow {
     }
 }
 
-/// The rows of a log file in file order. Without a minimum LSN only the newest VLF is known to be active.
+/// The rows of a log file in file order. Without a minimum LSN only the newest VLF is known to be
+/// active.
 pub fn rows(map: &VlfMap, file_id: FileId, minimum: Option<Lsn>) -> Vec<LogInfoRow> {
     let newest = map.vlfs().iter().map(|vlf| vlf.header.sequence).max().unwrap_or(0);
     let oldest_active = minimum.map_or(newest, |lsn| lsn.vlf).max(1);
@@ -82,11 +92,13 @@ mod tests {
             create_lsn: Lsn::new(22, 150, 542),
             ..VlfHeader::default()
         };
-        let headers = [header(0x2000, 7), header(0x40000, 5), header(0x7e000, 6), header(0xbc000, 0)];
+        let headers =
+            [header(0x2000, 7), header(0x40000, 5), header(0x7e000, 6), header(0xbc000, 0)];
         let map = VlfMap::from_descriptions(headers, 0xfa000);
         assert_eq!(map.faults(), []);
-        let statuses =
-            |minimum| -> Vec<u8> { rows(&map, FileId(2), minimum).iter().map(|row| row.status).collect() };
+        let statuses = |minimum| -> Vec<u8> {
+            rows(&map, FileId(2), minimum).iter().map(|row| row.status).collect()
+        };
         assert_eq!(statuses(Some(Lsn::new(6, 16, 1))), [2, 0, 2, 0]);
         assert_eq!(statuses(None), [2, 0, 0, 0]);
         assert_eq!(

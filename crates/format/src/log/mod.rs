@@ -7,16 +7,19 @@
 //! record     header | fixed part | elements               record/, payload/
 //! ```
 //!
-//! An LSN names a record by VLF sequence, block and slot. [`reader`] puts the VLFs in order and walks the blocks to the
-//! end of the log; [`dblog`] shows records as `fn_dblog` does and [`loginfo`] VLFs as `DBCC LOGINFO`. [`apply`] does to a page
-//! what a record says, [`replay`] finds out whether it is still to be done, [`undo`] says what takes it back.
+//! An LSN names a record by VLF sequence, block and slot. [`reader`] puts the VLFs in order and
+//! walks the blocks to the end of the log; [`dblog`] shows records as `fn_dblog` does and
+//! [`loginfo`] VLFs as `DBCC LOGINFO`. [`apply`] does to a page what a record says, [`replay`]
+//! finds out whether it is still to be done, [`undo`] says what takes it back.
 //!
-//! The module reads formats 2 to 6 (SQL Server 2000 to 2019), payloads of formats 3 to 6, and writes all of them. It
-//! opens no files: bytes come through [`source::LogBytes`]. Facts and their origin: `docs/format/log.md`.
+//! The module reads formats 2 to 6 (SQL Server 2000 to 2019), payloads of formats 3 to 6, and
+//! writes all of them. It opens no files: bytes come through [`source::LogBytes`]. Facts and their
+//! origin: `docs/format/log.md`.
 //!
 //! Invariants
 //! - No bytes make a view fail, panic, or work longer than their size asks for.
-//! - What is read from typed values is written back to the same bytes; padding and free space are named as such.
+//! - What is read from typed values is written back to the same bytes; padding and free space are
+//!   named as such.
 
 pub mod apply;
 pub mod block;
@@ -35,7 +38,9 @@ pub mod time;
 pub mod undo;
 pub mod vlf;
 
-pub use block::{BlockBuf, BlockBuilder, BlockChecksum, BlockFormat, BlockHeader, BlockView, Parity};
+pub use block::{
+    BlockBuf, BlockBuilder, BlockChecksum, BlockFormat, BlockHeader, BlockView, Parity,
+};
 pub use context::Context;
 pub use field::Residue;
 pub use op::Op;

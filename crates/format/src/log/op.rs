@@ -1,8 +1,10 @@
-//! Operations of log records: the byte at +16 hex of a record header (format 2: +0E), `LOP_…` in `fn_dblog`.
+//! Operations of log records: the byte at +16 hex of a record header (format 2: +0E), `LOP_…` in
+//! `fn_dblog`.
 //!
-//! The names are public documentation. Those marked *seen* were observed in real files of versions 539 to 904 with a
-//! payload that fits the name; the others are known by name only. F1 to FE hex are not used by SQL
-//! Server in any file seen: this engine's own operations lie there, named `LOP_X_…`.
+//! The names are public documentation. Those marked *seen* were observed in real files of versions
+//! 539 to 904 with a payload that fits the name; the others are known by name only. F1 to FE hex
+//! are not used by SQL Server in any file seen: this engine's own operations lie there, named
+//! `LOP_X_…`.
 //!
 //! Invariants
 //! - The table is sorted by number and holds each number once.
@@ -128,7 +130,10 @@ operations! {
 
 impl Op {
     fn entry(self) -> Option<&'static (u8, &'static str, VariablePart)> {
-        OPERATIONS.binary_search_by_key(&self.0, |entry| entry.0).ok().and_then(|i| OPERATIONS.get(i))
+        OPERATIONS
+            .binary_search_by_key(&self.0, |entry| entry.0)
+            .ok()
+            .and_then(|i| OPERATIONS.get(i))
     }
 
     /// The name with its prefix, `LOP_INSERT_ROWS`; `None` for a number without one.
@@ -136,7 +141,8 @@ impl Op {
         self.entry().map(|entry| entry.1)
     }
 
-    /// The operation of a name, with or without `LOP_`, in any case. `IDENT_SENTVAL` gives the newer number.
+    /// The operation of a name, with or without `LOP_`, in any case. `IDENT_SENTVAL` gives the
+    /// newer number.
     pub fn from_name(name: &str) -> Option<Op> {
         let matches = |full: &str| {
             full.eq_ignore_ascii_case(name)
@@ -150,8 +156,9 @@ impl Op {
         self.entry().map_or(VariablePart::Unknown, |entry| entry.2)
     }
 
-    /// Length of the fixed part of a record, header included, as observed in real files of the format; `None` where no
-    /// such record was seen, and for format 2, whose records have no such length.
+    /// Length of the fixed part of a record, header included, as observed in real files of the
+    /// format; `None` where no such record was seen, and for format 2, whose records have no such
+    /// length.
     pub fn fixed_len(self, format: BlockFormat) -> Option<u16> {
         let by_age = |v3, v4, later| match format {
             BlockFormat::V2 => None,
@@ -175,9 +182,11 @@ impl Op {
             Op::INSYSXACT => always(0x32),
             Op::SET_BITS => always(0x36),
             Op::DELETE_SPLIT => always(0x3c),
-            Op::INSERT_ROWS | Op::DELETE_ROWS | Op::MODIFY_ROW | Op::MODIFY_HEADER | Op::MODIFY_COLUMNS => {
-                always(0x3e)
-            }
+            Op::INSERT_ROWS
+            | Op::DELETE_ROWS
+            | Op::MODIFY_ROW
+            | Op::MODIFY_HEADER
+            | Op::MODIFY_COLUMNS => always(0x3e),
             Op::EXPUNGE_ROWS | Op::FILE_HDR_MODIFY | Op::CLEAR_GAM_BITS => always(0x3e),
             Op::PREP_XACT | Op::HOBT_DELTA => always(0x40),
             Op::FORMAT_PAGE => always(0x50),
@@ -188,7 +197,8 @@ impl Op {
         }
     }
 
-    /// True for operations on a page: their records begin with the page part. The numbers below 80 hex are theirs.
+    /// True for operations on a page: their records begin with the page part. The numbers below 80
+    /// hex are theirs.
     pub fn is_on_page(self) -> bool {
         self.0 < 0x80 && self.entry().is_some()
     }
@@ -224,7 +234,10 @@ mod tests {
     fn fixed_parts_grew_over_the_formats() {
         let lens = |op: Op| BlockFormat::ALL.map(|format| op.fixed_len(format));
         assert_eq!(lens(Op::BEGIN_XACT), [None, Some(0x30), Some(0x40), Some(0x4c), Some(0x4c)]);
-        assert_eq!(lens(Op::SET_FREE_SPACE), [None, Some(0x30), Some(0x34), Some(0x34), Some(0x34)]);
+        assert_eq!(
+            lens(Op::SET_FREE_SPACE),
+            [None, Some(0x30), Some(0x34), Some(0x34), Some(0x34)]
+        );
         assert_eq!(lens(Op::HK), [None; 5]);
     }
 

@@ -1,17 +1,20 @@
 //! Reading a log in LSN order.
 //!
-//! The VLFs in use, by sequence number, hold one chain of blocks. Its end is stored nowhere: it is the first place in
-//! the newest VLF that is no valid next block. A place is a valid next block when
+//! The VLFs in use, by sequence number, hold one chain of blocks. Its end is stored nowhere: it is
+//! the first place in the newest VLF that is no valid next block. A place is a valid next block
+//! when
 //!
 //! - its first sector is stamped as first,
 //! - all its sectors carry the parity of the VLF and the last one is stamped as last,
 //! - its size is sane and ends within the VLF,
 //! - it names itself by the LSN of this place.
 //!
-//! Checksums have no part in this rule: a block that passes it and fails its checksum is in the log, and damaged.
+//! Checksums have no part in this rule: a block that passes it and fails its checksum is in the
+//! log, and damaged.
 //!
 //! Invariants
-//! - The oldest VLF may begin anywhere (a restored log); one in the middle of the log is full, or a gap is reported.
+//! - The oldest VLF may begin anywhere (a restored log); one in the middle of the log is full, or a
+//!   gap is reported.
 //! - Searching for a block where none begins is bounded by a budget over the whole run.
 //!
 //! Observed in real files of versions 539 to 904.
@@ -93,8 +96,8 @@ impl<S: LogBytes> LogReader<S> {
         }
     }
 
-    /// The blocks from the one that holds `from` on; `None` when no VLF has its sequence number. A first item that is not the block
-    /// asked for says that there is none.
+    /// The blocks from the one that holds `from` on; `None` when no VLF has its sequence number. A
+    /// first item that is not the block asked for says that there is none.
     pub fn chain_from(&self, from: Lsn) -> Option<Chain<'_, S>> {
         let chain = self.chain();
         let index = chain.vlfs.iter().position(|vlf| vlf.header.sequence == from.vlf)?;
@@ -102,8 +105,8 @@ impl<S: LogBytes> LogReader<S> {
         Some(Chain { index, position, started: true, ..chain })
     }
 
-    /// Hands every readable record of the log to `visit` until it breaks off. Gives the end of the log when it was
-    /// reached.
+    /// Hands every readable record of the log to `visit` until it breaks off. Gives the end of the
+    /// log when it was reached.
     pub fn for_each_record(
         &self,
         mut visit: impl FnMut(Lsn, &RecordRef<'_>, &LogBlock) -> ControlFlow<()>,
@@ -233,11 +236,17 @@ impl<S: LogBytes> Chain<'_, S> {
     /// What comes next; `None` when it takes another look to say.
     fn step(&mut self) -> Result<Option<ChainItem>, S::Error> {
         let Some(vlf) = self.vlfs.get(self.index).copied() else {
-            let end = LogEnd { lsn: Lsn::ZERO, file_offset: 0, reason: NoBlock::NeverWritten };
+            let end = LogEnd {
+                lsn: Lsn::ZERO,
+                file_offset: 0,
+                reason: NoBlock::NeverWritten,
+            };
             return Ok(Some(ChainItem::End(end)));
         };
         match self.window.probe(self.source, vlf, self.position)? {
-            Probe::Block { disk, lsn } => Ok(Some(ChainItem::Block(self.take_block(vlf, disk, lsn)))),
+            Probe::Block { disk, lsn } => {
+                Ok(Some(ChainItem::Block(self.take_block(vlf, disk, lsn))))
+            }
             Probe::None(NoBlock::VlfFull) => Ok(self.leave(vlf, NoBlock::VlfFull)),
             Probe::None(reason) if self.is_newest() && self.started => Ok(self.leave(vlf, reason)),
             Probe::None(reason) => self.search(vlf, reason),
@@ -249,7 +258,8 @@ impl<S: LogBytes> Chain<'_, S> {
     }
 
     fn take_block(&mut self, vlf: &Vlf, disk: Vec<u8>, lsn: Lsn) -> LogBlock {
-        let (size, file_offset) = (disk.len(), vlf.offset + self.position);
+        let size = disk.len();
+        let file_offset = vlf.offset + self.position;
         let buf = BlockBuf::from_disk(disk);
         let stated = buf.view().header().previous_size;
         let previous_size_should_be = self.previous_size.filter(|size| *size != stated);
@@ -266,7 +276,8 @@ impl<S: LogBytes> Chain<'_, S> {
         }
         self.index += 1;
         self.position = VLF_HEADER_AREA;
-        let (after, next) = (vlf.header.sequence, self.vlfs.get(self.index)?.header.sequence);
+        let after = vlf.header.sequence;
+        let next = self.vlfs.get(self.index)?.header.sequence;
         if !self.started || after.checked_add(1) == Some(next) {
             return None;
         }
@@ -274,18 +285,22 @@ impl<S: LogBytes> Chain<'_, S> {
         Some(ChainItem::Gap(Gap::Vlfs { after, next }))
     }
 
-    /// The end of the log at the place in hand. Behind a full VLF the next block would begin another one.
+    /// The end of the log at the place in hand. Behind a full VLF the next block would begin
+    /// another one.
     fn end_here(&self, vlf: &Vlf, reason: NoBlock) -> LogEnd {
         let lsn = match reason {
-            NoBlock::VlfFull => {
-                Lsn::new(vlf.header.sequence.saturating_add(1), probe::block_number(VLF_HEADER_AREA), 1)
-            }
+            NoBlock::VlfFull => Lsn::new(
+                vlf.header.sequence.saturating_add(1),
+                probe::block_number(VLF_HEADER_AREA),
+                1,
+            ),
             _ => Lsn::new(vlf.header.sequence, probe::block_number(self.position), 1),
         };
         LogEnd { lsn, file_offset: vlf.offset + self.position, reason }
     }
 
-    /// No block begins here, but the VLF may go on: it is not the newest one, or the log begins in its middle.
+    /// No block begins here, but the VLF may go on: it is not the newest one, or the log begins in
+    /// its middle.
     fn search(&mut self, vlf: &Vlf, reason: NoBlock) -> Result<Option<ChainItem>, S::Error> {
         let from = self.position;
         let found = self.window.search(self.source, vlf, from, &mut self.budget)?;
@@ -303,7 +318,12 @@ impl<S: LogBytes> Chain<'_, S> {
         let lsn = Lsn::new(vlf.header.sequence, probe::block_number(from), 1);
         self.position = to;
         self.previous_size = None;
-        Ok(Some(ChainItem::Gap(Gap::Blocks { lsn, from: vlf.offset + from, to: vlf.offset + to, reason })))
+        Ok(Some(ChainItem::Gap(Gap::Blocks {
+            lsn,
+            from: vlf.offset + from,
+            to: vlf.offset + to,
+            reason,
+        })))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the bytes of a log come from.
 //!
-//! The views of this crate open no files. Whoever has a log (a file, a slice, the log part of a backup) hands it over
-//! as [`LogBytes`], addressed by offset in the log file.
+//! The views of this crate open no files. Whoever has a log (a file, a slice, the log part of a
+//! backup) hands it over as [`LogBytes`], addressed by offset in the log file.
 
 /// Bytes of a log file.
 pub trait LogBytes {
@@ -19,8 +19,8 @@ pub trait LogBytes {
         self.len() == 0
     }
 
-    /// The first offset from `offset` on that may hold something else than zeros. A source that knows its holes spares
-    /// searches the way through them.
+    /// The first offset from `offset` on that may hold something else than zeros. A source that
+    /// knows its holes spares searches the way through them.
     fn next_data(&self, offset: u64) -> u64 {
         offset
     }
@@ -80,10 +80,12 @@ impl LogBytes for Vec<u8> {
     }
 }
 
-/// A part of a log file as a backup carries it: the bytes around it read as zeros, which mean "never written".
+/// A part of a log file as a backup carries it: the bytes around it read as zeros, which mean
+/// "never written".
 ///
-/// The log part of a backup (its MSTL blocks name the offsets) begins with the block that holds the backup's first LSN,
-/// in the middle of a VLF, and has no VLF headers: [`VlfDescription`](super::vlf::VlfDescription) takes their place.
+/// The log part of a backup (its MSTL blocks name the offsets) begins with the block that holds the
+/// backup's first LSN, in the middle of a VLF, and has no VLF headers:
+/// [`VlfDescription`](super::vlf::VlfDescription) takes their place.
 #[derive(Clone, Copy, Debug)]
 pub struct CarriedLog<S> {
     /// The bytes carried, from offset 0 on.
@@ -148,6 +150,9 @@ mod tests {
     fn a_slice_does_not_read_past_its_end() {
         let bytes = vec![0; 8];
         assert_eq!(bytes.read_at(6, &mut [0; 4]), Err(OutOfBytes { offset: 6, bytes: 4 }));
-        assert_eq!(bytes.read_at(u64::MAX, &mut [0; 4]), Err(OutOfBytes { offset: u64::MAX, bytes: 4 }));
+        assert_eq!(
+            bytes.read_at(u64::MAX, &mut [0; 4]),
+            Err(OutOfBytes { offset: u64::MAX, bytes: 4 })
+        );
     }
 }

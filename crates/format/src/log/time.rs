@@ -6,8 +6,9 @@
 //!      4    4 days    since 1900-01-01
 //! ```
 //!
-//! These are the bytes of a `datetime` value, but the log never holds a time before 1900, and the views must show
-//! whatever a damaged record says; hence a type of its own that keeps the two numbers as they are.
+//! These are the bytes of a `datetime` value, but the log never holds a time before 1900, and the
+//! views must show whatever a damaged record says; hence a type of its own that keeps the two
+//! numbers as they are.
 
 use std::fmt;
 use std::str::FromStr;
@@ -52,14 +53,17 @@ impl FromStr for LogTime {
         let month = next()?;
         let day = next()?;
         let mut time = time.splitn(4, [':', '.']);
-        let mut next = || time.next().map_or(Ok(0), |part| part.parse::<u32>().map_err(|_| NoLogTime));
+        let mut next =
+            || time.next().map_or(Ok(0), |part| part.parse::<u32>().map_err(|_| NoLogTime));
         let hour = next()?;
         let minute = next()?;
         let second = next()?;
         let millis = match time.next() {
             None => 0,
             // A fraction: of more digits than three the first count.
-            Some(part) => format!("{part:0<3}").get(..3).ok_or(NoLogTime)?.parse().map_err(|_| NoLogTime)?,
+            Some(part) => {
+                format!("{part:0<3}").get(..3).ok_or(NoLogTime)?.parse().map_err(|_| NoLogTime)?
+            }
         };
         let days = days_since_1900(year, month, day).ok_or(NoLogTime)?;
         if date.next().is_some() || hour > 23 || minute > 59 || second > 59 {
@@ -91,7 +95,8 @@ impl Field for LogTime {
 
     fn read(bytes: &[u8], at: usize) -> Option<Self> {
         let [t0, t1, t2, t3, d0, d1, d2, d3] = read_chunk::<8>(bytes, at)?;
-        let (ticks, days) = (u32::from_le_bytes([t0, t1, t2, t3]), u32::from_le_bytes([d0, d1, d2, d3]));
+        let ticks = u32::from_le_bytes([t0, t1, t2, t3]);
+        let days = u32::from_le_bytes([d0, d1, d2, d3]);
         Some(LogTime { days, ticks })
     }
 
@@ -103,11 +108,13 @@ impl Field for LogTime {
 
 /// Year, month and day of a number of days since 1900-01-01.
 fn civil_date(days: u32) -> (u32, u32, u32) {
-    // Count from 0000-03-01, so that the leap day ends a year: 693 901 days lie between it and 1900-01-01.
+    // Count from 0000-03-01, so that the leap day ends a year: 693 901 days lie between it and
+    // 1900-01-01.
     let days = days + 693_901;
     let era = days / 146_097;
     let day_of_era = days % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
@@ -122,8 +129,11 @@ impl fmt::Display for LogTime {
             return write!(f, "invalid time (day {}, tick {})", self.days, self.ticks);
         }
         let (year, month, day) = civil_date(self.days);
-        let (seconds, tick) = (self.ticks / 300, self.ticks % 300);
-        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let seconds = self.ticks / 300;
+        let tick = self.ticks % 300;
+        let hour = seconds / 3600;
+        let minute = seconds / 60 % 60;
+        let second = seconds % 60;
         let millis = (tick * 10 + 1) / 3;
         write!(f, "{year:04}/{month:02}/{day:02} {hour:02}:{minute:02}:{second:02}:{millis:03}")
     }
@@ -143,7 +153,9 @@ mod tests {
         assert_eq!(time("2019-05-02T21:05:56").unwrap(), "2019/05/02 21:05:56:000");
         assert_eq!(time("2019-05-02 21:05").unwrap(), "2019/05/02 21:05:00:000");
         assert_eq!(time("2019-05-02T21:05:56.5").unwrap(), "2019/05/02 21:05:56:500");
-        for bad in ["", "2019", "2019-02-29", "2019-13-01", "2019-05-02T24:00", "1-1-1", "2019-05-02Tx"] {
+        for bad in
+            ["", "2019", "2019-02-29", "2019-13-01", "2019-05-02T24:00", "1-1-1", "2019-05-02Tx"]
+        {
             assert_eq!(time(bad), Err(NoLogTime), "{bad}");
         }
     }

@@ -1,4 +1,5 @@
-//! Taking a record back: the change that undoes it, to be logged as a compensation record and applied like any other.
+//! Taking a record back: the change that undoes it, to be logged as a compensation record and
+//! applied like any other.
 //!
 //! ```text
 //! record                       what takes it back
@@ -13,12 +14,12 @@
 //! FORMAT_PAGE                  nothing: the page is given back by the map it was taken from
 //! ```
 //!
-//! Pure, and about the place where the record found the row. Rows of a B-tree may have moved since by splits, which are never
-//! undone with the transaction that caused them: whoever undoes such a record looks the row up by its key first and puts the
-//! page and slot of today into the payload.
+//! Pure, and about the place where the record found the row. Rows of a B-tree may have moved since
+//! by splits, which are never undone with the transaction that caused them: whoever undoes such a
+//! record looks the row up by its key first and puts the page and slot of today into the payload.
 //!
-//! Never undone: records without a transaction, compensation records (their previous LSN already names what to undo next),
-//! EXPUNGE_ROWS, COUNT_DELTA and SET_FREE_SPACE.
+//! Never undone: records without a transaction, compensation records (their previous LSN already
+//! names what to undo next), EXPUNGE_ROWS, COUNT_DELTA and SET_FREE_SPACE.
 
 use extentdb_base::PageId;
 
@@ -26,7 +27,9 @@ use super::context::Context;
 use super::op::Op;
 use super::payload::Payload;
 use super::payload::page::{BitsPart, SetBits};
-use super::payload::row::{Chunk, DeleteRows, InsertRows, ModifyColumns, ModifyHeader, ModifyRow, RowPart};
+use super::payload::row::{
+    Chunk, DeleteRows, InsertRows, ModifyColumns, ModifyHeader, ModifyRow, RowPart,
+};
 use super::record::RecordHeader;
 use crate::page::PageType;
 
@@ -67,7 +70,8 @@ pub struct NotUndone {
     pub op: Op,
 }
 
-/// What takes a record back. `kind` is the type of the page it was applied to; records about no page take any.
+/// What takes a record back. `kind` is the type of the page it was applied to; records about no
+/// page take any.
 ///
 /// # Errors
 /// The operation is one that nobody knows how to undo.
@@ -76,7 +80,8 @@ pub fn inverse<'a>(
     payload: &Payload<'a>,
     kind: PageType,
 ) -> Result<Inverse<'a>, NotUndone> {
-    let (op, context) = (header.op, header.context);
+    let op = header.op;
+    let context = header.context;
     let one = |op, context, payload| Ok(Inverse::Change(Box::new(Change { op, context, payload })));
     match payload {
         Payload::FormatPage(_) | Payload::CreateAllocChain(_) => Ok(Inverse::Nothing),
@@ -87,21 +92,39 @@ pub fn inverse<'a>(
             one(Op::DELETE_ROWS, context, Payload::DeleteRows(delete))
         }
         Payload::DeleteRows(delete) => {
-            let context = if context == Context::MARK_AS_GHOST { leaf_context(kind) } else { context };
-            let (fixed, rows) = (RowPart { offset_in_row: 0, ..delete.fixed.clone() }, delete.rows.clone());
+            let context =
+                if context == Context::MARK_AS_GHOST { leaf_context(kind) } else { context };
+            let fixed = RowPart { offset_in_row: 0, ..delete.fixed.clone() };
+            let rows = delete.rows.clone();
             let insert = InsertRows { fixed, rows, ..InsertRows::default() };
             one(Op::INSERT_ROWS, context, Payload::InsertRows(insert))
         }
         Payload::ModifyRow(modify) => {
-            let fixed = RowPart { modify_size: modify.after.len() as u16, ..modify.fixed.clone() };
+            let fixed = RowPart {
+                modify_size: modify.after.len() as u16,
+                ..modify.fixed.clone()
+            };
             let (before, after) = (modify.after, modify.before);
-            one(op, context, Payload::ModifyRow(ModifyRow { fixed, before, after, ..modify.clone() }))
+            one(
+                op,
+                context,
+                Payload::ModifyRow(ModifyRow { fixed, before, after, ..modify.clone() }),
+            )
         }
-        Payload::ModifyColumns(modify) => one(op, context, Payload::ModifyColumns(columns_back(modify))),
+        Payload::ModifyColumns(modify) => {
+            one(op, context, Payload::ModifyColumns(columns_back(modify)))
+        }
         Payload::ModifyHeader(modify) => {
-            let fixed = RowPart { modify_size: modify.after.len() as u16, ..modify.fixed.clone() };
+            let fixed = RowPart {
+                modify_size: modify.after.len() as u16,
+                ..modify.fixed.clone()
+            };
             let (before, after) = (modify.after, modify.before);
-            one(op, context, Payload::ModifyHeader(ModifyHeader { fixed, before, after, more: Vec::new() }))
+            one(
+                op,
+                context,
+                Payload::ModifyHeader(ModifyHeader { fixed, before, after, more: Vec::new() }),
+            )
         }
         Payload::SetBits(set) => {
             let fixed = BitsPart { value: u16::from(set.fixed.value == 0), ..set.fixed.clone() };
@@ -119,16 +142,21 @@ pub fn inverse<'a>(
         }
         Payload::HobtDelta(delta) => {
             let mut back = delta.clone();
-            for number in
-                [&mut back.rows, &mut back.data_pages, &mut back.used_pages, &mut back.reserved_pages]
-            {
+            for number in [
+                &mut back.rows,
+                &mut back.data_pages,
+                &mut back.used_pages,
+                &mut back.reserved_pages,
+            ] {
                 *number = number.wrapping_neg();
             }
             one(op, context, Payload::HobtDelta(back))
         }
-        Payload::DeleteSplit(split) => {
-            Ok(Inverse::RowsFrom { page: split.new_page, count: split.rows_deleted, slot: split.page.slot })
-        }
+        Payload::DeleteSplit(split) => Ok(Inverse::RowsFrom {
+            page: split.new_page,
+            count: split.rows_deleted,
+            slot: split.page.slot,
+        }),
         _ => Err(NotUndone { op }),
     }
 }
@@ -146,7 +174,10 @@ fn columns_back<'a>(modify: &ModifyColumns<'a>) -> ModifyColumns<'a> {
         before: chunk.after,
         after: chunk.before,
     };
-    ModifyColumns { chunks: modify.chunks.iter().map(back).collect(), ..modify.clone() }
+    ModifyColumns {
+        chunks: modify.chunks.iter().map(back).collect(),
+        ..modify.clone()
+    }
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@
 //!     20   10 create_lsn    0 for VLFs made with the file, else the LSN when the file grew
 //! ```
 //!
-//! Offsets are hexadecimal. No directory lists the VLFs: a reader hops by the size field, and VLFs fill the file
-//! exactly. Their order in the log is that of the sequence numbers, which may have gaps where a shrink removed a VLF.
+//! Offsets are hexadecimal. No directory lists the VLFs: a reader hops by the size field, and VLFs
+//! fill the file exactly. Their order in the log is that of the sequence numbers, which may have
+//! gaps where a shrink removed a VLF.
 //!
 //! Invariants
 //! - The walk ends: each hop goes forward by at least 16 KiB, and the number of VLFs is bounded.
@@ -92,7 +93,8 @@ impl VlfHeader {
         bytes
     }
 
-    /// The whole header area: the header, zeros, and in the second 4 KiB `filler` (0 up to 2014, C0 hex from 2016 on).
+    /// The whole header area: the header, zeros, and in the second 4 KiB `filler` (0 up to 2014, C0
+    /// hex from 2016 on).
     pub fn to_area(&self, filler: u8) -> Vec<u8> {
         let mut area = self.to_bytes().to_vec();
         area.resize(VLF_HEADER_AREA as usize / 2, 0);
@@ -112,14 +114,15 @@ impl VlfHeader {
 
     /// What is wrong with the header alone.
     pub fn faults(&self) -> impl Iterator<Item = VlfFault> + use<> {
-        let signature =
-            (self.signature != Self::SIGNATURE).then_some(VlfFault::Signature { found: self.signature });
+        let signature = (self.signature != Self::SIGNATURE)
+            .then_some(VlfFault::Signature { found: self.signature });
         let parity = match self.parity {
             0 if self.is_used() => Some(VlfFault::UnstampedUse { sequence: self.sequence }),
             0 | 0x40 | 0x80 => None,
             found => Some(VlfFault::Parity { found }),
         };
-        let format = (!matches!(self.format, 2..=5)).then_some(VlfFault::Format { found: self.format });
+        let format =
+            (!matches!(self.format, 2..=5)).then_some(VlfFault::Format { found: self.format });
         [signature, parity, format].into_iter().flatten()
     }
 
@@ -176,8 +179,8 @@ impl VlfMap {
         Ok(map)
     }
 
-    /// The VLFs that a backup's log part describes, which has no headers of its own. Those that cannot lie in a file of
-    /// `file_len` bytes are left out and reported.
+    /// The VLFs that a backup's log part describes, which has no headers of its own. Those that
+    /// cannot lie in a file of `file_len` bytes are left out and reported.
     pub fn from_descriptions(headers: impl IntoIterator<Item = VlfHeader>, file_len: u64) -> Self {
         let mut map = VlfMap::default();
         for header in headers {
@@ -194,8 +197,13 @@ impl VlfMap {
         map
     }
 
-    /// Reads the VLF at `offset`. Gives the place of the next one, or `None` when the size is not to be trusted.
-    fn take<S: LogBytes + ?Sized>(&mut self, source: &S, offset: u64) -> Result<Option<u64>, S::Error> {
+    /// Reads the VLF at `offset`. Gives the place of the next one, or `None` when the size is not
+    /// to be trusted.
+    fn take<S: LogBytes + ?Sized>(
+        &mut self,
+        source: &S,
+        offset: u64,
+    ) -> Result<Option<u64>, S::Error> {
         let available = source.len() - offset;
         let Some(header) = read_header(source, offset)? else { return Ok(None) };
         if header.signature != VlfHeader::SIGNATURE {
@@ -215,7 +223,8 @@ impl VlfMap {
         Ok(Some(next))
     }
 
-    /// Looks for the VLF behind a damaged header: a signature at a place that the header itself names.
+    /// Looks for the VLF behind a damaged header: a signature at a place that the header itself
+    /// names.
     fn resume<S: LogBytes + ?Sized>(&mut self, source: &S, damaged: u64) -> Result<u64, S::Error> {
         let mut offset = damaged;
         for _ in 0..MAX_PROBES {
@@ -243,7 +252,10 @@ impl VlfMap {
             if let [one, other] = pair
                 && one.header.sequence == other.header.sequence
             {
-                faults.push((other.offset, VlfFault::DuplicateSequence { sequence: other.header.sequence }));
+                faults.push((
+                    other.offset,
+                    VlfFault::DuplicateSequence { sequence: other.header.sequence },
+                ));
             }
         }
         self.faults.extend(faults);
@@ -268,7 +280,10 @@ impl VlfMap {
 }
 
 /// The header at `offset`; `None` when the file ends before it does.
-fn read_header<S: LogBytes + ?Sized>(source: &S, offset: u64) -> Result<Option<VlfHeader>, S::Error> {
+fn read_header<S: LogBytes + ?Sized>(
+    source: &S,
+    offset: u64,
+) -> Result<Option<VlfHeader>, S::Error> {
     let mut bytes = [0; VLF_HEADER_BYTES];
     if source.len().saturating_sub(offset) < bytes.len() as u64 {
         return Ok(None);

@@ -18,7 +18,8 @@
 //!     50    2 checksum         XOR of the 25 u16 before it
 //! ```
 //!
-//! The fields of each kind follow at offset 52, its texts after them. The checksum covers these 52 bytes only.
+//! The fields of each kind follow at offset 52, its texts after them. The checksum covers these 52
+//! bytes only.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -35,7 +36,9 @@ const SUMMED_BYTES: usize = 50;
 pub const ADDRESS_UNIT_BYTES: u64 = 1024;
 
 /// The header as it lies on disk; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct BlockHeader {
@@ -59,7 +62,10 @@ const _: () = assert!(size_of::<BlockHeader>() == BLOCK_HEADER_BYTES);
 
 /// The kinds of blocks that SQL Server and the tape format know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is its four characters; the module `mtf` says what they mean")]
+#[expect(
+    missing_docs,
+    reason = "each is its four characters; the module `mtf` says what they mean"
+)]
 pub enum BlockKind {
     Tape,
     Sfmb,
@@ -108,7 +114,8 @@ impl BlockKind {
 }
 
 impl BlockHeader {
-    /// A header of `kind` as SQL Server writes it; the writer of the block fills in offsets and checksum.
+    /// A header of `kind` as SQL Server writes it; the writer of the block fills in offsets and
+    /// checksum.
     pub fn new(kind: BlockKind) -> Self {
         BlockHeader {
             kind: kind.tag().0,
@@ -143,7 +150,8 @@ impl BlockHeader {
         self.as_bytes().get(..SUMMED_BYTES).map_or(0, xor_words)
     }
 
-    /// True when the checksum is right and the tag is a known one: bytes at this place start a block.
+    /// True when the checksum is right and the tag is a known one: bytes at this place start a
+    /// block.
     pub fn starts_a_block(&self) -> bool {
         self.checksum.get() == self.computed_checksum() && BlockKind::from_tag(self.tag()).is_some()
     }
@@ -197,7 +205,8 @@ impl<'a> Block<'a> {
     pub(crate) fn faults(&self, needed: usize) -> Vec<Fault> {
         let kind = self.header.tag();
         let mut faults = Vec::new();
-        let (stored, computed) = (self.header.checksum.get(), self.header.computed_checksum());
+        let stored = self.header.checksum.get();
+        let computed = self.header.computed_checksum();
         if stored != computed {
             faults.push(Fault::BlockChecksum { kind, stored, computed });
         }
@@ -213,9 +222,14 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Ends a block: pads it to a multiple of four, sets the stream offset and the checksum, writes the fixed part.
-/// `fixed` starts with the header. Returns the length of the block, which is where its first stream begins.
-pub(crate) fn finish_block(filler: Filler<'_>, header: BlockHeader, fixed: &[u8]) -> Result<usize, NoRoom> {
+/// Ends a block: pads it to a multiple of four, sets the stream offset and the checksum, writes the
+/// fixed part. `fixed` starts with the header. Returns the length of the block, which is where its
+/// first stream begins.
+pub(crate) fn finish_block(
+    filler: Filler<'_>,
+    header: BlockHeader,
+    fixed: &[u8],
+) -> Result<usize, NoRoom> {
     let (whole, len) = filler.finish(4, fixed)?;
     let room = usize::from(u16::MAX);
     let offset = u16::try_from(len).map_err(|_| NoRoom { needed: len, room })?;

@@ -1,10 +1,11 @@
 //! The two checksums of a backup.
 //!
 //! - Descriptor blocks and stream headers: XOR of all little-endian u16 before the checksum field.
-//! - Records of a compressed backup: for each little-endian u32, rotate the sum left by one bit and XOR the word in;
-//!   a last partial word is filled up with zero bytes.
+//! - Records of a compressed backup: for each little-endian u32, rotate the sum left by one bit and
+//!   XOR the word in; a last partial word is filled up with zero bytes.
 
-/// XOR of the little-endian u16 words of `bytes`; an odd last byte counts as the low half of a word.
+/// XOR of the little-endian u16 words of `bytes`; an odd last byte counts as the low half of a
+/// word.
 pub fn xor_words(bytes: &[u8]) -> u16 {
     let (words, rest) = bytes.as_chunks::<2>();
     let sum = words.iter().fold(0, |sum, word| sum ^ u16::from_le_bytes(*word));

@@ -22,11 +22,13 @@
 //!           its last 16 bytes repeat those from 24 to 40, so that the index can be found from the filemark behind it
 //! ```
 //!
-//! Records follow each other without alignment. Filemarks (SFMB) lie between them in clear, at multiples of their own
-//! length. Concatenating filemarks and outputs in file order gives the stream of blocks, byte for byte.
+//! Records follow each other without alignment. Filemarks (SFMB) lie between them in clear, at
+//! multiples of their own length. Concatenating filemarks and outputs in file order gives the
+//! stream of blocks, byte for byte.
 //!
-//! The checksum ([`super::checksum::rotate_xor`]) covers payload or entries only. For data that does not shrink no form
-//! was ever seen; size 0 with a checksum that fits the plain bytes is read as such.
+//! The checksum ([`super::checksum::rotate_xor`]) covers payload or entries only. For data that
+//! does not shrink no form was ever seen; size 0 with a checksum that fits the plain bytes is read
+//! as such.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -174,8 +176,14 @@ impl RecordHeader {
     /// A data record for `payload`, which expands to `units` times 512 bytes.
     pub fn data(units: u8, payload: &[u8]) -> Result<Self, NoRoom> {
         let size = u16::try_from(payload.len());
-        let size = size.map_err(|_| NoRoom { needed: payload.len(), room: usize::from(u16::MAX) })?;
-        Ok(RecordHeader { kind: RecordKind::Data, units, size, checksum: rotate_xor(payload) })
+        let size =
+            size.map_err(|_| NoRoom { needed: payload.len(), room: usize::from(u16::MAX) })?;
+        Ok(RecordHeader {
+            kind: RecordKind::Data,
+            units,
+            size,
+            checksum: rotate_xor(payload),
+        })
     }
 
     /// A padding record of `size` zero bytes behind its header.
@@ -212,8 +220,9 @@ impl RecordHeader {
     }
 }
 
-/// Where the first record of a version 1 container begins: the first data record whose checksum fits its payload.
-/// `front`: the first [`FIRST_RECORD_WITHIN`] + [`RECORD_BYTES_MAX`] bytes of the file, or all of it.
+/// Where the first record of a version 1 container begins: the first data record whose checksum
+/// fits its payload. `front`: the first [`FIRST_RECORD_WITHIN`] + [`RECORD_BYTES_MAX`] bytes of the
+/// file, or all of it.
 pub fn find_first_record(front: &[u8], version: ContainerVersion) -> Option<usize> {
     let head = version.payload_at();
     (MAGIC.len() + 4..FIRST_RECORD_WITHIN).find(|at| {
@@ -228,7 +237,9 @@ pub fn find_first_record(front: &[u8], version: ContainerVersion) -> Option<usiz
 }
 
 /// One entry of the seek index: a record that describes what follows it, not pages or log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct IndexEntry {
     /// Offset in the stream of blocks, counted from the set's SSET.
@@ -238,7 +249,9 @@ pub struct IndexEntry {
 }
 
 /// What precedes the entries of an index, behind the common part of the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct IndexHeader {
@@ -268,16 +281,23 @@ pub fn parse_index(body: &[u8]) -> (Vec<IndexEntry>, Option<Fault>) {
     let bytes = (header.entries.get() as usize).saturating_mul(size_of::<IndexEntry>());
     let listed = listed.get(..bytes).unwrap_or(listed);
     let (entries, _) = listed.as_chunks::<{ size_of::<IndexEntry>() }>();
-    let (stored, computed) = (header.checksum.get(), rotate_xor(listed));
+    let stored = header.checksum.get();
+    let computed = rotate_xor(listed);
     let fault = (stored != computed).then_some(Fault::IndexChecksum { stored, computed });
     (entries.iter().map(|entry| read_front(entry)).collect(), fault)
 }
 
-/// Writes an index record of exactly `to.len()` bytes, which should end where the next filemark begins.
-pub fn write_index(to: &mut [u8], entries: &[IndexEntry], version: ContainerVersion) -> Result<(), NoRoom> {
+/// Writes an index record of exactly `to.len()` bytes, which should end where the next filemark
+/// begins.
+pub fn write_index(
+    to: &mut [u8],
+    entries: &[IndexEntry],
+    version: ContainerVersion,
+) -> Result<(), NoRoom> {
     let head = version.common_bytes();
     let listed = entries.as_bytes();
-    let (needed, room) = (head + 2 * IndexHeader::BYTES + listed.len(), to.len());
+    let needed = head + 2 * IndexHeader::BYTES + listed.len();
+    let room = to.len();
     if needed > room {
         return Err(NoRoom { needed, room });
     }
@@ -350,7 +370,10 @@ mod tests {
     #[test]
     fn the_form_is_told_by_magic_and_version() {
         assert_eq!(ContainerForm::of(b"TAPE"), ContainerForm::None);
-        assert_eq!(ContainerForm::of(b"MSSQLBAK\x02\0\0\0"), ContainerForm::Known(ContainerVersion::V2));
+        assert_eq!(
+            ContainerForm::of(b"MSSQLBAK\x02\0\0\0"),
+            ContainerForm::Known(ContainerVersion::V2)
+        );
         assert_eq!(ContainerForm::of(b"MSSQLBAK\x09\0\0\0"), ContainerForm::Unknown(9));
     }
 }

@@ -10,9 +10,20 @@ use std::fmt;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The five bytes of a date. Any bits are a value; [`MtfDate::is_plausible`] tells whether a calendar has it.
+/// The five bytes of a date. Any bits are a value; [`MtfDate::is_plausible`] tells whether a
+/// calendar has it.
 #[derive(
-    Clone, Copy, PartialEq, Eq, Hash, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Default,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
 )]
 #[repr(C)]
 pub struct MtfDate(pub [u8; 5]);
@@ -89,7 +100,9 @@ impl fmt::Display for MtfDate {
         if self.is_none() {
             return Ok(());
         }
-        let (year, month, day) = (self.year(), self.month(), self.day());
+        let year = self.year();
+        let month = self.month();
+        let day = self.day();
         write!(
             f,
             "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",

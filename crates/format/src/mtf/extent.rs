@@ -1,15 +1,18 @@
-//! Which extent is this? A backup stores extents without addresses; each formatted page names itself.
+//! Which extent is this? A backup stores extents without addresses; each formatted page names
+//! itself.
 //!
 //! ```text
 //! extent of 64 KB = 8 pages; page header: 0 version 1 · 1 type · 32 page u32 · 36 file u16
 //! ```
 //!
-//! A page's word counts when its header version is 1, its type is a known one (1 to 20) and its number modulo 8 is its
-//! place in the extent. Pages never formatted are zero or hold anything at all.
+//! A page's word counts when its header version is 1, its type is a known one (1 to 20) and its
+//! number modulo 8 is its place in the extent. Pages never formatted are zero or hold anything at
+//! all.
 //!
-//! A backup may also store extents that are none of the database: its buffers begin their life as empty work pages of the
-//! server (header version 1, type 65 hex, page id (0:0)), and a buffer that was never filled is written as it is. Observed
-//! at the end of a stripe in backups of 2008 R2, one extent more than the GAM allocates.
+//! A backup may also store extents that are none of the database: its buffers begin their life as
+//! empty work pages of the server (header version 1, type 65 hex, page id (0:0)), and a buffer that
+//! was never filled is written as it is. Observed at the end of a stripe in backups of 2008 R2, one
+//! extent more than the GAM allocates.
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{Extent, PageId};
@@ -21,7 +24,8 @@ const PAGE_TYPE_MAX: u8 = 20;
 /// Page type of a work page of the server, which no database file holds.
 const WORK_PAGE_TYPE: u8 = 0x65;
 
-/// The extent that a page claims to lie in. `front`: first bytes of the page; `place`: 0 to 7, its place in the extent.
+/// The extent that a page claims to lie in. `front`: first bytes of the page; `place`: 0 to 7, its
+/// place in the extent.
 pub fn claimed_extent(front: &[u8], place: u32) -> Option<Extent> {
     let front: &[u8; CLAIM_BYTES] = front.first_chunk()?;
     let [version, page_type, ..] = *front;
@@ -39,7 +43,10 @@ pub fn first_claim(extent: &[u8]) -> Option<Extent> {
 
 /// The claims of all pages of an extent, in order.
 pub fn claims(extent: &[u8]) -> impl Iterator<Item = Extent> {
-    extent.chunks(PAGE_BYTES).zip(0..PAGES_PER_EXTENT).filter_map(|(page, place)| claimed_extent(page, place))
+    extent
+        .chunks(PAGE_BYTES)
+        .zip(0..PAGES_PER_EXTENT)
+        .filter_map(|(page, place)| claimed_extent(page, place))
 }
 
 /// True for the front of an empty work page: it is no page of any file.

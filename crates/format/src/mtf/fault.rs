@@ -22,7 +22,8 @@ impl fmt::Debug for Tag {
     }
 }
 
-/// Bytes of a backup stream that break a rule. Places are relative to the structure; the caller knows where that lies.
+/// Bytes of a backup stream that break a rule. Places are relative to the structure; the caller
+/// knows where that lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the message of each variant names its fields")]
@@ -43,7 +44,9 @@ pub enum Fault {
     Section { kind: Tag, offset: usize, size: u32, left: usize },
     #[error("set map entry at offset {offset} says {size} bytes, {left} are left")]
     SetMapEntry { offset: usize, size: u16, left: usize },
-    #[error("log of VLF at {vlf_offset}: bytes {first} to {end} do not lie inside its {vlf_size} bytes")]
+    #[error(
+        "log of VLF at {vlf_offset}: bytes {first} to {end} do not lie inside its {vlf_size} bytes"
+    )]
     LogRange { vlf_offset: u64, vlf_size: u64, first: u64, end: u64 },
     #[error("log of VLF at {vlf_offset}: {stored} bytes stored, {needed} needed")]
     ShortLog { vlf_offset: u64, stored: u64, needed: u64 },

@@ -1,7 +1,7 @@
 //! The pieces that blocks, streams and sections are made of.
 //!
-//! A text is kept outside the fixed part and named by a [`Span`]: u16 size in bytes, u16 offset from the start of the
-//! block or section.
+//! A text is kept outside the fixed part and named by a [`Span`]: u16 size in bytes, u16 offset
+//! from the start of the block or section.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,17 @@ use super::fault::{Fault, NoRoom, Tag};
 
 /// Where a text or sub-structure lies.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
 )]
 #[repr(C)]
 pub struct Span {
@@ -33,14 +43,25 @@ impl Span {
 
     /// A fault when the span names bytes outside `whole`.
     pub fn fault(self, whole: &[u8], kind: Tag) -> Option<Fault> {
-        let (size, offset) = (self.size.get(), self.offset.get());
+        let size = self.size.get();
+        let offset = self.offset.get();
         (size > 0 && self.of(whole).is_none()).then_some(Fault::Text { kind, size, offset })
     }
 }
 
 /// An LSN on disk.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
 )]
 #[repr(C)]
 pub struct DiskLsn(pub [u8; 10]);
@@ -60,7 +81,17 @@ impl From<Lsn> for DiskLsn {
 
 /// A GUID on disk.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
 )]
 #[repr(C)]
 pub struct DiskGuid(pub [u8; 16]);
@@ -79,7 +110,17 @@ impl DiskGuid {
 
 /// A point of the log together with the recovery fork it lies on.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
 )]
 #[repr(C)]
 pub struct ForkPoint {
@@ -153,7 +194,8 @@ impl TextKind {
     }
 }
 
-/// Fills a structure whose texts follow its fixed part: texts first, then the fixed part with their spans.
+/// Fills a structure whose texts follow its fixed part: texts first, then the fixed part with their
+/// spans.
 pub(crate) struct Filler<'a> {
     to: &'a mut [u8],
     kind: TextKind,
@@ -189,7 +231,8 @@ impl<'a> Filler<'a> {
         Ok(Span { size: size.into(), offset: offset.into() })
     }
 
-    /// Pads with zeros to a multiple of `unit`, writes the fixed part and returns the bytes of the whole.
+    /// Pads with zeros to a multiple of `unit`, writes the fixed part and returns the bytes of the
+    /// whole.
     pub(crate) fn finish(self, unit: usize, fixed: &[u8]) -> Result<(&'a mut [u8], usize), NoRoom> {
         let end = self.end.next_multiple_of(unit);
         let room = self.to.len();

@@ -20,8 +20,8 @@
 //!     94      texts                                  72  8 n positions       earlier filemarks, newest first
 //! ```
 //!
-//! Before SQL Server 2008 SFMB has attributes 0 and no `list_offset`: the positions begin at 60, so that 512 bytes have
-//! room for 56 instead of 55. Observed in backups of version 611.
+//! Before SQL Server 2008 SFMB has attributes 0 and no `list_offset`: the positions begin at 60, so
+//! that 512 bytes have room for 56 instead of 55. Observed in backups of version 611.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -32,7 +32,9 @@ use super::fault::{Fault, NoRoom};
 use super::layout::{DiskGuid, Filler, Span, put, read_front};
 
 /// Fixed part of TAPE; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct TapeFields {
@@ -69,7 +71,8 @@ pub struct Tape {
 }
 
 impl Tape {
-    /// A media header as SQL Server writes it. `filemark_bytes`: 512, or 4096 on devices with such sectors.
+    /// A media header as SQL Server writes it. `filemark_bytes`: 512, or 4096 on devices with such
+    /// sectors.
     pub fn new(family_id: u32, filemark_bytes: usize, written: MtfDate) -> Self {
         let mut header = BlockHeader::new(BlockKind::Tape);
         header.attributes = 0x0003_0000.into();
@@ -91,7 +94,12 @@ impl Tape {
             major_version: 1,
         };
         let software_name = "Microsoft SQL Server\0\0".to_owned();
-        Tape { fields, name: String::new(), description: String::new(), software_name }
+        Tape {
+            fields,
+            name: String::new(),
+            description: String::new(),
+            software_name,
+        }
     }
 
     /// Reads a block as TAPE.
@@ -126,8 +134,11 @@ impl Tape {
     }
 }
 
-/// RAID stream of TAPE: the media set and the place of this file in it; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+/// RAID stream of TAPE: the media set and the place of this file in it; see the module for the
+/// picture.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct Raid {
@@ -172,7 +183,9 @@ impl Raid {
 const _: () = assert!(size_of::<Raid>() == Raid::BYTES);
 
 /// Fixed part of SFMB; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct FilemarkFields {
@@ -237,7 +250,8 @@ impl Filemark {
         let fields: FilemarkFields = block.fields();
         let list = block.bytes().get(fields.list_at()..).unwrap_or_default();
         let used = fields.used.get() as usize;
-        let earlier = list.as_chunks::<8>().0.iter().take(used).map(|at| u64::from_le_bytes(*at)).collect();
+        let earlier =
+            list.as_chunks::<8>().0.iter().take(used).map(|at| u64::from_le_bytes(*at)).collect();
         Filemark { fields, earlier }
     }
 
@@ -245,7 +259,8 @@ impl Filemark {
     pub fn faults(block: &Block<'_>) -> Vec<Fault> {
         let fields: FilemarkFields = block.fields();
         let mut faults = block.faults(size_of::<FilemarkFields>());
-        let (slots, used) = (fields.slots.get(), fields.used.get());
+        let slots = fields.slots.get();
+        let used = fields.used.get();
         let end = fields.list_at() as u64 + 8 * u64::from(used);
         if used > slots || end > block.bytes().len() as u64 {
             faults.push(Fault::Filemark { slots, used, bytes: block.bytes().len() });
@@ -253,7 +268,8 @@ impl Filemark {
         faults
     }
 
-    /// Writes the block; returns its length. Of a list longer than its room the newest entries stay.
+    /// Writes the block; returns its length. Of a list longer than its room the newest entries
+    /// stay.
     pub fn write(&self, to: &mut [u8]) -> Result<usize, NoRoom> {
         let len = usize::from(self.fields.header.stream_offset.get()).max(FILEMARK_LIST_AT);
         let room = to.len();

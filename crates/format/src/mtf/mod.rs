@@ -1,7 +1,7 @@
 //! The backup stream: what `BACKUP` writes into a `.bak` file.
 //!
-//! A backup is a tape in a file: Microsoft Tape Format blocks, each followed by its streams. SQL Server adds four block
-//! types of its own (MSCI, MSDA, MSTL, MSLS) and the streams inside them.
+//! A backup is a tape in a file: Microsoft Tape Format blocks, each followed by its streams. SQL
+//! Server adds four block types of its own (MSCI, MSDA, MSTL, MSLS) and the streams inside them.
 //!
 //! ```text
 //! TAPE  + RAID, SPAD                       media header; RAID says which stripe this file is
@@ -18,11 +18,13 @@
 //! SFMB                                     end of media, or the next set follows
 //! ```
 //!
-//! A compressed backup is the same stream cut into records, each expanding on its own: see [`container`] and [`xpress`].
+//! A compressed backup is the same stream cut into records, each expanding on its own: see
+//! [`container`] and [`xpress`].
 //!
-//! Two rules hold for everything here. Parsing does not fail: what is missing reads as zero, a name that points outside
-//! is empty, and the [`Fault`]s say what was wrong. Writing goes onto a caller's buffer and fills every byte of the
-//! structure, so a round trip over a buffer of rubbish proves that no byte was merely kept.
+//! Two rules hold for everything here. Parsing does not fail: what is missing reads as zero, a name
+//! that points outside is empty, and the [`Fault`]s say what was wrong. Writing goes onto a
+//! caller's buffer and fills every byte of the structure, so a round trip over a buffer of rubbish
+//! proves that no byte was merely kept.
 //!
 //! The page `docs/format/backup.md` tells where each fact comes from.
 

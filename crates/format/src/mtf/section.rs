@@ -19,8 +19,8 @@
 //!     92      VLF description
 //! ```
 //!
-//! The first byte behind the gap of the MQTL stream belongs to file offset `first`. In a striped set only one stripe
-//! has that stream, all have the block.
+//! The first byte behind the gap of the MQTL stream belongs to file offset `first`. In a striped
+//! set only one stripe has that stream, all have the block.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -30,7 +30,9 @@ use super::fault::{Fault, NoRoom};
 use super::layout::{DiskLsn, Filler, Span, TextKind, read_front};
 
 /// MSDA: data pages follow; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct DataSection {
@@ -47,7 +49,12 @@ impl DataSection {
     pub fn new() -> Self {
         let mut header = BlockHeader::new(BlockKind::Msda);
         header.string_type = 0;
-        DataSection { header, residue_52: 0.into(), residue_56: 0.into(), residue_58: 1.into() }
+        DataSection {
+            header,
+            residue_52: 0.into(),
+            residue_56: 0.into(),
+            residue_58: 1.into(),
+        }
     }
 
     /// Reads a block as MSDA.
@@ -74,7 +81,9 @@ impl Default for DataSection {
 }
 
 /// Fixed part of MSTL; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct LogSectionFields {
@@ -90,7 +99,17 @@ pub struct LogSectionFields {
 
 /// What MSTL tells about a virtual log file; see the module for the picture.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
 )]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
@@ -121,7 +140,8 @@ pub struct LogSection {
 }
 
 impl LogSection {
-    /// A log section as 2008 and 2008 R2 write it. `first..end`: file offsets of the log carried, both 0 for none.
+    /// A log section as 2008 and 2008 R2 write it. `first..end`: file offsets of the log carried,
+    /// both 0 for none.
     pub fn new(vlf: VlfDescription, first: u64, end: u64) -> Self {
         let mut header = BlockHeader::new(BlockKind::Mstl);
         header.string_type = 0;
@@ -146,15 +166,19 @@ impl LogSection {
         LogSection { fields, vlf: read_front(description), residue }
     }
 
-    /// File offsets of the log carried; `None` when there is none, or when it does not lie inside the VLF.
+    /// File offsets of the log carried; `None` when there is none, or when it does not lie inside
+    /// the VLF.
     pub fn carried(&self) -> Option<std::ops::Range<u64>> {
-        let (first, end) = (self.fields.first.get(), self.fields.end.get());
+        let first = self.fields.first.get();
+        let end = self.fields.end.get();
         (first < end && self.range_fault().is_none()).then_some(first..end)
     }
 
     fn range_fault(&self) -> Option<Fault> {
-        let (first, end) = (self.fields.first.get(), self.fields.end.get());
-        let (vlf_offset, vlf_size) = (self.vlf.offset.get(), self.vlf.bytes.get());
+        let first = self.fields.first.get();
+        let end = self.fields.end.get();
+        let vlf_offset = self.vlf.offset.get();
+        let vlf_size = self.vlf.bytes.get();
         let inside = vlf_offset <= first
             && first <= end
             && vlf_offset.checked_add(vlf_size).is_some_and(|vlf_end| end <= vlf_end);
@@ -175,7 +199,8 @@ impl LogSection {
     pub fn write(&self, to: &mut [u8]) -> Result<usize, NoRoom> {
         let mut fields = self.fields;
         let described = VLF_BYTES + self.residue.len();
-        let size = u16::try_from(described).map_err(|_| NoRoom { needed: described, room: 0xFFFF })?;
+        let size =
+            u16::try_from(described).map_err(|_| NoRoom { needed: described, room: 0xFFFF })?;
         fields.vlf = Span { size: size.into(), offset: (VLF_AT as u16).into() };
         let mut fixed = fields.as_bytes().to_vec();
         fixed.extend_from_slice(self.vlf.as_bytes());
@@ -186,7 +211,9 @@ impl LogSection {
 }
 
 /// MSCI or MSLS: the configuration follows in the MQCI stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct ConfigurationSection {

@@ -26,8 +26,8 @@
 //!    122      texts
 //! ```
 //!
-//! The OS data of SSET is named by the header's span and always lay at 100. Positions are offsets in the file, which in
-//! a compressed backup is the container, not the stream inside.
+//! The OS data of SSET is named by the header's span and always lay at 100. Positions are offsets
+//! in the file, which in a compressed backup is the container, not the stream inside.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -40,7 +40,9 @@ use super::fault::{Fault, NoRoom};
 use super::layout::{DiskGuid, Filler, Span, TextKind, read_front};
 
 /// Fixed part of SSET; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct StartOfSetFields {
@@ -64,7 +66,9 @@ pub struct StartOfSetFields {
 }
 
 /// OS data of SSET.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 struct SetIdentity {
     guid: DiskGuid,
@@ -125,13 +129,21 @@ impl StartOfSet {
             residue_98: 0.into(),
         };
         let (name, description, user) = Default::default();
-        StartOfSet { fields, set_guid, expires: MtfDate::NONE, name, description, user }
+        StartOfSet {
+            fields,
+            set_guid,
+            expires: MtfDate::NONE,
+            name,
+            description,
+            user,
+        }
     }
 
     /// Reads a block as SSET.
     pub fn parse(block: &Block<'_>) -> Self {
         let fields: StartOfSetFields = block.fields();
-        let identity: SetIdentity = read_front(fields.header.os_data.of(block.bytes()).unwrap_or_default());
+        let identity: SetIdentity =
+            read_front(fields.header.os_data.of(block.bytes()).unwrap_or_default());
         StartOfSet {
             set_guid: identity.guid.get(),
             expires: identity.expires,
@@ -154,9 +166,12 @@ impl StartOfSet {
     /// Writes the block; returns its length, which is where its first stream begins.
     pub fn write(&self, to: &mut [u8]) -> Result<usize, NoRoom> {
         let mut fields = self.fields;
-        fields.header.os_data =
-            Span { size: (IDENTITY_BYTES as u16).into(), offset: (IDENTITY_AT as u16).into() };
-        let mut filler = Filler::new(to, TextKind::from_byte(fields.header.string_type), START_TEXTS_AT)?;
+        fields.header.os_data = Span {
+            size: (IDENTITY_BYTES as u16).into(),
+            offset: (IDENTITY_AT as u16).into(),
+        };
+        let mut filler =
+            Filler::new(to, TextKind::from_byte(fields.header.string_type), START_TEXTS_AT)?;
         fields.name = filler.text(&self.name)?;
         fields.description = filler.text(&self.description)?;
         fields.password = Span::default();
@@ -170,7 +185,9 @@ impl StartOfSet {
 }
 
 /// Fixed part of VOLB; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct VolumeFields {
@@ -208,7 +225,12 @@ impl Volume {
             machine: Span::default(),
             written,
         };
-        Volume { fields, device: device.to_owned(), volume: String::new(), machine: machine.to_owned() }
+        Volume {
+            fields,
+            device: device.to_owned(),
+            volume: String::new(),
+            machine: machine.to_owned(),
+        }
     }
 
     /// Reads a block as VOLB.
@@ -243,7 +265,9 @@ impl Volume {
 }
 
 /// Fixed part of ESET; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct EndOfSet {
@@ -261,7 +285,8 @@ pub struct EndOfSet {
 const _: () = assert!(size_of::<EndOfSet>() == 88);
 
 impl EndOfSet {
-    /// An end of set as SQL Server writes it. `first_end`: position of the set's first ESET, 0 in that one.
+    /// An end of set as SQL Server writes it. `first_end`: position of the set's first ESET, 0 in
+    /// that one.
     pub fn new(set_number: u16, first_end: u64, written: MtfDate) -> Self {
         let mut header = BlockHeader::new(BlockKind::Eset);
         header.string_type = 0;

@@ -1,4 +1,5 @@
-//! TSMP stream of the first ESET: the set map, a copy of the SSET and VOLB values of the sets on the media.
+//! TSMP stream of the first ESET: the set map, a copy of the SSET and VOLB values of the sets on
+//! the media.
 //!
 //! ```text
 //! offset size field             entry of a set, from its own start        entry of a volume
@@ -29,7 +30,8 @@
 //!                                   92      texts
 //! ```
 //!
-//! Names of the fields follow the public tape format; values were observed in files of 2008 R2, 2012, 2014 and 2016.
+//! Names of the fields follow the public tape format; values were observed in files of 2008 R2,
+//! 2012, 2014 and 2016.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -42,7 +44,9 @@ use super::layout::{Filler, Span, TextKind, put, read_front, u16_at, u32_at};
 const MAP_HEADER_BYTES: usize = 8;
 
 /// Fixed part of a set's entry; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct SetEntryFields {
@@ -73,7 +77,9 @@ pub struct SetEntryFields {
 }
 
 /// Fixed part of a volume's entry; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct VolumeEntryFields {
@@ -142,7 +148,11 @@ pub struct SetMap {
 impl SetMap {
     /// Reads the stream's data; stops at the first entry that does not fit.
     pub fn parse(data: &[u8]) -> (Self, Vec<Fault>) {
-        let mut map = SetMap { family_id: u32_at(data, 0), residue_6: u16_at(data, 6), ..SetMap::default() };
+        let mut map = SetMap {
+            family_id: u32_at(data, 0),
+            residue_6: u16_at(data, 6),
+            ..SetMap::default()
+        };
         let mut at = MAP_HEADER_BYTES;
         for _ in 0..u16_at(data, 4) {
             let (set, next) = match Self::parse_set(data, at) {
@@ -198,7 +208,8 @@ fn text(entry: &[u8], string_type: u8, span: Span) -> String {
 /// Pads an entry, writes its fixed part and its size.
 fn finish_entry(filler: Filler<'_>, fixed: &[u8]) -> Result<usize, NoRoom> {
     let (whole, len) = filler.finish(1, fixed)?;
-    let size = u16::try_from(len).map_err(|_| NoRoom { needed: len, room: usize::from(u16::MAX) })?;
+    let size =
+        u16::try_from(len).map_err(|_| NoRoom { needed: len, room: usize::from(u16::MAX) })?;
     put(whole, 0, &size.to_le_bytes())?;
     Ok(len)
 }

@@ -12,9 +12,11 @@
 //!     20    2 checksum           XOR of the 10 u16 before it
 //! ```
 //!
-//! Headers begin on multiples of four. The data follows at once; SPAD ends the chain and fills up to the next block.
+//! Headers begin on multiples of four. The data follows at once; SPAD ends the chain and fills up
+//! to the next block.
 //!
-//! MQDA and MQTL hold two zero bytes, then 64 KB units: the 22 bytes of the header and those two keep pages aligned.
+//! MQDA and MQTL hold two zero bytes, then 64 KB units: the 22 bytes of the header and those two
+//! keep pages aligned.
 
 use zerocopy::little_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -44,7 +46,9 @@ pub const COMPRESSED: u16 = 0x10;
 pub const APAD_ATTRIBUTE: u16 = 0x80;
 
 /// The header as it lies on disk; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct StreamHeader {
@@ -150,10 +154,13 @@ impl StreamHeader {
         self.media_attributes.get() & ENCRYPTED != 0 || self.encryption.get() != 0
     }
 
-    /// Bytes between the header and the first page or log block of MQDA or MQTL: two, or none if the length says so.
+    /// Bytes between the header and the first page or log block of MQDA or MQTL: two, or none if
+    /// the length says so.
     pub fn payload_gap(&self) -> u64 {
         let beyond = self.bytes.get() % EXTENT_BYTES as u64;
-        if beyond == PAYLOAD_GAP_BYTES || (beyond != 0 && self.bytes.get() % 512 == PAYLOAD_GAP_BYTES) {
+        if beyond == PAYLOAD_GAP_BYTES
+            || (beyond != 0 && self.bytes.get() % 512 == PAYLOAD_GAP_BYTES)
+        {
             PAYLOAD_GAP_BYTES
         } else {
             0
@@ -166,7 +173,8 @@ impl StreamHeader {
 
     /// A fault when the checksum is wrong.
     pub fn fault(&self) -> Option<Fault> {
-        let (stored, computed) = (self.checksum.get(), self.computed_checksum());
+        let stored = self.checksum.get();
+        let computed = self.computed_checksum();
         (stored != computed).then_some(Fault::StreamChecksum { kind: self.tag(), stored, computed })
     }
 }

@@ -1,14 +1,17 @@
 //! Page protection: checksum and torn-page signature.
 //!
-//! The page header's `flag_bits` say which of the two, if any, the `checksum` field (bytes 60..64) holds.
+//! The page header's `flag_bits` say which of the two, if any, the `checksum` field (bytes 60..64)
+//! holds.
 //!
-//! **Checksum** (0x0200). The page is 16 sectors of 128 u32, with the field itself taken as 0. The words of each sector
-//! are XORed; the result of sector *s* is rotated left by 15 - *s*; the 16 results are XORed.
+//! **Checksum** (0x0200). The page is 16 sectors of 128 u32, with the field itself taken as 0. The
+//! words of each sector are XORed; the result of sector *s* is rotated left by 15 - *s*; the 16
+//! results are XORed.
 //!
-//! **Torn-page signature** (0x0100). The field holds 16 pairs of bits, pair *s* in bits 2*s* and 2*s* + 1. Pair 0 is the
-//! signature, which changes with every write. In sectors 1..15 the two low bits of the last byte were replaced by the
-//! signature, and pair *s* keeps the bits that stood there. A sector whose bits differ was not written with the others.
-//! Nothing else on such a page may be read before [`restore_torn`]: sector 15 ends with the slot array.
+//! **Torn-page signature** (0x0100). The field holds 16 pairs of bits, pair *s* in bits 2*s* and
+//! 2*s* + 1. Pair 0 is the signature, which changes with every write. In sectors 1..15 the two low
+//! bits of the last byte were replaced by the signature, and pair *s* keeps the bits that stood
+//! there. A sector whose bits differ was not written with the others. Nothing else on such a page
+//! may be read before [`restore_torn`]: sector 15 ends with the slot array.
 //!
 //! Both observed on every protected page of real files of versions 539 to 904.
 
@@ -64,7 +67,8 @@ pub fn compute(page: &PageBytes) -> u32 {
     sum ^ PageHeader::of(page).checksum.get().rotate_left(15)
 }
 
-/// XOR of the 128 words of a sector, in eight lanes of u64 so that the compiler uses vector registers.
+/// XOR of the 128 words of a sector, in eight lanes of u64 so that the compiler uses vector
+/// registers.
 #[inline]
 fn xor_words(sector: &[u8; SECTOR_BYTES]) -> u32 {
     let mut lanes = [0u64; 8];
@@ -106,8 +110,8 @@ fn verify_torn(page: &PageBytes, pairs: u32) -> Protection {
     Protection::Torn { signature, torn_sectors }
 }
 
-/// Puts the displaced bits of a page with a torn-page signature back, so that it can be read. Does nothing to other
-/// pages. Call [`verify`] first: afterwards the signature is gone.
+/// Puts the displaced bits of a page with a torn-page signature back, so that it can be read. Does
+/// nothing to other pages. Call [`verify`] first: afterwards the signature is gone.
 pub fn restore_torn(page: &mut PageBytes) {
     let header = PageHeader::of(page);
     let flags = header.flag_bits.get();
@@ -131,7 +135,8 @@ pub fn seal(page: &mut PageBytes) {
     PageHeader::of_mut(page).checksum.set(sum);
 }
 
-/// Protects a finished page by a torn-page signature, 1 or 2, which should differ from that of the image it replaces.
+/// Protects a finished page by a torn-page signature, 1 or 2, which should differ from that of the
+/// image it replaces.
 pub fn seal_torn(page: &mut PageBytes, signature: u8) {
     let signature = signature & 3;
     let mut pairs = u32::from(signature);
@@ -183,7 +188,8 @@ mod tests {
         seal(&mut page);
         assert!(verify(&page).is_intact());
         for bit in (0..8192 * 8).step_by(997) {
-            // A flip in flag_bits may change which protection applies; every other flip must be seen.
+            // A flip in flag_bits may change which protection applies; every other flip must be
+            // seen.
             if (4..6).contains(&(bit / 8)) {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Building and changing a page: the counterpart of [`view`](super::view).
 //!
-//! The accounting of the header (`slot_count`, `free_bytes`, `free_offset`, `ghost_count`) is kept true by every call.
-//! Records are placed behind the last one.
+//! The accounting of the header (`slot_count`, `free_bytes`, `free_offset`, `ghost_count`) is kept
+//! true by every call. Records are placed behind the last one.
 
 use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_BYTES, PAGE_HEADER_BYTES};
 use extentdb_base::{AllocUnitId, PageId};
@@ -10,7 +10,8 @@ use super::PageBytes;
 use super::header::{HEADER_VERSION, PageHeader, PageType};
 use super::view::PageRef;
 
-/// A record on a data page never counts less than a forwarding stub, so that it can always become one.
+/// A record on a data page never counts less than a forwarding stub, so that it can always become
+/// one.
 const DATA_FOOTPRINT_MIN: usize = 9;
 
 /// A page that is being built or changed.
@@ -69,8 +70,8 @@ impl<'a> PageMut<'a> {
         self.insert(slot, record).then_some(slot)
     }
 
-    /// Places a record in slot `slot`, moving the slots from there on up by one. False when it does not fit or the
-    /// slot would leave a gap.
+    /// Places a record in slot `slot`, moving the slots from there on up by one. False when it does
+    /// not fit or the slot would leave a gap.
     pub fn insert(&mut self, slot: u16, record: &[u8]) -> bool {
         let count = self.view().slot_count();
         if slot > count || !self.fits(record.len()) {
@@ -90,7 +91,8 @@ impl<'a> PageMut<'a> {
         true
     }
 
-    /// Shifts slots `slot..count` one place down in memory (up in number) and writes the new offset.
+    /// Shifts slots `slot..count` one place down in memory (up in number) and writes the new
+    /// offset.
     pub(super) fn open_slot(&mut self, slot: u16, count: u16, offset: u16) {
         let array_start = PAGE_BYTES - 2 * usize::from(count);
         let slot_end = PAGE_BYTES - 2 * usize::from(slot);
@@ -118,7 +120,8 @@ impl<'a> PageMut<'a> {
         }
     }
 
-    /// Writes the offset of a slot that exists. For repair tools and fault injection: accounting is the caller's.
+    /// Writes the offset of a slot that exists. For repair tools and fault injection: accounting is
+    /// the caller's.
     pub fn set_slot_offset(&mut self, slot: u16, offset: u16) {
         let end = PAGE_BYTES - 2 * usize::from(slot);
         if let Some(entry) = self.bytes.get_mut(end.wrapping_sub(2)..end) {
@@ -138,12 +141,20 @@ mod tests {
     #[test]
     fn accounting_follows_every_insert() {
         let mut bytes = page();
-        let mut page =
-            PageMut::format(&mut bytes, PageId::new(1, 77), PageType::Data, AllocUnitId::from_header(5, 256));
+        let mut page = PageMut::format(
+            &mut bytes,
+            PageId::new(1, 77),
+            PageType::Data,
+            AllocUnitId::from_header(5, 256),
+        );
         assert_eq!(page.push(&[0x10; 20]), Some(0));
         assert_eq!(page.push(&[0x30; 7]), Some(1));
         let view = page.view();
-        assert_eq!(view.header().free_bytes.get(), 8096 - 20 - 9 - 4, "a short record counts nine bytes");
+        assert_eq!(
+            view.header().free_bytes.get(),
+            8096 - 20 - 9 - 4,
+            "a short record counts nine bytes"
+        );
         assert_eq!(view.header().free_offset.get(), 96 + 20 + 9);
         assert_eq!(view.slot_offsets().collect::<Vec<_>>(), [96, 116]);
     }
@@ -151,7 +162,8 @@ mod tests {
     #[test]
     fn an_insert_in_the_middle_moves_the_slots_not_the_records() {
         let mut bytes = page();
-        let mut page = PageMut::format(&mut bytes, PageId::new(1, 77), PageType::Index, AllocUnitId(0));
+        let mut page =
+            PageMut::format(&mut bytes, PageId::new(1, 77), PageType::Index, AllocUnitId(0));
         for record in [[1u8; 12], [3; 12]] {
             page.push(&record);
         }
@@ -164,7 +176,8 @@ mod tests {
     #[test]
     fn a_full_page_refuses() {
         let mut bytes = page();
-        let mut page = PageMut::format(&mut bytes, PageId::new(1, 77), PageType::Data, AllocUnitId(0));
+        let mut page =
+            PageMut::format(&mut bytes, PageId::new(1, 77), PageType::Data, AllocUnitId(0));
         let mut pushed = 0;
         while page.push(&[0x10; 100]).is_some() {
             pushed += 1;

@@ -27,10 +27,12 @@
 //!
 //! Invariants of a sound page
 //! - `96 <= free_offset <= 8192 - 2 * slot_count`.
-//! - `free_bytes = 8096 - sum of record footprints - 2 * slot_count` (a record on a data page counts at least 9).
+//! - `free_bytes = 8096 - sum of record footprints - 2 * slot_count` (a record on a data page
+//!   counts at least 9).
 //! - `page_id` is the page's own place.
 //!
-//! Observed in real files of versions 539 to 904. A header that breaks the invariants is still readable.
+//! Observed in real files of versions 539 to 904. A header that breaks the invariants is still
+//! readable.
 
 use std::fmt;
 use std::mem::{offset_of, size_of};
@@ -88,7 +90,9 @@ impl PageHeader {
     pub fn of(page: &PageBytes) -> &PageHeader {
         match PageHeader::ref_from_prefix(page) {
             Ok((header, _)) => header,
-            Err(_) => unreachable!("a page is longer than its header, and the header has no alignment"),
+            Err(_) => {
+                unreachable!("a page is longer than its header, and the header has no alignment")
+            }
         }
     }
 
@@ -97,7 +101,9 @@ impl PageHeader {
     pub fn of_mut(page: &mut PageBytes) -> &mut PageHeader {
         match PageHeader::mut_from_prefix(page) {
             Ok((header, _)) => header,
-            Err(_) => unreachable!("a page is longer than its header, and the header has no alignment"),
+            Err(_) => {
+                unreachable!("a page is longer than its header, and the header has no alignment")
+            }
         }
     }
 
@@ -135,7 +141,10 @@ impl PageHeader {
     #[inline]
     pub fn xdes_id(&self) -> XactId {
         let [l0, l1, l2, l3, h0, h1] = self.xdes_id_bytes;
-        XactId { high: u16::from_le_bytes([h0, h1]), low: u32::from_le_bytes([l0, l1, l2, l3]) }
+        XactId {
+            high: u16::from_le_bytes([h0, h1]),
+            low: u32::from_le_bytes([l0, l1, l2, l3]),
+        }
     }
 
     /// Enters the transaction that reserved space last.
@@ -151,8 +160,9 @@ impl PageHeader {
         AllocUnitId::from_header(self.object_id.get(), self.index_id.get())
     }
 
-    /// True when the header names `unit`. Databases that come from SQL Server 2000 have leaf pages of clustered
-    /// indexes with `index_id` 0 although the unit says 1 (observed in such files): those belong, too.
+    /// True when the header names `unit`. Databases that come from SQL Server 2000 have leaf pages
+    /// of clustered indexes with `index_id` 0 although the unit says 1 (observed in such files):
+    /// those belong, too.
     #[inline]
     pub fn belongs_to(&self, unit: AllocUnitId) -> bool {
         let own = self.alloc_unit();
@@ -294,9 +304,9 @@ mod tests {
 
     /// Page (1:116) of a 2008 Northwind, first 64 bytes, as printed in the format description.
     const EXAMPLE: [u8; 64] = [
-        0x01, 0x01, 0x04, 0x00, 0x00, 0x02, 0x01, 0x00, 0, 0, 0, 0, 0, 0, 0x2c, 0x00, 0x72, 0, 0, 0, 1, 0,
-        0x61, 0, 0x22, 0, 0, 0, 0x3c, 0, 0x02, 0x1f, 0x74, 0, 0, 0, 1, 0, 0, 0, 0x30, 0, 0, 0, 0x39, 0, 0, 0,
-        0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0d, 0x07, 0xbe, 0xa3,
+        0x01, 0x01, 0x04, 0x00, 0x00, 0x02, 0x01, 0x00, 0, 0, 0, 0, 0, 0, 0x2c, 0x00, 0x72, 0, 0,
+        0, 1, 0, 0x61, 0, 0x22, 0, 0, 0, 0x3c, 0, 0x02, 0x1f, 0x74, 0, 0, 0, 1, 0, 0, 0, 0x30, 0,
+        0, 0, 0x39, 0, 0, 0, 0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0d, 0x07, 0xbe, 0xa3,
     ];
 
     #[test]

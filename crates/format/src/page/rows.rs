@@ -1,4 +1,5 @@
-//! Rows that come, go, grow and move on a page, with the accounting of the header and the slot array.
+//! Rows that come, go, grow and move on a page, with the accounting of the header and the slot
+//! array.
 //!
 //! ```text
 //! insert     behind the last record; when that does not fit, the page is made dense first
@@ -6,12 +7,13 @@
 //! replace    not longer: in place.  Longer: the only row grows in place, any other moves behind the last record
 //! ```
 //!
-//! This is how SQL Server lays rows out: replaying its log from the first record of a page gives its bytes, offset by
-//! offset, so that a page made here and one made there can be compared (`docs/format/replay.md`).
+//! This is how SQL Server lays rows out: replaying its log from the first record of a page gives
+//! its bytes, offset by offset, so that a page made here and one made there can be compared
+//! (`docs/format/replay.md`).
 //!
 //! Invariants
-//! - A call that fails may have moved records, but has lost none but the one it was to change; whoever needs the page as it
-//!   was works on a copy.
+//! - A call that fails may have moved records, but has lost none but the one it was to change;
+//!   whoever needs the page as it was works on a copy.
 //! - Rows of compressed pages are refused: their length is known from public descriptions only.
 
 use extentdb_base::AllocUnitId;
@@ -34,7 +36,8 @@ const COMPRESSED_FORM: u8 = 0x01;
 pub enum SlotRule {
     /// B-trees: slots are in key order and none is empty.
     Dense,
-    /// Heaps and text pages: the slot is the row's address. It stays, empty, and may be filled again.
+    /// Heaps and text pages: the slot is the row's address. It stays, empty, and may be filled
+    /// again.
     Fixed,
 }
 
@@ -89,7 +92,8 @@ impl<'a> PageRef<'a> {
         self.row_in(slot, self.record_bytes(slot).ok_or(missing)?)
     }
 
-    /// The row at the start of `bytes`, read as this kind of page reads it. `slot` is where it lies or is to lie.
+    /// The row at the start of `bytes`, read as this kind of page reads it. `slot` is where it lies
+    /// or is to lie.
     ///
     /// # Errors
     /// It does not add up, or it is compressed.
@@ -164,8 +168,8 @@ impl PageMut<'_> {
         self.free_offset() + needed <= self.view().slot_array_start()
     }
 
-    /// Puts a row in a slot: a new one, which moves the slots from there on up by one, or with [`SlotRule::Fixed`] an
-    /// empty one.
+    /// Puts a row in a slot: a new one, which moves the slots from there on up by one, or with
+    /// [`SlotRule::Fixed`] an empty one.
     ///
     /// # Errors
     /// The slot would leave a gap or is in use, or the row does not fit.
@@ -202,7 +206,8 @@ impl PageMut<'_> {
     pub fn remove_row(&mut self, slot: u16, rule: SlotRule) -> Result<usize, EditError> {
         self.verify_accounting()?;
         let row = self.view().row(slot)?;
-        let (room, was_ghost) = (self.room(row.len()), is_ghost(row));
+        let room = self.room(row.len());
+        let was_ghost = is_ghost(row);
         let freed = match rule {
             SlotRule::Fixed => {
                 self.set_slot_offset(slot, 0);
@@ -228,7 +233,8 @@ impl PageMut<'_> {
         let old = view.row(slot)?;
         let was_ghost = is_ghost(old);
         let offset = usize::from(view.slot_offset(slot).unwrap_or(0));
-        let (before, after) = (self.room(old.len()), self.room(row.len()));
+        let before = self.room(old.len());
+        let after = self.room(row.len());
         if after <= before {
             self.put(offset, row);
         } else if self.is_only_row()
@@ -254,7 +260,13 @@ impl PageMut<'_> {
     }
 
     /// Makes the page dense without the row of `slot`, which is about to be written anew.
-    fn make_way(&mut self, slot: u16, before: usize, after: usize, growth: Growth) -> Result<(), EditError> {
+    fn make_way(
+        &mut self,
+        slot: u16,
+        before: usize,
+        after: usize,
+        growth: Growth,
+    ) -> Result<(), EditError> {
         self.set_slot_offset(slot, 0);
         self.compact()?;
         if growth == Growth::KeepsRoom && self.fits_behind(before + after) {
@@ -344,14 +356,17 @@ mod tests {
 
     fn assert_adds_up(page: &PageBytes) {
         let view = PageRef::new(page);
-        let rows: usize = view.records().map(|(slot, _)| view.row(slot).unwrap().len().max(9)).sum();
+        let rows: usize =
+            view.records().map(|(slot, _)| view.row(slot).unwrap().len().max(9)).sum();
         let free = 8096 - rows - 2 * usize::from(view.slot_count());
         assert_eq!(usize::from(view.header().free_bytes.get()), free);
     }
 
     fn rows_of(page: &PageBytes) -> Vec<(u8, usize)> {
         let view = PageRef::new(page);
-        view.records().map(|(slot, _)| view.row(slot).map(|row| (row[4], row.len())).unwrap()).collect()
+        view.records()
+            .map(|(slot, _)| view.row(slot).map(|row| (row[4], row.len())).unwrap())
+            .collect()
     }
 
     #[test]
@@ -380,7 +395,11 @@ mod tests {
         let mut page = page_of(&[4000, 2000, 1900]);
         PageMut::new(&mut page).remove_row(0, SlotRule::Dense).unwrap();
         PageMut::new(&mut page).insert_row(2, &row(5, 100), SlotRule::Dense).unwrap();
-        assert_eq!(PageRef::new(&page).slot_offset(0), Some(4096), "there was room behind the last row");
+        assert_eq!(
+            PageRef::new(&page).slot_offset(0),
+            Some(4096),
+            "there was room behind the last row"
+        );
         PageMut::new(&mut page).insert_row(0, &row(6, 3000), SlotRule::Dense).unwrap();
         assert_eq!(rows_of(&page), [(6, 3000), (1, 2000), (2, 1900), (5, 100)]);
         let offsets: Vec<u16> = PageRef::new(&page).slot_offsets().collect();
@@ -402,7 +421,10 @@ mod tests {
         assert_adds_up(&page);
         let mut lone = page_of(&[100]);
         PageMut::new(&mut lone).replace_row(0, &row(8, 8000), Growth::Close).unwrap();
-        assert_eq!((PageRef::new(&lone).slot_offset(0), rows_of(&lone)), (Some(96), vec![(8, 8000)]));
+        assert_eq!(
+            (PageRef::new(&lone).slot_offset(0), rows_of(&lone)),
+            (Some(96), vec![(8, 8000)])
+        );
         assert_adds_up(&lone);
     }
 
@@ -437,7 +459,10 @@ mod tests {
             page[at..at + 2].copy_from_slice(&value.to_le_bytes());
             let before = page;
             let mut change = PageMut::new(&mut page);
-            assert_eq!(change.insert_row(0, &row(1, 30), SlotRule::Dense), Err(EditError::Accounting));
+            assert_eq!(
+                change.insert_row(0, &row(1, 30), SlotRule::Dense),
+                Err(EditError::Accounting)
+            );
             assert_eq!(change.remove_row(0, SlotRule::Dense), Err(EditError::Accounting));
             assert_eq!(change.compact(), Err(EditError::Accounting));
             assert!(page == before);

@@ -5,8 +5,8 @@
 //! | header   | records, in any order   | free             | slot n-1 … slot 1  slot 0 |
 //! ```
 //!
-//! Slot *i* is the u16 at 8190 - 2*i*: the offset of a record, or 0 for a slot whose row is gone but whose number is
-//! still taken (heap and text pages only).
+//! Slot *i* is the u16 at 8190 - 2*i*: the offset of a record, or 0 for a slot whose row is gone
+//! but whose number is still taken (heap and text pages only).
 
 use extentdb_base::size::{PAGE_BYTES, PAGE_HEADER_BYTES};
 
@@ -67,15 +67,20 @@ impl<'a> PageRef<'a> {
         array.as_chunks::<2>().0.iter().rev().map(|b| u16::from_le_bytes(*b))
     }
 
-    /// Is the slot of some record that is gone still there? Looks at all slots at once, for nearly always none is.
+    /// Is the slot of some record that is gone still there? Looks at all slots at once, for nearly
+    /// always none is.
     #[inline]
     pub fn has_empty_slot(self) -> bool {
         let array = self.bytes.get(self.slot_array_start()..).unwrap_or_default();
-        array.as_chunks::<2>().0.iter().fold(false, |found, slot| found | (u16::from_le_bytes(*slot) == 0))
+        array
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .fold(false, |found, slot| found | (u16::from_le_bytes(*slot) == 0))
     }
 
-    /// The bytes from a slot's record up to the slot array: the record and what follows it. `None` for an empty slot
-    /// and for an offset outside the body of the page.
+    /// The bytes from a slot's record up to the slot array: the record and what follows it. `None`
+    /// for an empty slot and for an offset outside the body of the page.
     #[inline]
     pub fn record_bytes(self, slot: u16) -> Option<&'a [u8]> {
         let offset = usize::from(self.slot_offset(slot)?);

@@ -7,8 +7,8 @@ use super::row::{
 };
 use super::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RecordKind};
 
-/// Collects the parts of a record and lays them out. One builder serves many records: [`clear`](Self::clear) keeps the
-/// memory.
+/// Collects the parts of a record and lays them out. One builder serves many records:
+/// [`clear`](Self::clear) keeps the memory.
 #[derive(Clone, Debug)]
 pub struct RecordBuilder {
     kind: RecordKind,
@@ -65,8 +65,8 @@ impl RecordBuilder {
         self
     }
 
-    /// Writes a fixed column. What does not fit in the fixed part is not written: a wrong layout is the caller's bug
-    /// and shows as a record that does not round-trip.
+    /// Writes a fixed column. What does not fit in the fixed part is not written: a wrong layout is
+    /// the caller's bug and shows as a record that does not round-trip.
     pub fn fixed(&mut self, offset: usize, bytes: &[u8]) -> &mut Self {
         debug_assert!(offset >= self.header_bytes && offset + bytes.len() <= self.fixed.len());
         if let Some(target) = self.fixed.get_mut(offset..offset + bytes.len()) {
@@ -127,8 +127,8 @@ impl RecordBuilder {
         self.fixed(at, &child.to_bytes())
     }
 
-    /// Lays the record out behind what `out` already holds. Trailing empty variable columns are left out, and with them
-    /// the whole variable part, as the real product does.
+    /// Lays the record out behind what `out` already holds. Trailing empty variable columns are
+    /// left out, and with them the whole variable part, as the real product does.
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.fixed);
@@ -158,7 +158,8 @@ impl RecordBuilder {
     fn stored_columns(&self) -> usize {
         let mut stored = self.var_ends.len();
         while let Some((end, complex)) = stored.checked_sub(1).and_then(|i| self.var_ends.get(i)) {
-            let start = stored.checked_sub(2).and_then(|i| self.var_ends.get(i)).map_or(0, |(end, _)| *end);
+            let start =
+                stored.checked_sub(2).and_then(|i| self.var_ends.get(i)).map_or(0, |(end, _)| *end);
             if *end > start || *complex {
                 break;
             }

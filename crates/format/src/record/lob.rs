@@ -19,8 +19,8 @@
 //!       large roots:     max links u16, links u16, level u16, 4 bytes, entries at 24: end u32, slot pointer 8
 //! ```
 //!
-//! Every entry's end counts from the start of the value. Observed in real files, except levels above 1 below a root and
-//! the overflow pointer, which follow public documentation.
+//! Every entry's end counts from the start of the value. Observed in real files, except levels
+//! above 1 below a root and the overflow pointer, which follow public documentation.
 
 use extentdb_base::Rid;
 
@@ -76,9 +76,10 @@ pub enum LobPointer<'a> {
 }
 
 impl<'a> LobPointer<'a> {
-    /// Reads the bytes of a complex column. `may_be_text`: the column is of a type whose pointers may carry no tag
-    /// (`SqlType::may_have_text_pointer`): text, ntext and image, unless the table has the option "text in row", and
-    /// (max) types if it has the option "large value types out of row". Inline roots are never 16 bytes long.
+    /// Reads the bytes of a complex column. `may_be_text`: the column is of a type whose pointers
+    /// may carry no tag (`SqlType::may_have_text_pointer`): text, ntext and image, unless the table
+    /// has the option "text in row", and (max) types if it has the option "large value types out of
+    /// row". Inline roots are never 16 bytes long.
     pub fn parse(bytes: &'a [u8], may_be_text: bool) -> LobPointer<'a> {
         if may_be_text && bytes.len() == TEXT_POINTER_BYTES {
             return Self::parse_text(bytes).unwrap_or(LobPointer::Unknown(bytes));
@@ -190,7 +191,10 @@ impl<'a> LobNode<'a> {
         if self.internal {
             let entry = self.entries.get(index.checked_mul(INTERNAL_ENTRY_BYTES)?..)?;
             let (end, rest) = entry.split_first_chunk::<8>()?;
-            Some(LobLink { end: u64::from_le_bytes(*end), target: Rid::from_bytes(*rest.first_chunk()?) })
+            Some(LobLink {
+                end: u64::from_le_bytes(*end),
+                target: Rid::from_bytes(*rest.first_chunk()?),
+            })
         } else {
             short_link(self.entries.get(index.checked_mul(ROOT_ENTRY_BYTES)?..)?)
         }
@@ -240,7 +244,12 @@ impl<'a> LobRecord<'a> {
         let limit = bytes.len();
         let len = usize::from(u16_at(bytes, 2).unwrap_or(0));
         let status = bytes.first().copied().unwrap_or(0);
-        let mut record = LobRecord { bytes: &[], kind: 0, content: LobContent::Unknown, fault: None };
+        let mut record = LobRecord {
+            bytes: &[],
+            kind: 0,
+            content: LobContent::Unknown,
+            fault: None,
+        };
         match bytes.get(..len) {
             _ if status & 0x0f != STATUS => record.fault = Some(LobFault::Status(status)),
             Some(own) if len >= HEADER_BYTES => {
@@ -304,10 +313,17 @@ fn content(record: &[u8], kind: u16) -> Result<LobContent<'_>, LobFault> {
     }
 }
 
-fn node(record: &[u8], at: usize, entry_bytes: usize, internal: bool) -> Result<LobContent<'_>, LobFault> {
+fn node(
+    record: &[u8],
+    at: usize,
+    entry_bytes: usize,
+    internal: bool,
+) -> Result<LobContent<'_>, LobFault> {
     let fault = |needed| LobFault::Content { needed, len: record.len() };
     let field = |offset| u16_at(record, offset).ok_or(fault(at));
-    let (links_max, links, level) = (field(14)?, field(16)?, field(18)?);
+    let links_max = field(14)?;
+    let links = field(16)?;
+    let level = field(18)?;
     let end = at + entry_bytes * usize::from(links);
     let entries = record.get(at..end).ok_or(fault(end))?;
     Ok(LobContent::Links(LobNode { links_max, level, internal, entries }))
@@ -316,13 +332,19 @@ fn node(record: &[u8], at: usize, entry_bytes: usize, internal: bool) -> Result<
 fn short_links(entries: &[u8]) -> impl ExactSizeIterator<Item = LobLink> + '_ {
     entries.as_chunks::<ROOT_ENTRY_BYTES>().0.iter().map(|entry| {
         let [e0, e1, e2, e3, rid @ ..] = *entry;
-        LobLink { end: u64::from(u32::from_le_bytes([e0, e1, e2, e3])), target: Rid::from_bytes(rid) }
+        LobLink {
+            end: u64::from(u32::from_le_bytes([e0, e1, e2, e3])),
+            target: Rid::from_bytes(rid),
+        }
     })
 }
 
 fn short_link(entry: &[u8]) -> Option<LobLink> {
     let (end, rest) = entry.split_first_chunk::<4>()?;
-    Some(LobLink { end: u64::from(u32::from_le_bytes(*end)), target: Rid::from_bytes(*rest.first_chunk()?) })
+    Some(LobLink {
+        end: u64::from(u32::from_le_bytes(*end)),
+        target: Rid::from_bytes(*rest.first_chunk()?),
+    })
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -412,7 +434,13 @@ pub fn write_internal(blob_id: u64, links_max: u16, level: u16, links: &[LobLink
 }
 
 /// A large root, kind 5 (4 in SQL Server 2000): at most [`ROOT_LINKS_MAX`] links.
-pub fn write_large_root(blob_id: u64, kind: u16, links_max: u16, level: u16, links: &[LobLink]) -> Vec<u8> {
+pub fn write_large_root(
+    blob_id: u64,
+    kind: u16,
+    links_max: u16,
+    level: u16,
+    links: &[LobLink],
+) -> Vec<u8> {
     let mut out = record_header(ROOT_BYTES, blob_id, kind);
     for field in [links_max, links.len() as u16, level] {
         out.extend_from_slice(&field.to_le_bytes());
@@ -455,14 +483,21 @@ mod tests {
         ];
         for (bytes, expected) in &cases {
             let record = LobRecord::parse(bytes);
-            assert_eq!((record.fault(), record.content(), record.blob_id()), (None, *expected, 9 << 16));
+            assert_eq!(
+                (record.fault(), record.content(), record.blob_id()),
+                (None, *expected, 9 << 16)
+            );
         }
         for bytes in [write_internal(1, 501, 1, &links), write_large_root(1, 5, 5, 0, &links)] {
-            let LobContent::Links(node) = LobRecord::parse(&bytes).content() else { panic!("not a node") };
+            let LobContent::Links(node) = LobRecord::parse(&bytes).content() else {
+                panic!("not a node")
+            };
             assert_eq!(node.links().collect::<Vec<_>>(), links);
         }
         let bytes = write_inline_root(false, 1, 5, 0xabc << 16, &links);
-        let LobPointer::Inline(root) = LobPointer::parse(&bytes, false) else { panic!("not a root") };
+        let LobPointer::Inline(root) = LobPointer::parse(&bytes, false) else {
+            panic!("not a root")
+        };
         assert_eq!(
             (root.level(), root.update_sequence(), root.blob_id(), root.value_len()),
             (1, 5, 0xabc << 16, 9000)
@@ -474,7 +509,10 @@ mod tests {
     fn more_links_than_the_record_holds_is_a_fault() {
         let mut bytes = write_large_root(1, 5, 5, 0, &[link(1, 1)]);
         bytes[16] = 200;
-        assert_eq!(LobRecord::parse(&bytes).fault(), Some(LobFault::Content { needed: 24 + 2400, len: 84 }));
+        assert_eq!(
+            LobRecord::parse(&bytes).fault(),
+            Some(LobFault::Content { needed: 24 + 2400, len: 84 })
+        );
     }
 
     proptest! {

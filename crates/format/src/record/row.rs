@@ -14,8 +14,9 @@
 //!     versioning tag 14 bytes                                  if status bit 6
 //! ```
 //!
-//! Bit *n* - 1 of the null bitmap belongs to the column with null bit *n*; 1 = NULL. Trailing empty variable columns are
-//! not stored. Observed in real files of versions 539 to 904; the versioning tag is from public documentation.
+//! Bit *n* - 1 of the null bitmap belongs to the column with null bit *n*; 1 = NULL. Trailing empty
+//! variable columns are not stored. Observed in real files of versions 539 to 904; the versioning
+//! tag is from public documentation.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{PageId, Rid};
@@ -33,7 +34,8 @@ pub const STUB_BYTES: usize = 9;
 /// Bit 15 of an end offset: the column is a pointer structure.
 pub const COMPLEX_COLUMN: u16 = 0x8000;
 
-/// Why a record does not add up. Offsets count from the record's first byte; `limit` is where the page ends for it.
+/// Why a record does not add up. Offsets count from the record's first byte; `limit` is where the
+/// page ends for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordFault {
     /// Not even the header fits.
@@ -91,7 +93,8 @@ pub struct VarColumn<'a> {
     pub complex: bool,
 }
 
-/// A record that is read. Parsing never fails: after a [`fault`](Record::fault) the parts before it can still be read.
+/// A record that is read. Parsing never fails: after a [`fault`](Record::fault) the parts before it
+/// can still be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     bytes: &'a [u8],
@@ -187,7 +190,8 @@ impl<'a> Record<'a> {
         if self.status_a() & HAS_NULL_BITMAP == 0 {
             return Ok(());
         }
-        let (at, limit) = (usize::from(self.len), self.bytes.len());
+        let at = usize::from(self.len);
+        let limit = self.bytes.len();
         let count = u16_at(self.bytes, at).ok_or(RecordFault::NullBitmap { end: at + 2, limit })?;
         let end = at + 2 + usize::from(count).div_ceil(8);
         if end > limit {
@@ -204,8 +208,10 @@ impl<'a> Record<'a> {
         if self.status_a() & HAS_VARIABLE == 0 {
             return Ok(());
         }
-        let (at, limit) = (usize::from(self.len), self.bytes.len());
-        let count = u16_at(self.bytes, at).ok_or(RecordFault::OffsetArray { end: at + 2, limit })?;
+        let at = usize::from(self.len);
+        let limit = self.bytes.len();
+        let count =
+            u16_at(self.bytes, at).ok_or(RecordFault::OffsetArray { end: at + 2, limit })?;
         let end = at + 2 + 2 * usize::from(count);
         let Some(offsets) = self.bytes.get(at + 2..end) else {
             return Err(RecordFault::OffsetArray { end, limit });
@@ -231,7 +237,8 @@ impl<'a> Record<'a> {
         if self.status_a() & HAS_VERSION_TAG == 0 {
             return Ok(());
         }
-        let (end, limit) = (usize::from(self.len) + VERSION_TAG_BYTES, self.bytes.len());
+        let end = usize::from(self.len) + VERSION_TAG_BYTES;
+        let limit = self.bytes.len();
         if end > limit {
             return Err(RecordFault::VersionTag { end, limit });
         }
@@ -247,7 +254,9 @@ impl<'a> Record<'a> {
 
     /// The second status byte of a data record: bit 0 = ghost forwarded record.
     pub fn status_b(&self) -> Option<u8> {
-        if usize::from(self.header_bytes) != DATA_HEADER_BYTES || self.kind() == RecordKind::ForwardingStub {
+        if usize::from(self.header_bytes) != DATA_HEADER_BYTES
+            || self.kind() == RecordKind::ForwardingStub
+        {
             return None;
         }
         self.bytes.get(1).copied()
@@ -315,8 +324,8 @@ impl<'a> Record<'a> {
         self.bytes.get(at..at + usize::from(self.column_count).div_ceil(8)).unwrap_or_default()
     }
 
-    /// The bit of the column with null bit `null_bit` (from 1). `None` when the row was written before the column
-    /// existed, or has no null bitmap.
+    /// The bit of the column with null bit `null_bit` (from 1). `None` when the row was written
+    /// before the column existed, or has no null bitmap.
     #[inline]
     pub fn is_null(&self, null_bit: u16) -> Option<bool> {
         let bit = usize::from(null_bit.checked_sub(1)?);
@@ -374,7 +383,10 @@ impl<'a> Record<'a> {
         let at = self.len().checked_sub(VERSION_TAG_BYTES)?;
         let bytes: &[u8; VERSION_TAG_BYTES] = self.bytes.get(at..)?.first_chunk()?;
         let (pointer, sequence) = bytes.split_first_chunk::<8>()?;
-        Some(VersionTag { previous: Rid::from_bytes(*pointer), sequence: *sequence.first_chunk()? })
+        Some(VersionTag {
+            previous: Rid::from_bytes(*pointer),
+            sequence: *sequence.first_chunk()?,
+        })
     }
 
     /// The child page of a record of a non-leaf index page: the last six bytes of the fixed part.
@@ -391,14 +403,17 @@ impl<'a> Record<'a> {
         self.bytes.get(1..)?.first_chunk().map(|b| Rid::from_bytes(*b))
     }
 
-    /// The home slot of a forwarded record: its last variable column, complex, `00 04` and a slot pointer.
+    /// The home slot of a forwarded record: its last variable column, complex, `00 04` and a slot
+    /// pointer.
     pub fn back_pointer(&self) -> Option<Rid> {
         if self.kind() != RecordKind::Forwarded {
             return None;
         }
         let column = self.var(self.var_count.checked_sub(1)?)?;
         match column.bytes.split_first_chunk::<2>() {
-            Some((&BACK_POINTER_TAG, rid)) if column.complex => rid.try_into().ok().map(Rid::from_bytes),
+            Some((&BACK_POINTER_TAG, rid)) if column.complex => {
+                rid.try_into().ok().map(Rid::from_bytes)
+            }
             _ => None,
         }
     }

@@ -9,11 +9,11 @@
 //!   4+4n      values, in the form of their types
 //! ```
 //!
-//! Only columns that are not NULL are in it; a row without any has no vector. Fixed-length types are stored like the
-//! others.
+//! Only columns that are not NULL are in it; a row without any has no vector. Fixed-length types
+//! are stored like the others.
 //!
-//! Unverified: no sample has sparse columns. From public descriptions; that bit 15 marks pointers here, too, is inferred
-//! from the other offset arrays.
+//! Unverified: no sample has sparse columns. From public descriptions; that bit 15 marks pointers
+//! here, too, is inferred from the other offset arrays.
 
 use super::row::{COMPLEX_COLUMN, VarColumn};
 
@@ -144,8 +144,8 @@ impl<'a> SparseVector<'a> {
     }
 }
 
-/// Appends a vector of these columns, which should ascend. False, and nothing appended, when it would be longer than end
-/// offsets can say.
+/// Appends a vector of these columns, which should ascend. False, and nothing appended, when it
+/// would be longer than end offsets can say.
 pub fn write_sparse_vector(columns: &[(u16, VarColumn<'_>)], out: &mut Vec<u8>) -> bool {
     let values: usize = columns.iter().map(|(_, value)| value.bytes.len()).sum();
     let start = HEADER_BYTES + ENTRY_BYTES * columns.len();
@@ -190,7 +190,8 @@ mod tests {
     fn the_published_example_reads_and_writes() {
         let vector = SparseVector::parse(&EXAMPLE);
         assert_eq!(vector.fault(), None);
-        let (three, many) = (3i32.to_le_bytes(), 1234i32.to_le_bytes());
+        let three = 3i32.to_le_bytes();
+        let many = 1234i32.to_le_bytes();
         assert_eq!(vector.entries().collect::<Vec<_>>(), [(3, value(&three)), (6, value(&many))]);
         assert_eq!((vector.value(6), vector.value(4)), (Some(value(&many)), None));
         let mut out = Vec::new();
@@ -204,7 +205,11 @@ mod tests {
         for _ in 0..2_000 {
             let values: Vec<(u16, Vec<u8>, bool)> = (0..rng.below(12) as u16)
                 .map(|i| {
-                    (3 * i, (0..rng.below(40)).map(|_| rng.next_u64() as u8).collect(), rng.below(4) == 0)
+                    (
+                        3 * i,
+                        (0..rng.below(40)).map(|_| rng.next_u64() as u8).collect(),
+                        rng.below(4) == 0,
+                    )
                 })
                 .collect();
             let columns: Vec<_> = values
@@ -226,13 +231,22 @@ mod tests {
         let mut bytes = EXAMPLE;
         bytes[10] = 21;
         let vector = SparseVector::parse(&bytes);
-        assert_eq!(vector.fault(), Some(SparseFault::EndOffset { entry: 1, end: 21, start: 16, limit: 20 }));
-        assert_eq!((vector.len(), vector.entry(0).map(|(id, _)| id), vector.entry(1)), (1, Some(3), None));
+        assert_eq!(
+            vector.fault(),
+            Some(SparseFault::EndOffset { entry: 1, end: 21, start: 16, limit: 20 })
+        );
+        assert_eq!(
+            (vector.len(), vector.entry(0).map(|(id, _)| id), vector.entry(1)),
+            (1, Some(3), None)
+        );
         assert_eq!(
             SparseVector::parse(&EXAMPLE[..11]).fault(),
             Some(SparseFault::Arrays { count: 2, limit: 11 })
         );
-        assert_eq!(SparseVector::parse(&[4, 0]).fault(), Some(SparseFault::Kind { found: Some(4) }));
+        assert_eq!(
+            SparseVector::parse(&[4, 0]).fault(),
+            Some(SparseFault::Kind { found: Some(4) })
+        );
         assert!(!SparseVector::is_one(&[5]));
         let mut rng = SplitMix64::new(2);
         for _ in 0..20_000 {

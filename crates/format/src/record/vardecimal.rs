@@ -1,5 +1,5 @@
-//! Decimals of variable length: the vardecimal table option of SQL Server 2005 SP2, and every decimal of a compressed
-//! row.
+//! Decimals of variable length: the vardecimal table option of SQL Server 2005 SP2, and every
+//! decimal of a compressed row.
 //!
 //! ```text
 //! byte 0   bit 7: 1 = positive; bits 0..6: exponent + 64
@@ -12,8 +12,8 @@
 //! 0.01     be 19         positive, exponent -2, group 100
 //! ```
 //!
-//! In a table with the option the column lies in the variable part: that is how it is recognised, a decimal column with a
-//! negative offset in `sysrscols`.
+//! In a table with the option the column lies in the variable part: that is how it is recognised, a
+//! decimal column with a negative offset in `sysrscols`.
 //!
 //! Unverified: no sample has such a value. From public descriptions, whose examples are the tests.
 
@@ -89,7 +89,11 @@ impl fmt::Debug for FixedDecimal {
 }
 
 /// Reads a value of a column `decimal(precision, scale)`.
-pub fn read_vardecimal(bytes: &[u8], precision: u8, scale: u8) -> Result<Magnitude, VarDecimalError> {
+pub fn read_vardecimal(
+    bytes: &[u8],
+    precision: u8,
+    scale: u8,
+) -> Result<Magnitude, VarDecimalError> {
     let Some((first, mantissa)) = bytes.split_first() else {
         return Ok(Magnitude { is_negative: false, digits: 0 });
     };
@@ -124,8 +128,8 @@ fn bits_at(bytes: &[u8], at: usize) -> u16 {
     (window >> (24 - GROUP_BITS - at % 8) & 0x3ff) as u16
 }
 
-/// The number whose first digit stands at 10^`first_place`. `None` when it has more than `precision` digits or one behind
-/// place 0.
+/// The number whose first digit stands at 10^`first_place`. `None` when it has more than
+/// `precision` digits or one behind place 0.
 fn place_digits(digits: &[u8], first_place: i32, precision: u8) -> Option<u128> {
     let count = usize::try_from(first_place + 1).unwrap_or(0);
     let behind = digits.get(count.min(digits.len())..).unwrap_or_default();
@@ -145,7 +149,11 @@ fn place_digits(digits: &[u8], first_place: i32, precision: u8) -> Option<u128> 
 }
 
 /// Reads a value and gives the fixed disk form that an uncompressed row would have.
-pub fn expand_vardecimal(bytes: &[u8], precision: u8, scale: u8) -> Result<FixedDecimal, VarDecimalError> {
+pub fn expand_vardecimal(
+    bytes: &[u8],
+    precision: u8,
+    scale: u8,
+) -> Result<FixedDecimal, VarDecimalError> {
     let value = read_vardecimal(bytes, precision, scale)?;
     let mut fixed = FixedDecimal { bytes: [0; FIXED_BYTES_MAX], len: fixed_bytes(precision) };
     let [sign, magnitude @ ..] = &mut fixed.bytes;
@@ -257,8 +265,16 @@ mod tests {
             Err(VarDecimalError::Group { group: 0, value: 1023 })
         );
         let out_of_range = |precision, scale| Err(VarDecimalError::OutOfRange { precision, scale });
-        assert_eq!(read_vardecimal(&[0xc2, 0x1e, 0xdc, 0x20], 4, 2), out_of_range(4, 2), "too many digits");
-        assert_eq!(read_vardecimal(&[0xc2, 0x1e, 0xdc, 0x20], 5, 1), out_of_range(5, 1), "a digit too fine");
+        assert_eq!(
+            read_vardecimal(&[0xc2, 0x1e, 0xdc, 0x20], 4, 2),
+            out_of_range(4, 2),
+            "too many digits"
+        );
+        assert_eq!(
+            read_vardecimal(&[0xc2, 0x1e, 0xdc, 0x20], 5, 1),
+            out_of_range(5, 1),
+            "a digit too fine"
+        );
         assert_eq!(read_vardecimal(&[0xff, 0x19], 38, 38), out_of_range(38, 38), "far too large");
         assert_eq!(read_vardecimal(&[0x80, 0x19], 38, 38), out_of_range(38, 38), "far too small");
     }
@@ -268,7 +284,8 @@ mod tests {
         let mut rng = SplitMix64::new(4);
         for _ in 0..50_000 {
             let bytes: Vec<u8> = (0..rng.below(20)).map(|_| rng.next_u64() as u8).collect();
-            let (precision, scale) = (rng.below(256) as u8, rng.below(256) as u8);
+            let precision = rng.below(256) as u8;
+            let scale = rng.below(256) as u8;
             let _ = expand_vardecimal(&bytes, precision, scale);
         }
     }

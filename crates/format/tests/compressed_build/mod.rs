@@ -1,4 +1,5 @@
-//! Builds compressed records and pages after the published descriptions: the other side of the readers under test.
+//! Builds compressed records and pages after the published descriptions: the other side of the
+//! readers under test.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -59,7 +60,9 @@ pub(crate) fn record(kind_bits: u8, cells: &[Cell]) -> Vec<u8> {
     let clusters: Vec<&[Cell]> = cells.chunks(30).collect();
     let all_but_last = &clusters[..clusters.len().saturating_sub(1)];
     out.extend(
-        all_but_last.iter().map(|cluster| cluster.iter().map(|c| c.short().len()).sum::<usize>() as u8),
+        all_but_last
+            .iter()
+            .map(|cluster| cluster.iter().map(|c| c.short().len()).sum::<usize>() as u8),
     );
     out.extend(cells.iter().flat_map(Cell::short));
     if longs.is_empty() {
@@ -73,7 +76,9 @@ pub(crate) fn record(kind_bits: u8, cells: &[Cell]) -> Vec<u8> {
         out.extend_from_slice(&(end as u16 | if *complex { 0x8000 } else { 0 }).to_le_bytes());
     }
     out.extend(
-        all_but_last.iter().map(|cluster| cluster.iter().filter(|c| c.long().is_some()).count() as u8),
+        all_but_last
+            .iter()
+            .map(|cluster| cluster.iter().filter(|c| c.long().is_some()).count() as u8),
     );
     out.extend(longs.iter().flat_map(|(bytes, _)| *bytes));
     out
@@ -86,8 +91,8 @@ pub(crate) struct Shared {
     pub(crate) rows: Vec<Vec<Cell>>,
 }
 
-/// Undoes nothing, shares everything: each column gets the longest value as its anchor where any two values begin alike,
-/// and stored forms that occur twice go to the dictionary.
+/// Undoes nothing, shares everything: each column gets the longest value as its anchor where any
+/// two values begin alike, and stored forms that occur twice go to the dictionary.
 pub(crate) fn share(rows: &[Vec<Cell>], with_dictionary: bool) -> Shared {
     let columns = rows.first().map_or(0, Vec::len);
     let anchors: Vec<Cell> = (0..columns).map(|column| anchor_of(rows, column)).collect();
@@ -103,8 +108,11 @@ pub(crate) fn share(rows: &[Vec<Cell>], with_dictionary: bool) -> Shared {
                 *counts.entry(bytes.clone()).or_default() += 1;
             }
         }
-        dictionary =
-            counts.into_iter().filter(|(bytes, n)| *n > 1 && bytes.len() > 1).map(|(b, _)| b).collect();
+        dictionary = counts
+            .into_iter()
+            .filter(|(bytes, n)| *n > 1 && bytes.len() > 1)
+            .map(|(b, _)| b)
+            .collect();
         dictionary.sort();
         dictionary.truncate(256);
         for cell in stored.iter_mut().flatten() {
@@ -123,7 +131,8 @@ fn anchor_of(rows: &[Vec<Cell>], column: usize) -> Cell {
         .iter()
         .filter_map(|row| if let Cell::Bytes(b) = &row[column] { Some(b) } else { None })
         .collect();
-    let is_shared = values.iter().enumerate().any(|(i, a)| values[..i].iter().any(|b| common(a, b) > 0));
+    let is_shared =
+        values.iter().enumerate().any(|(i, a)| values[..i].iter().any(|b| common(a, b) > 0));
     match values.iter().max_by_key(|value| value.len()) {
         Some(longest) if is_shared && longest.len() < 128 => Cell::Bytes((*longest).clone()),
         _ => Cell::Null,
@@ -175,8 +184,12 @@ pub(crate) fn compression_information(anchors: &[Cell], dictionary: &[Vec<u8>]) 
 pub(crate) fn page(shared: &Shared) -> Option<Box<PageBytes>> {
     let mut bytes = Box::new([0; 8192]);
     let ci = compression_information(&shared.anchors, &shared.dictionary);
-    let mut page =
-        PageMut::format(&mut bytes, PageId::new(1, 99), PageType::Data, AllocUnitId::from_header(1, 256));
+    let mut page = PageMut::format(
+        &mut bytes,
+        PageId::new(1, 99),
+        PageType::Data,
+        AllocUnitId::from_header(1, 256),
+    );
     page.header_mut().type_flag_bits = 0x80;
     page.header_mut().free_offset.set((96 + ci.len()) as u16);
     let is_full = shared.rows.iter().any(|row| page.push(&record(0, row)).is_none());

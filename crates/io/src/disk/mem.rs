@@ -6,16 +6,18 @@
 //!        unsynced   per sector of 512 bytes: the contents it was given since, oldest first, each with its write
 //! ```
 //!
-//! [`MemDisk::crash`] makes the disk that a power cut would leave: of the writes that are not durable, each survives,
-//! vanishes or is torn, whatever came before or after it. [`MemDisk::kill`] makes the disk that the death of the process would
-//! leave: whatever a call that returned has written is there, durable or not. [`MemDisk::fail_after`] ends all work in the middle
-//! of a call: that call may have reached the disk or not, and every later one fails.
+//! [`MemDisk::crash`] makes the disk that a power cut would leave: of the writes that are not
+//! durable, each survives, vanishes or is torn, whatever came before or after it. [`MemDisk::kill`]
+//! makes the disk that the death of the process would leave: whatever a call that returned has
+//! written is there, durable or not. [`MemDisk::fail_after`] ends all work in the middle of a call:
+//! that call may have reached the disk or not, and every later one fails.
 //!
-//! [`MemDisk::set_capacity`] limits the room that all files take together, in blocks of 4,096 bytes. Holes take none until they
-//! are written.
+//! [`MemDisk::set_capacity`] limits the room that all files take together, in blocks of 4,096
+//! bytes. Holes take none until they are written.
 //!
 //! Invariants
-//! - `durable` changes at syncs and durable writes only; a durable write makes nothing durable but its own bytes.
+//! - `durable` changes at syncs and durable writes only; a durable write makes nothing durable but
+//!   its own bytes.
 //! - A sector is never torn.
 //! - The outcome of a crash follows from the history of the disk and the random numbers alone.
 
@@ -87,7 +89,8 @@ impl Power {
             UNLIMITED => Some(UNLIMITED),
             left => Some(left.saturating_sub(1)),
         };
-        // One is added to the number of calls that still work: 1 means that this call meets the cut, 0 that it is over.
+        // One is added to the number of calls that still work: 1 means that this call meets the
+        // cut, 0 that it is over.
         match self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, step) {
             Ok(0) => Supply::Off,
             Ok(1) => Supply::Going,
@@ -109,9 +112,10 @@ impl MemDisk {
         Self::default()
     }
 
-    /// After `calls` more I/O calls the power goes, or the process dies: the next call fails, and every
-    /// call after it fails with [`Error::PowerLost`]. What is left is said by [`crash`](Self::crash),
-    /// where all that is unsynced is unsure, or by [`kill`](Self::kill), where only the call that failed is.
+    /// After `calls` more I/O calls the power goes, or the process dies: the next call fails, and
+    /// every call after it fails with [`Error::PowerLost`]. What is left is said by
+    /// [`crash`](Self::crash), where all that is unsynced is unsure, or by [`kill`](Self::kill),
+    /// where only the call that failed is.
     pub fn fail_after(&self, calls: u64) {
         self.power.0.store(calls.saturating_add(1).min(UNLIMITED - 1), Ordering::Release);
     }
@@ -126,7 +130,8 @@ impl MemDisk {
         self.crash_by(keep, &|_| SECTOR_BYTES)
     }
 
-    /// The same on a device that writes `unit_of(path)` bytes of a file, aligned, as a whole or not at all. A multiple of a sector.
+    /// The same on a device that writes `unit_of(path)` bytes of a file, aligned, as a whole or not
+    /// at all. A multiple of a sector.
     pub fn crash_by(&self, keep: &mut dyn Rng, unit_of: &dyn Fn(&Path) -> usize) -> MemDisk {
         let files = lock(&self.files);
         let survivors = files.iter().map(|(path, node)| {
@@ -139,10 +144,11 @@ impl MemDisk {
         self.with_files(survivors.collect())
     }
 
-    /// The disk that the death of the process at this moment would leave. What calls that returned have written is there, and not
-    /// more durable than it was. The call that met the end of [`fail_after`](Self::fail_after) is cut: a deferred write at a
-    /// multiple of 4,096 bytes from its start, a durable one at a multiple of 512; of a batch each write by itself. This disk stays
-    /// as it is.
+    /// The disk that the death of the process at this moment would leave. What calls that returned
+    /// have written is there, and not more durable than it was. The call that met the end of
+    /// [`fail_after`](Self::fail_after) is cut: a deferred write at a multiple of 4,096 bytes from
+    /// its start, a durable one at a multiple of 512; of a batch each write by itself. This disk
+    /// stays as it is.
     pub fn kill(&self, cut: &mut dyn Rng) -> MemDisk {
         let files = lock(&self.files);
         let survivors = files.iter().map(|(path, node)| {
@@ -180,8 +186,8 @@ impl MemDisk {
         lock(&self.files).keys().cloned().collect()
     }
 
-    /// From now on all files together have room for this many bytes, rounded down to blocks of 4,096; `None` for any number. What
-    /// is there already stays, also when it is more.
+    /// From now on all files together have room for this many bytes, rounded down to blocks of
+    /// 4,096; `None` for any number. What is there already stays, also when it is more.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.room.set_capacity(bytes);
     }
@@ -270,7 +276,11 @@ impl Disk for MemDisk {
 }
 
 fn not_found(op: Op, path: &Path) -> Error {
-    Error::File { op, path: path.to_path_buf(), source: std::io::ErrorKind::NotFound.into() }
+    Error::File {
+        op,
+        path: path.to_path_buf(),
+        source: std::io::ErrorKind::NotFound.into(),
+    }
 }
 
 impl Node {

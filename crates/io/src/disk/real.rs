@@ -7,16 +7,20 @@
 //! DirectOnly    direct            direct                      nothing, unless a write could not go direct
 //! ```
 //!
-//! The kernel turns a direct write with `RWF_DSYNC` into forced unit access where the device has it (or has no volatile cache) and
-//! the place was written before; elsewhere it flushes by itself. It is asked per write, never by the open flag: data pages
-//! must not pay for what log blocks need. Deferred writes go direct in every mode: one that the kernel has taken is not cut short
-//! when the process dies. A write that is not aligned for the device takes the page cache, in every mode, and is then flushed.
+//! The kernel turns a direct write with `RWF_DSYNC` into forced unit access where the device has it
+//! (or has no volatile cache) and the place was written before; elsewhere it flushes by itself. It
+//! is asked per write, never by the open flag: data pages must not pay for what log blocks need.
+//! Deferred writes go direct in every mode: one that the kernel has taken is not cut short when the
+//! process dies. A write that is not aligned for the device takes the page cache, in every mode,
+//! and is then flushed.
 //!
-//! `DirectOnly` is for media that are declared stable. A file with holes is still flushed in that mode: a write into
-//! a hole changes the file system's own records, and those are in its journal first.
+//! `DirectOnly` is for media that are declared stable. A file with holes is still flushed in that
+//! mode: a write into a hole changes the file system's own records, and those are in its journal
+//! first.
 //!
-//! A [`Backend`] decides how writes are handed to the system. Single writes and reads are system calls; batches of writes
-//! ([`DiskFile::write_many`]) go through io_uring, past the page cache, in every mode, where the system lets us have one:
+//! A [`Backend`] decides how writes are handed to the system. Single writes and reads are system
+//! calls; batches of writes ([`DiskFile::write_many`]) go through io_uring, past the page cache, in
+//! every mode, where the system lets us have one:
 //!
 //! ```text
 //! backend       Through, ForcedFlush        Through, Fua        write_many
@@ -27,7 +31,8 @@
 //! ```
 //!
 //! Invariants
-//! - What a ring cannot do, or leaves unfinished, is done as `Plain` does it. Failures are the same whatever the backend.
+//! - What a ring cannot do, or leaves unfinished, is done as `Plain` does it. Failures are the same
+//!   whatever the backend.
 //! - A file opened here is locked (advisory, whole file) for as long as it is open.
 //! - A sync with nothing written since the last one costs no system call.
 
@@ -54,23 +59,27 @@ use crate::platform;
 pub enum DurabilityMode {
     /// Direct writes and flushes. Right everywhere; what SQL Server does on Linux by default.
     ForcedFlush,
-    /// Direct writes, the durable ones with `RWF_DSYNC`: no flush where the device supports forced unit access.
+    /// Direct writes, the durable ones with `RWF_DSYNC`: no flush where the device supports forced
+    /// unit access.
     Fua,
-    /// Direct writes and no flush. **Loses acknowledged work in a power cut unless the device's cache is not volatile.**
+    /// Direct writes and no flush. **Loses acknowledged work in a power cut unless the device's
+    /// cache is not volatile.**
     DirectOnly,
-    /// [`Fua`](Self::Fua) where the device has no volatile cache or supports forced unit access, else
-    /// [`ForcedFlush`](Self::ForcedFlush). Asked per file.
+    /// [`Fua`](Self::Fua) where the device has no volatile cache or supports forced unit access,
+    /// else [`ForcedFlush`](Self::ForcedFlush). Asked per file.
     Auto,
 }
 
-/// How writes are handed to the system. What is durable when, and what fails how, does not depend on it.
+/// How writes are handed to the system. What is durable when, and what fails how, does not depend
+/// on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Backend {
-    /// io_uring for batches of writes, system calls for single ones: each where it was measured to be faster. Without io_uring
-    /// as [`Plain`](Self::Plain).
+    /// io_uring for batches of writes, system calls for single ones: each where it was measured to
+    /// be faster. Without io_uring as [`Plain`](Self::Plain).
     #[default]
     Auto,
-    /// io_uring for batches and for single durable writes. Without io_uring as [`Plain`](Self::Plain).
+    /// io_uring for batches and for single durable writes. Without io_uring as
+    /// [`Plain`](Self::Plain).
     Uring,
     /// System calls only.
     Plain,
@@ -85,7 +94,8 @@ pub struct DurabilityReport {
     pub asked: DurabilityMode,
     /// What is done; never [`DurabilityMode::Auto`].
     pub chosen: DurabilityMode,
-    /// `write back` or `write through`, as the system describes the device's cache; `None` when it says nothing.
+    /// `write back` or `write through`, as the system describes the device's cache; `None` when it
+    /// says nothing.
     pub write_cache: Option<String>,
     /// Does the device support forced unit access? `None` when that is not known.
     pub fua: Option<bool>,
@@ -93,7 +103,8 @@ pub struct DurabilityReport {
     pub direct: bool,
     /// The choice in a sentence.
     pub reason: &'static str,
-    /// How writes are handed to the system: what was asked for, or [`Backend::Plain`] where there is no io_uring.
+    /// How writes are handed to the system: what was asked for, or [`Backend::Plain`] where there
+    /// is no io_uring.
     pub backend: Backend,
     /// Why there is no io_uring though it was asked for.
     pub refusal: Option<String>,
@@ -123,7 +134,11 @@ impl RealDisk {
         let handle = fs::File::open(path).map_err(failed)?;
         let direct = platform::open_direct_for_writes(path).is_some();
         let (backend, refusal) = lane::describe(self.backend);
-        Ok(DurabilityReport { backend, refusal, ..probe::choose(self.mode, &handle, path, direct) })
+        Ok(DurabilityReport {
+            backend,
+            refusal,
+            ..probe::choose(self.mode, &handle, path, direct)
+        })
     }
 
     fn take(&self, handle: fs::File, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
@@ -139,12 +154,18 @@ impl RealDisk {
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
         let failed = |source| Error::File { op: Op::Create, path: path.to_path_buf(), source };
-        let handle =
-            fs::OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
+        let handle = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(failed)?;
         let file = self.take(handle, path);
-        let result = file.and_then(|file| platform::sync_folder_of(path).map(|()| file).map_err(failed));
+        let result =
+            file.and_then(|file| platform::sync_folder_of(path).map(|()| file).map_err(failed));
         if result.is_err() {
-            // Nobody else knows of the file yet. If it cannot even be removed, the next attempt will say that it exists.
+            // Nobody else knows of the file yet. If it cannot even be removed, the next attempt
+            // will say that it exists.
             let _ = fs::remove_file(path);
         }
         result

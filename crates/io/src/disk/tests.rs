@@ -20,15 +20,21 @@ const NOTHING: Always = Always(0);
 /// Of three fates the middle one: every write survives as a whole.
 const EVERYTHING: Always = Always(u64::MAX / 2);
 
-const MODES: [DurabilityMode; 4] =
-    [DurabilityMode::ForcedFlush, DurabilityMode::Fua, DurabilityMode::DirectOnly, DurabilityMode::Auto];
+const MODES: [DurabilityMode; 4] = [
+    DurabilityMode::ForcedFlush,
+    DurabilityMode::Fua,
+    DurabilityMode::DirectOnly,
+    DurabilityMode::Auto,
+];
 
-/// Backends that this machine has. Where it has no io_uring it says so, and what is asked of `Uring` goes unchecked.
+/// Backends that this machine has. Where it has no io_uring it says so, and what is asked of
+/// `Uring` goes unchecked.
 pub(super) fn backends() -> Vec<Backend> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     std::fs::write(&path, []).unwrap();
-    let report = RealDisk::new(DurabilityMode::Auto).with_backend(Backend::Uring).report(&path).unwrap();
+    let report =
+        RealDisk::new(DurabilityMode::Auto).with_backend(Backend::Uring).report(&path).unwrap();
     match report.refusal {
         None => vec![Backend::Plain, Backend::Auto, Backend::Uring],
         Some(refusal) => {
@@ -111,7 +117,9 @@ fn batches_of_any_size_order_and_alignment_are_read_as_written() {
             let places = places(&mut rng, grain, BYTES / u64::from(1 + step % 5));
             let writes: Vec<(u64, &[u8])> = places
                 .iter()
-                .map(|(offset, bytes)| (*offset, &memory[*offset as usize..*offset as usize + bytes]))
+                .map(|(offset, bytes)| {
+                    (*offset, &memory[*offset as usize..*offset as usize + bytes])
+                })
                 .collect();
             let before = file.counters();
             file.write_many(&writes).unwrap();
@@ -148,16 +156,22 @@ fn contents_after(seed: u64, disk: &RealDisk, path: &Path) -> Vec<u8> {
     let file = disk.create(path).unwrap();
     let mut memory = crate::AlignedBuf::zeroed(1 << 20);
     for step in 0..40_u8 {
-        memory.iter_mut().zip(0_usize..).for_each(|(byte, at)| *byte = step.wrapping_add((at / 100) as u8));
+        memory
+            .iter_mut()
+            .zip(0_usize..)
+            .for_each(|(byte, at)| *byte = step.wrapping_add((at / 100) as u8));
         let grain = [1, 512, 4096, 8192][rng.below(4) as usize];
-        let (offset, bytes) = (rng.below(64) * grain, (1 + rng.below(20)) * grain);
+        let offset = rng.below(64) * grain;
+        let bytes = (1 + rng.below(20)) * grain;
         match rng.below(8) {
             0 => file.extend(rng.below(2 << 20), Fill::Zeros).unwrap(),
             1 => file.extend(rng.below(2 << 20), Fill::Hole).unwrap(),
             2 => file.sync().unwrap(),
             3 | 4 => {
                 let places = places(&mut rng, grain.max(512), 1 << 18);
-                let part = |(offset, bytes): &(u64, usize)| (*offset, &memory[*offset as usize..][..*bytes]);
+                let part = |(offset, bytes): &(u64, usize)| {
+                    (*offset, &memory[*offset as usize..][..*bytes])
+                };
                 file.write_many(&places.iter().map(part).collect::<Vec<_>>()).unwrap();
             }
             5 => file.write_at(offset, &[&memory[..bytes as usize]], Durability::Deferred).unwrap(),
@@ -197,9 +211,12 @@ fn a_file_grows_and_never_shrinks() {
         let file = disk.create(path).unwrap();
         file.write_at(700, &[b"x"], Durability::Deferred).unwrap();
         assert_eq!(file.len(), 701);
-        for (bytes, fill) in
-            [(10_000, Fill::Zeros), (3_000_000, Fill::Zeros), (5_000_000, Fill::Hole), (8, Fill::Hole)]
-        {
+        for (bytes, fill) in [
+            (10_000, Fill::Zeros),
+            (3_000_000, Fill::Zeros),
+            (5_000_000, Fill::Hole),
+            (8, Fill::Hole),
+        ] {
             file.extend(bytes, fill).unwrap();
             assert!(file.len() >= bytes);
         }
@@ -208,7 +225,10 @@ fn a_file_grows_and_never_shrinks() {
         assert_eq!(file.read_at(0, &mut found).unwrap(), 5_000_000);
         assert_eq!(found.iter().position(|byte| *byte != 0), Some(700));
         assert!(found[701..].iter().all(|byte| *byte == 0));
-        assert!(matches!(file.read_exact_at(4_999_999, &mut [0; 2]), Err(Error::EndOfFile { read: 1, .. })));
+        assert!(matches!(
+            file.read_exact_at(4_999_999, &mut [0; 2]),
+            Err(Error::EndOfFile { read: 1, .. })
+        ));
     });
 }
 
@@ -239,7 +259,10 @@ fn forced_flush_flushes_once_per_durable_write_and_a_sync_without_writes_is_free
         }
         let after = file.counters();
         assert_eq!((after.syncs - before.syncs, after.fua_writes), (10, 0));
-        assert_eq!((after.writes - before.writes, after.bytes_written - before.bytes_written), (10, 5120));
+        assert_eq!(
+            (after.writes - before.writes, after.bytes_written - before.bytes_written),
+            (10, 5120)
+        );
         let calls = if disk.report(path).unwrap().backend == Backend::Uring { 10 } else { 20 };
         assert_eq!(after.calls - before.calls, calls, "a ring takes both in one call");
         // A chain flushes what others wrote before it.
@@ -283,7 +306,8 @@ fn a_batch_is_one_call_per_hundred_and_twenty_eight_writes() {
         let file = disk.create(path).unwrap();
         file.extend(8 << 20, Fill::Zeros).unwrap();
         let page = crate::AlignedBuf::zeroed(8192);
-        let writes: Vec<(u64, &[u8])> = (0..300).map(|number| (number * 16_384, &page[..])).collect();
+        let writes: Vec<(u64, &[u8])> =
+            (0..300).map(|number| (number * 16_384, &page[..])).collect();
         let before = file.counters();
         file.write_many(&writes).unwrap();
         let after = file.counters();
@@ -321,7 +345,8 @@ fn durable_writes_of_many_threads_are_all_there_and_share_flushes() {
             assert_eq!(after.writes - before.writes, THREADS * WRITES);
             assert!(after.syncs - before.syncs <= THREADS * WRITES);
             let contents = std::fs::read(path).unwrap();
-            let is_right = |(place, page): (usize, &[u8])| page.iter().all(|byte| *byte == place as u8 + 1);
+            let is_right =
+                |(place, page): (usize, &[u8])| page.iter().all(|byte| *byte == place as u8 + 1);
             assert!(contents.chunks(4096).enumerate().all(is_right));
         });
     }
@@ -363,7 +388,10 @@ fn the_choice_is_reported_with_its_reason() {
     drop(disk.create(&path).unwrap());
     let report = disk.report(&path).unwrap();
     assert_eq!(report.asked, DurabilityMode::Auto);
-    assert!(matches!(report.chosen, DurabilityMode::ForcedFlush | DurabilityMode::Fua), "{report:?}");
+    assert!(
+        matches!(report.chosen, DurabilityMode::ForcedFlush | DurabilityMode::Fua),
+        "{report:?}"
+    );
     let report = RealDisk::new(DurabilityMode::DirectOnly).report(&path).unwrap();
     assert_eq!((report.chosen, report.reason), (DurabilityMode::DirectOnly, "asked for"));
     let report = disk.clone().with_backend(Backend::Plain).report(&path).unwrap();
@@ -415,7 +443,11 @@ fn unsynced_writes_survive_tear_and_overtake_each_other_by_sectors() {
             "never within a sector"
         );
         seen.insert((front[0], back[0]));
-        assert_eq!(image, bytes_after(&disk, SplitMix64::new(seed)), "the same seed is the same crash");
+        assert_eq!(
+            image,
+            bytes_after(&disk, SplitMix64::new(seed)),
+            "the same seed is the same crash"
+        );
     }
     assert_eq!(seen.len(), 9, "{seen:?}");
 }
@@ -431,7 +463,9 @@ fn after_the_power_went_every_call_fails_and_the_last_one_is_unsure() {
     let error = file.write_at(2, &[b"c"], Durability::Through).unwrap_err();
     assert!(matches!(error, Error::PowerLost { .. }) && disk.is_dark());
     assert!(
-        file.sync().is_err() && file.read_at(0, &mut [0]).is_err() && file.extend(9, Fill::Hole).is_err()
+        file.sync().is_err()
+            && file.read_at(0, &mut [0]).is_err()
+            && file.extend(9, Fill::Hole).is_err()
     );
     assert!(disk.open(Path::new("file")).is_err());
     assert_eq!(bytes_after(&disk, NOTHING), b"ab");

@@ -121,7 +121,8 @@ fn holes_are_skipped_and_all_data_is_found() {
         "in order, without overlap: {ranges:?}"
     );
     for range in &data {
-        let covered = ranges.iter().any(|found| found.start <= range.start && range.end <= found.end);
+        let covered =
+            ranges.iter().any(|found| found.start <= range.start && range.end <= found.end);
         assert!(covered, "{range:?} is stored but not in {ranges:?}");
     }
     // A file system without holes says that everything is stored; one with holes must not.

@@ -7,7 +7,8 @@
 //! order    chunks of all files, each at the place in the plan that it has in its file
 //! ```
 //!
-//! Files are drained in proportion to their size, so that they end together and all devices work until the end.
+//! Files are drained in proportion to their size, so that they end together and all devices work
+//! until the end.
 
 use std::ops::Range;
 
@@ -20,8 +21,8 @@ pub struct Chunk {
     pub range: Range<u64>,
 }
 
-/// Chunks of at most `chunk_bytes` that cover the ascending `ranges` of each file. Gaps of at most `max_gap` bytes are
-/// covered as well: whoever asked for the ranges must know what to ignore.
+/// Chunks of at most `chunk_bytes` that cover the ascending `ranges` of each file. Gaps of at most
+/// `max_gap` bytes are covered as well: whoever asked for the ranges must know what to ignore.
 ///
 /// # Panics
 /// When `chunk_bytes` is 0.
@@ -40,7 +41,8 @@ pub fn plan(files: &[Vec<Range<u64>>], max_gap: u64, chunk_bytes: u64) -> Vec<Ch
             }
         }
     }
-    // Stable: within a file the shares ascend with the offsets, and equal shares keep the order of the files.
+    // Stable: within a file the shares ascend with the offsets, and equal shares keep the order of
+    // the files.
     placed.sort_by(|a, b| a.0.total_cmp(&b.0));
     placed.into_iter().map(|(_, chunk)| chunk).collect()
 }
@@ -73,7 +75,12 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(files: &[&[Range<u64>]], max_gap: u64, chunk_bytes: u64, expected: &[(usize, Range<u64>)]) {
+    fn check(
+        files: &[&[Range<u64>]],
+        max_gap: u64,
+        chunk_bytes: u64,
+        expected: &[(usize, Range<u64>)],
+    ) {
         let files: Vec<Vec<Range<u64>>> = files.iter().map(|ranges| ranges.to_vec()).collect();
         let got: Vec<_> =
             plan(&files, max_gap, chunk_bytes).into_iter().map(|it| (it.file, it.range)).collect();

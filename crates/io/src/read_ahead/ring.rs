@@ -6,10 +6,11 @@
 //!
 //! Invariants
 //! - At most `limit` buffers exist; they are made when first needed and then reused.
-//! - When the last reader leaves, waiting consumers wake and find the end; when the last consumer leaves, waiting
-//!   readers wake and stop. Both leave by dropping a guard, so a panic on one side never leaves the other asleep.
-//! - A cancelled run ends: whoever is awake sees the flag at the next buffer, and each buffer handed over wakes
-//!   somebody.
+//! - When the last reader leaves, waiting consumers wake and find the end; when the last consumer
+//!   leaves, waiting readers wake and stop. Both leave by dropping a guard, so a panic on one side
+//!   never leaves the other asleep.
+//! - A cancelled run ends: whoever is awake sees the flag at the next buffer, and each buffer
+//!   handed over wakes somebody.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -47,9 +48,16 @@ struct State {
 }
 
 impl Ring {
-    /// A ring for `depth` readers and `consumers` consumers, all of which are expected to take their guard and drop it.
+    /// A ring for `depth` readers and `consumers` consumers, all of which are expected to take
+    /// their guard and drop it.
     pub(super) fn new(depth: usize, consumers: usize, limit: usize, buffer_bytes: usize) -> Self {
-        let state = State { free: Vec::new(), filled: VecDeque::new(), made: 0, readers: depth, consumers };
+        let state = State {
+            free: Vec::new(),
+            filled: VecDeque::new(),
+            made: 0,
+            readers: depth,
+            consumers,
+        };
         Ring {
             state: Mutex::new(state),
             has_free: Condvar::new(),
@@ -90,7 +98,8 @@ impl Ring {
         self.has_filled.notify_one();
     }
 
-    /// A filled buffer; waits for one. `None` when all were taken and no reader is left, and on cancellation.
+    /// A filled buffer; waits for one. `None` when all were taken and no reader is left, and on
+    /// cancellation.
     pub(super) fn take_filled(&self, cancel: &AtomicBool) -> Option<Filled> {
         let mut state = lock(&self.state);
         loop {

@@ -1,4 +1,5 @@
-//! Every byte once, in both modes, with any number of consumers; bad reads, short files, early ends.
+//! Every byte once, in both modes, with any number of consumers; bad reads, short files, early
+//! ends.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +22,8 @@ fn scratch_file(dir: &Path, name: &str, bytes: &[u8]) -> File {
     File::open_read(dir.join(name)).unwrap()
 }
 
-/// Reads `chunks` and puts the pieces together again: what was delivered of each source, and how often each byte.
+/// Reads `chunks` and puts the pieces together again: what was delivered of each source, and how
+/// often each byte.
 fn collect(
     sources: &[&dyn ReadAt],
     chunks: &[Chunk],
@@ -61,7 +63,8 @@ fn collect(
 #[test]
 fn every_byte_is_delivered_once_in_both_modes() {
     let dir = tempfile::tempdir().unwrap();
-    let (first, second) = (pattern(300_000, 0), pattern(77_777, 0x55));
+    let first = pattern(300_000, 0);
+    let second = pattern(77_777, 0x55);
     let files = [scratch_file(dir.path(), "a", &first), scratch_file(dir.path(), "b", &second)];
     let sources: Vec<&dyn ReadAt> = files.iter().map(|file| file as &dyn ReadAt).collect();
     let chunks = plan(&[vec![0..300_000], vec![0..77_777]], 0, 50_000);
@@ -83,7 +86,8 @@ fn only_the_chunks_are_read_even_when_they_begin_inside_a_block() {
     let bytes = pattern(60_000, 1);
     let file = scratch_file(dir.path(), "odd", &bytes);
     let wanted = [100..9_000_u64, 20_001..20_002, 40_960..59_999];
-    let chunks: Vec<Chunk> = wanted.iter().map(|range| Chunk { file: 0, range: range.clone() }).collect();
+    let chunks: Vec<Chunk> =
+        wanted.iter().map(|range| Chunk { file: 0, range: range.clone() }).collect();
 
     for mode in [SMALL_BUFFERED, SMALL_DIRECT] {
         let (image, counts) = collect(&[&file], &chunks, mode, 2).remove(0);
@@ -111,7 +115,10 @@ fn a_file_shorter_than_the_plan_gives_short_and_empty_pieces() {
             lengths
         });
         lengths[0].sort();
-        assert_eq!(lengths[0], [(0, 8192, 8192), (8192, 8192, 1808), (16_384, 8192, 0), (24_576, 8192, 0)]);
+        assert_eq!(
+            lengths[0],
+            [(0, 8192, 8192), (8192, 8192, 1808), (16_384, 8192, 0), (24_576, 8192, 0)]
+        );
     }
 }
 
@@ -216,7 +223,8 @@ fn the_rate_limit_holds() {
     let reader = ChunkReader::new(&[&source], &chunks, SMALL_BUFFERED, &cancel);
     let reader = reader.with_max_rate(NonZeroU64::new(1 << 20).unwrap(), &clock);
     reader.run(3, |pieces| while pieces.next().is_some() {});
-    // All but the first piece wait: 248 KiB at 1 MiB per second, less the tenth of a second that may be caught up.
+    // All but the first piece wait: 248 KiB at 1 MiB per second, less the tenth of a second that
+    // may be caught up.
     assert!(clock.monotonic() - begin >= Duration::from_millis(140));
     assert_eq!(reader.bytes_read(), 256 << 10);
 }
@@ -238,8 +246,10 @@ fn a_consumer_that_panics_takes_the_run_with_it_instead_of_hanging_it() {
     for mode in [SMALL_BUFFERED, SMALL_DIRECT] {
         let cancel = AtomicBool::new(false);
         let reader = ChunkReader::new(&[&source], &chunks, mode, &cancel);
-        let run =
-            || reader.run(2, |pieces| while pieces.next().is_some_and(|piece| piece.offset < 100_000) {});
+        let run = || {
+            reader
+                .run(2, |pieces| while pieces.next().is_some_and(|piece| piece.offset < 100_000) {})
+        };
         run();
         let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             reader.run(2, |pieces| assert!(pieces.next().is_none(), "a consumer gives up"));
@@ -289,5 +299,9 @@ fn auto_reads_from_memory_what_is_there() {
         ReadMode::DIRECT,
         "most bytes are on the device"
     );
-    assert_eq!(IoChoice::Auto.resolve(&[&Cold(50), &cached]), ReadMode::BUFFERED, "most bytes are in memory");
+    assert_eq!(
+        IoChoice::Auto.resolve(&[&Cold(50), &cached]),
+        ReadMode::BUFFERED,
+        "most bytes are in memory"
+    );
 }

@@ -1,8 +1,9 @@
 //! The rate limit: so many bytes per second, over all threads together.
 //!
-//! A token bucket kept as one number, the time at which the next byte is due. Each request moves it on by its own
-//! length and waits for the time it found there; so requests are let through one after the other, in the order they
-//! came, and the average never exceeds the rate. Time that was not used is kept for a tenth of a second, no longer.
+//! A token bucket kept as one number, the time at which the next byte is due. Each request moves it
+//! on by its own length and waits for the time it found there; so requests are let through one
+//! after the other, in the order they came, and the average never exceeds the rate. Time that was
+//! not used is kept for a tenth of a second, no longer.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -45,7 +46,8 @@ impl<'a> Throttle<'a> {
         }
     }
 
-    /// The time at which `bytes` may be read; the next ones follow when they would be through at this rate.
+    /// The time at which `bytes` may be read; the next ones follow when they would be through at
+    /// this rate.
     fn reserve(&self, bytes: u64) -> Duration {
         let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second.get());
         let takes = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
@@ -100,7 +102,11 @@ mod tests {
         let throttle = Throttle::new(rate(1000), &clock);
         clock.advance(60_000);
         let due: Vec<u128> = [100, 1000, 1].map(|bytes| throttle.reserve(bytes).as_millis()).into();
-        assert_eq!(due, [59_900, 60_000, 61_000], "a tenth of a second is caught up, then the rate holds");
+        assert_eq!(
+            due,
+            [59_900, 60_000, 61_000],
+            "a tenth of a second is caught up, then the rate holds"
+        );
     }
 
     #[test]

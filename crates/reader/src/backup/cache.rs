@@ -1,7 +1,7 @@
 //! A few expanded extents, kept for the next page of them.
 //!
-//! Reading a B-tree page by page would otherwise expand an extent of a compressed backup eight times. Two threads may
-//! expand the same extent at once; the lock is held only to look and to put.
+//! Reading a B-tree page by page would otherwise expand an extent of a compressed backup eight
+//! times. Two threads may expand the same extent at once; the lock is held only to look and to put.
 
 use extentdb_base::Extent;
 use extentdb_base::sync::{Arc, Mutex, lock};

@@ -1,4 +1,5 @@
-//! The log that a backup carries, as the log file it was taken from: zeros around what is there, and VLFs by description.
+//! The log that a backup carries, as the log file it was taken from: zeros around what is there,
+//! and VLFs by description.
 
 use std::collections::BTreeMap;
 
@@ -38,10 +39,12 @@ fn one_log<'b>(
     (file, CarriedLog { set, parts, len }, map)
 }
 
-/// Bytes of the carried log that are searched for a first block: the largest block and the padding before it.
+/// Bytes of the carried log that are searched for a first block: the largest block and the padding
+/// before it.
 const SEARCH_BYTES_MAX: u64 = 1 << 20;
 
-/// The header that a restore writes. A format too large for its byte becomes FF hex, which the header's faults name.
+/// The header that a restore writes. A format too large for its byte becomes FF hex, which the
+/// header's faults name.
 pub(super) fn header(set: &BackupSet, part: &LogPart) -> VlfHeader {
     let vlf = part.vlf;
     let described = vlf.parity;
@@ -61,8 +64,9 @@ pub(super) fn header(set: &BackupSet, part: &LogPart) -> VlfHeader {
     }
 }
 
-/// The parity that the carried blocks are stamped with: that of the first block that names its own place. A description
-/// may lack it, and what is carried may begin with sectors that belong to no block.
+/// The parity that the carried blocks are stamped with: that of the first block that names its own
+/// place. A description may lack it, and what is carried may begin with sectors that belong to no
+/// block.
 fn stamped_parity(set: &BackupSet, part: &LogPart) -> Option<Parity> {
     let vlf_offset = part.vlf.offset.get();
     let end = part.carried.end.min(part.carried.start.saturating_add(SEARCH_BYTES_MAX));
@@ -93,9 +97,11 @@ impl LogBytes for CarriedLog<'_> {
         buf.fill(0);
         let wanted = offset..offset.saturating_add(buf.len() as u64);
         for part in &self.parts {
-            let (start, end) = (wanted.start.max(part.carried.start), wanted.end.min(part.carried.end));
+            let start = wanted.start.max(part.carried.start);
+            let end = wanted.end.min(part.carried.end);
             if start < end
-                && let Some(target) = buf.get_mut((start - offset) as usize..(end - offset) as usize)
+                && let Some(target) =
+                    buf.get_mut((start - offset) as usize..(end - offset) as usize)
             {
                 self.set.read_log(part, start, target)?;
             }

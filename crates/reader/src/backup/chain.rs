@@ -79,7 +79,8 @@ impl Candidate {
             None => true,
             Some(StopAt::Lsn(lsn)) => self.header.last_lsn <= lsn,
             Some(StopAt::Time(time)) => {
-                let finished = self.header.backup_finish_date.unwrap_or(self.header.backup_start_date);
+                let finished =
+                    self.header.backup_finish_date.unwrap_or(self.header.backup_start_date);
                 log_time(finished).is_none_or(|finished| finished <= time)
             }
         }
@@ -113,7 +114,10 @@ pub(crate) struct Plan {
 
 /// Kinds that a chain begins with.
 pub(crate) fn is_base(kind: BackupKind) -> bool {
-    matches!(kind, BackupKind::Database | BackupKind::Partial | BackupKind::File | BackupKind::Other(_))
+    matches!(
+        kind,
+        BackupKind::Database | BackupKind::Partial | BackupKind::File | BackupKind::Other(_)
+    )
 }
 
 /// What a chain must begin with.
@@ -157,7 +161,8 @@ impl<'c> Planner<'c> {
     }
 
     fn leave_out(&mut self, set: &Candidate, why: String) {
-        let (path, position) = (set.path.clone(), set.header.position);
+        let path = set.path.clone();
+        let position = set.header.position;
         self.plan.left_out.push(LeftOut { path, position, why });
     }
 
@@ -169,7 +174,9 @@ impl<'c> Planner<'c> {
             return Ok(());
         }
         bases.sort_by_key(|(_, set)| set.header.last_lsn);
-        let fits = |(index, set): &&(usize, &Candidate)| set.fits(self.stop) && !self.skipped.contains(index);
+        let fits = |(index, set): &&(usize, &Candidate)| {
+            set.fits(self.stop) && !self.skipped.contains(index)
+        };
         let chosen = bases.iter().rev().find(fits).or(bases.first());
         let Some((base, chosen)) = chosen.copied() else {
             let first = self.sets.first().ok_or(Error::NothingGiven)?;
@@ -256,7 +263,8 @@ impl<'c> Planner<'c> {
                 continue;
             }
             if set.header.last_lsn <= end {
-                let why = format!("it ends at {}, {} at {end}", set.header.last_lsn, last.path.display());
+                let why =
+                    format!("it ends at {}, {} at {end}", set.header.last_lsn, last.path.display());
                 self.leave_out(set, why);
                 continue;
             }
@@ -265,7 +273,12 @@ impl<'c> Planner<'c> {
             }
             if ![set.first_fork(), set.header.recovery_fork_id].contains(&fork) {
                 let found = set.first_fork();
-                return Err(Error::OtherFork { before: last.name(), fork, after: set.name(), found });
+                return Err(Error::OtherFork {
+                    before: last.name(),
+                    fork,
+                    after: set.name(),
+                    found,
+                });
             }
             self.plan.logs.push(index);
             fork = set.header.recovery_fork_id;

@@ -58,7 +58,12 @@ impl CombinedLog {
                 let start = vlf.offset.checked_add(skip)?;
                 let bytes = part.stored_bytes().min(vlf.size.checked_sub(skip)?);
                 let at = start..start.checked_add(bytes)?;
-                Some(Piece { at, set: number, part: index, file_offset: part.carried.start })
+                Some(Piece {
+                    at,
+                    set: number,
+                    part: index,
+                    file_offset: part.carried.start,
+                })
             }));
         }
         // Of those that begin together the one of the later set is read last, and counts.

@@ -107,7 +107,9 @@ pub enum Error {
     #[error("{stop} lies before {}, up to which {set} must be restored to be consistent", set.last_lsn)]
     StopTooEarly { stop: super::StopAt, set: Box<SetName> },
     /// A log backup that carries pages besides records can only be used as a whole.
-    #[error("{stop} lies in {set}, which holds bulk-logged pages: it can only be restored to its end")]
+    #[error(
+        "{stop} lies in {set}, which holds bulk-logged pages: it can only be restored to its end"
+    )]
     StopInBulkLog { stop: super::StopAt, set: Box<SetName> },
     /// The log could not be searched for the stop.
     #[error("the log cannot be read: {0}")]
@@ -202,7 +204,9 @@ struct Because<'a>(&'a Option<Box<Finding>>);
 
 impl fmt::Display for Because<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |finding| write!(f, " ({}: {})", finding.offset, finding.what))
+        self.0
+            .as_ref()
+            .map_or(Ok(()), |finding| write!(f, " ({}: {})", finding.offset, finding.what))
     }
 }
 
@@ -253,10 +257,15 @@ impl fmt::Display for Needs<'_> {
         match self.kind {
             BackupKind::Log => {
                 let lsn = self.first_lsn;
-                write!(f, "it holds log only, and needs the full backup and all log backups up to LSN {lsn}")
+                write!(
+                    f,
+                    "it holds log only, and needs the full backup and all log backups up to LSN {lsn}"
+                )
             }
             kind if kind.is_differential() => {
-                f.write_str("it holds changed extents only, and needs the full backup it builds on")?;
+                f.write_str(
+                    "it holds changed extents only, and needs the full backup it builds on",
+                )?;
                 self.base.map_or(Ok(()), |base| write!(f, " (backup set {base})"))
             }
             BackupKind::File | BackupKind::Partial => {

@@ -47,7 +47,9 @@ pub enum What {
     LostRecord { bytes: u32 },
     #[error("record: {0}")]
     Undecoded(super::error::Undecoded),
-    #[error("{extents} extents (from number {first} of the set) name no page and could not be placed")]
+    #[error(
+        "{extents} extents (from number {first} of the set) name no page and could not be placed"
+    )]
     Unplaced { first: u64, extents: u64 },
     #[error("the extent could not be read: {reason}")]
     Extent { reason: String },

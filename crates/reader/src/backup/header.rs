@@ -6,8 +6,8 @@ use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES};
 use extentdb_base::{FileId, Lsn};
 use extentdb_format::mtf::{
     BackupKind, Configuration, FileInfo, MtfDate, SetFlags, SetInfo, config::FileKind,
-    config::GROWTH_IS_PERCENT, config::NO_LIMIT, layout::DiskGuid, set::SET_COPY, set::SET_DIFFERENTIAL,
-    set::SET_LOG, set::SET_NORMAL,
+    config::GROWTH_IS_PERCENT, config::NO_LIMIT, layout::DiskGuid, set::SET_COPY,
+    set::SET_DIFFERENTIAL, set::SET_LOG, set::SET_NORMAL,
 };
 use extentdb_types::Guid;
 
@@ -78,14 +78,22 @@ impl SetHeader {
             backup_set_guid: start.set_guid,
             backup_name: start.name.clone(),
             backup_description: start.description.clone(),
-            kind: if is_known { info.kind() } else { kind_by_attributes(start.fields.attributes.get()) },
+            kind: if is_known {
+                info.kind()
+            } else {
+                kind_by_attributes(start.fields.attributes.get())
+            },
             flags,
-            is_copy_only: flags.has(SetFlags::COPY_ONLY) || start.fields.attributes.get() & SET_COPY != 0,
+            is_copy_only: flags.has(SetFlags::COPY_ONLY)
+                || start.fields.attributes.get() & SET_COPY != 0,
             is_compressed,
             expiration_date: start.expires,
             user_name: start.user.clone(),
             server_name: info.server_name.clone(),
-            machine_name: set.volume.as_ref().map_or_else(String::new, |volume| volume.machine.clone()),
+            machine_name: set
+                .volume
+                .as_ref()
+                .map_or_else(String::new, |volume| volume.machine.clone()),
             database_name: info.database_name.clone(),
             database_version: fields.database_version.get(),
             database_creation_date: fields.database_created,
@@ -136,7 +144,8 @@ fn some_guid(guid: DiskGuid) -> Option<Guid> {
     (!guid.is_none()).then_some(guid.get())
 }
 
-/// What a differential set builds on. Only MSCI still tells it: MSLS names the base that this set will be.
+/// What a differential set builds on. Only MSCI still tells it: MSLS names the base that this set
+/// will be.
 fn differential_base(set: &SetScan, kind: BackupKind) -> Option<(Lsn, Guid)> {
     if !kind.is_differential() {
         return None;
@@ -234,7 +243,8 @@ impl BackupFile {
 /// The files of a set, each id once, ordered by id.
 pub(super) fn files_of(set: &SetScan) -> Vec<BackupFile> {
     let Some(config) = set.configuration() else { return Vec::new() };
-    let mut files: Vec<_> = config.files.iter().filter_map(|file| BackupFile::of(file, config)).collect();
+    let mut files: Vec<_> =
+        config.files.iter().filter_map(|file| BackupFile::of(file, config)).collect();
     files.sort_by_key(|file| file.id);
     files.dedup_by_key(|file| file.id);
     files

@@ -1,6 +1,7 @@
 //! The log that a backup carries: which bytes of the log file, and where in the backup they lie.
 //!
-//! The bytes are log blocks as they lie in the log file, stamps and checksums included, zeros behind the last one.
+//! The bytes are log blocks as they lie in the log file, stamps and checksums included, zeros
+//! behind the last one.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,8 +24,8 @@ pub struct LogPart {
     pub vlf: VlfDescription,
     /// Offsets in the log file of the log that the backup carries; empty when there is none.
     pub carried: Range<u64>,
-    /// Where those bytes lie, in order. Shorter than `carried` when the file was cut off; empty when another stripe
-    /// has them.
+    /// Where those bytes lie, in order. Shorter than `carried` when the file was cut off; empty
+    /// when another stripe has them.
     pub positions: Vec<LogPosition>,
 }
 
@@ -53,9 +54,17 @@ impl LogPart {
         for stored in &run.stored {
             let bytes = (stored.end - stored.start).min(carried.end - file_offset);
             if bytes > 0 {
-                let (path, at) = (stream.path().clone(), stored.start);
+                let path = stream.path().clone();
+                let at = stored.start;
                 let backup_offset = stream.file_offset(at);
-                positions.push(LogPosition { file_offset, bytes, path, backup_offset, stream: number, at });
+                positions.push(LogPosition {
+                    file_offset,
+                    bytes,
+                    path,
+                    backup_offset,
+                    stream: number,
+                    at,
+                });
                 file_offset += bytes;
             }
         }
@@ -73,7 +82,8 @@ impl LogPart {
     }
 }
 
-/// The VLFs of a set, in the order of the backup. Every stripe lists all of them; one carries the log.
+/// The VLFs of a set, in the order of the backup. Every stripe lists all of them; one carries the
+/// log.
 pub(super) fn log_parts(
     sets: &[(usize, &SetScan)],
     streams: &[Arc<BlockStream>],
@@ -96,7 +106,8 @@ pub(super) fn log_parts(
     for part in parts.iter().filter(|part| !part.is_complete()) {
         let path = streams.first().map(|stream| stream.path().clone()).unwrap_or_default();
         let needed = part.carried.end - part.carried.start;
-        let (vlf_offset, stored) = (part.vlf.offset.get(), part.stored_bytes());
+        let vlf_offset = part.vlf.offset.get();
+        let stored = part.stored_bytes();
         findings.add(&path, 0, Fault::ShortLog { vlf_offset, stored, needed });
     }
     parts

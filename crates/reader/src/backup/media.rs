@@ -56,7 +56,14 @@ pub struct SetSummary {
 
 impl fmt::Display for SetSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SetSummary { position, kind, database_name, backup_name, backup_start_date, .. } = self;
+        let SetSummary {
+            position,
+            kind,
+            database_name,
+            backup_name,
+            backup_start_date,
+            ..
+        } = self;
         write!(
             f,
             "{position}: {} of {database_name}, {backup_start_date}",
@@ -106,7 +113,8 @@ impl BackupMedia {
     /// Opens the files of a media set, in any order.
     ///
     /// # Errors
-    /// A file is no backup, or cannot be read by anybody without a key; files of several backups were given.
+    /// A file is no backup, or cannot be read by anybody without a key; files of several backups
+    /// were given.
     pub fn open(sources: Vec<Arc<dyn ReadAt>>) -> Result<Self, Error> {
         Self::of_files(open_files(sources)?)
     }
@@ -166,7 +174,11 @@ impl BackupMedia {
 
     /// The backup sets, in the order of the media.
     pub fn sets(&self) -> Vec<SetHeader> {
-        self.set_guids().iter().enumerate().filter_map(|(n, guid)| self.header(*guid, n as u32 + 1)).collect()
+        self.set_guids()
+            .iter()
+            .enumerate()
+            .filter_map(|(n, guid)| self.header(*guid, n as u32 + 1))
+            .collect()
     }
 
     /// The files of the database that a set lists.
@@ -182,11 +194,17 @@ impl BackupMedia {
         &self.findings
     }
 
-    /// Opens a set: finds out where each of its extents lies. `position`: from 1; may be left out when there is one.
+    /// Opens a set: finds out where each of its extents lies. `position`: from 1; may be left out
+    /// when there is one.
     ///
     /// # Errors
-    /// There is no such set, or several and none was chosen; it is no full backup; a stripe is missing.
-    pub fn open_set(&self, position: Option<u32>, options: &SetOptions) -> Result<BackupSet, Error> {
+    /// There is no such set, or several and none was chosen; it is no full backup; a stripe is
+    /// missing.
+    pub fn open_set(
+        &self,
+        position: Option<u32>,
+        options: &SetOptions,
+    ) -> Result<BackupSet, Error> {
         let guids = self.set_guids();
         let position = match position {
             Some(position) => position,
@@ -226,7 +244,8 @@ impl BackupMedia {
     }
 
     fn header(&self, guid: Guid, position: u32) -> Option<SetHeader> {
-        self.best_scan(guid).map(|(set, file)| SetHeader::of(set, position, file.stream.is_packed()))
+        self.best_scan(guid)
+            .map(|(set, file)| SetHeader::of(set, position, file.stream.is_packed()))
     }
 }
 
@@ -262,7 +281,8 @@ fn one_media_set(files: &[MediaFile]) -> Result<(), Error> {
     let Some(first) = files.first() else { return Err(Error::NothingGiven) };
     for (n, other) in files.iter().enumerate().skip(1) {
         let path = |file: &MediaFile| file.stream.path().to_path_buf();
-        let (first_set, other_set) = (first.media_set(), other.media_set());
+        let first_set = first.media_set();
+        let other_set = other.media_set();
         if first_set != other_set {
             let none = Guid([0; 16]);
             return Err(Error::ForeignStripe {

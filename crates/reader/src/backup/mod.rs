@@ -6,14 +6,14 @@
 //! ReadAt ─ BlockStream ─ Scan ──┘   (stripes)
 //! ```
 //!
-//! - `stream`: one file as its stream of blocks. A plain file is that stream; a compressed one is cut into records,
-//!   whose headers are walked once, so that each can be expanded alone.
+//! - `stream`: one file as its stream of blocks. A plain file is that stream; a compressed one is
+//!   cut into records, whose headers are walked once, so that each can be expanded alone.
 //! - `scan`: walks blocks and streams, passing over pages and log, and notes where those lie.
 //! - `media`: the files of one media set: which stripes are there, which sets they hold.
 //! - `set`: one set, opened: the `page_map` tells where each extent lies; reading goes through it.
 //!
-//! Nothing is ever expanded as a whole: memory is 8 bytes per extent for the map, 8 per record of a compressed file,
-//! and a few MB of cache.
+//! Nothing is ever expanded as a whole: memory is 8 bytes per extent for the map, 8 per record of a
+//! compressed file, and a few MB of cache.
 //!
 //! What is wrong but does not stop the work becomes a [`Finding`]; what stops it, an [`Error`].
 

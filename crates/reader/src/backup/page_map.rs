@@ -1,7 +1,8 @@
 //! Where each extent of the database lies in the backup set.
 //!
-//! The extents of a set are numbered as they come: stripe by stripe, run by run. Per extent of the database the map keeps
-//! its index and its number, 8 bytes; a number leads to stripe and offset through the list of runs.
+//! The extents of a set are numbered as they come: stripe by stripe, run by run. Per extent of the
+//! database the map keeps its index and its number, 8 bytes; a number leads to stripe and offset
+//! through the list of runs.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,11 @@ impl Layout {
         let mut layout = Layout { streams: Vec::new(), runs: Vec::new(), extents: 0 };
         for (stream, runs) in parts {
             for data in runs {
-                layout.runs.push(Run { first: layout.extents, stream: layout.streams.len(), data: *data });
+                layout.runs.push(Run {
+                    first: layout.extents,
+                    stream: layout.streams.len(),
+                    data: *data,
+                });
                 layout.extents += data.extents as u32;
             }
             layout.streams.push(stream);
@@ -65,7 +70,8 @@ impl Layout {
         Some((self.streams.get(run.stream)?, at))
     }
 
-    /// True when an extent is the first of its run: what lies before it in the set is not its neighbour.
+    /// True when an extent is the first of its run: what lies before it in the set is not its
+    /// neighbour.
     pub(super) fn begins_a_run(&self, number: u32) -> bool {
         self.run_of(number).is_none_or(|run| run.first == number)
     }
@@ -91,7 +97,8 @@ impl PageMap {
         self.files.entry(extent.file).or_default().push((extent.index, number));
     }
 
-    /// Makes the map ready. Of an extent that was stored several times the last image stays; returns how many went.
+    /// Makes the map ready. Of an extent that was stored several times the last image stays;
+    /// returns how many went.
     pub(super) fn seal(&mut self) -> u64 {
         let mut repeats = 0;
         for entries in self.files.values_mut() {
@@ -145,8 +152,9 @@ mod tests {
     fn the_last_image_of_an_extent_stays() {
         let mut map = PageMap::default();
         let extent = |file, index| Extent { file: FileId(file), index };
-        for (number, at) in
-            [extent(1, 0), extent(1, 1), extent(2, 0), extent(1, 0), extent(1, 9)].iter().enumerate()
+        for (number, at) in [extent(1, 0), extent(1, 1), extent(2, 0), extent(1, 0), extent(1, 9)]
+            .iter()
+            .enumerate()
         {
             map.add(*at, number as u32);
         }

@@ -4,7 +4,8 @@
 //! bit 63 … 56  kind     bit 55 … 48  units of 512 bytes in the stream     bit 47 … 0  offset in the file
 //! ```
 //!
-//! Eight bytes per record. Where a piece begins in the stream is the sum of the units before it; every 256th sum is kept.
+//! Eight bytes per record. Where a piece begins in the stream is the sum of the units before it;
+//! every 256th sum is kept.
 
 /// How a piece is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,8 @@ pub(super) enum PieceKind {
 }
 
 impl PieceKind {
-    const ALL: [PieceKind; 4] = [PieceKind::Packed, PieceKind::Stored, PieceKind::Clear, PieceKind::Lost];
+    const ALL: [PieceKind; 4] =
+        [PieceKind::Packed, PieceKind::Stored, PieceKind::Clear, PieceKind::Lost];
 }
 
 /// One piece.
@@ -133,7 +135,12 @@ mod tests {
             let units = (n % 128 + 1) as u8;
             let start = pieces.stream_bytes();
             pieces.push(PieceKind::ALL[(n % 4) as usize], n << 36 | n, units);
-            expected.push((start, PieceKind::ALL[(n % 4) as usize], n << 36 | n, pieces.stream_bytes()));
+            expected.push((
+                start,
+                PieceKind::ALL[(n % 4) as usize],
+                n << 36 | n,
+                pieces.stream_bytes(),
+            ));
         }
         for (number, (start, kind, file_offset, end)) in expected.iter().enumerate() {
             for offset in [*start, end - 1] {

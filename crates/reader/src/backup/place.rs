@@ -2,18 +2,23 @@
 //!
 //! No address is stored; each formatted page names itself. The rules:
 //!
-//! 1. The first page of the extent with a valid header tells the extent ([`extentdb_format::mtf::extent`]).
-//! 2. A backup takes extents in ascending order. A claim that does not ascend, names a file that the set does not list or
-//!    lies behind the end of its file is put to the vote of all eight pages: old disk content can look like a page.
-//! 3. Extents without any claim (allocated, never formatted) are placed by the GAM: between their neighbours, exactly as
-//!    many extents must be allocated and stored nowhere else as there are extents to place.
+//! 1. The first page of the extent with a valid header tells the extent
+//!    ([`extentdb_format::mtf::extent`]).
+//! 2. A backup takes extents in ascending order. A claim that does not ascend, names a file that
+//!    the set does not list or lies behind the end of its file is put to the vote of all eight
+//!    pages: old disk content can look like a page.
+//! 3. Extents without any claim (allocated, never formatted) are placed by the GAM: between their
+//!    neighbours, exactly as many extents must be allocated and stored nowhere else as there are
+//!    extents to place.
 //! 4. Extents may be stored again later; the last image wins.
-//! 5. A backup may store more than is allocated: buffers that were never filled hold eight empty work pages of the server.
-//!    What rule 3 has no place for is left out and counted when it is such a filler, and named when it is anything else: it
-//!    may be the damaged image of an extent.
-//! 6. Where stripes are missing the GAM cannot tell what is stored elsewhere: extents without a claim stay unplaced.
+//! 5. A backup may store more than is allocated: buffers that were never filled hold eight empty
+//!    work pages of the server. What rule 3 has no place for is left out and counted when it is
+//!    such a filler, and named when it is anything else: it may be the damaged image of an extent.
+//! 6. Where stripes are missing the GAM cannot tell what is stored elsewhere: extents without a
+//!    claim stay unplaced.
 //!
-//! Claims are gathered on all threads, a block of extents at a time; of a compressed extent only the front is expanded.
+//! Claims are gathered on all threads, a block of extents at a time; of a compressed extent only
+//! the front is expanded.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,7 +28,9 @@ use extentdb_base::sync::thread;
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::{AllocationBitmap, MapKind};
-use extentdb_format::mtf::extent::{CLAIM_BYTES, claimed_extent, claims, first_claim, is_work_page};
+use extentdb_format::mtf::extent::{
+    CLAIM_BYTES, claimed_extent, claims, first_claim, is_work_page,
+};
 use extentdb_format::page::{PageHeader, PageType, checksum};
 
 use super::error::ReadError;
@@ -131,7 +138,11 @@ fn gather(
     Ok(found)
 }
 
-fn gather_part(layout: &Layout, first: u32, part: &mut [Option<Extent>]) -> Result<(), extentdb_io::Error> {
+fn gather_part(
+    layout: &Layout,
+    first: u32,
+    part: &mut [Option<Extent>],
+) -> Result<(), extentdb_io::Error> {
     let mut scratch = Scratch::default();
     let mut hole_end = 0;
     for (number, to) in (first..).zip(part) {
@@ -162,11 +173,16 @@ fn claim(
     *hole_end = stream.hole_end(at).unwrap_or(0);
     if stream.is_packed() {
         let mut extent = vec![0; EXTENT_BYTES];
-        return Ok(is_read(stream.read(at, &mut extent, scratch))?.then(|| first_claim(&extent)).flatten());
+        return Ok(is_read(stream.read(at, &mut extent, scratch))?
+            .then(|| first_claim(&extent))
+            .flatten());
     }
     for place in 1..PAGES_PER_EXTENT {
-        let is_there =
-            is_read(stream.read_front(at + u64::from(place) * PAGE_BYTES as u64, &mut front, scratch))?;
+        let is_there = is_read(stream.read_front(
+            at + u64::from(place) * PAGE_BYTES as u64,
+            &mut front,
+            scratch,
+        ))?;
         if let Some(claim) = is_there.then(|| claimed_extent(&front, place)).flatten() {
             return Ok(Some(claim));
         }
@@ -228,7 +244,8 @@ impl Placer<'_> {
         self.last.is_none_or(|last| last.file != claim.file || last.index < claim.index)
     }
 
-    /// True when the set lists the file and it is long enough. A set without a list believes every page.
+    /// True when the set lists the file and it is long enough. A set without a list believes every
+    /// page.
     fn is_listed(&self, claim: Extent) -> bool {
         self.listed(claim.file).map_or(self.files.is_empty(), |file| claim.index < file.extents())
     }
@@ -264,7 +281,11 @@ impl Placer<'_> {
             Some(open) if open.numbers.end == number && !self.layout.begins_a_run(number) => {
                 open.numbers.end += 1
             }
-            _ => self.groups.push(Group { numbers: number..number + 1, before: self.last, after: None }),
+            _ => self.groups.push(Group {
+                numbers: number..number + 1,
+                before: self.last,
+                after: None,
+            }),
         }
     }
 
@@ -277,7 +298,8 @@ impl Placer<'_> {
         }
     }
 
-    /// Places what the GAM leaves no choice for, and counts fillers. Gives what is left, group by group.
+    /// Places what the GAM leaves no choice for, and counts fillers. Gives what is left, group by
+    /// group.
     fn place_groups(&mut self, stored: Stored) -> Result<Vec<Unplaced>, extentdb_io::Error> {
         let mut looks = LOOKS_MAX;
         let mut gam = GamReader { page: PageBuf::zeroed(), holds: None };
@@ -295,7 +317,8 @@ impl Placer<'_> {
         Ok(left)
     }
 
-    /// Gives the extents of a group to the `places` that are free for them; `None` when those are not known.
+    /// Gives the extents of a group to the `places` that are free for them; `None` when those are
+    /// not known.
     fn place_group(
         &mut self,
         numbers: Range<u32>,
@@ -324,8 +347,10 @@ impl Placer<'_> {
         let mut number = numbers.start;
         while number < numbers.end {
             let Some((stream, at)) = self.layout.locate(number) else { break };
-            // The extents of a group lie one behind the other, so a hole of the file is a run of zeros.
-            let in_hole = stream.hole_end(at).map_or(0, |end| end.saturating_sub(at) / EXTENT_BYTES as u64);
+            // The extents of a group lie one behind the other, so a hole of the file is a run of
+            // zeros.
+            let in_hole =
+                stream.hole_end(at).map_or(0, |end| end.saturating_sub(at) / EXTENT_BYTES as u64);
             let in_hole = u32::try_from(in_hole).unwrap_or(u32::MAX).min(numbers.end - number);
             if in_hole > 0 {
                 number += in_hole;
@@ -340,8 +365,8 @@ impl Placer<'_> {
         Ok(work)
     }
 
-    /// Allocated extents between the neighbours of a group that are stored nowhere; at most one more than are wanted. `None`
-    /// when the GAM does not tell.
+    /// Allocated extents between the neighbours of a group that are stored nowhere; at most one
+    /// more than are wanted. `None` when the GAM does not tell.
     fn free_places(
         &mut self,
         group: &Group,
@@ -361,11 +386,14 @@ impl Placer<'_> {
                     return Ok(Some(places));
                 }
                 let extent = Extent { file, index };
-                let is_allocated = gam.is_allocated(extent, self.layout, &self.map, &mut self.scratch)?;
+                let is_allocated =
+                    gam.is_allocated(extent, self.layout, &self.map, &mut self.scratch)?;
                 match is_allocated {
                     // Without the map nothing can be said about this file.
                     None => return Ok(None),
-                    Some(true) if self.map.find(extent).is_none() && !taken.contains_key(&extent) => {
+                    Some(true)
+                        if self.map.find(extent).is_none() && !taken.contains_key(&extent) =>
+                    {
                         places.push(extent);
                     }
                     Some(_) => {}
@@ -383,8 +411,8 @@ impl Placer<'_> {
                 vec![(before.file, before.index.saturating_add(1)..after.index)]
             }
             (before, after) => {
-                let behind =
-                    before.map(|before| (before.file, before.index.saturating_add(1)..end(before.file)));
+                let behind = before
+                    .map(|before| (before.file, before.index.saturating_add(1)..end(before.file)));
                 behind.into_iter().chain(after.map(|after| (after.file, 0..after.index))).collect()
             }
         }

@@ -1,7 +1,9 @@
-//! Walks the records of a compressed backup by their headers. No payload is expanded, none is verified here.
+//! Walks the records of a compressed backup by their headers. No payload is expanded, none is
+//! verified here.
 //!
-//! A header that is damaged does not end the walk: the next record whose checksum fits its payload is looked for. What
-//! lies between is one lost piece; its length in the stream is taken from the header where that is possible.
+//! A header that is damaged does not end the walk: the next record whose checksum fits its payload
+//! is looked for. What lies between is one lost piece; its length in the stream is taken from the
+//! header where that is possible.
 
 use std::path::PathBuf;
 
@@ -104,7 +106,9 @@ impl Walk<'_> {
         let is_zero = front.iter().take(RecordHeader::BYTES).all(|byte| *byte == 0);
         match header.kind {
             RecordKind::Data if header.units > 0 && header.size > 0 => self.data(header),
-            RecordKind::Padding if self.ends_at_filemark(header.record_bytes(self.version) as u64)? => {
+            RecordKind::Padding
+                if self.ends_at_filemark(header.record_bytes(self.version) as u64)? =>
+            {
                 self.last_data = None;
                 self.at += header.record_bytes(self.version) as u64;
                 Ok(true)
@@ -131,7 +135,8 @@ impl Walk<'_> {
         bytes <= left
     }
 
-    /// True when a record of `bytes` at `self.at` ends where a filemark begins, or the file. Padding and index do.
+    /// True when a record of `bytes` at `self.at` ends where a filemark begins, or the file.
+    /// Padding and index do.
     fn ends_at_filemark(&mut self, bytes: u64) -> Result<bool, Error> {
         let end = self.at.saturating_add(bytes);
         if end >= self.source.len() {
@@ -222,9 +227,11 @@ impl Walk<'_> {
         Ok(false)
     }
 
-    /// Data that did not shrink has no known form; plain bytes that fit the checksum are taken as one.
+    /// Data that did not shrink has no known form; plain bytes that fit the checksum are taken as
+    /// one.
     fn is_stored_plain(&mut self, header: RecordHeader) -> Result<bool, Error> {
-        let (head, bytes) = (self.version.payload_at(), header.output_bytes());
+        let head = self.version.payload_at();
+        let bytes = header.output_bytes();
         if bytes == 0 || self.at + (head + bytes) as u64 > self.source.len() {
             return Ok(false);
         }
@@ -249,7 +256,11 @@ impl Walk<'_> {
             return Ok(false);
         };
         if lost_at == self.at {
-            let units = if (1..=UNITS_USUAL_MAX).contains(&header.units) { header.units } else { LOST_UNITS };
+            let units = if (1..=UNITS_USUAL_MAX).contains(&header.units) {
+                header.units
+            } else {
+                LOST_UNITS
+            };
             self.found.pieces.push(PieceKind::Lost, lost_at, units);
         } else {
             self.found.pieces.lose_last();
@@ -274,7 +285,9 @@ impl Walk<'_> {
         let read = self.source.read_at(from, &mut bytes)?;
         let bytes = bytes.get(..read).unwrap_or_default();
         let mut candidates = 0;
-        for (at, rest) in (from..).zip((0..bytes.len()).map(|skip| bytes.get(skip..).unwrap_or_default())) {
+        for (at, rest) in
+            (from..).zip((0..bytes.len()).map(|skip| bytes.get(skip..).unwrap_or_default()))
+        {
             let is_filemark = at.is_multiple_of(UNIT_BYTES as u64) && {
                 let header = BlockHeader::parse(rest);
                 header.tag() == Tag(*b"SFMB") && header.starts_a_block()

@@ -1,7 +1,7 @@
 //! Walks the blocks and streams of one file and notes what it holds and where.
 //!
-//! Pages and log are passed over. A block that is not where it should be is looked for in what follows; what a file that
-//! was cut off still holds is noted like the rest.
+//! Pages and log are passed over. A block that is not where it should be is looked for in what
+//! follows; what a file that was cut off still holds is noted like the rest.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use extentdb_base::size::EXTENT_BYTES;
 use extentdb_format::mtf::block::BLOCK_HEADER_BYTES;
 use extentdb_format::mtf::stream::{STREAM_ALIGNMENT, STREAM_HEADER_BYTES};
 use extentdb_format::mtf::{
-    Block, BlockHeader, BlockKind, Configuration, EndOfSet, Fault, Filemark, LogSection, MtfDate, Raid,
-    SetMap, StartOfSet, StreamHeader, StreamKind, Tag, Tape, Volume,
+    Block, BlockHeader, BlockKind, Configuration, EndOfSet, Fault, Filemark, LogSection, MtfDate,
+    Raid, SetMap, StartOfSet, StreamHeader, StreamKind, Tag, Tape, Volume,
 };
 use extentdb_types::Guid;
 
@@ -99,14 +99,25 @@ impl SetScan {
 
 /// Walks a file.
 pub(super) fn scan(stream: &BlockStream, findings: Findings) -> Result<Scan, Error> {
-    let mut walk =
-        Walk { reader: StreamReader::new(stream), at: 0, tape: None, raid: None, sets: vec![], findings };
+    let mut walk = Walk {
+        reader: StreamReader::new(stream),
+        at: 0,
+        tape: None,
+        raid: None,
+        sets: vec![],
+        findings,
+    };
     walk.run()?;
     if walk.sets.is_empty() {
         let cause = walk.findings.kept().first().cloned().map(Box::new);
         return Err(Error::NoSet { path: stream.path().to_path_buf(), cause });
     }
-    let mut scan = Scan { tape: walk.tape, raid: walk.raid, sets: walk.sets, findings: walk.findings };
+    let mut scan = Scan {
+        tape: walk.tape,
+        raid: walk.raid,
+        sets: walk.sets,
+        findings: walk.findings,
+    };
     scan.note_missing_parts(stream);
     Ok(scan)
 }
@@ -158,7 +169,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A record that does not expand. At the start of the file that is the end; later, what follows may be sound.
+    /// A record that does not expand. At the start of the file that is the end; later, what follows
+    /// may be sound.
     fn pass_damage(&mut self, damage: ReadError) -> Result<(), Error> {
         let stream = self.reader.stream();
         let ReadError::Damaged { offset, what, .. } = damage else { return Ok(()) };
@@ -194,7 +206,8 @@ impl Walk<'_> {
         let Some(kind) = BlockKind::from_tag(header.tag()) else {
             return self.find_block(self.at);
         };
-        if !header.starts_a_block() && usize::from(header.stream_offset.get()) < BLOCK_HEADER_BYTES {
+        if !header.starts_a_block() && usize::from(header.stream_offset.get()) < BLOCK_HEADER_BYTES
+        {
             return self.find_block(self.at + BLOCK_ALIGNMENT);
         }
         let bytes = self.reader.bytes(self.at, usize::from(header.stream_offset.get()))?;
@@ -244,13 +257,20 @@ impl Walk<'_> {
     fn filemark(&mut self, block: &Block<'_>) {
         self.note_all(self.at, Filemark::faults(block));
         let own = u64::from(block.header().stream_offset.get());
-        let usual = self.tape.as_ref().map_or(1, |tape| u64::from(tape.fields.filemark_units.get()))
-            * BLOCK_ALIGNMENT;
-        let bytes =
-            if own.is_multiple_of(BLOCK_ALIGNMENT) && own > 0 { own } else { usual.max(BLOCK_ALIGNMENT) };
+        let usual =
+            self.tape.as_ref().map_or(1, |tape| u64::from(tape.fields.filemark_units.get()))
+                * BLOCK_ALIGNMENT;
+        let bytes = if own.is_multiple_of(BLOCK_ALIGNMENT) && own > 0 {
+            own
+        } else {
+            usual.max(BLOCK_ALIGNMENT)
+        };
         let left = self.reader.stream().len() - self.at;
         if bytes > left {
-            self.note(self.at, What::Truncated { part: block.header().tag(), missing: bytes - left });
+            self.note(
+                self.at,
+                What::Truncated { part: block.header().tag(), missing: bytes - left },
+            );
         } else if let Some(set) = self.sets.last_mut().filter(|set| set.ends > 0) {
             set.is_closed = true;
         }

@@ -25,7 +25,8 @@ pub type ExtentBytes = [u8; EXTENT_BYTES];
 pub struct SetOptions {
     /// Read what is there when stripes are missing; each becomes a finding.
     pub allow_missing_stripes: bool,
-    /// Open sets that are no full backup, too: their extents and log can be read, but are no database.
+    /// Open sets that are no full backup, too: their extents and log can be read, but are no
+    /// database.
     pub any_kind: bool,
     /// Threads that look at the extents; 0: as many as the machine has.
     pub jobs: usize,
@@ -62,7 +63,8 @@ impl BackupSet {
         note_missing_stripes(parts, family, &mut findings);
         let layout = lay_out(parts, header.position)?;
         let mut files = list_files(parts);
-        let data_files: Vec<_> = files.iter().filter(|file| file.kind == FileKind::Data).cloned().collect();
+        let data_files: Vec<_> =
+            files.iter().filter(|file| file.kind == FileKind::Data).cloned().collect();
         let stored = what_is_stored(header.kind, family);
         let Placed { map, repeats, fillers } =
             place(&layout, &data_files, stored, jobs(options), &mut findings)?;
@@ -192,7 +194,8 @@ impl BackupSet {
         self.read_pages(page, out)
     }
 
-    /// Reads whole pages, one behind the other, from `first` on. `buf` is a multiple of the page size.
+    /// Reads whole pages, one behind the other, from `first` on. `buf` is a multiple of the page
+    /// size.
     ///
     /// Whole extents go straight into `buf`; of others, a few stay expanded for the next call.
     ///
@@ -222,14 +225,17 @@ impl BackupSet {
         Ok(())
     }
 
-    /// Bytes that can be read at once: extents that follow each other in the database and in the stream.
+    /// Bytes that can be read at once: extents that follow each other in the database and in the
+    /// stream.
     fn run_bytes(&self, extent: Extent, stream: &BlockStream, at: u64, wanted: usize) -> usize {
         let mut bytes = EXTENT_BYTES;
         let mut next = extent;
         while bytes < wanted {
             next.index = next.index.saturating_add(1);
             match self.locate(next) {
-                Some((other, place)) if std::ptr::eq(other, stream) && place == at + bytes as u64 => {
+                Some((other, place))
+                    if std::ptr::eq(other, stream) && place == at + bytes as u64 =>
+                {
                     bytes += EXTENT_BYTES;
                 }
                 _ => break,
@@ -261,12 +267,18 @@ impl BackupSet {
         Ok(())
     }
 
-    /// Reads log bytes of a VLF. `file_offset`: offset in the log file; `buf` must lie inside what the part carries.
-    /// Returns how many bytes were there: fewer than wanted only at the end of what is stored.
+    /// Reads log bytes of a VLF. `file_offset`: offset in the log file; `buf` must lie inside what
+    /// the part carries. Returns how many bytes were there: fewer than wanted only at the end of
+    /// what is stored.
     ///
     /// # Errors
     /// A record is damaged, or the system refused.
-    pub fn read_log(&self, part: &LogPart, file_offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
+    pub fn read_log(
+        &self,
+        part: &LogPart,
+        file_offset: u64,
+        buf: &mut [u8],
+    ) -> Result<usize, ReadError> {
         let mut done = 0;
         for position in &part.positions {
             let wanted = file_offset + done as u64;
@@ -277,7 +289,8 @@ impl BackupSet {
                 continue;
             }
             let skip = wanted - position.file_offset;
-            let bytes = usize::try_from(position.bytes - skip).unwrap_or(usize::MAX).min(buf.len() - done);
+            let bytes =
+                usize::try_from(position.bytes - skip).unwrap_or(usize::MAX).min(buf.len() - done);
             if let Some(stream) = self.layout.streams().get(position.stream) {
                 self.with_scratch(|scratch| {
                     stream.read(position.at + skip, &mut buf[done..done + bytes], scratch)
@@ -316,10 +329,18 @@ fn what_is_stored(kind: BackupKind, family: &MediaFamily) -> Stored {
 
 /// Threads to use.
 fn jobs(options: &SetOptions) -> usize {
-    if options.jobs > 0 { options.jobs } else { thread::available_parallelism().map_or(1, usize::from) }
+    if options.jobs > 0 {
+        options.jobs
+    } else {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
 }
 
-fn note_missing_stripes(parts: &[(&MediaFile, &SetScan)], family: &MediaFamily, findings: &mut Findings) {
+fn note_missing_stripes(
+    parts: &[(&MediaFile, &SetScan)],
+    family: &MediaFamily,
+    findings: &mut Findings,
+) {
     let Some((file, _)) = parts.first() else { return };
     for missing in &family.missing {
         let what = What::MissingStripe { family: *missing, families: family.families };
@@ -334,7 +355,10 @@ fn list_files(parts: &[(&MediaFile, &SetScan)]) -> Vec<BackupFile> {
 
 /// Kinds whose extents make a database. A set whose configuration is lost may be one.
 fn is_a_database(kind: BackupKind) -> bool {
-    matches!(kind, BackupKind::Database | BackupKind::Partial | BackupKind::File | BackupKind::Other(b'?'))
+    matches!(
+        kind,
+        BackupKind::Database | BackupKind::Partial | BackupKind::File | BackupKind::Other(b'?')
+    )
 }
 
 pub(super) fn not_a_full_backup(header: &SetHeader) -> Error {
@@ -355,7 +379,11 @@ fn refuse_encrypted(parts: &[(&MediaFile, &SetScan)]) -> Result<(), Error> {
 }
 
 fn refuse_partial(header: &SetHeader, options: &SetOptions) -> Result<(), Error> {
-    if options.any_kind || is_a_database(header.kind) { Ok(()) } else { Err(not_a_full_backup(header)) }
+    if options.any_kind || is_a_database(header.kind) {
+        Ok(())
+    } else {
+        Err(not_a_full_backup(header))
+    }
 }
 
 fn refuse_missing_stripes(family: &MediaFamily, options: &SetOptions) -> Result<(), Error> {
@@ -363,7 +391,11 @@ fn refuse_missing_stripes(family: &MediaFamily, options: &SetOptions) -> Result<
         return Ok(());
     }
     let media_set = family.media_set.unwrap_or(extentdb_types::Guid([0; 16]));
-    Err(Error::MissingStripes { media_set, families: family.families, missing: family.missing.clone() })
+    Err(Error::MissingStripes {
+        media_set,
+        families: family.families,
+        missing: family.missing.clone(),
+    })
 }
 
 /// Nothing could be placed: because nothing is there, or because it cannot be expanded.
@@ -376,5 +408,8 @@ fn why_no_pages(layout: &Layout, header: &SetHeader) -> Error {
     {
         return stream.other_algorithm(offset);
     }
-    Error::NoPages { position: header.position, database: header.database_name.clone() }
+    Error::NoPages {
+        position: header.position,
+        database: header.database_name.clone(),
+    }
 }

@@ -1,6 +1,7 @@
 //! One file of a backup as its stream of blocks, readable at any place by any thread.
 //!
-//! A plain file is its stream. Of a compressed file, the records that hold the wanted bytes are expanded, each alone.
+//! A plain file is its stream. Of a compressed file, the records that hold the wanted bytes are
+//! expanded, each alone.
 
 use std::path::PathBuf;
 
@@ -58,13 +59,16 @@ impl BlockStream {
         let front = front.get(..read).unwrap_or_default();
         let form = match ContainerForm::of(front) {
             ContainerForm::Known(version) => {
-                let Records { pieces, seek_indexes } = records::walk(&source, version, &path, findings)?;
+                let Records { pieces, seek_indexes } =
+                    records::walk(&source, version, &path, findings)?;
                 Form::Packed { pieces, seek_indexes, version }
             }
             ContainerForm::Unknown(version) => {
                 return Err(Error::UnknownContainer { path: path.to_path_buf(), version });
             }
-            ContainerForm::None if BlockHeader::parse(front).kind == BlockKind::Tape.tag().0 => Form::Plain,
+            ContainerForm::None if BlockHeader::parse(front).kind == BlockKind::Tape.tag().0 => {
+                Form::Plain
+            }
             ContainerForm::None => {
                 return Err(Error::NotABackup { path: path.to_path_buf(), front: front.to_vec() });
             }
@@ -112,7 +116,8 @@ impl BlockStream {
     pub(super) fn hole_end(&self, offset: u64) -> Option<u64> {
         match &self.form {
             Form::Plain => {
-                let next = self.source.next_data(offset).map_or(self.source.len(), |data| data.start);
+                let next =
+                    self.source.next_data(offset).map_or(self.source.len(), |data| data.start);
                 (next > offset).then_some(next)
             }
             Form::Packed { .. } => None,
@@ -123,19 +128,27 @@ impl BlockStream {
     pub(super) fn piece_end(&self, offset: u64) -> u64 {
         match &self.form {
             Form::Plain => offset,
-            Form::Packed { pieces, .. } => pieces.find(offset).map_or(offset, |(_, piece)| piece.end()),
+            Form::Packed { pieces, .. } => {
+                pieces.find(offset).map_or(offset, |(_, piece)| piece.end())
+            }
         }
     }
 
     /// Fills `buf` from `offset` of the stream.
-    pub(super) fn read(&self, offset: u64, buf: &mut [u8], scratch: &mut Scratch) -> Result<(), ReadError> {
+    pub(super) fn read(
+        &self,
+        offset: u64,
+        buf: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<(), ReadError> {
         let Form::Packed { pieces, .. } = &self.form else {
             return Ok(self.source.read_exact_at(offset, buf)?);
         };
         let mut at = offset;
         let mut rest = buf;
         while !rest.is_empty() {
-            let (number, piece) = pieces.find(at).ok_or_else(|| self.end_of_stream(at, rest.len()))?;
+            let (number, piece) =
+                pieces.find(at).ok_or_else(|| self.end_of_stream(at, rest.len()))?;
             let skip = (at - piece.start) as usize;
             let (now, later) = rest.split_at_mut((piece.bytes - skip).min(rest.len()));
             at += now.len() as u64;
@@ -145,7 +158,8 @@ impl BlockStream {
         Ok(())
     }
 
-    /// Fills `front` from `offset`, expanding as little as possible and verifying nothing. Good for page headers only.
+    /// Fills `front` from `offset`, expanding as little as possible and verifying nothing. Good for
+    /// page headers only.
     pub(super) fn read_front(
         &self,
         offset: u64,
@@ -169,7 +183,8 @@ impl BlockStream {
         self.read(offset, front, scratch)
     }
 
-    /// The error for records that another algorithm has packed. `offset`: the first of them, in the file.
+    /// The error for records that another algorithm has packed. `offset`: the first of them, in the
+    /// file.
     pub(super) fn other_algorithm(&self, offset: u64) -> Error {
         let version = match &self.form {
             Form::Packed { version, .. } => *version,
@@ -179,17 +194,29 @@ impl BlockStream {
         let is_zstandard =
             self.source.read_exact_at(offset + version.payload_at() as u64, &mut magic).is_ok()
                 && magic == ZSTANDARD_MAGIC;
-        let algorithm =
-            if is_zstandard { "Zstandard data" } else { "packed by another algorithm, or encrypted" };
+        let algorithm = if is_zstandard {
+            "Zstandard data"
+        } else {
+            "packed by another algorithm, or encrypted"
+        };
         Error::OtherAlgorithm { path: self.path.to_path_buf(), offset, algorithm }
     }
 
     fn end_of_stream(&self, offset: u64, bytes: usize) -> ReadError {
-        ReadError::Io(extentdb_io::Error::EndOfFile { path: self.path.to_path_buf(), offset, bytes, read: 0 })
+        ReadError::Io(extentdb_io::Error::EndOfFile {
+            path: self.path.to_path_buf(),
+            offset,
+            bytes,
+            read: 0,
+        })
     }
 
     fn damaged(&self, piece: &Piece, what: Undecoded) -> ReadError {
-        ReadError::Damaged { path: self.path.to_path_buf(), offset: piece.file_offset, what }
+        ReadError::Damaged {
+            path: self.path.to_path_buf(),
+            offset: piece.file_offset,
+            what,
+        }
     }
 
     /// Fills `buf` with a part of a piece.
@@ -207,7 +234,8 @@ impl BlockStream {
             PieceKind::Clear => 0,
             PieceKind::Stored => version.payload_at(),
             PieceKind::Packed if skip == 0 && buf.len() == piece.bytes => {
-                let record = self.record(pieces, number, piece, RECORD_BYTES_MAX, &mut scratch.record)?;
+                let record =
+                    self.record(pieces, number, piece, RECORD_BYTES_MAX, &mut scratch.record)?;
                 return self.expand(piece, record, *version, buf, &mut scratch.decoder);
             }
             PieceKind::Packed => return self.read_held(number, piece, skip, buf, scratch),
@@ -228,7 +256,8 @@ impl BlockStream {
         if scratch.held != Some((self.number, number)) {
             scratch.held = None;
             scratch.output.resize(piece.bytes, 0);
-            let record = self.record(pieces, number, piece, RECORD_BYTES_MAX, &mut scratch.record)?;
+            let record =
+                self.record(pieces, number, piece, RECORD_BYTES_MAX, &mut scratch.record)?;
             self.expand(piece, record, *version, &mut scratch.output, &mut scratch.decoder)?;
             scratch.held = Some((self.number, number));
         }
@@ -238,7 +267,8 @@ impl BlockStream {
         Ok(())
     }
 
-    /// Reads the record of a piece, at most `bytes_max` bytes of it, and perhaps some bytes behind its end.
+    /// Reads the record of a piece, at most `bytes_max` bytes of it, and perhaps some bytes behind
+    /// its end.
     fn record<'s>(
         &self,
         pieces: &Pieces,
@@ -267,8 +297,10 @@ impl BlockStream {
         decoder: &mut Decoder,
     ) -> Result<(), ReadError> {
         let header = RecordHeader::parse(record, version);
-        let payload = record.get(version.payload_at()..header.record_bytes(version)).unwrap_or_default();
-        let (stored, computed) = (header.checksum, rotate_xor(payload));
+        let payload =
+            record.get(version.payload_at()..header.record_bytes(version)).unwrap_or_default();
+        let stored = header.checksum;
+        let computed = rotate_xor(payload);
         if stored != computed {
             return Err(self.damaged(piece, Undecoded::Checksum { stored, computed }));
         }
@@ -285,7 +317,11 @@ pub(super) struct StreamReader<'a> {
 
 impl<'a> StreamReader<'a> {
     pub(super) fn new(stream: &'a BlockStream) -> Self {
-        StreamReader { stream, window: Window::new(stream.source.clone()), scratch: Scratch::default() }
+        StreamReader {
+            stream,
+            window: Window::new(stream.source.clone()),
+            scratch: Scratch::default(),
+        }
     }
 
     pub(super) fn stream(&self) -> &'a BlockStream {

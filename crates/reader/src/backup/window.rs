@@ -18,7 +18,8 @@ impl Window {
         Window { source, start: 0, bytes: Vec::new() }
     }
 
-    /// The bytes from `at` on, at least `wanted` of them unless the source ends before. `wanted` is at most the window.
+    /// The bytes from `at` on, at least `wanted` of them unless the source ends before. `wanted` is
+    /// at most the window.
     pub(super) fn at(&mut self, at: u64, wanted: usize) -> Result<&[u8], extentdb_io::Error> {
         let end = self.start + self.bytes.len() as u64;
         if at < self.start || at.saturating_add(wanted as u64) > end.min(self.source.len()) {

@@ -4,8 +4,9 @@
 //! SET_BITS IAM (the unit takes an extent) → MODIFY_ROW PFS (a run of its pages is allocated) → FORMAT_PAGE, page by page, later
 //! ```
 //!
-//! The engine allocates the pages of an extent at once when a session begins to fill it, and corrects PFS when the session stops.
-//! In a copy that was not closed the correction is missing. A page counts as never formatted when it does not name the unit.
+//! The engine allocates the pages of an extent at once when a session begins to fill it, and
+//! corrects PFS when the session stops. In a copy that was not closed the correction is missing. A
+//! page counts as never formatted when it does not name the unit.
 
 use std::collections::HashMap;
 
@@ -46,7 +47,11 @@ impl AllocatedAhead {
                     let map = modify.fixed.page.page;
                     let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS
                         + u32::from(modify.fixed.offset_in_row).saturating_sub(PFS_BYTES_AT);
-                    self.runs.push((PageId { file: map.file, page: first }, modify.after.len() as u32, unit));
+                    self.runs.push((
+                        PageId { file: map.file, page: first },
+                        modify.after.len() as u32,
+                        unit,
+                    ));
                 }
             }
             _ => {}

@@ -9,11 +9,14 @@
 //!              RecoverySummary ◀────────────────────────────────────┴──▶ OverlaySource
 //! ```
 //!
-//! Then what open transactions did is taken back, as a restart would; what cannot be is named. Nothing is written.
+//! Then what open transactions did is taken back, as a restart would; what cannot be is named.
+//! Nothing is written.
 //!
 //! Invariants
-//! - A log is used only when it holds the begin record of the very checkpoint that the database names.
-//! - A page is never guessed: one that a record does not follow on stays as it was before that record, and is named.
+//! - A log is used only when it holds the begin record of the very checkpoint that the database
+//!   names.
+//! - A page is never guessed: one that a record does not follow on stays as it was before that
+//!   record, and is named.
 //! - Replay ends at the first block that is damaged or missing.
 
 mod ahead;
@@ -95,8 +98,8 @@ pub struct RecoverySummary {
     pub records: u64,
     /// Changes that were made to pages.
     pub changes: u64,
-    /// Allocation units that replayed records name, as page headers do: their counters and the fullness of their
-    /// pages may be brought up to date by a restart alone.
+    /// Allocation units that replayed records name, as page headers do: their counters and the
+    /// fullness of their pages may be brought up to date by a restart alone.
     pub units: BTreeSet<AllocUnitId>,
     /// Pages that differ from those on disk.
     pub pages_changed: u64,
@@ -175,7 +178,10 @@ pub enum RecoverError {
 ///
 /// # Errors
 /// The log cannot be read, or changes more pages than may be held.
-pub fn recover<'s>(opened: &'s Opened, options: &RecoverOptions) -> Result<Recovery<'s>, RecoverError> {
+pub fn recover<'s>(
+    opened: &'s Opened,
+    options: &RecoverOptions,
+) -> Result<Recovery<'s>, RecoverError> {
     match opened.origin() {
         Origin::Backup(backup) => recover_backup(opened.source(), backup, options),
         Origin::Files => recover_files(opened, options),
@@ -205,7 +211,10 @@ fn recover_backup<'s>(
     Ok(recovery)
 }
 
-fn recover_files<'s>(opened: &'s Opened, options: &RecoverOptions) -> Result<Recovery<'s>, RecoverError> {
+fn recover_files<'s>(
+    opened: &'s Opened,
+    options: &RecoverOptions,
+) -> Result<Recovery<'s>, RecoverError> {
     let source = opened.source();
     match (boot_record(source), opened.logs()) {
         (Some(boot), _) if boot.status.is_clean() => Ok(Recovery::NotNeeded),
@@ -324,7 +333,10 @@ impl<'s> Pass<'s> {
                     }
                 }
                 ChainItem::Gap(_) if self.has_begun => {
-                    return Ok(Outcome::Done(Some(format!("the log has a gap behind {}", self.end))));
+                    return Ok(Outcome::Done(Some(format!(
+                        "the log has a gap behind {}",
+                        self.end
+                    ))));
                 }
                 // What was open before the gap may have ended in it.
                 ChainItem::Gap(_) => self.analysis = Analysis::new(),
@@ -333,15 +345,17 @@ impl<'s> Pass<'s> {
                         return Ok(Outcome::Foreign(self.not_found()));
                     }
                     self.end = end.lsn;
-                    return Ok(Outcome::Done(self.ends_early(reader, &end).map_err(PassError::Read)?));
+                    return Ok(Outcome::Done(
+                        self.ends_early(reader, &end).map_err(PassError::Read)?,
+                    ));
                 }
             }
         }
         Ok(Outcome::Foreign(self.not_found()))
     }
 
-    /// What says that the log went on past its end. What lies there is judged only where blocks have
-    /// durable marks: other engines write several blocks at a time.
+    /// What says that the log went on past its end. What lies there is judged only where blocks
+    /// have durable marks: other engines write several blocks at a time.
     fn ends_early<L: LogBytes>(
         &self,
         reader: &LogReader<L>,
@@ -372,17 +386,22 @@ impl<'s> Pass<'s> {
     /// Takes the records of a block; an outcome when the log is not to be read further.
     fn block(&mut self, block: &LogBlock) -> Result<Option<Outcome>, RecoverError> {
         let faults = block.buf.faults();
-        let is_needed = (block.lsn.vlf, block.lsn.block) >= (self.checkpoint.vlf, self.checkpoint.block);
+        let is_needed =
+            (block.lsn.vlf, block.lsn.block) >= (self.checkpoint.vlf, self.checkpoint.block);
         if let (Some(fault), true) = (faults.first(), is_needed) {
-            return Ok(Some(match self.has_begun {
-                true => Outcome::Done(Some(format!("log block {} is damaged: {fault}", block.lsn))),
-                false => {
-                    Outcome::Foreign(format!("log block {} with the last checkpoint is damaged", block.lsn))
-                }
+            return Ok(Some(if self.has_begun {
+                Outcome::Done(Some(format!("log block {} is damaged: {fault}", block.lsn)))
+            } else {
+                Outcome::Foreign(format!(
+                    "log block {} with the last checkpoint is damaged",
+                    block.lsn
+                ))
             }));
         }
-        // Every block that ExtentDB writes begins with a durable mark, no block of SQL Server has one.
-        let is_marked = block.buf.view().record(1).is_some_and(|first| first.header().op == Op::DURABLE_MARK);
+        // Every block that ExtentDB writes begins with a durable mark, no block of SQL Server has
+        // one.
+        let is_marked =
+            block.buf.view().record(1).is_some_and(|first| first.header().op == Op::DURABLE_MARK);
         let format = if is_marked { FormatPage::Anew } else { FormatPage::UnlessDone };
         for (lsn, record) in block.buf.view().records() {
             if self.until.is_some_and(|until| lsn >= until) {
@@ -424,11 +443,13 @@ impl<'s> Pass<'s> {
             return all("the log was not read to its end");
         }
         let mut records = OpenRecords::default();
-        let begins = self.analysis.unfinished().values().map(|open| open.begin.unwrap_or(Lsn::ZERO)).min();
+        let begins =
+            self.analysis.unfinished().values().map(|open| open.begin.unwrap_or(Lsn::ZERO)).min();
         for item in reader.chain() {
             let Ok(ChainItem::Block(block)) = item else { continue };
             for (lsn, record) in block.buf.view().records() {
-                let is_open = Some(lsn) >= begins && lsn <= self.last && open.contains(&record.header().xact);
+                let is_open =
+                    Some(lsn) >= begins && lsn <= self.last && open.contains(&record.header().xact);
                 if is_open && !records.add(lsn, &record, options.overlay_bytes) {
                     return all("it made more changes than are kept in memory");
                 }
@@ -449,7 +470,8 @@ impl<'s> Pass<'s> {
         left: &BTreeMap<XactId, String>,
     ) -> Recovered<'s> {
         let left_out = self.analysis.left_out().iter().map(|(op, count)| (*op, *count)).collect();
-        let unfinished = self.analysis.into_unfinished().into_iter().map(|open| named(open, left)).collect();
+        let unfinished =
+            self.analysis.into_unfinished().into_iter().map(|open| named(open, left)).collect();
         let changes = self.redo.changes;
         let units = std::mem::take(&mut self.redo.units);
         let (pages, stopped) = self.redo.finish();
@@ -472,7 +494,10 @@ impl<'s> Pass<'s> {
     }
 }
 
-fn named((id, open): (XactId, Unfinished), left: &BTreeMap<XactId, String>) -> UnfinishedTransaction {
+fn named(
+    (id, open): (XactId, Unfinished),
+    left: &BTreeMap<XactId, String>,
+) -> UnfinishedTransaction {
     UnfinishedTransaction {
         id,
         name: open.name,

@@ -1,7 +1,7 @@
 //! The pages under replay.
 //!
-//! A page is read from disk at its first record and kept when a record changed it. Of the others only the LSN is kept, which
-//! says that older records have nothing to do with them.
+//! A page is read from disk at its first record and kept when a record changed it. Of the others
+//! only the LSN is kept, which says that older records have nothing to do with them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -34,11 +34,11 @@ enum Protect {
 /// How much of a page on disk counts when a record formats it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FormatPage {
-    /// A page that has the record already stays: SQL Server does not log all that follows on a format
-    /// (minimally logged operations), so the page on disk may hold more than the log.
+    /// A page that has the record already stays: SQL Server does not log all that follows on a
+    /// format (minimally logged operations), so the page on disk may hold more than the log.
     UnlessDone,
-    /// It begins anew. ExtentDB logs every change and writes a page that it has formatted without a copy,
-    /// so the write may be torn in a way that the checksum of the page does not see.
+    /// It begins anew. ExtentDB logs every change and writes a page that it has formatted without a
+    /// copy, so the write may be torn in a way that the checksum of the page does not see.
     Anew,
 }
 
@@ -74,7 +74,8 @@ impl<'s> Redo<'s> {
         Redo {
             source,
             protect,
-            pages_max: usize::try_from(options.overlay_bytes / PAGE_BYTES as u64).unwrap_or(usize::MAX),
+            pages_max: usize::try_from(options.overlay_bytes / PAGE_BYTES as u64)
+                .unwrap_or(usize::MAX),
             bytes_max: options.overlay_bytes,
             changed: HashMap::new(),
             unchanged: HashMap::new(),
@@ -109,7 +110,8 @@ impl<'s> Redo<'s> {
             return Ok(());
         }
         if let Some(page) = self.changed.get_mut(&id) {
-            let (before, outcome) = (PageHeader::of(page).lsn(), redo(lsn, record, page));
+            let before = PageHeader::of(page).lsn();
+            let outcome = redo(lsn, record, page);
             match outcome {
                 Ok(applied) => self.succeed(id, applied, begins),
                 Err(stop) => self.stop(lsn, record, &part, Some(before), stop.to_string()),
@@ -173,7 +175,8 @@ impl<'s> Redo<'s> {
         self.load(id, &mut page).ok().map(|()| page)
     }
 
-    /// The page as it is on disk. One that cannot be read can still begin a new life, if its place exists.
+    /// The page as it is on disk. One that cannot be read can still begin a new life, if its place
+    /// exists.
     fn load(&self, id: PageId, page: &mut PageBuf) -> Result<(), String> {
         let outcome = self.source.read(id, page).map_err(|error| error.to_string());
         let outcome = outcome.and_then(|()| check(id, page).map_err(|error| error.to_string()));
@@ -200,7 +203,14 @@ impl<'s> Redo<'s> {
         why: String,
     ) {
         let operation = record.header().op;
-        let stopped = StoppedPage { page: part.page, unit: part.alloc_unit(), page_lsn, lsn, operation, why };
+        let stopped = StoppedPage {
+            page: part.page,
+            unit: part.alloc_unit(),
+            page_lsn,
+            lsn,
+            operation,
+            why,
+        };
         self.stopped.insert(part.page, stopped);
     }
 

@@ -16,7 +16,11 @@ fn crashed() -> Crash {
     crash(&std::fs::read(path).unwrap(), &choice).unwrap()
 }
 
-fn redo_all<'s>(source: &'s MemoryFile, log: &[u8], checkpoint: Lsn) -> Result<Recovery<'s>, RecoverError> {
+fn redo_all<'s>(
+    source: &'s MemoryFile,
+    log: &[u8],
+    checkpoint: Lsn,
+) -> Result<Recovery<'s>, RecoverError> {
     let reader = LogReader::open(log).unwrap();
     let boot = boot_record(source);
     recover_with(
@@ -28,7 +32,8 @@ fn redo_all<'s>(source: &'s MemoryFile, log: &[u8], checkpoint: Lsn) -> Result<R
     )
 }
 
-/// Changes bytes of records and makes the blocks good again, so that it is the records that are wrong.
+/// Changes bytes of records and makes the blocks good again, so that it is the records that are
+/// wrong.
 fn spoil(log: &mut [u8], rng: &mut SplitMix64) {
     let mut at = 0x4000;
     while at + 0x30 < log.len() {
@@ -54,7 +59,8 @@ fn records_that_say_nonsense_stop_their_page_and_nothing_else() {
     let crash = crashed();
     let source = MemoryFile::new(FileId(1), crash.data.clone());
     let mut rng = SplitMix64::new(11);
-    let (mut stopped, mut changed) = (0, 0);
+    let mut stopped = 0;
+    let mut changed = 0;
     for _ in 0..150 {
         let mut log = crash.log.clone();
         spoil(&mut log, &mut rng);
@@ -90,8 +96,12 @@ fn a_page_on_which_a_record_stops_begins_again_when_it_is_formatted() {
     let crash = crashed();
     let mut data = crash.data.clone();
     // Every page that is made from nothing lies there damaged.
-    let written: Vec<PageId> =
-        crash.pages.iter().filter(|(_, history)| *history == "never written").map(|(id, _)| *id).collect();
+    let written: Vec<PageId> = crash
+        .pages
+        .iter()
+        .filter(|(_, history)| *history == "never written")
+        .map(|(id, _)| *id)
+        .collect();
     assert!(written.len() > 5);
     for id in &written {
         let at = id.page as usize * 8192;

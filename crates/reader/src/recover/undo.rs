@@ -6,8 +6,9 @@
 //!                       further right
 //! ```
 //!
-//! Nothing is logged and no page gets another LSN: this is a picture of what a restart would leave. Counters are not taken back: a
-//! restart counts in memory. A transaction of which one record cannot be taken back stays as it is from there on, and says why.
+//! Nothing is logged and no page gets another LSN: this is a picture of what a restart would leave.
+//! Counters are not taken back: a restart counts in memory. A transaction of which one record
+//! cannot be taken back stays as it is from there on, and says why.
 //!
 //! Invariants
 //! - A row is taken back only where it is found, byte for byte; nothing is guessed.
@@ -36,12 +37,14 @@ const CHAIN_MAX: usize = 256;
 /// Units whose rows change behind the back of the transaction that made them.
 const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 const SYSROWSETS: AllocUnitId = AllocUnitId(5 << 16);
-/// Where the id of the unit or rowset is in their rows, and the first IAM page in one of `sysallocunits`.
+/// Where the id of the unit or rowset is in their rows, and the first IAM page in one of
+/// `sysallocunits`.
 const ID_AT: Range<usize> = 4..12;
 const FIRST_IAM_AT: usize = 0x27;
 /// Where the byte of the first page is in the record of a PFS page.
 const PFS_BYTES_AT: u32 = 4;
-/// Bit of a status byte that tells a ghost from a row, in either kind of record (kinds 0 and 6, 3 and 5).
+/// Bit of a status byte that tells a ghost from a row, in either kind of record (kinds 0 and 6, 3
+/// and 5).
 const KIND_BITS: u8 = 0x0e;
 
 /// Records of open transactions.
@@ -64,8 +67,13 @@ impl OpenRecords {
         true
     }
 
-    /// Takes everything back but what those in `stay` did. The transactions that are still there, and why.
-    pub(super) fn undo(&self, redo: &mut Redo<'_>, stay: &BTreeSet<XactId>) -> BTreeMap<XactId, String> {
+    /// Takes everything back but what those in `stay` did. The transactions that are still there,
+    /// and why.
+    pub(super) fn undo(
+        &self,
+        redo: &mut Redo<'_>,
+        stay: &BTreeSet<XactId>,
+    ) -> BTreeMap<XactId, String> {
         let goes = self.last.iter().filter(|(xact, _)| !stay.contains(xact));
         let mut next: BTreeSet<(Lsn, XactId)> = goes.map(|(xact, lsn)| (*lsn, *xact)).collect();
         let mut left = BTreeMap::new();
@@ -94,7 +102,11 @@ impl OpenRecords {
         match header.op {
             Op::BEGIN_XACT => return Ok(None),
             // Those that others count on, and those that need nothing.
-            Op::MARK_SAVEPOINT | Op::LOCK_XACT | Op::HOBT_DDL | Op::IDENT_NEWVAL | Op::IDENT_SENTVAL => {}
+            Op::MARK_SAVEPOINT
+            | Op::LOCK_XACT
+            | Op::HOBT_DDL
+            | Op::IDENT_NEWVAL
+            | Op::IDENT_SENTVAL => {}
             _ if header.flags.is_compensation() => {}
             _ => take_back(&header, &record.payload(), redo)?,
         }
@@ -103,7 +115,11 @@ impl OpenRecords {
 }
 
 /// Takes one change back.
-fn take_back(header: &RecordHeader, payload: &Payload<'_>, redo: &mut Redo<'_>) -> Result<(), String> {
+fn take_back(
+    header: &RecordHeader,
+    payload: &Payload<'_>,
+    redo: &mut Redo<'_>,
+) -> Result<(), String> {
     let Some(part) = payload.page_part().copied() else {
         return inverse(header, payload, PageType::Unformatted)
             .map(|_| ())
@@ -132,8 +148,13 @@ fn take_back(header: &RecordHeader, payload: &Payload<'_>, redo: &mut Redo<'_>) 
     }
 }
 
-/// Single pages that a transaction had claimed are free again: SGAM leads to them. A surplus bit does not disturb.
-fn set_hints(header: &RecordHeader, payload: &Payload<'_>, redo: &mut Redo<'_>) -> Result<(), String> {
+/// Single pages that a transaction had claimed are free again: SGAM leads to them. A surplus bit
+/// does not disturb.
+fn set_hints(
+    header: &RecordHeader,
+    payload: &Payload<'_>,
+    redo: &mut Redo<'_>,
+) -> Result<(), String> {
     let Payload::ModifyRow(modify) = payload else { return Ok(()) };
     if header.context != Context::PFS {
         return Ok(());
@@ -142,7 +163,8 @@ fn set_hints(header: &RecordHeader, payload: &Payload<'_>, redo: &mut Redo<'_>) 
     let at = u32::from(modify.fixed.offset_in_row).saturating_sub(PFS_BYTES_AT);
     let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS + at;
     for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
-        let (before, after) = (PfsByte(*before), PfsByte(*after));
+        let before = PfsByte(*before);
+        let after = PfsByte(*after);
         if !before.is_allocated() && after.is_allocated() && after.is_mixed() {
             set_hint(redo, PageId { file: map.file, page })?;
         }
@@ -177,20 +199,24 @@ fn put(redo: &mut Redo<'_>, id: PageId, slot: u16, change: &Change<'_>) -> Resul
     Ok(())
 }
 
-/// Where the row of a record lies now: on its page, or on one that splits have put to the right of it.
+/// Where the row of a record lies now: on its page, or on one that splits have put to the right of
+/// it.
 fn place_of(
     header: &RecordHeader,
     payload: &Payload<'_>,
     redo: &mut Redo<'_>,
 ) -> Result<(PageId, u16), String> {
-    let Some(part) = payload.page_part().copied() else { return Err("it is about no page".to_owned()) };
+    let Some(part) = payload.page_part().copied() else {
+        return Err("it is about no page".to_owned());
+    };
     let here = (part.page, part.slot);
     let (row, is_ghost) = match payload {
         Payload::InsertRows(insert) => (insert.rows.first().copied(), false),
         Payload::DeleteRows(delete) if header.context == Context::MARK_AS_GHOST => {
             (delete.rows.first().copied(), true)
         }
-        // Rows of heaps stay where they are, and so do maps and headers; other changes say what must be there themselves.
+        // Rows of heaps stay where they are, and so do maps and headers; other changes say what
+        // must be there themselves.
         _ => (None, false),
     };
     let Some(row) = row else { return Ok(here) };
@@ -227,18 +253,22 @@ fn is_same(found: &[u8], row: &[u8], is_ghost: bool) -> bool {
     }
 }
 
-/// Rows of `sysallocunits` and `sysrowsets` change by records of others: pointers by system transactions, counters by none. Their
-/// id is in front, and never comes twice.
+/// Rows of `sysallocunits` and `sysrowsets` change by records of others: pointers by system
+/// transactions, counters by none. Their id is in front, and never comes twice.
 fn has_same_id(found: &[u8], row: &[u8], _is_ghost: bool) -> bool {
     let id = |row: &[u8]| row.get(ID_AT).map(<[u8]>::to_vec);
     id(found).is_some() && id(found) == id(row)
 }
 
-/// The allocation unit whose row is about to go owns pages, by system transactions that stay: they go with it.
+/// The allocation unit whose row is about to go owns pages, by system transactions that stay: they
+/// go with it.
 fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String> {
     let view = PageRef::new(redo.page(page)?);
     let row = view.row(slot).map_err(|error| error.to_string())?;
-    let first = row.get(FIRST_IAM_AT..).and_then(|bytes| bytes.first_chunk()).map(|b| PageId::from_bytes(*b));
+    let first = row
+        .get(FIRST_IAM_AT..)
+        .and_then(|bytes| bytes.first_chunk())
+        .map(|b| PageId::from_bytes(*b));
     let mut next = first.unwrap_or(PageId::NONE);
     for _ in 0..CHAIN_MAX {
         if next.is_none() {

@@ -8,8 +8,10 @@
 //!
 //! Each step gives only pages that the steps before it did not. Invariants
 //! - A page is read once, whatever structure leads to it.
-//! - A page found by a later step counts only when GAM and PFS say that it is allocated: stale pages hold deleted rows.
-//! - Nothing but a fault leads to the next step: of a sound table the pages come from one structure alone.
+//! - A page found by a later step counts only when GAM and PFS say that it is allocated: stale
+//!   pages hold deleted rows.
+//! - Nothing but a fault leads to the next step: of a sound table the pages come from one structure
+//!   alone.
 
 use extentdb_base::PageId;
 use extentdb_catalog::access::{AllocatedPages, LeafKind, LeafPages};
@@ -60,12 +62,21 @@ impl<'d> BasePages<'d> {
             Some(unit) if shape == Shape::Tree && rowset.compression == Compression::None => {
                 Walk::Tree(LeafPages::new(pages, unit.id, unit.root, LeafKind::Clustered))
             }
-            // How the upper levels of a compressed index hold their child pages is not certain; the leaves are found
-            // without them.
+            // How the upper levels of a compressed index hold their child pages is not certain; the
+            // leaves are found without them.
             Some(unit) => allocation(pages, unit),
         };
         let seen = PageSet::default();
-        BasePages { pages, unit, walk, seen, shape, is_cut: false, given: 0, absent: 0 }
+        BasePages {
+            pages,
+            unit,
+            walk,
+            seen,
+            shape,
+            is_cut: false,
+            given: 0,
+            absent: 0,
+        }
     }
 
     /// Pages that are not in the files or the backup, as far as is known.
@@ -117,7 +128,8 @@ impl<'d> BasePages<'d> {
         !matches!(self.walk, Walk::End)
     }
 
-    /// A page that maps list or whose header names the unit; `None` when it holds no rows or was given before.
+    /// A page that maps list or whose header names the unit; `None` when it holds no rows or was
+    /// given before.
     fn load(&mut self, id: PageId) -> Option<Result<(PageId, PageBuf), Fault>> {
         let unit = self.unit?;
         if !self.seen.insert(id) {
@@ -135,10 +147,16 @@ impl<'d> BasePages<'d> {
             // Allocated but never formatted: no rows yet.
             PageType::Unformatted => None,
             PageType::Index if self.shape == Shape::Tree => None,
-            PageType::Data => {
-                Some(Err(Fault::Foreign { page: id, expected: unit.id, found: header.alloc_unit() }))
-            }
-            _ => Some(Err(Fault::Misplaced { page: id, what: "not a data page", from: unit.first_iam })),
+            PageType::Data => Some(Err(Fault::Foreign {
+                page: id,
+                expected: unit.id,
+                found: header.alloc_unit(),
+            })),
+            _ => Some(Err(Fault::Misplaced {
+                page: id,
+                what: "not a data page",
+                from: unit.first_iam,
+            })),
         }
     }
 

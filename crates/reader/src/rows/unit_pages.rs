@@ -1,4 +1,5 @@
-//! The data pages of an allocation unit by their headers: the last resort, when its maps cannot be read. Reads all files.
+//! The data pages of an allocation unit by their headers: the last resort, when its maps cannot be
+//! read. Reads all files.
 
 use std::ops::Range;
 
@@ -12,7 +13,8 @@ use extentdb_format::page::{PageHeader, PageType};
 
 use crate::checked::CheckedPages;
 
-/// Iterator over the allocated data pages of all files whose header names a unit. They are not verified yet.
+/// Iterator over the allocated data pages of all files whose header names a unit. They are not
+/// verified yet.
 pub(super) struct UnitPages<'d> {
     pages: &'d CheckedPages<'d>,
     unit: AllocUnitId,
@@ -44,7 +46,11 @@ impl Map {
         self.id = PageId::NONE;
         pages.page(id, &mut self.page)?;
         if PageHeader::of(&self.page).kind() != kind {
-            return Err(Fault::Misplaced { page: id, what: "not the map page of its place", from: id });
+            return Err(Fault::Misplaced {
+                page: id,
+                what: "not the map page of its place",
+                from: id,
+            });
         }
         self.id = id;
         Ok(())

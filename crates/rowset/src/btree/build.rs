@@ -6,10 +6,12 @@
 //!                                     on top, as for any other separator
 //! ```
 //!
-//! Every leaf leaves a sound tree. Nothing of it belongs to the caller's transaction, so that undoing that takes no row back: the
-//! unit must be one that the transaction has made, which goes with its row in `sysallocunits` and all that it owns.
+//! Every leaf leaves a sound tree. Nothing of it belongs to the caller's transaction, so that
+//! undoing that takes no row back: the unit must be one that the transaction has made, which goes
+//! with its row in `sysallocunits` and all that it owns.
 //!
-//! Leaves are filled to a part of their room, with `pads` also the pages above, which take two records at least.
+//! Leaves are filled to a part of their room, with `pads` also the pages above, which take two
+//! records at least.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -69,23 +71,26 @@ struct Builder<'r, 't> {
 }
 
 impl Tree {
-    /// Fills a tree that has no pages with rows in the order of their keys, each given by its values as for
-    /// [`insert`](Self::insert), and says how many. The unit must have been made by the transaction: undoing it takes the unit
-    /// away, not the rows.
+    /// Fills a tree that has no pages with rows in the order of their keys, each given by its
+    /// values as for [`insert`](Self::insert), and says how many. The unit must have been made by
+    /// the transaction: undoing it takes the unit away, not the rows.
     ///
     /// # Errors
-    /// Those of the iterator; [`Error::NotEmpty`]; [`Error::Duplicate`] for two rows with one key, at no place, and
-    /// [`Error::OutOfOrder`]. What has been written until then stays, a sound tree of the first rows.
+    /// Those of the iterator; [`Error::NotEmpty`]; [`Error::Duplicate`] for two rows with one key,
+    /// at no place, and [`Error::OutOfOrder`]. What has been written until then stays, a sound tree
+    /// of the first rows.
     pub fn build<'c, E: From<Error>>(
         &self,
         tx: &mut Transaction,
         fill: Fill,
         rows: impl IntoIterator<Item = Result<Vec<Cell<'c>>, E>>,
     ) -> Result<u64, E> {
-        let (mut builder, mut before) = (self.builder(fill)?, None);
+        let mut builder = self.builder(fill)?;
+        let mut before = None;
         for cells in rows {
             let cells = cells?;
-            let (row, key) = (self.shape.leaf_record(&cells)?, self.shape.key_of_cells(&cells)?);
+            let row = self.shape.leaf_record(&cells)?;
+            let key = self.shape.key_of_cells(&cells)?;
             builder.verify_order(before.as_deref(), &key)?;
             builder.add(tx, row.into())?;
             before = Some(key);
@@ -97,7 +102,12 @@ impl Tree {
     ///
     /// # Errors
     /// As for [`build`](Self::build); nothing is written when two rows have one key.
-    pub fn build_sorted(&self, tx: &mut Transaction, fill: Fill, rows: &SortedRows) -> Result<u64, Error> {
+    pub fn build_sorted(
+        &self,
+        tx: &mut Transaction,
+        fill: Fill,
+        rows: &SortedRows,
+    ) -> Result<u64, Error> {
         let mut builder = self.builder(fill)?;
         if rows.duplicate().is_some() {
             return Err(self.twice());
@@ -113,7 +123,14 @@ impl Tree {
         if !self.unit.root().is_none() {
             return Err(Error::NotEmpty { unit: self.unit.id() });
         }
-        Ok(Builder { tree: self, fill, rows: Vec::new(), bytes: 0, leaf: PageId::NONE, count: 0 })
+        Ok(Builder {
+            tree: self,
+            fill,
+            rows: Vec::new(),
+            bytes: 0,
+            leaf: PageId::NONE,
+            count: 0,
+        })
     }
 
     /// Two rows that are to come have one key.
@@ -146,7 +163,9 @@ impl<'r> Builder<'r, '_> {
         match before.map(|before| before.cmp(key)) {
             None | Some(Ordering::Less) => Ok(()),
             Some(Ordering::Equal) => Err(self.tree.twice()),
-            Some(Ordering::Greater) => Err(Error::OutOfOrder { unit: self.tree.unit.id(), row: self.count }),
+            Some(Ordering::Greater) => {
+                Err(Error::OutOfOrder { unit: self.tree.unit.id(), row: self.count })
+            }
         }
     }
 
@@ -163,9 +182,12 @@ impl<'r> Builder<'r, '_> {
         self.bytes = 0;
         let _structure = lock(&self.tree.structure);
         let count = rows.len() as i64;
-        self.leaf = self.tree.counted(count, || match self.leaf.is_none() {
-            true => self.tree.first_leaf(tx, &rows),
-            false => self.tree.next_leaf(tx, self.leaf, &rows, self.fill),
+        self.leaf = self.tree.counted(count, || {
+            if self.leaf.is_none() {
+                self.tree.first_leaf(tx, &rows)
+            } else {
+                self.tree.next_leaf(tx, self.leaf, &rows, self.fill)
+            }
         })?;
         Ok(())
     }
@@ -273,7 +295,8 @@ impl Tree {
         };
         let mut target = self.space.format_page(sys, &self.unit, page, &form)?;
         let images = rows.iter().map(|row| &**row).collect();
-        let inserted = self.log_insert(Link::Change(sys), &mut target, 0, images, self.leaf_context());
+        let inserted =
+            self.log_insert(Link::Change(sys), &mut target, 0, images, self.leaf_context());
         held.push(target);
         inserted
     }

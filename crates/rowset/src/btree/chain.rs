@@ -7,8 +7,8 @@
 //!
 //! Invariants
 //! - Each leaf is read once: a chain that leads back to one of its leaves is an error.
-//! - Nobody changes the structure of the tree meanwhile; the caller sees to that. Rows of a tree out of
-//!   order are not changed at all.
+//! - Nobody changes the structure of the tree meanwhile; the caller sees to that. Rows of a tree
+//!   out of order are not changed at all.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +67,10 @@ impl LeafChain<'_> {
         while let Some(guard) = self.latch()? {
             let node = self.tree.node(guard.id(), &guard)?;
             if !node.is_leaf() {
-                return Err(Error::Corrupt { page: guard.id(), what: "is no leaf, and linked as one" });
+                return Err(Error::Corrupt {
+                    page: guard.id(),
+                    what: "is no leaf, and linked as one",
+                });
             }
             self.next = Some(node.next());
             let rows = rows_of(node, self.ghosts)?;

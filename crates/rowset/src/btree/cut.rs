@@ -19,8 +19,9 @@ const LATE_BYTES: usize = PAGE_BODY_BYTES / 10;
 
 /// The first slot that is to leave a page so that there is room for a record.
 ///
-/// The records as they are to lie are cut where the halves differ least among the places where both fit, unless a leaf has a
-/// [habit](super::habit). A record counts with what is `reserved` for its slot: the longest that an undo makes it.
+/// The records as they are to lie are cut where the halves differ least among the places where both
+/// fit, unless a leaf has a [habit](super::habit). A record counts with what is `reserved` for its
+/// slot: the longest that an undo makes it.
 pub(super) fn cut_at(
     node: Node<'_>,
     need: &Need<'_>,
@@ -33,7 +34,10 @@ pub(super) fn cut_at(
     let sizes = sizes?;
     let is_last = need.place == Place::New(node.slot_count()) && node.next().is_none();
     let size = node.room(need.row.len()) + SLOT_BYTES;
-    let corrupt = Error::Corrupt { page: node.id(), what: "has no room and nothing to give away" };
+    let corrupt = Error::Corrupt {
+        page: node.id(),
+        what: "has no room and nothing to give away",
+    };
     let cut = match need.place {
         Place::New(slot) if node.is_leaf() => cut_for_new(&sizes, slot.into(), size, habit),
         // A page above the leaves gives one record away, so that neither page is empty.
@@ -58,7 +62,8 @@ fn cut_for_new(sizes: &[usize], slot: usize, size: usize, habit: Habit) -> Optio
         // The new record is in the left half.
         Some(cut) if slot < cut => Some(cut - 1),
         Some(cut) => Some(cut),
-        // It fits beside neither of its neighbours: the page is cut at its place, and once more there.
+        // It fits beside neither of its neighbours: the page is cut at its place, and once more
+        // there.
         None => Some(slot),
     }
 }
@@ -74,15 +79,17 @@ fn balanced(sizes: &[usize]) -> Option<usize> {
     cut_near(sizes, sizes.iter().sum::<usize>() / 2)
 }
 
-/// Where to cut a run of records so that each part fits on a page and the first one has about so many bytes.
+/// Where to cut a run of records so that each part fits on a page and the first one has about so
+/// many bytes.
 fn cut_near(sizes: &[usize], wanted: usize) -> Option<usize> {
     let total: usize = sizes.iter().sum();
     let mut left = 0;
-    let cuts = sizes.iter().take(sizes.len().saturating_sub(1)).enumerate().filter_map(|(at, size)| {
-        left += size;
-        let fits = left <= PAGE_BODY_BYTES && total - left <= PAGE_BODY_BYTES;
-        fits.then_some((left.abs_diff(wanted), at + 1))
-    });
+    let cuts =
+        sizes.iter().take(sizes.len().saturating_sub(1)).enumerate().filter_map(|(at, size)| {
+            left += size;
+            let fits = left <= PAGE_BODY_BYTES && total - left <= PAGE_BODY_BYTES;
+            fits.then_some((left.abs_diff(wanted), at + 1))
+        });
     cuts.min().map(|(_, cut)| cut)
 }
 
@@ -111,7 +118,11 @@ mod tests {
         assert_eq!(cut(0, Habit::Run), Some(0), "all go");
         assert_eq!(cut(80, Habit::Run), Some(80));
         assert_eq!(cut_for_new(&[8000], 1, 8000, Habit::AppendsLate), Some(1));
-        assert_eq!(cut_for_new(&[4000, 4000], 1, 8000, Habit::AppendsLate), Some(1), "and once more");
+        assert_eq!(
+            cut_for_new(&[4000, 4000], 1, 8000, Habit::AppendsLate),
+            Some(1),
+            "and once more"
+        );
     }
 
     #[test]

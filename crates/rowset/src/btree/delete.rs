@@ -19,8 +19,8 @@ use super::{Row, Tree};
 use crate::error::Error;
 
 impl Tree {
-    /// Deletes the row whose key columns have these values, in the order of the key, and gives it back; `None` when there is
-    /// none.
+    /// Deletes the row whose key columns have these values, in the order of the key, and gives it
+    /// back; `None` when there is none.
     ///
     /// # Errors
     /// The values are not those of a key, or a page of the tree cannot be read.
@@ -39,7 +39,9 @@ impl Tree {
         let bytes = node.row(slot)?.to_vec();
         let is_first = node.view.header().ghost_count.get() == 0;
         let link = Link::Change(tx);
-        self.counted(-1, || self.log_delete(link, &mut page, slot, &bytes, Context::MARK_AS_GHOST))?;
+        self.counted(-1, || {
+            self.log_delete(link, &mut page, slot, &bytes, Context::MARK_AS_GHOST)
+        })?;
         self.haunt(id);
         if is_first {
             // Under the latch, so that the hint and the ghosts come and go in one order.

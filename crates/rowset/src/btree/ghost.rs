@@ -8,8 +8,8 @@
 //! A ghost belongs to a transaction that has ended when the page is older than all that are open:
 //! whoever marked it, or moved it there, changed the page. The undo of a delete counts on that: it
 //! does not put a ghost back. A leaf never loses its last record: a page with one ghost keeps its
-//! place in the tree. Nothing but the latch of the leaf is needed for that, and it is kept until PFS
-//! knows.
+//! place in the tree. Nothing but the latch of the leaf is needed for that, and it is kept until
+//! PFS knows.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::lock;
@@ -25,8 +25,8 @@ use super::Tree;
 use crate::error::Error;
 
 impl Tree {
-    /// Takes the ghosts of a leaf away, all but the last record of the page, and says how many. It is the caller's business that
-    /// no transaction is open that deleted one of them.
+    /// Takes the ghosts of a leaf away, all but the last record of the page, and says how many. It
+    /// is the caller's business that no transaction is open that deleted one of them.
     ///
     /// # Errors
     /// The page is no leaf of this tree, or cannot be read.
@@ -36,8 +36,8 @@ impl Tree {
         self.expunge(manager, &mut guard)
     }
 
-    /// Takes ghosts away that transactions have left which have ended, from at most so many leaves; says how many ghosts. Leaves
-    /// that an open transaction has changed are left for another time.
+    /// Takes ghosts away that transactions have left which have ended, from at most so many leaves;
+    /// says how many ghosts. Leaves that an open transaction has changed are left for another time.
     ///
     /// # Errors
     /// A page of the tree cannot be read.
@@ -48,8 +48,9 @@ impl Tree {
             let mut page = self.space.pool().write(id)?;
             self.verify_whole()?;
             let header = PageHeader::of(&page);
-            let is_leaf =
-                header.belongs_to(self.unit.id()) && header.level == 0 && header.kind() == self.leaf_kind();
+            let is_leaf = header.belongs_to(self.unit.id())
+                && header.level == 0
+                && header.kind() == self.leaf_kind();
             if is_leaf && manager.oldest_begin().is_some_and(|open| header.lsn() >= open) {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! What leaves are likely to get next, by where rows came lately: a leaf is split so that what stays behind is full.
+//! What leaves are likely to get next, by where rows came lately: a leaf is split so that what
+//! stays behind is full.
 //!
 //! ```text
 //! end of the tree     no late row for long    nothing moves: the page stays full, the next one begins with the row
@@ -8,8 +9,8 @@
 //! anywhere            by chance               halves
 //! ```
 //!
-//! Nothing here is certain, and nothing depends on it but how full pages get: it is kept without a lock, and two leaves that share
-//! a place take it from each other.
+//! Nothing here is certain, and nothing depends on it but how full pages get: it is kept without a
+//! lock, and two leaves that share a place take it from each other.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -54,7 +55,10 @@ struct Last {
 
 impl Default for Habits {
     fn default() -> Habits {
-        Habits { runs: (0..PLACES).map(|_| AtomicU64::new(0)).collect(), late: AtomicU32::new(0) }
+        Habits {
+            runs: (0..PLACES).map(|_| AtomicU64::new(0)).collect(),
+            late: AtomicU32::new(0),
+        }
     }
 }
 
@@ -71,7 +75,8 @@ impl Habits {
         place.store(Last::of(place).then(leaf, slot).packed(), Ordering::Relaxed);
     }
 
-    /// What to expect of a leaf that has so many slots and no room for a row that comes to one of them.
+    /// What to expect of a leaf that has so many slots and no room for a row that comes to one of
+    /// them.
     pub(super) fn of(&self, leaf: PageId, (slot, slots): (u16, u16), is_last: bool) -> Habit {
         let last = Last::of(self.place(leaf)).then(leaf, slot);
         let is_at_end = is_last && slot >= slots - slots / 4;
@@ -91,17 +96,24 @@ impl Habits {
 impl Last {
     fn of(place: &AtomicU64) -> Last {
         let [p0, p1, p2, p3, s0, s1, up, down] = place.load(Ordering::Relaxed).to_le_bytes();
-        Last { page: u32::from_le_bytes([p0, p1, p2, p3]), slot: u16::from_le_bytes([s0, s1]), up, down }
+        Last {
+            page: u32::from_le_bytes([p0, p1, p2, p3]),
+            slot: u16::from_le_bytes([s0, s1]),
+            up,
+            down,
+        }
     }
 
     fn packed(self) -> u64 {
-        let ([p0, p1, p2, p3], [s0, s1]) = (self.page.to_le_bytes(), self.slot.to_le_bytes());
+        let [p0, p1, p2, p3] = self.page.to_le_bytes();
+        let [s0, s1] = self.slot.to_le_bytes();
         u64::from_le_bytes([p0, p1, p2, p3, s0, s1, self.up, self.down])
     }
 
     /// After one more row.
     fn then(self, leaf: PageId, slot: u16) -> Last {
-        let (mut up, mut down) = (0, 0);
+        let mut up = 0;
+        let mut down = 0;
         if self.page == leaf.page {
             match i32::from(slot) - i32::from(self.slot) {
                 1 => up = self.up.saturating_add(1),
@@ -133,7 +145,11 @@ mod tests {
         assert_eq!(habit(&[3, 4, 5, 6], 50, false), Habit::Scattered, "too short");
         assert_eq!(habit(&[3, 4, 5, 9, 7], 50, false), Habit::Scattered);
         assert_eq!(habit(&[0; 5], 50, false), Habit::Run);
-        assert_eq!(habit(&[3, 4, 5, 6, 7], 7, false), Habit::Run, "at the end of a leaf with a next one");
+        assert_eq!(
+            habit(&[3, 4, 5, 6, 7], 7, false),
+            Habit::Run,
+            "at the end of a leaf with a next one"
+        );
     }
 
     #[test]

@@ -37,30 +37,45 @@ impl Tree {
         self.insert_at(tx, &self.shape.key_of_cells(cells)?, cells)
     }
 
-    /// The same for one who has made the row's sort key ([`RowShape::key_of_cells`](crate::RowShape::key_of_cells)) already.
+    /// The same for one who has made the row's sort key
+    /// ([`RowShape::key_of_cells`](crate::RowShape::key_of_cells)) already.
     ///
     /// # Errors
     /// As for [`insert`](Self::insert).
-    pub fn insert_at(&self, tx: &mut Transaction, key: &[u8], cells: &[Cell<'_>]) -> Result<(), Error> {
+    pub fn insert_at(
+        &self,
+        tx: &mut Transaction,
+        key: &[u8],
+        cells: &[Cell<'_>],
+    ) -> Result<(), Error> {
         let row = self.shape.leaf_record(cells)?;
         self.ensure_root(tx)?;
         self.until_done(tx, key, |tx| self.try_insert(tx, key, &row))
     }
 
     /// Inserts the row where there is room for it.
-    fn try_insert<'r>(&self, tx: &mut Transaction, key: &[u8], row: &'r [u8]) -> Result<Attempt<'r>, Error> {
+    fn try_insert<'r>(
+        &self,
+        tx: &mut Transaction,
+        key: &[u8],
+        row: &'r [u8],
+    ) -> Result<Attempt<'r>, Error> {
         let mut page = self.leaf_to_change(key)?;
         let node = self.node(page.id(), &page)?;
         let reserved = self.reserved_for_others(node, tx.id());
         match node.position(key)? {
             Position::Live(slot) => {
-                return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(page.id(), slot) });
+                return Err(Error::Duplicate {
+                    unit: self.unit.id(),
+                    at: Rid::new(page.id(), slot),
+                });
             }
             Position::Ghost(slot) if node.fits_instead(slot, row.len(), reserved)? => {
                 self.counted(1, || self.modify(Link::Change(tx), &mut page, slot, row))?;
             }
             Position::Free(slot) if node.fits_new(row.len(), reserved)? => {
-                let (xact, context) = (tx.id(), self.leaf_context());
+                let xact = tx.id();
+                let context = self.leaf_context();
                 let change = RoomChange { before: 0, after: node.room(row.len()) };
                 self.habits.note(node.id(), (slot, node.slot_count()), node.next().is_none());
                 let link = Link::Change(tx);

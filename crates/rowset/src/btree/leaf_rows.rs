@@ -47,7 +47,8 @@ impl RowRef<'_> {
 }
 
 impl LeafRows {
-    /// No transaction that is open can have changed the leaf: the rows are committed, and there are no ghosts among them.
+    /// No transaction that is open can have changed the leaf: the rows are committed, and there are
+    /// no ghosts among them.
     pub fn is_settled(&self) -> bool {
         self.is_settled
     }

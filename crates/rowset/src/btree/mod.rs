@@ -6,8 +6,9 @@
 //! level 0      1 ⇄ 2 ⇄ 3 ⇄ 4 ⇄ 5                            rows in key order; ghosts keep their place
 //! ```
 //!
-//! A separator is the first key of its child at the time of the split: not more than any key there. The first record of the
-//! leftmost page of a level above the leaves has no key and stands below everything.
+//! A separator is the first key of its child at the time of the split: not more than any key there.
+//! The first record of the leftmost page of a level above the leaves has no key and stands below
+//! everything.
 //!
 //! Who does what:
 //!
@@ -26,9 +27,11 @@
 //! ```
 //!
 //! Invariants
-//! - Between two changes of its structure the pages are a sound tree: order, links in both directions, separators, levels.
+//! - Between two changes of its structure the pages are a sound tree: order, links in both
+//!   directions, separators, levels.
 //! - A page is changed only by [`extentdb_space::change`]: what is not in the log did not happen.
-//! - No latch of a page of the tree is held while space is asked for a page or a pointer of the unit is set.
+//! - No latch of a page of the tree is held while space is asked for a page or a pointer of the
+//!   unit is set.
 //! - Nothing is logged before it is certain that the page takes it.
 //!
 //! # Several at a time
@@ -41,25 +44,29 @@
 //!                        of them kept until the end of the system transaction is in the log; `version` counts it
 //! ```
 //!
-//! 1. *What lies above the leaves, the chains, and which keys a leaf is for change under `structure` only*, and only while EX is
-//!    held on each page concerned. So whoever holds `structure` knows all of that without a latch; the rows of leaves
-//!    go on changing until the leaf is latched, and what was planned for them is planned again then.
-//! 2. *A descent arrives at the right leaf.* It reads `version` before it reads the root, and again when it has the latch of the
-//!    leaf. A page that was split in between was let go of after `version` had been counted up, so whoever latches it later sees
-//!    that and begins again. When nothing was counted, each page on the way still has the keys that it had when its parent was
+//! 1. *What lies above the leaves, the chains, and which keys a leaf is for change under
+//!    `structure` only*, and only while EX is held on each page concerned. So whoever holds
+//!    `structure` knows all of that without a latch; the rows of leaves go on changing until the
+//!    leaf is latched, and what was planned for them is planned again then.
+//! 2. *A descent arrives at the right leaf.* It reads `version` before it reads the root, and again
+//!    when it has the latch of the leaf. A page that was split in between was let go of after
+//!    `version` had been counted up, so whoever latches it later sees that and begins again. When
+//!    nothing was counted, each page on the way still has the keys that it had when its parent was
 //!    read. The fifth time a descent takes `structure` itself.
-//! 3. *A root is true when it is told.* `unit.root()` changes after the end of the system transaction is in the log: nobody
-//!    builds on what a restart would take back. The old root leads to everything as long as it is not split, and a split is seen
-//!    by 2.
-//! 4. *Nobody sees half a change.* Readers need a latch that the split holds; one that fails is taken back before its latches go.
-//!    When that fails, too, `is_cut_off` is set before they go, and looked at by everybody who has latched a leaf.
-//! 5. *Nobody waits in a circle.* A descent, a change of a leaf, and a scan hold one page of the tree and wait for none; from a
-//!    leaf they wait for its byte in PFS, the log, and the table of transactions. Only a split holds several pages, and there is
-//!    one of them. `structure` is taken while no page is held. Space asks for the row of a unit, and that means to find it in the
-//!    tree of `sysallocunits`, while `structure` of the asking tree is held, and no page; in its own tree the descent meets no
-//!    change (2).
-//! 6. *A scan holds nothing between two leaves.* It goes on by key, from the separators that it came between: no latch is asked
-//!    for to the left or to the right.
+//! 3. *A root is true when it is told.* `unit.root()` changes after the end of the system
+//!    transaction is in the log: nobody builds on what a restart would take back. The old root
+//!    leads to everything as long as it is not split, and a split is seen by 2.
+//! 4. *Nobody sees half a change.* Readers need a latch that the split holds; one that fails is
+//!    taken back before its latches go. When that fails, too, `is_cut_off` is set before they go,
+//!    and looked at by everybody who has latched a leaf.
+//! 5. *Nobody waits in a circle.* A descent, a change of a leaf, and a scan hold one page of the
+//!    tree and wait for none; from a leaf they wait for its byte in PFS, the log, and the table of
+//!    transactions. Only a split holds several pages, and there is one of them. `structure` is
+//!    taken while no page is held. Space asks for the row of a unit, and that means to find it in
+//!    the tree of `sysallocunits`, while `structure` of the asking tree is held, and no page; in
+//!    its own tree the descent meets no change (2).
+//! 6. *A scan holds nothing between two leaves.* It goes on by key, from the separators that it
+//!    came between: no latch is asked for to the left or to the right.
 
 mod build;
 mod chain;
@@ -102,7 +109,8 @@ pub use leaf_rows::{LeafRows, RowRef};
 pub use scan::{KeyRange, Leaves, Scan};
 pub use sorted::{SortedRows, Sorter};
 
-/// A B-tree. There is one of these per allocation unit: what keeps changes of its structure apart is in it.
+/// A B-tree. There is one of these per allocation unit: what keeps changes of its structure apart
+/// is in it.
 #[derive(Debug)]
 pub struct Tree {
     space: Arc<Space>,
@@ -139,13 +147,26 @@ impl Row {
 }
 
 impl Tree {
-    /// The tree of a unit. All its keys are unique: those of indexes that are not have what leads to the row at their end.
+    /// The tree of a unit. All its keys are unique: those of indexes that are not have what leads
+    /// to the row at their end.
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: RowShape) -> Tree {
-        let (structure, haunted) = (Mutex::default(), Mutex::default());
-        let (version, is_cut_off) = (AtomicU64::new(0), AtomicBool::new(false));
+        let structure = Mutex::default();
+        let haunted = Mutex::default();
+        let version = AtomicU64::new(0);
+        let is_cut_off = AtomicBool::new(false);
         let habits = Habits::default();
         let undo_room = UndoRoom::default();
-        Tree { space, unit, shape, structure, version, haunted, habits, undo_room, is_cut_off }
+        Tree {
+            space,
+            unit,
+            shape,
+            structure,
+            version,
+            haunted,
+            habits,
+            undo_room,
+            is_cut_off,
+        }
     }
 
     /// How its rows are laid out.
@@ -178,8 +199,8 @@ impl Tree {
         self.is_cut_off.store(true, Ordering::Release);
     }
 
-    /// Counts rows that come or go, and does what makes them. Counted before it is logged: a checkpoint in between counts what the
-    /// log behind it explains.
+    /// Counts rows that come or go, and does what makes them. Counted before it is logged: a
+    /// checkpoint in between counts what the log behind it explains.
     fn counted<T>(&self, delta: i64, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         self.unit.count_rows(delta);
         work().inspect_err(|_| self.unit.count_rows(-delta))

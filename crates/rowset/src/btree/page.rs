@@ -55,7 +55,8 @@ impl Tree {
         let level = match (header.kind(), self.shape.is_base()) {
             (PageType::Data, true) => Level::Leaf,
             (PageType::Index, false) if header.level == 0 => Level::Leaf,
-            // Roots of clustered trees that were made by SQL Server have level 0 right above data pages.
+            // Roots of clustered trees that were made by SQL Server have level 0 right above data
+            // pages.
             (PageType::Index, _) => Level::Interior,
             _ => return corrupt("is of a type that the tree does not have"),
         };
@@ -97,7 +98,8 @@ impl<'p> Node<'p> {
 
     /// The bytes of a record.
     pub(super) fn row(self, slot: u16) -> Result<&'p [u8], Error> {
-        let corrupt = |_| Error::Corrupt { page: self.id(), what: "has a record that does not add up" };
+        let corrupt =
+            |_| Error::Corrupt { page: self.id(), what: "has a record that does not add up" };
         self.view.row(slot).map_err(corrupt)
     }
 
@@ -125,7 +127,9 @@ impl<'p> Node<'p> {
     /// How the key of a slot compares with another one. `own` is room to make it in.
     fn compare(self, slot: u16, key: &[u8], own: &mut Vec<u8>) -> Result<Ordering, Error> {
         let bytes = self.view.record_bytes(slot);
-        if let Some(order) = bytes.and_then(|bytes| self.shape.compare_fixed(bytes, self.level, key)) {
+        if let Some(order) =
+            bytes.and_then(|bytes| self.shape.compare_fixed(bytes, self.level, key))
+        {
             return Ok(order);
         }
         self.key_into(slot, own)?;
@@ -142,10 +146,13 @@ impl<'p> Node<'p> {
         self.bound(from, key, Ordering::is_le)
     }
 
-    /// [`lower_bound`](Self::lower_bound) where it is seldom far from `from`: looks there first, and twice as far each time.
+    /// [`lower_bound`](Self::lower_bound) where it is seldom far from `from`: looks there first,
+    /// and twice as far each time.
     pub(super) fn lower_bound_near(self, from: u16, key: &[u8]) -> Result<u16, Error> {
-        let (end, mut own) = (self.slot_count(), Vec::new());
-        let (mut low, mut step) = (from, 1);
+        let end = self.slot_count();
+        let mut own = Vec::new();
+        let mut low = from;
+        let mut step = 1;
         while low < end {
             let probe = (low + step - 1).min(end - 1);
             if self.compare(probe, key, &mut own)?.is_ge() {
@@ -156,7 +163,12 @@ impl<'p> Node<'p> {
         Ok(low)
     }
 
-    fn bound(self, from: u16, key: &[u8], is_before: impl Fn(Ordering) -> bool) -> Result<u16, Error> {
+    fn bound(
+        self,
+        from: u16,
+        key: &[u8],
+        is_before: impl Fn(Ordering) -> bool,
+    ) -> Result<u16, Error> {
         self.bound_in((from, self.slot_count()), key, is_before)
     }
 
@@ -169,22 +181,25 @@ impl<'p> Node<'p> {
         let mut own = Vec::new();
         while low < high {
             let middle = low.midpoint(high);
-            match is_before(self.compare(middle, key, &mut own)?) {
-                true => low = middle + 1,
-                false => high = middle,
+            if is_before(self.compare(middle, key, &mut own)?) {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
         Ok(low)
     }
 
-    /// The slot that leads towards a key: the last separator that is not above it. The first one counts as below all.
+    /// The slot that leads towards a key: the last separator that is not above it. The first one
+    /// counts as below all.
     pub(super) fn child_slot(self, key: &[u8]) -> Result<u16, Error> {
         if self.slot_count() == 0 {
             return Err(Error::Corrupt { page: self.id(), what: "leads nowhere" });
         }
-        match self.slot_count() > 1 && self.is_behind_all(key)? {
-            true => Ok(self.slot_count() - 1),
-            false => Ok(self.upper_bound(1, key)? - 1),
+        if self.slot_count() > 1 && self.is_behind_all(key)? {
+            Ok(self.slot_count() - 1)
+        } else {
+            Ok(self.upper_bound(1, key)? - 1)
         }
     }
 
@@ -223,10 +238,13 @@ impl<'p> Node<'p> {
         Ok(position)
     }
 
-    /// Does a key lie behind all of the last page of a level? There is where ever-increasing ones go; elsewhere nobody looks.
+    /// Does a key lie behind all of the last page of a level? There is where ever-increasing ones
+    /// go; elsewhere nobody looks.
     fn is_behind_all(self, key: &[u8]) -> Result<bool, Error> {
         match self.slot_count().checked_sub(1) {
-            Some(last) if self.next().is_none() => Ok(self.compare(last, key, &mut Vec::new())?.is_lt()),
+            Some(last) if self.next().is_none() => {
+                Ok(self.compare(last, key, &mut Vec::new())?.is_lt())
+            }
             _ => Ok(false),
         }
     }
@@ -241,24 +259,36 @@ impl<'p> Node<'p> {
         Ok(self.room(self.row(slot)?.len()))
     }
 
-    /// Does another record fit when `reserved` bytes stay free? Reckoned from the records, not from the header: once it is
-    /// logged, it must.
+    /// Does another record fit when `reserved` bytes stay free? Reckoned from the records, not from
+    /// the header: once it is logged, it must.
     pub(super) fn fits_new(self, len: usize, reserved: usize) -> Result<bool, Error> {
         self.fits(self.room(len) + SLOT_BYTES + reserved, None)
     }
 
-    /// Does a record fit in the slot of another one, wherever on the page it comes to lie? A longer one only when `reserved`
-    /// bytes stay free.
-    pub(super) fn fits_instead(self, slot: u16, len: usize, reserved: usize) -> Result<bool, Error> {
+    /// Does a record fit in the slot of another one, wherever on the page it comes to lie? A longer
+    /// one only when `reserved` bytes stay free.
+    pub(super) fn fits_instead(
+        self,
+        slot: u16,
+        len: usize,
+        reserved: usize,
+    ) -> Result<bool, Error> {
         let room = self.room(len);
-        if room <= self.room_of(slot)? { self.fits(0, None) } else { self.fits(room + reserved, Some(slot)) }
+        if room <= self.room_of(slot)? {
+            self.fits(0, None)
+        } else {
+            self.fits(room + reserved, Some(slot))
+        }
     }
 
     fn fits(self, needed: usize, without: Option<u16>) -> Result<bool, Error> {
         let end = self.view.slot_array_start();
         let records_end = usize::from(self.view.header().free_offset.get());
         if !(PAGE_HEADER_BYTES..=end).contains(&records_end) {
-            return Err(Error::Corrupt { page: self.id(), what: "has a header that contradicts itself" });
+            return Err(Error::Corrupt {
+                page: self.id(),
+                what: "has a header that contradicts itself",
+            });
         }
         if records_end + needed <= end {
             return Ok(true);

@@ -6,8 +6,8 @@
 //!                        └┘ MODIFY_ROW: offset, bytes before, bytes after, key of the row
 //! ```
 //!
-//! Both runs have at least one byte: a record that undoes a change by nothing is none. When only bytes come or go, a
-//! neighbouring byte that stays counts as changed.
+//! Both runs have at least one byte: a record that undoes a change by nothing is none. When only
+//! bytes come or go, a neighbouring byte that stays counts as changed.
 
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::{Cell, Level};
@@ -35,7 +35,12 @@ impl Tree {
     }
 
     /// Replaces the row where there is room for it.
-    fn try_replace<'r>(&self, tx: &mut Transaction, key: &[u8], row: &'r [u8]) -> Result<Attempt<'r>, Error> {
+    fn try_replace<'r>(
+        &self,
+        tx: &mut Transaction,
+        key: &[u8],
+        row: &'r [u8],
+    ) -> Result<Attempt<'r>, Error> {
         let mut page = self.leaf_to_change(key)?;
         let node = self.node(page.id(), &page)?;
         let Position::Live(slot) = node.position(key)? else {
@@ -49,8 +54,8 @@ impl Tree {
         Ok(Attempt::Done)
     }
 
-    /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when nothing
-    /// changes. What it makes free is reserved for its transaction.
+    /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when
+    /// nothing changes. What it makes free is reserved for its transaction.
     pub(super) fn modify(
         &self,
         link: Link<'_>,
@@ -72,9 +77,16 @@ impl Tree {
             modify_size: run.before.len() as u16,
             ..self.row_part(slot)
         };
-        let (before, after) = (run.before, run.after);
-        let modify =
-            ModifyRow { fixed, before, after, key: Some(&key), lock_info: Some(&[]), ..ModifyRow::default() };
+        let before = run.before;
+        let after = run.after;
+        let modify = ModifyRow {
+            fixed,
+            before,
+            after,
+            key: Some(&key),
+            lock_info: Some(&[]),
+            ..ModifyRow::default()
+        };
         change(link, page, Op::MODIFY_ROW, self.leaf_context(), Payload::ModifyRow(modify))?;
         if let Some(key) = sort_key {
             self.note_room(page, &key, xact, room);
@@ -91,7 +103,8 @@ pub(super) struct Run<'r> {
     pub(super) after: &'r [u8],
 }
 
-/// The shortest run that turns one record into the other and is empty on neither side; `None` when they are equal.
+/// The shortest run that turns one record into the other and is empty on neither side; `None` when
+/// they are equal.
 pub(super) fn changed_run<'r>(old: &'r [u8], new: &'r [u8]) -> Option<Run<'r>> {
     if old == new {
         return None;
@@ -121,8 +134,16 @@ mod tests {
         assert_eq!(run(b"abcd", b"abcd"), None);
         assert_eq!(run(b"abcd", b"aXYd"), Some((1, &b"bc"[..], &b"XY"[..])));
         assert_eq!(run(b"abcd", b"abd"), Some((1, &b"bc"[..], &b"b"[..])), "a byte that goes");
-        assert_eq!(run(b"bcd", b"abcd"), Some((0, &b"b"[..], &b"ab"[..])), "one that comes in front");
-        assert_eq!(run(b"aab", b"aaab"), Some((1, &b"a"[..], &b"aa"[..])), "one of a row of equals");
+        assert_eq!(
+            run(b"bcd", b"abcd"),
+            Some((0, &b"b"[..], &b"ab"[..])),
+            "one that comes in front"
+        );
+        assert_eq!(
+            run(b"aab", b"aaab"),
+            Some((1, &b"a"[..], &b"aa"[..])),
+            "one of a row of equals"
+        );
         assert_eq!(run(b"ab", b"abc"), Some((1, &b"b"[..], &b"bc"[..])), "one that comes behind");
     }
 }

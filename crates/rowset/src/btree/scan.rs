@@ -1,8 +1,9 @@
 //! Rows in key order, forwards or backwards.
 //!
-//! A scan holds nothing between two leaves: it takes the rows of one leaf under its latch, and comes back with the separator that
-//! it found beside the way there. Whoever changes rows during their own scan meets no latch of their own, and no row twice; rows
-//! that come or go behind the scan's place are seen or not. Its place is the end of the leaf that it has read.
+//! A scan holds nothing between two leaves: it takes the rows of one leaf under its latch, and
+//! comes back with the separator that it found beside the way there. Whoever changes rows during
+//! their own scan meets no latch of their own, and no row twice; rows that come or go behind the
+//! scan's place are seen or not. Its place is the end of the leaf that it has read.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,8 @@ use super::seek::{Fence, Towards};
 use super::{Row, Tree};
 use crate::error::Error;
 
-/// A run of keys, as sort keys ([`RowShape::prefix`](crate::RowShape::prefix)). A prefix stands for all keys that begin with it.
+/// A run of keys, as sort keys ([`RowShape::prefix`](crate::RowShape::prefix)). A prefix stands for
+/// all keys that begin with it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct KeyRange {
     /// No key is below it.
@@ -125,12 +127,21 @@ impl Tree {
     /// As for [`scan`](Self::scan).
     pub fn scan_all(&self, prefix: &[Cell<'_>]) -> Result<Scan<'_>, Error> {
         let scan = self.scan(prefix)?;
-        Ok(Scan { leaves: Leaves { ghosts: Ghosts::All, ..scan.leaves }, ..scan })
+        Ok(Scan {
+            leaves: Leaves { ghosts: Ghosts::All, ..scan.leaves },
+            ..scan
+        })
     }
 
     /// A range leaf by leaf, in key order.
     pub fn leaves(&self, range: KeyRange) -> Leaves<'_> {
-        Leaves { tree: self, range, is_backward: false, ghosts: Ghosts::Unsettled, is_done: false }
+        Leaves {
+            tree: self,
+            range,
+            is_backward: false,
+            ghosts: Ghosts::Unsettled,
+            is_done: false,
+        }
     }
 }
 
@@ -146,12 +157,15 @@ impl<'t> Leaves<'t> {
         KeyRange { from: self.range.from.clone(), until: None }
     }
 
-    /// The rows of the next leaf that has some; `None` at the end. `oldest_open` says where the oldest open transaction began; it
-    /// is asked while the leaf is latched.
+    /// The rows of the next leaf that has some; `None` at the end. `oldest_open` says where the
+    /// oldest open transaction began; it is asked while the leaf is latched.
     ///
     /// # Errors
     /// A page cannot be read, or the tree contradicts itself.
-    pub fn next(&mut self, oldest_open: &dyn Fn() -> Option<Lsn>) -> Result<Option<LeafRows>, Error> {
+    pub fn next(
+        &mut self,
+        oldest_open: &dyn Fn() -> Option<Lsn>,
+    ) -> Result<Option<LeafRows>, Error> {
         self.is_done |= self.range.ends_before(&self.range.from);
         let found = self.find(oldest_open);
         self.is_done |= !matches!(found, Ok(Some(_)));
@@ -161,11 +175,14 @@ impl<'t> Leaves<'t> {
     fn find(&mut self, oldest_open: &dyn Fn() -> Option<Lsn>) -> Result<Option<LeafRows>, Error> {
         let tree = self.tree;
         while !self.is_done {
-            let towards = match self.is_backward {
-                false => Towards::Key(&self.range.from),
-                true => Towards::Before(self.range.until.as_deref()),
+            let towards = if self.is_backward {
+                Towards::Before(self.range.until.as_deref())
+            } else {
+                Towards::Key(&self.range.from)
             };
-            let Some((leaf, fence)) = tree.descend::<PageReadGuard, Fence>(towards)? else { return Ok(None) };
+            let Some((leaf, fence)) = tree.descend::<PageReadGuard, Fence>(towards)? else {
+                return Ok(None);
+            };
             let node = tree.node(leaf.id(), &leaf)?;
             verify_links(node, &fence)?;
             let is_settled = oldest_open().is_none_or(|open| node.view.header().lsn() < open);
@@ -188,7 +205,8 @@ impl<'t> Leaves<'t> {
         };
         let has_ghosts = self.ghosts == Ghosts::All || !is_settled;
         let mut rows = LeafRows::of(node.id(), usize::from(end.saturating_sub(first)), is_settled);
-        let (mut key, mut last) = (Vec::new(), Vec::new());
+        let mut key = Vec::new();
+        let mut last = Vec::new();
         for slot in first..end {
             node.key_into(slot, &mut key)?;
             if key < last || slot == first && fence.low.as_ref().is_some_and(|low| key < *low) {
@@ -209,13 +227,12 @@ impl<'t> Leaves<'t> {
         Ok(rows)
     }
 
-    /// What is left of the range behind a leaf. Separators grow from leaf to leaf, so that this ends even where pages contradict
-    /// each other.
+    /// What is left of the range behind a leaf. Separators grow from leaf to leaf, so that this
+    /// ends even where pages contradict each other.
     fn advance(&mut self, fence: Fence) {
         let beside = if self.is_backward { fence.low } else { fence.high };
-        let is_left = |key: &Vec<u8>| match self.is_backward {
-            false => !self.range.ends_before(key),
-            true => self.range.from < *key,
+        let is_left = |key: &Vec<u8>| {
+            if self.is_backward { self.range.from < *key } else { !self.range.ends_before(key) }
         };
         match beside.filter(is_left) {
             None => self.is_done = true,
@@ -267,7 +284,11 @@ mod tests {
     fn a_prefix_ends_before_the_next_one() {
         assert_eq!(bounds(KeyRange::of(&[1, 2])), (vec![1, 2], Some(vec![1, 3])));
         assert_eq!(bounds(KeyRange::of(&[1, 0xff])), (vec![1, 0xff], Some(vec![2])));
-        assert_eq!(bounds(KeyRange::of(&[0xff, 0xff])), (vec![0xff, 0xff], None), "nothing lies behind it");
+        assert_eq!(
+            bounds(KeyRange::of(&[0xff, 0xff])),
+            (vec![0xff, 0xff], None),
+            "nothing lies behind it"
+        );
         assert_eq!(KeyRange::of(&[]), KeyRange::all());
     }
 
@@ -289,6 +310,8 @@ mod tests {
         assert!(range.ends_before(&[]) && range.ends_before(&[0xff, 1]));
         assert!(!KeyRange::all().ends_before(&[0xff]));
         let range = KeyRange::of(&[5]);
-        assert!(range.ends_before(&[6]) && !range.ends_before(&[5, 0xff]) && !range.ends_before(&[4]));
+        assert!(
+            range.ends_before(&[6]) && !range.ends_before(&[5, 0xff]) && !range.ends_before(&[4])
+        );
     }
 }

@@ -5,8 +5,8 @@
 //!                                                                 another? once more from the top
 //! ```
 //!
-//! A descent holds one latch at a time and waits with none in its hands. What makes that right stands in the
-//! [module above](super).
+//! A descent holds one latch at a time and waits with none in its hands. What makes that right
+//! stands in the [module above](super).
 
 use std::ops::Deref;
 
@@ -25,8 +25,8 @@ const LEVELS_MAX: usize = 40;
 /// A descent that has met a change of the structure so often keeps it still.
 const RESTARTS_MAX: usize = 4;
 
-/// Turns of asking for a page that somebody has latched, those without giving the processor away, and what lies between two of
-/// them.
+/// Turns of asking for a page that somebody has latched, those without giving the processor away,
+/// and what lies between two of them.
 const TURNS: u32 = if cfg!(shuttle) { 0 } else { 64 };
 const TURNS_BUSY: u32 = 16;
 const PAUSES: u32 = 32;
@@ -77,9 +77,9 @@ enum Reached<G, T> {
 }
 
 impl Tree {
-    /// The row whose key columns have these values, all of them, in the order of the key. Space asks for the row of a tree's own
-    /// unit from inside of its operations, too: they hold no latch then, and as long as one keeps the structure every descent
-    /// arrives at once.
+    /// The row whose key columns have these values, all of them, in the order of the key. Space
+    /// asks for the row of a tree's own unit from inside of its operations, too: they hold no latch
+    /// then, and as long as one keeps the structure every descent arrives at once.
     ///
     /// # Errors
     /// The values are not those of a key, or a page of the tree cannot be read.
@@ -95,15 +95,17 @@ impl Tree {
         let Some(page) = self.leaf::<PageReadGuard>(key)? else { return Ok(None) };
         let node = self.node(page.id(), &page)?;
         match node.position(key)? {
-            Position::Live(slot) => {
-                Ok(Some(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(page.id(), slot) }))
-            }
+            Position::Live(slot) => Ok(Some(Row {
+                bytes: node.row(slot)?.to_vec(),
+                at: Rid::new(page.id(), slot),
+            })),
             Position::Ghost(_) | Position::Free(_) => Ok(None),
         }
     }
 
-    /// The same, unless an open transaction may have changed its leaf: `None` where that is so, or where there is no such row.
-    /// `oldest_open` says where the oldest of them began; it is asked while the leaf is latched.
+    /// The same, unless an open transaction may have changed its leaf: `None` where that is so, or
+    /// where there is no such row. `oldest_open` says where the oldest of them began; it is asked
+    /// while the leaf is latched.
     ///
     /// # Errors
     /// A page of the tree cannot be read.
@@ -118,9 +120,10 @@ impl Tree {
             return Ok(None);
         }
         match node.position(key)? {
-            Position::Live(slot) => {
-                Ok(Some(Row { bytes: node.row(slot)?.to_vec(), at: Rid::new(page.id(), slot) }))
-            }
+            Position::Live(slot) => Ok(Some(Row {
+                bytes: node.row(slot)?.to_vec(),
+                at: Rid::new(page.id(), slot),
+            })),
             Position::Ghost(_) | Position::Free(_) => Ok(None),
         }
     }
@@ -152,14 +155,16 @@ impl Tree {
         self.leaf(key)?.ok_or(Error::NotFound { unit: self.unit.id() })
     }
 
-    /// Latches a leaf; `None` in a tree without pages. Whoever holds the latch of a page of the tree never calls this.
+    /// Latches a leaf; `None` in a tree without pages. Whoever holds the latch of a page of the
+    /// tree never calls this.
     pub(super) fn descend<G: LeafGuard, T: Trail>(
         &self,
         towards: Towards<'_>,
     ) -> Result<Option<(G, T)>, Error> {
         let mut still = None;
         for restarts in 0.. {
-            // Whoever changes the structure himself never comes here: nobody else moves anything meanwhile.
+            // Whoever changes the structure himself never comes here: nobody else moves anything
+            // meanwhile.
             if restarts == RESTARTS_MAX {
                 still = Some(lock(&self.structure));
             }
@@ -173,10 +178,15 @@ impl Tree {
         Ok(None)
     }
 
-    fn try_descend<G: LeafGuard, T: Trail>(&self, towards: Towards<'_>) -> Result<Reached<G, T>, Error> {
+    fn try_descend<G: LeafGuard, T: Trail>(
+        &self,
+        towards: Towards<'_>,
+    ) -> Result<Reached<G, T>, Error> {
         self.verify_whole()?;
         let version = self.version();
-        let (mut page, mut is_leaf, mut trail) = (self.unit.root(), false, T::default());
+        let mut page = self.unit.root();
+        let mut is_leaf = false;
+        let mut trail = T::default();
         if page.is_none() {
             return Ok(Reached::Nothing);
         }
@@ -232,9 +242,13 @@ impl LeafGuard for PageWriteGuard {
     }
 }
 
-/// A page, latched EX. Whoever has it keeps it for a few microseconds, and going to sleep and being woken takes many times that:
-/// it is asked for again for a while before the caller joins those who wait.
-pub(super) fn write_patiently(pool: &Pool, page: PageId) -> Result<PageWriteGuard, extentdb_buffer::Error> {
+/// A page, latched EX. Whoever has it keeps it for a few microseconds, and going to sleep and being
+/// woken takes many times that: it is asked for again for a while before the caller joins those who
+/// wait.
+pub(super) fn write_patiently(
+    pool: &Pool,
+    page: PageId,
+) -> Result<PageWriteGuard, extentdb_buffer::Error> {
     for turn in 0..TURNS {
         if let Some(guard) = pool.try_write(page)? {
             return Ok(guard);

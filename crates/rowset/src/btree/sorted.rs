@@ -5,8 +5,8 @@
 //! rows    bytes of the key as a number, where key and record are        sorted in their place
 //! ```
 //!
-//! The bytes that all keys begin with, as those of numbers and of names made by programs do, are counted as the rows come, and
-//! the number is made of those behind them.
+//! The bytes that all keys begin with, as those of numbers and of names made by programs do, are
+//! counted as the rows come, and the number is made of those behind them.
 
 use extentdb_catalog::layout::Cell;
 use extentdb_format::record::RecordBuilder;
@@ -35,7 +35,8 @@ pub struct SortedRows {
 /// Where key and record of a row are.
 #[derive(Clone, Copy, Debug)]
 struct Lies {
-    /// The first bytes of the key that are not common to all, which are all that most comparisons need.
+    /// The first bytes of the key that are not common to all, which are all that most comparisons
+    /// need.
     head: u64,
     start: usize,
     key: u32,
@@ -45,7 +46,9 @@ struct Lies {
 impl<'s> Sorter<'s> {
     /// None yet, of rows of this shape.
     pub fn new(shape: &'s RowShape) -> Sorter<'s> {
-        let (builder, bytes, rows) = (shape.leaf_builder(), Vec::new(), Vec::new());
+        let builder = shape.leaf_builder();
+        let bytes = Vec::new();
+        let rows = Vec::new();
         Sorter { shape, builder, bytes, rows, common: usize::MAX }
     }
 
@@ -58,10 +61,12 @@ impl<'s> Sorter<'s> {
         self.shape.push_key_of_cells(cells, &mut self.bytes)?;
         let record = self.bytes.len();
         self.shape.push_leaf_record(&mut self.builder, cells, &mut self.bytes)?;
-        let (key, record) = ((record - start) as u32, (self.bytes.len() - record) as u32);
+        let key = (record - start) as u32;
+        let record = (self.bytes.len() - record) as u32;
         let lies = Lies { head: 0, start, key, record };
         let first = self.rows.first().unwrap_or(&lies).key(&self.bytes);
-        let same = first.iter().zip(lies.key(&self.bytes)).take(self.common).take_while(|(a, b)| a == b);
+        let same =
+            first.iter().zip(lies.key(&self.bytes)).take(self.common).take_while(|(a, b)| a == b);
         self.common = same.count();
         self.rows.push(lies);
         Ok(())
@@ -69,7 +74,8 @@ impl<'s> Sorter<'s> {
 
     /// The rows in the order of their keys; those with one key lie side by side.
     pub fn sort(mut self) -> SortedRows {
-        let (bytes, common) = (self.bytes, self.common);
+        let bytes = self.bytes;
+        let common = self.common;
         self.rows.iter_mut().for_each(|row| row.head = head_of(&row.key(&bytes)[common..]));
         let rest = |row: &Lies| &row.key(&bytes)[common..];
         self.rows.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| rest(a).cmp(rest(b))));
@@ -103,7 +109,8 @@ impl Lies {
     }
 }
 
-/// The first bytes of what is left of a key as a number; zeros stand behind a short one, which is not above what it begins.
+/// The first bytes of what is left of a key as a number; zeros stand behind a short one, which is
+/// not above what it begins.
 fn head_of(key: &[u8]) -> u64 {
     let mut head = [0; size_of::<u64>()];
     let len = key.len().min(head.len());

@@ -11,14 +11,17 @@
 //! one of a run, or near the end of the tree    what stays behind stays full: habit.rs
 //! ```
 //!
-//! Each of these is a system transaction of its own that takes one page, in the order real logs have, and leaves a sound tree.
-//! The caller looks for its place again afterwards; every step leaves fewer records beside that place, so that this ends. Where
-//! to cut is found out when the page is latched: until then others go on with its rows.
+//! Each of these is a system transaction of its own that takes one page, in the order real logs
+//! have, and leaves a sound tree. The caller looks for its place again afterwards; every step
+//! leaves fewer records beside that place, so that this ends. Where to cut is found out when the
+//! page is latched: until then others go on with its rows.
 //!
 //! Invariants
-//! - Pages above the leaves are never empty; a leaf may be while the row it was made for is on its way.
-//! - A split that fails is taken back page by page. When not even that can be done, the pages no longer agree: the tree refuses
-//!   all service from then on, and restart takes the open system transaction back.
+//! - Pages above the leaves are never empty; a leaf may be while the row it was made for is on its
+//!   way.
+//! - A split that fails is taken back page by page. When not even that can be done, the pages no
+//!   longer agree: the tree refuses all service from then on, and restart takes the open system
+//!   transaction back.
 
 use std::borrow::Cow;
 
@@ -47,11 +50,12 @@ use crate::error::Error;
 const LEVEL_AT: u16 = 3;
 const PREVIOUS_AT: u16 = 8;
 const NEXT_AT: u16 = 0x10;
-/// Object ids of system base tables are small, and their units have their index id as it is; those of other tables count from 256.
+/// Object ids of system base tables are small, and their units have their index id as it is; those
+/// of other tables count from 256.
 const USER_INDEX_PART_MIN: u16 = 256;
 
-/// The pages of a split, in the order in which they are latched: from the top down, then from left to right. The new one, which
-/// nobody else knows, comes last.
+/// The pages of a split, in the order in which they are latched: from the top down, then from left
+/// to right. The new one, which nobody else knows, comes last.
 const PARENT: usize = 0;
 pub(super) const OLD: usize = 1;
 const RIGHT: usize = 2;
@@ -85,7 +89,8 @@ struct Cut {
 pub(super) enum Want<'r> {
     /// A row of a transaction on a leaf, in the place that its key has there.
     Row { key: &'r [u8], row: &'r [u8], by: XactId },
-    /// A separator on a page above, in this slot. So many bytes are to stay free beside it when the page has three already.
+    /// A separator on a page above, in this slot. So many bytes are to stay free beside it when the
+    /// page has three already.
     Separator { slot: u16, record: &'r [u8], spare: usize },
 }
 
@@ -100,8 +105,9 @@ pub(super) enum Attempt<'r> {
 const STEPS_MAX: usize = 100;
 
 impl Tree {
-    /// Repeats what may find no room on the leaf of a key, and makes a step towards room each time, until it is done. In a tree
-    /// whose keys are out of order the way may lead past the room that was made, again and again.
+    /// Repeats what may find no room on the leaf of a key, and makes a step towards room each time,
+    /// until it is done. In a tree whose keys are out of order the way may lead past the room that
+    /// was made, again and again.
     pub(super) fn until_done<'r>(
         &self,
         tx: &mut Transaction,
@@ -148,7 +154,8 @@ impl Tree {
             drop(guard);
             return self.grow_root(tx, page);
         };
-        let (cut, next) = (self.cut(node, &need)?, node.next());
+        let cut = self.cut(node, &need)?;
+        let next = node.next();
         drop(guard);
         let spare = want.spare();
         let separator = Want::Separator { slot: parent.slot + 1, record: &cut.separator, spare };
@@ -180,13 +187,15 @@ impl Tree {
     /// What to expect of a leaf that is to be split.
     fn habit(&self, node: Node<'_>, need: &Need<'_>) -> Habit {
         match need.place {
-            Place::New(slot) => self.habits.of(node.id(), (slot, node.slot_count()), node.next().is_none()),
+            Place::New(slot) => {
+                self.habits.of(node.id(), (slot, node.slot_count()), node.next().is_none())
+            }
             Place::Grown(_) => Habit::Scattered,
         }
     }
 
-    /// Sets a root on top of the one there is, whose only record leads to it. Nobody sees the new page before it is the root, and
-    /// the old one stays as it is: no latch is kept.
+    /// Sets a root on top of the one there is, whose only record leads to it. Nobody sees the new
+    /// page before it is the root, and the old one stays as it is: no latch is kept.
     pub(super) fn grow_root(&self, tx: &Transaction, old: PageId) -> Result<(), Error> {
         let root = self.in_system(tx, "BTree Split/Shrink", |sys, page, _| {
             let level = self.true_level(sys, old)?;
@@ -202,7 +211,13 @@ impl Tree {
             };
             let mut root = self.space.format_page(sys, &self.unit, page, &form)?;
             let first = self.shape.first_separator(old);
-            self.log_insert(Link::Change(sys), &mut root, 0, vec![&first], Context::INDEX_INTERIOR)?;
+            self.log_insert(
+                Link::Change(sys),
+                &mut root,
+                0,
+                vec![&first],
+                Context::INDEX_INTERIOR,
+            )?;
             drop(root);
             self.space.log_root(sys, &self.unit, page)?;
             Ok(Outcome::Done)
@@ -211,7 +226,8 @@ impl Tree {
         Ok(())
     }
 
-    /// The level of a root. Roots right above data pages may say 0 (`ondisk.md` 6.3); with a page above them that would be wrong.
+    /// The level of a root. Roots right above data pages may say 0 (`ondisk.md` 6.3); with a page
+    /// above them that would be wrong.
     fn true_level(&self, sys: &mut Transaction, root: PageId) -> Result<u8, Error> {
         let mut guard = self.space.pool().write(root)?;
         let node = self.node(root, &guard)?;
@@ -223,9 +239,15 @@ impl Tree {
         Ok(1)
     }
 
-    /// Splits a page below a parent that has room. Others may have changed the rows of a leaf until it is latched: then there may
-    /// be nothing to do.
-    fn split(&self, tx: &Transaction, old: PageId, parent: Step, want: &Want<'_>) -> Result<(), Error> {
+    /// Splits a page below a parent that has room. Others may have changed the rows of a leaf until
+    /// it is latched: then there may be nothing to do.
+    fn split(
+        &self,
+        tx: &Transaction,
+        old: PageId,
+        parent: Step,
+        want: &Want<'_>,
+    ) -> Result<(), Error> {
         let done = self.in_system(tx, "SplitPage", |sys, new, held| {
             let Some(cut) = self.latch_to_split(held, old, parent.page, want)? else {
                 return Ok(Outcome::NotNeeded);
@@ -247,7 +269,8 @@ impl Tree {
         slot: u16,
         separator: &[u8],
     ) -> Result<(), Error> {
-        let (old, next) = (held[OLD].id(), PageHeader::of(&held[OLD]).next());
+        let old = held[OLD].id();
+        let next = PageHeader::of(&held[OLD]).next();
         self.log_header(sys, &mut held[OLD], NEXT_AT, &next.to_bytes(), &new.to_bytes())?;
         if !next.is_none() {
             self.log_header(sys, &mut held[RIGHT], PREVIOUS_AT, &old.to_bytes(), &new.to_bytes())?;
@@ -257,8 +280,8 @@ impl Tree {
         self.log_insert(link, &mut held[PARENT], slot, vec![&separator], Context::INDEX_INTERIOR)
     }
 
-    /// Latches what a split changes, top down and left to right, and says where to cut; `None` when that is no longer needed, or
-    /// the separator has become too long for the parent.
+    /// Latches what a split changes, top down and left to right, and says where to cut; `None` when
+    /// that is no longer needed, or the separator has become too long for the parent.
     fn latch_to_split(
         &self,
         held: &mut Held,
@@ -271,7 +294,8 @@ impl Tree {
         held.push(write_patiently(pool, old)?);
         let node = self.node(old, &held[OLD])?;
         let Some(need) = self.need_of(node, want)? else { return Ok(None) };
-        let (cut, next) = (self.cut(node, &need)?, node.next());
+        let cut = self.cut(node, &need)?;
+        let next = node.next();
         if !self.node(parent, &held[PARENT])?.fits_new(cut.separator.len(), 0)? {
             return Ok(None);
         }
@@ -281,8 +305,8 @@ impl Tree {
         Ok(Some(cut))
     }
 
-    /// The page behind the one that is split, as one of the tree: it may have to be read, and that is better done while nothing is
-    /// latched.
+    /// The page behind the one that is split, as one of the tree: it may have to be read, and that
+    /// is better done while nothing is latched.
     fn read_neighbour(&self, page: PageId, next: PageId, parent: PageId) -> Result<(), Error> {
         if next == page || next == parent {
             return Err(Error::Corrupt { page, what: "comes twice in its chain" });
@@ -295,7 +319,13 @@ impl Tree {
     }
 
     /// Formats the new page, which is latched then, and moves the rows from `at` on to it.
-    fn move_rows(&self, sys: &mut Transaction, held: &mut Held, new: PageId, at: u16) -> Result<(), Error> {
+    fn move_rows(
+        &self,
+        sys: &mut Transaction,
+        held: &mut Held,
+        new: PageId,
+        at: u16,
+    ) -> Result<(), Error> {
         refuse_held(held, new)?;
         let old = held[OLD].id();
         let node = self.node(old, &held[OLD])?;
@@ -320,23 +350,36 @@ impl Tree {
             return Ok(());
         }
         let images = rows.iter().map(Vec::as_slice).collect();
-        let inserted = self.log_insert(Link::Change(sys), &mut target, 0, images, self.moving_context(level));
+        let inserted =
+            self.log_insert(Link::Change(sys), &mut target, 0, images, self.moving_context(level));
         held.push(target);
         inserted?;
         if level == Level::Leaf && rows.iter().any(|row| is_ghost(row)) {
             self.haunt(new);
         }
         let page = PagePart { slot: at, ..PagePart::default() };
-        let (rows_deleted, bytes_freed) = (rows.len() as u16, freed as u16);
-        let payload =
-            DeleteSplit { page, new_page: new, rows_deleted, bytes_freed, ..DeleteSplit::default() };
+        let rows_deleted = rows.len() as u16;
+        let bytes_freed = freed as u16;
+        let payload = DeleteSplit {
+            page,
+            new_page: new,
+            rows_deleted,
+            bytes_freed,
+            ..DeleteSplit::default()
+        };
         let payload = Payload::DeleteSplit(payload);
-        change(Link::Change(sys), &mut held[OLD], Op::DELETE_SPLIT, self.context_of(level), payload)?;
+        change(
+            Link::Change(sys),
+            &mut held[OLD],
+            Op::DELETE_SPLIT,
+            self.context_of(level),
+            payload,
+        )?;
         Ok(())
     }
 
-    /// What is reserved for rows that have moved follows them. Nothing can fail behind this but the end of the split, and then the
-    /// tree is cut off.
+    /// What is reserved for rows that have moved follows them. Nothing can fail behind this but the
+    /// end of the split, and then the tree is cut off.
     fn move_room_within(&self, held: &mut Held) -> Result<(), Error> {
         let Some((new, others)) = held.split_last_mut() else { return Ok(()) };
         self.move_room(&mut others[OLD], new)
@@ -356,7 +399,9 @@ impl Tree {
         };
         let has_room = match place {
             // It gives one away when it is split, and two stay.
-            Place::New(_) if node.slot_count() > 2 => node.fits_new(row.len() + want.spare(), reserved)?,
+            Place::New(_) if node.slot_count() > 2 => {
+                node.fits_new(row.len() + want.spare(), reserved)?
+            }
             Place::New(_) => node.fits_new(row.len(), reserved)?,
             Place::Grown(slot) => node.fits_instead(slot, row.len(), reserved)?,
         };
@@ -416,9 +461,10 @@ impl Want<'_> {
 
 /// Maps that contradict the tree may give it a page that it has.
 pub(super) fn refuse_held(held: &Held, new: PageId) -> Result<(), Error> {
-    match held.iter().any(|page| page.id() == new) {
-        true => Err(Error::Corrupt { page: new, what: "is a page of the tree and free" }),
-        false => Ok(()),
+    if held.iter().any(|page| page.id() == new) {
+        Err(Error::Corrupt { page: new, what: "is a page of the tree and free" })
+    } else {
+        Ok(())
     }
 }
 

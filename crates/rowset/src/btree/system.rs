@@ -8,8 +8,9 @@
 //!                                                 └─▶ the tree is cut off ─ latches go
 //! ```
 //!
-//! The end of the transaction comes before the latches go: whoever changes one of the pages afterwards does so behind it in the
-//! log, and a restart that takes a cut-off change back, page by page, meets nothing that was built on it.
+//! The end of the transaction comes before the latches go: whoever changes one of the pages
+//! afterwards does so behind it in the log, and a restart that takes a cut-off change back, page by
+//! page, meets nothing that was built on it.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::atomic::Ordering;
@@ -31,8 +32,8 @@ pub(super) enum Outcome {
 pub(super) type Held = Vec<PageWriteGuard>;
 
 impl Tree {
-    /// Runs a change of several pages, one of them new, in a system transaction; says which page is new. When it fails, what was
-    /// done is taken back. The caller holds `structure`.
+    /// Runs a change of several pages, one of them new, in a system transaction; says which page is
+    /// new. When it fails, what was done is taken back. The caller holds `structure`.
     pub(super) fn in_system(
         &self,
         tx: &Transaction,
@@ -40,7 +41,8 @@ impl Tree {
         work: impl FnOnce(&mut Transaction, PageId, &mut Held) -> Result<Outcome, Error>,
     ) -> Result<Option<PageId>, Error> {
         let pointers = self.unit.pointers();
-        let (mut sys, mut held) = (tx.begin_system(name), Held::new());
+        let mut sys = tx.begin_system(name);
+        let mut held = Held::new();
         let page = self.space.allocate_page(&mut sys, &self.unit).map_err(Error::from);
         let outcome = page.and_then(|page| Ok((page, work(&mut sys, page, &mut held)?)));
         if let Ok((page, Outcome::Done)) = outcome {

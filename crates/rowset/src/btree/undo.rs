@@ -7,9 +7,10 @@
 //! MODIFY_ROW                  the row                         MODIFY_ROW with before and after exchanged
 //! ```
 //!
-//! Each undo is one compensation record on one leaf. It takes no page and splits none: what it makes longer has
-//! [room reserved](super::undo_room), and the ghost of an open transaction is never expunged. An undo that finds it otherwise is
-//! refused ([`Error::NoUndoRoom`], [`Error::NotUndone`]) before anything is logged: the tree is damaged.
+//! Each undo is one compensation record on one leaf. It takes no page and splits none: what it
+//! makes longer has [room reserved](super::undo_room), and the ghost of an open transaction is
+//! never expunged. An undo that finds it otherwise is refused ([`Error::NoUndoRoom`],
+//! [`Error::NotUndone`]) before anything is logged: the tree is damaged.
 
 use extentdb_base::{Lsn, Rid};
 use extentdb_catalog::layout::Level;
@@ -28,8 +29,9 @@ use crate::error::Error;
 const KIND_BITS: u8 = 0x0e;
 
 impl Tree {
-    /// Takes a change of a leaf row back. `undo_next` is the previous record of the transaction, `header` and `payload` are the
-    /// record to be undone. Records of system transactions are none of its business.
+    /// Takes a change of a leaf row back. `undo_next` is the previous record of the transaction,
+    /// `header` and `payload` are the record to be undone. Records of system transactions are none
+    /// of its business.
     ///
     /// # Errors
     /// The record is no change of a leaf row, or the tree does not hold what it left behind.
@@ -40,7 +42,8 @@ impl Tree {
         header: &RecordHeader,
         payload: &Payload<'_>,
     ) -> Result<(), Error> {
-        let refused = Error::NotUndone { op: header.op, what: "it is no change of a row of a leaf" };
+        let refused =
+            Error::NotUndone { op: header.op, what: "it is no change of a row of a leaf" };
         let is_leaf = [self.leaf_context(), Context::MARK_AS_GHOST].contains(&header.context);
         match payload {
             _ if !is_leaf || header.flags.is_compensation() => Err(refused),
@@ -62,7 +65,9 @@ impl Tree {
         let key = self.shape.key(&self.shape.leaf(row), Level::Leaf)?;
         let mut page = self.leaf_to_change(&key)?;
         let node = self.node(page.id(), &page)?;
-        let Position::Live(slot) = node.position(&key)? else { return Err(lost("the row is not there")) };
+        let Position::Live(slot) = node.position(&key)? else {
+            return Err(lost("the row is not there"));
+        };
         if node.row(slot)? != row {
             return Err(lost("the row has changed"));
         }
@@ -86,18 +91,27 @@ impl Tree {
         let slot = match node.position(&key)? {
             Position::Ghost(slot) => slot,
             Position::Live(slot) => {
-                return Err(Error::Duplicate { unit: self.unit.id(), at: Rid::new(page.id(), slot) });
+                return Err(Error::Duplicate {
+                    unit: self.unit.id(),
+                    at: Rid::new(page.id(), slot),
+                });
             }
             Position::Free(_) => return Err(lost("the ghost of the row has been expunged")),
         };
         if node.row(slot)?.get(1..) != row.get(1..) {
             return Err(lost("the ghost of the row has changed"));
         }
-        let (link, context) = (Link::Compensation(tx, undo_next), self.leaf_context());
+        let link = Link::Compensation(tx, undo_next);
+        let context = self.leaf_context();
         self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))
     }
 
-    fn undo_modify(&self, tx: &mut Transaction, undo_next: Lsn, modify: &ModifyRow<'_>) -> Result<(), Error> {
+    fn undo_modify(
+        &self,
+        tx: &mut Transaction,
+        undo_next: Lsn,
+        modify: &ModifyRow<'_>,
+    ) -> Result<(), Error> {
         let what = "it does not name the key of its row";
         let image = modify.key.ok_or(Error::NotUndone { op: Op::MODIFY_ROW, what })?;
         let key = self.shape.key_of_image(image)?;
@@ -120,7 +134,8 @@ impl Tree {
 
     /// The record of a row as a deleted one.
     fn as_ghost(&self, row: &[u8]) -> Vec<u8> {
-        let kind = if self.shape.is_base() { RecordKind::GhostData } else { RecordKind::GhostIndex };
+        let kind =
+            if self.shape.is_base() { RecordKind::GhostData } else { RecordKind::GhostIndex };
         let mut ghost = row.to_vec();
         if let Some(status) = ghost.first_mut() {
             *status = *status & !KIND_BITS | kind.bits();

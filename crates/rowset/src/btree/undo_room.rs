@@ -252,7 +252,8 @@ impl Tree {
         if !node.is_leaf() || !is_marked(node.view.header()) {
             return Ok(Vec::new());
         }
-        let of_page = lock(&self.undo_room.accounts).pages.get(&node.id()).cloned().unwrap_or_default();
+        let of_page =
+            lock(&self.undo_room.accounts).pages.get(&node.id()).cloned().unwrap_or_default();
         let mut activity = Activity::new(self.space.transactions());
         let mut of_keys: HashMap<u64, usize> = HashMap::new();
         for account in of_page.iter().filter(|account| activity.is_active(account.owner)) {
@@ -273,7 +274,13 @@ impl Tree {
     }
 
     /// A transaction has changed an entry of a leaf.
-    pub(super) fn note_room(&self, page: &mut PageWriteGuard, key: &[u8], by: XactId, change: RoomChange) {
+    pub(super) fn note_room(
+        &self,
+        page: &mut PageWriteGuard,
+        key: &[u8],
+        by: XactId,
+        change: RoomChange,
+    ) {
         if !is_concerned(page, change) {
             return;
         }
@@ -289,7 +296,11 @@ impl Tree {
 
     /// A split has moved the rows of `to` there: their accounts follow. The caller has both pages
     /// latched.
-    pub(super) fn move_room(&self, from: &mut PageWriteGuard, to: &mut PageWriteGuard) -> Result<(), Error> {
+    pub(super) fn move_room(
+        &self,
+        from: &mut PageWriteGuard,
+        to: &mut PageWriteGuard,
+    ) -> Result<(), Error> {
         if !is_marked(PageHeader::of(from)) {
             return Ok(());
         }

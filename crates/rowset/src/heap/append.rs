@@ -5,8 +5,9 @@
 //!                          ▲ rows go here until it is physically full
 //! ```
 //!
-//! All pages of the run are allocated in PFS from the moment it is taken, with the class of fullness that the last page ended
-//! with: of rows of like length every page ends the same, and nothing is left to correct.
+//! All pages of the run are allocated in PFS from the moment it is taken, with the class of
+//! fullness that the last page ended with: of rows of like length every page ends the same, and
+//! nothing is left to correct.
 
 use std::collections::VecDeque;
 
@@ -41,7 +42,8 @@ impl Heap {
         lock(&self.room.appenders[session % self.room.appenders.len()])
     }
 
-    /// The page of this appender is full: what it has left is filed, and PFS will hear when it was told otherwise.
+    /// The page of this appender is full: what it has left is filed, and PFS will hear when it was
+    /// told otherwise.
     pub(super) fn retire(&self, appender: &mut Appender, free_bytes: u16) {
         let Some(page) = appender.page.take() else { return };
         let ends = Fullness::of_free_bytes(free_bytes);
@@ -66,11 +68,14 @@ impl Heap {
             return Ok(page);
         }
         let Some(next) = appender.rest.front().copied() else {
-            return Err(
-                extentdb_space::Error::FilegroupFull { group: self.unit.group(), growth: None }.into()
-            );
+            return Err(extentdb_space::Error::FilegroupFull {
+                group: self.unit.group(),
+                growth: None,
+            }
+            .into());
         };
-        // It leaves the run when it is formatted, not before: what is left of a run is given back, and the log may be full now.
+        // It leaves the run when it is formatted, not before: what is left of a run is given back,
+        // and the log may be full now.
         let page = self.space.format_page(tx, &self.unit, next, &self.form())?;
         appender.rest.pop_front();
         appender.page = Some(next);
@@ -94,17 +99,23 @@ impl Heap {
         Ok(None)
     }
 
-    /// One page, with the records that a first row in a new heap shows: maps, catalogue, format, first page again.
-    fn single_page(&self, tx: &mut Transaction, appender: &mut Appender) -> Result<PageWriteGuard, Error> {
+    /// One page, with the records that a first row in a new heap shows: maps, catalogue, format,
+    /// first page again.
+    fn single_page(
+        &self,
+        tx: &mut Transaction,
+        appender: &mut Appender,
+    ) -> Result<PageWriteGuard, Error> {
         let is_first = self.unit.first_iam().is_none();
-        let next = self.space.in_system_of(tx, &self.unit, "AllocHeapPageSimpleXactDML", |system| {
-            let next = self.space.allocate_page(system, &self.unit)?;
-            drop(self.space.format_page(system, &self.unit, next, &self.form())?);
-            if is_first {
-                self.space.set_first(system, &self.unit, next)?;
-            }
-            Ok(next)
-        });
+        let next =
+            self.space.in_system_of(tx, &self.unit, "AllocHeapPageSimpleXactDML", |system| {
+                let next = self.space.allocate_page(system, &self.unit)?;
+                drop(self.space.format_page(system, &self.unit, next, &self.form())?);
+                if is_first {
+                    self.space.set_first(system, &self.unit, next)?;
+                }
+                Ok(next)
+            });
         if next.is_err() {
             self.unit.forget_chain();
         }

@@ -26,15 +26,17 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// The record of the address with this number; `None` where it is not known to be committed, or there is no row.
+    /// The record of the address with this number; `None` where it is not known to be committed, or
+    /// there is no row.
     pub fn record(&self, number: usize) -> Option<&[u8]> {
         self.bytes.get(self.rows.get(number)?.clone()?)
     }
 }
 
 impl Heap {
-    /// The records at these addresses, as far as [`settled`](Self::settled) has them. `oldest_open` says where the oldest open
-    /// transaction began; it is asked once for each page, while the page is latched.
+    /// The records at these addresses, as far as [`settled`](Self::settled) has them. `oldest_open`
+    /// says where the oldest open transaction began; it is asked once for each page, while the page
+    /// is latched.
     ///
     /// # Errors
     /// A page cannot be read, or a record does not add up.

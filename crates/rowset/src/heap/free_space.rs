@@ -6,10 +6,11 @@
 //! touched   pages whose class in PFS may not be true any more
 //! ```
 //!
-//! Every insert asks, and most of them in vain: what sends them away at once is kept beside the lock.
+//! Every insert asks, and most of them in vain: what sends them away at once is kept beside the
+//! lock.
 //!
-//! A page that is filed may have less room by now: whoever takes it looks and files it again. A page without a file is not
-//! known to have room; nothing is lost by that but the room.
+//! A page that is filed may have less room by now: whoever takes it looks and files it again. A
+//! page without a file is not known to have room; nothing is lost by that but the room.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::{Deref, DerefMut};
@@ -33,7 +34,8 @@ pub(super) struct SharedFreeSpace {
     is_loaded: AtomicBool,
 }
 
-/// The free space, locked. What is known without the lock is brought up to date when it goes, before others can lock.
+/// The free space, locked. What is known without the lock is brought up to date when it goes,
+/// before others can lock.
 pub(super) struct Locked<'a> {
     shared: &'a SharedFreeSpace,
     state: MutexGuard<'a, FreeSpace>,
@@ -49,7 +51,8 @@ impl SharedFreeSpace {
         room.div_ceil(CLASS_BYTES) <= self.largest.load(Ordering::Relaxed)
     }
 
-    /// Bytes that are kept back on a page whose latch the caller holds: whoever keeps some back holds it, too.
+    /// Bytes that are kept back on a page whose latch the caller holds: whoever keeps some back
+    /// holds it, too.
     pub(super) fn kept(&self, page: PageId) -> u16 {
         if self.has_kept.load(Ordering::Acquire) { self.lock().kept(page) } else { 0 }
     }
@@ -87,7 +90,8 @@ impl Drop for Locked<'_> {
 pub(super) struct FreeSpace {
     classes: BTreeMap<u16, Vec<PageId>>,
     filed: HashMap<PageId, u16>,
-    /// More than a page has when statements that made rows shorter were undone: what they kept back stays until the end.
+    /// More than a page has when statements that made rows shorter were undone: what they kept back
+    /// stays until the end.
     kept: HashMap<PageId, u32>,
     touched: BTreeSet<PageId>,
     /// What PFS knows of the pages that were there when the heap was opened has been read.
@@ -142,7 +146,8 @@ impl FreeSpace {
         self.touched.insert(kept.page);
     }
 
-    /// The transaction has ended. The page is filed with what it gave back; whoever comes finds out how much there really is.
+    /// The transaction has ended. The page is filed with what it gave back; whoever comes finds out
+    /// how much there really is.
     pub(super) fn give_back(&mut self, kept: KeptBack) {
         if let Some(bytes) = self.kept.get_mut(&kept.page) {
             *bytes = bytes.saturating_sub(kept.bytes.into());

@@ -19,16 +19,18 @@ const PROBES_MAX: usize = 8;
 /// Every record counts at least as much as the stub that may take its place.
 const FOOTPRINT_MIN: usize = 9;
 const SLOT_BYTES: usize = 2;
-/// What a record that lies elsewhere has beyond its row: page and slot of its home, and their entry among the columns.
+/// What a record that lies elsewhere has beyond its row: page and slot of its home, and their entry
+/// among the columns.
 const BACK_POINTER_BYTES: usize = 12;
 
 /// Locks rows for the transaction that changes them.
 pub trait RowLocks {
-    /// Locks the place of a new row at once; false when somebody has it, a transaction that deleted the row before.
+    /// Locks the place of a new row at once; false when somebody has it, a transaction that deleted
+    /// the row before.
     fn try_new(&mut self, rid: Rid) -> bool;
 
-    /// Locks the place of a forwarded record that goes away, which is not the address of its row. Only readers can be there; they
-    /// are waited for. No page is latched.
+    /// Locks the place of a forwarded record that goes away, which is not the address of its row.
+    /// Only readers can be there; they are waited for. No page is latched.
     fn vacate(&mut self, rid: Rid) -> bool;
 }
 
@@ -52,11 +54,12 @@ impl Heap {
         record: &[u8],
         locks: &mut dyn RowLocks,
     ) -> Result<Rid, Error> {
-        let is_row = record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded);
+        let is_row =
+            record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded);
         // The longest row moves, too: a page has room for its way back beyond what a row may have.
         too_long(record.len().saturating_sub(if is_row { 0 } else { BACK_POINTER_BYTES }))?;
-        // Counted before it is logged: a checkpoint in between counts a row too many, which the log behind it explains, and
-        // never one too few.
+        // Counted before it is logged: a checkpoint in between counts a row too many, which the log
+        // behind it explains, and never one too few.
         self.unit.count_rows(i64::from(is_row));
         let placed = self.place_somewhere(tx, session, record, locks);
         if placed.is_err() {
@@ -131,16 +134,17 @@ impl Heap {
         let mut page = self.next_page(tx, &mut appender)?;
         let placed = self.place(tx, &mut page, record, locks)?;
         drop(page);
-        let placed =
-            placed.ok_or(Error::RowTooLong { bytes: record.len(), most: super::RECORD_BYTES_MAX })?;
+        let placed = placed
+            .ok_or(Error::RowTooLong { bytes: record.len(), most: super::RECORD_BYTES_MAX })?;
         self.tell_first(placed, appender.told)?;
         Ok(placed)
     }
 
-    /// PFS is told at once of the first row of a page that it calls empty; in compatible placement, of every class.
+    /// PFS is told at once of the first row of a page that it calls empty; in compatible placement,
+    /// of every class.
     fn tell_first(&self, placed: Rid, told: Option<Fullness>) -> Result<(), Error> {
-        let is_due =
-            self.placement == Placement::ByPfs || told == Some(Fullness::Empty) && placed.slot.0 == 0;
+        let is_due = self.placement == Placement::ByPfs
+            || told == Some(Fullness::Empty) && placed.slot.0 == 0;
         if is_due {
             let page = self.space.pool().read(placed.page)?;
             let fullness = Fullness::of_free_bytes(PageRef::new(&page).header().free_bytes.get());
@@ -163,7 +167,13 @@ impl Heap {
         let mut fixed = RowPart { partition_id: self.unit.hobt(), ..RowPart::default() };
         fixed.page.slot = slot;
         let insert = InsertRows { fixed, rows: vec![record], ..InsertRows::default() };
-        change(Link::Change(tx), page, Op::INSERT_ROWS, Context::HEAP, Payload::InsertRows(insert))?;
+        change(
+            Link::Change(tx),
+            page,
+            Op::INSERT_ROWS,
+            Context::HEAP,
+            Payload::InsertRows(insert),
+        )?;
         Ok(Some(rid(id, slot)))
     }
 
@@ -176,8 +186,9 @@ impl Heap {
             return None;
         }
         let used_slots = usize::from(view.header().slot_count.get());
-        // Slots of deleted rows are used again, unless the deletion may still be undone. The place that a moved row had away from
-        // home has no lock of its own: as long as anything of the page is kept back, none of its empty slots is used.
+        // Slots of deleted rows are used again, unless the deletion may still be undone. The place
+        // that a moved row had away from home has no lock of its own: as long as anything of the
+        // page is kept back, none of its empty slots is used.
         let slots = if kept == 0 && view.has_empty_slot() { used_slots as u16 } else { 0 };
         let empty = (0..slots).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0);
         for (slot, _) in empty {
@@ -189,7 +200,8 @@ impl Heap {
         (footprint(len) + SLOT_BYTES <= free && locks.try_new(rid(page.id(), slot))).then_some(slot)
     }
 
-    /// In compatible placement: does the class of the page promise room for the record? Pages without rows always do.
+    /// In compatible placement: does the class of the page promise room for the record? Pages
+    /// without rows always do.
     fn promises(&self, page: &PageWriteGuard, len: usize) -> bool {
         let view = PageRef::new(page);
         if self.placement == Placement::Packed || view.slot_count() == 0 {
@@ -199,17 +211,21 @@ impl Heap {
         len <= super::RECORD_BYTES_MAX * usize::from(100 - fullness.percent()) / 100
     }
 
-    /// What PFS knows of the pages that were there before, once: the least room that each class promises.
+    /// What PFS knows of the pages that were there before, once: the least room that each class
+    /// promises.
     fn load_free_space(&self) -> Result<(), Error> {
         if self.room.free.is_loaded() {
             return Ok(());
         }
-        // A heap without pages has nothing to be read, and its first insert shall not latch a map for that.
-        let pages = if self.unit.first_iam().is_none() { Vec::new() } else { self.formatted_pages()? };
+        // A heap without pages has nothing to be read, and its first insert shall not latch a map
+        // for that.
+        let pages =
+            if self.unit.first_iam().is_none() { Vec::new() } else { self.formatted_pages()? };
         let mut known: Vec<(PageId, u16)> = Vec::new();
         for id in pages {
             let state = self.space.pfs_bytes(id.file, id.page..id.page + 1)?;
-            let full = state.first().and_then(|state| state.fullness()).unwrap_or(Fullness::UpTo100);
+            let full =
+                state.first().and_then(|state| state.fullness()).unwrap_or(Fullness::UpTo100);
             known.push((id, (8096 * u32::from(100 - full.percent()) / 100) as u16));
         }
         let mut free = self.room.free.lock();

@@ -38,19 +38,26 @@ impl Heap {
             let _coming = lock(&self.room.coming);
             self.space.pages_of(&self.unit)?
         };
-        // A run that is taken in this moment is in the list before its appender knows: its slot is held until then.
+        // A run that is taken in this moment is in the list before its appender knows: its slot is
+        // held until then.
         let rest: HashSet<PageId> =
             self.room.appenders.iter().flat_map(|appender| lock(appender).rest.clone()).collect();
         Ok(pages.into_iter().filter(|page| !rest.contains(page)).collect())
     }
 
-    /// The rows whose home is on this page. `oldest_open` says where the oldest open transaction began; it is asked while the page
-    /// is latched. A page that nobody has changed since then has only rows that are committed: none of those who changed it can
-    /// have ended meanwhile by a rollback, which would have to change it, too.
-    pub fn page_rows(&self, id: PageId, oldest_open: impl Fn() -> Option<Lsn>) -> Result<PageRows, Error> {
+    /// The rows whose home is on this page. `oldest_open` says where the oldest open transaction
+    /// began; it is asked while the page is latched. A page that nobody has changed since then has
+    /// only rows that are committed: none of those who changed it can have ended meanwhile by a
+    /// rollback, which would have to change it, too.
+    pub fn page_rows(
+        &self,
+        id: PageId,
+        oldest_open: impl Fn() -> Option<Lsn>,
+    ) -> Result<PageRows, Error> {
         let page = self.space.pool().read(id)?;
         let view = PageRef::new(&page);
-        let used = (0..view.slot_count()).zip(view.slot_offsets()).filter(|(_, offset)| *offset != 0);
+        let used =
+            (0..view.slot_count()).zip(view.slot_offsets()).filter(|(_, offset)| *offset != 0);
         let places: Vec<Rid> = used.map(|(slot, _)| rid(id, slot)).collect();
         if oldest_open().is_some_and(|open| view.header().lsn() >= open) {
             return Ok(PageRows::Unsure(places));
@@ -76,9 +83,13 @@ impl Heap {
         }
     }
 
-    /// The same, unless an open transaction may have changed its page, or its row lies on another one: `None` where that is so, or
-    /// where there is no row.
-    pub fn settled(&self, at: Rid, oldest_open: impl Fn() -> Option<Lsn>) -> Result<Option<Vec<u8>>, Error> {
+    /// The same, unless an open transaction may have changed its page, or its row lies on another
+    /// one: `None` where that is so, or where there is no row.
+    pub fn settled(
+        &self,
+        at: Rid,
+        oldest_open: impl Fn() -> Option<Lsn>,
+    ) -> Result<Option<Vec<u8>>, Error> {
         let page = self.space.pool().read(at.page)?;
         let view = PageRef::new(&page);
         let is_open = oldest_open().is_some_and(|open| view.header().lsn() >= open);
@@ -110,7 +121,11 @@ impl Heap {
     /// The row that a stub leads to.
     pub(super) fn forwarded(&self, home: Rid, target: Rid) -> Result<Vec<u8>, Error> {
         match self.stored_at(target)? {
-            Some(Stored::Forwarded(row)) if Record::parse_data(&row).back_pointer() == Some(home) => Ok(row),
+            Some(Stored::Forwarded(row))
+                if Record::parse_data(&row).back_pointer() == Some(home) =>
+            {
+                Ok(row)
+            }
             _ => Err(Error::BadRow(home)),
         }
     }
@@ -123,7 +138,9 @@ pub(super) fn stored(view: PageRef<'_>, at: Rid) -> Result<Stored<&[u8]>, Error>
     match record.kind() {
         RecordKind::Primary => Ok(Stored::Row(bytes)),
         RecordKind::Forwarded => Ok(Stored::Forwarded(bytes)),
-        RecordKind::ForwardingStub => record.stub_target().map(Stored::Stub).ok_or(Error::BadRow(at)),
+        RecordKind::ForwardingStub => {
+            record.stub_target().map(Stored::Stub).ok_or(Error::BadRow(at))
+        }
         RecordKind::GhostData | RecordKind::GhostVersion => Ok(Stored::Ghost),
         _ => Err(Error::BadRow(at)),
     }

@@ -13,7 +13,8 @@ use super::append::Appender;
 use crate::Error;
 
 impl Heap {
-    /// Gives every page its true class of fullness, and pages that were taken in advance back, one record for each extent.
+    /// Gives every page its true class of fullness, and pages that were taken in advance back, one
+    /// record for each extent.
     pub fn settle(&self) -> Result<(), Error> {
         for appender in &self.room.appenders {
             let mut appender = lock(appender);
@@ -49,8 +50,8 @@ impl Heap {
         self.room.appenders.iter().filter(appends).count() + self.room.free.lock().touched_count()
     }
 
-    /// After a crash: these pages of the heap were allocated in advance, perhaps, and those that were never formatted are given
-    /// back; the others get their true class.
+    /// After a crash: these pages of the heap were allocated in advance, perhaps, and those that
+    /// were never formatted are given back; the others get their true class.
     pub fn settle_after_crash(&self, pages: impl IntoIterator<Item = PageId>) -> Result<(), Error> {
         for (extent, pages) in by_extent(pages.into_iter().collect()) {
             self.settle_extent(extent, &pages, |page, old| self.state_after_crash(page, old))?;
@@ -68,7 +69,8 @@ impl Heap {
         match self.space.pool().read(page) {
             Ok(guard) => {
                 let header = PageHeader::of(&guard);
-                let is_own = header.kind() == PageType::Data && header.alloc_unit() == self.unit.id();
+                let is_own =
+                    header.kind() == PageType::Data && header.alloc_unit() == self.unit.id();
                 let fullness = Fullness::of_free_bytes(header.free_bytes.get());
                 Ok(if is_own { old.with_fullness(fullness) } else { unformatted(old) })
             }
@@ -84,7 +86,9 @@ impl Heap {
         pages: &[PageId],
         mut new: impl FnMut(PageId, PfsByte) -> Result<PfsByte, Error>,
     ) -> Result<(), Error> {
-        let (Some(first), Some(last)) = (pages.first().copied(), pages.last()) else { return Ok(()) };
+        let (Some(first), Some(last)) = (pages.first().copied(), pages.last()) else {
+            return Ok(());
+        };
         debug_assert!(first.extent() == extent && last.extent() == extent);
         let count = last.page - first.page + 1;
         let old = self.space.pfs_bytes(first.file, first.page..first.page + count)?;
@@ -93,7 +97,9 @@ impl Heap {
             let was = old.get((page.page - first.page) as usize).copied().unwrap_or_default();
             states.insert(*page, new(*page, was)?);
         }
-        self.space.settle(&self.unit, first, count, |page, old| states.get(&page).copied().unwrap_or(old))?;
+        self.space.settle(&self.unit, first, count, |page, old| {
+            states.get(&page).copied().unwrap_or(old)
+        })?;
         Ok(())
     }
 

@@ -15,8 +15,9 @@ use super::{Heap, KeptBack, as_forwarded, too_long};
 use crate::Error;
 
 impl Heap {
-    /// Gives the row at this address another record. What it makes free on its page is kept back until the transaction ends: it is
-    /// added to `kept`, also when the update then fails and has to be undone.
+    /// Gives the row at this address another record. What it makes free on its page is kept back
+    /// until the transaction ends: it is added to `kept`, also when the update then fails and has
+    /// to be undone.
     ///
     /// # Errors
     /// [`Error::NoRow`]: there is no row at this address.
@@ -95,7 +96,8 @@ impl Heap {
         let mut page = self.space.pool().write(at.page)?;
         let view = PageRef::new(&page);
         let old = view.row(at.slot.0).map_err(|_| Error::NoRow(at))?.to_vec();
-        let (before, after) = (footprint(old.len()), footprint(new.len()));
+        let before = footprint(old.len());
+        let after = footprint(new.len());
         let free = usize::from(view.header().free_bytes.get());
         let mine = usize::from(self.room.free.kept(at.page));
         if after > before && after - before > free.saturating_sub(mine) {
@@ -133,9 +135,17 @@ impl Heap {
             ..RowPart::default()
         };
         fixed.page.slot = at.slot.0;
-        let (before, after) = (run.before, run.after);
+        let before = run.before;
+        let after = run.after;
         let key = Some(&[][..]);
-        let modify = ModifyRow { fixed, before, after, key, lock_info: Some(&[]), more: Vec::new() };
+        let modify = ModifyRow {
+            fixed,
+            before,
+            after,
+            key,
+            lock_info: Some(&[]),
+            more: Vec::new(),
+        };
         change(Link::Change(tx), page, Op::MODIFY_ROW, Context::HEAP, Payload::ModifyRow(modify))?;
         Ok(())
     }
@@ -144,10 +154,20 @@ impl Heap {
     fn remove(&self, tx: &mut Transaction, at: Rid, kept: &mut Vec<KeptBack>) -> Result<(), Error> {
         let mut page = self.space.pool().write(at.page)?;
         let old = PageRef::new(&page).row(at.slot.0).map_err(|_| Error::NoRow(at))?.to_vec();
-        let mut fixed = RowPart { partition_id: self.unit.hobt(), offset_in_row: 1, ..RowPart::default() };
+        let mut fixed = RowPart {
+            partition_id: self.unit.hobt(),
+            offset_in_row: 1,
+            ..RowPart::default()
+        };
         fixed.page.slot = at.slot.0;
         let delete = DeleteRows { fixed, rows: vec![&old], lock_info: &[] };
-        change(Link::Change(tx), &mut page, Op::DELETE_ROWS, Context::HEAP, Payload::DeleteRows(delete))?;
+        change(
+            Link::Change(tx),
+            &mut page,
+            Op::DELETE_ROWS,
+            Context::HEAP,
+            Payload::DeleteRows(delete),
+        )?;
         self.keep_back(at, footprint(old.len()), kept);
         Ok(())
     }
@@ -163,7 +183,8 @@ impl Heap {
     }
 }
 
-/// The place that a record moves away from stays its transaction's until that has ended: an undo needs it.
+/// The place that a record moves away from stays its transaction's until that has ended: an undo
+/// needs it.
 fn locked(locks: &mut dyn RowLocks, at: Rid) -> Result<(), Error> {
     if locks.vacate(at) { Ok(()) } else { Err(Error::Locked(at)) }
 }
@@ -175,8 +196,8 @@ struct Run<'a> {
     after: &'a [u8],
 }
 
-/// The shortest run of bytes that makes one record of the other; `None` when they are equal. Neither side is ever empty, so
-/// that the record says on both ways what it takes away.
+/// The shortest run of bytes that makes one record of the other; `None` when they are equal.
+/// Neither side is ever empty, so that the record says on both ways what it takes away.
 fn changed_run<'a>(old: &'a [u8], new: &'a [u8]) -> Option<Run<'a>> {
     if old == new {
         return None;
@@ -186,7 +207,11 @@ fn changed_run<'a>(old: &'a [u8], new: &'a [u8]) -> Option<Run<'a>> {
     let suffix = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
     let start = prefix.min(shorter.saturating_sub(1));
     let suffix = suffix.min(shorter - start - 1);
-    Some(Run { start, before: &old[start..old.len() - suffix], after: &new[start..new.len() - suffix] })
+    Some(Run {
+        start,
+        before: &old[start..old.len() - suffix],
+        after: &new[start..new.len() - suffix],
+    })
 }
 
 #[cfg(test)]

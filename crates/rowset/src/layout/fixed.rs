@@ -1,4 +1,5 @@
-//! Keys of fixed columns, read where they lie: no record is taken apart for them, and no key is made only to be compared.
+//! Keys of fixed columns, read where they lie: no record is taken apart for them, and no key is
+//! made only to be compared.
 //!
 //! ```text
 //! record   10 00 │ 0c 00 │ 39 05 00 00 … │ column count, null bitmap │ …
@@ -6,8 +7,9 @@
 //! ```
 //!
 //! Invariants
-//! - What is read here is what [`RowShape::key_into`] makes of the whole record. A record that needs a closer look (NULL, a column
-//!   that its row does not have, a form of its own) is left to that.
+//! - What is read here is what [`RowShape::key_into`] makes of the whole record. A record that
+//!   needs a closer look (NULL, a column that its row does not have, a form of its own) is left to
+//!   that.
 //! - What lies behind the key is not looked at: whoever takes the row finds out whether it adds up.
 
 use std::cmp::Ordering;
@@ -24,7 +26,8 @@ const COMPRESSED_FORM: u8 = 0x01;
 /// What a sort key of a value begins with.
 const IS_VALUE: u8 = 1;
 
-/// Where the columns of a key lie in the records of one level, when all of them are fixed and have sort keys of fixed length.
+/// Where the columns of a key lie in the records of one level, when all of them are fixed and have
+/// sort keys of fixed length.
 #[derive(Clone, Debug)]
 pub(super) struct FixedKey {
     parts: Vec<Part>,
@@ -49,33 +52,44 @@ struct Part {
 
 impl FixedKey {
     /// Of the records of a level; `None` when some column is of another kind.
-    pub(super) fn of(layout: &RowLayout, key: &[usize], (level, form): (Level, &Form)) -> Option<FixedKey> {
+    pub(super) fn of(
+        layout: &RowLayout,
+        key: &[usize],
+        (level, form): (Level, &Form),
+    ) -> Option<FixedKey> {
         if key.is_empty() {
             return None;
         }
         let columns: Vec<&PhysicalColumn> = key.iter().map(|at| &layout.columns[*at]).collect();
-        let parts: Vec<Part> = columns.iter().map(|column| Part::of(column, level)).collect::<Option<_>>()?;
+        let parts: Vec<Part> =
+            columns.iter().map(|column| Part::of(column, level)).collect::<Option<_>>()?;
         let mut nulls: Vec<(usize, u8)> = Vec::new();
-        for bit in columns.iter().filter_map(|column| place(column, level).null_bit.checked_sub(1)) {
-            let (byte, mask) = (usize::from(bit / 8), 1 << (bit % 8));
+        for bit in columns.iter().filter_map(|column| place(column, level).null_bit.checked_sub(1))
+        {
+            let byte = usize::from(bit / 8);
+            let mask = 1 << (bit % 8);
             match nulls.iter_mut().find(|(own, _)| *own == byte) {
                 Some((_, bits)) => *bits |= mask,
                 None => nulls.push((byte, mask)),
             }
         }
-        let null_bits = columns.iter().map(|column| place(column, level).null_bit).max().unwrap_or(0);
+        let null_bits =
+            columns.iter().map(|column| place(column, level).null_bit).max().unwrap_or(0);
         let end = parts.iter().map(|part| part.offset + part.bytes).max().unwrap_or(0);
         let fixed_end = form.is_index.then_some(form.fixed_end);
         Some(FixedKey { parts, end, nulls, null_bits, fixed_end })
     }
 
-    /// Appends the key of the record that `bytes` begin with; false when it needs a closer look, and then nothing is appended.
+    /// Appends the key of the record that `bytes` begin with; false when it needs a closer look,
+    /// and then nothing is appended.
     #[must_use]
     pub(super) fn push(&self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         let Some(fixed) = self.fixed_part(bytes) else { return false };
         out.reserve(self.end + self.parts.len());
         for part in &self.parts {
-            let Some(value) = fixed.get(part.offset..part.offset + part.bytes) else { return false };
+            let Some(value) = fixed.get(part.offset..part.offset + part.bytes) else {
+                return false;
+            };
             let flip = part.flip();
             out.push(IS_VALUE ^ flip);
             let start = out.len();
@@ -92,7 +106,8 @@ impl FixedKey {
         true
     }
 
-    /// How the key of the record that `bytes` begin with compares with another one; `None` when that needs a closer look.
+    /// How the key of the record that `bytes` begin with compares with another one; `None` when
+    /// that needs a closer look.
     pub(super) fn compare(&self, bytes: &[u8], key: &[u8]) -> Option<Ordering> {
         let fixed = self.fixed_part(bytes)?;
         let mut rest = key;
@@ -127,7 +142,8 @@ impl FixedKey {
         let (fixed, behind) = bytes.split_at_checked(usize::from(fixed_end))?;
         if status & HAS_NULL_BITMAP != 0 && self.null_bits > 0 {
             let (count, bitmap) = behind.split_first_chunk::<2>()?;
-            let is_set = |(byte, mask): &(usize, u8)| bitmap.get(*byte).is_none_or(|own| own & mask != 0);
+            let is_set =
+                |(byte, mask): &(usize, u8)| bitmap.get(*byte).is_none_or(|own| own & mask != 0);
             if u16::from_le_bytes(*count) < self.null_bits || self.nulls.iter().any(is_set) {
                 return None;
             }
@@ -138,10 +154,12 @@ impl FixedKey {
 
 impl Part {
     fn of(column: &PhysicalColumn, level: Level) -> Option<Part> {
-        let (ty, offset) = (column.ty?, place(column, level).offset);
+        let ty = column.ty?;
+        let offset = place(column, level).offset;
         let form = fixed_form(&ty)?;
-        let bytes =
-            ty.fixed_bytes().filter(|bytes| form != FixedForm::Signed || *bytes <= size_of::<u64>())?;
+        let bytes = ty
+            .fixed_bytes()
+            .filter(|bytes| form != FixedForm::Signed || *bytes <= size_of::<u64>())?;
         let offset = usize::try_from(offset).ok().filter(|offset| *offset > 0)?;
         Some(Part { offset, bytes, form, is_descending: column.is_descending() })
     }
@@ -156,9 +174,11 @@ impl Part {
         let flip = self.flip();
         match self.form {
             FixedForm::AsIs => value.iter().map(|byte| byte ^ flip).cmp(sought.iter().copied()),
-            // Numbers of one word are compared as such; what is above their bytes is the same in both.
+            // Numbers of one word are compared as such; what is above their bytes is the same in
+            // both.
             _ if self.bytes <= size_of::<u64>() => {
-                let own = value.iter().rev().fold(0, |word, byte| word << 8 | u64::from(byte ^ flip));
+                let own =
+                    value.iter().rev().fold(0, |word, byte| word << 8 | u64::from(byte ^ flip));
                 let sought = sought.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
                 (own ^ self.sign()).cmp(&sought)
             }
@@ -175,14 +195,15 @@ impl Part {
 }
 
 impl RowShape {
-    /// How the key of the record that `bytes` begin with, in a leaf or above, compares with another one, where that is seen at
-    /// once.
+    /// How the key of the record that `bytes` begin with, in a leaf or above, compares with another
+    /// one, where that is seen at once.
     #[inline]
     pub(crate) fn compare_fixed(&self, bytes: &[u8], level: Level, key: &[u8]) -> Option<Ordering> {
         self.form(level).key.as_ref()?.compare(bytes, key)
     }
 
-    /// The key of the record that `bytes` begin with in place of what `out` holds; false where it is not seen at once.
+    /// The key of the record that `bytes` begin with in place of what `out` holds; false where it
+    /// is not seen at once.
     #[inline]
     pub(crate) fn fixed_key_into(&self, bytes: &[u8], level: Level, out: &mut Vec<u8>) -> bool {
         out.clear();

@@ -1,7 +1,8 @@
 //! Keys as bytes: of a row, of a separator, of values that are looked for.
 //!
-//! The sort keys of the key columns lie one behind the other ([`extentdb_types::key_order`]). None begins another one, so that
-//! rows whose first key columns have certain values are those whose key begins with certain bytes.
+//! The sort keys of the key columns lie one behind the other ([`extentdb_types::key_order`]). None
+//! begins another one, so that rows whose first key columns have certain values are those whose key
+//! begins with certain bytes.
 
 use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
 use extentdb_format::record::Record;
@@ -27,14 +28,20 @@ impl RowShape {
     }
 
     /// The key of a record, in place of what `out` holds.
-    pub(crate) fn key_into(&self, record: &Record<'_>, level: Level, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn key_into(
+        &self,
+        record: &Record<'_>,
+        level: Level,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         out.clear();
         if record.fault().is_some() {
             return Err(Error::Record { what: "its parts do not fit together" });
         }
         for column in self.key_columns() {
             let cell = cell(record, column, level);
-            let cell = cell.map_err(|_| Error::Record { what: "its fixed part ends within a key column" })?;
+            let cell = cell
+                .map_err(|_| Error::Record { what: "its fixed part ends within a key column" })?;
             push(column, &cell, out)?;
         }
         Ok(())
@@ -51,7 +58,11 @@ impl RowShape {
     }
 
     /// Appends the same to what `out` holds.
-    pub(crate) fn push_key_of_cells(&self, cells: &[Cell<'_>], out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn push_key_of_cells(
+        &self,
+        cells: &[Cell<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let expected = self.layout.columns.len();
         if cells.len() != expected {
             return Err(Error::Columns { expected, found: cells.len() });
@@ -68,7 +79,8 @@ impl RowShape {
         Ok(())
     }
 
-    /// The bytes with which the keys begin whose first columns have these values, in the order of the key.
+    /// The bytes with which the keys begin whose first columns have these values, in the order of
+    /// the key.
     ///
     /// # Errors
     /// The key has fewer columns.
@@ -95,12 +107,14 @@ impl RowShape {
         key: impl IntoIterator<Item = &'k Cell<'c>>,
     ) -> Option<UncertainCharacter> {
         self.key_columns().zip(key).find_map(|(column, cell)| match (column.ty?, cell) {
-            (SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. }, Cell::Bytes(text)) => {
-                collation.uncertain_char(text)
-            }
-            (SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. }, Cell::Bytes(text)) => {
-                collation.uncertain_nchar(text)
-            }
+            (
+                SqlType::Char { collation, .. } | SqlType::VarChar { collation, .. },
+                Cell::Bytes(text),
+            ) => collation.uncertain_char(text),
+            (
+                SqlType::NChar { collation, .. } | SqlType::NVarChar { collation, .. },
+                Cell::Bytes(text),
+            ) => collation.uncertain_nchar(text),
             _ => None,
         })
     }
@@ -124,12 +138,16 @@ fn len(cell: &Cell<'_>) -> usize {
 
 /// Appends the sort key of a column.
 fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
-    let ty = column.ty.ok_or(Error::Form { column_id: column.column_id, what: "a key of unknown type" })?;
+    let ty = column
+        .ty
+        .ok_or(Error::Form { column_id: column.column_id, what: "a key of unknown type" })?;
     let is_uniquifier = column.leaf.offset < 0 && ty.fixed_bytes().is_some();
     let value = match cell {
         Cell::Null | Cell::Missing => KeyValue::Null,
         Cell::Bit(value) => KeyValue::Bit(*value),
-        Cell::Bytes(bytes) if is_uniquifier && bytes.is_empty() => KeyValue::Bytes(&[0; UNIQUIFIER_BYTES]),
+        Cell::Bytes(bytes) if is_uniquifier && bytes.is_empty() => {
+            KeyValue::Bytes(&[0; UNIQUIFIER_BYTES])
+        }
         Cell::Bytes(bytes) => KeyValue::Bytes(bytes),
         // A key is never pushed off its row.
         Cell::Complex(_) => return Err(Error::Record { what: "a key column lies off the row" }),

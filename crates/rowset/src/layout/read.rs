@@ -9,9 +9,10 @@ use crate::error::Error;
 impl RowShape {
     /// A leaf record, as the pages of this rowset have it.
     pub fn leaf<'a>(&self, bytes: &'a [u8]) -> Record<'a> {
-        match self.is_base {
-            true => Record::parse_data(bytes),
-            false => Record::parse_index(bytes, self.leaf.fixed_end),
+        if self.is_base {
+            Record::parse_data(bytes)
+        } else {
+            Record::parse_index(bytes, self.leaf.fixed_end)
         }
     }
 
@@ -32,7 +33,8 @@ impl RowShape {
     /// # Errors
     /// The record ends within it, or the layout has no such column.
     pub fn cell<'a>(&self, record: &Record<'a>, at: usize) -> Result<Cell<'a>, Error> {
-        let (expected, columns) = (self.layout.columns.len(), &self.layout.columns);
+        let expected = self.layout.columns.len();
+        let columns = &self.layout.columns;
         let column = columns.get(at).ok_or(Error::Columns { expected, found: at })?;
         cell(record, column, Level::Leaf).map_err(within_column)
     }
@@ -46,7 +48,11 @@ impl RowShape {
     }
 
     /// The values of a record.
-    pub(super) fn cells<'a>(&self, record: &Record<'a>, level: Level) -> Result<Vec<Cell<'a>>, Error> {
+    pub(super) fn cells<'a>(
+        &self,
+        record: &Record<'a>,
+        level: Level,
+    ) -> Result<Vec<Cell<'a>>, Error> {
         if record.fault().is_some() {
             return Err(Error::Record { what: "its parts do not fit together" });
         }
@@ -54,8 +60,9 @@ impl RowShape {
         let mut cells = Vec::with_capacity(self.layout.columns.len());
         for column in &self.layout.columns {
             cells.push(match cell(record, column, level) {
-                // It may be of a time when the table had columns that were taken back, and others are in their place now. Nothing
-                // but its key is of interest, which lies before them.
+                // It may be of a time when the table had columns that were taken back, and others
+                // are in their place now. Nothing but its key is of interest, which lies before
+                // them.
                 Err(_) if record.kind().is_ghost() => Cell::Missing,
                 cell => cell.map_err(within_column)?,
             });

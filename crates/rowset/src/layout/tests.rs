@@ -83,7 +83,8 @@ fn values_come_back_and_lengths_follow_from_the_columns() {
     }
 }
 
-/// A column was added, a row inserted, both taken back: the row is a ghost that ends within the longer column that came since.
+/// A column was added, a row inserted, both taken back: the row is a ghost that ends within the
+/// longer column that came since.
 #[test]
 fn a_ghost_has_its_key_and_need_not_have_the_columns_of_today() {
     let int = column(1, SqlType::Int, 1, both(4, 1), both(1, 1));
@@ -91,7 +92,10 @@ fn a_ghost_has_its_key_and_need_not_have_the_columns_of_today() {
     let before = RowShape::new(layout(SqlType::Int), true, 0, 0).expect("a usual table");
     let now = RowShape::new(layout(SqlType::BigInt), true, 0, 0).expect("a usual table");
     let mut record = before.leaf_record(&[bytes(&[7, 0, 0, 0]), bytes(&[1, 0, 0, 0])]).unwrap();
-    assert!(now.decode(&record).is_err() && now.separator(&now.leaf(&record), PageId::new(1, 77)).is_err());
+    assert!(
+        now.decode(&record).is_err()
+            && now.separator(&now.leaf(&record), PageId::new(1, 77)).is_err()
+    );
     record[0] = record[0] & !0x0e | RecordKind::GhostData.bits();
     assert_eq!(now.decode(&record).unwrap(), [bytes(&[7, 0, 0, 0]), Cell::Missing]);
     let separator = now.separator(&now.leaf(&record), PageId::new(1, 77)).unwrap();
@@ -131,7 +135,10 @@ fn what_is_too_long_or_no_value_of_its_column_is_refused_with_the_numbers() {
     let refused = row([bytes(&[1, 0]), Cell::Null, Cell::Null]);
     assert!(matches!(refused, Err(Error::Value { column_id: 1, bytes: Some(2) })), "{refused:?}");
     let refused = row([int.clone(), bytes(&[0; 1002]), Cell::Null]);
-    assert!(matches!(refused, Err(Error::Value { column_id: 2, bytes: Some(1002) })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::Value { column_id: 2, bytes: Some(1002) })),
+        "{refused:?}"
+    );
     let refused = row([Cell::Bit(true), Cell::Null, Cell::Null]);
     assert!(matches!(refused, Err(Error::Value { column_id: 1, bytes: None })), "{refused:?}");
     let refused = shape.leaf_record(&[int]).map(|_| ());
@@ -150,7 +157,10 @@ fn null_needs_a_null_bit() {
 #[test]
 fn forms_that_are_not_written_are_named() {
     let compressed = RowLayout::new(Vec::new(), Compression::Row);
-    assert!(matches!(RowShape::new(compressed, true, 0, 0), Err(Error::Form { what: "compressed", .. })));
+    assert!(matches!(
+        RowShape::new(compressed, true, 0, 0),
+        Err(Error::Form { what: "compressed", .. })
+    ));
     let variant = vec![column(3, SqlType::SqlVariant, 1, both(-1, -1), both(1, 1))];
     let variant = RowShape::new(RowLayout::new(variant, Compression::None), true, 0, 0);
     assert!(matches!(variant, Err(Error::Form { column_id: 3, .. })));
@@ -168,7 +178,13 @@ fn the_shapes_of_new_system_tables_follow_from_their_columns() {
             let given = RowShape::of_layout(&layout, index.is_base()).unwrap();
             let derived = RowShape::new(layout.row.clone(), index.is_base(), 0, 0).unwrap();
             for level in [Level::Leaf, Level::Interior] {
-                assert_eq!(given.pminlen(level), derived.pminlen(level), "{} {:?}", table.name, index.id);
+                assert_eq!(
+                    given.pminlen(level),
+                    derived.pminlen(level),
+                    "{} {:?}",
+                    table.name,
+                    index.id
+                );
             }
             assert_eq!(given.leaf.null_bits, layout.max_null_bit);
             assert_eq!(given.interior.null_bits > 0, layout.has_nullable_key);
@@ -181,10 +197,12 @@ fn the_shapes_of_new_system_tables_follow_from_their_columns() {
 #[test]
 fn no_bytes_make_it_panic() {
     let mut rng = SplitMix64::new(3);
-    let (mut sound, name) = (0, utf16("a name"));
+    let mut sound = 0;
+    let name = utf16("a name");
     for round in 0..20_000 {
         let shape = shape(round % 2 == 0);
-        let mut row = shape.leaf_record(&[bytes(&[7, 0, 0, 0]), bytes(&name), bytes(&[1; 30])]).unwrap();
+        let mut row =
+            shape.leaf_record(&[bytes(&[7, 0, 0, 0]), bytes(&name), bytes(&[1; 30])]).unwrap();
         for _ in 0..rng.below(4) {
             let at = rng.below(row.len() as u64) as usize;
             row[at] = rng.next_u64() as u8;
@@ -193,13 +211,18 @@ fn no_bytes_make_it_panic() {
         let decoded = shape.decode(&row);
         sound += u32::from(decoded.is_ok());
         let leaf = shape.leaf(&row);
-        let made = [shape.separator(&leaf, PageId::NONE), shape.key_image(&leaf), shape.key_of_image(&row)];
+        let made = [
+            shape.separator(&leaf, PageId::NONE),
+            shape.key_image(&leaf),
+            shape.key_of_image(&row),
+        ];
         drop((decoded, made, shape.key(&leaf, Level::Leaf)));
     }
     assert!((1000..19_000).contains(&sound), "{sound}");
 }
 
-/// Of a few columns whose keys are read in place; the second one is descending, the third may be missing in old rows.
+/// Of a few columns whose keys are read in place; the second one is descending, the third may be
+/// missing in old rows.
 fn shape_of_fixed(is_base: bool) -> RowShape {
     let start = if is_base { 4 } else { 1 };
     let mut columns = vec![
@@ -236,10 +259,12 @@ fn key_of_record(shape: &RowShape, bytes: &[u8], level: Level) -> Result<Vec<u8>
 #[test]
 fn a_key_is_the_same_wherever_it_is_read() {
     let mut rng = SplitMix64::new(7);
-    let (mut seen, mut unseen) = (0, 0);
+    let mut seen = 0;
+    let mut unseen = 0;
     for round in 0..20_000 {
         let shape = shape_of_fixed(round % 2 == 0);
-        let (cells, other) = (random_cells(&mut rng), random_cells(&mut rng));
+        let cells = random_cells(&mut rng);
+        let other = random_cells(&mut rng);
         let mut leaf = shape.leaf_record(&cells).unwrap();
         let separator = shape.separator(&shape.leaf(&leaf), PageId::new(1, 9)).unwrap();
         // Of another page that lies behind the record.
@@ -258,7 +283,10 @@ fn a_key_is_the_same_wherever_it_is_read() {
             }
             assert!(shape.compare_fixed(bytes, level, &key).is_none_or(|order| order.is_eq()));
             let order = shape.compare_fixed(bytes, level, &sought);
-            assert!(order.is_none_or(|order| order == key.as_slice().cmp(&sought)), "{key:x?} {sought:x?}");
+            assert!(
+                order.is_none_or(|order| order == key.as_slice().cmp(&sought)),
+                "{key:x?} {sought:x?}"
+            );
         }
     }
     assert!(seen > 20_000 && unseen > 1000, "{seen} {unseen}");

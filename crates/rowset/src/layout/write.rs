@@ -11,14 +11,17 @@ use crate::error::Error;
 const ROOM_FOR_HEADS: usize = 8;
 
 impl RowShape {
-    /// A leaf record of these values, one per column of the layout, in its order; a dropped column has NULL.
+    /// A leaf record of these values, one per column of the layout, in its order; a dropped column
+    /// has NULL.
     ///
     /// # Errors
     /// The values are not those of the columns, or too long together.
     pub fn leaf_record(&self, cells: &[Cell<'_>]) -> Result<Vec<u8>, Error> {
-        // Heads of the null bitmap and the variable part lie behind the fixed one; what is more grows.
-        let mut out =
-            Vec::with_capacity(usize::from(self.leaf.fixed_end + self.leaf.null_bits / 8) + ROOM_FOR_HEADS);
+        // Heads of the null bitmap and the variable part lie behind the fixed one; what is more
+        // grows.
+        let mut out = Vec::with_capacity(
+            usize::from(self.leaf.fixed_end + self.leaf.null_bits / 8) + ROOM_FOR_HEADS,
+        );
         self.push_leaf_record(&mut self.leaf_builder(), cells, &mut out)?;
         Ok(out)
     }
@@ -26,9 +29,10 @@ impl RowShape {
     /// What makes leaf records.
     pub(crate) fn leaf_builder(&self) -> RecordBuilder {
         let fixed_end = usize::from(self.leaf.fixed_end);
-        match self.is_base {
-            true => RecordBuilder::data(RecordKind::Primary, fixed_end),
-            false => RecordBuilder::index(RecordKind::Index, fixed_end),
+        if self.is_base {
+            RecordBuilder::data(RecordKind::Primary, fixed_end)
+        } else {
+            RecordBuilder::index(RecordKind::Index, fixed_end)
         }
     }
 
@@ -58,25 +62,30 @@ impl RowShape {
     /// # Errors
     /// The record does not add up.
     pub fn separator(&self, leaf: &Record<'_>, child: PageId) -> Result<Vec<u8>, Error> {
-        let mut builder = RecordBuilder::index(RecordKind::Index, usize::from(self.interior.fixed_end));
+        let mut builder =
+            RecordBuilder::index(RecordKind::Index, usize::from(self.interior.fixed_end));
         let cells = self.cells(leaf, Level::Leaf)?;
         self.fill(&mut builder, &cells, Level::Interior, self.interior.null_bits)?;
         Ok(builder.child(child).to_vec())
     }
 
-    /// The first record of the leftmost page of a level: it has no key, and real ones have neither null bitmap nor variable
-    /// columns, whatever the others have.
+    /// The first record of the leftmost page of a level: it has no key, and real ones have neither
+    /// null bitmap nor variable columns, whatever the others have.
     pub fn first_separator(&self, child: PageId) -> Vec<u8> {
-        RecordBuilder::index(RecordKind::Index, usize::from(self.interior.fixed_end)).child(child).to_vec()
+        RecordBuilder::index(RecordKind::Index, usize::from(self.interior.fixed_end))
+            .child(child)
+            .to_vec()
     }
 
-    /// The key of a leaf record as it is logged with a change of the row: an index record of the key columns with a null
-    /// bitmap and without a child page. It holds the values, not their sort keys, so that a log is read by any later version.
+    /// The key of a leaf record as it is logged with a change of the row: an index record of the
+    /// key columns with a null bitmap and without a child page. It holds the values, not their sort
+    /// keys, so that a log is read by any later version.
     ///
     /// # Errors
     /// The record does not add up.
     pub fn key_image(&self, leaf: &Record<'_>) -> Result<Vec<u8>, Error> {
-        let mut builder = RecordBuilder::index(RecordKind::Index, usize::from(self.key_image_end()));
+        let mut builder =
+            RecordBuilder::index(RecordKind::Index, usize::from(self.key_image_end()));
         let cells = self.cells(leaf, Level::Leaf)?;
         self.fill(&mut builder, &cells, Level::Interior, self.key.len() as u16)?;
         Ok(builder.to_vec())
@@ -87,7 +96,8 @@ impl RowShape {
         self.interior.fixed_end - PageId::BYTES as u16
     }
 
-    /// Puts the values into a record; those of columns that the level does not have are passed over.
+    /// Puts the values into a record; those of columns that the level does not have are passed
+    /// over.
     fn fill(
         &self,
         builder: &mut RecordBuilder,

@@ -95,7 +95,8 @@ fn spoil(page: &mut [u8], rng: &mut dyn Rng) -> &'static str {
     match rng.below(3) {
         0 => {
             // Past the header, so that nobody can take the page for one without a checksum.
-            let at = PAGE_HEADER_BYTES + rng.below((page.len() - PAGE_HEADER_BYTES) as u64) as usize;
+            let at =
+                PAGE_HEADER_BYTES + rng.below((page.len() - PAGE_HEADER_BYTES) as u64) as usize;
             page[at] ^= 1 << rng.below(8);
             "one bit"
         }

@@ -44,8 +44,8 @@ impl Harm {
     }
 }
 
-/// Damages a used sector of a log; says how. `writes` are the last ones; `older` has the log as it was before. `None` where
-/// nothing has changed, or where it looks like a write that did not end.
+/// Damages a used sector of a log; says how. `writes` are the last ones; `older` has the log as it
+/// was before. `None` where nothing has changed, or where it looks like a write that did not end.
 pub fn damage(
     memory: &MemDisk,
     older: &MemDisk,

@@ -1,6 +1,7 @@
 //! A page was written to the place of another one.
 //!
-//! Seen in the wild as: error 824, wrong page id; both checksums match. We promise to detect it, at the place that was overwritten.
+//! Seen in the wild as: error 824, wrong page id; both checksums match. We promise to detect it, at
+//! the place that was overwritten.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_io::MemDisk;
@@ -16,5 +17,9 @@ pub fn damage(memory: &MemDisk, path: &std::path::Path, from: u32, to: u32) -> O
     }
     bytes.copy_within(start..start + PAGE_BYTES, to as usize * PAGE_BYTES);
     memory.put(path, bytes);
-    Some(Damaged { path: path.to_path_buf(), page: to, what: format!("page {from} written there") })
+    Some(Damaged {
+        path: path.to_path_buf(),
+        page: to,
+        what: format!("page {from} written there"),
+    })
 }

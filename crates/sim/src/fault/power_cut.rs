@@ -1,8 +1,9 @@
 //! The power goes between any two calls, or during one.
 //!
-//! Seen in the wild as: a tripped fuse, a killed virtual machine. Of what was not synced, pages and log sectors survive, vanish or
-//! are torn, in any order. We promise to survive: whatever was acknowledged is there again, nothing else, and the files are sound;
-//! also when it goes again and again while the database recovers.
+//! Seen in the wild as: a tripped fuse, a killed virtual machine. Of what was not synced, pages and
+//! log sectors survive, vanish or are torn, in any order. We promise to survive: whatever was
+//! acknowledged is there again, nothing else, and the files are sound; also when it goes again and
+//! again while the database recovers.
 
 use extentdb_base::env::Rng;
 use extentdb_io::MemDisk;

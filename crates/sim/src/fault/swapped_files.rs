@@ -8,7 +8,9 @@
 use std::path::Path;
 
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_engine::{ColumnSpec, Database, DatabaseSpec, Error, Options, Session, Table, TableSpec};
+use extentdb_engine::{
+    ColumnSpec, Database, DatabaseSpec, Error, Options, Session, Table, TableSpec,
+};
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
 
@@ -79,7 +81,8 @@ fn insert_numbers(
     Ok(())
 }
 
-/// One of two databases that do the same in the same order, with other values: their logs are alike to the last LSN.
+/// One of two databases that do the same in the same order, with other values: their logs are alike
+/// to the last LSN.
 struct Twin {
     /// Closed cleanly, with the rows it had then.
     closed: (MemDisk, i32),
@@ -102,7 +105,10 @@ fn spec(seed: u64) -> DatabaseSpec {
 }
 
 fn options(memory: &MemDisk) -> Options {
-    Options { frames: 64, ..Options::on(extentdb_base::sync::Arc::new(memory.clone())) }
+    Options {
+        frames: 64,
+        ..Options::on(extentdb_base::sync::Arc::new(memory.clone()))
+    }
 }
 
 impl Twin {
@@ -144,7 +150,8 @@ impl Twin {
     }
 }
 
-/// Opens a database with a log of its twin: crashed, it must be refused; closed cleanly, it must have its rows.
+/// Opens a database with a log of its twin: crashed, it must be refused; closed cleanly, it must
+/// have its rows.
 ///
 /// # Errors
 /// What was found instead.
@@ -160,21 +167,30 @@ pub fn swap_logs_of_twins(seed: u64, ids: Ids) -> Result<(), String> {
         let memory = own.crashed.0.copy();
         swap(&memory, &log, from);
         wrong.extend(
-            refused(&memory, &own).err().map(|what| format!("crashed, log of the {name} twin: {what}")),
+            refused(&memory, &own)
+                .err()
+                .map(|what| format!("crashed, log of the {name} twin: {what}")),
         );
         let memory = own.closed.0.copy();
         swap(&memory, &log, from);
-        wrong
-            .extend(sound(&memory, &own).err().map(|what| format!("closed, log of the {name} twin: {what}")));
+        wrong.extend(
+            sound(&memory, &own)
+                .err()
+                .map(|what| format!("closed, log of the {name} twin: {what}")),
+        );
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
 fn refused(memory: &MemDisk, own: &Twin) -> Result<(), String> {
     let Ok(db) = Database::open(&spec(0).paths(), options(memory)) else { return Ok(()) };
-    let found = rows::read(&db).map_err(|error| format!("opened, and cannot be read: {error:?}"))?;
+    let found =
+        rows::read(&db).map_err(|error| format!("opened, and cannot be read: {error:?}"))?;
     let difference = own.difference(&found, own.crashed.1);
-    Err(format!("opened: {}", difference.unwrap_or_else(|| "its rows are right by luck".to_owned())))
+    Err(format!(
+        "opened: {}",
+        difference.unwrap_or_else(|| "its rows are right by luck".to_owned())
+    ))
 }
 
 fn sound(memory: &MemDisk, own: &Twin) -> Result<(), String> {

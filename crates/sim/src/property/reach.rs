@@ -1,7 +1,8 @@
 //! Free pages of mixed extents are within reach: SGAM leads to their extent.
 //!
-//! An extent that is taken (GAM), belongs to no unit (IAM) and holds no map is a mixed one. A page of it that PFS calls free can be
-//! handed out only when SGAM says that the extent has one. Otherwise it is lost for good.
+//! An extent that is taken (GAM), belongs to no unit (IAM) and holds no map is a mixed one. A page
+//! of it that PFS calls free can be handed out only when SGAM says that the extent has one.
+//! Otherwise it is lost for good.
 
 use std::collections::BTreeSet;
 
@@ -88,13 +89,17 @@ fn lost_page(
         let is_free = MapView::new(&gam, MapKind::Gam).bitmap().get(bit);
         let leads_there = MapView::new(&sgam, MapKind::Sgam).bitmap().get(bit);
         let first = extent.first_page();
-        let mut pages = (first.page..first.page + PAGES_PER_EXTENT).map(|page| PageId { page, ..first });
-        let is_fixed = pages.clone().any(|page| fixed_page_type(page).is_some_and(|_| page != PageId::BOOT));
+        let mut pages =
+            (first.page..first.page + PAGES_PER_EXTENT).map(|page| PageId { page, ..first });
+        let is_fixed =
+            pages.clone().any(|page| fixed_page_type(page).is_some_and(|_| page != PageId::BOOT));
         if is_free || leads_there || is_fixed || owned.contains(&extent) {
             continue;
         }
         if let Some(page) = pages.find(|page| !files.pfs(*page).is_allocated()) {
-            return Some(format!("page {page} of a mixed extent is free, and SGAM does not lead to it"));
+            return Some(format!(
+                "page {page} of a mixed extent is free, and SGAM does not lead to it"
+            ));
         }
     }
     None

@@ -1,5 +1,5 @@
-//! The rows are those of the model, each where it was put; tables that are not in the model are not there. Every index leads to
-//! all of them.
+//! The rows are those of the model, each where it was put; tables that are not in the model are not
+//! there. Every index leads to all of them.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -62,9 +62,11 @@ pub(crate) fn id_of(row: &Row) -> i32 {
     }
 }
 
-/// How the tables differ from the model; `None` when they do not. With `places`, rows must be where they were put.
+/// How the tables differ from the model; `None` when they do not. With `places`, rows must be where
+/// they were put.
 pub(crate) fn difference(model: &Model, found: &Found, places: bool) -> Option<String> {
-    let (expected, there): (Vec<_>, Vec<_>) = (model.keys().collect(), found.keys().collect());
+    let expected: Vec<_> = model.keys().collect();
+    let there: Vec<_> = found.keys().collect();
     if expected != there {
         return Some(format!("tables {expected:?} expected, {there:?} found"));
     }
@@ -81,7 +83,10 @@ pub(crate) fn table_difference(
     let FoundTable { rows, columns, indexes } = found;
     let expected = table.spec.columns.iter().map(|column| (&column.name, &column.ty));
     if !expected.eq(columns.iter().map(|(name, ty)| (name, ty))) {
-        return Some(format!("columns {:?} of {name} expected, {columns:?} found", table.spec.columns));
+        return Some(format!(
+            "columns {:?} of {name} expected, {columns:?} found",
+            table.spec.columns
+        ));
     }
     if !table.indexes.keys().eq(indexes.keys()) {
         return Some(format!(

@@ -16,7 +16,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Files have the ids that their place in the list gives them: 1, then 3 and on, behind the log's.
+    /// Files have the ids that their place in the list gives them: 1, then 3 and on, behind the
+    /// log's.
     pub(crate) fn of(memory: &MemDisk, paths: &Paths) -> Image {
         let mut image = Image { files: Vec::new(), bytes: Vec::new() };
         for (number, path) in paths.data.iter().enumerate() {
@@ -32,7 +33,8 @@ impl Image {
 
     /// The full check.
     pub(crate) fn check(&self) -> Report {
-        let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
+        let clock = SystemClock::new();
+        let cancel = AtomicBool::new(false);
         extentdb_check::run(self, &Options::default(), &Control::new(&clock, &cancel))
     }
 }
@@ -61,7 +63,8 @@ impl PageSource for Image {
 /// What the check found, as text; `None` when the files are sound.
 pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
     let report = Image::of(memory, paths).check();
-    // Free pages of mixed extents that SGAM does not lead to: no damage, and yet a fault of the engine.
+    // Free pages of mixed extents that SGAM does not lead to: no damage, and yet a fault of the
+    // engine.
     if let Some(note) = report.notes.iter().find(|note| note.error == 59031) {
         return Some(note.message.clone());
     }
@@ -70,7 +73,12 @@ pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
     }
     let findings: Vec<String> =
         report.findings.iter().take(8).map(|finding| format!("{finding:?}")).collect();
-    Some(format!("{:?}, {} findings: {}", report.verdict, report.findings.len(), findings.join("\n  ")))
+    Some(format!(
+        "{:?}, {} findings: {}",
+        report.verdict,
+        report.findings.len(),
+        findings.join("\n  ")
+    ))
 }
 
 /// For tests that live lives of their own.

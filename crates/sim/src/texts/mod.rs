@@ -1,5 +1,5 @@
-//! Text keys under many collations, with crashes: random texts of all planes are inserted, updated and
-//! deleted in unique and in other indexes.
+//! Text keys under many collations, with crashes: random texts of all planes are inserted, updated
+//! and deleted in unique and in other indexes.
 //!
 //! ```text
 //! seed ─▶ a table per collation: heap or clustered, index unique or not
@@ -8,8 +8,9 @@
 //!      ─▶ in the end the full check
 //! ```
 //!
-//! The model is a map in the order that `types` compares by. The only refusal that is allowed is that of a
-//! duplicate in a unique index, and it must come exactly where the model has an equal key.
+//! The model is a map in the order that `types` compares by. The only refusal that is allowed is
+//! that of a duplicate in a unique index, and it must come exactly where the model has an equal
+//! key.
 
 mod source;
 
@@ -20,8 +21,8 @@ use std::ops::ControlFlow;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    Address, ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Range, Row, Session, Table,
-    TableSpec,
+    Address, ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Range, Row, Session,
+    Table, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Collation, Datum, SqlType};
@@ -73,9 +74,10 @@ struct TextKey {
 
 impl Ord for TextKey {
     fn cmp(&self, other: &TextKey) -> Ordering {
-        match self.form.is_wide {
-            true => self.form.collation.compare_nchar(&self.bytes, &other.bytes).ordering,
-            false => self.form.collation.compare_char(&self.bytes, &other.bytes).ordering,
+        if self.form.is_wide {
+            self.form.collation.compare_nchar(&self.bytes, &other.bytes).ordering
+        } else {
+            self.form.collation.compare_char(&self.bytes, &other.bytes).ordering
         }
     }
 }
@@ -120,10 +122,12 @@ impl Form {
     }
 
     fn ty(self) -> SqlType {
-        let (len, collation) = (Some(UNITS_MAX as u16), self.collation);
-        match self.is_wide {
-            true => SqlType::NVarChar { len: len.map(|units| 2 * units), collation },
-            false => SqlType::VarChar { len, collation },
+        let len = Some(UNITS_MAX as u16);
+        let collation = self.collation;
+        if self.is_wide {
+            SqlType::NVarChar { len: len.map(|units| 2 * units), collation }
+        } else {
+            SqlType::VarChar { len, collation }
         }
     }
 
@@ -132,9 +136,10 @@ impl Form {
     }
 
     fn any_text(self, rng: &mut SplitMix64) -> Vec<u8> {
-        match self.is_wide {
-            true => any_units(rng).into_iter().flat_map(u16::to_le_bytes).collect(),
-            false => any_bytes(rng),
+        if self.is_wide {
+            any_units(rng).into_iter().flat_map(u16::to_le_bytes).collect()
+        } else {
+            any_bytes(rng)
         }
     }
 
@@ -148,7 +153,10 @@ impl Form {
             ColumnSpec::new("name", self.ty()).not_null(),
             ColumnSpec::new("filler", SqlType::Binary { len: 200 }),
         ];
-        let index = IndexSpec { unique: self.is_unique, ..IndexSpec::new("by_name", &["name"]) };
+        let index = IndexSpec {
+            unique: self.is_unique,
+            ..IndexSpec::new("by_name", &["name"])
+        };
         let table = TableSpec::heap(&self.table(), columns);
         let mut session = db.session();
         if self.is_clustered {
@@ -180,13 +188,15 @@ pub fn run_texts(seed: u64, operations: u64, crashes: u64) -> Result<TextStory, 
     };
     for (number, (name, is_wide)) in COLLATIONS.into_iter().enumerate() {
         let collation = Collation::from_name(name).ok_or_else(|| format!("no collation {name}"))?;
-        let (is_clustered, is_unique) = (rng.below(2) == 0, rng.below(2) == 0);
+        let is_clustered = rng.below(2) == 0;
+        let is_unique = rng.below(2) == 0;
         let form = Form { number, collation, is_wide, is_clustered, is_unique };
         form.create(&db).map_err(shown)?;
         run.forms.push(form);
         run.rows.push(Rows::new());
     }
-    let (mut disk, mut db) = (disk, db);
+    let mut disk = disk;
+    let mut db = db;
     for crash in 0..crashes {
         run.work(&db, operations / crashes)?;
         if crash % 2 == 0 {
@@ -203,7 +213,8 @@ pub fn run_texts(seed: u64, operations: u64, crashes: u64) -> Result<TextStory, 
     if let Some(complaint) = complaint(&disk, &paths) {
         return Err(complaint);
     }
-    run.story.rows = run.rows.iter().flat_map(|rows| rows.values()).map(|same| same.len() as u64).sum();
+    run.story.rows =
+        run.rows.iter().flat_map(|rows| rows.values()).map(|same| same.len() as u64).sum();
     Ok(run.story)
 }
 
@@ -272,7 +283,9 @@ impl TextRun {
     /// A new text, or one that may be equal to a text of the table.
     fn any_text(&mut self, form: Form) -> Vec<u8> {
         match self.any_row(form) {
-            Some((_, known)) if self.rng.below(4) == 0 => varied(&mut self.rng, &known.text, form.is_wide),
+            Some((_, known)) if self.rng.below(4) == 0 => {
+                varied(&mut self.rng, &known.text, form.is_wide)
+            }
             _ => form.any_text(&mut self.rng),
         }
     }
@@ -289,32 +302,52 @@ impl TextRun {
         Ok(vec![Datum::Int(id), form.value(text)?, Datum::Null])
     }
 
-    fn insert(&mut self, session: &mut Session<'_>, table: &Table, form: Form) -> Result<(), String> {
-        let (id, text) = (self.next, self.any_text(form));
+    fn insert(
+        &mut self,
+        session: &mut Session<'_>,
+        table: &Table,
+        form: Form,
+    ) -> Result<(), String> {
+        let id = self.next;
+        let text = self.any_text(form);
         self.next += 1;
         let is_there = self.rows[form.number].contains_key(&form.key(&text));
         let done = session.insert(table, &self.row(form, id, &text)?);
-        let Some(at) = self.done_unless_duplicate(form, is_there, done, &text)? else { return Ok(()) };
+        let Some(at) = self.done_unless_duplicate(form, is_there, done, &text)? else {
+            return Ok(());
+        };
         self.add(form, id, Known { at, text });
         Ok(())
     }
 
-    fn update(&mut self, session: &mut Session<'_>, table: &Table, form: Form) -> Result<(), String> {
+    fn update(
+        &mut self,
+        session: &mut Session<'_>,
+        table: &Table,
+        form: Form,
+    ) -> Result<(), String> {
         let Some((id, old)) = self.any_row(form) else { return Ok(()) };
         let text = match self.rng.below(3) {
             0 => varied(&mut self.rng, &old.text, form.is_wide),
             _ => self.any_text(form),
         };
-        let is_there =
-            form.key(&text) != form.key(&old.text) && self.rows[form.number].contains_key(&form.key(&text));
+        let is_there = form.key(&text) != form.key(&old.text)
+            && self.rows[form.number].contains_key(&form.key(&text));
         let done = session.update(table, &old.at, &self.row(form, id, &text)?);
-        let Some(at) = self.done_unless_duplicate(form, is_there, done, &text)? else { return Ok(()) };
+        let Some(at) = self.done_unless_duplicate(form, is_there, done, &text)? else {
+            return Ok(());
+        };
         self.remove(form, id, &old);
         self.add(form, id, Known { at, text });
         Ok(())
     }
 
-    fn delete(&mut self, session: &mut Session<'_>, table: &Table, form: Form) -> Result<(), String> {
+    fn delete(
+        &mut self,
+        session: &mut Session<'_>,
+        table: &Table,
+        form: Form,
+    ) -> Result<(), String> {
         let Some((id, old)) = self.any_row(form) else { return Ok(()) };
         session.delete(table, &old.at).map_err(shown)?;
         self.remove(form, id, &old);
@@ -324,14 +357,17 @@ impl TextRun {
     fn seek(&mut self, session: &mut Session<'_>, table: &Table, form: Form) -> Result<(), String> {
         let text = self.any_text(form);
         let value = [form.value(&text)?];
-        let mut found: Vec<i32> =
-            read(session, table, &Range::of("by_name", &value))?.into_iter().map(|row| row.0).collect();
+        let mut found: Vec<i32> = read(session, table, &Range::of("by_name", &value))?
+            .into_iter()
+            .map(|row| row.0)
+            .collect();
         found.sort_unstable();
         let same = self.rows[form.number].get(&form.key(&text));
         let expected: Vec<i32> = same.into_iter().flat_map(BTreeMap::keys).copied().collect();
-        match found == expected {
-            true => Ok(()),
-            false => Err(format!("{form:?}: a seek for {text:x?} finds {found:?}, not {expected:?}")),
+        if found == expected {
+            Ok(())
+        } else {
+            Err(format!("{form:?}: a seek for {text:x?} finds {found:?}, not {expected:?}"))
         }
     }
 
@@ -344,7 +380,9 @@ impl TextRun {
         text: &[u8],
     ) -> Result<Option<T>, String> {
         match done {
-            Ok(_) if form.is_unique && is_there => Err(format!("{form:?}: {text:x?} is taken twice")),
+            Ok(_) if form.is_unique && is_there => {
+                Err(format!("{form:?}: {text:x?} is taken twice"))
+            }
             Ok(done) => Ok(Some(done)),
             Err(Error::DuplicateKey { .. }) if form.is_unique && is_there => {
                 self.story.duplicates += 1;
@@ -393,7 +431,11 @@ impl TextRun {
 }
 
 /// Ids and texts of a range, in its order.
-fn read(session: &mut Session<'_>, table: &Table, range: &Range<'_>) -> Result<Vec<(i32, Vec<u8>)>, String> {
+fn read(
+    session: &mut Session<'_>,
+    table: &Table,
+    range: &Range<'_>,
+) -> Result<Vec<(i32, Vec<u8>)>, String> {
     let mut found = Vec::new();
     let each = &mut |_: Address, row: Row| {
         let text = match &row[1] {

@@ -92,7 +92,11 @@ fn run_one(
     }
 }
 
-fn execute(session: &mut Session<'_>, statements: &[Statement], places: &mut Places) -> Result<(), Error> {
+fn execute(
+    session: &mut Session<'_>,
+    statements: &[Statement],
+    places: &mut Places,
+) -> Result<(), Error> {
     let mut saved = Places::new();
     for statement in statements {
         match statement {
@@ -110,7 +114,11 @@ fn execute(session: &mut Session<'_>, statements: &[Statement], places: &mut Pla
     Ok(())
 }
 
-fn change(session: &mut Session<'_>, statement: &Statement, places: &mut Places) -> Result<(), Error> {
+fn change(
+    session: &mut Session<'_>,
+    statement: &Statement,
+    places: &mut Places,
+) -> Result<(), Error> {
     match statement {
         Statement::Insert { table, id, values } => {
             let opened = session.table(table)?;
@@ -133,7 +141,11 @@ fn change(session: &mut Session<'_>, statement: &Statement, places: &mut Places)
     Ok(())
 }
 
-fn change_table(session: &mut Session<'_>, statement: &Statement, places: &mut Places) -> Result<(), Error> {
+fn change_table(
+    session: &mut Session<'_>,
+    statement: &Statement,
+    places: &mut Places,
+) -> Result<(), Error> {
     match statement {
         Statement::CreateTable { table, is_clustered } => {
             session.create_table(&table_spec(table, *is_clustered))?;

@@ -6,11 +6,12 @@
 //! pipe     ack 3 17 commit          session 3 has been told that its transaction 17 is permanent
 //! ```
 //!
-//! What a transaction does follows from its session, its number and what the session has in the tables. So the parent needs no more
-//! than the outcomes to know what must be there: of each session all that was acknowledged, and the next transaction as a whole or
-//! not at all.
+//! What a transaction does follows from its session, its number and what the session has in the
+//! tables. So the parent needs no more than the outcomes to know what must be there: of each
+//! session all that was acknowledged, and the next transaction as a whole or not at all.
 //!
-//! `EXTENTDB_KILLS=N` kills so often; `EXTENTDB_KILL_DIR=DIR` puts the files there, on another file system.
+//! `EXTENTDB_KILLS=N` kills so often; `EXTENTDB_KILL_DIR=DIR` puts the files there, on another file
+//! system.
 
 mod child;
 mod parent;

@@ -109,7 +109,8 @@ struct Told {
 pub(crate) fn kill_again_and_again(kills: u64, mix: Mix, seed: u64) {
     let folder = Folder::new();
     create(folder.path());
-    let report = RealDisk::new(DurabilityMode::Auto).report(&spec(folder.path()).paths().log).unwrap();
+    let report =
+        RealDisk::new(DurabilityMode::Auto).report(&spec(folder.path()).paths().log).unwrap();
     eprintln!("durable by {:?} through {:?} ({})", report.chosen, report.backend, report.reason);
     let mut rng = SplitMix64::new(seed);
     let mut committed = vec![Parts::new(); SESSIONS as usize];
@@ -152,7 +153,10 @@ fn kill_at(moment: Moment, mut child: Child, round: u64) -> Vec<Told> {
         (has_started, reader.join().unwrap())
     });
     let Said { told, failures } = said;
-    assert!(failures.is_empty(), "kill {round}: the process failed before it was killed: {failures:#?}");
+    assert!(
+        failures.is_empty(),
+        "kill {round}: the process failed before it was killed: {failures:#?}"
+    );
     assert!(has_started, "kill {round}: the process did not begin to work");
     told
 }
@@ -188,7 +192,8 @@ fn parse(line: &str) -> Option<Told> {
     Some(Told { session, number, end })
 }
 
-/// What the outcomes make of the model. Returns what each session has if its last transaction became permanent untold.
+/// What the outcomes make of the model. Returns what each session has if its last transaction
+/// became permanent untold.
 fn follow(committed: &mut [Parts], told: &[Told], first: i64, mix: Mix) -> Vec<Parts> {
     let mut next = vec![first; committed.len()];
     for Told { session, number, end } in told {
@@ -210,7 +215,8 @@ fn verify(folder: &Path, committed: &mut [Parts], doubtful: &[Parts], round: u64
     let paths = spec(folder).paths();
     for opening in 1..=2 {
         let opened = Database::open(&paths, options());
-        let db = opened.unwrap_or_else(|error| panic!("kill {round}, opening {opening}: {error}: {error:?}"));
+        let db = opened
+            .unwrap_or_else(|error| panic!("kill {round}, opening {opening}: {error}: {error:?}"));
         let found = read(&db).unwrap_or_else(|error| panic!("kill {round}, reading: {error:?}"));
         for (session, own) in found.into_iter().enumerate() {
             let found = without_empty(own.parts);
@@ -218,7 +224,11 @@ fn verify(folder: &Path, committed: &mut [Parts], doubtful: &[Parts], round: u64
                 committed[session] = doubtful[session].clone();
             }
             let expected = without_empty(committed[session].clone());
-            assert!(found == expected, "kill {round}, session {session}: {}", difference(&expected, &found));
+            assert!(
+                found == expected,
+                "kill {round}, session {session}: {}",
+                difference(&expected, &found)
+            );
         }
         db.close().unwrap_or_else(|error| panic!("kill {round}, closing: {error:?}"));
         if opening == 1 {
@@ -236,7 +246,8 @@ fn without_empty(mut parts: Parts) -> Parts {
 fn difference(expected: &Parts, found: &Parts) -> String {
     let tables: Vec<_> = expected.keys().chain(found.keys()).collect();
     for table in tables {
-        let (expected, found) = (expected.get(table), found.get(table));
+        let expected = expected.get(table);
+        let found = found.get(table);
         if expected == found {
             continue;
         }
@@ -250,7 +261,10 @@ fn difference(expected: &Parts, found: &Parts) -> String {
                 let values = (expected.rows.get(id), found.rows.get(id));
                 format!("row {id} of {table}: {:?} expected, {:?} found", values.0, values.1)
             }
-            None => format!("indexes {:?} of {table} expected, {:?} found", expected.indexes, found.indexes),
+            None => format!(
+                "indexes {:?} of {table} expected, {:?} found",
+                expected.indexes, found.indexes
+            ),
         };
     }
     "nothing differs".to_owned()
@@ -258,9 +272,13 @@ fn difference(expected: &Parts, found: &Parts) -> String {
 
 fn assert_sound(files: &[PathBuf], round: u64) {
     let opened = Opened::open(files, &OpenOptions::default()).unwrap();
-    let (clock, cancel) = (SystemClock::new(), AtomicBool::new(false));
-    let report =
-        extentdb_check::run(opened.source(), &CheckOptions::default(), &Control::new(&clock, &cancel));
+    let clock = SystemClock::new();
+    let cancel = AtomicBool::new(false);
+    let report = extentdb_check::run(
+        opened.source(),
+        &CheckOptions::default(),
+        &Control::new(&clock, &cancel),
+    );
     let findings: Vec<String> =
         report.findings.iter().take(8).map(|finding| format!("{finding:?}")).collect();
     assert!(

@@ -104,13 +104,16 @@ struct Planner {
 /// The transaction with this number, of a session that has these parts.
 pub(crate) fn plan(mix: Mix, session: u64, number: i64, parts: &Parts) -> Plan {
     let rng = SplitMix64::new(session << 40 ^ number as u64);
-    let (parts, saved, statements) = (parts.clone(), None, Vec::new());
+    let parts = parts.clone();
+    let saved = None;
+    let statements = Vec::new();
     let mut planner = Planner { rng, session, number, parts, saved, statements };
     let most = STATEMENTS_MAX[planner.below(STATEMENTS_MAX.len())];
     for _ in 0..1 + planner.rng.below(most) {
-        match mix == Mix::RowsAndTables && planner.rng.below(4) == 0 {
-            true => planner.change_tables(),
-            false => planner.change_row(),
+        if mix == Mix::RowsAndTables && planner.rng.below(4) == 0 {
+            planner.change_tables()
+        } else {
+            planner.change_row()
         }
     }
     let end = if planner.rng.below(4) == 0 { End::Rollback } else { End::Commit };
@@ -154,9 +157,10 @@ impl Planner {
         }
         let values = self.values();
         self.part(&table).rows.insert(id, values);
-        self.statements.push(match is_there {
-            true => Statement::Update { table, id, values },
-            false => Statement::Insert { table, id, values },
+        self.statements.push(if is_there {
+            Statement::Update { table, id, values }
+        } else {
+            Statement::Insert { table, id, values }
         });
     }
 

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use extentdb_engine::{
-    Address, ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Row, Session, Table, TableSpec,
+    Address, ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Row, Session, Table,
+    TableSpec,
 };
 use extentdb_types::{Collation, Datum, SqlType};
 
@@ -29,7 +30,11 @@ pub(crate) fn spec(folder: &Path) -> DatabaseSpec {
 }
 
 pub(crate) fn options() -> Options {
-    Options { frames: FRAMES, checkpoint_log_bytes: Some(256 << 10), ..Options::default() }
+    Options {
+        frames: FRAMES,
+        checkpoint_log_bytes: Some(256 << 10),
+        ..Options::default()
+    }
 }
 
 fn text_type() -> SqlType {
@@ -48,7 +53,10 @@ pub(crate) fn table_spec(name: &str, is_clustered: bool) -> TableSpec {
 
 pub(crate) fn index_spec(name: &str) -> IndexSpec {
     match name {
-        "by_text" => IndexSpec { included: vec!["text".to_owned()], ..IndexSpec::new(name, &["id"]) },
+        "by_text" => IndexSpec {
+            included: vec!["text".to_owned()],
+            ..IndexSpec::new(name, &["id"])
+        },
         _ => IndexSpec::new(name, &["version", "id"]),
     }
 }
@@ -119,7 +127,9 @@ pub(crate) fn read(db: &Database) -> Result<Vec<Own>, Error> {
 
 fn owner_of(table: &str) -> usize {
     let number = table.strip_prefix("own").and_then(|rest| rest.split_once('_'));
-    number.and_then(|(session, _)| session.parse().ok()).unwrap_or_else(|| panic!("a table {table}"))
+    number
+        .and_then(|(session, _)| session.parse().ok())
+        .unwrap_or_else(|| panic!("a table {table}"))
 }
 
 type Found = BTreeMap<i32, (Address, Values)>;

@@ -16,7 +16,11 @@ use super::values::RowValues;
 const LOG_PAGES: i32 = 63;
 
 /// Rows of `sysseobjvalues` for the columns of a table that were added with a value.
-pub(super) fn add_stored_defaults(table: &TableDefinition, history: &History<'_>, rows: &mut SystemRows) {
+pub(super) fn add_stored_defaults(
+    table: &TableDefinition,
+    history: &History<'_>,
+    rows: &mut SystemRows,
+) {
     let Some(base) = table.indexes.first() else { return };
     let layout = table.layout(base);
     for (column, value) in history.stored_defaults() {
@@ -36,14 +40,17 @@ const PRU_BASE: i32 = 0x200;
 const PRU_PERCENT: i32 = 0x20;
 const LOG_MAX_PAGES: i32 = 0x1000_0000;
 
-/// Rows that name the files. File sizes are known last, so this comes after all other pages were taken.
+/// Rows that name the files. File sizes are known last, so this comes after all other pages were
+/// taken.
 pub(super) fn add_files(identity: &Identity, sizes: &BTreeMap<u16, u32>, rows: &mut SystemRows) {
-    let mut files: Vec<(&FileIdentity, bool)> = identity.files.iter().map(|file| (file, false)).collect();
+    let mut files: Vec<(&FileIdentity, bool)> =
+        identity.files.iter().map(|file| (file, false)).collect();
     files.push((&identity.log, true));
     // sysfiles1 is a heap; real ones have their rows by file id.
     files.sort_by_key(|(file, _)| file.id);
     for (file, is_log) in files {
-        let size = if is_log { LOG_PAGES } else { sizes.get(&file.id.0).copied().unwrap_or(0) as i32 };
+        let size =
+            if is_log { LOG_PAGES } else { sizes.get(&file.id.0).copied().unwrap_or(0) as i32 };
         rows_of(rows, "sysfiles1").push(sysfiles1_row(file, is_log));
         rows_of(rows, "sysprufiles").push(sysprufiles_row(file, size, is_log));
     }
@@ -72,20 +79,30 @@ pub fn sysfiles1_row(file: &FileIdentity, is_log: bool) -> RowValues {
 
 /// The row of a file of so many pages in `sysprufiles`.
 pub fn sysprufiles_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
-    let (group, status, max_size, growth) = match is_log {
-        true => (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10),
-        false => {
-            let (growth, is_percent) = file.growth.number();
-            let status = PRU_BASE | if is_percent { PRU_PERCENT } else { 0 };
-            (i32::from(file.group), status, file.growth.pages_max.map_or(-1, |max| max as i32), growth as i32)
-        }
+    let (group, status, max_size, growth) = if is_log {
+        (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10)
+    } else {
+        let (growth, is_percent) = file.growth.number();
+        let status = PRU_BASE | if is_percent { PRU_PERCENT } else { 0 };
+        (
+            i32::from(file.group),
+            status,
+            file.growth.pages_max.map_or(-1, |max| max as i32),
+            growth as i32,
+        )
     };
     let Guid(guid) = file.guid;
     let mut row = RowValues::new();
-    row.int(FRAGMENT).int(i32::from(file.id.0)).int(group).int(status).tinyint(u8::from(is_log)).tinyint(0);
+    row.int(FRAGMENT)
+        .int(i32::from(file.id.0))
+        .int(group)
+        .int(status)
+        .tinyint(u8::from(is_log))
+        .tinyint(0);
     row.int(size).int(max_size).int(growth).ntext(&file.name).ntext(&file.path);
     row.null().null().raw(&guid).int(0);
-    // readonlylsn, readwritelsn, readonlybaselsn, firstupdatelsn, lastupdatelsn, backuplsn, diffbaselsn, diffbaseguid
+    // readonlylsn, readwritelsn, readonlybaselsn, firstupdatelsn, lastupdatelsn, backuplsn,
+    // diffbaselsn, diffbaseguid
     row.null().null().null();
     match file.first_update_lsn {
         Lsn::ZERO => row.null(),

@@ -6,10 +6,10 @@
 //!             clustered: an ordinary record
 //! ```
 //!
-//! How real databases hold child pages in compressed indexes is not certain; these are the forms that
-//! [`CdRecord::child`](extentdb_format::record::compressed::CdRecord::child) and the description of the format name.
-//! Compression of whole pages is the work
-//! of [`packer`](super::packer).
+//! How real databases hold child pages in compressed indexes is not certain; these are the forms
+//! that [`CdRecord::child`](extentdb_format::record::compressed::CdRecord::child) and the
+//! description of the format name. Compression of whole pages is the work of
+//! [`packer`](super::packer).
 
 use std::ops::Range;
 
@@ -69,9 +69,22 @@ impl CompressedRow {
     }
 
     /// Writes the record behind what `out` already holds.
-    pub(super) fn write(&self, kind: CdKind, home: Option<Rid>, tag: Option<VersionTag>, out: &mut Vec<u8>) {
-        let columns: Vec<CdColumn<'_>> = self.columns.iter().map(|kept| self.column(kept)).collect();
-        CdParts { kind, columns: &columns, back_pointer: home, version_tag: tag }.write(out);
+    pub(super) fn write(
+        &self,
+        kind: CdKind,
+        home: Option<Rid>,
+        tag: Option<VersionTag>,
+        out: &mut Vec<u8>,
+    ) {
+        let columns: Vec<CdColumn<'_>> =
+            self.columns.iter().map(|kept| self.column(kept)).collect();
+        CdParts {
+            kind,
+            columns: &columns,
+            back_pointer: home,
+            version_tag: tag,
+        }
+        .write(out);
     }
 
     fn column(&self, kept: &Kept) -> CdColumn<'_> {
@@ -79,7 +92,9 @@ impl CompressedRow {
             Kept::Null => CdColumn::Null,
             Kept::BitTrue => CdColumn::BitTrue,
             Kept::Value(range) => CdColumn::of_bytes(&self.bytes[range.clone()]),
-            Kept::Pointer(range) => CdColumn::Long { bytes: &self.bytes[range.clone()], complex: true },
+            Kept::Pointer(range) => {
+                CdColumn::Long { bytes: &self.bytes[range.clone()], complex: true }
+            }
         }
     }
 }

@@ -6,8 +6,9 @@
 //! scheme ids      65601 …                       one filegroup per partition
 //! ```
 //!
-//! The ids are those that SQL Server hands out first. Which rows of the base tables hold what: see the rows below; the
-//! class numbers of boundaries, parameters and destinations are chosen, since no real database with partitions was at hand.
+//! The ids are those that SQL Server hands out first. Which rows of the base tables hold what: see
+//! the rows below; the class numbers of boundaries, parameters and destinations are chosen, since
+//! no real database with partitions was at hand.
 
 use extentdb_catalog::table::definition::column_facets;
 use extentdb_types::{Guid, SqlType};
@@ -63,7 +64,12 @@ impl PartitionFunctionSpec {
     pub fn left(name: &str, ty: SqlType, boundaries: impl FnOnce(&mut RowValues)) -> Self {
         let mut values = RowValues::new();
         boundaries(&mut values);
-        PartitionFunctionSpec { name: name.to_owned(), ty, range_right: false, boundaries: values }
+        PartitionFunctionSpec {
+            name: name.to_owned(),
+            ty,
+            range_right: false,
+            boundaries: values,
+        }
     }
 
     /// RANGE RIGHT: a boundary value belongs to the partition on its right.
@@ -117,10 +123,8 @@ impl Partitioning {
     pub(super) fn partition_of(&self, value: Cell<'_>) -> i32 {
         let mut key = Vec::new();
         sort_key(&self.ty, value, false, &mut key);
-        let is_left_of_row = |boundary: &Vec<u8>| match self.range_right {
-            true => *boundary <= key,
-            false => *boundary < key,
-        };
+        let is_left_of_row =
+            |boundary: &Vec<u8>| if self.range_right { *boundary <= key } else { *boundary < key };
         self.boundaries.partition_point(is_left_of_row) as i32 + 1
     }
 }
@@ -157,7 +161,8 @@ impl DataSpaces<'_> {
             return Ok(PRIMARY);
         }
         let at = self.filegroups.iter().position(|group| group.name == name);
-        at.map(|at| at as i16 + PRIMARY + 1).ok_or_else(|| Error::NoDataSpace { name: name.to_owned() })
+        at.map(|at| at as i16 + PRIMARY + 1)
+            .ok_or_else(|| Error::NoDataSpace { name: name.to_owned() })
     }
 
     /// Looks a placement up; `column` finds a column of the table by name.
@@ -174,7 +179,11 @@ impl DataSpaces<'_> {
         }
     }
 
-    fn partitioning(&self, name: &str, (column, ty): (i32, SqlType)) -> Result<Partitioning, Error> {
+    fn partitioning(
+        &self,
+        name: &str,
+        (column, ty): (i32, SqlType),
+    ) -> Result<Partitioning, Error> {
         let missing = |name: &str| Error::NoDataSpace { name: name.to_owned() };
         let at = self.schemes.iter().position(|scheme| scheme.name == name);
         let (at, scheme) =
@@ -194,15 +203,27 @@ impl DataSpaces<'_> {
         if !fits {
             return Err(Error::BadScheme { name: name.to_owned() });
         }
-        let groups = scheme.filegroups.iter().map(|group| self.filegroup(group)).collect::<Result<_, _>>()?;
-        let (scheme, range_right) = (FIRST_SCHEME + at as i32, function.range_right);
+        let groups = scheme
+            .filegroups
+            .iter()
+            .map(|group| self.filegroup(group))
+            .collect::<Result<_, _>>()?;
+        let scheme = FIRST_SCHEME + at as i32;
+        let range_right = function.range_right;
         Ok(Partitioning { scheme, column, ty, range_right, boundaries, groups })
     }
 
     /// The rows that describe them; `guids` are those of the filegroups.
     pub(super) fn add_rows(&self, guids: &[Guid], rows: &mut SystemRows) {
         for ((group, id), Guid(guid)) in self.filegroups.iter().zip(2..).zip(guids) {
-            rows_of(rows, "sysclsobjs").push(class_row(CLASS_DATA_SPACE, id, &group.name, 0, b"FG", 0));
+            rows_of(rows, "sysclsobjs").push(class_row(
+                CLASS_DATA_SPACE,
+                id,
+                &group.name,
+                0,
+                b"FG",
+                0,
+            ));
             let mut row = RowValues::new();
             row.tinyint(GUID_OF_FILEGROUP).int(id).int(0).raw(guid).int(0);
             rows_of(rows, "sysguidrefs").push(row);
@@ -224,7 +245,14 @@ impl DataSpaces<'_> {
     }
 
     fn add_scheme(&self, scheme: &PartitionSchemeSpec, id: i32, rows: &mut SystemRows) {
-        rows_of(rows, "sysclsobjs").push(class_row(CLASS_DATA_SPACE, id, &scheme.name, 0, b"PS", 0));
+        rows_of(rows, "sysclsobjs").push(class_row(
+            CLASS_DATA_SPACE,
+            id,
+            &scheme.name,
+            0,
+            b"PS",
+            0,
+        ));
         let function = self.functions.iter().position(|function| function.name == scheme.function);
         let function = function.map_or(0, |at| FIRST_FUNCTION + at as i32);
         let references = rows_of(rows, "syssingleobjrefs");
@@ -269,7 +297,9 @@ fn variant(ty: &SqlType, cell: Cell<'_>) -> Vec<u8> {
         SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
             out.extend([precision, scale]);
         }
-        SqlType::Time { scale } | SqlType::DateTime2 { scale } | SqlType::DateTimeOffset { scale } => {
+        SqlType::Time { scale }
+        | SqlType::DateTime2 { scale }
+        | SqlType::DateTimeOffset { scale } => {
             out.push(scale);
         }
         SqlType::Binary { .. }
@@ -279,19 +309,30 @@ fn variant(ty: &SqlType, cell: Cell<'_>) -> Vec<u8> {
         | SqlType::NChar { .. }
         | SqlType::NVarChar { .. } => {
             out.extend(column_facets(ty).0.to_le_bytes());
-            out.extend(ty.collation().map(|collation| collation.0.to_le_bytes()).into_iter().flatten());
+            out.extend(
+                ty.collation().map(|collation| collation.0.to_le_bytes()).into_iter().flatten(),
+            );
         }
         _ => {}
     }
     match cell {
-        Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => out.extend_from_slice(bytes),
+        Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => {
+            out.extend_from_slice(bytes)
+        }
         Cell::Bit(value) => out.push(u8::from(value)),
         Cell::Null | Cell::Stream(_) => {}
     }
     out
 }
 
-fn class_row(class: u8, id: i32, name: &str, status: i32, kind: &[u8; 2], int_prop: i32) -> RowValues {
+fn class_row(
+    class: u8,
+    id: i32,
+    name: &str,
+    status: i32,
+    kind: &[u8; 2],
+    int_prop: i32,
+) -> RowValues {
     let mut row = RowValues::new();
     row.tinyint(class).int(id).ntext(name).int(status).raw(kind).int(int_prop);
     row.datetime(CREATED.days, CREATED.ticks).datetime(CREATED.days, CREATED.ticks);

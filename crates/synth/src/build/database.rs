@@ -140,23 +140,24 @@ impl DatabaseBuilder {
         self
     }
 
-    /// How each data file may grow, in the order of the paths; those that nothing is said about grow by 1 MB without a limit.
+    /// How each data file may grow, in the order of the paths; those that nothing is said about
+    /// grow by 1 MB without a limit.
     #[must_use]
     pub fn growth(mut self, growth: Vec<FileGrowth>) -> Self {
         self.growth = growth;
         self
     }
 
-    /// What the catalogue calls the data files, in the order of the paths, and the log file behind them. Those that nothing is said
-    /// about are called after the database.
+    /// What the catalogue calls the data files, in the order of the paths, and the log file behind
+    /// them. Those that nothing is said about are called after the database.
     #[must_use]
     pub fn file_names(mut self, names: Vec<FileName>) -> Self {
         self.names = names;
         self
     }
 
-    /// When the boot page says that the database was created. Any other time than the usual one makes it look
-    /// like one of another product.
+    /// When the boot page says that the database was created. Any other time than the usual one
+    /// makes it look like one of another product.
     #[must_use]
     pub fn created(mut self, created: StoredTime) -> Self {
         self.created = created;
@@ -170,23 +171,24 @@ impl DatabaseBuilder {
         self
     }
 
-    /// Takes only every `stride`-th extent of a file, so that a small sparse file spans many intervals.
+    /// Takes only every `stride`-th extent of a file, so that a small sparse file spans many
+    /// intervals.
     #[must_use]
     pub fn stride(mut self, stride: u32) -> Self {
         self.spread.stride = stride;
         self
     }
 
-    /// Fills so many GAM intervals of each file at the same time, so that every unit of a few extents spans all of them:
-    /// a sparse file, nearly all holes.
+    /// Fills so many GAM intervals of each file at the same time, so that every unit of a few
+    /// extents spans all of them: a sparse file, nearly all holes.
     #[must_use]
     pub fn intervals(mut self, intervals: u32) -> Self {
         self.spread.intervals = intervals.clamp(1, INTERVALS_MAX);
         self
     }
 
-    /// Adds a filegroup with so many files. The paths given to [`build`](Self::build) are those of PRIMARY first, then
-    /// those of each filegroup.
+    /// Adds a filegroup with so many files. The paths given to [`build`](Self::build) are those of
+    /// PRIMARY first, then those of each filegroup.
     #[must_use]
     pub fn filegroup(mut self, name: &str, files: usize) -> Self {
         self.filegroups.push(FilegroupSpec { name: name.to_owned(), files: files.max(1) });
@@ -210,7 +212,11 @@ impl DatabaseBuilder {
     }
 
     fn spaces(&self) -> DataSpaces<'_> {
-        DataSpaces { filegroups: &self.filegroups, functions: &self.functions, schemes: &self.schemes }
+        DataSpaces {
+            filegroups: &self.filegroups,
+            functions: &self.functions,
+            schemes: &self.schemes,
+        }
     }
 
     /// Adds a table.
@@ -225,7 +231,8 @@ impl DatabaseBuilder {
         &self.tables
     }
 
-    /// Collation of the names, which must be a Latin one that ignores case: others sort otherwise than this program.
+    /// Collation of the names, which must be a Latin one that ignores case: others sort otherwise
+    /// than this program.
     pub fn collation(&self) -> u32 {
         self.collation
     }
@@ -234,8 +241,16 @@ impl DatabaseBuilder {
     ///
     /// # Errors
     /// See [`Error`]. Files that were begun stay as they are.
-    pub fn build(&self, paths: &[&Path], progress: &mut dyn FnMut(Progress)) -> Result<Built, Error> {
-        self.build_with(paths, &|path| Ok(Target::File(extentdb_io::File::create_new(path)?)), progress)
+    pub fn build(
+        &self,
+        paths: &[&Path],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Built, Error> {
+        self.build_with(
+            paths,
+            &|path| Ok(Target::File(extentdb_io::File::create_new(path)?)),
+            progress,
+        )
     }
 
     /// The same on a disk of any kind. When this returns the files are durable.
@@ -285,21 +300,26 @@ impl DatabaseBuilder {
         if name.encode_utf16().count() > 100 {
             return Err(Error::NameTooLong { name: name.clone() });
         }
-        let file = |id: u16, group: i16, suffix: &str, extension: &str, rng: &mut SplitMix64| FileIdentity {
-            id: FileId(id),
-            group,
-            name: format!("{name}{suffix}"),
-            path: format!("C:\\extentdb\\{name}{suffix}.{extension}"),
-            guid: guid(rng),
-            growth: FileGrowth::default(),
-            first_update_lsn: Lsn::ZERO,
+        let file = |id: u16, group: i16, suffix: &str, extension: &str, rng: &mut SplitMix64| {
+            FileIdentity {
+                id: FileId(id),
+                group,
+                name: format!("{name}{suffix}"),
+                path: format!("C:\\extentdb\\{name}{suffix}.{extension}"),
+                guid: guid(rng),
+                growth: FileGrowth::default(),
+                first_update_lsn: Lsn::ZERO,
+            }
         };
         let data = |(at, group): (usize, &i16), rng: &mut SplitMix64| {
             let own = match at {
                 0 => file(1, PRIMARY, "", "mdf", rng),
                 _ => file(at as u16 + LOG_FILE.0, *group, &format!("_{}", at + 1), "ndf", rng),
             };
-            let own = FileIdentity { growth: self.growth.get(at).copied().unwrap_or_default(), ..own };
+            let own = FileIdentity {
+                growth: self.growth.get(at).copied().unwrap_or_default(),
+                ..own
+            };
             self.named(at, own)
         };
         Ok(Identity {
@@ -316,7 +336,11 @@ impl DatabaseBuilder {
 
     fn named(&self, at: usize, own: FileIdentity) -> FileIdentity {
         let Some(given) = self.names.get(at).cloned() else { return own };
-        FileIdentity { name: given.name.unwrap_or(own.name), path: given.path.unwrap_or(own.path), ..own }
+        FileIdentity {
+            name: given.name.unwrap_or(own.name),
+            path: given.path.unwrap_or(own.path),
+            ..own
+        }
     }
 }
 
@@ -340,12 +364,20 @@ pub(super) struct Results {
 
 impl Default for Results {
     fn default() -> Self {
-        Results { units: BTreeMap::new(), rows: BTreeMap::new(), next_blob: TIMESTAMPS_AT_A_TIME + 1 }
+        Results {
+            units: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            next_blob: TIMESTAMPS_AT_A_TIME + 1,
+        }
     }
 }
 
 impl Work<'_> {
-    fn run(mut self, sink: &mut dyn PageSink, progress: &mut dyn FnMut(Progress)) -> Result<Built, Error> {
+    fn run(
+        mut self,
+        sink: &mut dyn PageSink,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Built, Error> {
         let files: Vec<(FileId, i16)> =
             self.identity.files.iter().map(|file| (file.id, file.group)).collect();
         let mut space = Space::new(&files, self.builder.spread);
@@ -361,7 +393,8 @@ impl Work<'_> {
                 progress(done);
             };
             let rows = &*table.spec.rows;
-            let (definition, history) = (&table.definition, &table.history);
+            let definition = &table.definition;
+            let history = &table.history;
             TableBuild::new(definition, rows, history, &mut space, sink, &mut results, &mut tick)
                 .with_plans(&table.indexes)
                 .run()?;
@@ -372,7 +405,8 @@ impl Work<'_> {
         let counters = Counters {
             next_object_id: self.planned.next_object_id,
             next_unit: self.planned.next_unit,
-            // The boot page keeps an upper bound, so that the counter need not be stored at every step.
+            // The boot page keeps an upper bound, so that the counter need not be stored at every
+            // step.
             max_timestamp: (results.next_blob - 1).next_multiple_of(TIMESTAMPS_AT_A_TIME),
         };
         write_fixed(&self.identity, &counters, &space, sink)?;
@@ -389,11 +423,18 @@ impl Work<'_> {
             let parts: Vec<_> =
                 table.definition.indexes.iter().flat_map(IndexDefinition::partitions).collect();
             let units = parts.iter().flat_map(|part| &part.units);
-            let pages =
-                units.filter_map(|unit| results.units.get(&unit.id)).map(|unit| unit.used as u64).sum();
+            let pages = units
+                .filter_map(|unit| results.units.get(&unit.id))
+                .map(|unit| unit.used as u64)
+                .sum();
             let base = parts.iter().filter(|part| part.is_base());
             let rows = base.filter_map(|part| results.rows.get(&part.rowset)).sum();
-            BuiltTable { name: table.definition.name.clone(), object: table.definition.id, rows, pages }
+            BuiltTable {
+                name: table.definition.name.clone(),
+                object: table.definition.id,
+                rows,
+                pages,
+            }
         };
         self.planned.tables.iter().map(built).collect()
     }
@@ -415,7 +456,8 @@ impl Work<'_> {
         }
         self.rows.insert("sysallocunits".to_owned(), unit_rows(&all, &results.units));
         self.count_rows(&all[..base_count], &mut results.rows);
-        // sysrowsets and sysrscols describe themselves, too: their counts are those of the rows about to be made.
+        // sysrowsets and sysrscols describe themselves, too: their counts are those of the rows
+        // about to be made.
         let mut described = SystemRows::new();
         add_rowsets(&all, &results.rows, &mut described);
         self.rows.extend(described);

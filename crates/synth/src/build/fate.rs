@@ -1,4 +1,5 @@
-//! What a table went through after it was made: columns added and dropped, rows deleted, moved and changed.
+//! What a table went through after it was made: columns added and dropped, rows deleted, moved and
+//! changed.
 //!
 //! ```text
 //! column added     rows from before end earlier and count fewer columns: NULL, or the value that sysseobjvalues keeps
@@ -48,20 +49,22 @@ fn chosen(which: &Option<Which>, number: u64) -> bool {
 pub struct AddedColumn {
     /// The first row that was written with it.
     pub from_row: u64,
-    /// The value of the rows before, in its disk form (a bit as one byte): they were not rewritten. `None`: NULL.
+    /// The value of the rows before, in its disk form (a bit as one byte): they were not rewritten.
+    /// `None`: NULL.
     pub value: Option<Vec<u8>>,
 }
 
 impl TableSpec {
-    /// With rows that are deleted, but whose records and index entries still stand as ghosts. They count as no rows, and
-    /// may have nothing off the row.
+    /// With rows that are deleted, but whose records and index entries still stand as ghosts. They
+    /// count as no rows, and may have nothing off the row.
     #[must_use]
     pub fn ghosts(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         self.fates.ghost = Some(Box::new(which));
         self
     }
 
-    /// With rows that are deleted from a heap: the slot is empty, index entries still stand as ghosts.
+    /// With rows that are deleted from a heap: the slot is empty, index entries still stand as
+    /// ghosts.
     #[must_use]
     pub fn vacated(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         self.fates.vacated = Some(Box::new(which));
@@ -75,7 +78,8 @@ impl TableSpec {
         self
     }
 
-    /// With rows of a heap that an update moved, besides those that [`Rows::is_forwarded`](super::Rows::is_forwarded) names.
+    /// With rows of a heap that an update moved, besides those that
+    /// [`Rows::is_forwarded`](super::Rows::is_forwarded) names.
     #[must_use]
     pub fn forwarded(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         self.fates.forwarded = Some(Box::new(which));
@@ -84,30 +88,33 @@ impl TableSpec {
 }
 
 impl ColumnSpec {
-    /// As a column that was added when `from_row` rows were there: they have NULL, and the generator must say so.
+    /// As a column that was added when `from_row` rows were there: they have NULL, and the
+    /// generator must say so.
     #[must_use]
     pub fn added(mut self, from_row: u64) -> Self {
         self.added = Some(AddedColumn { from_row, value: None });
         self
     }
 
-    /// As a column that was added with a default when `from_row` rows were there. They have this value, in its disk form
-    /// (a bit as one byte), and the generator must say so; their records do not have the column.
+    /// As a column that was added with a default when `from_row` rows were there. They have this
+    /// value, in its disk form (a bit as one byte), and the generator must say so; their records do
+    /// not have the column.
     #[must_use]
     pub fn added_with(mut self, from_row: u64, value: &[u8]) -> Self {
         self.added = Some(AddedColumn { from_row, value: Some(value.to_vec()) });
         self
     }
 
-    /// As a column that was dropped before row `from_row` was written. The generator goes on writing values for it.
+    /// As a column that was dropped before row `from_row` was written. The generator goes on
+    /// writing values for it.
     #[must_use]
     pub fn dropped(mut self, from_row: u64) -> Self {
         self.dropped_at = Some(from_row);
         self
     }
 
-    /// As a column that was added where a dropped column lies. Both have types of a fixed length, the new one's no longer, and
-    /// the other was dropped before this one was added.
+    /// As a column that was added where a dropped column lies. Both have types of a fixed length,
+    /// the new one's no longer, and the other was dropped before this one was added.
     #[must_use]
     pub fn in_place_of(mut self, dropped: &str) -> Self {
         self.takes_place_of = Some(dropped.to_owned());
@@ -176,12 +183,17 @@ impl<'a> History<'a> {
                 }
                 Some(added) => {
                     if added.value.is_none() && !column.nullable {
-                        return fail(&column.name, "a column without a default is added as nullable");
+                        return fail(
+                            &column.name,
+                            "a column without a default is added as nullable",
+                        );
                     }
                     let value = added.value.as_deref();
                     history.added.push(Added { column: id, from_row: added.from_row, value });
                 }
-                None if !history.added.is_empty() => return fail(&column.name, "added columns come last"),
+                None if !history.added.is_empty() => {
+                    return fail(&column.name, "added columns come last");
+                }
                 None => {}
             }
             history.dropped.extend(column.dropped_at.map(|from_row| (id, from_row)));
@@ -199,7 +211,9 @@ impl<'a> History<'a> {
 
     /// What became of a row. `is_forwarded`: its generator says that it was moved.
     pub(super) fn fate(&self, number: u64, is_forwarded: bool) -> Fate {
-        let Some(fates) = self.fates else { return Fate { number, is_forwarded, ..Fate::default() } };
+        let Some(fates) = self.fates else {
+            return Fate { number, is_forwarded, ..Fate::default() };
+        };
         let is = |which| chosen(which, number);
         let is_vacated = is(&fates.vacated);
         let is_ghost = !is_vacated && is(&fates.ghost);
@@ -208,14 +222,14 @@ impl<'a> History<'a> {
         Fate { number, is_ghost, is_vacated, is_forwarded, version }
     }
 
-    /// Row numbers from which records have more columns, and the id of the first column they do not have before: for the
-    /// layout of the records.
+    /// Row numbers from which records have more columns, and the id of the first column they do not
+    /// have before: for the layout of the records.
     pub(super) fn additions(&self) -> impl Iterator<Item = (u64, i32)> {
         self.added.iter().map(|added| (added.from_row, added.column))
     }
 
-    /// Checks that an old row has the values that rows without the column have, and takes out values of dropped columns.
-    /// Returns the column that is wrong.
+    /// Checks that an old row has the values that rows without the column have, and takes out
+    /// values of dropped columns. Returns the column that is wrong.
     pub(super) fn settle(&self, number: u64, row: &mut RowValues) -> Option<i32> {
         for added in self.added.iter().filter(|added| number < added.from_row) {
             let is_same = match (row.cell(added.column as usize - 1), added.value) {
@@ -247,16 +261,26 @@ const ROWS_PER_TRANSACTION: u64 = 100;
 /// Versions on a page of the version store.
 const VERSIONS_PER_PAGE: u64 = 60;
 
-/// The tag of a row that was changed: its older version lies in the version store, which is part of another database.
+/// The tag of a row that was changed: its older version lies in the version store, which is part of
+/// another database.
 fn version_tag(number: u64) -> VersionTag {
     let sequence = (FIRST_SEQUENCE + number / ROWS_PER_TRANSACTION).to_le_bytes();
     let page = PageId::new(1, 400 + (number / VERSIONS_PER_PAGE % 4096) as u32);
     let [a, b, c, d, e, f, ..] = sequence;
-    VersionTag { previous: Rid::new(page, (number % VERSIONS_PER_PAGE) as u16), sequence: [a, b, c, d, e, f] }
+    VersionTag {
+        previous: Rid::new(page, (number % VERSIONS_PER_PAGE) as u16),
+        sequence: [a, b, c, d, e, f],
+    }
 }
 
-/// The row of `sysseobjvalues` for a stored default: a sql_variant, or the bytes themselves where that cannot hold the type.
-pub(super) fn stored_default_row(rowset: i64, ordinal: i32, ty: &SqlType, value: &[u8]) -> RowValues {
+/// The row of `sysseobjvalues` for a stored default: a sql_variant, or the bytes themselves where
+/// that cannot hold the type.
+pub(super) fn stored_default_row(
+    rowset: i64,
+    ordinal: i32,
+    ty: &SqlType,
+    value: &[u8],
+) -> RowValues {
     const CLASS_DEFAULT: u8 = 1;
     let mut row = RowValues::new();
     row.tinyint(CLASS_DEFAULT).bigint(rowset).bigint(ordinal.into()).int(0);

@@ -29,8 +29,8 @@ pub(super) const LSN: Lsn = Lsn::new(0x14, 0x100, 1);
 const CHECKPOINT_LSN: Lsn = Lsn::new(0x15, 0x18, 1);
 /// Header fields of map pages.
 pub(super) const STAMP: PageStamp = PageStamp { lsn: LSN, flag_bits: 0, type_flag_bits: 0 };
-/// When every database is created, by its boot page: 2011-01-01 12:00, a constant so that equal seeds give
-/// equal files. It marks the databases made here, too: see [`has_creation_mark`].
+/// When every database is created, by its boot page: 2011-01-01 12:00, a constant so that equal
+/// seeds give equal files. It marks the databases made here, too: see [`has_creation_mark`].
 pub(super) const CREATED: StoredTime = StoredTime { ticks: 12 * 3600 * 300, days: 40_542 };
 /// Pages a file grows by.
 const GROWTH_PAGES: u32 = 128;
@@ -109,8 +109,8 @@ pub fn guid(rng: &mut impl Rng) -> Guid {
     Guid(bytes)
 }
 
-/// Was the database made by this program, or by the engine, which uses it? Its creation time is exactly the
-/// one that they write; another product writes its clock, in ticks of 1/300 s.
+/// Was the database made by this program, or by the engine, which uses it? Its creation time is
+/// exactly the one that they write; another product writes its clock, in ticks of 1/300 s.
 pub fn has_creation_mark(boot: &BootRecord) -> bool {
     boot.created == CREATED
 }
@@ -140,10 +140,12 @@ pub(super) fn write_fixed(
     sink.put(&page)
 }
 
-/// Writes the page of the server configuration. What it holds is not published; a check looks at the page alone.
+/// Writes the page of the server configuration. What it holds is not published; a check looks at
+/// the page alone.
 pub(super) fn write_configuration(sink: &mut dyn PageSink) -> Result<(), Error> {
     let mut page = PageBuf::zeroed();
-    let mut edit = PageMut::format(&mut page, PageId::CONFIGURATION, PageType::Config, AllocUnitId(0));
+    let mut edit =
+        PageMut::format(&mut page, PageId::CONFIGURATION, PageType::Config, AllocUnitId(0));
     edit.header_mut().lsn_bytes = LSN.to_bytes();
     sink.put(&page)
 }
@@ -189,8 +191,12 @@ pub fn write_header(binding: Guid, own: &FileIdentity, pages: u32, page: &mut Pa
         logical_name: Some(own.name.encode_utf16().collect()),
         ..FileHeader::default()
     };
-    let content =
-        FileHeaderPage { id: PageId { file: own.id, page: 0 }, header: &header, offset: 96, boot: None };
+    let content = FileHeaderPage {
+        id: PageId { file: own.id, page: 0 },
+        header: &header,
+        offset: 96,
+        boot: None,
+    };
     page.fill(0);
     write_file_header(page, &content, &STAMP);
 }
@@ -205,7 +211,8 @@ fn boot_record(identity: &Identity, counters: &Counters) -> BootRecord {
     };
     boot.version = VERSION;
     boot.create_version = VERSION;
-    boot.status = DatabaseStatus(DatabaseStatus::CLEAN_SHUTDOWN | DatabaseStatus::CHECKSUM | SIMPLE_RECOVERY);
+    boot.status =
+        DatabaseStatus(DatabaseStatus::CLEAN_SHUTDOWN | DatabaseStatus::CHECKSUM | SIMPLE_RECOVERY);
     boot.next_object_id = counters.next_object_id;
     boot.created = identity.created;
     boot.modified = identity.created;
@@ -243,7 +250,8 @@ fn write_maps(file: &FileSpace, sink: &mut dyn PageSink) -> Result<(), Error> {
         for id in file.maps(kind) {
             page.fill(0);
             write_map_bits(file, kind, id, &mut page);
-            // The first ML map of every real database has kept the bytes of the template, which have no checksum.
+            // The first ML map of every real database has kept the bytes of the template, which
+            // have no checksum.
             if kind == MapKind::Ml && id == PageId::new(1, 7) {
                 sink.put_bare(&page)?;
             } else {
@@ -264,7 +272,8 @@ fn write_map_bits(file: &FileSpace, kind: MapKind, id: PageId, page: &mut PageBu
         let value = match kind {
             MapKind::Gam => use_as == ExtentUse::Free,
             MapKind::Sgam => use_as == ExtentUse::Mixed && file.has_free_page(index),
-            // Never backed up: everything that was ever written counts as changed, and every future PFS page.
+            // Never backed up: everything that was ever written counts as changed, and every future
+            // PFS page.
             MapKind::Diff => use_as != ExtentUse::Free || holds_pfs_page(index),
             MapKind::Ml => false,
         };

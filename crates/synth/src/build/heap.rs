@@ -64,7 +64,8 @@ impl HeapBuilder {
         }
     }
 
-    /// Appends a row; returns its place, which for a moved row is that of its stub, and for a deleted one its empty slot.
+    /// Appends a row; returns its place, which for a moved row is that of its stub, and for a
+    /// deleted one its empty slot.
     pub(super) fn push(
         &mut self,
         entry: &Entry<'_>,
@@ -98,7 +99,8 @@ impl HeapBuilder {
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<Rid, EntryError> {
-        // The stub comes first, because the moved row leads back to it; its target is filled in afterwards.
+        // The stub comes first, because the moved row leads back to it; its target is filled in
+        // afterwards.
         let home = self.home.take();
         let (rid, mut home) =
             self.place(home, &self.writer.stub(Rid::default()), &entry.fate, space, sink)?;
@@ -148,11 +150,19 @@ impl HeapBuilder {
         if self.form == HeapForm::SysFiles {
             header.flag_bits.set(SYSFILES_FLAGS);
         }
-        Ok(OpenPage { page, id, packer: Packer::new(self.writer.layout.row.compression) })
+        Ok(OpenPage {
+            page,
+            id,
+            packer: Packer::new(self.writer.layout.row.compression),
+        })
     }
 
     /// Writes the open pages and the IAM chain.
-    pub(super) fn finish(mut self, space: &mut Space, sink: &mut dyn PageSink) -> Result<UnitResult, Error> {
+    pub(super) fn finish(
+        mut self,
+        space: &mut Space,
+        sink: &mut dyn PageSink,
+    ) -> Result<UnitResult, Error> {
         for open in [self.home.take(), self.forward.take()].into_iter().flatten() {
             close(open, space, sink)?;
         }

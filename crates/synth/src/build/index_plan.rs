@@ -19,7 +19,8 @@ pub(super) struct IndexPlan {
     pub(super) partitioning: Option<Partitioning>,
 }
 
-/// Gives the indexes of a table their places, heap or clustered index first, and their further partitions.
+/// Gives the indexes of a table their places, heap or clustered index first, and their further
+/// partitions.
 pub(super) fn place_indexes(
     spec: &TableSpec,
     table: &mut TableDefinition,
@@ -77,7 +78,8 @@ fn part(index: &mut IndexDefinition, partitioning: &Partitioning, ids: &mut Ids)
     }
 }
 
-/// SQL Server demands the partitioning column in the key of a unique index, and adds it to a clustered one.
+/// SQL Server demands the partitioning column in the key of a unique index, and adds it to a
+/// clustered one.
 fn verify_partitioned(
     table: &TableDefinition,
     index: &IndexDefinition,
@@ -105,7 +107,10 @@ fn verify_locators(table: &TableDefinition, plans: &[IndexPlan]) -> Result<(), E
 }
 
 /// A clustered key must be in the rows.
-pub(super) fn verify_computed(table: &TableDefinition, clustered: Option<&IndexSpec>) -> Result<(), Error> {
+pub(super) fn verify_computed(
+    table: &TableDefinition,
+    clustered: Option<&IndexSpec>,
+) -> Result<(), Error> {
     let is_stored = |name: &str| {
         let column = table.columns.iter().find(|column| column.name == name);
         column.is_none_or(|column| column.is_stored())

@@ -86,7 +86,11 @@ impl LobBuilder {
     }
 
     /// Writes the open pages and the IAM chain.
-    pub(super) fn finish(mut self, space: &mut Space, sink: &mut dyn PageSink) -> Result<UnitResult, Error> {
+    pub(super) fn finish(
+        mut self,
+        space: &mut Space,
+        sink: &mut dyn PageSink,
+    ) -> Result<UnitResult, Error> {
         for open in [self.mix.take(), self.tree.take()].into_iter().flatten() {
             close(&open, space, sink)?;
         }

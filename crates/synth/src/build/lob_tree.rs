@@ -11,12 +11,13 @@
 //! to 2 GiB         2
 //! ```
 //!
-//! Ends in a record count from the start of its own part. A text value of up to 64 bytes is a small root, an empty one a
-//! null record. The value is read part by part and never held as a whole.
+//! Ends in a record count from the start of its own part. A text value of up to 64 bytes is a small
+//! root, an empty one a null record. The value is read part by part and never held as a whole.
 
 use extentdb_format::record::lob::{
     DATA_BYTES_MAX, INTERNAL_LINKS_MAX, LobLink, ROOT_LINKS_MAX, SMALL_ROOT_DATA_MAX, write_data,
-    write_inline_root, write_internal, write_large_root, write_null, write_small_root, write_text_pointer,
+    write_inline_root, write_internal, write_large_root, write_null, write_small_root,
+    write_text_pointer,
 };
 
 use super::lob::LobBuilder;

@@ -15,7 +15,8 @@ pub(super) struct PartitionNumbers {
 impl PartitionNumbers {
     /// Reads the partitioning column of every row, unless it was just done.
     pub(super) fn settle(&mut self, partitioning: Option<&Partitioning>, rows: &dyn Rows) {
-        let Some(partitioning) = partitioning.filter(|wanted| self.of.as_ref() != Some(wanted)) else {
+        let Some(partitioning) = partitioning.filter(|wanted| self.of.as_ref() != Some(wanted))
+        else {
             return;
         };
         let mut row = RowValues::new();
@@ -75,7 +76,9 @@ impl<'a> Members<'a> {
 
     /// What a row is; `row` has its values.
     pub(super) fn standing(&self, number: u64, row: &RowValues) -> Standing {
-        if self.is_elsewhere(number) || self.filter.is_some_and(|filter| !(filter.includes)(number, row)) {
+        if self.is_elsewhere(number)
+            || self.filter.is_some_and(|filter| !(filter.includes)(number, row))
+        {
             Standing::Foreign
         } else if self.rows.is_deleted(number) {
             Standing::Deleted

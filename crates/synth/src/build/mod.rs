@@ -15,7 +15,8 @@
 //!
 //! Invariants
 //! - The same specification and seed give the same bytes.
-//! - No table is held in memory: rows are generated when their page is filled, and again for every index.
+//! - No table is held in memory: rows are generated when their page is filled, and again for every
+//!   index.
 
 mod catalogue;
 mod compress;

@@ -67,8 +67,8 @@ impl From<Error> for StoreError {
 }
 
 impl<'a> OffRow<'a> {
-    /// `None` for a table that has nothing off its rows. `next_blob`: the counter that blob ids come from, which is the one of
-    /// rowversion values.
+    /// `None` for a table that has nothing off its rows. `next_blob`: the counter that blob ids
+    /// come from, which is the one of rowversion values.
     pub(super) fn of(
         table: &'a TableDefinition,
         large_values: LargeValues,
@@ -77,18 +77,33 @@ impl<'a> OffRow<'a> {
         next_blob: u64,
     ) -> Option<OffRow<'a>> {
         let unit = |kind| index.units.iter().find(|unit| unit.kind == kind);
-        let builder =
-            |kind| unit(kind).map(|unit| LobBuilder::new(UnitPages::new(unit.id).in_group(index.filegroup)));
-        let (lob, overflow) = (builder(AllocUnitKind::Lob), builder(AllocUnitKind::RowOverflow));
+        let builder = |kind| {
+            unit(kind)
+                .map(|unit| LobBuilder::new(UnitPages::new(unit.id).in_group(index.filegroup)))
+        };
+        let lob = builder(AllocUnitKind::Lob);
+        let overflow = builder(AllocUnitKind::RowOverflow);
         if lob.is_none() && overflow.is_none() {
             return None;
         }
         let is_key = |id: i32| index.keys.iter().any(|key| key.column_id == id);
         let is_movable = |(id, column): (i32, &extentdb_catalog::table::ColumnDefinition)| {
-            column.ty.fixed_bytes().is_none() && !column.ty.is_bit() && !column.ty.is_lob() && !is_key(id)
+            column.ty.fixed_bytes().is_none()
+                && !column.ty.is_bit()
+                && !column.ty.is_lob()
+                && !is_key(id)
         };
         let movable = (1..).zip(&table.columns).map(is_movable).collect();
-        Some(OffRow { table, large_values, lob, overflow, movable, writer, record: Vec::new(), next_blob })
+        Some(OffRow {
+            table,
+            large_values,
+            lob,
+            overflow,
+            movable,
+            writer,
+            record: Vec::new(),
+            next_blob,
+        })
     }
 
     /// Stores what lies off a row and leaves pointers in it.
@@ -100,9 +115,11 @@ impl<'a> OffRow<'a> {
         sink: &mut dyn PageSink,
     ) -> Result<(), StoreError> {
         for at in 0..row.len() {
-            let has_text_pointer =
-                |ty: &SqlType| ty.is_lob() || (self.large_values == LargeValues::OutOfRow && ty.is_max());
-            let is_text = self.table.columns.get(at).is_some_and(|column| has_text_pointer(&column.ty));
+            let has_text_pointer = |ty: &SqlType| {
+                ty.is_lob() || (self.large_values == LargeValues::OutOfRow && ty.is_max())
+            };
+            let is_text =
+                self.table.columns.get(at).is_some_and(|column| has_text_pointer(&column.ty));
             let value = match row.cell(at) {
                 Cell::Lob(bytes) => LobBytes::Slice(bytes),
                 Cell::Bytes(bytes) if is_text => LobBytes::Slice(bytes),
@@ -152,21 +169,27 @@ impl<'a> OffRow<'a> {
             _ => 0,
         };
         let values: usize = (0..row.len()).map(bytes).sum();
-        // A column takes at most seven bytes besides its value, compressed or not, and a row at most fifty.
-        if values + usize::from(self.writer.layout.min_leaf) + 7 * row.len() + 50 <= RECORD_BYTES_MAX {
+        // A column takes at most seven bytes besides its value, compressed or not, and a row at
+        // most fifty.
+        if values + usize::from(self.writer.layout.min_leaf) + 7 * row.len() + 50
+            <= RECORD_BYTES_MAX
+        {
             return false;
         }
         let entry = Entry { fate: *fate, uniquifier: [0xff; 4], ..Entry::new(row) };
-        match fate.is_forwarded {
-            true => self.writer.forwarded(&entry, extentdb_base::Rid::default(), &mut self.record),
-            false => self.writer.leaf(&entry, &mut self.record),
+        if fate.is_forwarded {
+            self.writer.forwarded(&entry, extentdb_base::Rid::default(), &mut self.record)
+        } else {
+            self.writer.leaf(&entry, &mut self.record)
         }
         self.record.len() > RECORD_BYTES_MAX
     }
 
     fn longest(&self, row: &RowValues) -> Option<usize> {
         let len = |at: usize| match row.cell(at) {
-            Cell::Bytes(bytes) if bytes.len() > POINTER_BYTES && self.movable.get(at) == Some(&true) => {
+            Cell::Bytes(bytes)
+                if bytes.len() > POINTER_BYTES && self.movable.get(at) == Some(&true) =>
+            {
                 Some((bytes.len(), std::cmp::Reverse(at)))
             }
             _ => None,
@@ -174,14 +197,17 @@ impl<'a> OffRow<'a> {
         (0..row.len()).filter_map(len).max().map(|(_, std::cmp::Reverse(at))| at)
     }
 
-    /// Writes the open pages and the IAM chains; returns what the catalogue keeps of each unit, and the next blob id.
+    /// Writes the open pages and the IAM chains; returns what the catalogue keeps of each unit, and
+    /// the next blob id.
     pub(super) fn finish(
         self,
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<(Vec<(AllocUnitKind, UnitResult)>, u64), Error> {
         let mut results = Vec::new();
-        for (kind, pages) in [(AllocUnitKind::Lob, self.lob), (AllocUnitKind::RowOverflow, self.overflow)] {
+        for (kind, pages) in
+            [(AllocUnitKind::Lob, self.lob), (AllocUnitKind::RowOverflow, self.overflow)]
+        {
             if let Some(pages) = pages {
                 results.push((kind, pages.finish(space, sink)?));
             }

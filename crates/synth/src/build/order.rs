@@ -1,4 +1,5 @@
-//! The order of key values of rows that are built; the order itself is [`extentdb_types::key_order`].
+//! The order of key values of rows that are built; the order itself is
+//! [`extentdb_types::key_order`].
 
 use extentdb_types::SqlType;
 use extentdb_types::key_order::{KeyValue, push_sort_key};

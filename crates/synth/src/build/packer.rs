@@ -6,7 +6,8 @@
 //! rows come      against the information, until one does not fit: the page is done
 //! ```
 //!
-//! So the last page of a rowset, which was never full, has no compression information, as real ones.
+//! So the last page of a rowset, which was never full, has no compression information, as real
+//! ones.
 //!
 //! Invariant: slot numbers never change.
 
@@ -23,7 +24,8 @@ use super::share::Shared;
 /// Fills one page after the other.
 pub(super) struct Packer {
     compression: Compression,
-    /// The records of the page as they came, by slot; `None` for an empty slot. Kept under page compression only.
+    /// The records of the page as they came, by slot; `None` for an empty slot. Kept under page
+    /// compression only.
     kept: Vec<Option<Vec<u8>>>,
     shared: Option<Shared>,
     is_tried: bool,
@@ -120,12 +122,14 @@ impl Packer {
 fn push_empty_slot(page: &mut PageBuf) {
     let mut edit = PageMut::new(page);
     let header = edit.header_mut();
-    let (count, free) = (header.slot_count.get(), header.free_bytes.get());
+    let count = header.slot_count.get();
+    let free = header.free_bytes.get();
     header.slot_count.set(count + 1);
     header.free_bytes.set(free - 2);
     edit.set_slot_offset(count, 0);
     debug_assert!(
-        usize::from(PageHeader::of(page).free_offset.get()) + 2 * usize::from(count + 1) <= PAGE_BYTES
+        usize::from(PageHeader::of(page).free_offset.get()) + 2 * usize::from(count + 1)
+            <= PAGE_BYTES
     );
 }
 
@@ -142,5 +146,9 @@ fn place(page: &mut PageBuf, record: &[u8]) -> Option<u16> {
 
 /// Does a record that begins with this byte stand for a deleted row?
 pub(super) fn is_ghost(status: u8) -> bool {
-    if status & IS_CD != 0 { CdKind::of(status).is_ghost() } else { RecordKind::of(status).is_ghost() }
+    if status & IS_CD != 0 {
+        CdKind::of(status).is_ghost()
+    } else {
+        RecordKind::of(status).is_ghost()
+    }
 }

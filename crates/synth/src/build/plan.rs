@@ -12,7 +12,8 @@ use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::{
-    ColumnDefinition, ColumnHistory, Computed, IndexDefinition, KeyColumn, TableDefinition, UnitDefinition,
+    ColumnDefinition, ColumnHistory, Computed, IndexDefinition, KeyColumn, TableDefinition,
+    UnitDefinition,
 };
 use extentdb_types::{SqlType, UdtKind};
 
@@ -54,8 +55,9 @@ pub(super) struct Plan<'a> {
 impl Plan<'_> {
     /// Entries of all heaps and indexes.
     pub(super) fn entries(&self) -> u64 {
-        let entries =
-            |table: &PlannedTable<'_>| table.spec.rows.count() * table.definition.indexes.len() as u64;
+        let entries = |table: &PlannedTable<'_>| {
+            table.spec.rows.count() * table.definition.indexes.len() as u64
+        };
         self.tables.iter().map(entries).sum()
     }
 }
@@ -91,8 +93,13 @@ pub(super) fn plan<'a>(
     spaces: &DataSpaces<'_>,
     seed: u64,
 ) -> Result<Plan<'a>, Error> {
-    let mut ids = Ids { object: FIRST_OBJECT_ID, rowset: FIRST_ROWSET, unit: FIRST_UNIT };
-    let (mut tables, mut children) = (Vec::new(), Vec::new());
+    let mut ids = Ids {
+        object: FIRST_OBJECT_ID,
+        rowset: FIRST_ROWSET,
+        unit: FIRST_UNIT,
+    };
+    let mut tables = Vec::new();
+    let mut children = Vec::new();
     for spec in specs {
         let mut definition = plan_table(spec, &mut ids, &mut children)?;
         let indexes = place_indexes(spec, &mut definition, spaces, &mut ids, seed)?;
@@ -112,10 +119,20 @@ pub(super) fn plan<'a>(
 }
 
 fn child(id: ObjectId, name: &str, kind: ChildKind, table: &TableDefinition) -> Child {
-    Child { id, name: name.to_owned(), kind, table: table.id, schema_id: table.schema_id }
+    Child {
+        id,
+        name: name.to_owned(),
+        kind,
+        table: table.id,
+        schema_id: table.schema_id,
+    }
 }
 
-fn plan_table(spec: &TableSpec, ids: &mut Ids, children: &mut Vec<Child>) -> Result<TableDefinition, Error> {
+fn plan_table(
+    spec: &TableSpec,
+    ids: &mut Ids,
+    children: &mut Vec<Child>,
+) -> Result<TableDefinition, Error> {
     let id = ids.object();
     let mut definition = TableDefinition {
         id,
@@ -204,12 +221,17 @@ fn identity_value(seed: i32, increment: i32, rows: u64) -> Result<Vec<u8>, Error
     let steps = i64::try_from(rows.saturating_sub(1)).map_err(|_| Error::TooManyRows { rows })?;
     let last = steps.checked_mul(increment.into()).and_then(|way| way.checked_add(seed.into()));
     let last = last.and_then(|last| i32::try_from(last).ok()).ok_or(Error::TooManyRows { rows })?;
-    let mut value: Vec<u8> = [last, increment, seed].iter().flat_map(|number| number.to_le_bytes()).collect();
+    let mut value: Vec<u8> =
+        [last, increment, seed].iter().flat_map(|number| number.to_le_bytes()).collect();
     value.push(u8::from(rows == 0));
     Ok(value)
 }
 
-fn plan_indexes(spec: &TableSpec, definition: &mut TableDefinition, ids: &mut Ids) -> Result<(), Error> {
+fn plan_indexes(
+    spec: &TableSpec,
+    definition: &mut TableDefinition,
+    ids: &mut Ids,
+) -> Result<(), Error> {
     let mut planned = Vec::new();
     planned.push(match &spec.clustered {
         Some(index) => {
@@ -224,8 +246,9 @@ fn plan_indexes(spec: &TableSpec, definition: &mut TableDefinition, ids: &mut Id
     definition.indexes = planned;
     for at in 0..definition.indexes.len() {
         let layout = definition.layout(&definition.indexes[at]);
-        let is_lob =
-            |column: &ColumnDefinition| column.is_stored() && (column.ty.is_max() || column.ty.is_lob());
+        let is_lob = |column: &ColumnDefinition| {
+            column.is_stored() && (column.ty.is_max() || column.ty.is_lob())
+        };
         let has_lob = at == 0 && definition.columns.iter().any(is_lob);
         let index = &mut definition.indexes[at];
         if layout.has_nullable_key {
@@ -297,7 +320,11 @@ fn plan_index(
         name: Some(checked_name(&spec.name)?),
         kind,
         keys: keys.collect::<Result<_, Error>>()?,
-        included: spec.included.iter().map(|name| column_id(table, name)).collect::<Result<_, Error>>()?,
+        included: spec
+            .included
+            .iter()
+            .map(|name| column_id(table, name))
+            .collect::<Result<_, Error>>()?,
         status,
         data_space: PRIMARY.into(),
         filegroup: PRIMARY,
@@ -334,8 +361,14 @@ fn plan_foreign_key(
         columns.push((column_id(from, referencing)?, column_id(to, referenced)?));
     }
     let is_on_key = |index: &&IndexDefinition| {
-        index.is_unique() && index.keys.iter().map(|key| key.column_id).eq(columns.iter().map(|(_, to)| *to))
+        index.is_unique()
+            && index.keys.iter().map(|key| key.column_id).eq(columns.iter().map(|(_, to)| *to))
     };
     let index = to.indexes.iter().find(is_on_key).ok_or_else(missing)?;
-    Ok(ChildKind::ForeignKey { table: to.id, index: index.id.0, columns, actions: Default::default() })
+    Ok(ChildKind::ForeignKey {
+        table: to.id,
+        index: index.id.0,
+        columns,
+        actions: Default::default(),
+    })
 }

@@ -84,14 +84,18 @@ impl Generation {
     fn new(from_row: u64, columns: usize, layout: &RowsetLayout, is_base: bool) -> Generation {
         let end = |column: &extentdb_catalog::PhysicalColumn| {
             let bytes = column.ty.and_then(|ty| ty.fixed_bytes()).unwrap_or(1) as u16;
-            u16::try_from(column.leaf.offset).ok().filter(|offset| *offset > 0).map(|offset| offset + bytes)
+            u16::try_from(column.leaf.offset)
+                .ok()
+                .filter(|offset| *offset > 0)
+                .map(|offset| offset + bytes)
         };
         let all = columns == layout.row.columns.len();
         let own = layout.row.columns.iter().take(columns).filter_map(end).max().unwrap_or(0);
         let fixed_end = if all { layout.min_leaf } else { own.max(4) };
-        let record = match is_base {
-            true => RecordBuilder::data(RecordKind::Primary, usize::from(fixed_end)),
-            false => RecordBuilder::index(RecordKind::Index, usize::from(fixed_end)),
+        let record = if is_base {
+            RecordBuilder::data(RecordKind::Primary, usize::from(fixed_end))
+        } else {
+            RecordBuilder::index(RecordKind::Index, usize::from(fixed_end))
         };
         Generation { from_row, columns: columns as u16, fixed_end, record }
     }
@@ -125,8 +129,10 @@ impl RecordWriter {
             order.sort_by_key(|at| -offset(*at));
             order
         };
-        let (leaf_variable, interior_variable) = (variable(Level::Leaf), variable(Level::Interior));
-        let mut key: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].key_ordinal > 0).collect();
+        let leaf_variable = variable(Level::Leaf);
+        let interior_variable = variable(Level::Interior);
+        let mut key: Vec<usize> =
+            (0..columns.len()).filter(|at| columns[*at].key_ordinal > 0).collect();
         key.sort_by_key(|at| columns[*at].key_ordinal);
         let generations = Generation::all(&layout, is_base, history);
         let interior = RecordBuilder::index(RecordKind::Index, usize::from(layout.min_interior));
@@ -146,7 +152,8 @@ impl RecordWriter {
         self.layout.row.compression != Compression::None
     }
 
-    /// Separators of a compressed clustered index are ordinary records, those of a nonclustered one are not.
+    /// Separators of a compressed clustered index are ordinary records, those of a nonclustered one
+    /// are not.
     fn has_compressed_separators(&self) -> bool {
         self.is_compressed() && !self.is_base
     }
@@ -155,7 +162,8 @@ impl RecordWriter {
         self.generations.iter().rposition(|generation| generation.from_row <= number).unwrap_or(0)
     }
 
-    /// End of the fixed part of the records that are written with this row: the `pminlen` of a page that begins with it.
+    /// End of the fixed part of the records that are written with this row: the `pminlen` of a page
+    /// that begins with it.
     pub(super) fn fixed_end(&self, fate: &Fate) -> u16 {
         self.generations[self.generation(fate.number)].fixed_end
     }
@@ -209,7 +217,9 @@ impl RecordWriter {
     ) {
         let columns = usize::from(self.generations[generation].columns);
         self.compressed.clear();
-        for (column, source) in self.layout.row.columns.iter().zip(&self.layout.sources).take(columns) {
+        for (column, source) in
+            self.layout.row.columns.iter().zip(&self.layout.sources).take(columns)
+        {
             self.compressed.push(column, entry.cell(*source));
         }
         let kind = match (!self.is_deleted(&entry.fate), self.is_base) {
@@ -233,13 +243,20 @@ impl RecordWriter {
         if self.has_compressed_separators() {
             self.compressed.clear();
             for &at in &self.key {
-                self.compressed.push(&self.layout.row.columns[at], entry.cell(self.layout.sources[at]));
+                self.compressed
+                    .push(&self.layout.row.columns[at], entry.cell(self.layout.sources[at]));
             }
             self.compressed.push_child(child);
             return self.compressed.write(CdKind::Index, None, None, out);
         }
         let columns = u16::MAX;
-        fill(&mut self.interior, &self.layout, entry, (&self.interior_variable, columns), Level::Interior);
+        fill(
+            &mut self.interior,
+            &self.layout,
+            entry,
+            (&self.interior_variable, columns),
+            Level::Interior,
+        );
         self.interior.child(child);
         self.interior.write(out);
     }
@@ -259,9 +276,12 @@ impl RecordWriter {
     pub(super) fn sort_key(&self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         out.clear();
         for &at in &self.key {
-            let (column, source) = (&self.layout.row.columns[at], self.layout.sources[at]);
+            let column = &self.layout.row.columns[at];
+            let source = self.layout.sources[at];
             match (source, &column.ty) {
-                (Source::Uniquifier, _) => out.extend(u32::from_le_bytes(entry.uniquifier).to_be_bytes()),
+                (Source::Uniquifier, _) => {
+                    out.extend(u32::from_le_bytes(entry.uniquifier).to_be_bytes())
+                }
                 (_, Some(ty)) => sort_key(ty, entry.cell(source), column.is_descending(), out),
                 (_, None) => {}
             }
@@ -277,7 +297,8 @@ impl RecordWriter {
 /// Bits of the status byte that name the kind.
 const KIND_BITS: u8 = 0x0e;
 
-/// Puts the values into a record: those of the first columns, and of the variable ones in their order.
+/// Puts the values into a record: those of the first columns, and of the variable ones in their
+/// order.
 fn fill(
     record: &mut RecordBuilder,
     layout: &RowsetLayout,

@@ -1,4 +1,5 @@
-//! Builds a B-tree that looks as if its rows had come in random order and some had been deleted again.
+//! Builds a B-tree that looks as if its rows had come in random order and some had been deleted
+//! again.
 //!
 //! ```text
 //! pages       in random physical order, on every level
@@ -88,7 +89,8 @@ impl ScatteredTree {
         self.unit.page_count()
     }
 
-    /// Appends an entry, which must come after the one before; a deleted one leaves no more than its traces.
+    /// Appends an entry, which must come after the one before; a deleted one leaves no more than
+    /// its traces.
     pub(super) fn push(
         &mut self,
         entry: &Entry<'_>,
@@ -144,7 +146,8 @@ impl ScatteredTree {
         entry.record.len().max(least) + 2
     }
 
-    /// Ends the page of a level. One without a live entry goes, and leaves its separator as a deleted entry above.
+    /// Ends the page of a level. One without a live entry goes, and leaves its separator as a
+    /// deleted entry above.
     fn turn(
         &mut self,
         level: usize,
@@ -172,8 +175,14 @@ impl ScatteredTree {
         Ok(())
     }
 
-    /// Gives the page of a level its place: the page before is written, and the level above gets an entry.
-    fn place(&mut self, level: usize, space: &mut Space, sink: &mut dyn PageSink) -> Result<(), Error> {
+    /// Gives the page of a level its place: the page before is written, and the level above gets an
+    /// entry.
+    fn place(
+        &mut self,
+        level: usize,
+        space: &mut Space,
+        sink: &mut dyn PageSink,
+    ) -> Result<(), Error> {
         let id = self.unit.page(space)?;
         if level == 0 {
             self.leaves += 1;
@@ -215,7 +224,8 @@ impl ScatteredTree {
             order.swap(last, self.rng.below(last as u64 + 1) as usize);
         }
         let mut offsets = vec![0; order.len()];
-        let (mut end, mut free) = (PAGE_HEADER_BYTES, PAGE_BODY_BYTES);
+        let mut end = PAGE_HEADER_BYTES;
+        let mut free = PAGE_BODY_BYTES;
         for at in order {
             let entry = &placed.entries[at];
             page[end..end + entry.record.len()].copy_from_slice(&entry.record);
@@ -226,7 +236,8 @@ impl ScatteredTree {
         }
         let live = placed.entries.iter().zip(&offsets).filter(|(entry, _)| entry.is_live);
         let mut edit = PageMut::new(&mut page);
-        let (mut slots, mut ghosts) = (0, 0);
+        let mut slots = 0;
+        let mut ghosts = 0;
         for (entry, offset) in live {
             edit.set_slot_offset(slots, *offset as u16);
             slots += 1;
@@ -246,7 +257,8 @@ impl ScatteredTree {
     pub(super) fn finish(mut self, sink: &mut dyn PageSink) -> Result<UnitResult, Error> {
         let mut root = PageId::NONE;
         for level in 0..self.levels.len() {
-            let (open, closed) = (self.levels[level].open.take(), self.levels[level].closed.take());
+            let open = self.levels[level].open.take();
+            let closed = self.levels[level].closed.take();
             // A page is closed and nothing open when the rows behind it were all deleted.
             if let Some(page) = open.or(closed) {
                 root = page.id;

@@ -6,8 +6,9 @@
 //! dictionary      stored forms that come again and again are entries; the row keeps one byte
 //! ```
 //!
-//! SQL Server chooses anchors and entries by rules that are not published; any choice reads back. Here the anchor is the
-//! longest value, where that saves bytes, and the entries are those that save most.
+//! SQL Server chooses anchors and entries by rules that are not published; any choice reads back.
+//! Here the anchor is the longest value, where that saves bytes, and the entries are those that
+//! save most.
 
 use std::collections::BTreeMap;
 
@@ -62,10 +63,9 @@ impl Shared {
             }
         }
         let anchors: Vec<Option<Vec<u8>>> = values.iter().map(|values| anchor(values)).collect();
-        let anchored = values
-            .iter()
-            .zip(&anchors)
-            .flat_map(|(values, anchor)| values.iter().map(move |value| against(value, anchor.as_deref())));
+        let anchored = values.iter().zip(&anchors).flat_map(|(values, anchor)| {
+            values.iter().map(move |value| against(value, anchor.as_deref()))
+        });
         let symbols = dictionary(anchored);
         let mut shared = Shared { anchors, symbols, information: Vec::new() };
         shared.information = shared.write();
@@ -117,8 +117,15 @@ impl Shared {
             })
             .collect();
         let mut out = Vec::with_capacity(row.len());
-        let (back_pointer, version_tag) = (back_pointer(row), row.version_tag());
-        CdParts { kind: row.kind(), columns: &columns, back_pointer, version_tag }.write(&mut out);
+        let back_pointer = back_pointer(row);
+        let version_tag = row.version_tag();
+        CdParts {
+            kind: row.kind(),
+            columns: &columns,
+            back_pointer,
+            version_tag,
+        }
+        .write(&mut out);
         out
     }
 }
@@ -150,8 +157,10 @@ fn against(value: &[u8], anchor: Option<&[u8]>) -> Vec<u8> {
 
 /// The longest value of a column, when it saves more than it costs.
 fn anchor(values: &[&[u8]]) -> Option<Vec<u8>> {
-    let longest =
-        values.iter().filter(|value| value.len() <= ANCHOR_BYTES_MAX).max_by_key(|value| value.len())?;
+    let longest = values
+        .iter()
+        .filter(|value| value.len() <= ANCHOR_BYTES_MAX)
+        .max_by_key(|value| value.len())?;
     let before: usize = values.iter().map(|value| cost(value.len())).sum();
     let after: usize = values.iter().map(|value| cost(stored_len(value, longest))).sum();
     (after + cost(longest.len()) < before).then(|| longest.to_vec())
@@ -167,8 +176,9 @@ fn dictionary(stored: impl Iterator<Item = Vec<u8>>) -> BTreeMap<Vec<u8>, u8> {
     for bytes in stored.filter(|bytes| bytes.len() > 1) {
         *counts.entry(bytes).or_default() += 1;
     }
-    let saved =
-        |bytes: &[u8], count: usize| (count * (cost(bytes.len()) - 1)).saturating_sub(bytes.len() + 2);
+    let saved = |bytes: &[u8], count: usize| {
+        (count * (cost(bytes.len()) - 1)).saturating_sub(bytes.len() + 2)
+    };
     let mut entries: Vec<(usize, Vec<u8>)> = counts
         .into_iter()
         .map(|(bytes, count)| (saved(&bytes, count), bytes))

@@ -5,8 +5,9 @@
 //! page, page, page -> run of a file -> seal every page -> one write per run
 //! ```
 //!
-//! Pages of a file come nearly in order; a run ends where the next page does not follow the last, or at 1 MiB. At most
-//! [`RUNS_WAITING`] runs wait, so memory is bounded and a slow disk slows the builder down.
+//! Pages of a file come nearly in order; a run ends where the next page does not follow the last,
+//! or at 1 MiB. At most [`RUNS_WAITING`] runs wait, so memory is bounded and a slow disk slows the
+//! builder down.
 
 use extentdb_base::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use extentdb_base::sync::{Arc, thread};
@@ -31,7 +32,8 @@ pub(super) trait PageSink {
     fn put_bare(&mut self, page: &PageBytes) -> Result<(), Error>;
 }
 
-/// Counts on a page being written by nobody: for a trial that only wants to know which pages are taken.
+/// Counts on a page being written by nobody: for a trial that only wants to know which pages are
+/// taken.
 pub(super) struct NoSink;
 
 impl PageSink for NoSink {

@@ -8,10 +8,10 @@
 //!          fixed pages     uniform extents; mixed ones, when a filegroup needs its first
 //! ```
 //!
-//! An extent comes from the file of its filegroup that is filled least: files of equal size fill proportionally that way.
-//! A file can be filled from several places at once, one per GAM interval, so that every unit spans all of them. Extents
-//! that hold a PFS page or the maps of an interval are allocated in GAM, are neither mixed nor owned, and their other
-//! pages stay unused.
+//! An extent comes from the file of its filegroup that is filled least: files of equal size fill
+//! proportionally that way. A file can be filled from several places at once, one per GAM interval,
+//! so that every unit spans all of them. Extents that hold a PFS page or the maps of an interval
+//! are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
 //!
 //! Invariants
 //! - An extent is handed out once; pages of mixed extents are handed out once.
@@ -30,8 +30,8 @@ use crate::Error;
 
 /// Mixed extents at the start of file 1: room for the catalogue of a small database.
 const FIRST_MIXED_EXTENTS: u32 = 24;
-/// Pages of file 1 with a place of their own in every database of this version: boot page, IAM and page of sysfiles1,
-/// first page of sysallocunits.
+/// Pages of file 1 with a place of their own in every database of this version: boot page, IAM and
+/// page of sysfiles1, first page of sysallocunits.
 pub(super) mod place {
     use extentdb_base::PageId;
 
@@ -55,7 +55,8 @@ pub(super) struct FileSpace {
     pfs: Vec<PfsByte>,
     /// What extents are, by extent.
     extents: Vec<ExtentUse>,
-    /// The first extent that was not considered yet, of each part of the file that is filled on its own.
+    /// The first extent that was not considered yet, of each part of the file that is filled on its
+    /// own.
     lanes: Vec<u32>,
     /// Extents passed in all lanes.
     taken: u32,
@@ -107,7 +108,11 @@ impl Space {
     pub(super) fn new(files: &[(FileId, i16)], spread: Spread) -> Space {
         let lanes = spread.intervals.max(1);
         let files = files.iter().map(|(id, group)| FileSpace::new(*id, *group, lanes)).collect();
-        let mut space = Space { files, singles: BTreeMap::new(), stride: spread.stride.max(1) };
+        let mut space = Space {
+            files,
+            singles: BTreeMap::new(),
+            stride: spread.stride.max(1),
+        };
         let mut singles = VecDeque::new();
         if let Some(first) = space.files.first_mut() {
             for index in 1..=FIRST_MIXED_EXTENTS {
@@ -184,8 +189,8 @@ impl Space {
         }
     }
 
-    /// Makes the files together at least `pages` long, the shortest ones first, in whole extents, and marks the fixed
-    /// pages that nobody came across.
+    /// Makes the files together at least `pages` long, the shortest ones first, in whole extents,
+    /// and marks the fixed pages that nobody came across.
     pub(super) fn grow_to(&mut self, pages: u64) -> Result<(), Error> {
         let mut lens: Vec<u64> = self.files.iter().map(|file| file.extents.len() as u64).collect();
         level(&mut lens, pages.div_ceil(PAGES_PER_EXTENT.into()));
@@ -202,15 +207,14 @@ const EXTENTS_MAX: u32 = u32::MAX / PAGES_PER_EXTENT;
 
 /// Raises the lowest numbers, evenly, until all together are `total`; what is higher stays.
 fn level(numbers: &mut [u64], total: u64) {
-    let (mut low, mut high) = (0, total);
-    let sum =
-        |floor: u64, numbers: &[u64]| numbers.iter().map(|n| u128::from(*(n.max(&floor)))).sum::<u128>();
+    let mut low = 0;
+    let mut high = total;
+    let sum = |floor: u64, numbers: &[u64]| {
+        numbers.iter().map(|n| u128::from(*(n.max(&floor)))).sum::<u128>()
+    };
     while low < high {
         let middle = low.midpoint(high);
-        match sum(middle, numbers) >= u128::from(total) {
-            true => high = middle,
-            false => low = middle + 1,
-        }
+        if sum(middle, numbers) >= u128::from(total) { high = middle } else { low = middle + 1 }
     }
     let mut excess = sum(low, numbers).saturating_sub(total.into());
     for number in numbers.iter_mut().filter(|number| **number < low) {
@@ -232,8 +236,15 @@ const _: () = assert!(PAGES_PER_GAM.is_multiple_of(PAGES_PER_EXTENT));
 impl FileSpace {
     fn new(id: FileId, group: i16, lanes: u32) -> FileSpace {
         let lanes = (0..lanes).map(|lane| (lane * EXTENTS_PER_GAM).max(1)).collect();
-        let mut file =
-            FileSpace { id, group, pfs: Vec::new(), extents: Vec::new(), lanes, taken: 1, turn: 0 };
+        let mut file = FileSpace {
+            id,
+            group,
+            pfs: Vec::new(),
+            extents: Vec::new(),
+            lanes,
+            taken: 1,
+            turn: 0,
+        };
         file.mark_fixed(0);
         file
     }
@@ -266,7 +277,8 @@ impl FileSpace {
         Ok(Extent { file: self.id, index: next })
     }
 
-    /// Lanes take turns; the last one goes on when the others have reached the place where their neighbour began.
+    /// Lanes take turns; the last one goes on when the others have reached the place where their
+    /// neighbour began.
     fn next_lane(&mut self) -> usize {
         let count = self.lanes.len();
         self.turn += 1;
@@ -330,12 +342,15 @@ impl FileSpace {
 
     /// Does a mixed extent have a free page?
     pub(super) fn has_free_page(&self, index: u32) -> bool {
-        Extent { file: self.id, index }.pages().any(|page| !self.page_state(page.page).is_allocated())
+        Extent { file: self.id, index }
+            .pages()
+            .any(|page| !self.page_state(page.page).is_allocated())
     }
 
     /// The map pages of the file.
     pub(super) fn maps(&self, kind: MapKind) -> impl Iterator<Item = PageId> {
-        let (file, pages) = (self.id, self.pages());
+        let file = self.id;
+        let pages = self.pages();
         (0..pages)
             .step_by(PAGES_PER_GAM as usize)
             .map(move |first| kind.page_of(PageId { file, page: first }))
@@ -343,8 +358,11 @@ impl FileSpace {
 
     /// The PFS pages of the file.
     pub(super) fn pfs_pages(&self) -> impl Iterator<Item = PageId> {
-        let (file, pages) = (self.id, self.pages());
-        (0..pages).step_by(PAGES_PER_PFS as usize).map(move |first| PageId { file, page: first }.pfs_page())
+        let file = self.id;
+        let pages = self.pages();
+        (0..pages)
+            .step_by(PAGES_PER_PFS as usize)
+            .map(move |first| PageId { file, page: first }.pfs_page())
     }
 }
 
@@ -361,7 +379,8 @@ mod tests {
             assert!(seen.insert(extent));
             assert!(extent.pages().all(|page| fixed_page_type(page).is_none()), "{extent:?}");
         }
-        let files: Vec<usize> = [1, 3].map(|id| seen.iter().filter(|e| e.file == FileId(id)).count()).into();
+        let files: Vec<usize> =
+            [1, 3].map(|id| seen.iter().filter(|e| e.file == FileId(id)).count()).into();
         // The mixed extents at the start of the first file count as filled.
         assert_eq!(files, [64_988, 65_012], "files fill evenly");
         assert_eq!(space.files[0].extent_use(511_232 / 8), ExtentUse::Fixed);
@@ -375,7 +394,11 @@ mod tests {
         let mut space = Space::new(&[(FileId(1), PRIMARY)], Spread::DENSE);
         let pages: Vec<PageId> = (0..300).map(|_| space.single(PRIMARY).unwrap()).collect();
         assert!(RESERVED.iter().all(|page| !pages.contains(page)));
-        assert!(pages.iter().all(|page| space.files[0].extent_use(page.extent().index) == ExtentUse::Mixed));
+        assert!(
+            pages
+                .iter()
+                .all(|page| space.files[0].extent_use(page.extent().index) == ExtentUse::Mixed)
+        );
         assert_eq!(pages[0], PageId::new(1, 8));
     }
 
@@ -395,7 +418,8 @@ mod tests {
 
     #[test]
     fn a_filegroup_takes_extents_and_single_pages_from_its_own_files() {
-        let mut space = Space::new(&[(FileId(1), PRIMARY), (FileId(3), 2), (FileId(4), 2)], Spread::DENSE);
+        let mut space =
+            Space::new(&[(FileId(1), PRIMARY), (FileId(3), 2), (FileId(4), 2)], Spread::DENSE);
         let files: Vec<u16> = (0..6).map(|_| space.extent(2).unwrap().file.0).collect();
         assert_eq!(files, [3, 4, 3, 4, 3, 4]);
         let single = space.single(2).unwrap();
@@ -409,7 +433,8 @@ mod tests {
     fn lanes_fill_every_interval_at_once_and_meet_in_the_last() {
         let mut space = Space::new(&[(FileId(1), PRIMARY)], Spread { stride: 1, intervals: 3 });
         let mut seen = std::collections::HashSet::new();
-        let first: Vec<u32> = (0..6).map(|_| space.extent(PRIMARY).unwrap().index / 63_904).collect();
+        let first: Vec<u32> =
+            (0..6).map(|_| space.extent(PRIMARY).unwrap().index / 63_904).collect();
         assert_eq!(first, [1, 2, 0, 1, 2, 0]);
         for _ in 0..200_000 {
             assert!(seen.insert(space.extent(PRIMARY).unwrap()));

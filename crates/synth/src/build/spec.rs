@@ -24,11 +24,13 @@ pub struct TableSpec {
     pub checks: Vec<CheckSpec>,
     /// Foreign keys to tables that were added before.
     pub foreign_keys: Vec<ForeignKeySpec>,
-    /// Where the heap or clustered index lies, and the other indexes unless they say otherwise. `None` = PRIMARY.
+    /// Where the heap or clustered index lies, and the other indexes unless they say otherwise.
+    /// `None` = PRIMARY.
     pub placement: Option<Placement>,
     /// How the rows of the heap or clustered index are stored.
     pub compression: Compression,
-    /// The option "large value types out of row": (max) values never lie in the row, and have text pointers.
+    /// The option "large value types out of row": (max) values never lie in the row, and have text
+    /// pointers.
     pub large_values_out_of_row: bool,
     /// What became of rows after they were written.
     pub fates: Fates,
@@ -61,7 +63,8 @@ impl TableSpec {
         self
     }
 
-    /// With compressed rows in the heap or clustered index; its other indexes have their own choice.
+    /// With compressed rows in the heap or clustered index; its other indexes have their own
+    /// choice.
     #[must_use]
     pub fn compressed(mut self, compression: Compression) -> Self {
         self.compression = compression;
@@ -108,7 +111,8 @@ impl TableSpec {
     /// With one more foreign key.
     #[must_use]
     pub fn foreign_key(mut self, name: &str, column: &str, table: &str, referenced: &str) -> Self {
-        let [name, column, table, referenced] = [name, column, table, referenced].map(str::to_owned);
+        let [name, column, table, referenced] =
+            [name, column, table, referenced].map(str::to_owned);
         self.foreign_keys.push(ForeignKeySpec { name, columns: vec![(column, referenced)], table });
         self
     }
@@ -123,16 +127,18 @@ pub struct ColumnSpec {
     pub ty: SqlType,
     /// May be NULL.
     pub nullable: bool,
-    /// Seed and increment of an identity column, whose type must be int. The generator still writes the values.
+    /// Seed and increment of an identity column, whose type must be int. The generator still writes
+    /// the values.
     pub identity: Option<(i32, i32)>,
     /// Name and expression of a default constraint.
     pub default: Option<(String, String)>,
-    /// Expression of a computed column, and whether it is stored. The generator still writes the values.
+    /// Expression of a computed column, and whether it is stored. The generator still writes the
+    /// values.
     pub computed: Option<(String, bool)>,
     /// ALTER TABLE added it to rows that were there.
     pub added: Option<AddedColumn>,
-    /// ALTER TABLE dropped it before this row was written. The generator still writes its values: those of rows before are
-    /// in the records.
+    /// ALTER TABLE dropped it before this row was written. The generator still writes its values:
+    /// those of rows before are in the records.
     pub dropped_at: Option<u64>,
     /// It was added where this dropped column lies.
     pub takes_place_of: Option<String>,
@@ -159,9 +165,13 @@ impl ColumnSpec {
         ColumnSpec { nullable: true, ..ColumnSpec::new(name, ty) }
     }
 
-    /// A computed column, which may be NULL: `([quantity]*[price])`. Its values are only in the indexes on it.
+    /// A computed column, which may be NULL: `([quantity]*[price])`. Its values are only in the
+    /// indexes on it.
     pub fn computed(name: &str, ty: SqlType, expression: &str) -> Self {
-        ColumnSpec { computed: Some((expression.to_owned(), false)), ..ColumnSpec::nullable(name, ty) }
+        ColumnSpec {
+            computed: Some((expression.to_owned(), false)),
+            ..ColumnSpec::nullable(name, ty)
+        }
     }
 
     /// As a computed column whose values are stored in the rows.
@@ -217,7 +227,8 @@ pub struct IndexSpec {
     pub filter: Option<Filter>,
     /// Looks as if rows had been inserted in random order, and some deleted.
     pub fragmented: bool,
-    /// How the entries of a nonclustered index are stored; for a clustered index see [`TableSpec::compressed`].
+    /// How the entries of a nonclustered index are stored; for a clustered index see
+    /// [`TableSpec::compressed`].
     pub compression: Compression,
 }
 
@@ -257,12 +268,20 @@ impl IndexSpec {
 
     /// The index of a primary key.
     pub fn primary_key(name: &str, columns: &[&str]) -> Self {
-        IndexSpec { unique: true, constraint: Constraint::PrimaryKey, ..IndexSpec::new(name, columns) }
+        IndexSpec {
+            unique: true,
+            constraint: Constraint::PrimaryKey,
+            ..IndexSpec::new(name, columns)
+        }
     }
 
     /// The index of a unique constraint.
     pub fn unique_constraint(name: &str, columns: &[&str]) -> Self {
-        IndexSpec { unique: true, constraint: Constraint::Unique, ..IndexSpec::new(name, columns) }
+        IndexSpec {
+            unique: true,
+            constraint: Constraint::Unique,
+            ..IndexSpec::new(name, columns)
+        }
     }
 
     /// As a unique index.
@@ -301,7 +320,8 @@ impl IndexSpec {
         self
     }
 
-    /// With entries only for the rows that `includes` says, which must be those that `text` is true for.
+    /// With entries only for the rows that `includes` says, which must be those that `text` is true
+    /// for.
     #[must_use]
     pub fn filter(
         mut self,
@@ -312,8 +332,9 @@ impl IndexSpec {
         self
     }
 
-    /// With pages in random order, more or less half full, as random inserts and deletes leave them. The rows that
-    /// [`Rows::is_deleted`] names were there when pages were split: their keys may still be separators.
+    /// With pages in random order, more or less half full, as random inserts and deletes leave
+    /// them. The rows that [`Rows::is_deleted`] names were there when pages were split: their keys
+    /// may still be separators.
     #[must_use]
     pub fn fragmented(mut self) -> Self {
         self.fragmented = true;
@@ -360,28 +381,30 @@ pub trait Rows: Send + Sync {
     /// How many there are, those that were deleted included.
     fn count(&self) -> u64;
 
-    /// Writes the values of row `number`, from 0, into an empty `row`. Called once for the table and once for every
-    /// index, in any order: it must always give the same values.
+    /// Writes the values of row `number`, from 0, into an empty `row`. Called once for the table
+    /// and once for every index, in any order: it must always give the same values.
     fn row(&self, number: u64, row: &mut RowValues);
 
-    /// Writes the values of row `number` that the columns of an index need; what else there is may be left out. As in
-    /// [`order`](Self::order), 1.. are the nonclustered indexes.
+    /// Writes the values of row `number` that the columns of an index need; what else there is may
+    /// be left out. As in [`order`](Self::order), 1.. are the nonclustered indexes.
     fn entry(&self, _index: usize, number: u64, row: &mut RowValues) {
         self.row(number, row);
     }
 
-    /// The numbers of all rows in key order of an index: 0 is the clustered index, 1.. the nonclustered ones as they
-    /// are listed. `None`: they are sorted in memory.
+    /// The numbers of all rows in key order of an index: 0 is the clustered index, 1.. the
+    /// nonclustered ones as they are listed. `None`: they are sorted in memory.
     fn order(&self, _index: usize) -> Option<RowOrder<'_>> {
         None
     }
 
-    /// True for rows that were deleted: no rowset has them any more. An index says in its order where they were.
+    /// True for rows that were deleted: no rowset has them any more. An index says in its order
+    /// where they were.
     fn is_deleted(&self, _number: u64) -> bool {
         false
     }
 
-    /// True for rows of a heap that an update moved from their place: a forwarding stub is left there.
+    /// True for rows of a heap that an update moved from their place: a forwarding stub is left
+    /// there.
     fn is_forwarded(&self, _number: u64) -> bool {
         false
     }
@@ -400,7 +423,8 @@ impl<F: Fn(u64, &mut RowValues) + Send + Sync> FnRows<F> {
         FnRows { count, row, ordered: Vec::new() }
     }
 
-    /// With indexes whose key order is the order of the row numbers, counted as in [`Rows::order`]: they need no sorting.
+    /// With indexes whose key order is the order of the row numbers, counted as in [`Rows::order`]:
+    /// they need no sorting.
     #[must_use]
     pub fn ordered(mut self, indexes: &[usize]) -> Self {
         self.ordered = indexes.to_vec();

@@ -6,8 +6,8 @@
 //! each nonclustered index   the rows once more, in the order of the index
 //! ```
 //!
-//! An index in several partitions is built as several, each of its own rows. A scattered index is built twice: once to learn
-//! how many pages it has, which are then handed out in random order.
+//! An index in several partitions is built as several, each of its own rows. A scattered index is
+//! built twice: once to learn how many pages it has, which are then handed out in random order.
 
 use extentdb_base::Rid;
 use extentdb_base::env::SplitMix64;
@@ -125,7 +125,17 @@ impl<'a> TableBuild<'a> {
         results: &'a mut Results,
         tick: &'a mut dyn FnMut(u64),
     ) -> Self {
-        TableBuild { table, rows, history, space, sink, results, tick, plans: &[], row: RowValues::new() }
+        TableBuild {
+            table,
+            rows,
+            history,
+            space,
+            sink,
+            results,
+            tick,
+            plans: &[],
+            row: RowValues::new(),
+        }
     }
 
     /// With what else there is to know of the indexes.
@@ -206,10 +216,20 @@ impl<'a> TableBuild<'a> {
     }
 
     fn off_row(&self, index: &IndexDefinition) -> Option<OffRow<'a>> {
-        OffRow::of(self.table, self.history.large_values(), index, self.writer(index), self.results.next_blob)
+        OffRow::of(
+            self.table,
+            self.history.large_values(),
+            index,
+            self.writer(index),
+            self.results.next_blob,
+        )
     }
 
-    fn finish_off_row(&mut self, index: &IndexDefinition, off_row: Option<OffRow<'a>>) -> Result<(), Error> {
+    fn finish_off_row(
+        &mut self,
+        index: &IndexDefinition,
+        off_row: Option<OffRow<'a>>,
+    ) -> Result<(), Error> {
         let Some(off_row) = off_row else { return Ok(()) };
         let (results, next_blob) = off_row.finish(self.space, self.sink)?;
         for (kind, result) in results {
@@ -251,7 +271,8 @@ impl<'a> TableBuild<'a> {
         Ok(rows)
     }
 
-    /// Builds one partition of a clustered or nonclustered index; returns the number of its entries.
+    /// Builds one partition of a clustered or nonclustered index; returns the number of its
+    /// entries.
     fn tree(
         &mut self,
         at: usize,
@@ -289,9 +310,11 @@ impl<'a> TableBuild<'a> {
         locators: &Locators,
         seed: u64,
     ) -> Result<u64, Error> {
-        let (mut space, mut results, mut locators) =
-            (self.space.clone(), self.results.clone(), locators.clone());
-        let (mut tick, mut sink) = (|_| {}, NoSink);
+        let mut space = self.space.clone();
+        let mut results = self.results.clone();
+        let mut locators = locators.clone();
+        let mut tick = |_| {};
+        let mut sink = NoSink;
         let mut trial = TableBuild::new(
             self.table,
             self.rows,
@@ -316,7 +339,8 @@ impl<'a> TableBuild<'a> {
         }
     }
 
-    /// Rows with the same key are numbered in the order they come: 0, which is stored as nothing, 1, 2 …
+    /// Rows with the same key are numbered in the order they come: 0, which is stored as nothing,
+    /// 1, 2 …
     fn fill_clustered(
         &mut self,
         tree: &mut Tree,
@@ -326,7 +350,9 @@ impl<'a> TableBuild<'a> {
         off_row: &mut Option<OffRow<'a>>,
     ) -> Result<u64, Error> {
         let numbers = (!index.is_unique()).then(|| self.writer(index));
-        let (mut key, mut previous, mut uniquifier) = (Vec::new(), Vec::new(), 0u32);
+        let mut key = Vec::new();
+        let mut previous = Vec::new();
+        let mut uniquifier = 0u32;
         let mut rows = 0;
         for number in self.order(0, index, members, &Locators::Key)? {
             let (standing, fate) = self.base_row(number, members, off_row)?;
@@ -376,7 +402,8 @@ impl<'a> TableBuild<'a> {
         Ok(entries)
     }
 
-    /// The numbers of the rows in key order: as their generator says, or sorted. Rows of other partitions are left out.
+    /// The numbers of the rows in key order: as their generator says, or sorted. Rows of other
+    /// partitions are left out.
     fn order<'m>(
         &self,
         at: usize,
@@ -389,15 +416,20 @@ impl<'a> TableBuild<'a> {
     {
         let rows = self.rows;
         if let Some(order) = rows.order(at) {
-            return Ok(match members.is_one_of_several() {
-                false => order,
-                true => Box::new(order.filter(|number| !members.is_elsewhere(*number))),
+            return Ok(if members.is_one_of_several() {
+                Box::new(order.filter(|number| !members.is_elsewhere(*number)))
+            } else {
+                order
             });
         }
         let count = rows.count();
         if count > SORTED_ROWS_MAX {
             let index = index.name.clone().unwrap_or_default();
-            return Err(Error::TooManyToSort { table: self.table.name.clone(), index, rows: count });
+            return Err(Error::TooManyToSort {
+                table: self.table.name.clone(),
+                index,
+                rows: count,
+            });
         }
         let writer = self.writer(index);
         let mut row = RowValues::new();
@@ -423,7 +455,8 @@ impl<'a> TableBuild<'a> {
     /// A generator's mistake shows here and not as a damaged database.
     fn check_row(&self, number: u64) -> Result<(), Error> {
         let columns = &self.table.columns;
-        let bad = columns.iter().enumerate().position(|(at, column)| !fits(column, self.row.cell(at)));
+        let bad =
+            columns.iter().enumerate().position(|(at, column)| !fits(column, self.row.cell(at)));
         let bad = bad.or((self.row.len() != columns.len()).then_some(columns.len()));
         match bad {
             None => Ok(()),
@@ -438,9 +471,11 @@ impl<'a> TableBuild<'a> {
     fn explain(&self, error: EntryError, index: &IndexDefinition, number: u64) -> Error {
         let table = self.table.name.clone();
         match error {
-            EntryError::Order => {
-                Error::Order { table, index: index.name.clone().unwrap_or_default(), row: number }
-            }
+            EntryError::Order => Error::Order {
+                table,
+                index: index.name.clone().unwrap_or_default(),
+                row: number,
+            },
             EntryError::TooLong(bytes) => Error::RowTooLong { table, row: number, bytes },
             EntryError::Other(error) => error,
         }

@@ -1,4 +1,5 @@
-//! Every database made here is read back in full by means that share nothing with its making but the format's views.
+//! Every database made here is read back in full by means that share nothing with its making but
+//! the format's views.
 
 mod audit;
 mod layout;
@@ -19,7 +20,8 @@ use audit::{Packing, audit, audit_packing};
 /// Builds into a scratch folder, which goes with the guard.
 fn build(builder: &DatabaseBuilder, files: usize) -> (tempfile::TempDir, Vec<PathBuf>, Built) {
     let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..files).map(|at| folder.path().join(format!("{at}.mdf"))).collect();
+    let paths: Vec<PathBuf> =
+        (0..files).map(|at| folder.path().join(format!("{at}.mdf"))).collect();
     let refs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
     let built = builder.build(&refs, &mut |_| {}).unwrap();
     (folder, paths, built)
@@ -30,7 +32,8 @@ fn open(paths: &[PathBuf]) -> Image {
 }
 
 fn int_table(name: &str, count: u64, value: fn(u64) -> i32) -> TableSpec {
-    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("value", SqlType::Int)];
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("value", SqlType::Int)];
     let rows = FnRows::new(count, move |number, row| {
         row.int(number as i32).int(value(number));
     });
@@ -53,7 +56,11 @@ fn every_shape_is_sound() {
         let folder = tempfile::tempdir().unwrap();
         let paths: Vec<PathBuf> =
             (0..shape.files.max(2)).map(|at| folder.path().join(at.to_string())).collect();
-        let options = MakeOptions { shape: shape.name.to_owned(), size: Size::Bytes(10 << 20), seed: 3 };
+        let options = MakeOptions {
+            shape: shape.name.to_owned(),
+            size: Size::Bytes(10 << 20),
+            seed: 3,
+        };
         let refs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
         let report = make(&options, &refs, &mut |_| {}).unwrap();
         let total: u64 = report.files.iter().map(|(_, bytes)| bytes).sum();
@@ -75,9 +82,14 @@ fn shapes_of_no_and_of_one_row_are_sound() {
     for shape in crate::SHAPES {
         for rows in [0, 1] {
             let folder = tempfile::tempdir().unwrap();
-            let paths: Vec<PathBuf> = (0..shape.files).map(|at| folder.path().join(at.to_string())).collect();
+            let paths: Vec<PathBuf> =
+                (0..shape.files).map(|at| folder.path().join(at.to_string())).collect();
             let refs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-            let options = MakeOptions { shape: shape.name.to_owned(), size: Size::Rows(rows), seed: 9 };
+            let options = MakeOptions {
+                shape: shape.name.to_owned(),
+                size: Size::Rows(rows),
+                seed: 9,
+            };
             make(&options, &refs, &mut |_| {}).unwrap();
             audit_packing(&open(&paths), packing_of(shape));
         }
@@ -97,7 +109,8 @@ fn equal_seeds_give_equal_files_and_others_do_not() {
     assert!(make(1) != make(2));
 }
 
-/// 40 extents of data, one in every 4000: the file spans three GAM intervals and is nearly all holes.
+/// 40 extents of data, one in every 4000: the file spans three GAM intervals and is nearly all
+/// holes.
 #[test]
 fn a_sparse_file_of_several_intervals_is_sound() {
     let table = int_table("t", 100_000, |n| (n * 7919 % 100_000) as i32)
@@ -115,7 +128,8 @@ fn several_files_fill_evenly() {
     let table = int_table("t", 600_000, |n| n as i32).clustered(IndexSpec::new("CX_t", &["id"]));
     let (_folder, paths, built) = build(&DatabaseBuilder::new("files").table(table), 4);
     audit(&open(&paths));
-    let (least, most) = (built.file_bytes.iter().min(), built.file_bytes.iter().max());
+    let least = built.file_bytes.iter().min();
+    let most = built.file_bytes.iter().max();
     assert!(most.unwrap() - least.unwrap() <= 65_536, "{:?}", built.file_bytes);
 }
 
@@ -185,7 +199,9 @@ fn rows_read_back_are_the_rows_that_were_generated() {
             let expected = match row.cell(at) {
                 Cell::Null => None,
                 Cell::Bit(bit) => Some(vec![u8::from(bit)]),
-                Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => Some(bytes.to_vec()),
+                Cell::Bytes(bytes) | Cell::Lob(bytes) | Cell::Pointer(bytes) => {
+                    Some(bytes.to_vec())
+                }
                 Cell::Stream(_) => panic!("no such value here"),
             };
             assert!(*value == expected, "row {number} column {}", at + 1);
@@ -200,7 +216,8 @@ fn mistakes_of_a_generator_are_named() {
         let path = folder.path().join(name);
         DatabaseBuilder::new("bad").table(table).build(&[&path], &mut |_| {}).unwrap_err()
     };
-    let unique = int_table("t", 10, |n| (n / 2) as i32).index(IndexSpec::new("UX", &["value"]).unique());
+    let unique =
+        int_table("t", 10, |n| (n / 2) as i32).index(IndexSpec::new("UX", &["value"]).unique());
     assert!(matches!(try_build("1", unique), crate::Error::Order { row: 1, .. }));
     let missing = int_table("t", 10, |_| 0).index(IndexSpec::new("UX", &["nothing"]));
     assert!(matches!(try_build("2", missing), crate::Error::NoColumn { .. }));
@@ -215,7 +232,8 @@ fn mistakes_of_a_generator_are_named() {
     assert!(matches!(again, Err(crate::Error::Io(_))), "a file that exists is left alone");
 }
 
-/// Every index of every pair of compressions agrees with its table, row by row, whatever became of the rows.
+/// Every index of every pair of compressions agrees with its table, row by row, whatever became of
+/// the rows.
 #[test]
 fn indexes_agree_with_tables_of_every_kind_and_history() {
     let collation = Collation(extentdb_catalog::table::DEFAULT_COLLATION);
@@ -228,21 +246,30 @@ fn indexes_agree_with_tables_of_every_kind_and_history() {
         ColumnSpec::nullable("gone", SqlType::BigInt).dropped(900),
         ColumnSpec::new("long", SqlType::VarChar { len: Some(8000), collation }),
         ColumnSpec::new("wide", SqlType::VarChar { len: Some(8000), collation }),
-        ColumnSpec::new("state", SqlType::VarChar { len: Some(20), collation }).added_with(1_000, b"old"),
+        ColumnSpec::new("state", SqlType::VarChar { len: Some(20), collation })
+            .added_with(1_000, b"old"),
         ColumnSpec::nullable("flag", SqlType::Bit).added(1_500),
     ];
     let row = |number: u64, row: &mut RowValues| {
         row.int(number as i32);
         match number % 7 {
             0 => row.null(),
-            other => row.ntext(["Abel", "abel ", "\u{c4}bel", "ABEL", "co-op", "coop", ""][other as usize]),
+            other => row
+                .ntext(["Abel", "abel ", "\u{c4}bel", "ABEL", "co-op", "coop", ""][other as usize]),
         };
         row.text(&format!("{:<6}", ["x", "X", "y"][(number % 3) as usize]));
-        row.datetime2(730_000 + (number % 4) as u32, number % 90 * 1_000).float((number % 5) as f64 - 2.0);
+        row.datetime2(730_000 + (number % 4) as u32, number % 90 * 1_000)
+            .float((number % 5) as f64 - 2.0);
         row.bigint(number as i64);
         let is_long = number % 40 == 8;
-        row.raw(&vec![b'l'; if is_long { 6_000 } else { 20 }])
-            .raw(&vec![b'w'; if is_long { 5_000 } else { 30 }]);
+        row.raw(&vec![b'l'; if is_long { 6_000 } else { 20 }]).raw(&vec![
+            b'w';
+            if is_long {
+                5_000
+            } else {
+                30
+            }
+        ]);
         row.text(if number < 1_000 { "old" } else { ["old", "OLD", "new"][(number % 3) as usize] });
         if number < 1_500 {
             row.null()
@@ -255,7 +282,8 @@ fn indexes_agree_with_tables_of_every_kind_and_history() {
         let mut builder = DatabaseBuilder::new("pairs");
         for clustered in [None, Some(vec!["id"]), Some(vec!["name", "ratio"])] {
             let name = format!("t_{}", clustered.as_ref().map_or(0, Vec::len));
-            let mut table = TableSpec::heap(&name, columns.clone(), FnRows::new(2_000, row)).compressed(base);
+            let mut table =
+                TableSpec::heap(&name, columns.clone(), FnRows::new(2_000, row)).compressed(base);
             // A deleted row has nothing off the row.
             table = table
                 .ghosts(|number| number % 9 == 4 && number % 40 != 8)
@@ -324,24 +352,43 @@ fn a_history_that_cannot_have_been_is_refused() {
         other => panic!("{other:?}"),
     };
     assert!(try_build(columns(int.clone().added_with(0, &[7, 0, 0, 0])), &same).is_ok());
-    assert_eq!(alteration(try_build(columns(int.clone().added(0)), &same)), "n", "NOT NULL without a value");
+    assert_eq!(
+        alteration(try_build(columns(int.clone().added(0)), &same)),
+        "n",
+        "NOT NULL without a value"
+    );
     assert_eq!(
         alteration(try_build(columns(int.clone().added_with(5, &[7, 0, 0, 0])), &same)),
         "max",
         "order"
     );
     let with_key = |table: TableSpec| table.clustered(IndexSpec::new("CX", &["n"]));
-    assert_eq!(alteration(try_build(columns(int.clone().added_with(0, &[7, 0, 0, 0])), &with_key)), "n");
+    assert_eq!(
+        alteration(try_build(columns(int.clone().added_with(0, &[7, 0, 0, 0])), &with_key)),
+        "n"
+    );
     let key = |table: TableSpec| table.clustered(IndexSpec::new("CX", &["id"])).vacated(|_| true);
-    assert_eq!(alteration(try_build(columns(int.clone()), &key)), "", "no empty slots in a clustered index");
+    assert_eq!(
+        alteration(try_build(columns(int.clone()), &key)),
+        "",
+        "no empty slots in a clustered index"
+    );
     let index = |table: TableSpec| table.index(IndexSpec::new("IX", &["n"]));
     let dropped = try_build(columns(int.clone().dropped(4)), &index);
     assert!(matches!(dropped, Err(crate::Error::NoColumn { .. })), "an index on a dropped column");
     let mut late = columns(int.clone().added_with(3, &[8, 0, 0, 0]));
     late[2] = ColumnSpec::nullable("max", SqlType::VarBinary { len: None }).added(3);
-    assert_eq!(bad_value(try_build(late, &same)), (0, 2), "rows from before have the value of the column");
+    assert_eq!(
+        bad_value(try_build(late, &same)),
+        (0, 2),
+        "rows from before have the value of the column"
+    );
     let ghosts = |table: TableSpec| table.ghosts(|number| number == 9);
-    assert_eq!(bad_value(try_build(columns(int), &ghosts)), (9, 3), "a deleted row has nothing off the row");
+    assert_eq!(
+        bad_value(try_build(columns(int), &ghosts)),
+        (9, 3),
+        "a deleted row has nothing off the row"
+    );
 }
 
 #[test]
@@ -349,7 +396,8 @@ fn the_pages_of_fixed_place_are_where_real_databases_have_them() {
     let (_folder, paths, _) = build(&DatabaseBuilder::new("fixed"), 1);
     let image = open(&paths);
     let mut page = extentdb_format::PageBuf::zeroed();
-    let cases = [(0, 15), (1, 11), (2, 8), (3, 9), (6, 16), (7, 17), (9, 13), (12, 10), (16, 1), (32, 1)];
+    let cases =
+        [(0, 15), (1, 11), (2, 8), (3, 9), (6, 16), (7, 17), (9, 13), (12, 10), (16, 1), (32, 1)];
     for (number, kind) in cases {
         image.raw(PageId::new(1, number), &mut page).unwrap();
         assert_eq!(page[1], kind, "page {number}");

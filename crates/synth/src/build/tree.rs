@@ -8,7 +8,8 @@
 //!
 //! Invariants
 //! - A separator is the key of the first entry of its child.
-//! - Both links of a page are known when it is written: the next page is taken when the current one is closed.
+//! - Both links of a page are known when it is written: the next page is taken when the current one
+//!   is closed.
 
 use extentdb_base::{AllocUnitId, PageId};
 use extentdb_format::PageBuf;
@@ -103,8 +104,10 @@ impl TreeBuilder {
             return Err(EntryError::TooLong(record.len()));
         }
         let packer = &mut self.packer;
-        let placed =
-            self.levels.first_mut().is_some_and(|open| packer.push(&mut open.page, &record).is_some());
+        let placed = self
+            .levels
+            .first_mut()
+            .is_some_and(|open| packer.push(&mut open.page, &record).is_some());
         if !placed {
             let mut separator = Vec::new();
             let id = self.unit.page(space)?;

@@ -56,9 +56,11 @@ const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 impl UnitPages {
     pub(super) fn new(id: AllocUnitId) -> UnitPages {
         let (reserved, reserved_iam, form) = match id {
-            SYSFILES1 => {
-                (VecDeque::from([place::SYSFILES_PAGE]), Some(place::SYSFILES_IAM), IamForm::SysFiles)
-            }
+            SYSFILES1 => (
+                VecDeque::from([place::SYSFILES_PAGE]),
+                Some(place::SYSFILES_IAM),
+                IamForm::SysFiles,
+            ),
             SYSALLOCUNITS => (VecDeque::from([place::SYSALLOCUNITS_FIRST]), None, IamForm::Usual),
             _ => (VecDeque::new(), None, IamForm::Usual),
         };
@@ -84,8 +86,14 @@ impl UnitPages {
     }
 
     /// Takes `count` pages at once and hands them out in random order.
-    pub(super) fn shuffle(&mut self, count: u64, rng: &mut impl Rng, space: &mut Space) -> Result<(), Error> {
-        let mut pages = (0..count).map(|_| self.take(space)).collect::<Result<Vec<PageId>, Error>>()?;
+    pub(super) fn shuffle(
+        &mut self,
+        count: u64,
+        rng: &mut impl Rng,
+        space: &mut Space,
+    ) -> Result<(), Error> {
+        let mut pages =
+            (0..count).map(|_| self.take(space)).collect::<Result<Vec<PageId>, Error>>()?;
         for last in (1..pages.len()).rev() {
             pages.swap(last, rng.below(last as u64 + 1) as usize);
         }

@@ -15,8 +15,8 @@ use super::fault::Fault;
 use super::header::changed;
 use super::target::{Found, Target};
 
-/// What follows in a tree. A check that does not read the upper levels of compressed indexes knows of a lost page from its
-/// neighbours only: 8981.
+/// What follows in a tree. A check that does not read the upper levels of compressed indexes knows
+/// of a lost page from its neighbours only: 8981.
 const LINKS: &[u32] = &[8976, 8977, 8978, 8980, 8981];
 
 /// A leaf page of a compressed table for which `choose` finds something to do.
@@ -28,7 +28,9 @@ fn page<T>(
     let parts = target.all_parts();
     let compressed: Vec<_> = parts
         .iter()
-        .filter(|part| matches!(part.compression, Compression::Row | Compression::Page) && part.index.0 <= 1)
+        .filter(|part| {
+            matches!(part.compression, Compression::Row | Compression::Page) && part.index.0 <= 1
+        })
         .flat_map(|part| target.leaf_pages(part).into_iter().map(move |id| (id, part)))
         .collect();
     let from = rng.below(compressed.len() as u64) as usize;
@@ -68,10 +70,14 @@ pub(super) fn information_size(target: &Target<'_>, rng: &mut SplitMix64) -> Opt
 /// Row 152: an entry of the dictionary ends behind the page.
 pub(super) fn dictionary_entry(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, at) = page(target, rng, |found| {
-        let ci = CiView::of(&found.page).filter(|ci| ci.fault().is_none() && !ci.dictionary().is_empty())?;
+        let ci = CiView::of(&found.page)
+            .filter(|ci| ci.fault().is_none() && !ci.dictionary().is_empty())?;
         let ends_at = if ci.flags() & HAS_ANCHOR != 0 { 7 } else { 5 };
-        let word = |at: usize| Some(usize::from(u16::from_le_bytes(*found.page.get(at..)?.first_chunk()?)));
-        let anchor_end = if ci.flags() & HAS_ANCHOR != 0 { word(PAGE_HEADER_BYTES + 3)? } else { ends_at };
+        let word = |at: usize| {
+            Some(usize::from(u16::from_le_bytes(*found.page.get(at..)?.first_chunk()?)))
+        };
+        let anchor_end =
+            if ci.flags() & HAS_ANCHOR != 0 { word(PAGE_HEADER_BYTES + 3)? } else { ends_at };
         Some(PAGE_HEADER_BYTES + anchor_end + 2)
     })?;
     lost(target, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
@@ -83,15 +89,18 @@ fn row(found: &Found, suits: impl Fn(u16, &CdRecord<'_>) -> bool) -> Option<(u16
     (0..view.slot_count()).find_map(|slot| {
         let bytes = view.record_bytes(slot)?;
         let record = CdRecord::parse(bytes);
-        let is_row =
-            bytes.first()? & IS_CD != 0 && record.fault().is_none() && record.kind() == CdKind::Primary;
-        (is_row && suits(slot, &record)).then(|| Some((slot, usize::from(view.slot_offset(slot)?))))?
+        let is_row = bytes.first()? & IS_CD != 0
+            && record.fault().is_none()
+            && record.kind() == CdKind::Primary;
+        (is_row && suits(slot, &record))
+            .then(|| Some((slot, usize::from(view.slot_offset(slot)?))))?
     })
 }
 
 /// Row 153: a descriptor that there is not.
 pub(super) fn descriptor(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, at)) = page(target, rng, |found| row(found, |_, record| record.column_count() > 0))?;
+    let (found, (slot, at)) =
+        page(target, rng, |found| row(found, |_, record| record.column_count() > 0))?;
     // Below 128 columns the count is one byte.
     let wide = usize::from(*found.page.get(at + 1)? >= 0x80);
     let fault = lost(
@@ -115,13 +124,17 @@ pub(super) fn anchor_prefix(target: &Target<'_>, rng: &mut SplitMix64) -> Option
         (0..view.slot_count()).find_map(|slot| {
             let bytes = view.record_bytes(slot)?;
             let record = CdRecord::parse(bytes);
-            if record.fault().is_some() || bytes.first()? & IS_CD == 0 || record.kind() != CdKind::Primary {
+            if record.fault().is_some()
+                || bytes.first()? & IS_CD == 0
+                || record.kind() != CdKind::Primary
+            {
                 return None;
             }
             record.columns().zip(&anchors).find_map(|(column, anchor)| match (column, anchor) {
-                (CdColumn::Short(part), CdColumn::Short(_) | CdColumn::Long { complex: false, .. }) => {
-                    Some((slot, within(&found.page, part)))
-                }
+                (
+                    CdColumn::Short(part),
+                    CdColumn::Short(_) | CdColumn::Long { complex: false, .. },
+                ) => Some((slot, within(&found.page, part))),
                 _ => None,
             })
         })
@@ -135,7 +148,8 @@ pub(super) fn anchor_prefix(target: &Target<'_>, rng: &mut SplitMix64) -> Option
         },
         &[],
     )?;
-    // 5274 were possible, too. Whether values are put together without the checks of rows is not known.
+    // 5274 were possible, too. Whether values are put together without the checks of rows is not
+    // known.
     Some(fault.and(&[2537]).permit(&[5274, 8928, 8951, 8952]).permit(LINKS).at_slot(slot))
 }
 

@@ -23,7 +23,8 @@ pub enum Harmless {
     Garbage,
     /// The first rows of some leaf pages are deleted: their separators are lower than any row.
     FirstRowsDeleted,
-    /// Letters change their case, in the rows and in the indexes, under a collation that ignores it.
+    /// Letters change their case, in the rows and in the indexes, under a collation that ignores
+    /// it.
     CaseChanged,
     /// All rows of a page are ghosts, and so are their entries.
     Ghosts,
@@ -45,7 +46,11 @@ impl Harmless {
     }
 
     /// New images of pages; `None` when there is nothing to change.
-    pub(super) fn make(self, target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+    pub(super) fn make(
+        self,
+        target: &Target<'_>,
+        rng: &mut SplitMix64,
+    ) -> Option<Vec<(PageId, PageBuf)>> {
         match self {
             Harmless::Garbage => garbage(target, rng),
             Harmless::FirstRowsDeleted => first_rows_deleted(target, rng),
@@ -61,7 +66,10 @@ fn garbage(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, Pag
     for _ in 0..PAGES {
         let Some(found) = target.row_page(rng).or_else(|| target.entry_page(rng)) else { break };
         let free = usize::from(found.header().free_offset.get())..found.view().slot_array_start();
-        edit.page(found.id)?.get_mut(free)?.iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+        edit.page(found.id)?
+            .get_mut(free)?
+            .iter_mut()
+            .for_each(|byte| *byte = rng.next_u64() as u8);
     }
     let mut images = edit.images()?;
     if let Some(extent) = target.free_extent(rng) {
@@ -87,7 +95,8 @@ fn first_rows_deleted(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(
         }
         let entries = target.entries_of(&found, 0);
         // On a page that changed already the slots are others.
-        let is_clear = entries.is_some_and(|entries| entries.iter().all(|(entry, _)| !edit.has(entry.id)));
+        let is_clear =
+            entries.is_some_and(|entries| entries.iter().all(|(entry, _)| !edit.has(entry.id)));
         if is_clear && target.remove_row(&mut edit, &found, 0).is_some() {
             deleted += 1;
         }
@@ -99,7 +108,9 @@ fn first_rows_deleted(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(
 fn case_changed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
     let ignores_case = |column: &PhysicalColumn| {
         let collation = column.ty.and_then(|ty| match ty {
-            SqlType::Char { collation, .. } | SqlType::VarChar { len: Some(_), collation } => Some(collation),
+            SqlType::Char { collation, .. } | SqlType::VarChar { len: Some(_), collation } => {
+                Some(collation)
+            }
             _ => None,
         });
         collation.is_some_and(|collation| !collation.is_binary() && collation.ignores_case())
@@ -139,11 +150,15 @@ fn ghosts(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, Page
     let is_plain = |found: &Found| {
         let records = || (0..found.slots()).filter_map(|slot| found.record(slot));
         let table = target.table(&found.part);
-        let has_filter = table.is_some_and(|table| table.indexes.iter().any(|index| index.filter.is_some()));
-        !has_filter && records().all(|record| record.kind() == RecordKind::Primary && !has_pointers(&record))
+        let has_filter =
+            table.is_some_and(|table| table.indexes.iter().any(|index| index.filter.is_some()));
+        !has_filter
+            && records()
+                .all(|record| record.kind() == RecordKind::Primary && !has_pointers(&record))
     };
-    let (found, ()) =
-        target.pick(rng, target.leaves(), |found, _| (found.has_links() && is_plain(found)).then_some(()))?;
+    let (found, ()) = target.pick(rng, target.leaves(), |found, _| {
+        (found.has_links() && is_plain(found)).then_some(())
+    })?;
     let mut edit = Edit::new(target);
     for slot in 0..found.slots() {
         let entries = target.entries_of(&found, slot)?;

@@ -31,7 +31,11 @@ impl<'t> Edit<'t> {
     }
 
     /// Changes a page header.
-    pub(super) fn header(&mut self, id: PageId, change: impl FnOnce(&mut PageHeader)) -> Option<()> {
+    pub(super) fn header(
+        &mut self,
+        id: PageId,
+        change: impl FnOnce(&mut PageHeader),
+    ) -> Option<()> {
         change(PageHeader::of_mut(self.page(id)?));
         Some(())
     }

@@ -1,7 +1,7 @@
 //! Entries of nonclustered indexes and the rows they lead to.
 //!
-//! The columns of an index are, by their number, first its own and then what is missing of the row locator: the place in the
-//! heap, or the clustered key with its uniquifier.
+//! The columns of an index are, by their number, first its own and then what is missing of the row
+//! locator: the place in the heap, or the clustered key with its uniquifier.
 
 use extentdb_base::Rid;
 use extentdb_catalog::layout::PhysicalColumn;
@@ -45,19 +45,24 @@ impl Target<'_> {
     /// The columns of a part with what they hold.
     pub(super) fn sources<'t>(&'t self, part: &Part) -> Vec<(&'t PhysicalColumn, Source)> {
         if part.index.0 <= 1 {
-            let source = |column: &PhysicalColumn| match column.is_uniquifier() {
-                true => Source::Uniquifier,
-                false => Source::Column(column.column_id),
+            let source = |column: &PhysicalColumn| {
+                if column.is_uniquifier() {
+                    Source::Uniquifier
+                } else {
+                    Source::Column(column.column_id)
+                }
             };
             return self.columns(part).map(|column| (column, source(column))).collect();
         }
-        let index = self.table(part).and_then(|table| table.indexes.iter().find(|it| it.id == part.index));
+        let index =
+            self.table(part).and_then(|table| table.indexes.iter().find(|it| it.id == part.index));
         let own: Vec<i32> =
             index.map_or(&[][..], |index| &index.columns).iter().map(|it| it.column_id).collect();
         let mut missing = self.locator_sources(part);
         missing.retain(|source| !matches!(source, Source::Column(id) if own.contains(id)));
         let all: Vec<Source> = own.iter().map(|id| Source::Column(*id)).chain(missing).collect();
-        let place = |column: &PhysicalColumn| usize::try_from(column.column_id).ok()?.checked_sub(1);
+        let place =
+            |column: &PhysicalColumn| usize::try_from(column.column_id).ok()?.checked_sub(1);
         let source = |column: &'t PhysicalColumn| Some((column, *all.get(place(column)?)?));
         self.columns(part).filter_map(source).collect()
     }
@@ -65,11 +70,16 @@ impl Target<'_> {
     /// What a row locator of a part's table consists of.
     fn locator_sources(&self, part: &Part) -> Vec<Source> {
         let bases = self.base_parts(part);
-        let Some(base) = bases.first().filter(|base| base.is_clustered()) else { return vec![Source::Rid] };
+        let Some(base) = bases.first().filter(|base| base.is_clustered()) else {
+            return vec![Source::Rid];
+        };
         let Some(rowset) = self.rowset(base) else { return Vec::new() };
-        let source = |column: &&PhysicalColumn| match column.is_uniquifier() {
-            true => Source::Uniquifier,
-            false => Source::Column(column.column_id),
+        let source = |column: &&PhysicalColumn| {
+            if column.is_uniquifier() {
+                Source::Uniquifier
+            } else {
+                Source::Column(column.column_id)
+            }
         };
         rowset.layout.key().iter().map(source).collect()
     }
@@ -85,7 +95,12 @@ impl Target<'_> {
     }
 
     /// The entry of an index that leads to a row.
-    pub(super) fn find_entry(&self, base: &Part, index: &Index, locator: &Locator) -> Option<(Found, u16)> {
+    pub(super) fn find_entry(
+        &self,
+        base: &Part,
+        index: &Index,
+        locator: &Locator,
+    ) -> Option<(Found, u16)> {
         self.index_parts(base, index).iter().find_map(|part| self.find_in(part, locator))
     }
 
@@ -101,12 +116,14 @@ impl Target<'_> {
     }
 
     fn find_in(&self, part: &Part, locator: &Locator) -> Option<(Found, u16)> {
-        let (sources, wanted) = (self.sources(part), self.locator_sources(part));
+        let sources = self.sources(part);
+        let wanted = self.locator_sources(part);
         self.leaf_pages(part).into_iter().find_map(|id| {
             let found = self.found(id, part)?;
             let is_it = |slot: &u16| {
                 let is_ghost = found.record(*slot).is_none_or(|record| record.kind().is_ghost());
-                !is_ghost && locator_in(&found.page, *slot, &sources, &wanted).as_ref() == Some(locator)
+                !is_ghost
+                    && locator_in(&found.page, *slot, &sources, &wanted).as_ref() == Some(locator)
             };
             let slot = (0..found.slots()).find(is_it)?;
             Some((found, slot))
@@ -116,14 +133,19 @@ impl Target<'_> {
     /// The entries of a row in all indexes of its table; `None` when one of them has none.
     pub(super) fn entries_of(&self, base: &Found, slot: u16) -> Option<Vec<(Found, u16)>> {
         let locator = self.locator(base, slot)?;
-        self.full_indexes(&base.part).map(|index| self.find_entry(&base.part, index, &locator)).collect()
+        self.full_indexes(&base.part)
+            .map(|index| self.find_entry(&base.part, index, &locator))
+            .collect()
     }
 
-    /// Takes a row and its entries away, as if it never had been there. Rows with values off the row are left alone, and
-    /// so are tables with filtered indexes: whether the row has an entry there is not known here.
+    /// Takes a row and its entries away, as if it never had been there. Rows with values off the
+    /// row are left alone, and so are tables with filtered indexes: whether the row has an entry
+    /// there is not known here.
     pub(super) fn remove_row(&self, edit: &mut Edit<'_>, base: &Found, slot: u16) -> Option<()> {
         let table = self.table(&base.part)?;
-        if table.indexes.iter().any(|index| index.filter.is_some()) || has_pointers(&base.record(slot)?) {
+        if table.indexes.iter().any(|index| index.filter.is_some())
+            || has_pointers(&base.record(slot)?)
+        {
             return None;
         }
         let entries = self.entries_of(base, slot)?;
@@ -138,16 +160,21 @@ impl Target<'_> {
         Some(())
     }
 
-    /// True when a column of the table is in no index but perhaps as an included column: neither in the clustered key, nor
-    /// in the key of another index, nor part of a computed column or a filter.
+    /// True when a column of the table is in no index but perhaps as an included column: neither in
+    /// the clustered key, nor in the key of another index, nor part of a computed column or a
+    /// filter.
     pub(super) fn is_free(&self, part: &Part, column_id: i32) -> bool {
         let Some(table) = self.table(part) else { return false };
         let is_key = |index: &Index| {
-            index.columns.iter().any(|column| column.column_id == column_id && column.key_ordinal > 0)
+            index
+                .columns
+                .iter()
+                .any(|column| column.column_id == column_id && column.key_ordinal > 0)
         };
         let Some(column) = table.column(column_id) else { return false };
         let brackets = format!("[{}]", column.name);
-        let is_named = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&brackets));
+        let is_named =
+            |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&brackets));
         column.computed.is_none()
             && !table.indexes.iter().any(|index| is_key(index) || is_named(&index.filter))
             && !table.columns.iter().any(|other| is_named(&other.computed))
@@ -155,7 +182,8 @@ impl Target<'_> {
 
     /// True when a nonclustered index has the column, as key or included.
     pub(super) fn is_indexed(&self, part: &Part, column_id: i32) -> bool {
-        self.full_indexes(part).any(|index| index.columns.iter().any(|column| column.column_id == column_id))
+        self.full_indexes(part)
+            .any(|index| index.columns.iter().any(|column| column.column_id == column_id))
     }
 }
 
@@ -165,7 +193,8 @@ fn locator_in(
     sources: &[(&PhysicalColumn, Source)],
     wanted: &[Source],
 ) -> Option<Locator> {
-    let column = |source: &Source| sources.iter().find(|(_, it)| it == source).map(|(column, _)| *column);
+    let column =
+        |source: &Source| sources.iter().find(|(_, it)| it == source).map(|(column, _)| *column);
     if wanted == [Source::Rid] {
         let bytes = value(page, slot, column(&Source::Rid)?)?;
         return Some(Locator::Rid(Rid::from_bytes(bytes.try_into().ok()?)));

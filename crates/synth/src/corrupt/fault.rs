@@ -1,6 +1,7 @@
 //! A fault before it is written: new images of pages, and what a check must and may say about them.
 //!
-//! What PHYSICAL_ONLY and NOINDEX leave out follows from the numbers (`checkdb.md` B.13) and from whose page it is.
+//! What PHYSICAL_ONLY and NOINDEX leave out follows from the numbers (`checkdb.md` B.13) and from
+//! whose page it is.
 
 use extentdb_base::{AllocUnitId, FileId, IndexId, ObjectId, PageId};
 use extentdb_format::PageBuf;
@@ -29,16 +30,17 @@ impl Repair {
     }
 }
 
-/// Numbers that PHYSICAL_ONLY does not report: records against the catalogue, values, forwarding, off-row data, the cross-check
-/// of nonclustered indexes, the catalogue.
+/// Numbers that PHYSICAL_ONLY does not report: records against the catalogue, values, forwarding,
+/// off-row data, the cross-check of nonclustered indexes, the catalogue.
 const LOGICAL: &[u32] = &[
-    2537, 2570, 5228, 5229, 5260, 5262, 7961, 8907, 8908, 8927, 8929, 8951, 8952, 8955, 8956, 8960, 8961,
-    8962, 8963, 8964, 8965, 8970, 8971, 8972, 8974, 8984, 8988, 8992, 8993, 8994, 8997,
+    2537, 2570, 5228, 5229, 5260, 5262, 7961, 8907, 8908, 8927, 8929, 8951, 8952, 8955, 8956, 8960,
+    8961, 8962, 8963, 8964, 8965, 8970, 8971, 8972, 8974, 8984, 8988, 8992, 8993, 8994, 8997,
 ];
-/// What NOINDEX still reports of a nonclustered index of a user table: allocation, which is checked for all objects.
+/// What NOINDEX still reports of a nonclustered index of a user table: allocation, which is checked
+/// for all objects.
 const ALLOCATION: &[u32] = &[
-    2508, 2575, 2576, 2577, 2579, 5250, 7965, 8903, 8904, 8905, 8906, 8910, 8913, 8946, 8947, 8948, 8959,
-    8968, 8969, 8996, 8998,
+    2508, 2575, 2576, 2577, 2579, 5250, 7965, 8903, 8904, 8905, 8906, 8910, 8913, 8946, 8947, 8948,
+    8959, 8968, 8969, 8996, 8998,
 ];
 /// The cross-check of nonclustered indexes.
 const CROSS_CHECK: &[u32] = &[8951, 8952, 8955, 8956];
@@ -90,7 +92,12 @@ pub(super) struct Fault {
 
 impl Fault {
     /// A fault with its images.
-    pub(super) fn new(page: PageId, owner: Owner, images: Vec<(PageId, PageBuf)>, expected: &[u32]) -> Fault {
+    pub(super) fn new(
+        page: PageId,
+        owner: Owner,
+        images: Vec<(PageId, PageBuf)>,
+        expected: &[u32],
+    ) -> Fault {
         Fault {
             page,
             slot: None,

@@ -33,7 +33,8 @@ pub(super) fn lost(
     change: impl FnOnce(&mut PageBuf) -> Option<()>,
     expected: &[u32],
 ) -> Option<Fault> {
-    changed(target, found, change, &with_links(found, expected)).map(|fault| fault.permit(orphans(found)))
+    changed(target, found, change, &with_links(found, expected))
+        .map(|fault| fault.permit(orphans(found)))
 }
 
 fn header(change: impl FnOnce(&mut PageHeader)) -> impl FnOnce(&mut PageBuf) -> Option<()> {
@@ -50,7 +51,8 @@ fn random_slot(found: &Found, rng: &mut SplitMix64) -> u16 {
 /// Row 21.
 pub(super) fn page_type_index(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.leaf(rng)?;
-    // Pages from SQL Server 2000 name index 0 in their header, which is theirs as long as they are data pages.
+    // Pages from SQL Server 2000 name index 0 in their header, which is theirs as long as they are
+    // data pages.
     let is_old = PageHeader::of(&found.page).alloc_unit().0 >> 48 == 0;
     let expected: &[u32] = if is_old { &[2533] } else { &[8938, 8928] };
     lost(target, &found, header(|h| h.page_type = 2), expected)
@@ -92,7 +94,8 @@ fn set_unit(unit: AllocUnitId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
 pub(super) fn owner(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.row_page(rng)?;
     let others = [target.heap(rng), target.leaf(rng)].into_iter().flatten();
-    let Some(other) = others.into_iter().find(|other| other.part.object != found.part.object) else {
+    let Some(other) = others.into_iter().find(|other| other.part.object != found.part.object)
+    else {
         return unknown_owner(target, &found);
     };
     lost(target, &found, set_unit(other.part.unit.id), &[2533, 2534])
@@ -119,7 +122,8 @@ pub(super) fn slot_count_less(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
 /// Row 39: what lies before the slot array is taken for a slot.
 pub(super) fn slot_count_more(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.row_page(rng)?;
-    let fault = lost(target, &found, header(|h| h.slot_count.set(h.slot_count.get() + 1)), &[8928])?;
+    let fault =
+        lost(target, &found, header(|h| h.slot_count.set(h.slot_count.get() + 1)), &[8928])?;
     Some(fault.any_of(&[8939, 8941, 8942, 8944]))
 }
 
@@ -139,7 +143,8 @@ pub(super) fn free_offset_low(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
 /// Row 42: 20 bytes below the end of the last record.
 pub(super) fn free_offset_short(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.heap_or_leaf(rng)?;
-    let end = |slot: u16| Some(usize::from(found.view().slot_offset(slot)?) + found.record(slot)?.len());
+    let end =
+        |slot: u16| Some(usize::from(found.view().slot_offset(slot)?) + found.record(slot)?.len());
     let last = (0..found.slots()).filter_map(end).max()?;
     let short = last.checked_sub(20).filter(|short| *short > 96)? as u16;
     lost(target, &found, header(|h| h.free_offset.set(short)), &[8943, 8928])
@@ -164,13 +169,14 @@ pub(super) fn page_id(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault
     lost(target, &found, header(|h| h.page_id_bytes = wrong.to_bytes()), &[8909, 8928])
 }
 
-/// Row 46: newer than any log. Of a file by itself that is worth a note, no more; the map of changed extents may say
-/// otherwise.
+/// Row 46: newer than any log. Of a file by itself that is worth a note, no more; the map of
+/// changed extents may say otherwise.
 pub(super) fn lsn_high(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.row_page(rng)?;
     let lsn = found.header().lsn();
     let high = Lsn { vlf: lsn.vlf.saturating_add(1 << 20), ..lsn };
-    changed(target, &found, header(|h| h.lsn_bytes = high.to_bytes()), &[]).map(|fault| fault.permit(&[2515]))
+    changed(target, &found, header(|h| h.lsn_bytes = high.to_bytes()), &[])
+        .map(|fault| fault.permit(&[2515]))
 }
 
 /// Row 47: a page that is newer than the last full backup, and is not marked as changed.
@@ -196,8 +202,9 @@ pub(super) fn diff_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Faul
     AllocationBitmapMut::of(&mut page).set(extent_bit(found.id), false);
     reseal(target.image, map, &mut page)?;
     // One page of a database is named: the first that is newer.
-    let is_newer =
-        |id: &PageId| header_of(target, *id).zip(base(id.file)).is_some_and(|(h, base)| h.lsn() > base);
+    let is_newer = |id: &PageId| {
+        header_of(target, *id).zip(base(id.file)).is_some_and(|(h, base)| h.lsn() > base)
+    };
     let is_read = |id: &PageId| target.state(*id).is_some_and(|state| state.is_allocated());
     let first = found.id.extent().pages().find(|id| is_read(id) && is_newer(id))?;
     let owner = super::fault::Owner { is_system: true, ..super::fault::Owner::of(&found.part) };
@@ -251,7 +258,8 @@ pub(super) fn slot_middle(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         Some(())
     };
     let fault = lost(target, &found, change, &[8928])?;
-    // The bytes there may look like a record of any length; one that ends with its own leaves a gap before it.
+    // The bytes there may look like a record of any length; one that ends with its own leaves a gap
+    // before it.
     Some(fault.any_of(&[8942, 8944, 8939]).permit(&[8943]).at_slot(slot))
 }
 
@@ -281,13 +289,17 @@ pub(super) fn disorder(target: &Target<'_>, found: &Found, rng: &mut SplitMix64)
 pub(super) fn heap_links(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.heap(rng)?;
     let neighbour = target.heaps().iter().map(|(id, _)| *id).find(|id| *id != found.id)?;
-    let change = header(|h| (h.prev_bytes, h.next_bytes) = (neighbour.to_bytes(), neighbour.to_bytes()));
+    let change =
+        header(|h| (h.prev_bytes, h.next_bytes) = (neighbour.to_bytes(), neighbour.to_bytes()));
     changed(target, &found, change, &[]).map(|fault| fault.permit(&[8939, 8928]))
 }
 
 /// A page id behind the end of the file that `page` is in.
 pub(super) fn beyond(target: &Target<'_>, page: PageId) -> PageId {
-    PageId { page: target.image.page_count(page.file).saturating_add(1_000), ..page }
+    PageId {
+        page: target.image.page_count(page.file).saturating_add(1_000),
+        ..page
+    }
 }
 
 /// The page behind a leaf.

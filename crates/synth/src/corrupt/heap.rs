@@ -31,16 +31,22 @@ impl Stub {
 }
 
 /// A stub whose row is there and leads back to it.
-fn stub(target: &Target<'_>, rng: &mut SplitMix64, suits: impl Fn(&Found, u16) -> bool) -> Option<Stub> {
+fn stub(
+    target: &Target<'_>,
+    rng: &mut SplitMix64,
+    suits: impl Fn(&Found, u16) -> bool,
+) -> Option<Stub> {
     let (found, (slot, rid)) = target.pick(rng, target.heaps(), |found, rng| {
         let slots = found.slots();
         let from = rng.below(slots.into()) as u16;
-        (0..slots).map(|at| (from + at) % slots).filter(|slot| suits(found, *slot)).find_map(|slot| {
-            let rid = found.record(slot)?.stub_target()?;
-            let moved = target.found(rid.page, &found.part)?;
-            let back = moved.record(rid.slot.0)?.back_pointer()?;
-            (back == Rid::new(found.id, slot)).then_some((slot, rid))
-        })
+        (0..slots).map(|at| (from + at) % slots).filter(|slot| suits(found, *slot)).find_map(
+            |slot| {
+                let rid = found.record(slot)?.stub_target()?;
+                let moved = target.found(rid.page, &found.part)?;
+                let back = moved.record(rid.slot.0)?.back_pointer()?;
+                (back == Rid::new(found.id, slot)).then_some((slot, rid))
+            },
+        )
     })?;
     Some(Stub { found, slot, target: rid })
 }
@@ -65,7 +71,8 @@ pub(super) fn stub_target(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
 pub(super) fn stub_shared(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let first = stub(target, rng, |_, _| true)?;
     let is_other = |found: &Found, slot: u16| {
-        found.part.unit.id == first.found.part.unit.id && (found.id, slot) != (first.found.id, first.slot)
+        found.part.unit.id == first.found.part.unit.id
+            && (found.id, slot) != (first.found.id, first.slot)
     };
     let second = stub(target, rng, is_other)?;
     first.change(target, second.target, &[8972, 8994])
@@ -103,8 +110,14 @@ pub(super) fn stub_ghost(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
         Some(())
     };
     let fault = changed(target, &stub.found, write, &[8994])?;
-    // The row is still there and says whose it is: an entry that leads to the stub may count as answered.
-    Some(fault.permit(target.cross(&stub.found.part, &[8952])).permit(&[8927, 8951]).at_slot(stub.slot))
+    // The row is still there and says whose it is: an entry that leads to the stub may count as
+    // answered.
+    Some(
+        fault
+            .permit(target.cross(&stub.found.part, &[8952]))
+            .permit(&[8927, 8951])
+            .at_slot(stub.slot),
+    )
 }
 
 /// Row 90: the row stands for itself now, and its stub for nothing.

@@ -30,8 +30,9 @@ impl Chain {
     fn pick(target: &Target<'_>, rng: &mut SplitMix64, least: usize) -> Option<Chain> {
         target.pick_part(rng, |part| {
             let pages = target.iam_chain(&part.unit);
-            let has_extents =
-                pages.first().is_some_and(|(_, page)| IamView::new(page).extents().next().is_some());
+            let has_extents = pages
+                .first()
+                .is_some_and(|(_, page)| IamView::new(page).extents().next().is_some());
             (pages.len() >= least && has_extents).then(|| Chain { part: part.clone(), pages })
         })
     }
@@ -90,7 +91,8 @@ pub(super) fn loses(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> 
         };
         found.id.extent().pages().all(is_data).then_some(found)
     })?;
-    // What else is seen depends on which neighbours of the lost pages are left, and on what was in them.
+    // What else is seen depends on which neighbours of the lost pages are left, and on what was in
+    // them.
     let fault = set_bit(target, &found.part, found.id.extent(), false, &[8905])?;
     Some(fault.permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
@@ -99,14 +101,21 @@ pub(super) fn loses(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> 
 pub(super) fn shares(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (extent, part) = (0..64).find_map(|_| {
         let found = target.page_in_extent(rng)?;
-        let other = target.heap_or_leaf(rng).filter(|other| other.part.object != found.part.object)?;
+        let other =
+            target.heap_or_leaf(rng).filter(|other| other.part.object != found.part.object)?;
         target.iam_of(&other.part.unit, found.id).map(|_| (found.id.extent(), other.part))
     })?;
     let fault = set_bit(target, &part, extent, true, &[8904, 8913])?;
     Some(fault.any_of(&[2533, 2534]).permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
 
-fn set_bit(target: &Target<'_>, part: &Part, extent: Extent, value: bool, expected: &[u32]) -> Option<Fault> {
+fn set_bit(
+    target: &Target<'_>,
+    part: &Part,
+    extent: Extent,
+    value: bool,
+    expected: &[u32],
+) -> Option<Fault> {
     let id = target.iam_of(&part.unit, extent.first_page())?;
     let mut page = target.page(id)?;
     let index = extent.first_page().page % PAGES_PER_GAM / PAGES_PER_EXTENT;
@@ -124,7 +133,8 @@ pub(super) fn single_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         let page = *slots.get(slot)?;
         Some((Chain { part: part.clone(), pages }, slot, page))
     })?;
-    let zero = |image: &mut PageBuf| put(image, SINGLE_PAGES + PageId::BYTES * slot, &[0; PageId::BYTES]);
+    let zero =
+        |image: &mut PageBuf| put(image, SINGLE_PAGES + PageId::BYTES * slot, &[0; PageId::BYTES]);
     let fault = chain.change(target, 0, zero, &[8906])?;
     Some(fault.about(page).permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
@@ -176,10 +186,12 @@ pub(super) fn interval_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Opt
 pub(super) fn interval_filegroup(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let chain = Chain::pick(target, rng, 1)?;
     let own = i32::from(chain.part.unit.filegroup);
-    let files = target.catalog.files.iter().filter(|file| file.file_type == 0 && file.filegroup != own);
+    let files =
+        target.catalog.files.iter().filter(|file| file.file_type == 0 && file.filegroup != own);
     let file = files.map(|file| file.id).find(|file| target.image.page_count(*file) > 0)?;
     let interval = PageId { file, page: 0 };
-    let fault = chain.change(target, 0, |page| put(page, INTERVAL, &interval.to_bytes()), &[8996])?;
+    let fault =
+        chain.change(target, 0, |page| put(page, INTERVAL, &interval.to_bytes()), &[8996])?;
     Some(fault.permit(&[8905, 8904, 8913, 8910, 8906, 2579, 8929, 8993, 8994]).permit(&OWNERLESS))
 }
 
@@ -194,15 +206,17 @@ pub(super) fn beyond_file(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         Some(())
     };
     let far = PageId { page: interval.page + extent * PAGES_PER_EXTENT, ..interval };
-    let fault =
-        chain.change(target, 0, set, &[2579]).filter(|_| extent < PAGES_PER_GAM / PAGES_PER_EXTENT)?;
+    let fault = chain
+        .change(target, 0, set, &[2579])
+        .filter(|_| extent < PAGES_PER_GAM / PAGES_PER_EXTENT)?;
     Some(fault.about(far))
 }
 
 /// Row 122: the chain goes on in another table's.
 pub(super) fn next_foreign(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (chain, other) = (0..64).find_map(|_| {
-        let (chain, other) = (Chain::pick(target, rng, 1)?, Chain::pick(target, rng, 1)?);
+        let chain = Chain::pick(target, rng, 1)?;
+        let other = Chain::pick(target, rng, 1)?;
         let suits = chain.part.object != other.part.object && !chain.is_long();
         suits.then(|| Some((chain, other.pages.first()?.0)))?
     })?;

@@ -37,7 +37,13 @@ fn byte_of(column: &PhysicalColumn, place: &Range<usize>) -> Option<usize> {
 }
 
 /// Flips a bit of a value.
-fn flip(target: &Target<'_>, found: &Found, slot: u16, at: usize, expected: &[u32]) -> Option<Fault> {
+fn flip(
+    target: &Target<'_>,
+    found: &Found,
+    slot: u16,
+    at: usize,
+    expected: &[u32],
+) -> Option<Fault> {
     let fault = changed(
         target,
         found,
@@ -57,7 +63,8 @@ fn included(
     suits: impl Fn(&Part) -> bool,
 ) -> Option<(Found, u16, usize)> {
     target.pick_row(rng, target.entries(), |found, slot, _| {
-        let columns = if suits(&found.part) { included_columns(target, &found.part) } else { Vec::new() };
+        let columns =
+            if suits(&found.part) { included_columns(target, &found.part) } else { Vec::new() };
         columns.into_iter().find_map(|column| byte_of(column, &span(&found.page, slot, column)?))
     })
 }
@@ -96,7 +103,8 @@ pub(super) fn locator(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault
         };
         let other = (0..found.slots()).find(|other| *other != slot && found.record(*other).is_some())?;
         let part = |column: &PhysicalColumn| {
-            let (place, bytes) = (span(&found.page, slot, column)?, value(&found.page, other, column)?);
+            let place = span(&found.page, slot, column)?;
+            let bytes = value(&found.page, other, column)?;
             (place.len() == bytes.len()).then_some((place, bytes))
         };
         let locator = sources.iter().filter(|(_, source)| !is_own(source));
@@ -164,16 +172,20 @@ fn copied(
 
 /// Row 130: one entry three times, and two rows without one.
 pub(super) fn entry_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, (at, bytes)) = target.pick_row(rng, target.entries(), |found, slot, record| {
-        let (next, second) = (found.record(slot.checked_add(1)?)?, found.record(slot.checked_add(2)?)?);
-        let len = record.len();
-        let is_entry = |other: &extentdb_format::record::Record<'_>| {
-            other.len() == len && other.kind() == RecordKind::Index && other.bytes() != record.bytes()
-        };
-        let at = |slot: u16| super::target::offset_of(&found.page, slot);
-        (is_entry(&next) && is_entry(&second))
-            .then(|| Some(([at(slot + 1)?, at(slot + 2)?], record.bytes().to_vec())))?
-    })?;
+    let (found, slot, (at, bytes)) =
+        target.pick_row(rng, target.entries(), |found, slot, record| {
+            let next = found.record(slot.checked_add(1)?)?;
+            let second = found.record(slot.checked_add(2)?)?;
+            let len = record.len();
+            let is_entry = |other: &extentdb_format::record::Record<'_>| {
+                other.len() == len
+                    && other.kind() == RecordKind::Index
+                    && other.bytes() != record.bytes()
+            };
+            let at = |slot: u16| super::target::offset_of(&found.page, slot);
+            (is_entry(&next) && is_entry(&second))
+                .then(|| Some(([at(slot + 1)?, at(slot + 2)?], record.bytes().to_vec())))?
+        })?;
     let fault = changed(
         target,
         &found,
@@ -190,33 +202,39 @@ pub(super) fn entry_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option
 
 /// Row 131: two entries exchange their included values.
 pub(super) fn entries_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, (one, other)) = target.pick_row(rng, target.entries(), |found, slot, _| {
-        let columns = included_columns(target, &found.part);
-        (1..=NEIGHBOURS).map(|step| (slot + step) % found.slots()).find_map(|other| {
-            columns.iter().find_map(|column| {
-                let (one, other) = (span(&found.page, slot, column)?, span(&found.page, other, column)?);
-                let differ = found.page.get(one.clone()) != found.page.get(other.clone());
-                (one.len() == other.len() && differ).then_some((one, other))
+    let (found, slot, (one, other)) =
+        target.pick_row(rng, target.entries(), |found, slot, _| {
+            let columns = included_columns(target, &found.part);
+            (1..=NEIGHBOURS).map(|step| (slot + step) % found.slots()).find_map(|other| {
+                columns.iter().find_map(|column| {
+                    let one = span(&found.page, slot, column)?;
+                    let other = span(&found.page, other, column)?;
+                    let differ = found.page.get(one.clone()) != found.page.get(other.clone());
+                    (one.len() == other.len() && differ).then_some((one, other))
+                })
             })
-        })
-    })?;
-    let (first, second) = (found.page.get(one.clone())?.to_vec(), found.page.get(other.clone())?.to_vec());
+        })?;
+    let first = found.page.get(one.clone())?.to_vec();
+    let second = found.page.get(other.clone())?.to_vec();
     let swap = |page: &mut PageBuf| put_all(page, &[(one, second), (other, first)]);
     changed(target, &found, swap, PAIR).map(|fault| fault.at_slot(slot))
 }
 
-/// Row 134: the last row of a partition gets a key that belongs to the last partition, and so do its entries.
+/// Row 134: the last row of a partition gets a key that belongs to the last partition, and so do
+/// its entries.
 ///
 /// The column that rows are distributed by must be the first one of the key, and an integer.
 pub(super) fn wrong_partition(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (part, column, high) = target.pick_part(rng, |part| {
         let parts = target.base_parts(part);
-        let is_candidate = part.is_clustered() && parts.len() > 1 && parts.last()?.rowset != part.rowset;
+        let is_candidate =
+            part.is_clustered() && parts.len() > 1 && parts.last()?.rowset != part.rowset;
         let own = target.table(part)?.indexes.iter().find(|index| index.id == part.index)?;
         let (_, partitioning) = target.catalog.partition_function_of(own)?;
         let is_it = |column: &&PhysicalColumn| is_candidate && column.column_id == partitioning;
         let column = target.rowset(part)?.layout.key().first().copied().filter(is_it)?.clone();
-        let highs: Vec<i64> = parts.iter().filter_map(|part| high_key(target, part, &column)).collect();
+        let highs: Vec<i64> =
+            parts.iter().filter_map(|part| high_key(target, part, &column)).collect();
         let is_ascending = highs.len() > 1 && highs.is_sorted_by(|a, b| a < b);
         (is_ascending && high_key(target, part, &column).is_some())
             .then(|| Some((part.clone(), column, highs.last()?.checked_add(1)?)))?
@@ -248,7 +266,8 @@ fn put_int(page: &mut PageBuf, place: &Range<usize>, value: i64) -> Option<()> {
     Some(())
 }
 
-/// Row 132: a filtered index gets the entry of a row that its predicate leaves out: a row of the table without an entry.
+/// Row 132: a filtered index gets the entry of a row that its predicate leaves out: a row of the
+/// table without an entry.
 ///
 /// The entry goes between two others whose first key column, an integer, is lower and higher.
 pub(super) fn filtered_row(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
@@ -270,7 +289,8 @@ pub(super) fn filtered_row(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
     let at = |found: &Found, slot: u16| integer(key, &value(&found.page, slot, key)?);
     let (entry, place) = target.leaf_pages(&part).into_iter().find_map(|id| {
         let found = target.found(id, &part)?;
-        let is_gap = |slot: &u16| at(&found, *slot - 1) < Some(wanted) && at(&found, *slot) > Some(wanted);
+        let is_gap =
+            |slot: &u16| at(&found, *slot - 1) < Some(wanted) && at(&found, *slot) > Some(wanted);
         let place = (1..found.slots()).find(is_gap)?;
         Some((found, place))
     })?;
@@ -290,9 +310,11 @@ fn integer(column: &PhysicalColumn, bytes: &[u8]) -> Option<i64> {
 
 /// The entry of a row as the index of `like` would have it.
 fn entry_for(target: &Target<'_>, base: &Found, slot: u16, like: &Found) -> Option<Vec<u8>> {
-    let (own, wanted) = (target.sources(&base.part), target.sources(&like.part));
+    let own = target.sources(&base.part);
+    let wanted = target.sources(&like.part);
     let sample = (0..like.slots()).find_map(|slot| like.record(slot))?;
-    let mut record = RecordBuilder::index(RecordKind::Index, usize::from(like.header().fixed_len.get()));
+    let mut record =
+        RecordBuilder::index(RecordKind::Index, usize::from(like.header().fixed_len.get()));
     if sample.has_null_bitmap() {
         record.columns(sample.column_count());
     }
@@ -300,7 +322,10 @@ fn entry_for(target: &Target<'_>, base: &Found, slot: u16, like: &Found) -> Opti
     for (column, source) in &wanted {
         let bytes = match source {
             Source::Rid => Some(Rid::new(base.id, slot).to_bytes().to_vec()),
-            _ => own.iter().find(|(_, it)| it == source).and_then(|(own, _)| value(&base.page, slot, own)),
+            _ => own
+                .iter()
+                .find(|(_, it)| it == source)
+                .and_then(|(own, _)| value(&base.page, slot, own)),
         };
         match (column.leaf.offset, bytes) {
             (offset, bytes) if offset < 0 => variable.push((offset, bytes.unwrap_or_default())),

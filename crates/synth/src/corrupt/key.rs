@@ -14,7 +14,8 @@ use super::link::free_page;
 use super::row::{key_text, set_child, span, value};
 use super::target::{Found, Target, record_at};
 
-/// Numbers of the cross-check when the key of a row of a clustered index changes: its locator is another one.
+/// Numbers of the cross-check when the key of a row of a clustered index changes: its locator is
+/// another one.
 const MOVED: &[u32] = &[8951, 8952];
 
 /// A deleted row has no entries, and another row may take its key.
@@ -22,7 +23,8 @@ fn is_ghost(page: &PageBuf, slot: u16) -> bool {
     record_at(page, slot).is_none_or(|record| record.kind().is_ghost())
 }
 
-/// Gives a record the key of another one, byte for byte. `None` when they have not the same lengths and NULLs, and for ghosts.
+/// Gives a record the key of another one, byte for byte. `None` when they have not the same lengths
+/// and NULLs, and for ghosts.
 fn copy_key(
     key: &[PhysicalColumn],
     page: &mut PageBuf,
@@ -54,12 +56,19 @@ fn copy_key(
 
 /// The key columns of a part, in key order.
 fn key_of(target: &Target<'_>, found: &Found) -> Option<Vec<PhysicalColumn>> {
-    let key: Vec<PhysicalColumn> = target.rowset(&found.part)?.layout.key().into_iter().cloned().collect();
+    let key: Vec<PhysicalColumn> =
+        target.rowset(&found.part)?.layout.key().into_iter().cloned().collect();
     (!key.is_empty()).then_some(key)
 }
 
 /// A leaf whose row `slot` gets the key of another row.
-fn moved(target: &Target<'_>, found: &Found, slot: u16, page: PageBuf, expected: &[u32]) -> Option<Fault> {
+fn moved(
+    target: &Target<'_>,
+    found: &Found,
+    slot: u16,
+    page: PageBuf,
+    expected: &[u32],
+) -> Option<Fault> {
     let fault = changed(
         target,
         found,
@@ -78,15 +87,17 @@ pub(super) fn raised(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault>
         let key = key_of(target, found)?;
         let inner = found.slots().checked_sub(3).filter(|inner| *inner > 0)?;
         let from = rng.below(inner.into()) as u16;
-        (0..inner).map(|at| 1 + (from + at) % inner).filter(|slot| slot + 2 < found.slots()).find_map(
-            |slot| {
+        (0..inner)
+            .map(|at| 1 + (from + at) % inner)
+            .filter(|slot| slot + 2 < found.slots())
+            .find_map(|slot| {
                 let mut page = found.page.clone();
                 copy_key(&key, &mut page, slot, &found.page, slot + 2)?;
                 Some((slot, page))
-            },
-        )
+            })
     })?;
-    moved(target, &found, slot, page, &[2511]).map(|fault| fault.and(target.cross(&found.part, MOVED)))
+    moved(target, &found, slot, page, &[2511])
+        .map(|fault| fault.and(target.cross(&found.part, MOVED)))
 }
 
 /// Row 69: the last row gets the key of the second row of the next page.
@@ -99,16 +110,23 @@ pub(super) fn doubled_across(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
     last_gets(target, rng, 0, &[]).map(|fault| fault.any_of(&[2512, 8934]))
 }
 
-fn last_gets(target: &Target<'_>, rng: &mut SplitMix64, from: u16, expected: &[u32]) -> Option<Fault> {
+fn last_gets(
+    target: &Target<'_>,
+    rng: &mut SplitMix64,
+    from: u16,
+    expected: &[u32],
+) -> Option<Fault> {
     let (found, (slot, page)) = target.pick(rng, target.leaves(), |found, _| {
         let key = key_of(target, found)?;
         let next = target.found(next_of(target, found.id)?, &found.part)?;
-        let slot = found.slots().checked_sub(1).filter(|_| found.has_links() && next.slots() > 2)?;
+        let slot =
+            found.slots().checked_sub(1).filter(|_| found.has_links() && next.slots() > 2)?;
         let mut page = found.page.clone();
         copy_key(&key, &mut page, slot, &next.page, from)?;
         Some((slot, page))
     })?;
-    moved(target, &found, slot, page, expected).map(|fault| fault.and(target.cross(&found.part, MOVED)))
+    moved(target, &found, slot, page, expected)
+        .map(|fault| fault.and(target.cross(&found.part, MOVED)))
 }
 
 /// Row 70: the first row gets a key below its separator, yet above all of the page before.
@@ -117,7 +135,9 @@ pub(super) fn lowered_first(target: &Target<'_>, rng: &mut SplitMix64) -> Option
         .pick(rng, target.uppers(), |upper, rng| {
             let slots = upper.slots();
             let from = rng.below(slots.into()) as u16;
-            (0..slots).map(|at| (from + at) % slots).find_map(|slot| lower_child(target, upper, slot))
+            (0..slots)
+                .map(|at| (from + at) % slots)
+                .find_map(|slot| lower_child(target, upper, slot))
         })
         .map(|(_, (found, page))| (found, page))?;
     moved(target, &found, 0, page, &[8933]).map(|fault| fault.and(target.cross(&found.part, MOVED)))
@@ -177,13 +197,14 @@ pub(super) fn uniquifier_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> O
                 value(&found.page, slot, column) == value(&found.page, slot - 1, column)
             };
             let mut page = found.page.clone();
-            rest.iter()
-                .all(same)
-                .then(|| copy_key(std::slice::from_ref(number), &mut page, slot, &found.page, slot - 1))??;
+            rest.iter().all(same).then(|| {
+                copy_key(std::slice::from_ref(number), &mut page, slot, &found.page, slot - 1)
+            })??;
             Some((slot, page))
         })
     })?;
-    moved(target, &found, slot, page, &[2512]).map(|fault| fault.and(target.cross(&found.part, MOVED)))
+    moved(target, &found, slot, page, &[2512])
+        .map(|fault| fault.and(target.cross(&found.part, MOVED)))
 }
 
 /// An upper page with a separator, not the first of its page, that gets the key of a row near it.
@@ -292,7 +313,8 @@ pub(super) fn child_free(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
 /// Row 80.
 pub(super) fn children_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, slot) = pointers(target, rng)?;
-    let (left, right) = (found.record(slot)?.child()?, found.record(slot + 1)?.child()?);
+    let left = found.record(slot)?.child()?;
+    let right = found.record(slot + 1)?.child()?;
     let exchange = |page: &mut PageBuf| {
         set_child(page, slot, right)?;
         set_child(page, slot + 1, left)
@@ -303,8 +325,9 @@ pub(super) fn children_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> O
 
 /// Row 81: nothing may be empty above the leaves.
 pub(super) fn upper_emptied(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found =
-        target.upper(rng).or_else(|| target.pick(rng, target.uppers(), |_, _| Some(())).map(|it| it.0))?;
+    let found = target
+        .upper(rng)
+        .or_else(|| target.pick(rng, target.uppers(), |_, _| Some(())).map(|it| it.0))?;
     let fault = changed(
         target,
         &found,

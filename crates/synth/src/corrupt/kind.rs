@@ -1,5 +1,6 @@
-//! The kinds of faults: one line each, in the order of the catalogue of faults (`checkdb.md` E), whose row numbers they carry.
-//! `docs/faults.md` has the same table with what a check says, and the rows that have no kind.
+//! The kinds of faults: one line each, in the order of the catalogue of faults (`checkdb.md` E),
+//! whose row numbers they carry. `docs/faults.md` has the same table with what a check says, and
+//! the rows that have no kind.
 
 use std::fmt;
 
@@ -7,7 +8,9 @@ use extentdb_base::env::SplitMix64;
 
 use super::fault::{Fault, Repair};
 use super::target::Target;
-use super::{compressed, header, heap, iam, index, key, link, lob, map, raw, record, system, value};
+use super::{
+    compressed, header, heap, iam, index, key, link, lob, map, raw, record, system, value,
+};
 use crate::Error;
 
 macro_rules! kinds {
@@ -67,9 +70,9 @@ macro_rules! kinds {
     };
 }
 
-const ROWS: &str = "a user table's heap page with two rows, or leaf page with two rows between two others";
-const ROWS_WITH_CHECKSUM: &str =
-    "a checksummed heap page of a user table with two rows, or leaf page with two rows between two others";
+const ROWS: &str =
+    "a user table's heap page with two rows, or leaf page with two rows between two others";
+const ROWS_WITH_CHECKSUM: &str = "a checksummed heap page of a user table with two rows, or leaf page with two rows between two others";
 const LEAF: &str = "a clustered index of three leaf pages";
 const ENTRIES: &str = "a nonclustered index of three leaf pages";
 const UPPER: &str = "a clustered index of two levels above its leaves, three pages wide";
@@ -447,8 +450,8 @@ impl Kind {
         kind.ok_or_else(|| Error::UnknownKind { name: name.to_owned(), known: known() })
     }
 
-    /// The group of the catalogue, from 1: raw damage, page headers, records, heaps, off-row values, allocation, indexes,
-    /// values, compression, system tables.
+    /// The group of the catalogue, from 1: raw damage, page headers, records, heaps, off-row
+    /// values, allocation, indexes, values, compression, system tables.
     pub fn group(self) -> u16 {
         let row = self.rows().first().copied().unwrap_or_default();
         GROUPS.iter().filter(|first| **first <= row).count() as u16

@@ -30,7 +30,8 @@ fn far_pair(target: &Target<'_>, rng: &mut SplitMix64) -> Option<(Found, Found)>
     target.pick(rng, target.leaves(), |found, rng| far_leaf(target, found, rng))
 }
 
-/// A leaf page of the same tree that is neither the page nor next to it, and has both neighbours itself.
+/// A leaf page of the same tree that is neither the page nor next to it, and has both neighbours
+/// itself.
 fn far_leaf(target: &Target<'_>, found: &Found, rng: &mut SplitMix64) -> Option<Found> {
     let (prev, next) = found.neighbours?;
     let own = found.part.unit.id;
@@ -44,7 +45,8 @@ fn far_leaf(target: &Target<'_>, found: &Found, rng: &mut SplitMix64) -> Option<
 /// Row 30: the page before points here, and is not pointed back at.
 pub(super) fn previous_none(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.leaf(rng)?;
-    changed(target, &found, set_prev(PageId::NONE), &[8936, 8935]).map(|fault| fault.permit(&[8978]))
+    changed(target, &found, set_prev(PageId::NONE), &[8936, 8935])
+        .map(|fault| fault.permit(&[8978]))
 }
 
 /// Row 31.
@@ -56,7 +58,8 @@ pub(super) fn previous_wrong(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
 /// Row 32: the page behind is missing its reference.
 pub(super) fn next_none(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.leaf(rng)?;
-    changed(target, &found, set_next(PageId::NONE), &[8978]).map(|fault| fault.permit(&[8936, 8935]))
+    changed(target, &found, set_next(PageId::NONE), &[8978])
+        .map(|fault| fault.permit(&[8936, 8935]))
 }
 
 /// Row 33.
@@ -65,7 +68,8 @@ pub(super) fn next_wrong(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
     changed(target, &found, set_next(far.id), &[8936, 8978])
 }
 
-/// Row 34. NOINDEX does not read the page that the link leads to, and says that it was not encountered.
+/// Row 34. NOINDEX does not read the page that the link leads to, and says that it was not
+/// encountered.
 pub(super) fn next_index(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.leaf(rng)?;
     let other = target.pick(rng, target.entries(), |_, _| Some(())).map(|(other, ())| other)?;
@@ -87,12 +91,13 @@ pub(super) fn next_beyond(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
     Some(fault.any_of(&[8981, 8968]))
 }
 
-/// Row 37: all children of one parent point at each other only, and their neighbours close the gap: every link is answered,
-/// and the parents know better.
+/// Row 37: all children of one parent point at each other only, and their neighbours close the gap:
+/// every link is answered, and the parents know better.
 pub(super) fn detached_cycle(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.upper(rng)?;
     let children = children_of(&found);
-    let (first, last) = (*children.first()?, *children.last()?);
+    let first = *children.first()?;
+    let last = *children.last()?;
     let before = header_of(target, first)?.prev();
     let after = header_of(target, last)?.next();
     if before.is_none() || after.is_none() || first == last {

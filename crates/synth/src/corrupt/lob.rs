@@ -56,12 +56,23 @@ impl Site<'_> {
     /// The references that stand in the row.
     fn own_links(&self) -> Vec<Link> {
         let at = self.place.start;
-        let link = |(index, target): (usize, &Rid)| match self.is_inline {
-            true => {
+        let link = |(index, target): (usize, &Rid)| {
+            if self.is_inline {
                 let entry = at + 12 + 12 * index;
-                Link { page: self.found.id, rid_at: entry + 4, end: Some((entry, 4)), target: *target }
+                Link {
+                    page: self.found.id,
+                    rid_at: entry + 4,
+                    end: Some((entry, 4)),
+                    target: *target,
+                }
+            } else {
+                Link {
+                    page: self.found.id,
+                    rid_at: at + 8,
+                    end: None,
+                    target: *target,
+                }
             }
-            false => Link { page: self.found.id, rid_at: at + 8, end: None, target: *target },
         };
         self.links.iter().enumerate().map(link).collect()
     }
@@ -88,7 +99,12 @@ fn links_of(target: &Target<'_>, rid: Rid) -> Option<Vec<Link>> {
     let (first, step, wide) = if links.internal { (20, 16, 8) } else { (24, 12, 4) };
     let link = |(index, link): (usize, extentdb_format::record::lob::LobLink)| {
         let entry = at + first + step * index;
-        Link { page: rid.page, rid_at: entry + wide, end: Some((entry, wide)), target: link.target }
+        Link {
+            page: rid.page,
+            rid_at: entry + wide,
+            end: Some((entry, wide)),
+            target: link.target,
+        }
     };
     Some(links.links().enumerate().map(link).collect())
 }
@@ -113,9 +129,11 @@ fn site<'t, T>(
                     }
                     _ => return None,
                 };
-            let is_sound =
-                links.iter().all(|rid| target.page(rid.page).is_some_and(|page| node(&page, *rid).is_some()));
-            let found = target.found(found.id, &found.part).filter(|_| is_sound && !links.is_empty())?;
+            let is_sound = links
+                .iter()
+                .all(|rid| target.page(rid.page).is_some_and(|page| node(&page, *rid).is_some()));
+            let found =
+                target.found(found.id, &found.part).filter(|_| is_sound && !links.is_empty())?;
             let site = Site { found, slot, column, place, is_inline, is_overflow, links };
             let chosen = choose(&site)?;
             Some((site, chosen))
@@ -136,7 +154,8 @@ fn data_link(target: &Target<'_>, site: &Site<'_>) -> Option<Link> {
     None
 }
 
-/// The references of one node with two children at least: of an inner node if there is one, else of the row.
+/// The references of one node with two children at least: of an inner node if there is one, else of
+/// the row.
 fn siblings(target: &Target<'_>, site: &Site<'_>) -> Option<Vec<Link>> {
     let mut links = site.own_links();
     for _ in 0..DEPTH_MAX {
@@ -170,7 +189,10 @@ pub(super) fn lob_pages(
 }
 
 fn owner_of(site: &Site<'_>, header: &PageHeader) -> Owner {
-    Owner { unit: Some(header.alloc_unit()), ..Owner::of(&site.found.part) }
+    Owner {
+        unit: Some(header.alloc_unit()),
+        ..Owner::of(&site.found.part)
+    }
 }
 
 /// A change of a LOB page; the fault is about the node.
@@ -219,7 +241,12 @@ pub(super) fn text_id(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault
         },
         &[8961, OWNED],
     )?;
-    Some(fault.permit(&[8964, 8965]).of_key(key_text(target, &site.found, site.slot)).at_slot(site.slot))
+    Some(
+        fault
+            .permit(&[8964, 8965])
+            .of_key(key_text(target, &site.found, site.slot))
+            .at_slot(site.slot),
+    )
 }
 
 /// Row 94: the id of the value in a node.
@@ -229,7 +256,8 @@ pub(super) fn node_text_id(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
         *page.get_mut(at + 6)? ^= 0x40;
         Some(())
     };
-    on_node(target, &site, link.target, flip, &[8961, OWNED]).map(|fault| fault.permit(&[8964, 8965]))
+    on_node(target, &site, link.target, flip, &[8961, OWNED])
+        .map(|fault| fault.permit(&[8964, 8965]))
 }
 
 /// Row 95.
@@ -276,8 +304,12 @@ pub(super) fn value_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
         let column = site.column;
         let is_nullable = target.table(&site.found.part)?.column(column.column_id)?.nullable;
         let record = site.found.record(site.slot)?;
-        let index =
-            column.leaf.offset.checked_neg()?.checked_sub(1).and_then(|index| u16::try_from(index).ok())?;
+        let index = column
+            .leaf
+            .offset
+            .checked_neg()?
+            .checked_sub(1)
+            .and_then(|index| u16::try_from(index).ok())?;
         (is_nullable && !target.is_indexed(&site.found.part, column.column_id))
             .then(|| with_var(&record, index, &[], false))?
     })?;
@@ -312,12 +344,16 @@ pub(super) fn payload(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault
     let (site, (link, len)) = site(target, rng, |site| {
         let is_bytes = matches!(
             site.column.ty?,
-            SqlType::VarChar { .. } | SqlType::VarBinary { .. } | SqlType::Text { .. } | SqlType::Image
+            SqlType::VarChar { .. }
+                | SqlType::VarBinary { .. }
+                | SqlType::Text { .. }
+                | SqlType::Image
         );
         let link = data_link(target, site).filter(|_| is_bytes)?;
         let page = target.page(link.target.page)?;
         let (_, record) = node(&page, link.target)?;
-        matches!(record.content(), LobContent::Data(data) if !data.is_empty()).then(|| (link, record.len()))
+        matches!(record.content(), LobContent::Data(data) if !data.is_empty())
+            .then(|| (link, record.len()))
     })?;
     let first = extentdb_format::record::lob::HEADER_BYTES;
     let at = first + rng.below(len.checked_sub(first)? as u64) as usize;

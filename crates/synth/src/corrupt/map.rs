@@ -44,8 +44,13 @@ fn permit_of_single(fault: Fault, state: PfsByte) -> Fault {
 pub(super) fn pfs_heap_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.heap(rng)?;
     let state = target.state(found.id)?.with_allocated(false);
-    let fault =
-        set_state(target, found.id, Owner::of(&found.part), state, target.cross(&found.part, &[8952]))?;
+    let fault = set_state(
+        target,
+        found.id,
+        Owner::of(&found.part),
+        state,
+        target.cross(&found.part, &[8952]),
+    )?;
     Some(permit_of_single(fault, state).permit(orphans(&found)))
 }
 
@@ -58,8 +63,10 @@ pub(super) fn pfs_unused_page(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
             let is_free = target.state(*page).is_some_and(|state| !state.is_allocated());
             is_free && target.stored(*page).is_some_and(|image| image.iter().all(|byte| *byte == 0))
         };
-        let page =
-            extents.take(1 << 12).flat_map(|extent| extent.pages().collect::<Vec<_>>()).find(is_unused)?;
+        let page = extents
+            .take(1 << 12)
+            .flat_map(|extent| extent.pages().collect::<Vec<_>>())
+            .find(is_unused)?;
         Some((part.clone(), page))
     })?;
     let state = target.state(page)?.with_allocated(true);
@@ -71,7 +78,13 @@ pub(super) fn pfs_unused_page(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
 pub(super) fn pfs_mixed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.page_in_extent(rng)?;
     let state = target.state(found.id)?;
-    set_state(target, found.id, Owner::of(&found.part), state.with_mixed(!state.is_mixed()), &[8948])
+    set_state(
+        target,
+        found.id,
+        Owner::of(&found.part),
+        state.with_mixed(!state.is_mixed()),
+        &[8948],
+    )
 }
 
 /// Row 112, too: a page of a mixed extent, with its owner and its place in the list of an IAM page.
@@ -85,7 +98,9 @@ pub(super) fn pfs_single_page(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
     let state = target.state(page)?.with_allocated(false);
     let fault = set_state(target, page, Owner::of(&part), state, &[8948])?;
     // What is on the page is read no more: links, rows of indexes, off-row data.
-    Some(fault.permit(&[2533, 8976, 8977, 8978, 8979, 8951, 8952, 8964, 8965, 8929, 8992, 8981, 8980, 2531]))
+    Some(fault.permit(&[
+        2533, 8976, 8977, 8978, 8979, 8951, 8952, 8964, 8965, 8929, 8992, 8981, 8980, 2531,
+    ]))
 }
 
 /// Row 115.

@@ -12,8 +12,8 @@
 //!
 //! Invariants
 //! - The input is only read; output files must not exist.
-//! - Everything but the fault stays as it was: the page is protected again as it was before, unless the fault is raw damage,
-//!   where a wrong checksum is the point.
+//! - Everything but the fault stays as it was: the page is protected again as it was before, unless
+//!   the fault is raw damage, where a wrong checksum is the point.
 //! - The input may be damaged already: what cannot be read is passed over.
 
 mod compressed;
@@ -69,8 +69,8 @@ pub struct Copied {
     pub bytes_total: u64,
 }
 
-/// Copies the database and makes the fault in the copy. `outputs` are the places of the copies, in the order of
-/// `inputs`; none may exist.
+/// Copies the database and makes the fault in the copy. `outputs` are the places of the copies, in
+/// the order of `inputs`; none may exist.
 ///
 /// # Errors
 /// See [`Error`]; [`Error::NotApplicable`] when the database has nothing for this fault.
@@ -98,7 +98,8 @@ pub fn damage_with_progress(
     Ok(truth)
 }
 
-/// Copies the database and changes the copy so that it is as sound as before. Says which bytes changed.
+/// Copies the database and changes the copy so that it is as sound as before. Says which bytes
+/// changed.
 ///
 /// # Errors
 /// See [`Error`]; [`Error::NotApplicable`] when the database has nothing for this change.
@@ -110,7 +111,8 @@ pub fn harmless(
 ) -> Result<Vec<Change>, Error> {
     let image = open(inputs, outputs)?;
     let target = Target::new(&image)?;
-    let not_applicable = Error::NotApplicable { kind: kind.name(), needs: "rows that this can be done to" };
+    let not_applicable =
+        Error::NotApplicable { kind: kind.name(), needs: "rows that this can be done to" };
     let images = kind.make(&target, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
     let changes = truth::changes(&image, &images)?;
     write(&image, inputs, outputs, (&images, None), &mut |_| {})?;
@@ -139,7 +141,8 @@ fn open(inputs: &[&Path], outputs: &[&Path]) -> Result<Image, Error> {
     Image::open(inputs)
 }
 
-/// Chance from a seed. A kind goes in by its name, so that new kinds do not change what a seed means for the others.
+/// Chance from a seed. A kind goes in by its name, so that new kinds do not change what a seed
+/// means for the others.
 fn rng(seed: u64, name: &str) -> SplitMix64 {
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     SplitMix64::new(seed ^ name.bytes().fold(0xcbf2_9ce4_8422_2325, fold))

@@ -1,4 +1,5 @@
-//! Group 1: damage under a checksum that is wrong, pages that are not theirs, and a file that ends too early.
+//! Group 1: damage under a checksum that is wrong, pages that are not theirs, and a file that ends
+//! too early.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::size::{PAGE_BYTES, PAGE_HEADER_BYTES, SECTOR_BYTES};
@@ -25,8 +26,9 @@ pub(super) fn with_links(found: &Found, numbers: &[u32]) -> Vec<u32> {
 
 /// A lost page may have held the only references to values off its rows.
 pub(super) fn orphans(found: &Found) -> &'static [u32] {
-    let has_values =
-        (0..found.slots()).filter_map(|slot| found.record(slot)).any(|record| has_pointers(&record));
+    let has_values = (0..found.slots())
+        .filter_map(|slot| found.record(slot))
+        .any(|record| has_pointers(&record));
     if has_values { &[8964] } else { &[] }
 }
 
@@ -34,7 +36,8 @@ fn has_checksum(target: &Target<'_>, id: PageId) -> bool {
     target.stored(id).is_some_and(|page| matches!(verify(&page), Protection::Checksum { .. }))
 }
 
-/// A bit of the page's body flips. Only a checksum sees every bit: a torn-page signature covers two bits of a sector.
+/// A bit of the page's body flips. Only a checksum sees every bit: a torn-page signature covers two
+/// bits of a sector.
 fn flip(target: &Target<'_>, id: PageId, rng: &mut SplitMix64) -> Option<PageBuf> {
     if !has_checksum(target, id) {
         return None;
@@ -78,7 +81,8 @@ pub(super) fn upper_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> O
 pub(super) fn root_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.pick_part(rng, |part| {
         let found = target.found(part.unit.root, part).filter(|_| part.is_clustered())?;
-        (found.header().kind() == PageType::Index && children_of(&found).len() >= 2).then_some(found)
+        (found.header().kind() == PageType::Index && children_of(&found).len() >= 2)
+            .then_some(found)
     })?;
     let page = flip(target, found.id, rng)?;
     Some(Fault::on(&found, page, &[8928, 8939, 8977]).permit(&[8979]))
@@ -95,8 +99,9 @@ pub(super) fn lob_mix_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) ->
 }
 
 fn lob_flipped(target: &Target<'_>, rng: &mut SplitMix64, kind: PageType) -> Option<Fault> {
-    let (id, owner) =
-        lob_pages(target, rng, |header| header.kind() == kind && has_checksum(target, header.page_id()))?;
+    let (id, owner) = lob_pages(target, rng, |header| {
+        header.kind() == kind && has_checksum(target, header.page_id())
+    })?;
     let page = flip(target, id, rng)?;
     Some(Fault::new(id, owner, vec![(id, page)], &[8928, 8939, 8965, 8929]).permit(&[8964]))
 }
@@ -172,12 +177,20 @@ pub(super) fn file_header_file_id(target: &Target<'_>, rng: &mut SplitMix64) -> 
 pub(super) fn catalogue_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let id = target.catalog.boot.first_sys_indexes;
     let page = flip(target, id, rng)?;
-    Some(Fault::new(id, sysallocunits(), vec![(id, page)], &[7985]).permit(&[5235, 5233, 8928, 8939]))
+    Some(
+        Fault::new(id, sysallocunits(), vec![(id, page)], &[7985])
+            .permit(&[5235, 5233, 8928, 8939]),
+    )
 }
 
 /// Who owns the pages of `sysallocunits`.
 pub(super) fn sysallocunits() -> Owner {
-    Owner { object: ObjectId(7), unit: Some(SYSALLOCUNITS), is_system: true, ..Owner::default() }
+    Owner {
+        object: ObjectId(7),
+        unit: Some(SYSALLOCUNITS),
+        is_system: true,
+        ..Owner::default()
+    }
 }
 
 /// Row 15.
@@ -190,7 +203,8 @@ pub(super) fn zero_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fau
 /// Row 17: a misdirected write. The foreign image is sound in itself, its checksum is right.
 pub(super) fn foreign_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = target.leaf(rng).or_else(|| target.heap(rng))?;
-    let foreign = (0..16).find_map(|_| target.row_page(rng).filter(|other| other.id != found.id))?;
+    let foreign =
+        (0..16).find_map(|_| target.row_page(rng).filter(|other| other.id != found.id))?;
     let page = target.stored(foreign.id)?;
     Some(Fault::on(&found, page, &with_links(&found, &[8909, 8928])).permit(orphans(&found)))
 }
@@ -210,19 +224,28 @@ pub(super) fn torn_sector(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         // Another write has another signature: 1 and 2 take turns.
         page[PAGE_BYTES - 1] = (page[PAGE_BYTES - 1] & 0xfc) | (signature ^ 3);
     }
-    Some(Fault::on(&found, page, &with_links(&found, &[8928, 8939])).permit(&[824]).permit(orphans(&found)))
+    Some(
+        Fault::on(&found, page, &with_links(&found, &[8928, 8939]))
+            .permit(&[824])
+            .permit(orphans(&found)),
+    )
 }
 
 /// A page of a table whose stored form is protected in a way that `suits`.
-fn protected(target: &Target<'_>, rng: &mut SplitMix64, suits: impl Fn(Protection) -> bool) -> Option<Found> {
+fn protected(
+    target: &Target<'_>,
+    rng: &mut SplitMix64,
+    suits: impl Fn(Protection) -> bool,
+) -> Option<Found> {
     (0..64).find_map(|_| {
         let found = target.row_page(rng)?;
         suits(verify(&*target.stored(found.id)?)).then_some(found)
     })
 }
 
-/// Row 19: the last allocated extent of a file is gone, with all that lies behind it. Which of the messages about
-/// pages that nobody can read a check gives depends on what they were: leaf or not, first or last.
+/// Row 19: the last allocated extent of a file is gone, with all that lies behind it. Which of the
+/// messages about pages that nobody can read a check gives depends on what they were: leaf or not,
+/// first or last.
 pub(super) fn truncated(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (extent, found) = target.last_extent(rng)?;
     let first = extent.first_page();
@@ -233,8 +256,8 @@ pub(super) fn truncated(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fau
     Some(Fault { truncate: Some((first.file, bytes)), ..fault }.permit(&links).permit(&rows))
 }
 
-/// Row 20: two bits in the same column of one sector cancel in the checksum. Both hit values that an index has, too, so that
-/// the rows no longer match their entries.
+/// Row 20: two bits in the same column of one sector cancel in the checksum. Both hit values that
+/// an index has, too, so that the rows no longer match their entries.
 pub(super) fn cancelling_flips(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     const WORD: usize = 4;
     let (found, (one, other)) = target.pick(rng, &target.base_pages(), |found, _| {
@@ -277,7 +300,9 @@ fn indexed_bytes(target: &Target<'_>, found: &Found) -> Vec<usize> {
     for slot in 0..found.slots() {
         let Some(record) = found.record(slot) else { continue };
         if record.kind() == extentdb_format::record::RecordKind::Primary {
-            places.extend(columns.iter().filter_map(|column| span(&found.page, slot, column)).flatten());
+            places.extend(
+                columns.iter().filter_map(|column| span(&found.page, slot, column)).flatten(),
+            );
         }
     }
     places
@@ -286,7 +311,9 @@ fn indexed_bytes(target: &Target<'_>, found: &Found) -> Vec<usize> {
 /// The unit of LOB or row-overflow data in a header.
 pub(super) fn is_lob_unit(target: &Target<'_>, unit: AllocUnitId) -> bool {
     let owner = target.catalog.owner_of(unit);
-    owner.is_some_and(|(unit, _)| matches!(unit.kind, AllocUnitKind::Lob | AllocUnitKind::RowOverflow))
+    owner.is_some_and(|(unit, _)| {
+        matches!(unit.kind, AllocUnitKind::Lob | AllocUnitKind::RowOverflow)
+    })
 }
 
 /// The header of a page that can be read.

@@ -15,7 +15,8 @@ use super::edit::Edit;
 use super::fault::Fault;
 use super::header::{changed, lost};
 use super::row::{
-    Anatomy, anatomy, has_pointers, key_text, make_ghost, null_bit, pointer_span, replace, span, with_var,
+    Anatomy, anatomy, has_pointers, key_text, make_ghost, null_bit, pointer_span, replace, span,
+    with_var,
 };
 use super::target::{Found, Spot, Target, offset_of};
 
@@ -170,12 +171,15 @@ fn column<'t>(
 
 /// Row 60: the bytes stay, the bit says NULL. An index that has the column has the value.
 pub(super) fn null_not_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let is_fixed =
-        |column: &PhysicalColumn| column.leaf.offset > 0 && column.leaf.null_bit > 0 && column.is_not_null();
-    let is_clear = |found: &Found, column: &PhysicalColumn| {
-        is_fixed(column) && target.table(&found.part).is_some_and(|table| is_not_null(table, column))
+    let is_fixed = |column: &PhysicalColumn| {
+        column.leaf.offset > 0 && column.leaf.null_bit > 0 && column.is_not_null()
     };
-    let indexed = |found: &Found, column: &PhysicalColumn| target.is_indexed(&found.part, column.column_id);
+    let is_clear = |found: &Found, column: &PhysicalColumn| {
+        is_fixed(column)
+            && target.table(&found.part).is_some_and(|table| is_not_null(table, column))
+    };
+    let indexed =
+        |found: &Found, column: &PhysicalColumn| target.is_indexed(&found.part, column.column_id);
     let (found, slot, (column, _)) = column(target, rng, |f, c| is_clear(f, c) && indexed(f, c))
         .or_else(|| column(target, rng, is_clear))?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
@@ -193,7 +197,9 @@ pub(super) fn null_not_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option
 }
 
 fn is_not_null(table: &extentdb_catalog::Table, column: &PhysicalColumn) -> bool {
-    table.column(column.column_id).is_some_and(|logical| !logical.nullable && logical.computed.is_none())
+    table
+        .column(column.column_id)
+        .is_some_and(|logical| !logical.nullable && logical.computed.is_none())
 }
 
 /// A nullable variable column without a copy in an index.
@@ -250,11 +256,12 @@ pub(super) fn complex_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
 
 /// Row 67: a version chain without a time.
 pub(super) fn version_timestamp(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, end) = target.pick_row(rng, &target.base_pages(), |found, slot, record| {
-        let tag = record.version_tag().filter(|_| record.status_a() & HAS_VERSION_TAG != 0)?;
-        let is_known = !tag.previous.page.is_none() && tag.sequence != [0; 6];
-        is_known.then(|| Some(offset_of(&found.page, slot)? + record.len()))?
-    })?;
+    let (found, slot, end) =
+        target.pick_row(rng, &target.base_pages(), |found, slot, record| {
+            let tag = record.version_tag().filter(|_| record.status_a() & HAS_VERSION_TAG != 0)?;
+            let is_known = !tag.previous.page.is_none() && tag.sequence != [0; 6];
+            is_known.then(|| Some(offset_of(&found.page, slot)? + record.len()))?
+        })?;
     let sequence = end - VERSION_TAG_BYTES + 8..end;
     let fault = changed(
         target,
@@ -271,20 +278,22 @@ pub(super) fn version_timestamp(target: &Target<'_>, rng: &mut SplitMix64) -> Op
 /// Row 84: one byte more than the column may have (two for Unicode text).
 pub(super) fn in_row_too_long(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let longest = |column: &PhysicalColumn| column.ty.filter(|ty| !ty.is_max())?.max_bytes();
-    let (found, slot, page) = target.pick_row(rng, &target.base_pages(), |found, slot, record| {
-        let columns = target.columns(&found.part).filter(|column| is_lonely_text(target, found, column));
-        columns.into_iter().find_map(|column| {
-            let mut value = found.page.get(span(&found.page, slot, column)?)?.to_vec();
-            let wanted =
-                longest(column)? + if matches!(column.ty?, SqlType::NVarChar { .. }) { 2 } else { 1 };
-            let filler: Vec<u8> = value.iter().copied().take(2).cycle().take(wanted).collect();
-            value.extend_from_slice(filler.get(value.len()..)?);
-            let new = with_var(record, column.leaf.offset.unsigned_abs() - 1, &value, false)?;
-            let mut page = found.page.clone();
-            replace(&mut page, slot, &new)?;
-            Some(page)
-        })
-    })?;
+    let (found, slot, page) =
+        target.pick_row(rng, &target.base_pages(), |found, slot, record| {
+            let columns =
+                target.columns(&found.part).filter(|column| is_lonely_text(target, found, column));
+            columns.into_iter().find_map(|column| {
+                let mut value = found.page.get(span(&found.page, slot, column)?)?.to_vec();
+                let wanted = longest(column)?
+                    + if matches!(column.ty?, SqlType::NVarChar { .. }) { 2 } else { 1 };
+                let filler: Vec<u8> = value.iter().copied().take(2).cycle().take(wanted).collect();
+                value.extend_from_slice(filler.get(value.len()..)?);
+                let new = with_var(record, column.leaf.offset.unsigned_abs() - 1, &value, false)?;
+                let mut page = found.page.clone();
+                replace(&mut page, slot, &new)?;
+                Some(page)
+            })
+        })?;
     let mut edit = Edit::new(target);
     *edit.page(found.id)? = page;
     edit.sync_fullness(found.id)?;
@@ -292,7 +301,8 @@ pub(super) fn in_row_too_long(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
     Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
 }
 
-/// Row 85: one value more than the sparse vector has. What a server says is not known; here the vector does not add up.
+/// Row 85: one value more than the sparse vector has. What a server says is not known; here the
+/// vector does not add up.
 pub(super) fn sparse_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let spots: Vec<Spot> = target.base_pages();
     let (found, slot, at) = target.pick_row(rng, &spots, |found, slot, record| {

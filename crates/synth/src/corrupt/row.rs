@@ -27,7 +27,8 @@ pub(super) fn level_of(page: &PageBytes) -> Level {
     if header.kind() == PageType::Index && header.level > 0 { Level::Interior } else { Level::Leaf }
 }
 
-/// The stored bytes of a column, as a range of the page; `None` for NULL, absent, empty, bit and off-row values.
+/// The stored bytes of a column, as a range of the page; `None` for NULL, absent, empty, bit and
+/// off-row values.
 pub(super) fn span(page: &PageBuf, slot: u16, column: &PhysicalColumn) -> Option<Range<usize>> {
     let record = record_at(page, slot)?;
     match cell(&record, column, level_of(page)).ok()? {
@@ -40,7 +41,11 @@ pub(super) fn span(page: &PageBuf, slot: u16, column: &PhysicalColumn) -> Option
 }
 
 /// The pointer structure of a complex column, as a range of the page.
-pub(super) fn pointer_span(page: &PageBuf, slot: u16, column: &PhysicalColumn) -> Option<Range<usize>> {
+pub(super) fn pointer_span(
+    page: &PageBuf,
+    slot: u16,
+    column: &PhysicalColumn,
+) -> Option<Range<usize>> {
     let record = record_at(page, slot)?;
     match cell(&record, column, Level::Leaf).ok()? {
         Cell::Complex(std::borrow::Cow::Borrowed(bytes)) => Some(span_in(&page[..], bytes)),
@@ -88,7 +93,12 @@ pub(super) fn anatomy(page: &PageBuf, slot: u16) -> Option<Anatomy> {
 }
 
 /// A record whose variable column `index` has another value.
-pub(super) fn with_var(record: &Record<'_>, index: u16, value: &[u8], complex: bool) -> Option<Vec<u8>> {
+pub(super) fn with_var(
+    record: &Record<'_>,
+    index: u16,
+    value: &[u8],
+    complex: bool,
+) -> Option<Vec<u8>> {
     let bytes = record.bytes();
     let old: Vec<VarColumn<'_>> = record.vars().collect();
     if usize::from(index) >= old.len() || old.len() != usize::from(record.var_count()) {
@@ -97,9 +107,11 @@ pub(super) fn with_var(record: &Record<'_>, index: u16, value: &[u8], complex: b
     let values_at = span_in(bytes, old.first()?.bytes).start;
     let values_end = span_in(bytes, old.last()?.bytes).end;
     let mut out = bytes.get(..values_at - 2 * old.len())?.to_vec();
-    let (mut end, mut values) = (values_at, Vec::new());
+    let mut end = values_at;
+    let mut values = Vec::new();
     for (at, var) in (0u16..).zip(&old) {
-        let (part, is_complex) = if at == index { (value, complex) } else { (var.bytes, var.complex) };
+        let (part, is_complex) =
+            if at == index { (value, complex) } else { (var.bytes, var.complex) };
         end += part.len();
         values.extend_from_slice(part);
         let flag = if is_complex { COMPLEX_COLUMN } else { 0 };
@@ -121,7 +133,8 @@ fn footprint(page: &PageBuf, len: usize) -> usize {
 /// Puts another record into a slot, with all accounting; `None` when there is no room for it.
 pub(super) fn replace(page: &mut PageBuf, slot: u16, new: &[u8]) -> Option<()> {
     let old_len = record_at(page, slot)?.len();
-    let (old, wanted) = (footprint(page, old_len), footprint(page, new.len()));
+    let old = footprint(page, old_len);
+    let wanted = footprint(page, new.len());
     let mut at = offset_of(page, slot)?;
     let header = PageHeader::of(page);
     if wanted > old {
@@ -156,7 +169,8 @@ pub(super) fn remove(page: &mut PageBuf, slot: u16) -> Option<()> {
 
 /// Exchanges the offsets of two slots.
 pub(super) fn exchange_slots(page: &mut PageBuf, one: u16, other: u16) -> Option<()> {
-    let (first, second) = (PageRef::new(page).slot_offset(one)?, PageRef::new(page).slot_offset(other)?);
+    let first = PageRef::new(page).slot_offset(one)?;
+    let second = PageRef::new(page).slot_offset(other)?;
     let mut edit = PageMut::new(page);
     edit.set_slot_offset(one, second);
     edit.set_slot_offset(other, first);
@@ -191,7 +205,8 @@ pub(super) fn has_pointers(record: &Record<'_>) -> bool {
 
 /// The clustered key of a row as `name = value and …`.
 pub(super) fn key_text(target: &Target<'_>, found: &Found, slot: u16) -> Option<String> {
-    let (rowset, table) = (target.rowset(&found.part)?, target.table(&found.part)?);
+    let rowset = target.rowset(&found.part)?;
+    let table = target.table(&found.part)?;
     if found.part.index.0 != 1 {
         return None;
     }

@@ -1,4 +1,5 @@
-//! Group 10: the tables of the system. And rows 82, 83 and 124, where they say something wrong about a user table.
+//! Group 10: the tables of the system. And rows 82, 83 and 124, where they say something wrong
+//! about a user table.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::{IndexId, ObjectId, PageId};
@@ -42,7 +43,11 @@ fn int(found: &Found, slot: u16, column: &PhysicalColumn) -> Option<i64> {
 }
 
 /// The first row of a system table that suits.
-fn row(target: &Target<'_>, object: ObjectId, suits: impl Fn(&Found, u16) -> bool) -> Option<(Found, u16)> {
+fn row(
+    target: &Target<'_>,
+    object: ObjectId,
+    suits: impl Fn(&Found, u16) -> bool,
+) -> Option<(Found, u16)> {
     let part = target.system_part(object, CLUSTERED)?;
     target.leaf_pages(&part).into_iter().find_map(|id| {
         let found = target.found(id, &part)?;
@@ -81,7 +86,8 @@ fn set(
     Some(Fault { owner: Owner::of(part), ..fault.about(page) })
 }
 
-/// Row 82: the root of an index is one of its leaf pages; the page that is the root has nobody above it.
+/// Row 82: the root of an index is one of its leaf pages; the page that is the root has nobody
+/// above it.
 pub(super) fn root_leaf(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let leaf = target.leaf(rng)?;
     let entry = row_with(target, SYSALLOCUNITS, AUID, leaf.part.unit.id.0)?;
@@ -94,7 +100,8 @@ pub(super) fn root_leaf(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fau
 pub(super) fn first_iam_none(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (part, iam, _) = target.part_with_extents(rng)?;
     let entry = row_with(target, SYSALLOCUNITS, AUID, part.unit.id.0)?;
-    let fault = set(target, entry, PGFIRSTIAM, &PageId::NONE.to_bytes(), (iam, &part), &[2576, 8905])?;
+    let fault =
+        set(target, entry, PGFIRSTIAM, &PageId::NONE.to_bytes(), (iam, &part), &[2576, 8905])?;
     Some(fault.permit(&[2534, 8906, 8964, 8951, 8952, 8980]))
 }
 
@@ -174,10 +181,12 @@ fn user_table(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Part> {
     target.pick_part(rng, |part| (part.index.0 <= 1).then(|| part.clone()))
 }
 
-/// Row 160: the columns of a table without the table. Views and procedures come first: nobody looks for their pages.
+/// Row 160: the columns of a table without the table. Views and procedures come first: nobody looks
+/// for their pages.
 pub(super) fn object_removed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let has_columns = |kind: ObjectType| matches!(kind.code(), "V" | "TF" | "IF");
-    let view = target.catalog.objects.values().find(|object| has_columns(object.kind) && object.id.0 > 0);
+    let view =
+        target.catalog.objects.values().find(|object| has_columns(object.kind) && object.id.0 > 0);
     let id = match view {
         Some(view) => view.id,
         None => user_table(target, rng)?.object,
@@ -190,7 +199,8 @@ pub(super) fn object_removed(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
 pub(super) fn index_removed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let part = target.pick_part(rng, |part| (part.index.0 >= 2).then(|| part.clone()))?;
     let table = target.system_part(object::SYSIDXSTATS, CLUSTERED)?;
-    let (id, index) = (column(target, &table, 1)?, column(target, &table, 2)?);
+    let id = column(target, &table, 1)?;
+    let index = column(target, &table, 2)?;
     let found = row(target, object::SYSIDXSTATS, |found, slot| {
         int(found, slot, id) == Some(part.object.0.into())
             && int(found, slot, index) == Some(part.index.0.into())
@@ -198,15 +208,16 @@ pub(super) fn index_removed(target: &Target<'_>, rng: &mut SplitMix64) -> Option
     removed(target, found, part.object)
 }
 
-/// Row 161: a column of an object that there is not. It is a copy of the last row of the table, and of the last entry of each
-/// index, under the next object id: so it is the last there, too.
+/// Row 161: a column of an object that there is not. It is a copy of the last row of the table, and
+/// of the last entry of each index, under the next object id: so it is the last there, too.
 pub(super) fn column_orphan(target: &Target<'_>, _: &mut SplitMix64) -> Option<Fault> {
     let part = target.system_part(object::SYSCOLPARS, CLUSTERED)?;
     let id_column = column(target, &part, 1)?;
     let last = target.found(*target.leaf_pages(&part).last()?, &part)?;
     let highest = int(&last, last.slots().checked_sub(1)?, id_column)?;
-    let orphan = (highest + 1..)
-        .find(|id| i32::try_from(*id).is_ok_and(|id| !target.catalog.objects.contains_key(&ObjectId(id))))?;
+    let orphan = (highest + 1..).find(|id| {
+        i32::try_from(*id).is_ok_and(|id| !target.catalog.objects.contains_key(&ObjectId(id)))
+    })?;
     let orphan = i32::try_from(orphan).ok()?;
     let indexes: Vec<_> = target.full_indexes(&part).collect();
     let [index] = indexes[..] else { return None };
@@ -220,7 +231,14 @@ pub(super) fn column_orphan(target: &Target<'_>, _: &mut SplitMix64) -> Option<F
     append(&mut edit, &last, &renamed(&base, slot, id_column, orphan)?)?;
     append(&mut edit, &entry, &renamed(&entry, at, entry_id, orphan)?)?;
     let fault = edit.fault(&last, &[8992])?.at_slot(last.slots());
-    Some(Fault { owner: Owner { object: ObjectId(orphan), is_system: true, ..Owner::default() }, ..fault })
+    Some(Fault {
+        owner: Owner {
+            object: ObjectId(orphan),
+            is_system: true,
+            ..Owner::default()
+        },
+        ..fault
+    })
 }
 
 /// A copy of a record with another object id.
@@ -247,8 +265,9 @@ pub(super) fn entry_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
             let pages = target.leaf_pages(&part);
             let found = target.found(*pages.get(rng.below(pages.len() as u64) as usize)?, &part)?;
             let slot = rng.below(found.slots().into()) as u16;
-            let is_locator =
-                |column: &&PhysicalColumn| column.key_ordinal == 0 && column.ty == Some(SqlType::Int);
+            let is_locator = |column: &&PhysicalColumn| {
+                column.key_ordinal == 0 && column.ty == Some(SqlType::Int)
+            };
             let place = span(&found.page, slot, target.columns(&part).find(is_locator)?)?;
             Some((found, slot, place))
         })?;

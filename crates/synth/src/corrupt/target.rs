@@ -7,8 +7,9 @@
 //!          heaps, leaves of nonclustered indexes
 //! ```
 //!
-//! Of large tables the first [`PAGES_MAX`] pages are considered, so that a database of any size is damaged in no time.
-//! Pages that cannot be read are passed over: the database may be damaged already.
+//! Of large tables the first [`PAGES_MAX`] pages are considered, so that a database of any size is
+//! damaged in no time. Pages that cannot be read are passed over: the database may be damaged
+//! already.
 
 mod space;
 
@@ -128,10 +129,16 @@ impl<'a> Target<'a> {
     pub(super) fn new(image: &'a Image) -> Result<Self, Error> {
         let catalog = Catalog::load(image)?;
         let is_user = |table: &&Table| table.kind == ObjectType::USER_TABLE && table.id.0 > 0;
-        let parts = catalog.tables.values().filter(is_user).flat_map(|table| parts_of(&catalog, table, true));
+        let parts = catalog
+            .tables
+            .values()
+            .filter(is_user)
+            .flat_map(|table| parts_of(&catalog, table, true));
         let parts = parts.filter(|part| part.compression == Compression::None).collect();
-        let (leaves, heaps) = (OnceCell::new(), OnceCell::new());
-        let (entries, uppers) = (OnceCell::new(), OnceCell::new());
+        let leaves = OnceCell::new();
+        let heaps = OnceCell::new();
+        let entries = OnceCell::new();
+        let uppers = OnceCell::new();
         Ok(Target { image, catalog, parts, leaves, heaps, entries, uppers })
     }
 
@@ -141,8 +148,11 @@ impl<'a> Target<'a> {
 
     /// Every heap and index of user tables, compressed ones among them.
     pub(super) fn all_parts(&self) -> Vec<Part> {
-        let user = self.catalog.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE);
-        user.filter(|table| table.id.0 > 0).flat_map(|table| parts_of(&self.catalog, table, true)).collect()
+        let user =
+            self.catalog.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE);
+        user.filter(|table| table.id.0 > 0)
+            .flat_map(|table| parts_of(&self.catalog, table, true))
+            .collect()
     }
 
     /// The parts of an index of a table of the system.
@@ -200,9 +210,15 @@ impl<'a> Target<'a> {
         if !header.belongs_to(part.unit.id) {
             return None;
         }
-        let (prev, next) = (header.prev(), header.next());
+        let prev = header.prev();
+        let next = header.next();
         let has_both = !part.is_heap() && !prev.is_none() && !next.is_none();
-        Some(Found { id, part: part.clone(), neighbours: has_both.then_some((prev, next)), page })
+        Some(Found {
+            id,
+            part: part.clone(),
+            neighbours: has_both.then_some((prev, next)),
+            page,
+        })
     }
 
     /// Leaf pages of clustered indexes.
@@ -222,12 +238,17 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// The pages above the leaves of clustered indexes, left to right, the root among them when it is one.
+    /// The pages above the leaves of clustered indexes, left to right, the root among them when it
+    /// is one.
     pub(super) fn uppers(&self) -> &[Spot] {
         self.uppers.get_or_init(|| self.list(Part::is_clustered, |part| self.upper_pages(part)))
     }
 
-    fn list(&self, suits: impl Fn(&Part) -> bool, pages: impl Fn(&Part) -> Vec<PageId>) -> Vec<Spot> {
+    fn list(
+        &self,
+        suits: impl Fn(&Part) -> bool,
+        pages: impl Fn(&Part) -> Vec<PageId>,
+    ) -> Vec<Spot> {
         let parts = self.parts.iter().enumerate().filter(|(_, part)| suits(part));
         parts.flat_map(|(at, part)| pages(part).into_iter().map(move |page| (page, at))).collect()
     }
@@ -252,11 +273,16 @@ impl<'a> Target<'a> {
         let mut seen: HashSet<PageId> = level.iter().copied().collect();
         for _ in 0..LEVELS_MAX {
             let pages: Vec<Found> = level.iter().filter_map(|id| self.found(*id, part)).collect();
-            let is_upper =
-                |found: &Found| found.header().kind() == PageType::Index && found.header().level > 0;
+            let is_upper = |found: &Found| {
+                found.header().kind() == PageType::Index && found.header().level > 0
+            };
             let Some(first) = pages.iter().find(|found| is_upper(found)) else { return Vec::new() };
             if first.header().level == 1 {
-                return pages.iter().filter(|found| is_upper(found)).map(|found| found.id).collect();
+                return pages
+                    .iter()
+                    .filter(|found| is_upper(found))
+                    .map(|found| found.id)
+                    .collect();
             }
             let children = pages.iter().flat_map(children_of).filter(|child| seen.insert(*child));
             level = children.take(PAGES_MAX).collect();
@@ -304,7 +330,8 @@ impl<'a> Target<'a> {
         self.pick(rng, self.uppers(), suits).map(|(found, ())| found)
     }
 
-    /// A page of a heap with rows, and without moved ones: damage to those has consequences elsewhere.
+    /// A page of a heap with rows, and without moved ones: damage to those has consequences
+    /// elsewhere.
     pub(super) fn heap(&self, rng: &mut SplitMix64) -> Option<Found> {
         let is_plain = |found: &Found| {
             rows_of(&found.page) >= 2
@@ -313,7 +340,8 @@ impl<'a> Target<'a> {
                     record.kind() == RecordKind::Primary && record.vars().all(|var| !var.complex)
                 })
         };
-        self.pick(rng, self.heaps(), |found, _| is_plain(found).then_some(())).map(|(found, ())| found)
+        self.pick(rng, self.heaps(), |found, _| is_plain(found).then_some(()))
+            .map(|(found, ())| found)
     }
 
     /// A page of either.
@@ -334,7 +362,8 @@ impl<'a> Target<'a> {
         self.leaves().iter().chain(self.heaps()).copied().collect()
     }
 
-    /// A row of a user table for which `choose` finds something to do. Ghosts, stubs and moved rows are left alone.
+    /// A row of a user table for which `choose` finds something to do. Ghosts, stubs and moved rows
+    /// are left alone.
     pub(super) fn pick_row<T>(
         &self,
         rng: &mut SplitMix64,

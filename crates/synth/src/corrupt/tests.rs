@@ -14,13 +14,18 @@ struct Made {
 fn made() -> Made {
     let folder = tempfile::tempdir().unwrap();
     let files = vec![folder.path().join("a.mdf"), folder.path().join("a_2.ndf")];
-    let options = MakeOptions { shape: "fixture".to_owned(), size: Size::Bytes(12 << 20), seed: 11 };
+    let options = MakeOptions {
+        shape: "fixture".to_owned(),
+        size: Size::Bytes(12 << 20),
+        seed: 11,
+    };
     make(&options, &[&files[0], &files[1]], &mut |_| {}).unwrap();
     Made { folder, files }
 }
 
-/// What the builder does not make yet: partitions, compression, filegroups, row versions, sparse and computed columns, filtered
-/// indexes, values pushed off their row, trees of values, backups. And the last extent of its files is not a user table's.
+/// What the builder does not make yet: partitions, compression, filegroups, row versions, sparse
+/// and computed columns, filtered indexes, values pushed off their row, trees of values, backups.
+/// And the last extent of its files is not a user table's.
 const NOT_BUILT: &[Kind] = &[
     Kind::LobTreeFlippedByte,
     Kind::TruncatedFile,
@@ -55,7 +60,8 @@ impl Made {
 #[test]
 fn the_fixture_has_something_for_every_fault_that_can_be_built() {
     let kinds = applicable(&made().inputs()).unwrap();
-    let missing: Vec<Kind> = Kind::ALL.iter().filter(|kind| !kinds.contains(kind)).copied().collect();
+    let missing: Vec<Kind> =
+        Kind::ALL.iter().filter(|kind| !kinds.contains(kind)).copied().collect();
     assert_eq!(missing, NOT_BUILT);
 }
 
@@ -110,7 +116,8 @@ fn only_raw_damage_leaves_a_wrong_checksum() {
     }
 }
 
-/// An option never asks for more than a full check, and nothing is both expected and only permitted.
+/// An option never asks for more than a full check, and nothing is both expected and only
+/// permitted.
 #[test]
 fn expectations_of_the_options_are_part_of_the_full_ones() {
     let made = made();
@@ -120,7 +127,10 @@ fn expectations_of_the_options_are_part_of_the_full_ones() {
         let full = [truth.expected.clone(), truth.any_of.clone()].concat();
         let options = [&truth.expected_physical, &truth.any_of_physical, &truth.expected_no_index];
         assert!(options.into_iter().flatten().all(|number| full.contains(number)), "{kind}");
-        assert!(!truth.permitted.iter().any(|number| truth.expected.contains(number)), "{kind}: {truth:?}");
+        assert!(
+            !truth.permitted.iter().any(|number| truth.expected.contains(number)),
+            "{kind}: {truth:?}"
+        );
         let is_logical = |number: &u32| matches!(*number, 8951 | 8952 | 8960..=8965 | 8970..=8972);
         assert!(!truth.expected_physical.iter().any(is_logical), "{kind}");
     }
@@ -133,16 +143,19 @@ fn keys_of_damaged_rows_are_told() {
     assert!(key.starts_with("id = ") && key.contains(" and tag = "), "{key}");
 }
 
-/// Row by row, the catalogue of faults: each has its kind in `docs/faults.md`, or a reason there, and the numbers that the
-/// document names are those of the truths.
+/// Row by row, the catalogue of faults: each has its kind in `docs/faults.md`, or a reason there,
+/// and the numbers that the document names are those of the truths.
 #[test]
 fn the_document_lists_all_faults_with_what_a_check_says() {
     const ROWS: usize = 170;
     let text = include_str!("../../../../docs/faults.md");
-    let cells =
-        |line: &str| line.trim_matches('|').split('|').map(|it| it.trim().to_owned()).collect::<Vec<_>>();
-    let lines: Vec<Vec<String>> = text.lines().filter(|line| line.starts_with("| ")).map(cells).collect();
-    let rows: Vec<&Vec<String>> = lines.iter().filter(|cells| cells[0].parse::<u16>().is_ok()).collect();
+    let cells = |line: &str| {
+        line.trim_matches('|').split('|').map(|it| it.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let lines: Vec<Vec<String>> =
+        text.lines().filter(|line| line.starts_with("| ")).map(cells).collect();
+    let rows: Vec<&Vec<String>> =
+        lines.iter().filter(|cells| cells[0].parse::<u16>().is_ok()).collect();
     let numbers: Vec<u16> = rows.iter().map(|cells| cells[0].parse().unwrap()).collect();
     let mut distinct = numbers.clone();
     distinct.dedup();
@@ -163,8 +176,9 @@ fn the_document_lists_all_faults_with_what_a_check_says() {
             let (truth, outputs) = made.damage(kind, seed);
             outputs.iter().for_each(|output| std::fs::remove_file(output).unwrap());
             let line = rows.iter().find(|cells| cells[1] == format!("`{}`", kind.name())).unwrap();
-            let has =
-                |cell: &str, numbers: &[u32]| numbers.iter().all(|number| cell.contains(&number.to_string()));
+            let has = |cell: &str, numbers: &[u32]| {
+                numbers.iter().all(|number| cell.contains(&number.to_string()))
+            };
             assert!(
                 has(&line[3], &truth.expected) && has(&line[3], &truth.any_of),
                 "{kind}: {line:?} {truth:?}"
@@ -180,7 +194,8 @@ fn the_truth_file_has_the_agreed_fields() {
     let (truth, _) = made().damage(Kind::SlotOffset, 1);
     let json = truth.to_json();
     let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-    let agreed = ["seed", "kind", "file", "page", "slot", "object_id", "changes", "expected", "permitted"];
+    let agreed =
+        ["seed", "kind", "file", "page", "slot", "object_id", "changes", "expected", "permitted"];
     assert_eq!(keys[..agreed.len()], agreed);
     assert_eq!((&json["repair"], &json["group"]), (&"repair_allow_data_loss".into(), &2.into()));
     assert_eq!(json["kind"], "slot-offset");
@@ -216,9 +231,15 @@ fn names_lead_to_kinds_and_a_wrong_name_lists_them() {
 fn a_database_without_tables_has_nothing_to_damage_but_maps() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("empty.mdf");
-    crate::build::DatabaseBuilder::new("empty").bytes(4 << 20).build(&[&path], &mut |_| {}).unwrap();
+    crate::build::DatabaseBuilder::new("empty")
+        .bytes(4 << 20)
+        .build(&[&path], &mut |_| {})
+        .unwrap();
     let kinds = applicable(&[&path]).unwrap();
-    assert!(kinds.contains(&Kind::GamLostExtent) && kinds.contains(&Kind::PfsFlippedByte), "{kinds:?}");
+    assert!(
+        kinds.contains(&Kind::GamLostExtent) && kinds.contains(&Kind::PfsFlippedByte),
+        "{kinds:?}"
+    );
     assert!(kinds.iter().all(|kind| matches!(kind.group(), 1 | 6 | 10)), "{kinds:?}");
     let error = damage(&[&path], &[&folder.path().join("out")], Kind::FlippedByte, 1).unwrap_err();
     assert!(matches!(error, Error::NotApplicable { kind: "flipped-byte", .. }));
@@ -227,9 +248,9 @@ fn a_database_without_tables_has_nothing_to_damage_but_maps() {
 
 #[test]
 fn real_databases_can_be_damaged() {
-    let folder = std::env::var_os("EXTENTDB_SAMPLES")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples")));
+    let folder = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from).unwrap_or_else(|| {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples"))
+    });
     let path = folder.join("northwind-2008.mdf");
     if !path.exists() {
         return eprintln!("SKIPPED: no samples in {}", folder.display());

@@ -28,8 +28,9 @@ pub struct Change {
 
 /// A fault, what it changed, and what a check says about it.
 ///
-/// A check passes when every number of `expected` is reported, one of `any_of` unless that is empty, and nothing that is in
-/// none of the three lists. With PHYSICAL_ONLY and NOINDEX the lists of that option take the place of the first two.
+/// A check passes when every number of `expected` is reported, one of `any_of` unless that is
+/// empty, and nothing that is in none of the three lists. With PHYSICAL_ONLY and NOINDEX the lists
+/// of that option take the place of the first two.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Truth {
     /// The seed it was made from.
@@ -52,7 +53,8 @@ pub struct Truth {
     pub changes: Vec<Change>,
     /// The file was cut to so many bytes.
     pub truncated_to: Option<u64>,
-    /// Numbers of the messages that a full check must report; none for a fault that no check can see.
+    /// Numbers of the messages that a full check must report; none for a fault that no check can
+    /// see.
     pub expected: Vec<u32>,
     /// What PHYSICAL_ONLY must report.
     pub expected_physical: Vec<u32>,
@@ -137,7 +139,8 @@ pub(super) fn of(image: &Image, kind: Kind, seed: u64, fault: &Fault) -> Result<
     })
 }
 
-/// The repair of the catalogue of faults. It supposes that a file is cut in a table: an index can be built again.
+/// The repair of the catalogue of faults. It supposes that a file is cut in a table: an index can
+/// be built again.
 fn repair(kind: Kind, fault: &Fault) -> Repair {
     match (kind, fault.owner.index) {
         (Kind::TruncatedFile, Some(index)) if index.0 > 1 => Repair::Rebuild,

@@ -1,7 +1,7 @@
 //! Group 8: values outside the range of their type.
 //!
-//! A column without a copy in an index is preferred; where the column is included in indexes, its copies change with it. Key
-//! columns are left alone: their order would change, too.
+//! A column without a copy in an index is preferred; where the column is included in indexes, its
+//! copies change with it. Key columns are left alone: their order would change, too.
 
 use extentdb_base::env::SplitMix64;
 use extentdb_catalog::layout::PhysicalColumn;
@@ -36,11 +36,13 @@ fn set(
             }
             target.columns(&found.part).find_map(|column| {
                 let id = column.column_id;
-                let suits =
-                    target.is_free(&found.part, id) && target.is_indexed(&found.part, id) == is_included;
-                let place = span(&found.page, slot, column).filter(|_| suits && column.key_ordinal == 0)?;
+                let suits = target.is_free(&found.part, id)
+                    && target.is_indexed(&found.part, id) == is_included;
+                let place =
+                    span(&found.page, slot, column).filter(|_| suits && column.key_ordinal == 0)?;
                 let old = found.page.get(place.clone())?;
-                let new = wrong(&column.ty?, old).filter(|new| new.len() == old.len() && new != old)?;
+                let new =
+                    wrong(&column.ty?, old).filter(|new| new.len() == old.len() && new != old)?;
                 Some((column, place, new))
             })
         })
@@ -66,12 +68,16 @@ fn set_copies(
 ) -> Option<()> {
     for (entry, at) in target.entries_of(found, slot)? {
         let copies = target.sources(&entry.part);
-        let Some((copy, _)) = copies.iter().find(|(_, source)| *source == Source::Column(column.column_id))
+        let Some((copy, _)) =
+            copies.iter().find(|(_, source)| *source == Source::Column(column.column_id))
         else {
             continue;
         };
         let place = span(&entry.page, at, copy)?;
-        edit.page(entry.id)?.get_mut(place).filter(|old| old.len() == new.len())?.copy_from_slice(new);
+        edit.page(entry.id)?
+            .get_mut(place)
+            .filter(|old| old.len() == new.len())?
+            .copy_from_slice(new);
     }
     Some(())
 }
@@ -94,7 +100,8 @@ pub(super) fn datetime_ticks(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
 /// Row 142.
 pub(super) fn smalldatetime_minutes(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let wrong = |ty: &SqlType, old: &[u8]| {
-        matches!(ty, SqlType::SmallDateTime).then(|| with(old, 0, &MINUTES_PER_DAY.to_le_bytes()))?
+        matches!(ty, SqlType::SmallDateTime)
+            .then(|| with(old, 0, &MINUTES_PER_DAY.to_le_bytes()))?
     };
     set(target, rng, wrong, &[2570])
 }
@@ -114,7 +121,8 @@ pub(super) fn decimal_magnitude(target: &Target<'_>, rng: &mut SplitMix64) -> Op
 /// Row 144.
 pub(super) fn decimal_sign(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let wrong = |ty: &SqlType, old: &[u8]| {
-        matches!(ty, SqlType::Decimal { .. } | SqlType::Numeric { .. }).then(|| with(old, 0, &[2]))?
+        matches!(ty, SqlType::Decimal { .. } | SqlType::Numeric { .. })
+            .then(|| with(old, 0, &[2]))?
     };
     set(target, rng, wrong, &[2570])
 }
@@ -167,31 +175,37 @@ pub(super) fn offset_range(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
 
 /// Row 149: what a server says is not known; here it is no type.
 pub(super) fn variant_type(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let wrong =
-        |ty: &SqlType, old: &[u8]| matches!(ty, SqlType::SqlVariant).then(|| with(old, 0, &[0xff]))?;
+    let wrong = |ty: &SqlType, old: &[u8]| {
+        matches!(ty, SqlType::SqlVariant).then(|| with(old, 0, &[0xff]))?
+    };
     set(target, rng, wrong, &[]).map(|fault| fault.any_of(&[2537, 2570]))
 }
 
 /// Row 149, the version behind the type: there is 1 only.
 pub(super) fn variant_version(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let wrong = |ty: &SqlType, old: &[u8]| matches!(ty, SqlType::SqlVariant).then(|| with(old, 1, &[9]))?;
+    let wrong =
+        |ty: &SqlType, old: &[u8]| matches!(ty, SqlType::SqlVariant).then(|| with(old, 1, &[9]))?;
     set(target, rng, wrong, &[]).map(|fault| fault.any_of(&[2537, 2570]))
 }
 
 /// Row 147: half a character.
 pub(super) fn unicode_odd(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, record) = target.pick_row(rng, &target.base_pages(), |found, slot, record| {
-        let is_text = |column: &&PhysicalColumn| {
-            let (part, id) = (&found.part, column.column_id);
-            let is_alone = target.is_free(part, id) && !target.is_indexed(part, id);
-            matches!(column.ty, Some(SqlType::NVarChar { .. })) && column.leaf.offset < 0 && is_alone
-        };
-        target.columns(&found.part).filter(is_text).find_map(|column| {
-            let old = found.page.get(span(&found.page, slot, column)?)?;
-            let index = column.leaf.offset.unsigned_abs() - 1;
-            with_var(record, index, old.get(..old.len().checked_sub(1)?)?, false)
-        })
-    })?;
+    let (found, slot, record) =
+        target.pick_row(rng, &target.base_pages(), |found, slot, record| {
+            let is_text = |column: &&PhysicalColumn| {
+                let part = &found.part;
+                let id = column.column_id;
+                let is_alone = target.is_free(part, id) && !target.is_indexed(part, id);
+                matches!(column.ty, Some(SqlType::NVarChar { .. }))
+                    && column.leaf.offset < 0
+                    && is_alone
+            };
+            target.columns(&found.part).filter(is_text).find_map(|column| {
+                let old = found.page.get(span(&found.page, slot, column)?)?;
+                let index = column.leaf.offset.unsigned_abs() - 1;
+                with_var(record, index, old.get(..old.len().checked_sub(1)?)?, false)
+            })
+        })?;
     let mut edit = Edit::new(target);
     replace(edit.page(found.id)?, slot, &record)?;
     edit.sync_fullness(found.id)?;
@@ -199,7 +213,8 @@ pub(super) fn unicode_odd(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
     Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
 }
 
-/// Row 150: in an index alone. Ranges are judged in the table; here the entry does not match its row.
+/// Row 150: in an index alone. Ranges are judged in the table; here the entry does not match its
+/// row.
 pub(super) fn index_datetime(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, slot, place) = target.pick_row(rng, target.entries(), |found, slot, _| {
         let sources = target.sources(&found.part);
@@ -210,7 +225,9 @@ pub(super) fn index_datetime(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
         span(&found.page, slot, key?.0)
     })?;
     let mut edit = Edit::new(target);
-    edit.page(found.id)?.get_mut(place.start..place.start + 4)?.copy_from_slice(&TICKS_PER_DAY.to_le_bytes());
+    edit.page(found.id)?
+        .get_mut(place.start..place.start + 4)?
+        .copy_from_slice(&TICKS_PER_DAY.to_le_bytes());
     let fault = edit.fault(&found, &[8951, 8952])?.permit(&[2511, 2512, 8933, 8934]);
     Some(fault.at_slot(slot))
 }

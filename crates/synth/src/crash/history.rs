@@ -4,7 +4,9 @@ use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_format::allocation::iam::{IamForm, IamView};
 use extentdb_format::log::payload::page::{FormatPage, PagePart, SetBits};
-use extentdb_format::log::payload::row::{DeleteRows, InsertRows, ModifyHeader, ModifyRow, RowPart};
+use extentdb_format::log::payload::row::{
+    DeleteRows, InsertRows, ModifyHeader, ModifyRow, RowPart,
+};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{Growth, PageHeader, PageMut, PageRef, PageType, SlotRule};
 use extentdb_format::record::Record;
@@ -75,7 +77,9 @@ impl Step {
             ..RowPart::default()
         };
         match self {
-            Step::Format { interval } => Payload::FormatPage(format(part, PageHeader::of(new), *interval)),
+            Step::Format { interval } => {
+                Payload::FormatPage(format(part, PageHeader::of(new), *interval))
+            }
             Step::Insert { row, .. } => {
                 let fixed = RowPart { page: part, ..RowPart::default() };
                 Payload::InsertRows(InsertRows { fixed, rows: vec![row], ..InsertRows::default() })
@@ -99,7 +103,8 @@ impl Step {
             Step::Bits { first, count, .. } => {
                 let mut bits = SetBits::default();
                 bits.fixed.page = part;
-                (bits.fixed.first_bit, bits.fixed.bit_count, bits.fixed.value) = (*first, *count, 1);
+                (bits.fixed.first_bit, bits.fixed.bit_count, bits.fixed.value) =
+                    (*first, *count, 1);
                 Payload::SetBits(bits)
             }
         }
@@ -123,7 +128,9 @@ fn format(page: PagePart, header: &PageHeader, iam_interval: Option<PageId>) -> 
 /// A history of a page; `None` when it is of a kind that has none here.
 pub(super) fn history(page: &PageBytes, rng: &mut SplitMix64) -> Option<History> {
     match PageHeader::of(page).kind() {
-        PageType::Data | PageType::Index | PageType::TextMix | PageType::TextTree => of_rows(page, rng),
+        PageType::Data | PageType::Index | PageType::TextMix | PageType::TextTree => {
+            of_rows(page, rng)
+        }
         PageType::Iam => of_iam(page),
         PageType::Pfs => Some(of_pfs(page, rng)),
         _ => None,
@@ -152,7 +159,8 @@ fn of_rows(page: &PageBytes, rng: &mut SplitMix64) -> Option<History> {
 
 /// All of it is in the log, nothing on disk.
 fn never_written(rows: &[&[u8]]) -> History {
-    let inserts = rows.iter().zip(0u16..).map(|(row, slot)| Step::Insert { slot, row: row.to_vec() });
+    let inserts =
+        rows.iter().zip(0u16..).map(|(row, slot)| Step::Insert { slot, row: row.to_vec() });
     let steps = std::iter::once(Step::Format { interval: None }).chain(inserts).collect();
     History { kind: "never written", old: PageBuf::zeroed(), steps }
 }
@@ -175,13 +183,18 @@ fn with_a_row_too_many(page: &PageBytes, rows: &[&[u8]], rng: &mut SplitMix64) -
     let slot = rng.below(rows.len() as u64) as u16;
     let row = rows.get(usize::from(slot))?.to_vec();
     PageMut::new(&mut old).insert_row(slot, &row, SlotRule::Dense).ok()?;
-    Some(History { kind: "row too many", old, steps: vec![Step::Delete { slot, row }] })
+    Some(History {
+        kind: "row too many",
+        old,
+        steps: vec![Step::Delete { slot, row }],
+    })
 }
 
 fn with_other_bytes(page: &PageBytes, rows: &[&[u8]], rng: &mut SplitMix64) -> Option<History> {
     let slot = rng.below(rows.len() as u64) as u16;
     let row = *rows.get(usize::from(slot))?;
-    let (start, end) = (4, Record::parse_data(row).fixed_end());
+    let start = 4;
+    let end = Record::parse_data(row).fixed_end();
     let after = row.get(start..end).filter(|bytes| !bytes.is_empty())?.to_vec();
     // The values of another row are values that this one may have had.
     let other = *rows.get(rng.below(rows.len() as u64) as usize)?;
@@ -206,25 +219,42 @@ fn with_another_next(page: &PageBytes, rng: &mut SplitMix64) -> History {
     let other = PageId { page: own.page ^ (1 + rng.below(7) as u32), ..own };
     header.next_bytes = other.to_bytes();
     let before = other.to_bytes().to_vec();
-    History { kind: "another next page", old, steps: vec![Step::Header { offset: NEXT_AT, before, after }] }
+    History {
+        kind: "another next page",
+        old,
+        steps: vec![Step::Header { offset: NEXT_AT, before, after }],
+    }
 }
 
 /// The first page of a chain, as its allocation made it.
 fn of_iam(page: &PageBytes) -> Option<History> {
     let view = IamView::new(page);
     let head = view.head();
-    if head.form != IamForm::Usual || head.sequence != 0 || !head.prev.is_none() || !head.next.is_none() {
+    if head.form != IamForm::Usual
+        || head.sequence != 0
+        || !head.prev.is_none()
+        || !head.next.is_none()
+    {
         return None;
     }
     let mut steps = vec![Step::Format { interval: Some(head.interval) }];
     for (place, single) in (0u16..).zip(head.single_pages).filter(|(_, page)| !page.is_none()) {
         let offset = SINGLES_AT + 6 * place;
-        let (before, after) = (vec![0; 6], single.to_bytes().to_vec());
+        let before = vec![0; 6];
+        let after = single.to_bytes().to_vec();
         steps.push(Step::Bytes { slot: 0, offset, before, after });
     }
-    let bits = view.bitmap().ones().map(|bit| Step::Bits { slot: 1, first: BITS_AT + bit as u16, count: 1 });
+    let bits = view.bitmap().ones().map(|bit| Step::Bits {
+        slot: 1,
+        first: BITS_AT + bit as u16,
+        count: 1,
+    });
     steps.extend(bits);
-    Some(History { kind: "IAM page never written", old: PageBuf::zeroed(), steps })
+    Some(History {
+        kind: "IAM page never written",
+        old: PageBuf::zeroed(),
+        steps,
+    })
 }
 
 /// Pages that were not allocated yet.
@@ -237,7 +267,8 @@ fn of_pfs(page: &PageBytes, rng: &mut SplitMix64) -> History {
         let (Some(byte), Some(new)) = (old.get_mut(at), page.get(at)) else { continue };
         if *byte == *new && *new & 0x40 != 0 {
             *byte = 0;
-            let (before, after) = (vec![0], vec![*new]);
+            let before = vec![0];
+            let after = vec![*new];
             steps.push(Step::Bytes { slot: 0, offset: PFS_BYTES_AT + place, before, after });
         }
     }

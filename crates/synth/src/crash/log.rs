@@ -61,7 +61,14 @@ impl LogWriter {
         payload: &Payload<'_>,
     ) -> Result<Lsn, BuildError> {
         let fixed_len = op.fixed_len(BlockFormat::V4).unwrap_or(payload.least_fixed_len() as u16);
-        let header = RecordHeader { fixed_len, op, context, xact, previous, ..RecordHeader::default() };
+        let header = RecordHeader {
+            fixed_len,
+            op,
+            context,
+            xact,
+            previous,
+            ..RecordHeader::default()
+        };
         if self.block.used() > BLOCK_BYTES {
             self.flush()?;
         }
@@ -116,7 +123,8 @@ impl LogWriter {
             ..VlfHeader::default()
         };
         let mut page = PageBuf::zeroed();
-        let (id, offset) = (PageId::new(2, 0), 96);
+        let id = PageId::new(2, 0);
+        let offset = 96;
         let content = FileHeaderPage { id, header, offset, boot: None };
         write_file_header(&mut page, &content, &PageStamp::default());
         seal(&mut page);

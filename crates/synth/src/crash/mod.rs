@@ -1,12 +1,13 @@
-//! What a crash leaves: some pages as they were earlier, and the log that leads from there to the database as it is.
+//! What a crash leaves: some pages as they were earlier, and the log that leads from there to the
+//! database as it is.
 //!
 //! ```text
 //! sound database ──▶ earlier images of some pages, chosen by the seed ──▶ data file
 //!              └───▶ BEGIN_CKPT END_CKPT BEGIN_XACT changes … COMMIT ──▶ log file
 //! ```
 //!
-//! Reading both together must give the database that went in. With [`CrashOptions::leave_open`] the log ends inside a
-//! transaction that has changed one link of a tree.
+//! Reading both together must give the database that went in. With [`CrashOptions::leave_open`] the
+//! log ends inside a transaction that has changed one link of a tree.
 
 mod history;
 mod log;
@@ -103,7 +104,8 @@ impl Files {
     /// A page with its displaced bits in their places.
     fn page(&self, id: PageId) -> Result<PageBuf, Error> {
         let missing = || Error::Log(format!("page {id} is not in the data"));
-        let bytes = self.data.get(id.page as usize * PAGE_BYTES..).and_then(|rest| rest.first_chunk());
+        let bytes =
+            self.data.get(id.page as usize * PAGE_BYTES..).and_then(|rest| rest.first_chunk());
         let mut page = PageBuf::from(bytes.ok_or_else(missing)?);
         restore_torn(&mut page);
         Ok(page)
@@ -126,11 +128,14 @@ impl Files {
     /// A leaf with a neighbour that no history touches.
     fn page_with_links(&self, queues: &[Queue], options: &CrashOptions<'_>) -> Option<PageId> {
         let is_free = |id: PageId| queues.iter().all(|queue| queue.id != id);
-        self.pages().map(|(id, page)| (id, PageHeader::of(&page).clone())).find_map(|(id, header)| {
-            let is_leaf = header.kind() == PageType::Index && header.level == 0;
-            let fits = is_leaf && !header.next().is_none() && is_free(id) && is_free(header.next());
-            (fits && (options.may_choose)(&header)).then_some(id)
-        })
+        self.pages().map(|(id, page)| (id, PageHeader::of(&page).clone())).find_map(
+            |(id, header)| {
+                let is_leaf = header.kind() == PageType::Index && header.level == 0;
+                let fits =
+                    is_leaf && !header.next().is_none() && is_free(id) && is_free(header.next());
+                (fits && (options.may_choose)(&header)).then_some(id)
+            },
+        )
     }
 
     fn log_header(&self) -> Result<FileHeader, Error> {
@@ -245,9 +250,14 @@ fn put(
 /// The checkpoint that the boot page names.
 fn begin(log: &mut LogWriter) -> Result<Lsn, Error> {
     let none = XactId::default();
-    let payload = Payload::BeginCheckpoint(BeginCheckpoint { db_version: 661, ..BeginCheckpoint::default() });
+    let payload =
+        Payload::BeginCheckpoint(BeginCheckpoint { db_version: 661, ..BeginCheckpoint::default() });
     let checkpoint = put(log, (Op::BEGIN_CKPT, Context::NULL), none, Lsn::ZERO, &payload)?;
-    let end = EndCheckpoint { minimum: checkpoint, db_version: 661, ..EndCheckpoint::default() };
+    let end = EndCheckpoint {
+        minimum: checkpoint,
+        db_version: 661,
+        ..EndCheckpoint::default()
+    };
     put(log, (Op::END_CKPT, Context::NULL), none, checkpoint, &Payload::EndCheckpoint(end))?;
     Ok(checkpoint)
 }
@@ -259,19 +269,25 @@ fn begin_xact(log: &mut LogWriter, id: XactId) -> Result<Lsn, Error> {
 }
 
 /// Writes all changes, those of different pages in any order, those of one page in theirs.
-fn write_changes(log: &mut LogWriter, queues: &mut [Queue], rng: &mut SplitMix64) -> Result<(), Error> {
+fn write_changes(
+    log: &mut LogWriter,
+    queues: &mut [Queue],
+    rng: &mut SplitMix64,
+) -> Result<(), Error> {
     let mut last = Vec::new();
     for number in 0..XACTS {
         last.push(begin_xact(log, xact(number))?);
     }
     let begins = last.clone();
     loop {
-        let waiting: Vec<usize> =
-            (0..queues.len()).filter(|at| queues.get(*at).is_some_and(|q| !q.steps.is_empty())).collect();
+        let waiting: Vec<usize> = (0..queues.len())
+            .filter(|at| queues.get(*at).is_some_and(|q| !q.steps.is_empty()))
+            .collect();
         if waiting.is_empty() {
             break;
         }
-        let chosen = waiting.get(rng.below(waiting.len() as u64) as usize).copied().unwrap_or_default();
+        let chosen =
+            waiting.get(rng.below(waiting.len() as u64) as usize).copied().unwrap_or_default();
         let number = rng.below(XACTS);
         if let (Some(queue), Some(last)) = (queues.get_mut(chosen), last.get_mut(number as usize)) {
             let Some(step) = queue.steps.pop() else { continue };
@@ -304,7 +320,8 @@ fn leave_open(log: &mut LogWriter, id: PageId, page: &PageBytes) -> Result<(), E
     let open = xact(XACTS);
     let begin = begin_xact(log, open)?;
     let header = PageHeader::of(page);
-    let (before, after) = (header.next_bytes.to_vec(), PageId::NONE.to_bytes().to_vec());
+    let before = header.next_bytes.to_vec();
+    let after = PageId::NONE.to_bytes().to_vec();
     let step = Step::Header { offset: 16, before, after };
     let part = part_of(id, page, header.lsn());
     put(log, step.op(header.kind()), open, begin, &step.payload(part, page))?;

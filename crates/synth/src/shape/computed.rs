@@ -21,7 +21,8 @@ use crate::build::{Cell, ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows
 const BYTES_PER_ROW: u64 = 182;
 const FIRST_DAY: i32 = 38_000;
 const TICKS_PER_DAY: u64 = 25_920_000;
-const NAMES: [&str; 8] = ["Bolt", "Washer", "Nut m8", "Hinge", "Latch", "Spring", "Bracket", "Screw"];
+const NAMES: [&str; 8] =
+    ["Bolt", "Washer", "Nut m8", "Hinge", "Latch", "Spring", "Bracket", "Screw"];
 
 /// Columns by position, for the filters.
 mod column {
@@ -30,7 +31,11 @@ mod column {
     pub(super) const NOTE: usize = 7;
 }
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let count = rows_for(size, BYTES_PER_ROW);
     if count > i32::MAX as u64 {
         return Err(Error::TooManyRows { rows: count });
@@ -46,7 +51,8 @@ pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<Dat
         ColumnSpec::nullable("note", varchar(60)),
         ColumnSpec::computed("total", SqlType::Money, "([quantity]*[price])"),
         ColumnSpec::computed("net", SqlType::Money, "([price]-[discount])"),
-        ColumnSpec::computed("order_year", SqlType::Int, "(datepart(year,[ordered_at]))").persisted(),
+        ColumnSpec::computed("order_year", SqlType::Int, "(datepart(year,[ordered_at]))")
+            .persisted(),
         ColumnSpec::computed("name_upper", varchar(40), "(upper([name]))").persisted(),
     ];
     let table = TableSpec::heap("lines", columns, LineRows { seed, count })
@@ -85,7 +91,8 @@ impl Rows for LineRows {
 
     fn row(&self, number: u64, row: &mut RowValues) {
         let mut rng = SplitMix64::new(self.seed ^ (number + 1).wrapping_mul(0xd134_2543_de82_ef95));
-        let (quantity, price) = (1 + rng.below(40) as i16, 10_000 + rng.below(5_000_000) as i64);
+        let quantity = 1 + rng.below(40) as i16;
+        let price = 10_000 + rng.below(5_000_000) as i64;
         let discount = (rng.below(3) > 0).then(|| rng.below(9_000) as i64);
         row.int(number as i32 + 1).smallint(quantity).money(price);
         match discount {

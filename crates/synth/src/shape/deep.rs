@@ -24,7 +24,11 @@ const ROWS_PER_BRANCH: u64 = 5;
 /// One alias in so many is NULL.
 const NULL_EVERY: u64 = 8;
 
-pub(super) fn add(builder: DatabaseBuilder, _seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    _seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let count = rows_for(size, BYTES_PER_ROW);
     if count > i32::MAX as u64 {
         return Err(Error::TooManyRows { rows: count });
@@ -33,7 +37,8 @@ pub(super) fn add(builder: DatabaseBuilder, _seed: u64, size: Size) -> Result<Da
     Ok(builder.table(unique_table(count)).table(duplicates_table(half)).table(heap_table(half)))
 }
 
-/// Letters and digits that sort as their number does: `wide` to one and a half times `wide` characters.
+/// Letters and digits that sort as their number does: `wide` to one and a half times `wide`
+/// characters.
 fn label(rank: u64, wide: usize) -> String {
     const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
     let mut out = format!("K{rank:012}");
@@ -48,7 +53,11 @@ fn unique_table(count: u64) -> TableSpec {
         ColumnSpec::new("number", SqlType::Int),
         ColumnSpec::new("tag", varchar(900)),
     ];
-    let rows = UniqueRows { count, labels: Walk::shuffle(count), tags: Walk::new(count, count / 3) };
+    let rows = UniqueRows {
+        count,
+        labels: Walk::shuffle(count),
+        tags: Walk::new(count, count / 3),
+    };
     TableSpec::heap("deep_unique", columns, rows)
         .clustered(IndexSpec::primary_key("PK_deep_unique", &["label"]))
         .index(IndexSpec::new("IX_deep_unique_number", &["number"]))
@@ -116,7 +125,8 @@ impl Rows for DuplicateRows {
             0 => Box::new(0..self.count),
             // NULL comes first, in the order of the rows.
             _ => {
-                let values = self.aliases.order(self.count).filter(|number| number % NULL_EVERY != 0);
+                let values =
+                    self.aliases.order(self.count).filter(|number| number % NULL_EVERY != 0);
                 Box::new((0..self.count).step_by(NULL_EVERY as usize).chain(values))
             }
         })
@@ -124,7 +134,8 @@ impl Rows for DuplicateRows {
 }
 
 fn heap_table(count: u64) -> TableSpec {
-    let columns = vec![ColumnSpec::new("number", SqlType::Int), ColumnSpec::new("label", varchar(900))];
+    let columns =
+        vec![ColumnSpec::new("number", SqlType::Int), ColumnSpec::new("label", varchar(900))];
     let rows = HeapRows { count, labels: Walk::shuffle(count) };
     TableSpec::heap("deep_heap", columns, rows)
         .index(IndexSpec::new("IX_deep_heap_label", &["label"]).descending("label"))

@@ -7,7 +7,11 @@ use crate::build::DatabaseBuilder;
 /// Sales when nobody says how many.
 const SALES: u64 = 5_000;
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let sales = match size {
         Size::Rows(rows) => rows,
         Size::Bytes(_) => SALES,

@@ -1,4 +1,5 @@
-//! `fixture`: the database of the fault catalogue (`checkdb.md` E), small, with everything that faults can be done to.
+//! `fixture`: the database of the fault catalogue (`checkdb.md` E), small, with everything that
+//! faults can be done to.
 //!
 //! ```text
 //! CI   clustered, unique, three levels      IX included column   UX unique   IS datetime key    every type with a range
@@ -7,12 +8,13 @@
 //! LB   values off their rows: (max) columns of one to four parts
 //! ```
 //!
-//! Keys of CI have gaps, so that a key between two others can be made. Moved rows of HP are on some of its pages only: a page
-//! without them can be damaged without consequences elsewhere.
+//! Keys of CI have gaps, so that a key between two others can be made. Moved rows of HP are on some
+//! of its pages only: a page without them can be damaged without consequences elsewhere.
 //!
-//! The rest of the catalogue's fixture are shapes of their own: `partitioned` (filegroups, partitions, IAM chains), `compressed`,
-//! `computed` (stored computed columns, filtered indexes), `history` (ghosts, versions), `lob` and `wide` (trees of values,
-//! row-overflow), `sparse` (several GAM intervals). The faults are made in them, too.
+//! The rest of the catalogue's fixture are shapes of their own: `partitioned` (filegroups,
+//! partitions, IAM chains), `compressed`, `computed` (stored computed columns, filtered indexes),
+//! `history` (ghosts, versions), `lob` and `wide` (trees of values, row-overflow), `sparse`
+//! (several GAM intervals). The faults are made in them, too.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
@@ -30,7 +32,11 @@ const TICKS_PER_DAY: u64 = 25_920_000;
 /// Rows of CN with the same key.
 const ALIKE: u64 = 5;
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let rows = match size {
         Size::Rows(rows) => rows,
         Size::Bytes(_) => ROWS,
@@ -78,7 +84,8 @@ fn clustered(seed: u64, rows: u64) -> TableSpec {
         ColumnSpec::nullable("extra", SqlType::SqlVariant),
     ];
     // The serial number runs against the key, so that the two orders differ.
-    let fill = move |number, row: &mut RowValues| fill_clustered(rng(seed, 1, number), number, rows, row);
+    let fill =
+        move |number, row: &mut RowValues| fill_clustered(rng(seed, 1, number), number, rows, row);
     TableSpec::heap("CI", columns, FnRows::new(rows, fill))
         .clustered(IndexSpec::primary_key("PK_CI", &["id", "tag"]))
         .index(IndexSpec::new("IX_CI_code", &["code"]).include(&["price"]))
@@ -92,7 +99,8 @@ fn fill_clustered(mut rng: SplitMix64, number: u64, rows: u64, row: &mut RowValu
     row.decimal9(rng.below(900_000_000) as i32);
     row.datetime(38_000 + rng.below(3_000) as i32, rng.below(TICKS_PER_DAY) as u32);
     row.datetime(39_000 + rng.below(3_000) as i32, rng.below(TICKS_PER_DAY) as u32);
-    let (minutes, days) = (rng.below(1_440) as u16, rng.below(65_536) as u16);
+    let minutes = rng.below(1_440) as u16;
+    let days = rng.below(65_536) as u16;
     row.raw(&[minutes.to_le_bytes(), days.to_le_bytes()].concat());
     row.float(rng.below(1 << 40) as f64 / 1024.0);
     let day = rng.below(3_652_059).to_le_bytes();
@@ -176,7 +184,10 @@ fn values(seed: u64, rows: u64) -> TableSpec {
         let mut rng = rng(seed, 4, number);
         row.int(number as i32 + 1).text(&format!("value {number}"));
         let len = 2_000 + rng.below(28_000) as usize;
-        row.lob(&"a long text that does not fit on its row, ".repeat(len / 40).as_bytes()[..len / 40 * 40]);
+        row.lob(
+            &"a long text that does not fit on its row, ".repeat(len / 40).as_bytes()
+                [..len / 40 * 40],
+        );
         match number % 3 {
             0 => row.null(),
             _ => row.lob(&vec![number as u8; 3_000 + rng.below(9_000) as usize]),

@@ -1,4 +1,5 @@
-//! `fragmented`: a table whose rows came by random GUIDs and went again, so that its trees are in disorder.
+//! `fragmented`: a table whose rows came by random GUIDs and went again, so that its trees are in
+//! disorder.
 //!
 //! ```text
 //! visits   PK visit_id (random GUID)    IX source, seen_at    UX number    all fragmented
@@ -23,7 +24,11 @@ const DELETED_RUN: u64 = 700;
 const FIRST_DAY: i32 = 40_000;
 const TICKS_PER_DAY: u64 = 25_920_000;
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let count = rows_for(size, BYTES_PER_ROW);
     if count > i32::MAX as u64 {
         return Err(Error::TooManyRows { rows: count });
@@ -35,7 +40,12 @@ pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<Dat
         ColumnSpec::new("seen_at", SqlType::DateTime),
         ColumnSpec::nullable("remark", varchar(200)),
     ];
-    let rows = VisitRows { seed, count, ranks: Walk::shuffle(count), sources: Walk::shuffle(SOURCES) };
+    let rows = VisitRows {
+        seed,
+        count,
+        ranks: Walk::shuffle(count),
+        sources: Walk::shuffle(SOURCES),
+    };
     let table = TableSpec::heap("visits", columns, rows)
         .clustered(IndexSpec::primary_key("PK_visits", &["visit_id"]).fragmented())
         .index(IndexSpec::new("IX_visits_source", &["source", "seen_at"]).fragmented())
@@ -78,7 +88,9 @@ impl Rows for VisitRows {
         row.datetime(FIRST_DAY + (number / TICKS_PER_DAY) as i32, (number % TICKS_PER_DAY) as u32);
         match rng.below(3) {
             0 => row.null(),
-            words => row.text(&"seen again and noted ".repeat(words as usize * (1 + rng.below(4) as usize))),
+            words => row.text(
+                &"seen again and noted ".repeat(words as usize * (1 + rng.below(4) as usize)),
+            ),
         };
     }
 

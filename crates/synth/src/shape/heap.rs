@@ -24,7 +24,11 @@ struct HeapRows {
     count: u64,
 }
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let count = rows_for(size, BYTES_PER_ROW);
     if count > i32::MAX as u64 {
         return Err(Error::TooManyRows { rows: count });
@@ -76,7 +80,8 @@ impl Rows for HeapRows {
             0 => row.null(),
             _ => row.ntext(&format!("Row {number} \u{2013} gr\u{fc}n")),
         };
-        let (low, high) = (rng.next_u64(), rng.next_u64());
+        let low = rng.next_u64();
+        let high = rng.next_u64();
         row.raw(&[low.to_le_bytes(), high.to_le_bytes()].concat());
         let len = BODY_BYTES.start + rng.below(BODY_BYTES.end - BODY_BYTES.start);
         put_body(row, &mut rng, len as usize);

@@ -5,7 +5,8 @@
 //! events     heap                    the same, and moved rows, empty slots                                 3 indexes
 //! ```
 //!
-//! Of *n* rows, the columns came when a quarter, a half and three quarters of them were there, and one column went then.
+//! Of *n* rows, the columns came when a quarter, a half and three quarters of them were there, and
+//! one column went then.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
@@ -20,15 +21,20 @@ const BYTES_PER_ROW: u64 = 590;
 /// The value of the column `score` before it was there.
 const SCORE: i32 = 100;
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let count = rows_for(size, BYTES_PER_ROW);
     if count > i32::MAX as u64 {
         return Err(Error::TooManyRows { rows: count });
     }
-    let accounts =
-        table("accounts", seed, count).clustered(IndexSpec::new("CX_accounts", &["kind", "opened"]));
-    let events =
-        table("events", !seed, count).vacated(|number| number % 17 == 4).forwarded(|number| number % 23 == 6);
+    let accounts = table("accounts", seed, count)
+        .clustered(IndexSpec::new("CX_accounts", &["kind", "opened"]));
+    let events = table("events", !seed, count)
+        .vacated(|number| number % 17 == 4)
+        .forwarded(|number| number % 23 == 6);
     Ok(builder.table(accounts).table(events))
 }
 
@@ -42,7 +48,8 @@ fn table(name: &str, seed: u64, count: u64) -> TableSpec {
         ColumnSpec::nullable("old_code", SqlType::Char { len: 12, collation }).dropped(half),
         ColumnSpec::new("owner", SqlType::NVarChar { len: Some(40), collation }),
         ColumnSpec::new("text", SqlType::VarChar { len: Some(200), collation }),
-        ColumnSpec::nullable("remark", SqlType::VarChar { len: Some(50), collation }).added(quarter),
+        ColumnSpec::nullable("remark", SqlType::VarChar { len: Some(50), collation })
+            .added(quarter),
         ColumnSpec::new("score", SqlType::Int)
             .added_with(half, &SCORE.to_le_bytes())
             .default(&format!("DF_{name}_score"), "((100))"),

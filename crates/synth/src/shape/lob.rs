@@ -5,7 +5,8 @@
 //! notes       heap; text, ntext, image: text pointers to small roots, large roots, trees              IX id
 //! ```
 //!
-//! A database of 128 MB or more has one value of an eighth of its size, up to 320 MB: a tree of two levels above its data.
+//! A database of 128 MB or more has one value of an eighth of its size, up to 320 MB: a tree of two
+//! levels above its data.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
@@ -13,17 +14,25 @@ use extentdb_types::{Collation, SqlType};
 
 use super::{Size, letters, rows_for};
 use crate::Error;
-use crate::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, LobStream, RowValues, TableSpec};
+use crate::build::{
+    ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, LobStream, RowValues, TableSpec,
+};
 
 /// Bytes of a document with its note.
 const BYTES_PER_ROW: u64 = 72_000;
 /// Lengths of the values off the row, the short ones first: a database of few rows is small.
-const LENS: [u64; 16] =
-    [1, 100, 8_000, 0, 8_040, 9_000, 2_000, 16_080, 40_200, 0, 12_000, 40_201, 64, 60_000, 3_000, 500_000];
+const LENS: [u64; 16] = [
+    1, 100, 8_000, 0, 8_040, 9_000, 2_000, 16_080, 40_200, 0, 12_000, 40_201, 64, 60_000, 3_000,
+    500_000,
+];
 const GIANT_FROM: u64 = 128 << 20;
 const GIANT_MAX: u64 = 320 << 20;
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let (giant, size) = match size {
         Size::Bytes(bytes) if bytes >= GIANT_FROM => {
             let giant = (bytes / 8).min(GIANT_MAX);
@@ -64,10 +73,16 @@ fn documents(seed: u64, count: u64, giant: u64) -> TableSpec {
     ];
     let row = move |number: u64, row: &mut RowValues| {
         let mut rng = SplitMix64::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        row.int(number as i32 + 1).ntext(&format!("Document {} \u{2013} {}", number * 31 % 1_009, number));
+        row.int(number as i32 + 1).ntext(&format!(
+            "Document {} \u{2013} {}",
+            number * 31 % 1_009,
+            number
+        ));
         match LENS[(number % 16) as usize] {
             0 => row.null(),
-            len if number.is_multiple_of(3) && len <= 3_000 => row.raw(&letters(len as usize, &mut rng)),
+            len if number.is_multiple_of(3) && len <= 3_000 => {
+                row.raw(&letters(len as usize, &mut rng))
+            }
             len => row.lob_stream(stream(number, len)),
         };
         match number {

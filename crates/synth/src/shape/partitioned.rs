@@ -37,7 +37,11 @@ const SENSORS: u64 = 997;
 const READINGS_PER_DAY: u64 = 4_000;
 const NO_SENSOR_EVERY: u64 = 16;
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let size = match size {
         Size::Bytes(bytes) => Size::Bytes(bytes.saturating_sub(UNUSED_BYTES)),
         rows @ Size::Rows(_) => rows,
@@ -86,11 +90,15 @@ fn orders(seed: u64, count: u64) -> TableSpec {
         ColumnSpec::new("amount", SqlType::Money),
         ColumnSpec::nullable("remark", varchar(100)),
     ];
-    TableSpec::heap("orders", columns, OrderRows { seed, count, customers: Walk::shuffle(CUSTOMERS) })
-        .clustered(IndexSpec::primary_key("PK_orders", &["order_id", "ordered_at"]))
-        .index(IndexSpec::new("IX_orders_customer", &["customer_id"]).include(&["amount"]))
-        .index(IndexSpec::new("UX_orders_id", &["order_id"]).unique().on("PRIMARY"))
-        .partitioned("by_time", "ordered_at")
+    TableSpec::heap(
+        "orders",
+        columns,
+        OrderRows { seed, count, customers: Walk::shuffle(CUSTOMERS) },
+    )
+    .clustered(IndexSpec::primary_key("PK_orders", &["order_id", "ordered_at"]))
+    .index(IndexSpec::new("IX_orders_customer", &["customer_id"]).include(&["amount"]))
+    .index(IndexSpec::new("UX_orders_id", &["order_id"]).unique().on("PRIMARY"))
+    .partitioned("by_time", "ordered_at")
 }
 
 struct OrderRows {
@@ -131,7 +139,12 @@ fn readings(seed: u64, count: u64) -> TableSpec {
         ColumnSpec::new("reading_id", SqlType::Int),
         ColumnSpec::nullable("quality", SqlType::Float),
     ];
-    let rows = ReadingRows { seed, count, sensors: Walk::shuffle(SENSORS), values: Walk::shuffle(3_001) };
+    let rows = ReadingRows {
+        seed,
+        count,
+        sensors: Walk::shuffle(SENSORS),
+        values: Walk::shuffle(3_001),
+    };
     TableSpec::heap("readings", columns, rows)
         .clustered(IndexSpec::new("CX_readings", &["sensor_id", "day"]))
         .index(IndexSpec::new("IX_readings_value", &["value", "reading_id"]))

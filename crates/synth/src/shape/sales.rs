@@ -1,15 +1,18 @@
-//! `sales`: a narrow clustered table of many rows with two nonclustered indexes, and a small table beside it.
+//! `sales`: a narrow clustered table of many rows with two nonclustered indexes, and a small table
+//! beside it.
 //!
 //! ```text
 //! customers   PK customer_id            UQ code          checks, defaults
 //! sales       PK sale_id (identity)     IX customer_id include (unit_price)      IX product_code, sold_at
 //! ```
 //!
-//! `sales1` has the first nonclustered index only, `sales8` eight on the same rows. `sales-computed` has a third one on two
-//! computed columns that are not stored, and `sales-plain`, its twin, one of the same size on plain columns.
+//! `sales1` has the first nonclustered index only, `sales8` eight on the same rows.
+//! `sales-computed` has a third one on two computed columns that are not stored, and `sales-plain`,
+//! its twin, one of the same size on plain columns.
 //!
-//! Customers and products of the sales are walked in steps that visit each of them before the first comes again. So the
-//! order of both indexes is known without sorting: the rows of customer *c* are *r*, *r* + C, *r* + 2 C …
+//! Customers and products of the sales are walked in steps that visit each of them before the first
+//! comes again. So the order of both indexes is known without sorting: the rows of customer *c* are
+//! *r*, *r* + C, *r* + 2 C …
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
@@ -49,15 +52,27 @@ impl Kind {
     }
 }
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     add_kind(builder, seed, size, Kind::Two)
 }
 
-pub(super) fn add_one(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add_one(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     add_kind(builder, seed, size, Kind::One)
 }
 
-pub(super) fn add_eight(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add_eight(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     add_kind(builder, seed, size, Kind::Eight)
 }
 
@@ -69,17 +84,28 @@ pub(super) fn add_computed(
     add_kind(builder, seed, size, Kind::Computed)
 }
 
-pub(super) fn add_plain(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add_plain(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     add_kind(builder, seed, size, Kind::Plain)
 }
 
-fn add_kind(builder: DatabaseBuilder, seed: u64, size: Size, kind: Kind) -> Result<DatabaseBuilder, Error> {
+fn add_kind(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+    kind: Kind,
+) -> Result<DatabaseBuilder, Error> {
     let count = rows_for(size, kind.bytes_per_row());
     if count > i32::MAX as u64 {
         return Err(Error::TooManyRows { rows: count });
     }
     let customers = (count / 20).clamp(10, CUSTOMERS_MAX);
-    Ok(builder.table(customers_table(seed, customers)).table(sales_table(seed, count, customers, kind)))
+    Ok(builder
+        .table(customers_table(seed, customers))
+        .table(sales_table(seed, count, customers, kind)))
 }
 
 pub(super) fn varchar(len: u16) -> SqlType {
@@ -87,7 +113,10 @@ pub(super) fn varchar(len: u16) -> SqlType {
 }
 
 pub(super) fn nvarchar(characters: u16) -> SqlType {
-    SqlType::NVarChar { len: Some(2 * characters), collation: Collation(DEFAULT_COLLATION) }
+    SqlType::NVarChar {
+        len: Some(2 * characters),
+        collation: Collation(DEFAULT_COLLATION),
+    }
 }
 
 fn chars(len: u16) -> SqlType {
@@ -156,11 +185,16 @@ enum SaleOrder {
 
 /// The nonclustered indexes and their orders.
 fn indexes(kind: Kind) -> Vec<(IndexSpec, SaleOrder)> {
-    use SaleOrder::{Customer, CustomerDescending, Number, NumberDescending, Product, ProductDescending};
-    let new =
-        |name: &str, columns: &[&str], order| (IndexSpec::new(&format!("IX_sales_{name}"), columns), order);
-    let include = |(index, order): (IndexSpec, SaleOrder), columns: &[&str]| (index.include(columns), order);
-    let descending = |(index, order): (IndexSpec, SaleOrder), column: &str| (index.descending(column), order);
+    use SaleOrder::{
+        Customer, CustomerDescending, Number, NumberDescending, Product, ProductDescending,
+    };
+    let new = |name: &str, columns: &[&str], order| {
+        (IndexSpec::new(&format!("IX_sales_{name}"), columns), order)
+    };
+    let include =
+        |(index, order): (IndexSpec, SaleOrder), columns: &[&str]| (index.include(columns), order);
+    let descending =
+        |(index, order): (IndexSpec, SaleOrder), column: &str| (index.descending(column), order);
     let mut out = vec![
         include(new("customer", &["customer_id"], Customer), &["unit_price"]),
         new("product", &["product_code", "sold_at"], Product),
@@ -174,7 +208,10 @@ fn indexes(kind: Kind) -> Vec<(IndexSpec, SaleOrder)> {
             descending(new("latest", &["sold_at"], NumberDescending), "sold_at"),
             descending(new("last_product", &["product_code"], ProductDescending), "product_code"),
             include(
-                descending(new("last_customer", &["customer_id"], CustomerDescending), "customer_id"),
+                descending(
+                    new("last_customer", &["customer_id"], CustomerDescending),
+                    "customer_id",
+                ),
                 &["product_code"],
             ),
             include(new("price", &["product_code"], Product), &["quantity", "unit_price"]),
@@ -234,7 +271,13 @@ struct SaleRows {
 }
 
 impl SaleRows {
-    fn new(seed: u64, count: u64, customers: u64, orders: Vec<SaleOrder>, has_computed: bool) -> Self {
+    fn new(
+        seed: u64,
+        count: u64,
+        customers: u64,
+        orders: Vec<SaleOrder>,
+        has_computed: bool,
+    ) -> Self {
         SaleRows {
             seed,
             count,
@@ -254,7 +297,8 @@ impl SaleRows {
         let mut code = *b"P000000000";
         decimal(self.products.at(number), &mut code[1..]);
         row.raw(&code).datetime(day, tick);
-        let (quantity, price) = (1 + rng.below(20) as i16, 10_000 + rng.below(5_000_000) as i64);
+        let quantity = 1 + rng.below(20) as i16;
+        let price = 10_000 + rng.below(5_000_000) as i64;
         row.smallint(quantity).money(price);
         if self.has_computed {
             row.int(year_of(day)).money(i64::from(quantity) * price);
@@ -268,8 +312,16 @@ pub(super) fn year_of(day: i32) -> i32 {
     DateTime::new(day, 0).map_or(0, |value| value.date().ymd().0.into())
 }
 
-const NAMES: [&str; 8] =
-    ["M\u{fc}ller", "Smith", "Garc\u{ed}a", "Nov\u{e1}k", "Rossi", "Dubois", "Jansen", "O\u{2019}Neill"];
+const NAMES: [&str; 8] = [
+    "M\u{fc}ller",
+    "Smith",
+    "Garc\u{ed}a",
+    "Nov\u{e1}k",
+    "Rossi",
+    "Dubois",
+    "Jansen",
+    "O\u{2019}Neill",
+];
 const CITIES: [&str; 8] =
     ["Z\u{fc}rich", "Lyon", "Graz", "Bergen", "Porto", "Krak\u{f3}w", "Ume\u{e5}", "Gent"];
 const STREETS: [&str; 4] = ["Bahnhofstrasse", "Rue du Moulin", "Via Garibaldi", "Harbour Road"];
@@ -299,8 +351,9 @@ impl Rows for SaleRows {
     }
 
     fn order(&self, index: usize) -> Option<RowOrder<'_>> {
-        let order =
-            index.checked_sub(1).map_or(Some(SaleOrder::Number), |at| self.orders.get(at).copied())?;
+        let order = index
+            .checked_sub(1)
+            .map_or(Some(SaleOrder::Number), |at| self.orders.get(at).copied())?;
         Some(match order {
             SaleOrder::Number => Box::new(0..self.count),
             SaleOrder::NumberDescending => Box::new((0..self.count).rev()),
@@ -334,8 +387,10 @@ fn put_other_columns(row: &mut RowValues, rng: &mut SplitMix64, ticks: u64) {
     match rng.below(8) {
         0 => row.null(),
         _ => {
-            let (street, number) = (pick(&STREETS, rng), 1 + rng.below(90));
-            let (code, city) = (1_000 + rng.below(9_000), pick(&CITIES, rng));
+            let street = pick(&STREETS, rng);
+            let number = 1 + rng.below(90);
+            let code = 1_000 + rng.below(9_000);
+            let city = pick(&CITIES, rng);
             row.ntext(&format!("{street} {number}, {code} {city}"))
         }
     };

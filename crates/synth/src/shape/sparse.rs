@@ -6,7 +6,11 @@ use crate::build::DatabaseBuilder;
 
 const INTERVALS: u32 = 3;
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let (sales, heap) = match size {
         Size::Rows(rows) => (Size::Rows(rows), Size::Rows(rows / 20 + 1)),
         Size::Bytes(bytes) => {

@@ -40,7 +40,12 @@ pub(super) fn table(count: u64) -> TableSpec {
         .clustered(IndexSpec::primary_key("PK_types", &["id"]))
         .index(index("numbers", &["bigint", "float", "decimal_28_28"]).descending("float"))
         .index(index("times", &["datetime2_7", "datetimeoffset_3", "time_0", "smalldatetime"]))
-        .index(index("texts", &["nvarchar", "char"]).include(&["varchar", "sql_variant", "bit", "money"]))
+        .index(index("texts", &["nvarchar", "char"]).include(&[
+            "varchar",
+            "sql_variant",
+            "bit",
+            "money",
+        ]))
         .index(index("bytes", &["uniqueidentifier", "varbinary", "binary"]).descending("varbinary"))
 }
 
@@ -70,8 +75,10 @@ fn numbers(out: &mut Vec<Column>) {
         (SqlType::SmallMoney, 32),
     ];
     for (ty, bits) in types {
-        let values =
-            edges(bits).iter().map(|value| value.to_le_bytes()[..bits as usize / 8].to_vec()).collect();
+        let values = edges(bits)
+            .iter()
+            .map(|value| value.to_le_bytes()[..bits as usize / 8].to_vec())
+            .collect();
         out.push(Column { name: ty.base_name().to_owned(), ty, values });
     }
     for (precision, scale) in
@@ -83,7 +90,8 @@ fn numbers(out: &mut Vec<Column>) {
             let bytes = ty.fixed_bytes().unwrap_or(17);
             std::iter::once(sign).chain(digits.to_le_bytes()).take(bytes).collect()
         };
-        let values = vec![value(1, 0), value(1, max), value(0, max), value(1, 1), value(0, max / 7 + 1)];
+        let values =
+            vec![value(1, 0), value(1, max), value(0, max), value(1, 1), value(0, max / 7 + 1)];
         let ty = SqlType::Decimal { precision, scale };
         out.push(Column { name: format!("decimal_{precision}_{scale}"), ty, values });
     }
@@ -99,8 +107,12 @@ fn numbers(out: &mut Vec<Column>) {
 
 fn times(out: &mut Vec<Column>) {
     let datetime = |days: i32, ticks: u32| [ticks.to_le_bytes(), days.to_le_bytes()].concat();
-    let values =
-        vec![datetime(0, 0), datetime(-53_690, 0), datetime(2_958_463, 25_919_999), datetime(40_000, 1)];
+    let values = vec![
+        datetime(0, 0),
+        datetime(-53_690, 0),
+        datetime(2_958_463, 25_919_999),
+        datetime(40_000, 1),
+    ];
     out.push(Column { name: "datetime".to_owned(), ty: SqlType::DateTime, values });
     let values: [&[u8]; 3] = [&[0, 0, 0, 0], &[0x9f, 5, 0xff, 0xff], &[1, 0, 0x39, 0x9c]];
     add(out, "smalldatetime", SqlType::SmallDateTime, &values);
@@ -111,13 +123,27 @@ fn times(out: &mut Vec<Column>) {
         let last = SECONDS_PER_DAY * 10u64.pow(scale.into()) - 1;
         let ticks = [0, 1, last, last / 3];
         let values = ticks.iter().map(|ticks| time(scale, *ticks)).collect();
-        out.push(Column { name: format!("time_{scale}"), ty: SqlType::Time { scale }, values });
+        out.push(Column {
+            name: format!("time_{scale}"),
+            ty: SqlType::Time { scale },
+            values,
+        });
         let pair = |ticks, days| [time(scale, ticks), date(days)].concat();
         let values = vec![pair(0, 0), pair(last, DAYS_MAX), pair(last / 2, 730_000)];
-        out.push(Column { name: format!("datetime2_{scale}"), ty: SqlType::DateTime2 { scale }, values });
-        let with = |ticks, days, minutes: i16| [pair(ticks, days), minutes.to_le_bytes().to_vec()].concat();
-        let values =
-            vec![with(0, 1, 0), with(last, DAYS_MAX - 1, 840), with(1, 730_000, -840), with(1, 730_000, 90)];
+        out.push(Column {
+            name: format!("datetime2_{scale}"),
+            ty: SqlType::DateTime2 { scale },
+            values,
+        });
+        let with = |ticks, days, minutes: i16| {
+            [pair(ticks, days), minutes.to_le_bytes().to_vec()].concat()
+        };
+        let values = vec![
+            with(0, 1, 0),
+            with(last, DAYS_MAX - 1, 840),
+            with(1, 730_000, -840),
+            with(1, 730_000, 90),
+        ];
         let ty = SqlType::DateTimeOffset { scale };
         out.push(Column { name: format!("datetimeoffset_{scale}"), ty, values });
     }
@@ -149,8 +175,13 @@ fn texts(out: &mut Vec<Column>) {
     add(out, "varchar_max", SqlType::VarChar { len: None, collation }, &varchar);
     add(out, "text", SqlType::Text { collation }, &[b"", b"short", &[b't'; 65], &[b'u'; 9_000]]);
     let padded = |text: &str| utf16(&format!("{text:<10}"));
-    let values = vec![padded(""), padded("Abc"), padded("Ünï"), padded("\u{5c71}\u{7530}\u{592a}\u{90ce}")];
-    out.push(Column { name: "nchar".to_owned(), ty: SqlType::NChar { len: 20, collation }, values });
+    let values =
+        vec![padded(""), padded("Abc"), padded("Ünï"), padded("\u{5c71}\u{7530}\u{592a}\u{90ce}")];
+    out.push(Column {
+        name: "nchar".to_owned(),
+        ty: SqlType::NChar { len: 20, collation },
+        values,
+    });
     // The last one begins with half a surrogate pair, as real columns may.
     let half = [vec![0x3d, 0xd8], utf16("x")].concat();
     let nvarchar =
@@ -158,21 +189,31 @@ fn texts(out: &mut Vec<Column>) {
     let ty = SqlType::NVarChar { len: Some(60), collation };
     out.push(Column { name: "nvarchar".to_owned(), ty, values: nvarchar.clone() });
     let ty = SqlType::NVarChar { len: None, collation };
-    out.push(Column { name: "nvarchar_max".to_owned(), ty, values: nvarchar.clone() });
+    out.push(Column {
+        name: "nvarchar_max".to_owned(),
+        ty,
+        values: nvarchar.clone(),
+    });
     let values = nvarchar.into_iter().chain([utf16(&"ñ".repeat(300))]).collect();
-    out.push(Column { name: "ntext".to_owned(), ty: SqlType::NText { collation }, values });
+    out.push(Column {
+        name: "ntext".to_owned(),
+        ty: SqlType::NText { collation },
+        values,
+    });
     let values = vec![utf16("<a/>"), utf16("<list><item n=\"1\"/></list>")];
     out.push(Column { name: "xml".to_owned(), ty: SqlType::Xml, values });
 }
 
 fn others(out: &mut Vec<Column>) {
-    let bytes: [&[u8]; 4] = [&[0; 8], &[0xff; 8], &[1, 0, 0, 0, 0, 0, 0, 0], &[0, 0, 0, 0, 0, 0, 0, 1]];
+    let bytes: [&[u8]; 4] =
+        [&[0; 8], &[0xff; 8], &[1, 0, 0, 0, 0, 0, 0, 0], &[0, 0, 0, 0, 0, 0, 0, 1]];
     add(out, "binary", SqlType::Binary { len: 8 }, &bytes);
     let bytes: [&[u8]; 4] = [&[], &[0], &[0, 0], &[0xab; 40]];
     add(out, "varbinary", SqlType::VarBinary { len: Some(40) }, &bytes);
     add(out, "varbinary_max", SqlType::VarBinary { len: None }, &bytes);
     add(out, "image", SqlType::Image, &[&[], &[1; 64], &[2; 500]]);
-    let guids: [&[u8]; 3] = [&[0; 16], &[0xff; 16], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]];
+    let guids: [&[u8]; 3] =
+        [&[0; 16], &[0xff; 16], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]];
     add(out, "uniqueidentifier", SqlType::UniqueIdentifier, &guids);
     // "/" and "/1/".
     let ty = SqlType::Udt { len: Some(892), kind: UdtKind::HierarchyId };
@@ -184,12 +225,22 @@ fn others(out: &mut Vec<Column>) {
         bytes.extend([47.5f64.to_le_bytes(), 8.25f64.to_le_bytes()].concat());
         bytes
     };
-    for (name, kind, srid) in [("geometry", UdtKind::Geometry, 0), ("geography", UdtKind::Geography, 4326)] {
+    for (name, kind, srid) in
+        [("geometry", UdtKind::Geometry, 0), ("geography", UdtKind::Geography, 4326)]
+    {
         let values = vec![point(srid)];
-        out.push(Column { name: name.to_owned(), ty: SqlType::Udt { len: None, kind }, values });
+        out.push(Column {
+            name: name.to_owned(),
+            ty: SqlType::Udt { len: None, kind },
+            values,
+        });
     }
     let values = out.iter().filter_map(variant_of_last).collect();
-    out.push(Column { name: "sql_variant".to_owned(), ty: SqlType::SqlVariant, values });
+    out.push(Column {
+        name: "sql_variant".to_owned(),
+        ty: SqlType::SqlVariant,
+        values,
+    });
 }
 
 /// A sql_variant with the last value of a column; not every type can be in one.

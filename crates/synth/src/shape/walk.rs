@@ -9,7 +9,8 @@ pub(super) struct Walk {
 
 impl Walk {
     pub(super) fn new(len: u64, wish: u64) -> Walk {
-        let step = (wish % len.max(1)..).find(|step| gcd(*step, len) == 1).unwrap_or(1) % len.max(1);
+        let step =
+            (wish % len.max(1)..).find(|step| gcd(*step, len) == 1).unwrap_or(1) % len.max(1);
         let inverse = (0..len).find(|inverse| (inverse * step) % len == 1 % len).unwrap_or(0);
         Walk { len, step, inverse }
     }
@@ -49,7 +50,8 @@ mod tests {
     #[test]
     fn the_order_of_a_walk_is_that_of_its_places() {
         for len in [1, 2, 7, 997] {
-            let (walk, count) = (Walk::shuffle(len), 2_000);
+            let walk = Walk::shuffle(len);
+            let count = 2_000;
             let order: Vec<u64> = walk.order(count).collect();
             assert_eq!(order.len() as u64, count);
             assert!(order.is_sorted_by_key(|number| (walk.at(*number), *number)), "{len}");

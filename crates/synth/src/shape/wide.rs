@@ -18,7 +18,11 @@ use crate::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, Ta
 const BYTES_PER_ROW: u64 = 18_500;
 const COLUMNS: usize = 300;
 
-pub(super) fn add(builder: DatabaseBuilder, seed: u64, size: Size) -> Result<DatabaseBuilder, Error> {
+pub(super) fn add(
+    builder: DatabaseBuilder,
+    seed: u64,
+    size: Size,
+) -> Result<DatabaseBuilder, Error> {
     let count = rows_for(size, BYTES_PER_ROW);
     if count > i32::MAX as u64 / 2 {
         return Err(Error::TooManyRows { rows: count });
@@ -100,6 +104,8 @@ fn columns_table(seed: u64, count: u64) -> TableSpec {
     TableSpec::heap("columns", columns, FnRows::new(count, row).ordered(&[0]))
         .clustered(IndexSpec::primary_key("PK_columns", &["id"]))
         .index(
-            IndexSpec::new("IX_columns_c6", &["c6", "c1", "c4"]).include(&["c296", "c294"]).descending("c4"),
+            IndexSpec::new("IX_columns_c6", &["c6", "c1", "c4"])
+                .include(&["c296", "c294"])
+                .descending("c4"),
         )
 }

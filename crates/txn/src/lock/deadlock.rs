@@ -6,8 +6,9 @@
 //!   └──────────────────────────────────┘                 closed the circle
 //! ```
 //!
-//! - **Every circle is found**: a circle consists of owners that all wait; the last of them to begin waiting looks for it, and sees
-//!   the waits of the others. A grant adds no edge to somebody who waits: the granted owner runs.
+//! - **Every circle is found**: a circle consists of owners that all wait; the last of them to
+//!   begin waiting looks for it, and sees the waits of the others. A grant adds no edge to somebody
+//!   who waits: the granted owner runs.
 //! - **No false one**: all shards are locked while it looks, so all edges exist at the same moment.
 //! - It looks only when the owner holds something: else nobody can be waiting for it.
 
@@ -47,7 +48,8 @@ impl<'a> Frozen<'a> {
         reports
     }
 
-    /// The shortest circle through `owner`, which comes first in it: the shorter it is, the surer that its victim was needed.
+    /// The shortest circle through `owner`, which comes first in it: the shorter it is, the surer
+    /// that its victim was needed.
     fn circle(&self, owner: XactId) -> Option<Vec<XactId>> {
         let mut seen: HashSet<XactId> = HashSet::from([owner]);
         // Breadth first: each entry knows the one it was reached from.

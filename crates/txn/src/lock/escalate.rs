@@ -5,12 +5,13 @@
 //!      └──▶ tables    table → fine locks held, next attempt at (5000, then every 1250), what it escalated to
 //! ```
 //!
-//! Escalation asks for the table in S when all fine locks are S or RangeS-S, else in X, without waiting. When it is granted the
-//! fine locks are given back, and later requests that it covers take nothing. When it is not, the owner goes on with its small
-//! locks.
+//! Escalation asks for the table in S when all fine locks are S or RangeS-S, else in X, without
+//! waiting. When it is granted the fine locks are given back, and later requests that it covers
+//! take nothing. When it is not, the owner goes on with its small locks.
 //!
-//! A part that is locked besides, because the lock on the table does not cover it, is counted as ever: a request for it that the
-//! table would cover counts, too, or its release would take the stronger lock away.
+//! A part that is locked besides, because the lock on the table does not cover it, is counted as
+//! ever: a request for it that the table would cover counts, too, or its release would take the
+//! stronger lock away.
 
 use std::collections::HashMap;
 
@@ -43,8 +44,14 @@ struct FineLocks {
 
 impl Held {
     /// Does a lock on the table already give what is asked for on a part of it?
-    pub(crate) fn is_covered(&self, table: Option<ObjectId>, resource: &Resource, asked: LockMode) -> bool {
-        let escalated = table.and_then(|table| self.tables.get(&table)).and_then(|fine| fine.escalated);
+    pub(crate) fn is_covered(
+        &self,
+        table: Option<ObjectId>,
+        resource: &Resource,
+        asked: LockMode,
+    ) -> bool {
+        let escalated =
+            table.and_then(|table| self.tables.get(&table)).and_then(|fine| fine.escalated);
         resource.is_fine()
             && escalated.is_some_and(|mode| mode.covers(asked.on_table()))
             && !self.resources.contains_key(resource)
@@ -63,7 +70,12 @@ impl Held {
             self.resources.insert(resource, table);
         }
         let table = table?;
-        let fresh = FineLocks { count: 0, next_attempt: FIRST_ATTEMPT, changes: false, escalated: None };
+        let fresh = FineLocks {
+            count: 0,
+            next_attempt: FIRST_ATTEMPT,
+            changes: false,
+            escalated: None,
+        };
         let fine = self.tables.entry(table).or_insert(fresh);
         fine.count += u64::from(is_new);
         fine.changes |= !LockMode::S.covers(mode.on_table());

@@ -13,8 +13,10 @@
 //! Invariants
 //! - Two owners never hold modes that conflict on one resource.
 //! - Nobody overtakes a request that it would keep out, but conversions; see [`table`].
-//! - A wait ends in exactly one way, decided under the lock of its shard: granted, victim, or withdrawn by its own task.
-//! - An owner waits for one lock at a time. Shards are locked in ascending order, owners' lists never together with them.
+//! - A wait ends in exactly one way, decided under the lock of its shard: granted, victim, or
+//!   withdrawn by its own task.
+//! - An owner waits for one lock at a time. Shards are locked in ascending order, owners' lists
+//!   never together with them.
 
 mod deadlock;
 mod escalate;
@@ -79,7 +81,8 @@ pub struct LockRequest {
     pub timeout: Timeout,
     /// In a deadlock the owner of the lowest one gives way; one of [`DEADLOCK_PRIORITIES`].
     pub priority: i8,
-    /// What rolling the owner back would cost, in bytes of the log: of equal priorities the least one gives way.
+    /// What rolling the owner back would cost, in bytes of the log: of equal priorities the least
+    /// one gives way.
     pub cost: u64,
     /// The table that a row, key or page belongs to, when its locks may escalate.
     pub table: Option<ObjectId>,
@@ -97,7 +100,8 @@ pub enum LockError {
         /// How strongly.
         mode: LockMode,
     },
-    /// The owner waited in a circle and was chosen to give way: it has to roll back. The edge calls it 1205.
+    /// The owner waited in a circle and was chosen to give way: it has to roll back. The edge calls
+    /// it 1205.
     #[error("deadlock of {} owners over {resource}", circle.len())]
     Deadlock {
         /// What was asked for.
@@ -159,9 +163,18 @@ enum Started {
 }
 
 impl LockRequest {
-    /// Waits as long as it takes, is of normal priority, costs nothing to roll back, does not escalate.
+    /// Waits as long as it takes, is of normal priority, costs nothing to roll back, does not
+    /// escalate.
     pub const fn new(owner: XactId, resource: Resource, mode: LockMode) -> Self {
-        LockRequest { owner, resource, mode, timeout: Timeout::Infinite, priority: 0, cost: 0, table: None }
+        LockRequest {
+            owner,
+            resource,
+            mode,
+            timeout: Timeout::Infinite,
+            priority: 0,
+            cost: 0,
+            table: None,
+        }
     }
 
     /// With a limit of time.
@@ -200,8 +213,8 @@ impl LockManager {
         }
     }
 
-    /// From now on this one hears of deadlocks. Only the first one does: false for any other. It lives as long as the lock manager,
-    /// so it must not keep alive what keeps that alive.
+    /// From now on this one hears of deadlocks. Only the first one does: false for any other. It
+    /// lives as long as the lock manager, so it must not keep alive what keeps that alive.
     pub fn observe(&self, observer: Arc<dyn DeadlockObserver>) -> bool {
         self.observer.set(observer).is_ok()
     }
@@ -224,13 +237,16 @@ impl LockManager {
         Ok(mode)
     }
 
-    /// Gives one request of a lock back; the lock goes with the last of them. One that is not held, perhaps because a lock on
-    /// its table took its place, is nothing to give back.
+    /// Gives one request of a lock back; the lock goes with the last of them. One that is not held,
+    /// perhaps because a lock on its table took its place, is nothing to give back.
     pub fn release(&self, owner: XactId, resource: Resource) {
         let now = self.clock.monotonic();
-        // The list first: between the two the lock is held but not listed, and only its owner could tell.
-        let is_listed =
-            self.held_by(owner).get(&owner).is_some_and(|held| held.resources.contains_key(&resource));
+        // The list first: between the two the lock is held but not listed, and only its owner could
+        // tell.
+        let is_listed = self
+            .held_by(owner)
+            .get(&owner)
+            .is_some_and(|held| held.resources.contains_key(&resource));
         if is_listed && self.shard(&resource).release(owner, resource, false, now) {
             self.forget(owner, resource);
         }
@@ -245,7 +261,8 @@ impl LockManager {
         }
     }
 
-    /// Tries to lock the table instead of its rows, keys and pages. Does not wait; false when others are in the way.
+    /// Tries to lock the table instead of its rows, keys and pages. Does not wait; false when
+    /// others are in the way.
     pub fn escalate(&self, owner: XactId, table: ObjectId) -> bool {
         let mode = match self.held_by(owner).get(&owner) {
             Some(held) => held.escalated_mode(table),
@@ -333,7 +350,8 @@ impl LockManager {
         }
     }
 
-    /// Looks for circles that `owner`'s wait has closed. Who hears of them is told when nothing is locked any more.
+    /// Looks for circles that `owner`'s wait has closed. Who hears of them is told when nothing is
+    /// locked any more.
     fn break_circles(&self, owner: XactId) {
         let shards = self.shards.iter().map(lock).collect();
         let reports = Frozen::new(shards).resolve(owner, self.clock.monotonic());

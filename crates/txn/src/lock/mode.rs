@@ -28,15 +28,17 @@
 //! n  does not conflict     C  conflicts     RSS … RXX  RangeS-S … RangeX-X     S- I- X-  a range alone
 //! ```
 //!
-//! **Key-range modes** are locks on a key of an index and on the range between it and the key before it: `RangeS-U` holds the range
-//! shared and the key for update. Two of them get along when their ranges do and their keys do. A range is held shared by who has
-//! read it all, tested (`I`) by who is about to insert into it, and exclusive by who did both, or changes its key. RangeI-S to
-//! RangeX-U come from conversions only. Ranges never meet intent locks, which stand on what contains keys: there the table follows
-//! from the parts of the modes and is never asked.
+//! **Key-range modes** are locks on a key of an index and on the range between it and the key
+//! before it: `RangeS-U` holds the range shared and the key for update. Two of them get along when
+//! their ranges do and their keys do. A range is held shared by who has read it all, tested (`I`)
+//! by who is about to insert into it, and exclusive by who did both, or changes its key. RangeI-S
+//! to RangeX-U come from conversions only. Ranges never meet intent locks, which stand on what
+//! contains keys: there the table follows from the parts of the modes and is never asked.
 //!
-//! **Conversion**: who holds one mode and asks for another gets the weakest mode that keeps out everything that either keeps out.
-//! So S and IX make SIX, S and U make U, X and anything below Sch-M stays X. The columns of ranges alone, which no mode is, are
-//! there for this: every mode that keeps RangeI-X out keeps X out, too, and yet X and RangeI-N make RangeI-X.
+//! **Conversion**: who holds one mode and asks for another gets the weakest mode that keeps out
+//! everything that either keeps out. So S and IX make SIX, S and U make U, X and anything below
+//! Sch-M stays X. The columns of ranges alone, which no mode is, are there for this: every mode
+//! that keeps RangeI-X out keeps X out, too, and yet X and RangeI-N make RangeI-X.
 
 use std::fmt;
 
@@ -94,7 +96,8 @@ pub enum LockMode {
 
 use LockMode::*;
 
-/// Columns of the table: the modes in the order of [`LockMode::ALL`], then a range alone, S, I and X.
+/// Columns of the table: the modes in the order of [`LockMode::ALL`], then a range alone, S, I and
+/// X.
 const COLUMNS: usize = LockMode::COUNT + 3;
 
 /// One letter per column.
@@ -131,8 +134,10 @@ impl LockMode {
     /// How many modes there are.
     pub const COUNT: usize = 22;
     /// All modes, in the order of the table.
-    pub const ALL: [LockMode; LockMode::COUNT] =
-        [Nl, SchS, SchM, S, U, X, Is, Iu, Ix, Siu, Six, Uix, Bu, RsS, RsU, RiN, RiS, RiU, RiX, RxS, RxU, RxX];
+    pub const ALL: [LockMode; LockMode::COUNT] = [
+        Nl, SchS, SchM, S, U, X, Is, Iu, Ix, Siu, Six, Uix, Bu, RsS, RsU, RiN, RiS, RiU, RiX, RxS,
+        RxU, RxX,
+    ];
 
     /// May two owners hold these two at the same time?
     pub const fn is_compatible(self, other: LockMode) -> bool {
@@ -149,8 +154,9 @@ impl LockMode {
         self.converted(asked) == self
     }
 
-    /// The mode of a table lock that gives on each of its keys what this mode gives on one. Whoever inserts into a range has an
-    /// intent lock on the table, so that a shared table is a table of shared ranges.
+    /// The mode of a table lock that gives on each of its keys what this mode gives on one. Whoever
+    /// inserts into a range has an intent lock on the table, so that a shared table is a table of
+    /// shared ranges.
     pub const fn on_table(self) -> LockMode {
         match self {
             RsS => S,
@@ -318,7 +324,9 @@ mod tests {
 
     fn conflict(a: Part, b: Part) -> bool {
         let listed = |a, b| {
-            SIMPLE.iter().any(|(mode, others): &(LockMode, &[LockMode])| *mode == a && others.contains(&b))
+            SIMPLE
+                .iter()
+                .any(|(mode, others): &(LockMode, &[LockMode])| *mode == a && others.contains(&b))
         };
         match (a, b) {
             (Mode(a), Mode(b)) => listed(a, b) || listed(b, a),
@@ -342,7 +350,11 @@ mod tests {
             }
             for (column, range) in [RangeS, RangeI, RangeX].into_iter().enumerate() {
                 let letter = if are_apart(&parts(a), &[range]) { b'C' } else { b'n' };
-                assert_eq!(TABLE[a as usize][LockMode::COUNT + column], letter, "{a} and range {column}");
+                assert_eq!(
+                    TABLE[a as usize][LockMode::COUNT + column],
+                    letter,
+                    "{a} and range {column}"
+                );
             }
         }
     }
@@ -362,7 +374,11 @@ mod tests {
         ];
         for (asked, row) in documented {
             for (held, letter) in columns.into_iter().zip(row.chars()) {
-                assert_eq!(asked.is_compatible(held), letter == 'y', "{asked} while {held} is held");
+                assert_eq!(
+                    asked.is_compatible(held),
+                    letter == 'y',
+                    "{asked} while {held} is held"
+                );
             }
         }
     }
@@ -413,8 +429,9 @@ mod tests {
     #[test]
     fn a_table_lock_gives_no_less_than_the_range_locks_it_stands_for() {
         for range in LockMode::ALL.into_iter().filter(|mode| mode.on_table() != *mode) {
-            let key =
-                parts(range).into_iter().find_map(|part| if let Mode(key) = part { Some(key) } else { None });
+            let key = parts(range)
+                .into_iter()
+                .find_map(|part| if let Mode(key) = part { Some(key) } else { None });
             assert!(key.is_none_or(|key| range.on_table().covers(key)), "{range}");
             assert!(!range.on_table().is_compatible(Ix), "{range}: others could insert");
         }
@@ -428,10 +445,14 @@ mod tests {
             for asked in LockMode::ALL {
                 let got = held.converted(asked);
                 assert!(got.covers(held) && got.covers(asked), "{held} and {asked} make {got}");
-                for other in
-                    LockMode::ALL.into_iter().filter(|other| other.covers(held) && other.covers(asked))
+                for other in LockMode::ALL
+                    .into_iter()
+                    .filter(|other| other.covers(held) && other.covers(asked))
                 {
-                    assert!(other.covers(got), "{held} and {asked} make {got}, but {other} would do");
+                    assert!(
+                        other.covers(got),
+                        "{held} and {asked} make {got}, but {other} would do"
+                    );
                 }
                 for third in LockMode::ALL {
                     let together = got.is_compatible(third);

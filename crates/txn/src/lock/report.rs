@@ -1,4 +1,5 @@
-//! Deadlock reports: who waited for whom when a circle was found, and the texts that SQL Server prints of it.
+//! Deadlock reports: who waited for whom when a circle was found, and the texts that SQL Server
+//! prints of it.
 //!
 //! ```text
 //! node 1   A waits for a lock ── that B holds, or waits for ahead of A
@@ -6,9 +7,10 @@
 //! node n   Z waits for a lock ── that A …                                  victim: one of A … Z
 //! ```
 //!
-//! A report has the facts that the lock manager knows; names and sessions come from [`Names`]. What nobody knows is left out of the
-//! texts: there are no addresses and no counters that only SQL Server has. Where it prints the address of a structure so that a
-//! transaction is recognised from line to line, the id of the transaction stands.
+//! A report has the facts that the lock manager knows; names and sessions come from [`Names`]. What
+//! nobody knows is left out of the texts: there are no addresses and no counters that only SQL
+//! Server has. Where it prints the address of a structure so that a transaction is recognised from
+//! line to line, the id of the transaction stands.
 
 mod graph;
 mod list;
@@ -25,8 +27,8 @@ use super::{LockMode, LockRequest, LockStatus, Resource};
 /// A circle of owners that waited for each other, and who of them gave way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockReport {
-    /// What each member of the circle waited for. The blocker of a node is who waits in the next one, that of the last node who
-    /// waits in the first: the owner whose wait closed the circle.
+    /// What each member of the circle waited for. The blocker of a node is who waits in the next
+    /// one, that of the last node who waits in the first: the owner whose wait closed the circle.
     pub nodes: Vec<DeadlockNode>,
     /// The member that was chosen to give way.
     pub victim: XactId,
@@ -37,7 +39,8 @@ pub struct DeadlockReport {
 pub struct DeadlockNode {
     /// What was asked for, by whom, how long it might wait, and what rolling it back would cost.
     pub request: LockRequest,
-    /// [`LockStatus::Convert`] when its owner holds the resource in a weaker mode, else [`LockStatus::Wait`].
+    /// [`LockStatus::Convert`] when its owner holds the resource in a weaker mode, else
+    /// [`LockStatus::Wait`].
     pub status: LockStatus,
     /// How long it had waited.
     pub wait_time: Duration,
@@ -60,8 +63,8 @@ pub struct Blocker {
 
 /// Hears of deadlocks.
 pub trait DeadlockObserver: Send + Sync + fmt::Debug {
-    /// One was found, and its victim chosen. Called on the thread whose wait closed the circle, with nothing locked; it holds that
-    /// thread up, and must not ask for locks.
+    /// One was found, and its victim chosen. Called on the thread whose wait closed the circle,
+    /// with nothing locked; it holds that thread up, and must not ask for locks.
     fn deadlock(&self, report: &DeadlockReport);
 }
 

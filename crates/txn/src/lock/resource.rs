@@ -50,8 +50,9 @@ impl Resource {
         }
     }
 
-    /// The end of an index, behind its last key: what a range lock is put on that has no next key. SQL Server shows it as
-    /// `(ffffffffffff)`. A key whose hash is this one is locked together with it, which keeps more out, never less.
+    /// The end of an index, behind its last key: what a range lock is put on that has no next key.
+    /// SQL Server shows it as `(ffffffffffff)`. A key whose hash is this one is locked together
+    /// with it, which keeps more out, never less.
     pub const fn end_of(index: HobtId) -> Resource {
         Resource::Key(index, u64::MAX)
     }

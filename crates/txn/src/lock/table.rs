@@ -6,12 +6,15 @@
 //! ```
 //!
 //! **The rule of granting**, the same for a request that just came and one that waits:
-//! - A conversion (its owner holds the resource in another mode) is granted when the new mode gets along with all that *others*
-//!   hold. It does not wait for the queue: its owner is in already, and whoever waits may be waiting for it.
-//! - A new request is granted when it gets along with all that others hold *and* with all requests ahead of it. So no request
-//!   overtakes another that it would keep out; those that get along pass together.
+//! - A conversion (its owner holds the resource in another mode) is granted when the new mode gets
+//!   along with all that *others* hold. It does not wait for the queue: its owner is in already,
+//!   and whoever waits may be waiting for it.
+//! - A new request is granted when it gets along with all that others hold *and* with all requests
+//!   ahead of it. So no request overtakes another that it would keep out; those that get along pass
+//!   together.
 //!
-//! What keeps a request waiting is exactly what breaks its rule: those are the edges of the wait-for graph.
+//! What keeps a request waiting is exactly what breaks its rule: those are the edges of the
+//! wait-for graph.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -99,17 +102,33 @@ impl Shard {
             return Answer::Busy;
         }
         let slot = Arc::new(WaitSlot::new());
-        let (converts, since) = (held.is_some(), clock.monotonic());
-        head.enqueue(Request { asked: *asked, mode, converts, since, slot: Arc::clone(&slot) });
+        let converts = held.is_some();
+        let since = clock.monotonic();
+        head.enqueue(Request {
+            asked: *asked,
+            mode,
+            converts,
+            since,
+            slot: Arc::clone(&slot),
+        });
         self.waiting.insert(owner, resource);
         Answer::Queued(slot)
     }
 
-    /// Gives back one count of a lock, or all of them. Returns true when the owner holds nothing there any more.
-    pub(crate) fn release(&mut self, owner: XactId, resource: Resource, all: bool, now: Duration) -> bool {
+    /// Gives back one count of a lock, or all of them. Returns true when the owner holds nothing
+    /// there any more.
+    pub(crate) fn release(
+        &mut self,
+        owner: XactId,
+        resource: Resource,
+        all: bool,
+        now: Duration,
+    ) -> bool {
         let Entry::Occupied(mut entry) = self.heads.entry(resource) else { return true };
         let head = entry.get_mut();
-        let Some(at) = head.granted.iter().position(|grant| grant.owner == owner) else { return true };
+        let Some(at) = head.granted.iter().position(|grant| grant.owner == owner) else {
+            return true;
+        };
         if !all && head.granted[at].count > 1 {
             head.granted[at].count -= 1;
             return false;
@@ -132,7 +151,8 @@ impl Shard {
         self.settle(resource, now);
     }
 
-    /// Grants what can be granted after something was given back, and forgets a resource that nobody wants.
+    /// Grants what can be granted after something was given back, and forgets a resource that
+    /// nobody wants.
     fn settle(&mut self, resource: Resource, now: Duration) {
         let Some(head) = self.heads.get_mut(&resource) else { return };
         for request in head.grant_ready() {
@@ -150,7 +170,8 @@ impl LockHead {
     fn admits(&self, owner: XactId, mode: LockMode, converts: bool, ahead: usize) -> bool {
         let others = self.granted.iter().filter(|grant| grant.owner != owner);
         others.map(|grant| grant.mode).all(|held| mode.is_compatible(held))
-            && (converts || self.queue.iter().take(ahead).all(|request| mode.is_compatible(request.mode)))
+            && (converts
+                || self.queue.iter().take(ahead).all(|request| mode.is_compatible(request.mode)))
     }
 
     /// Those that keep the request of `owner` waiting: the same rule, turned round.
@@ -192,19 +213,23 @@ impl LockHead {
 
     /// Conversions stand before new requests.
     fn enqueue(&mut self, request: Request) {
-        let at = match request.converts {
-            true => self.queue.iter().take_while(|other| other.converts).count(),
-            false => self.queue.len(),
+        let at = if request.converts {
+            self.queue.iter().take_while(|other| other.converts).count()
+        } else {
+            self.queue.len()
         };
         self.queue.insert(at, request);
     }
 
-    /// Grants from front to back what can be granted. One pass is enough: a grant only narrows what those before it may have.
+    /// Grants from front to back what can be granted. One pass is enough: a grant only narrows what
+    /// those before it may have.
     fn grant_ready(&mut self) -> Vec<Request> {
         let mut ready = Vec::new();
         let mut at = 0;
         while let Some(request) = self.queue.get(at) {
-            let (owner, mode, converts) = (request.owner(), request.mode, request.converts);
+            let owner = request.owner();
+            let mode = request.mode;
+            let converts = request.converts;
             if self.admits(owner, mode, converts, at) {
                 ready.extend(self.queue.remove(at));
                 self.grant(owner, mode);

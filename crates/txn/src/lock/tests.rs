@@ -77,7 +77,9 @@ impl Line {
 
     /// Grants one after the other until nothing changes.
     fn settle(&mut self) {
-        while let Some(at) = (0..self.queue.len()).find(|at| self.blockers(self.queue[*at].0).is_empty()) {
+        while let Some(at) =
+            (0..self.queue.len()).find(|at| self.blockers(self.queue[*at].0).is_empty())
+        {
             let (owner, mode, _) = self.queue.remove(at);
             let grant = self.granted.entry(owner).or_insert((mode, 0));
             *grant = (mode, grant.1 + 1);
@@ -107,9 +109,12 @@ impl Model {
 
     fn edges(&self) -> BTreeSet<(u32, u32)> {
         let lines = self.lines.values();
-        let waits =
-            lines.flat_map(|line| line.queue.iter().map(move |(owner, ..)| (*owner, line.blockers(*owner))));
-        waits.flat_map(|(owner, blockers)| blockers.into_iter().map(move |other| (owner, other))).collect()
+        let waits = lines.flat_map(|line| {
+            line.queue.iter().map(move |(owner, ..)| (*owner, line.blockers(*owner)))
+        });
+        waits
+            .flat_map(|(owner, blockers)| blockers.into_iter().map(move |other| (owner, other)))
+            .collect()
     }
 
     /// Owners that can reach themselves.
@@ -118,7 +123,9 @@ impl Model {
         loop {
             let longer: BTreeSet<(u32, u32)> = reach
                 .iter()
-                .flat_map(|(a, b)| reach.iter().filter(move |(c, _)| c == b).map(move |(_, d)| (*a, *d)))
+                .flat_map(|(a, b)| {
+                    reach.iter().filter(move |(c, _)| c == b).map(move |(_, d)| (*a, *d))
+                })
                 .collect();
             let before = reach.len();
             reach.extend(longer);
@@ -185,7 +192,9 @@ impl Pair {
                 }
                 line.settle();
             }
-            Step::ReleaseAll { owner } if self.model.waits_for(owner).is_none() => self.release_all(owner),
+            Step::ReleaseAll { owner } if self.model.waits_for(owner).is_none() => {
+                self.release_all(owner)
+            }
             Step::TimeIsOver { owner } => {
                 if let Some(resource) = self.model.waits_for(owner) {
                     let now = self.manager.clock.monotonic();
@@ -254,7 +263,8 @@ impl Pair {
             assert_eq!(self.model.ranks[&victim], lowest, "{circle:?}");
             assert!(circle.contains(&owner) && circle.contains(&victim));
             let waited = self.model.waits_for(victim).unwrap();
-            // All victims leave the queues before anything is granted: the order of their going makes no difference.
+            // All victims leave the queues before anything is granted: the order of their going
+            // makes no difference.
             self.model.lines.get_mut(&waited).unwrap().queue.retain(|(other, ..)| *other != victim);
             self.tickets.remove(&victim);
         }
@@ -265,7 +275,12 @@ impl Pair {
     /// What `acquire` does after a grant.
     fn note(&self, owner: u32, resource: u64, mode: LockMode, is_new: bool) {
         let owner = super::tests::owner(owner);
-        self.manager.held_by(owner).entry(owner).or_default().add(row(resource), None, mode, is_new);
+        self.manager.held_by(owner).entry(owner).or_default().add(
+            row(resource),
+            None,
+            mode,
+            is_new,
+        );
     }
 
     /// Those whose wait was granted go on.
@@ -314,7 +329,8 @@ proptest! {
 #[test]
 fn many_locks_on_a_table_become_one() {
     let manager = manager();
-    let (a, b) = (owner(1), owner(2));
+    let a = owner(1);
+    let b = owner(2);
     let take = |owner, number, mode| {
         manager.acquire(LockRequest::new(owner, row(number), mode).of_table(TABLE)).unwrap()
     };
@@ -330,7 +346,8 @@ fn many_locks_on_a_table_become_one() {
     take(a, 9999, LockMode::U);
     assert_eq!(manager.locks().len(), 1, "what the table lock covers takes nothing");
     manager.release(a, row(9999));
-    let request = LockRequest::new(b, Resource::Object(TABLE), LockMode::Is).within(Timeout::NoWait);
+    let request =
+        LockRequest::new(b, Resource::Object(TABLE), LockMode::Is).within(Timeout::NoWait);
     assert!(matches!(manager.acquire(request), Err(LockError::Timeout { .. })));
     manager.release_all(a);
     assert!(manager.acquire(request).is_ok());
@@ -339,17 +356,27 @@ fn many_locks_on_a_table_become_one() {
 #[test]
 fn readers_escalate_to_a_shared_lock_and_only_when_nobody_is_in_the_way() {
     let manager = manager();
-    let (a, b) = (owner(1), owner(2));
+    let a = owner(1);
+    let b = owner(2);
     let table = Resource::Object(TABLE);
     manager.acquire(LockRequest::new(b, table, LockMode::Ix)).unwrap();
     manager.acquire(LockRequest::new(a, table, LockMode::Is)).unwrap();
-    let read =
-        |number| manager.acquire(LockRequest::new(a, row(number), LockMode::S).of_table(TABLE)).unwrap();
+    let read = |number| {
+        manager.acquire(LockRequest::new(a, row(number), LockMode::S).of_table(TABLE)).unwrap()
+    };
     (0..6000).for_each(|number| assert_eq!(read(number), LockMode::S));
-    assert_eq!((manager.stats().escalations, manager.fine_locks(a, TABLE)), (0, 6000), "b is changing rows");
+    assert_eq!(
+        (manager.stats().escalations, manager.fine_locks(a, TABLE)),
+        (0, 6000),
+        "b is changing rows"
+    );
     manager.release_all(b);
     (6000..6250).for_each(|number| assert_eq!(read(number), LockMode::S));
-    assert_eq!((manager.stats().escalations, manager.fine_locks(a, TABLE)), (1, 0), "tried again 1250 later");
+    assert_eq!(
+        (manager.stats().escalations, manager.fine_locks(a, TABLE)),
+        (1, 0),
+        "tried again 1250 later"
+    );
     assert_eq!(manager.held(a, table), Some(LockMode::S));
     // A change is not covered by S: it is locked on its own.
     manager.acquire(LockRequest::new(a, row(1), LockMode::X).of_table(TABLE)).unwrap();
@@ -377,7 +404,8 @@ fn locks_are_counted_and_a_stronger_mode_stays() {
 #[test]
 fn serializable_readers_escalate_to_a_shared_lock_that_nobody_inserts_beside() {
     let manager = manager();
-    let (a, b) = (owner(1), owner(2));
+    let a = owner(1);
+    let b = owner(2);
     let table = Resource::Object(TABLE);
     let take = |owner, number, mode| {
         manager.acquire(LockRequest::new(owner, row(number), mode).of_table(TABLE)).unwrap()

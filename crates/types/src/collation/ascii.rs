@@ -1,13 +1,13 @@
-//! The comparison that most pairs of index keys come to: two texts that differ in an ASCII letter or digit first, with nothing but
-//! ASCII before. Eight bytes at a time.
+//! The comparison that most pairs of index keys come to: two texts that differ in an ASCII letter
+//! or digit first, with nothing but ASCII before. Eight bytes at a time.
 //!
 //! ```text
 //! P000000000000 17      equal, and all of it ASCII
 //! P000000000000 3x      the first difference: two digits, so the order of the texts
 //! ```
 //!
-//! Holds for every collation that leaves ASCII letters in their common places, and is not binary; where marks can make letters
-//! of their own, only before more ASCII.
+//! Holds for every collation that leaves ASCII letters in their common places, and is not binary;
+//! where marks can make letters of their own, only before more ASCII.
 
 use std::cmp::Ordering;
 
@@ -36,7 +36,8 @@ pub(super) fn compare_char(a: &[u8], b: &[u8]) -> Option<Difference> {
 #[inline]
 pub(super) fn compare_nchar(a: &[u8], b: &[u8]) -> Option<Difference> {
     let at = first_difference(a, b, HIGH_OF_NCHAR)?;
-    let (x, y) = (a.get(at..at + 2)?, b.get(at..at + 2)?);
+    let x = a.get(at..at + 2)?;
+    let y = b.get(at..at + 2)?;
     let ordering = match (x, y) {
         ([x, 0], [y, 0]) if at % 2 == 0 => compare_letters(*x, *y)?,
         _ => return None,
@@ -64,14 +65,17 @@ fn first_difference(a: &[u8], b: &[u8], high: u64) -> Option<usize> {
     // The shorter text has less than eight bytes left.
     let done = 8 * words.len().min(others.len());
     let at = a[done..].iter().zip(&b[done..]).position(|(x, y)| x != y)?;
-    let is_ascii = |(byte, at): (&u8, usize)| u64::from(*byte) & (high >> (8 * (at % 8))) & 0xff == 0;
+    let is_ascii =
+        |(byte, at): (&u8, usize)| u64::from(*byte) & (high >> (8 * (at % 8))) & 0xff == 0;
     a[done..done + at].iter().zip(0..).all(is_ascii).then_some(done + at)
 }
 
-/// The order of two letters or digits; `None` of the same letter in either case, and of anything else.
+/// The order of two letters or digits; `None` of the same letter in either case, and of anything
+/// else.
 fn compare_letters(x: u8, y: u8) -> Option<Ordering> {
     let rank = |byte: u8| if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { 0 };
-    let (x, y) = (rank(x), rank(y));
+    let x = rank(x);
+    let y = rank(y);
     (x != y && x.min(y) > 0).then(|| x.cmp(&y))
 }
 
@@ -83,8 +87,12 @@ mod tests {
 
     fn texts() -> Vec<String> {
         let heads = ["", "a", "P0000000", "P00000001", "co-op", "O'Neil 12", "Zürich", "x y"];
-        let tails = ["", "0", "9", "a", "B", "b", "-", "'", " ", "é", "z99999999", "_", "a-", "\u{7f}"];
-        heads.iter().flat_map(|head| tails.iter().map(move |tail| format!("{head}{tail}"))).collect()
+        let tails =
+            ["", "0", "9", "a", "B", "b", "-", "'", " ", "é", "z99999999", "_", "a-", "\u{7f}"];
+        heads
+            .iter()
+            .flat_map(|head| tails.iter().map(move |tail| format!("{head}{tail}")))
+            .collect()
     }
 
     /// What is decided here is what the comparison by weights says.
@@ -93,20 +101,25 @@ mod tests {
         let latin = Collation::from_name("Latin1_General_CI_AS").unwrap();
         let sql = Collation::from_name("SQL_Latin1_General_CP1_CI_AS").unwrap();
         let mut decided = 0;
-        for (a, b) in texts().iter().flat_map(|a| texts().into_iter().map(move |b| (a.clone(), b))) {
-            let bytes = |text: &str| -> Vec<u8> { text.chars().map(|it| it as u32 as u8).collect() };
-            let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+        for (a, b) in texts().iter().flat_map(|a| texts().into_iter().map(move |b| (a.clone(), b)))
+        {
+            let bytes =
+                |text: &str| -> Vec<u8> { text.chars().map(|it| it as u32 as u8).collect() };
+            let wide = |text: &str| -> Vec<u8> {
+                text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+            };
             if let Some(found) = compare_char(&bytes(&a), &bytes(&b)) {
                 decided += 1;
                 for collation in [latin, sql] {
-                    let by_weights =
-                        collation.compare_char_by_weights(trim_char(&bytes(&a)), trim_char(&bytes(&b)));
+                    let by_weights = collation
+                        .compare_char_by_weights(trim_char(&bytes(&a)), trim_char(&bytes(&b)));
                     assert_eq!(by_weights, Comparison::from(found.ordering), "{a} {b}");
                 }
             }
             if let Some(found) = compare_nchar(&wide(&a), &wide(&b)) {
                 decided += 1;
-                let by_weights = latin.compare_nchar_by_weights(trim_nchar(&wide(&a)), trim_nchar(&wide(&b)));
+                let by_weights =
+                    latin.compare_nchar_by_weights(trim_nchar(&wide(&a)), trim_nchar(&wide(&b)));
                 assert_eq!(by_weights, Comparison::from(found.ordering), "{a} {b}");
             }
         }

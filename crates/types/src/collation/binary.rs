@@ -6,9 +6,10 @@
 //! nchar BIN    the first code unit as a number, then bytes as they lie
 //! ```
 //!
-//! Texts without trailing blanks; the shorter one comes first. Where SQL Server pads it with blanks instead, something below the
-//! blank would come before it, so that is not certain; nor are surrogates against U+E000 and above, which have a higher number
-//! than their code points. A collation with unknown bits is not certain of anything.
+//! Texts without trailing blanks; the shorter one comes first. Where SQL Server pads it with blanks
+//! instead, something below the blank would come before it, so that is not certain; nor are
+//! surrogates against U+E000 and above, which have a higher number than their code points. A
+//! collation with unknown bits is not certain of anything.
 
 use std::cmp::Ordering;
 

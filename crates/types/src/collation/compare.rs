@@ -7,11 +7,13 @@
 //! level 4  specials: - ' dashes    position among the primary weights, then weight; none before some
 //! ```
 //!
-//! * Word sort: nchar types under every collation, and char types under Windows collations. Char types under a SQL sort order
-//!   have an order of their own: see `sql_order`. Binary collations: see `binary`.
+//! * Word sort: nchar types under every collation, and char types under Windows collations. Char
+//!   types under a SQL sort order have an order of their own: see `sql_order`. Binary collations:
+//!   see `binary`.
 //! * Trailing blanks never matter.
-//! * A comparison is certain when nothing doubted could change it. A doubted character does not matter where both texts have
-//!   it, all before being the same, nor after the primary difference that decides.
+//! * A comparison is certain when nothing doubted could change it. A doubted character does not
+//!   matter where both texts have it, all before being the same, nor after the primary difference
+//!   that decides.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -51,7 +53,8 @@ impl From<Ordering> for Comparison {
 /// A character whose weight is not known for certain under a collation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UncertainCharacter {
-    /// The code point, or the number of an unpaired surrogate. Of a byte that the code page does not know, U+FFFD.
+    /// The code point, or the number of an unpaired surrogate. Of a byte that the code page does
+    /// not know, U+FFFD.
     pub code_point: u32,
 }
 
@@ -124,7 +127,8 @@ impl Collation {
         }
     }
 
-    /// Compares two values of nchar, nvarchar or ntext, given as UTF-16LE. A dangling odd byte is ignored.
+    /// Compares two values of nchar, nvarchar or ntext, given as UTF-16LE. A dangling odd byte is
+    /// ignored.
     #[must_use]
     pub fn compare_nchar(self, a: &[u8], b: &[u8]) -> Comparison {
         if self.is_binary() {
@@ -153,7 +157,8 @@ impl Collation {
         Texts::new(&weights, a, b, same).compare(levels)
     }
 
-    /// The first character of a char text whose weight is not known for certain under this collation.
+    /// The first character of a char text whose weight is not known for certain under this
+    /// collation.
     #[must_use]
     pub fn uncertain_char(self, text: &[u8]) -> Option<UncertainCharacter> {
         let text = trim_char(text);
@@ -170,7 +175,8 @@ impl Collation {
         }
     }
 
-    /// The first character of a UTF-16LE text whose weight is not known for certain under this collation.
+    /// The first character of a UTF-16LE text whose weight is not known for certain under this
+    /// collation.
     #[must_use]
     pub fn uncertain_nchar(self, text: &[u8]) -> Option<UncertainCharacter> {
         let text = trim_nchar(text);
@@ -182,12 +188,14 @@ impl Collation {
 
     fn uncertain_unit(self, text: impl Units) -> Option<UncertainCharacter> {
         let weights = Weights::of(self);
-        let uncertain = Elements::new(&weights, text, 0).find(|element| element.doubt > Doubt::None)?;
+        let uncertain =
+            Elements::new(&weights, text, 0).find(|element| element.doubt > Doubt::None)?;
         Some(UncertainCharacter { code_point: code_point(text, uncertain.start) })
     }
 
-    /// Are two texts of printable ASCII equal exactly when their characters are, one by one, under this collation?
-    /// (Case aside, where the collation ignores it.) True of binary collations, too.
+    /// Are two texts of printable ASCII equal exactly when their characters are, one by one, under
+    /// this collation? (Case aside, where the collation ignores it.) True of binary collations,
+    /// too.
     #[must_use]
     pub fn has_plain_ascii(self, is_nchar: bool) -> bool {
         if self.is_binary() {
@@ -199,7 +207,8 @@ impl Collation {
         PlainAscii::of(self) != PlainAscii::Never
     }
 
-    /// Does the first difference of two texts decide, when it is one of ASCII letters or digits after nothing but ASCII?
+    /// Does the first difference of two texts decide, when it is one of ASCII letters or digits
+    /// after nothing but ASCII?
     #[inline]
     fn is_decided_by(self, is_before_ascii: bool, is_nchar: bool) -> bool {
         if self.sort_order() != 0 && !is_nchar {
@@ -262,7 +271,8 @@ impl<'w, U: Units> Texts<'w, U> {
         Comparison { ordering, certain: is_known }
     }
 
-    /// `None` when all primary weights are the same. `met` is the greatest doubt met before the deciding weights.
+    /// `None` when all primary weights are the same. `met` is the greatest doubt met before the
+    /// deciding weights.
     fn compare_primary(&self, met: &mut Doubt) -> Option<Comparison> {
         let mut a = self.of_a();
         let mut b = self.of_b();
@@ -285,7 +295,11 @@ impl<'w, U: Units> Texts<'w, U> {
     }
 
     /// The next primary weight and its doubt. The doubts of what is skipped are met.
-    fn next_letter(&self, elements: &mut Elements<'_, U>, met: &mut Doubt) -> Option<(Primary, Doubt)> {
+    fn next_letter(
+        &self,
+        elements: &mut Elements<'_, U>,
+        met: &mut Doubt,
+    ) -> Option<(Primary, Doubt)> {
         for element in elements {
             let doubt = if element.end <= self.same { Doubt::None } else { element.doubt };
             if let Weight::Letter { primary, .. } = element.weight {
@@ -296,7 +310,8 @@ impl<'w, U: Units> Texts<'w, U> {
         None
     }
 
-    /// The order by accents, and whether the direction of the comparison is known or does not matter.
+    /// The order by accents, and whether the direction of the comparison is known or does not
+    /// matter.
     fn compare_accents(&self, levels: Levels) -> (Ordering, bool) {
         let forward = compare_lists(Accents::new(self.of_a()), Accents::new(self.of_b()));
         if !levels.reverses_accents || forward.is_eq() {
@@ -308,15 +323,18 @@ impl<'w, U: Units> Texts<'w, U> {
     }
 }
 
-/// Does the comparison of two texts with `same` equal units need only the last one of them? So it is when that is an ASCII
-/// letter or digit, and nothing before can begin a sequence that reaches it.
+/// Does the comparison of two texts with `same` equal units need only the last one of them? So it
+/// is when that is an ASCII letter or digit, and nothing before can begin a sequence that reaches
+/// it.
 fn is_plain_before(weights: &Weights, text: impl Units, same: usize) -> bool {
     const LONGEST_SEQUENCE: usize = 5;
     let filter = weights.language.ascii();
     let is_plain = |unit: u16| unit < 0x80 && filter >> unit & 1 == 0;
     let is_alphanumeric = |unit: u16| unit < 0x80 && (unit as u8).is_ascii_alphanumeric();
     let tail = same.saturating_sub(LONGEST_SEQUENCE)..same;
-    same > 0 && is_alphanumeric(text.unit(same - 1)) && tail.into_iter().all(|at| is_plain(text.unit(at)))
+    same > 0
+        && is_alphanumeric(text.unit(same - 1))
+        && tail.into_iter().all(|at| is_plain(text.unit(at)))
 }
 
 /// Diacritic weights, one per letter, with those of the marks that follow it added.
@@ -377,7 +395,10 @@ pub(super) fn specials(elements: impl Iterator<Item = Element>) -> impl Iterator
 pub(super) const PLAIN: u8 = 2;
 
 /// Compares two lists of weights without the plain ones at their ends; a prefix is less.
-pub(super) fn compare_lists(mut a: impl Iterator<Item = u8>, mut b: impl Iterator<Item = u8>) -> Ordering {
+pub(super) fn compare_lists(
+    mut a: impl Iterator<Item = u8>,
+    mut b: impl Iterator<Item = u8>,
+) -> Ordering {
     loop {
         let x = a.next();
         let y = b.next();

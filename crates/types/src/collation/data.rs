@@ -1,4 +1,5 @@
-//! The tables of sorting weights, used as they lie in the binary: `crates/types/data/collation.bin`.
+//! The tables of sorting weights, used as they lie in the binary:
+//! `crates/types/data/collation.bin`.
 //!
 //! ```text
 //!   0  8 bytes   "EDBCOLL1"
@@ -11,7 +12,8 @@
 //!      flags     bits 0-2 class, bits 4-5 doubt (version 80, 100 or 140), bits 6-7 doubt of version 90
 //! ```
 //!
-//! `docs/format/collation.md` describes the rest, and where the numbers are from. Written by `cargo x gen collation`.
+//! `docs/format/collation.md` describes the rest, and where the numbers are from. Written by
+//! `cargo x gen collation`.
 
 use super::{Collation, CollationVersion};
 
@@ -118,8 +120,13 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    const WEIGHTLESS: Entry =
-        Entry { class: Class::Weightless, weight: [0; 2], dw: 0, cw: 0, doubts: [Doubt::None; 2] };
+    const WEIGHTLESS: Entry = Entry {
+        class: Class::Weightless,
+        weight: [0; 2],
+        dw: 0,
+        cw: 0,
+        doubts: [Doubt::None; 2],
+    };
 
     fn read(at: usize) -> Entry {
         let flags = DATA[at + 4];
@@ -172,7 +179,9 @@ pub(super) fn entry(generation: Generation, unit: u16) -> Entry {
         return Entry::WEIGHTLESS;
     }
     if page & LINEAR == 0 {
-        return Entry::read(HEAD[3] as usize + (usize::from(page - 1) * UNITS_PER_PAGE + at) * ENTRY_BYTES);
+        return Entry::read(
+            HEAD[3] as usize + (usize::from(page - 1) * UNITS_PER_PAGE + at) * ENTRY_BYTES,
+        );
     }
     let first = Entry::read(HEAD[4] as usize + usize::from(page & !LINEAR) * ENTRY_BYTES);
     let weight = u16::from_be_bytes(first.weight).wrapping_add(at as u16).to_be_bytes();
@@ -190,7 +199,8 @@ pub(super) fn expansion(entry: &Entry) -> [u16; 2] {
 pub(super) struct Tailoring {
     /// A bit per ASCII character that has an entry or begins a sequence of ASCII characters.
     pub(super) ascii: u128,
-    /// A bit per row of 32 code units below U+07E0 with an entry or the beginning of a sequence; the highest bit for the rest.
+    /// A bit per row of 32 code units below U+07E0 with an entry or the beginning of a sequence;
+    /// the highest bit for the rest.
     rows: u64,
     singles: usize,
     single_count: usize,
@@ -212,7 +222,8 @@ impl Tailoring {
         let entries = section + word(at + 24 + 4 * is_new) as usize;
         let single_count = usize::from(half(entries));
         Tailoring {
-            ascii: (0..4).fold(0, |mask, part| mask | u128::from(word(at + 4 * part)) << (32 * part)),
+            ascii: (0..4)
+                .fold(0, |mask, part| mask | u128::from(word(at + 4 * part)) << (32 * part)),
             rows: u64::from(word(at + 16)) | u64::from(word(at + 20)) << 32,
             singles: entries + 4,
             single_count,
@@ -236,7 +247,8 @@ impl Tailoring {
     /// The longest sequence of the language that the text begins with, and its length.
     pub(super) fn sequence(&self, text: impl Fn(usize) -> Option<u16>) -> Option<(Entry, usize)> {
         let first = text(0)?;
-        let from = partition(self.sequence_count, |at| half(self.sequences + at * SEQUENCE_BYTES) < first);
+        let from =
+            partition(self.sequence_count, |at| half(self.sequences + at * SEQUENCE_BYTES) < first);
         for number in from..self.sequence_count {
             let at = self.sequences + number * SEQUENCE_BYTES;
             if half(at) != first {
@@ -278,7 +290,10 @@ impl Ideographs {
     pub(super) fn read(number: usize) -> Ideographs {
         let section = HEAD[7] as usize;
         let at = section + 4 + number * ORDER_BYTES + NAME_BYTES;
-        Ideographs { index: section + word(at) as usize, has_three_bytes: word(at + 4) == 3 }
+        Ideographs {
+            index: section + word(at) as usize,
+            has_three_bytes: word(at + 4) == 3,
+        }
     }
 
     /// SM, AW and DW.
@@ -286,7 +301,9 @@ impl Ideographs {
         const PAGES: usize = 0x1_0000 / UNITS_PER_PAGE;
         let page = usize::from(half(self.index + 2 * (usize::from(unit) / UNITS_PER_PAGE)));
         let page = page.checked_sub(1)?;
-        let at = self.index + 2 * PAGES + 3 * (page * UNITS_PER_PAGE + usize::from(unit) % UNITS_PER_PAGE);
+        let at = self.index
+            + 2 * PAGES
+            + 3 * (page * UNITS_PER_PAGE + usize::from(unit) % UNITS_PER_PAGE);
         (DATA[at] != 0).then(|| [DATA[at], DATA[at + 1], DATA[at + 2]])
     }
 }
@@ -297,7 +314,8 @@ pub(super) const fn sql_order(byte: u8) -> [u8; 4] {
     [DATA[at], DATA[at + 1], DATA[at + 2], DATA[at + 3]]
 }
 
-/// Primary weights of the ASCII characters that have one and nothing else that counts but case; zeros for the others.
+/// Primary weights of the ASCII characters that have one and nothing else that counts but case;
+/// zeros for the others.
 pub(super) static ASCII: [[[u8; 2]; 128]; 3] = ascii();
 
 const fn ascii() -> [[[u8; 2]; 128]; 3] {

@@ -12,8 +12,8 @@ use super::language::{Knowledge, Language};
 use super::units::Units;
 use super::{Collation, CollationVersion};
 
-/// What compares first: SM and AW, of some East Asian orders DW behind them, of ideographs of the default order four bytes.
-/// The highest bytes count first, and zeros at the end are no part of it.
+/// What compares first: SM and AW, of some East Asian orders DW behind them, of ideographs of the
+/// default order four bytes. The highest bytes count first, and zeros at the end are no part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Primary(pub(super) u32);
 
@@ -80,7 +80,8 @@ impl Weights {
             is_foreign: collation.has_unknown_bits() || collation.lcid().is_none(),
             has_doubts: true,
             tells_kana_apart: collation.compares_case_weights(),
-            has_selectors: version == CollationVersion::V140 && !collation.ignores_variation_selectors(),
+            has_selectors: version == CollationVersion::V140
+                && !collation.ignores_variation_selectors(),
         }
     }
 
@@ -120,10 +121,14 @@ impl Weights {
 
     fn letter(&self, weight: [u8; 2], dw: u8, cw: u8) -> Weight {
         let [sm, aw] = weight;
-        let has_third =
-            matches!(sm, 0xC0..=0xF9) && self.language.ideographs.is_some_and(|order| order.has_three_bytes);
+        let has_third = matches!(sm, 0xC0..=0xF9)
+            && self.language.ideographs.is_some_and(|order| order.has_three_bytes);
         let (third, dw) = if has_third { (dw, 2) } else { (0, dw) };
-        Weight::Letter { primary: Primary(u32::from_be_bytes([sm, aw, third, 0])), dw, cw }
+        Weight::Letter {
+            primary: Primary(u32::from_be_bytes([sm, aw, third, 0])),
+            dw,
+            cw,
+        }
     }
 
     fn doubt(&self, unit: u16, entry: &Entry) -> Doubt {
@@ -140,7 +145,9 @@ impl Weights {
             Knowledge::Ascii | Knowledge::Nothing => Doubt::None,
         };
         let by_order = match self.language.ideographs {
-            Some(order) if order.weight(unit).is_some() => return by_language.max(self.doubt_of_han(is_old)),
+            Some(order) if order.weight(unit).is_some() => {
+                return by_language.max(self.doubt_of_han(is_old));
+            }
             _ => entry.doubt(self.version == CollationVersion::V90),
         };
         let by_kana = match entry.class {
@@ -239,11 +246,13 @@ impl<'w, U: Units> Elements<'w, U> {
 
     /// A sequence of the language at the current position, and whether it counts twice.
     fn sequence(&mut self, unit: u16) -> Option<Element> {
-        let tailoring = self.weights.language.tailoring.filter(|tailoring| tailoring.may_know(unit))?;
+        let tailoring =
+            self.weights.language.tailoring.filter(|tailoring| tailoring.may_know(unit))?;
         let text = self.text;
         let at = self.at;
         let doubled = self.weights.language.doubles_sequences && text.get(at + 1) == Some(unit);
-        if doubled && let Some((entry, len)) = tailoring.sequence(|place| text.get(at + 1 + place)) {
+        if doubled && let Some((entry, len)) = tailoring.sequence(|place| text.get(at + 1 + place))
+        {
             self.source = (at, at + 1 + len);
             self.at = self.source.1;
             let element = self.element(self.weights.weight(unit, &entry), Doubt::Place);

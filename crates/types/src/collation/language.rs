@@ -1,8 +1,9 @@
 //! What each language of a collation changes in the order of the tables, and how far that is known.
 //!
-//! Letters and sequences of their own are facts of the newest published table. For collations of versions 80 and 90 they are
-//! inferred, and taken for certain where the alphabet of the language says the same (Latin and Cyrillic letters). Languages
-//! without a table here use the common order, and what they may order differently is uncertain.
+//! Letters and sequences of their own are facts of the newest published table. For collations of
+//! versions 80 and 90 they are inferred, and taken for certain where the alphabet of the language
+//! says the same (Latin and Cyrillic letters). Languages without a table here use the common order,
+//! and what they may order differently is uncertain.
 
 use extentdb_base::sync::OnceLock;
 
@@ -58,7 +59,8 @@ pub(super) const IDEOGRAPHS: [&str; 7] = [
 pub(super) enum Knowledge {
     /// As far as the tables go.
     Tables,
-    /// The language has letters of its own among the characters beyond ASCII that no table here knows.
+    /// The language has letters of its own among the characters beyond ASCII that no table here
+    /// knows.
     Ascii,
     /// Latin letters or sequences of them may have places of their own, too.
     Nothing,
@@ -80,7 +82,8 @@ pub(super) struct Language {
     pub(super) doubted_letters: u128,
 }
 
-/// How far the first difference of two texts decides, when it is one of ASCII letters or digits after nothing but ASCII.
+/// How far the first difference of two texts decides, when it is one of ASCII letters or digits
+/// after nothing but ASCII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlainAscii {
     /// Always.
@@ -96,14 +99,16 @@ impl PlainAscii {
     pub(super) fn of(collation: Collation) -> PlainAscii {
         static LANGUAGES: OnceLock<[[PlainAscii; 256]; 2]> = OnceLock::new();
         let find_all = || {
-            let all =
-                |version: u32| std::array::from_fn(|at| PlainAscii::find(Collation(version | at as u32)));
+            let all = |version: u32| {
+                std::array::from_fn(|at| PlainAscii::find(Collation(version | at as u32)))
+            };
             [all(0), all(VERSION_100)]
         };
         if collation.has_unknown_bits() {
             return PlainAscii::Never;
         }
-        LANGUAGES.get_or_init(find_all)[usize::from(!is_old(collation))][usize::from(collation.language())]
+        LANGUAGES.get_or_init(find_all)[usize::from(!is_old(collation))]
+            [usize::from(collation.language())]
     }
 
     /// A bit per ASCII character that has no common place under the language of a collation.
@@ -114,7 +119,8 @@ impl PlainAscii {
             let all = |version: u32| std::array::from_fn(|at| find(version | at as u32));
             [all(0), all(VERSION_100)]
         };
-        LANGUAGES.get_or_init(find_all)[usize::from(!is_old(collation))][usize::from(collation.language())]
+        LANGUAGES.get_or_init(find_all)[usize::from(!is_old(collation))]
+            [usize::from(collation.language())]
     }
 
     fn find(collation: Collation) -> PlainAscii {
@@ -157,7 +163,8 @@ impl Language {
 }
 
 impl Language {
-    /// A bit per ASCII character that the language treats in its own way, or that begins a sequence of such characters.
+    /// A bit per ASCII character that the language treats in its own way, or that begins a sequence
+    /// of such characters.
     pub(super) fn ascii(&self) -> u128 {
         self.tailoring.map_or(0, |tailoring| tailoring.ascii) | self.doubted_letters
     }
@@ -218,12 +225,14 @@ fn knowledge(index: u8) -> Knowledge {
     match index {
         // Arabic, Greek, Latin1_General, French, Hebrew: the common order.
         0x01 | 0x07 | 0x08 | 0x0B | 0x0C => Knowledge::Tables,
-        // Taken from a language beside them: Danish_Greenlandic, Norwegian, Serbian_Latin, Bosnian_Latin, Indic_General,
-        // Chinese_Traditional_Pinyin, Chinese_Traditional_Stroke_Order, Chinese_Hong_Kong_Stroke.
+        // Taken from a language beside them: Danish_Greenlandic, Norwegian, Serbian_Latin,
+        // Bosnian_Latin, Indic_General, Chinese_Traditional_Pinyin,
+        // Chinese_Traditional_Stroke_Order, Chinese_Hong_Kong_Stroke.
         0x35 | 0x3E | 0x45 | 0x46 | 0x47 | 0x4A | 0x4C | 0x4E => Knowledge::Ascii,
         _ if tailoring(index).is_some() || ideographs(index).is_some() => Knowledge::Tables,
-        // Languages of other scripts: Dari, Yakut, Uighur, Kazakh, Tatar, Syriac, Divehi, Serbian_Cyrillic,
-        // Bosnian_Cyrillic, Urdu, Persian, Bashkir, Bengali, Assamese, Pashto, Tibetan, Khmer, Lao, Nepali, Azeri_Cyrillic.
+        // Languages of other scripts: Dari, Yakut, Uighur, Kazakh, Tatar, Syriac, Divehi,
+        // Serbian_Cyrillic, Bosnian_Cyrillic, Urdu, Persian, Bashkir, Bengali, Assamese, Pashto,
+        // Tibetan, Khmer, Lao, Nepali, Azeri_Cyrillic.
         0x02
         | 0x06
         | 0x25

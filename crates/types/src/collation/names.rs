@@ -1,7 +1,8 @@
 //! Windows collation designators by language index.
 //!
-//! From public lists of collation names and ids. An index, or an index with a version, that is not here has no
-//! certain name. Code page 0: the collation has only Unicode types. Locale ids of 45 and 46 are the least certain.
+//! From public lists of collation names and ids. An index, or an index with a version, that is not
+//! here has no certain name. Code page 0: the collation has only Unicode types. Locale ids of 45
+//! and 46 are the least certain.
 
 use super::CollationVersion;
 
@@ -131,7 +132,10 @@ const fn language(
 
 /// The language of an index.
 pub(super) fn by_index(index: u8) -> Option<&'static Language> {
-    LANGUAGES.binary_search_by_key(&index, |language| language.index).ok().and_then(|at| LANGUAGES.get(at))
+    LANGUAGES
+        .binary_search_by_key(&index, |language| language.index)
+        .ok()
+        .and_then(|at| LANGUAGES.get(at))
 }
 
 /// The designator of an index, when it exists in that version.

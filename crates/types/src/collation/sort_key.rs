@@ -7,7 +7,8 @@
 //! 01  specials             position in four digits of 254 values, from 02 on; weight
 //! ```
 //!
-//! 01s at the end are left out. No byte is 0, and none but the separators 1, but for orders of bytes (BIN).
+//! 01s at the end are left out. No byte is 0, and none but the separators 1, but for orders of
+//! bytes (BIN).
 
 use super::compare::{Levels, PLAIN, trim_char, trim_nchar};
 use super::data::{ASCII, Generation};
@@ -17,7 +18,8 @@ use super::sql_order::SqlOrder;
 use super::units::{Half, Narrow, Units, Wide, decode};
 use super::{Collation, binary};
 
-/// Bytes that stand for a text: they compare as texts do, and are the same for equal texts and for no others.
+/// Bytes that stand for a text: they compare as texts do, and are the same for equal texts and for
+/// no others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SortKey {
     bytes: Vec<u8>,
@@ -77,7 +79,8 @@ impl Collation {
         SortKey::new(Parts::of(&weights, levels, text).key(levels))
     }
 
-    /// The key of a text of plain ASCII characters, whose primary weights have two bytes; `None` of any other text.
+    /// The key of a text of plain ASCII characters, whose primary weights have two bytes; `None` of
+    /// any other text.
     fn plain_key(self, text: impl Units) -> Option<SortKey> {
         let weights = &ASCII[Generation::of(self) as usize];
         let exceptions = PlainAscii::exceptions(self);
@@ -88,7 +91,9 @@ impl Collation {
         key.resize(2 * len, 0);
         for (at, slot) in key.as_chunks_mut::<2>().0.iter_mut().enumerate() {
             let unit = text.unit(at);
-            *slot = *weights.get(usize::from(unit)).filter(|weight| weight[0] != 0 && is_common(unit))?;
+            *slot = *weights
+                .get(usize::from(unit))
+                .filter(|weight| weight[0] != 0 && is_common(unit))?;
         }
         if upper != PLAIN {
             push_upper(upper, text, &mut key);
@@ -125,7 +130,12 @@ impl Parts {
     /// Lists of weights are filled up to the last one that is not plain only.
     fn of(weights: &Weights, levels: Levels, text: impl Units) -> Parts {
         let primary = Vec::with_capacity(3 * text.len() + 4);
-        let mut parts = Parts { primary, accents: Vec::new(), cases: Vec::new(), specials: Vec::new() };
+        let mut parts = Parts {
+            primary,
+            accents: Vec::new(),
+            cases: Vec::new(),
+            specials: Vec::new(),
+        };
         // Diacritic weights are one more than letters when a mark comes first.
         let mut accents = 0;
         let mut letters = 0;
@@ -163,7 +173,9 @@ impl Parts {
         key.push(SEPARATOR);
         match levels {
             Levels { has_accents: false, .. } => {}
-            Levels { reverses_accents: true, .. } => push_list(self.accents.into_iter().rev(), &mut key),
+            Levels { reverses_accents: true, .. } => {
+                push_list(self.accents.into_iter().rev(), &mut key)
+            }
             _ => push_list(self.accents.into_iter(), &mut key),
         }
         key.push(SEPARATOR);

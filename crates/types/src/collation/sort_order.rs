@@ -91,7 +91,10 @@ pub(super) fn name(collation: Collation) -> Option<&'static str> {
 
 /// The collation of a name, in any case of letters.
 pub(super) fn by_name(name: &str) -> Option<Collation> {
-    SORT_ORDERS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(id, _)| Collation(*id))
+    SORT_ORDERS
+        .iter()
+        .find(|(_, known)| known.eq_ignore_ascii_case(name))
+        .map(|(id, _)| Collation(*id))
 }
 
 /// The code page; `None` for an id that is no sort order of SQL Server.
@@ -116,13 +119,14 @@ pub(super) fn code_page(id: u8) -> Option<u16> {
     })
 }
 
-/// Does the sort order prefer upper case among otherwise equal strings? Then its order of such ties is its own.
+/// Does the sort order prefer upper case among otherwise equal strings? Then its order of such ties
+/// is its own.
 pub(super) fn prefers_upper_case(id: u8) -> bool {
     matches!(id, 33 | 43 | 53 | 56 | 58 | 183..=186)
 }
 
-/// Do digits, Latin letters and classes of symbols follow the common order for char types? Language-specific,
-/// "AltDiction" and EBCDIC orders have tables of their own.
+/// Do digits, Latin letters and classes of symbols follow the common order for char types?
+/// Language-specific, "AltDiction" and EBCDIC orders have tables of their own.
 pub(super) fn has_common_order(id: u8) -> bool {
     matches!(id, 31..=34 | 41..=44 | 51..=54 | 81 | 82 | 105 | 106 | 113 | 114 | 124 | 137 | 138 | 145 | 146 | 153 | 154)
 }

@@ -1,4 +1,5 @@
-//! char and varchar under a SQL sort order: string sort over bytes, without regard to the order of nchar.
+//! char and varchar under a SQL sort order: string sort over bytes, without regard to the order of
+//! nchar.
 //!
 //! ```text
 //! level 1  class of each byte      symbols in the order of their bytes, digits, letters
@@ -7,12 +8,14 @@
 //! level 4  ligatures               æ as ae, then after it; so they never equal their letters
 //! ```
 //!
-//! * 51 to 54 follow one table of 256 classes. That accents count after the whole text and not byte by byte is not confirmed:
-//!   where that would change the result, it is not certain.
-//! * For the other orders no table is public. They are made here from what is near: symbols in the order of their bytes,
-//!   then what the language of the collation has as letters in the table of 2000, by its weights there; sharp s and the like as
-//!   their two letters. Digits and ASCII letters of the common orders are certain, nothing else is.
-//! * A byte below the blank, against the end of the shorter text: it comes after the end here, before it if texts are padded.
+//! * 51 to 54 follow one table of 256 classes. That accents count after the whole text and not byte
+//!   by byte is not confirmed: where that would change the result, it is not certain.
+//! * For the other orders no table is public. They are made here from what is near: symbols in the
+//!   order of their bytes, then what the language of the collation has as letters in the table of
+//!   2000, by its weights there; sharp s and the like as their two letters. Digits and ASCII
+//!   letters of the common orders are certain, nothing else is.
+//! * A byte below the blank, against the end of the shorter text: it comes after the end here,
+//!   before it if texts are padded.
 
 use std::cmp::Ordering;
 
@@ -62,7 +65,8 @@ const FIRST_LETTER: u16 = 0x800;
 const NONE: u8 = super::compare::PLAIN;
 
 impl SqlOrder {
-    /// `None` for Windows collations, and for code pages whose characters have several bytes: these are compared like nchar.
+    /// `None` for Windows collations, and for code pages whose characters have several bytes: these
+    /// are compared like nchar.
     pub(super) fn of(collation: Collation) -> Option<SqlOrder> {
         let id = collation.sort_order();
         if id == 0 || Half::of(collation.units_code_page()).is_none() {
@@ -169,7 +173,8 @@ impl SqlOrder {
             let pair = match self.table {
                 Table::Latin1 => latin1_items(byte),
                 _ => {
-                    let unit = half.as_ref().map_or(u16::from(byte), |half| half.text(&[byte]).unit(0));
+                    let unit =
+                        half.as_ref().map_or(u16::from(byte), |half| half.text(&[byte]).unit(0));
                     self.other_items(&language, byte, unit)
                 }
             };
@@ -186,11 +191,19 @@ impl SqlOrder {
         };
         let own = language.tailoring.and_then(|tailoring| tailoring.single(unit));
         let entry = own.unwrap_or_else(|| data::entry(Generation::Win2000, unit));
-        let symbol = Item { class: u16::from(byte), accent: 0, case: 0, ligature: 0, doubt, start: 0 };
+        let symbol = Item {
+            class: u16::from(byte),
+            accent: 0,
+            case: 0,
+            ligature: 0,
+            doubt,
+            start: 0,
+        };
         if entry.class == Class::Expansion {
             let [first, second] = data::expansion(&entry);
             let part = |unit| {
-                let part = letter(&data::entry(Generation::Win2000, unit), symbol).unwrap_or(symbol);
+                let part =
+                    letter(&data::entry(Generation::Win2000, unit), symbol).unwrap_or(symbol);
                 Some(Item { ligature: 1, ..part })
             };
             return [part(first), part(second)];
@@ -219,7 +232,8 @@ fn letter(entry: &Entry, symbol: Item) -> Option<Item> {
     const UPPER: u8 = 0x10;
     let is_letter = entry.class == Class::Letter && entry.weight >= ZERO;
     is_letter.then(|| Item {
-        class: FIRST_LETTER + (u16::from_be_bytes(entry.weight) - u16::from_be_bytes(ZERO)).min(0xB000),
+        class: FIRST_LETTER
+            + (u16::from_be_bytes(entry.weight) - u16::from_be_bytes(ZERO)).min(0xB000),
         accent: entry.dw.saturating_sub(2),
         case: u8::from(entry.cw & UPPER == 0),
         ..symbol
@@ -231,7 +245,14 @@ fn latin1_items(byte: u8) -> [Option<Item>; 2] {
     let of = |byte: u8| {
         let [class, accent, case, mark] = data::sql_order(byte);
         let doubt = if mark == INFERRED { Doubt::Place } else { Doubt::None };
-        Item { class: u16::from(class), accent, case, ligature: 0, doubt, start: 0 }
+        Item {
+            class: u16::from(class),
+            accent,
+            case,
+            ligature: 0,
+            doubt,
+            start: 0,
+        }
     };
     if data::sql_order(byte)[3] != LIGATURE {
         return [Some(of(byte)), None];
@@ -270,8 +291,12 @@ impl Pass {
         loop {
             let x = a.next();
             let y = b.next();
-            let doubt =
-                [x, y].into_iter().flatten().map(|item| self.doubt(item)).max().unwrap_or(Doubt::None);
+            let doubt = [x, y]
+                .into_iter()
+                .flatten()
+                .map(|item| self.doubt(item))
+                .max()
+                .unwrap_or(Doubt::None);
             let ordering = match (x, y) {
                 (None, None) => return None,
                 (Some(x), Some(y)) if x.class == y.class => {
@@ -300,7 +325,8 @@ impl Pass {
         differ(Level::Accent) || differ(Level::Case)
     }
 
-    /// Do texts that are equal differ in case where upper case is preferred? Their order is that of ties, which is not known.
+    /// Do texts that are equal differ in case where upper case is preferred? Their order is that of
+    /// ties, which is not known.
     fn is_preference(&self, a: &[u8], b: &[u8]) -> bool {
         sort_order::prefers_upper_case(self.order.collation.sort_order()) && a != b
     }

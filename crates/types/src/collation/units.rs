@@ -1,4 +1,5 @@
-//! Texts as code units: UTF-16LE bytes as they lie, single bytes through a table, everything else decoded.
+//! Texts as code units: UTF-16LE bytes as they lie, single bytes through a table, everything else
+//! decoded.
 
 use extentdb_base::sync::OnceLock;
 
@@ -79,7 +80,8 @@ impl Units for &[u16] {
 pub(super) struct Half(&'static [u16; 128]);
 
 impl Half {
-    /// `None` for a code page whose characters have several bytes. Bytes of an unknown code page keep their numbers.
+    /// `None` for a code page whose characters have several bytes. Bytes of an unknown code page
+    /// keep their numbers.
     pub(super) fn of(code_page: CodePage) -> Option<Half> {
         static HALVES: [OnceLock<[u16; 128]>; CodePage::Utf8 as usize] =
             [const { OnceLock::new() }; CodePage::Utf8 as usize];
@@ -88,7 +90,9 @@ impl Half {
             CodePage::Utf8 | CodePage::Cp932 | CodePage::Cp936 | CodePage::Cp949 | CodePage::Cp950
         );
         let half = HALVES.get(code_page as usize).filter(|_| !is_wide)?;
-        Some(Half(half.get_or_init(|| std::array::from_fn(|at| character(code_page, at as u8 | 0x80)))))
+        Some(Half(
+            half.get_or_init(|| std::array::from_fn(|at| character(code_page, at as u8 | 0x80))),
+        ))
     }
 
     pub(super) fn text<'a>(&self, bytes: &'a [u8]) -> Bytes<'a> {

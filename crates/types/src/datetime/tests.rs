@@ -80,7 +80,10 @@ fn datetimeoffset_prints_local_time_across_midnight() {
 #[test]
 fn instants_compare_before_offsets() {
     let at = |ticks, offset| {
-        let utc = DateTime2 { date: Date::new(700_000).unwrap(), time: Time::new(ticks, 0).unwrap() };
+        let utc = DateTime2 {
+            date: Date::new(700_000).unwrap(),
+            time: Time::new(ticks, 0).unwrap(),
+        };
         DateTimeOffset::new(utc, offset).unwrap()
     };
     assert!(at(10, -840) > at(9, 840));

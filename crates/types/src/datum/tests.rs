@@ -56,7 +56,10 @@ fn all_types() -> Vec<SqlType> {
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: String = text.split_whitespace().collect();
-    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+    (0..digits.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
+        .collect()
 }
 
 fn json(ty: &SqlType, bytes: &[u8]) -> String {
@@ -90,7 +93,11 @@ fn stored_bytes_have_these_values() {
         (SqlType::Date, "5B950A", "\"1900-01-01\""),
         (SqlType::Time { scale: 7 }, "0100000000", "\"00:00:00.0000001\""),
         (SqlType::DateTime2 { scale: 3 }, "E8030000 5B950A", "\"1900-01-01T00:00:01.000\""),
-        (SqlType::DateTimeOffset { scale: 0 }, "000000 5B950A 3C00", "\"1900-01-01T01:00:00+01:00\""),
+        (
+            SqlType::DateTimeOffset { scale: 0 },
+            "000000 5B950A 3C00",
+            "\"1900-01-01T01:00:00+01:00\"",
+        ),
         (SqlType::Char { len: 4, collation }, "61622020", "\"ab  \""),
         (SqlType::VarChar { len: Some(4), collation }, "80", "\"€\""),
         (SqlType::NChar { len: 4, collation }, "16042000", "\"Ж \""),
@@ -128,7 +135,10 @@ fn wrong_lengths_are_errors() {
         Err(DecodeError::TooLong { ty: varchar, max: 5, found: 6 })
     );
     let nvarchar = SqlType::NVarChar { len: Some(6), collation };
-    assert_eq!(Datum::decode(&nvarchar, &[32; 3]), Err(DecodeError::OddLength { ty: nvarchar, found: 3 }));
+    assert_eq!(
+        Datum::decode(&nvarchar, &[32; 3]),
+        Err(DecodeError::OddLength { ty: nvarchar, found: 3 })
+    );
     assert!(Datum::decode(&SqlType::Bit, &[]).is_err());
 }
 
@@ -147,7 +157,11 @@ fn values_out_of_range_name_field_and_content() {
         (SqlType::DateTimeOffset { scale: 0 }, "000000 000000 FFFF", Field::LocalTime, -1),
     ];
     for (ty, bytes, field, found) in cases {
-        assert_eq!(Datum::decode(&ty, &hex(bytes)), Err(DecodeError::Range { ty, field, found }), "{ty}");
+        assert_eq!(
+            Datum::decode(&ty, &hex(bytes)),
+            Err(DecodeError::Range { ty, field, found }),
+            "{ty}"
+        );
     }
 }
 
@@ -181,9 +195,17 @@ fn physical_types_convert_there_and_back() {
 
 #[test]
 fn impossible_physical_types_are_refused() {
-    for ti in
-        [0, 255, 106, 106 | 39 << 8, 106 | 5 << 8 | 6 << 16, 41 | 8 << 8, 175, 239 | 3 << 8, 231 | 3 << 8]
-    {
+    for ti in [
+        0,
+        255,
+        106,
+        106 | 39 << 8,
+        106 | 5 << 8 | 6 << 16,
+        41 | 8 << 8,
+        175,
+        239 | 3 << 8,
+        231 | 3 << 8,
+    ] {
         assert_eq!(SqlType::from_physical(ti, 0), None, "{ti:#x}");
     }
 }
@@ -191,7 +213,8 @@ fn impossible_physical_types_are_refused() {
 #[test]
 fn column_types_print_as_t_sql() {
     let column = |xtype, utype, length, prec, scale| {
-        SqlType::from_column(xtype, utype, length, prec, scale, COLLATION.0).map(|ty| ty.to_string())
+        SqlType::from_column(xtype, utype, length, prec, scale, COLLATION.0)
+            .map(|ty| ty.to_string())
     };
     let cases = [
         (column(231, 231, 80, 0, 0), "nvarchar(40)"),

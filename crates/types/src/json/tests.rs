@@ -81,10 +81,14 @@ fn exact_values_and_times_are_strings() {
 
 #[test]
 fn text_keeps_padding_and_escapes() {
-    let char_text =
-        |bytes: &'static [u8], code_page| Datum::Char(CharText { bytes: Cow::Borrowed(bytes), code_page });
+    let char_text = |bytes: &'static [u8], code_page| {
+        Datum::Char(CharText { bytes: Cow::Borrowed(bytes), code_page })
+    };
     assert_eq!(json(&char_text(b"ab  ", CodePage::Cp1252)), "\"ab  \"");
-    assert_eq!(json(&char_text(b"\"\\\n\x01\x7F\x80", CodePage::Cp1252)), "\"\\\"\\\\\\n\\u0001\u{7F}€\"");
+    assert_eq!(
+        json(&char_text(b"\"\\\n\x01\x7F\x80", CodePage::Cp1252)),
+        "\"\\\"\\\\\\n\\u0001\u{7F}€\""
+    );
     let units: [u16; 5] = [0x41, 0xD800, 0x22, 0xD83D, 0xDE00];
     let bytes: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
     assert_eq!(json(&Datum::NChar(NText { bytes: Cow::Owned(bytes) })), "\"A\\uD800\\\"😀\"");
@@ -92,7 +96,10 @@ fn text_keeps_padding_and_escapes() {
 
 #[test]
 fn replacements_are_counted() {
-    let text = CharText { bytes: Cow::Borrowed(b"a\xE9\xFF"), code_page: CodePage::Unknown };
+    let text = CharText {
+        bytes: Cow::Borrowed(b"a\xE9\xFF"),
+        code_page: CodePage::Unknown,
+    };
     let mut out = String::new();
     assert_eq!(write_json(&Datum::Char(text), &mut out), Ok(2));
     assert_eq!(out, "\"a\u{FFFD}\u{FFFD}\"");

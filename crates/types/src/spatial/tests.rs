@@ -65,8 +65,12 @@ fn shapes_are_written_with_their_figures() {
         "MULTIPOLYGON (((0 0, 4 0, 4 4, 0 0)), ((1 1, 2 1, 2 2, 1 1)))"
     );
     assert_eq!(
-        geometry(&complex(&[(1.0, 2.0), (3.0, 4.0)], &[(1, 0), (1, 1)], &[(-1, 0, 4), (0, 0, 1), (0, 1, 1)]))
-            .unwrap(),
+        geometry(&complex(
+            &[(1.0, 2.0), (3.0, 4.0)],
+            &[(1, 0), (1, 1)],
+            &[(-1, 0, 4), (0, 0, 1), (0, 1, 1)]
+        ))
+        .unwrap(),
         "MULTIPOINT ((1 2), (3 4))"
     );
     assert_eq!(geometry(&complex(&[], &[], &[(-1, -1, 7)])).unwrap(), "GEOMETRYCOLLECTION EMPTY");

@@ -159,7 +159,8 @@ impl CodePage {
         bytes.len()
     }
 
-    /// A character (one or two bytes) that Windows maps in its own way, U+FFFD for a lead byte without trail.
+    /// A character (one or two bytes) that Windows maps in its own way, U+FFFD for a lead byte
+    /// without trail.
     pub(super) fn special(self, character: &[u8]) -> Option<char> {
         match *character {
             [lead] if self.is_lead(lead) => Some(char::REPLACEMENT_CHARACTER),
@@ -176,7 +177,9 @@ impl CodePage {
             _ if text.is_ascii() => Some(text.as_bytes().to_vec()),
             Scheme::Ascii => None,
             Scheme::Utf8 => Some(text.as_bytes().to_vec()),
-            Scheme::Table(high) => text.chars().map(|character| table_byte(high, character)).collect(),
+            Scheme::Table(high) => {
+                text.chars().map(|character| table_byte(high, character)).collect()
+            }
             Scheme::SingleByte(encoding) | Scheme::DoubleByte(encoding) => {
                 self.encode_checked(encoding, text)
             }
@@ -184,7 +187,11 @@ impl CodePage {
     }
 
     /// Encodes with encoding_rs and accepts only what decodes to the same text.
-    fn encode_checked(self, encoding: &'static encoding_rs::Encoding, text: &str) -> Option<Vec<u8>> {
+    fn encode_checked(
+        self,
+        encoding: &'static encoding_rs::Encoding,
+        text: &str,
+    ) -> Option<Vec<u8>> {
         let (bytes, _, had_errors) = encoding.encode(text);
         if had_errors {
             return None;
@@ -212,7 +219,8 @@ fn cp932_reserved(byte: u8) -> Option<char> {
 
 /// User-defined characters: Windows maps their ranges to the private use area, one after the other.
 fn user_defined(code_page: CodePage, lead: u8, trail: u8) -> Option<char> {
-    let (lead, trail) = (u32::from(lead), u32::from(trail));
+    let lead = u32::from(lead);
+    let trail = u32::from(trail);
     // Place of the trail byte among the trails of its page, and how many there are.
     let place = |first_row: u32, first: u32, per_row: u32, trail_place: u32| {
         char::from_u32(first + (lead - first_row) * per_row + trail_place)

@@ -1,7 +1,8 @@
 //! Streaming decoders: text that arrives in chunks, cut anywhere.
 //!
-//! A chunk may end inside a character (a lead byte, half a UTF-8 sequence, half a code unit, a high surrogate). The
-//! decoder keeps those few bytes and goes on with the next chunk; the result does not depend on where the cuts are.
+//! A chunk may end inside a character (a lead byte, half a UTF-8 sequence, half a code unit, a high
+//! surrogate). The decoder keeps those few bytes and goes on with the next chunk; the result does
+//! not depend on where the cuts are.
 
 use super::code_page::{CodePage, Scheme};
 use super::oem;
@@ -42,7 +43,8 @@ impl CharDecoder {
         }
     }
 
-    /// Ends the text: a character that is still incomplete becomes U+FFFD. Gives the number of replacements.
+    /// Ends the text: a character that is still incomplete becomes U+FFFD. Gives the number of
+    /// replacements.
     pub fn finish(&mut self, out: &mut String) -> usize {
         if !self.pending.is_empty() {
             out.push(char::REPLACEMENT_CHARACTER);
@@ -52,7 +54,12 @@ impl CharDecoder {
         std::mem::take(&mut self.replaced)
     }
 
-    fn push_double_byte(&mut self, encoding: &'static encoding_rs::Encoding, chunk: &[u8], out: &mut String) {
+    fn push_double_byte(
+        &mut self,
+        encoding: &'static encoding_rs::Encoding,
+        chunk: &[u8],
+        out: &mut String,
+    ) {
         let mut rest = chunk;
         if let (Some(&lead), Some((&trail, after))) = (self.pending.first(), rest.split_first()) {
             self.pending.clear();
@@ -69,11 +76,17 @@ impl CharDecoder {
         self.pending.extend_from_slice(&rest[whole..]);
     }
 
-    /// Bytes that end at a character's end. Characters that Windows maps in its own way are taken out; the runs
-    /// between them go to the common decoder.
-    fn push_pairs(&self, encoding: &'static encoding_rs::Encoding, bytes: &[u8], out: &mut String) -> usize {
+    /// Bytes that end at a character's end. Characters that Windows maps in its own way are taken
+    /// out; the runs between them go to the common decoder.
+    fn push_pairs(
+        &self,
+        encoding: &'static encoding_rs::Encoding,
+        bytes: &[u8],
+        out: &mut String,
+    ) -> usize {
         let mut replaced = 0;
-        let (mut run, mut at) = (0, 0);
+        let mut run = 0;
+        let mut at = 0;
         while at < bytes.len() {
             let len = self.code_page.character_len(&bytes[at..]);
             if let Some(special) = self.code_page.special(&bytes[at..at + len]) {
@@ -124,7 +137,9 @@ impl CharDecoder {
 
 fn push_ascii(chunk: &[u8], out: &mut String) -> usize {
     out.extend(
-        chunk.iter().map(|&byte| if byte.is_ascii() { byte as char } else { char::REPLACEMENT_CHARACTER }),
+        chunk
+            .iter()
+            .map(|&byte| if byte.is_ascii() { byte as char } else { char::REPLACEMENT_CHARACTER }),
     );
     chunk.iter().filter(|byte| !byte.is_ascii()).count()
 }
@@ -140,7 +155,9 @@ fn push_encoded(encoding: &'static encoding_rs::Encoding, bytes: &[u8], out: &mu
     let mut rest = bytes;
     let mut replaced = 0;
     loop {
-        out.reserve(decoder.max_utf8_buffer_length_without_replacement(rest.len()).unwrap_or(rest.len()));
+        out.reserve(
+            decoder.max_utf8_buffer_length_without_replacement(rest.len()).unwrap_or(rest.len()),
+        );
         let (result, read) = decoder.decode_to_string_without_replacement(rest, out, true);
         rest = &rest[read..];
         match result {
@@ -150,7 +167,8 @@ fn push_encoded(encoding: &'static encoding_rs::Encoding, bytes: &[u8], out: &mu
                 out.push(char::REPLACEMENT_CHARACTER);
                 replaced += 1;
                 if rest.is_empty() {
-                    // After a malformed last character the decoder is at its end and must not be called again.
+                    // After a malformed last character the decoder is at its end and must not be
+                    // called again.
                     return replaced;
                 }
             }
@@ -196,7 +214,8 @@ impl NCharDecoder {
         }
     }
 
-    /// Ends the text: a waiting high surrogate is handed out. Gives the dangling byte of an odd length, a fault.
+    /// Ends the text: a waiting high surrogate is handed out. Gives the dangling byte of an odd
+    /// length, a fault.
     pub fn finish(&mut self, sink: &mut impl FnMut(Piece<'_>)) -> Option<u8> {
         if let Some(high) = self.high.take() {
             sink(Piece::Unpaired(high));

@@ -74,9 +74,10 @@ fn user_defined_characters_map_to_the_private_use_area() {
 
 #[test]
 fn numbers_of_code_pages_convert_there_and_back() {
-    for number in
-        [437, 850, 874, 932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258, 65001]
-    {
+    for number in [
+        437, 850, 874, 932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258,
+        65001,
+    ] {
         assert_eq!(CodePage::from_number(number).and_then(CodePage::number), Some(number));
     }
     assert_eq!(CodePage::from_number(1361), None);

@@ -13,7 +13,10 @@ fn base_types_of_real_files_decode() {
     let variant = decode(&nvarchar).unwrap();
     assert_eq!(
         variant.ty,
-        SqlType::NVarChar { len: Some(20), collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS }
+        SqlType::NVarChar {
+            len: Some(20),
+            collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS
+        }
     );
     assert_eq!(variant.value, Datum::NChar(NText::from_text("hi")));
     let decimal = [106, 1, 10, 2, 0, 0xE2, 0x04, 0, 0, 0, 0, 0, 0];

@@ -30,9 +30,12 @@ impl<'b> Reader<'b> {
     /// A reader behind the document's signature.
     pub(super) fn new(bytes: &'b [u8]) -> Result<Reader<'b>, XmlError> {
         match bytes {
-            [0xDF, 0xFF, 0x01 | 0x02, 0xB0, 0x04, ..] => {
-                Ok(Reader { bytes, at: 5, names: vec![Span::default()], qnames: Vec::new() })
-            }
+            [0xDF, 0xFF, 0x01 | 0x02, 0xB0, 0x04, ..] => Ok(Reader {
+                bytes,
+                at: 5,
+                names: vec![Span::default()],
+                qnames: Vec::new(),
+            }),
             _ => Err(XmlError::Signature),
         }
     }

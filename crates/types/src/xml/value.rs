@@ -1,7 +1,7 @@
 //! Values inside binary XML, and the escapes of XML text.
 //!
-//! Certain: text in Unicode or with its code page, integers, booleans, decimals, uniqueidentifier, binary. The text SQL
-//! Server gives floats, money and dates is not certain, so those are errors.
+//! Certain: text in Unicode or with its code page, integers, booleans, decimals, uniqueidentifier,
+//! binary. The text SQL Server gives floats, money and dates is not certain, so those are errors.
 
 use std::fmt::Write;
 
@@ -61,7 +61,12 @@ pub(super) fn write<W: Write>(
     }
 }
 
-fn fixed<W: Write>(ty: SqlType, len: usize, reader: &mut Reader<'_>, out: &mut W) -> Result<(), XmlError> {
+fn fixed<W: Write>(
+    ty: SqlType,
+    len: usize,
+    reader: &mut Reader<'_>,
+    out: &mut W,
+) -> Result<(), XmlError> {
     let bytes = reader.take(len)?;
     Ok(write_number(ty, bytes, out).ok_or(XmlError::Value { at: reader.at() })??)
 }
@@ -89,8 +94,10 @@ fn decimal<W: Write>(reader: &mut Reader<'_>, out: &mut W) -> Result<(), XmlErro
     if !matches!(len, 7 | 11 | 15 | 19) || sign > 1 || precision > 38 || scale > precision {
         return Err(bad);
     }
-    let magnitude = magnitude.iter().rev().fold(0u128, |value, byte| value << 8 | u128::from(*byte));
-    let value = Decimal::new(sign == 0, magnitude, scale).filter(|value| value.fits_precision(precision));
+    let magnitude =
+        magnitude.iter().rev().fold(0u128, |value, byte| value << 8 | u128::from(*byte));
+    let value =
+        Decimal::new(sign == 0, magnitude, scale).filter(|value| value.fits_precision(precision));
     Ok(write!(out, "{}", value.ok_or(bad)?)?)
 }
 
@@ -120,7 +127,12 @@ fn all_blank_bytes(bytes: &[u8]) -> usize {
 }
 
 /// Text with the escapes of its place.
-fn write_escaped<W: Write>(text: &[u8], place: Place, at: usize, out: &mut W) -> Result<(), XmlError> {
+fn write_escaped<W: Write>(
+    text: &[u8],
+    place: Place,
+    at: usize,
+    out: &mut W,
+) -> Result<(), XmlError> {
     let units = text.as_chunks::<2>().0;
     let is_blank = units.iter().all(|unit| matches!(unit, [b' ' | b'\t' | b'\n' | b'\r', 0]));
     let mut escaper = Escaper::new(place, if is_blank { units.len() } else { 0 });
@@ -128,7 +140,11 @@ fn write_escaped<W: Write>(text: &[u8], place: Place, at: usize, out: &mut W) ->
 }
 
 /// Text as it is.
-pub(super) fn write_verbatim<W: Write>(text: &[u8], at: usize, out: &mut W) -> Result<(), XmlError> {
+pub(super) fn write_verbatim<W: Write>(
+    text: &[u8],
+    at: usize,
+    out: &mut W,
+) -> Result<(), XmlError> {
     for_each_text(text, at, |text| Ok(out.write_str(text)?))
 }
 
@@ -153,8 +169,9 @@ fn for_each_text(
     result
 }
 
-/// Escapes text as SQL Server serialises it: the characters XML needs escaped, line ends and tabs that a parser would
-/// change, and the last character of a text that is all white space, which a parser would drop.
+/// Escapes text as SQL Server serialises it: the characters XML needs escaped, line ends and tabs
+/// that a parser would change, and the last character of a text that is all white space, which a
+/// parser would drop.
 struct Escaper {
     place: Place,
     /// Characters left in a text of white space only; 0 otherwise.
@@ -163,7 +180,10 @@ struct Escaper {
 
 impl Escaper {
     fn new(place: Place, blank_characters: usize) -> Escaper {
-        Escaper { place, blank_left: if place == Place::Content { blank_characters } else { 0 } }
+        Escaper {
+            place,
+            blank_left: if place == Place::Content { blank_characters } else { 0 },
+        }
     }
 
     fn write<W: Write>(&mut self, text: &str, out: &mut W) -> Result<(), XmlError> {

@@ -5,9 +5,9 @@
 //! 2  later VLFs, newest first:  zeros, sync; a header of a VLF that was never used, durable
 //! ```
 //!
-//! Example: VLF 33 is damaged in its middle, 34 and 35 follow. The power goes after step 1: VLF 34 says
-//! that 33 was full, and the log is refused as before. It goes when 35 is erased and 34 is not: the
-//! same. It goes after 34 was erased: the log ends in 33.
+//! Example: VLF 33 is damaged in its middle, 34 and 35 follow. The power goes after step 1: VLF 34
+//! says that 33 was full, and the log is refused as before. It goes when 35 is erased and 34 is
+//! not: the same. It goes after 34 was erased: the log ends in 33.
 //!
 //! Invariants
 //! - Of the erased log no sector is left that could be taken for one of a log to come.
@@ -39,7 +39,8 @@ pub(super) fn erase_after(
     file.sync()?;
     let is_stray = |vlf: &Vlf| strays.iter().any(|stray| stray.file_offset == vlf.offset);
     let is_later = |vlf: &Vlf| vlf.header.sequence > last.header.sequence;
-    let mut erased: Vec<&Vlf> = map.vlfs().iter().filter(|vlf| is_later(vlf) || is_stray(vlf)).collect();
+    let mut erased: Vec<&Vlf> =
+        map.vlfs().iter().filter(|vlf| is_later(vlf) || is_stray(vlf)).collect();
     erased.retain(|vlf| vlf.offset != last.offset);
     erased.sort_by_key(|vlf| std::cmp::Reverse(vlf.header.sequence));
     for vlf in erased {
@@ -52,7 +53,10 @@ pub(super) fn erase_after(
 }
 
 /// How far the log past `end` was durable, as far as it says so itself.
-pub(super) fn proven_past(reader: &LogReader<Bytes<'_>>, end: &LogEnd) -> Result<Option<Lsn>, Error> {
+pub(super) fn proven_past(
+    reader: &LogReader<Bytes<'_>>,
+    end: &LogEnd,
+) -> Result<Option<Lsn>, Error> {
     let newest = reader.map().by_sequence().last().map_or(0, |vlf| vlf.header.sequence);
     if newest > end.lsn.vlf {
         // It was taken into use when all before it was durable.

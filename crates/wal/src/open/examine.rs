@@ -26,8 +26,9 @@ pub struct Examined {
 }
 
 impl Log {
-    /// Examines a log as [`open_with`](Self::open_with) would, and hands the records before its end to `visit`, until that breaks.
-    /// Nothing is changed, but that an interrupted growth of the file is repeated.
+    /// Examines a log as [`open_with`](Self::open_with) would, and hands the records before its end
+    /// to `visit`, until that breaks. Nothing is changed, but that an interrupted growth of the
+    /// file is repeated.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when not even a cut leaves anything to go on with.

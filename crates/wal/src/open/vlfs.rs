@@ -2,8 +2,8 @@
 //!
 //! Invariants
 //! - A growth that was cut short is done again: the VLFs fill the file.
-//! - A damaged header is refused. So is one that hides a part of the log: a size that covers the next
-//!   VLF, a sequence number or parity that is not that of the blocks behind it ([`strays`]).
+//! - A damaged header is refused. So is one that hides a part of the log: a size that covers the
+//!   next VLF, a sequence number or parity that is not that of the blocks behind it ([`strays`]).
 
 use extentdb_base::Lsn;
 use extentdb_format::log::fault::VlfFault;
@@ -28,7 +28,8 @@ pub(super) fn read(file: &dyn DiskFile, facts: &HeaderFacts) -> Result<VlfMap, E
         None => map,
         Some(end) => {
             let least = file.len().next_multiple_of(0x1_0000).max(end + MIN_VLF_BYTES);
-            let new_end = facts.growth.next_len(end).filter(|next| *next >= file.len()).unwrap_or(least);
+            let new_end =
+                facts.growth.next_len(end).filter(|next| *next >= file.len()).unwrap_or(least);
             add_vlfs(file, end, new_end, Lsn::ZERO).map_err(|refusal| match refusal {
                 Refusal::NoSpace(error) | Refusal::NotDurable(error) => Error::Disk(error),
             })?;
@@ -38,15 +39,19 @@ pub(super) fn read(file: &dyn DiskFile, facts: &HeaderFacts) -> Result<VlfMap, E
     if let Some((offset, fault)) = map.faults().first() {
         return Err(Error::Corrupt { offset: *offset, what: Damage::Vlf(*fault) });
     }
-    let foreign = map.vlfs().iter().find(|vlf| vlf.header.is_used() && vlf.header.format != VLF_FORMAT);
+    let foreign =
+        map.vlfs().iter().find(|vlf| vlf.header.is_used() && vlf.header.format != VLF_FORMAT);
     if let Some(vlf) = foreign {
-        return Err(Error::Corrupt { offset: vlf.offset, what: Damage::Format { found: vlf.header.format } });
+        return Err(Error::Corrupt {
+            offset: vlf.offset,
+            what: Damage::Format { found: vlf.header.format },
+        });
     }
     Ok(map)
 }
 
-/// Refuses a VLF within which the header of another one lies: a set bit too many in its size hides the
-/// VLFs behind it, and no other field says so. No block begins with the signature of a VLF.
+/// Refuses a VLF within which the header of another one lies: a set bit too many in its size hides
+/// the VLFs behind it, and no other field says so. No block begins with the signature of a VLF.
 fn refuse_hidden(file: &dyn DiskFile, vlf: &Vlf) -> Result<(), Error> {
     let size = vlf.header.size;
     let bits = (0..u64::BITS).map(|bit| 1u64 << bit).filter(|bit| size & bit != 0);
@@ -68,7 +73,8 @@ pub(super) fn strays(reader: &LogReader<Bytes<'_>>) -> Result<Vec<StrayUse>, Err
     Ok(reader.stray_uses()?)
 }
 
-/// Where an interrupted growth began: behind the last VLF within reach there is more file, and nothing in it was ever used.
+/// Where an interrupted growth began: behind the last VLF within reach there is more file, and
+/// nothing in it was ever used.
 fn interrupted_growth(file: &dyn DiskFile, map: &VlfMap) -> Result<Option<u64>, Error> {
     let Some(end) = map.faults().iter().map(|(offset, _)| *offset).min() else { return Ok(None) };
     let is_unused = map.vlfs().iter().all(|vlf| vlf.offset < end || !vlf.header.is_used());
@@ -83,8 +89,8 @@ fn interrupted_growth(file: &dyn DiskFile, map: &VlfMap) -> Result<Option<u64>, 
     Ok(Some(end))
 }
 
-/// Can a growth that was cut short have left this? A VLF whose header was lost later would have a stamp where its first block
-/// begins.
+/// Can a growth that was cut short have left this? A VLF whose header was lost later would have a
+/// stamp where its first block begins.
 fn is_unfinished(file: &dyn DiskFile, offset: u64, fault: &VlfFault) -> Result<bool, Error> {
     let mut head = [0; SECTOR];
     file.read_at(offset, &mut head)?;
@@ -101,7 +107,8 @@ fn is_unfinished(file: &dyn DiskFile, offset: u64, fault: &VlfFault) -> Result<b
     Ok(has_no_header && stamp == [0])
 }
 
-/// LSN of the first block of the oldest VLF from which the sequence numbers lead to the newest one without a gap.
+/// LSN of the first block of the oldest VLF from which the sequence numbers lead to the newest one
+/// without a gap.
 pub(super) fn oldest(map: &VlfMap) -> Result<Lsn, Error> {
     let mut first: Option<u32> = None;
     for vlf in map.by_sequence().iter().rev() {

@@ -122,7 +122,8 @@ fn cut_at_any_call(growth: Growth) {
             let image = disk.crash(&mut SplitMix64::new(seed ^ (calls << 16)));
             let log = open(&image, minimum)
                 .unwrap_or_else(|error| panic!("cut after {calls} calls, seed {seed}: {error}"));
-            let found = if log.last().is_zero() { Vec::new() } else { records(&log, log.minimum()) };
+            let found =
+                if log.last().is_zero() { Vec::new() } else { records(&log, log.minimum()) };
             let newest = found.last().map_or(Lsn::ZERO, |record| record.0);
             assert!(
                 acknowledged.last().is_none_or(|lsn| *lsn <= newest),
@@ -218,7 +219,12 @@ fn damage_in_the_middle_is_refused_with_its_place() {
     let sound = contents(&disk);
     let place = |lsn: &Lsn| {
         let map = extentdb_format::log::VlfMap::read(&sound).unwrap();
-        let vlf = map.by_sequence().into_iter().find(|vlf| vlf.header.sequence == lsn.vlf).unwrap().clone();
+        let vlf = map
+            .by_sequence()
+            .into_iter()
+            .find(|vlf| vlf.header.sequence == lsn.vlf)
+            .unwrap()
+            .clone();
         vlf.block_offset(*lsn) as usize
     };
     let damaged = |at: usize| {
@@ -226,7 +232,11 @@ fn damage_in_the_middle_is_refused_with_its_place() {
         bytes[at] ^= 0x20;
         open(&disk_with(bytes), lsns[3]).map(|log| records(&log, lsns[3]).len())
     };
-    assert_eq!(damaged(place(&lsns[1]) + 700).unwrap(), 27, "what lies before the minimum does not matter");
+    assert_eq!(
+        damaged(place(&lsns[1]) + 700).unwrap(),
+        27,
+        "what lies before the minimum does not matter"
+    );
     let error = damaged(place(&lsns[5]) + 700).unwrap_err();
     assert!(
         matches!(error, Error::Corrupt { offset, what: Damage::Block { lsn, .. } }
@@ -250,7 +260,11 @@ fn damage_in_the_middle_is_refused_with_its_place() {
     let error = damaged(100).unwrap_err();
     assert!(matches!(error, Error::Corrupt { offset: 0, what: Damage::FileHeader }), "{error}");
     // A beginning that is not there.
-    for lsn in [Lsn::new(5, 16, 1), Lsn { block: lsns[3].block + 1, ..lsns[3] }, Lsn { slot: 9, ..lsns[3] }] {
+    for lsn in [
+        Lsn::new(5, 16, 1),
+        Lsn { block: lsns[3].block + 1, ..lsns[3] },
+        Lsn { slot: 9, ..lsns[3] },
+    ] {
         let error = open(&disk_with(sound.clone()), lsn).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     }
@@ -267,7 +281,8 @@ fn rubbish_is_refused_and_never_a_panic() {
     let from = log.flush_all().unwrap();
     let sound = contents(&disk);
     drop(log);
-    let (mut opened, mut refused) = (0, 0);
+    let mut opened = 0;
+    let mut refused = 0;
     for seed in 0..400 {
         let mut rng = SplitMix64::new(seed);
         let mut bytes = sound.clone();

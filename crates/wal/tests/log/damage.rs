@@ -110,11 +110,15 @@ fn story(sector_bytes: u32, turns: u32) -> Story {
 fn sectors_in_use(story: &Story) -> Vec<usize> {
     let map = extentdb_format::log::VlfMap::read(&story.log).unwrap();
     let mut sectors: Vec<usize> = (0..16).collect();
-    let (first, last) = (story.from, story.records.last().unwrap().0);
+    let first = story.from;
+    let last = story.records.last().unwrap().0;
     for vlf in map.vlfs() {
         sectors.push(vlf.offset as usize / SECTOR);
-        let start =
-            if vlf.header.sequence == first.vlf { vlf.block_offset(first) } else { vlf.offset + 0x2000 };
+        let start = if vlf.header.sequence == first.vlf {
+            vlf.block_offset(first)
+        } else {
+            vlf.offset + 0x2000
+        };
         let end = if vlf.header.sequence == last.vlf { vlf.block_offset(last) } else { vlf.end() };
         if (first.vlf..=last.vlf).contains(&vlf.header.sequence) {
             sectors.extend(start as usize / SECTOR..end as usize / SECTOR);
@@ -153,7 +157,8 @@ fn disk_with(bytes: Vec<u8>) -> MemDisk {
 /// Did the damage leave a stamp that looks like that of an earlier use, or zeros?
 fn looks_old(bytes: &[u8], sector: usize, parity_now: u8) -> bool {
     let stamp = bytes[sector * SECTOR];
-    stamp & 0xc0 == parity_now ^ 0xc0 || bytes[sector * SECTOR..][..SECTOR].iter().all(|byte| *byte == 0)
+    stamp & 0xc0 == parity_now ^ 0xc0
+        || bytes[sector * SECTOR..][..SECTOR].iter().all(|byte| *byte == 0)
 }
 
 /// Opens a damaged log. True when it was refused.
@@ -179,7 +184,8 @@ fn assert_contract(story: &Story, bytes: Vec<u8>, sector: usize, kind: Kind) -> 
 
 fn every_damaged_sector(story: &Story) {
     let mut rng = SplitMix64::new(5);
-    let (mut refused, mut openings) = (0, 0);
+    let mut refused = 0;
+    let mut openings = 0;
     let sectors = sectors_in_use(story);
     for sector in &sectors {
         for kind in KINDS {
@@ -222,7 +228,8 @@ fn last_write(story: &Story, rows: &[usize]) -> Vec<u8> {
 
 /// The sectors in which two images differ, in units of the device.
 fn changed_units(before: &[u8], after: &[u8], unit: usize) -> Vec<usize> {
-    let differs = |at: &usize| before[at * unit..(at + 1) * unit] != after[at * unit..(at + 1) * unit];
+    let differs =
+        |at: &usize| before[at * unit..(at + 1) * unit] != after[at * unit..(at + 1) * unit];
     (0..before.len() / unit).filter(differs).collect()
 }
 
@@ -247,7 +254,8 @@ fn any_sectors_of_the_last_write_may_survive() {
             for round in 0..150 {
                 let share = rng.below(11);
                 let kept = units.iter().copied().filter(|_| rng.below(10) < share);
-                let mut image = torn(&story.log, &after, unit, kept.collect::<Vec<_>>().into_iter());
+                let mut image =
+                    torn(&story.log, &after, unit, kept.collect::<Vec<_>>().into_iter());
                 // Clearing it was interrupted, too.
                 if round % 3 == 0 {
                     for at in units.iter().filter(|_| rng.below(3) == 0) {
@@ -255,7 +263,8 @@ fn any_sectors_of_the_last_write_may_survive() {
                     }
                 }
                 let disk = disk_with(image);
-                let log = open(&disk, story.from).unwrap_or_else(|error| panic!("round {round}: {error}"));
+                let log = open(&disk, story.from)
+                    .unwrap_or_else(|error| panic!("round {round}: {error}"));
                 let found = records(&log, story.from);
                 assert_eq!(found[..story.records.len()], story.records);
                 assert_sound(&contents(&disk));
@@ -271,7 +280,10 @@ fn a_torn_last_write_still_proves_the_ones_before_it() {
     let units = changed_units(&story.log, &after, SECTOR);
     // Nothing but the first sector of the torn write survived.
     let image = torn(&story.log, &after, SECTOR, units.first().copied().into_iter());
-    assert_eq!(records(&open(&disk_with(image.clone()), story.from).unwrap(), story.from), story.records);
+    assert_eq!(
+        records(&open(&disk_with(image.clone()), story.from).unwrap(), story.from),
+        story.records
+    );
     for sector in &story.last_write {
         for fill in [Kind::Zeros, Kind::Old] {
             let mut damaged = image.clone();

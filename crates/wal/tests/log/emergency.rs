@@ -8,7 +8,9 @@ use extentdb_format::log::fault::VlfFault;
 use extentdb_format::log::{Op, VlfMap};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_types::Guid;
-use extentdb_wal::{Damage, Error, Examined, Growth, Log, LogSpec, Lost, OnDamage, OpenOptions, Opened};
+use extentdb_wal::{
+    Damage, Error, Examined, Growth, Log, LogSpec, Lost, OnDamage, OpenOptions, Opened,
+};
 
 use crate::harness::*;
 
@@ -79,7 +81,11 @@ fn cut(bytes: Vec<u8>, sample: &Sample) -> (Lost, usize) {
     let disk = disk_with(bytes);
     let refused = open(&disk, sample.from).unwrap_err();
     let Error::Corrupt { offset, what } = refused else { panic!("{refused}") };
-    let options = OpenOptions { from: sample.from, on_damage: OnDamage::CutHere, ..OpenOptions::default() };
+    let options = OpenOptions {
+        from: sample.from,
+        on_damage: OnDamage::CutHere,
+        ..OpenOptions::default()
+    };
     let (examined, before_end) = examine(&disk, &options);
     let Opened { log, lost } = open_with(&disk, &options).unwrap();
     let lost = lost.unwrap();
@@ -97,7 +103,8 @@ fn cut(bytes: Vec<u8>, sample: &Sample) -> (Lost, usize) {
         log.flush(lsn).unwrap();
         log.truncate(lsn).unwrap();
     }
-    let (from, last) = (log.minimum(), log.last());
+    let from = log.minimum();
+    let last = log.last();
     drop(log);
     assert_eq!(open(&disk, from).unwrap().last(), last);
     (lost, found.len())
@@ -157,8 +164,14 @@ fn a_cut_that_is_interrupted_leaves_a_log_that_is_refused_or_cut() {
     let at = offset_of(&sample.bytes, sample.records[3].0);
     let mut bytes = sample.bytes.clone();
     bytes[at + 700] ^= 1;
-    let options = OpenOptions { from: sample.from, on_damage: OnDamage::CutHere, ..OpenOptions::default() };
-    let (mut refused, mut sound, mut calls) = (0, 0, 0);
+    let options = OpenOptions {
+        from: sample.from,
+        on_damage: OnDamage::CutHere,
+        ..OpenOptions::default()
+    };
+    let mut refused = 0;
+    let mut sound = 0;
+    let mut calls = 0;
     loop {
         let disk = disk_with(bytes.clone());
         let file = disk.open(Path::new(PATH)).unwrap();
@@ -189,8 +202,11 @@ fn without_its_first_block_or_its_header_page_no_log_is_cut() {
     for at in [100, 0x2000, offset_of(&sample.bytes, sample.from) + 600] {
         let mut bytes = sample.bytes.clone();
         bytes[at] ^= 0x10;
-        let options =
-            OpenOptions { from: sample.from, on_damage: OnDamage::CutHere, ..OpenOptions::default() };
+        let options = OpenOptions {
+            from: sample.from,
+            on_damage: OnDamage::CutHere,
+            ..OpenOptions::default()
+        };
         let error = open_with(&disk_with(bytes), &options).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     }
@@ -205,7 +221,8 @@ fn without_its_first_block_or_its_header_page_no_log_is_cut() {
 #[test]
 fn a_log_that_ends_before_what_is_known_to_be_durable_is_refused() {
     let sample = sample();
-    let (last, from) = (sample.records[29].0, sample.from);
+    let last = sample.records[29].0;
+    let from = sample.from;
     let with = |durable_at_least, on_damage| OpenOptions { from, durable_at_least, on_damage };
     let disk = disk_with(sample.bytes.clone());
     for known in [Lsn::ZERO, from, last] {
@@ -231,7 +248,11 @@ fn a_log_that_ends_before_what_is_known_to_be_durable_is_refused() {
 #[test]
 fn a_log_says_which_database_it_belongs_to() {
     let disk = MemDisk::new();
-    let guids = LogSpec { binding_id: Guid([5; 16]), file_guid: Guid([6; 16]), ..spec(SMALL, Growth::None) };
+    let guids = LogSpec {
+        binding_id: Guid([5; 16]),
+        file_guid: Guid([6; 16]),
+        ..spec(SMALL, Growth::None)
+    };
     drop(create(&disk, &guids));
     let file = disk.open(Path::new(PATH)).unwrap();
     let identity = Log::identity(&*file).unwrap();
@@ -252,7 +273,8 @@ fn a_vlf_whose_size_hides_the_next_ones_is_refused() {
     log.flush(from).unwrap();
     drop(log);
     let mut bytes = contents(&disk);
-    let sizes: Vec<u64> = VlfMap::read(&bytes).unwrap().vlfs().iter().map(|vlf| vlf.header.size).collect();
+    let sizes: Vec<u64> =
+        VlfMap::read(&bytes).unwrap().vlfs().iter().map(|vlf| vlf.header.size).collect();
     assert_eq!(sizes, [0x8_0000; 4]);
     bytes[0x2000 + 0x12] ^= 0x10;
     let error = open(&disk_with(bytes.clone()), from).unwrap_err();
@@ -260,5 +282,8 @@ fn a_vlf_whose_size_hides_the_next_ones_is_refused() {
     assert!(matches!(error, Error::Corrupt { offset: 0x2000, what } if what == hidden), "{error}");
     bytes[0x2000 + 0x10] ^= 0x10;
     let error = open(&disk_with(bytes), from).unwrap_err();
-    assert!(matches!(error, Error::Corrupt { what: Damage::Vlf(VlfFault::Size { .. }), .. }), "{error}");
+    assert!(
+        matches!(error, Error::Corrupt { what: Damage::Vlf(VlfFault::Size { .. }), .. }),
+        "{error}"
+    );
 }

@@ -30,7 +30,11 @@ impl Refusing {
     }
 
     fn refusal(&self, op: Op) -> IoError {
-        IoError::File { op, path: self.path().to_path_buf(), source: std::io::ErrorKind::StorageFull.into() }
+        IoError::File {
+            op,
+            path: self.path().to_path_buf(),
+            source: std::io::ErrorKind::StorageFull.into(),
+        }
     }
 }
 
@@ -47,7 +51,12 @@ impl DiskFile for Refusing {
         self.file.read_at(offset, buf)
     }
 
-    fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), IoError> {
+    fn write_at(
+        &self,
+        offset: u64,
+        parts: &[&[u8]],
+        durability: Durability,
+    ) -> Result<(), IoError> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         if durability == Durability::Through && self.refuses_writes.load(Ordering::Relaxed) {
             return Err(self.refusal(Op::Write));
@@ -127,7 +136,10 @@ fn a_disk_without_room_is_a_full_log_and_not_its_end() {
             break error;
         }
     };
-    assert!(matches!(&error, Error::Full { growth: Some(_), free, total, .. } if free < total), "{error}");
+    assert!(
+        matches!(&error, Error::Full { growth: Some(_), free, total, .. } if free < total),
+        "{error}"
+    );
     assert!(serial > 35, "{serial} records of 10 KB in 480 KB");
     // All that was let in can be made durable; when there is room again, it goes on.
     log.flush_all().unwrap();

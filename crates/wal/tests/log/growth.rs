@@ -20,8 +20,11 @@ fn facts(disk: &MemDisk) -> Vec<(u32, u8, u32, u64)> {
 #[test]
 fn a_new_log_is_what_a_reader_expects() {
     let disk = MemDisk::new();
-    let wanted =
-        LogSpec { max_bytes: Some(8 << 20), growth: Growth::Percent(10), ..spec(1_000_000, Growth::None) };
+    let wanted = LogSpec {
+        max_bytes: Some(8 << 20),
+        growth: Growth::Percent(10),
+        ..spec(1_000_000, Growth::None)
+    };
     let log = create(&disk, &wanted);
     assert!(log.last().is_zero() && log.durable().is_zero());
     assert_eq!(log.next(), Lsn::new(FIRST, 16, 1));
@@ -33,7 +36,10 @@ fn a_new_log_is_what_a_reader_expects() {
     assert!(checksum::verify(&page).is_intact());
     let header = FileHeaderView::new(&page).header();
     assert_eq!((header.file_id, header.filegroup_id, header.size), (Some(2), Some(0), Some(123)));
-    assert_eq!((header.growth(), header.size_limit()), (Some(StoredGrowth::Percent(10)), Some(1024)));
+    assert_eq!(
+        (header.growth(), header.size_limit()),
+        (Some(StoredGrowth::Percent(10)), Some(1024))
+    );
     assert_eq!((header.name().as_deref(), header.sector_size), (Some("lab_log"), Some(512)));
 }
 
@@ -49,9 +55,12 @@ fn the_log_goes_round_two_vlfs_with_parity_and_numbers_in_turn() {
         seen.insert(facts(&disk).iter().map(|fact| (fact.0, fact.1)).collect::<Vec<_>>());
     }
     let first = |n: u32| (FIRST + n, if (n / 2).is_multiple_of(2) { 0x40 } else { 0x80 });
-    let expected: Vec<Vec<(u32, u8)>> = (1..10)
-        .map(|n| if n % 2 == 1 { vec![first(n - 1), first(n)] } else { vec![first(n), first(n - 1)] })
-        .collect();
+    let expected: Vec<Vec<(u32, u8)>> =
+        (1..10)
+            .map(|n| {
+                if n % 2 == 1 { vec![first(n - 1), first(n)] } else { vec![first(n), first(n - 1)] }
+            })
+            .collect();
     let mut expected: std::collections::BTreeSet<_> = expected.into_iter().collect();
     expected.insert(vec![(FIRST, 0x40), (0, 0)]);
     assert_eq!(seen, expected);
@@ -74,12 +83,17 @@ fn what_does_not_fit_in_the_rest_of_a_vlf_is_preceded_by_a_filler() {
     let fillers: Vec<_> = reader
         .chain()
         .filter_map(|item| match item.unwrap() {
-            extentdb_format::log::ChainItem::Block(block) if block.buf.view().is_filler() => Some(block),
+            extentdb_format::log::ChainItem::Block(block) if block.buf.view().is_filler() => {
+                Some(block)
+            }
             _ => None,
         })
         .collect();
     let [filler] = fillers.as_slice() else { panic!("{fillers:?}") };
-    assert_eq!((filler.lsn.vlf, filler.file_offset + filler.buf.as_bytes().len() as u64), (FIRST, 0x40000));
+    assert_eq!(
+        (filler.lsn.vlf, filler.file_offset + filler.buf.as_bytes().len() as u64),
+        (FIRST, 0x40000)
+    );
     assert_eq!(assert_sound(&contents(&disk)), 5);
 }
 

@@ -67,7 +67,11 @@ pub(crate) fn with_payload<T>(
         xact: XactId { high: 0, low: serial },
         ..RecordHeader::default()
     };
-    let insert = InsertRows { fixed: RowPart::default(), rows: vec![&row], ..InsertRows::default() };
+    let insert = InsertRows {
+        fixed: RowPart::default(),
+        rows: vec![&row],
+        ..InsertRows::default()
+    };
     with(&header, &Payload::InsertRows(insert))
 }
 
@@ -112,8 +116,8 @@ pub(crate) fn record_count<S: LogBytes<Error: std::fmt::Debug>>(reader: &LogRead
     count
 }
 
-/// Nothing is wrong with the log file for a reader that knows nothing of this engine. Gives the number of its records, the
-/// durable marks apart.
+/// Nothing is wrong with the log file for a reader that knows nothing of this engine. Gives the
+/// number of its records, the durable marks apart.
 pub(crate) fn assert_sound(bytes: &Vec<u8>) -> u64 {
     let map = VlfMap::read(bytes).unwrap();
     assert_eq!(map.faults(), []);

@@ -1,4 +1,5 @@
-//! The log as its users meet it: on a disk that loses power, on a real one with many threads, on one that refuses.
+//! The log as its users meet it: on a disk that loses power, on a real one with many threads, on
+//! one that refuses.
 
 mod crash;
 mod damage;

@@ -62,7 +62,13 @@ impl Model {
     fn new(growth: Growth, sector_bytes: u32) -> Self {
         let disk = MemDisk::new();
         let log = create(&disk, &extentdb_wal::LogSpec { sector_bytes, ..spec(SMALL, growth) });
-        Model { disk, log: Some(log), records: Vec::new(), durable: 0, serial: 0 }
+        Model {
+            disk,
+            log: Some(log),
+            records: Vec::new(),
+            durable: 0,
+            serial: 0,
+        }
     }
 
     fn log(&self) -> &Log {
@@ -125,14 +131,18 @@ impl Model {
     /// The power goes, and the log is opened again.
     fn crash(&mut self, seed: u64) {
         let durable = self.log().durable();
-        let acknowledged = self.records.iter().filter(|record| record.0 <= durable).count().max(self.durable);
+        let acknowledged =
+            self.records.iter().filter(|record| record.0 <= durable).count().max(self.durable);
         self.disk = self.disk.crash(&mut SplitMix64::new(seed));
         self.log = None;
         self.durable = acknowledged;
         let from = self.minimum();
         self.log = Some(open(&self.disk, from).unwrap_or_else(|error| panic!("{error}")));
-        let found =
-            if self.log().last().is_zero() { Vec::new() } else { records(self.log(), self.from(from)) };
+        let found = if self.log().last().is_zero() {
+            Vec::new()
+        } else {
+            records(self.log(), self.from(from))
+        };
         assert!(
             found.len() >= acknowledged,
             "{} of {acknowledged} acknowledged records are there",

@@ -20,7 +20,10 @@ fn a_record_is_found_in_memory_and_in_the_file() {
             log.flush_all().unwrap();
         }
         for (serial, lsn) in lsns.iter().enumerate().step_by(7) {
-            assert_eq!(log.with_record(*lsn, read_back).unwrap(), (serial as u32, 100 + 20 * serial));
+            assert_eq!(
+                log.with_record(*lsn, read_back).unwrap(),
+                (serial as u32, 100 + 20 * serial)
+            );
         }
     }
     assert!(log.durable() < lsns[299]);
@@ -65,7 +68,10 @@ fn what_is_not_in_the_log_is_not_found() {
         log.flush(lsn).unwrap();
         log.truncate(lsn).unwrap();
     }
-    assert!(matches!(log.scan(first, &mut |_, _| ControlFlow::Continue(())), Err(Error::NoRecord { .. })));
+    assert!(matches!(
+        log.scan(first, &mut |_, _| ControlFlow::Continue(())),
+        Err(Error::NoRecord { .. })
+    ));
 }
 
 #[test]

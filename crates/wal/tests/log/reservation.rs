@@ -60,7 +60,10 @@ fn a_refused_record_reserves_nothing_and_a_released_one_makes_room() {
     let log = create(&disk, &spec(SMALL, Growth::None));
     append_reserving(&log, 1, 100, 300_000).unwrap();
     let error = append_reserving(&log, 2, 100, 200_000).unwrap_err();
-    assert!(matches!(error, Error::Full { reserved: 300_000, wanted, .. } if wanted > 200_000), "{error}");
+    assert!(
+        matches!(error, Error::Full { reserved: 300_000, wanted, .. } if wanted > 200_000),
+        "{error}"
+    );
     assert_eq!(log.reserved_bytes(), 300_000);
     log.release(300_000);
     append_reserving(&log, 3, 100, 200_000).unwrap();
@@ -74,7 +77,12 @@ fn a_full_log_still_takes_a_checkpoint_and_truncation_frees_it() {
     while append(&log, serial, 5000).is_ok() {
         serial += 1;
     }
-    assert!(log.used_bytes() * 100 / log.total_bytes() > 80, "{} of {}", log.used_bytes(), log.total_bytes());
+    assert!(
+        log.used_bytes() * 100 / log.total_bytes() > 80,
+        "{} of {}",
+        log.used_bytes(),
+        log.total_bytes()
+    );
     // The records of a checkpoint go into what is kept back.
     for _ in 0..3 {
         with_payload(serial, 60, |header, payload| log.append_reserved(header, payload)).unwrap();

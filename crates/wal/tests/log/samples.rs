@@ -12,8 +12,10 @@ use crate::harness::*;
 
 /// A log file of the samples; `None`, and a line about it, when it is not here.
 fn sample(name: &str) -> Option<Vec<u8>> {
-    let folder = std::env::var_os("EXTENTDB_SAMPLES")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"), PathBuf::from);
+    let folder = std::env::var_os("EXTENTDB_SAMPLES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples"),
+        PathBuf::from,
+    );
     let path = folder.join(name);
     let bytes = std::fs::read(&path).ok();
     if bytes.is_none() {
@@ -42,7 +44,11 @@ fn a_log_of_sql_server_2008_is_taken_over_and_goes_on() {
             ControlFlow::Continue(())
         })
         .unwrap();
-        assert!(seen > 0 && seen <= foreign.records, "{name}: {seen} of {} records", foreign.records);
+        assert!(
+            seen > 0 && seen <= foreign.records,
+            "{name}: {seen} of {} records",
+            foreign.records
+        );
         // Opening changes nothing of it.
         assert!(contents(&disk)[..bytes.len()] == bytes, "{name}");
         for serial in 0..50 {

@@ -9,11 +9,14 @@ use extentdb_wal::{Growth, Log, LogStats};
 
 use crate::harness::*;
 
-/// Commits of `threads` committers, each a record and a flush; then a restart, and everything must be there.
+/// Commits of `threads` committers, each a record and a flush; then a restart, and everything must
+/// be there.
 fn commit(mode: DurabilityMode, threads: u32, commits: u32) -> LogStats {
     let folder = tempfile::tempdir().unwrap();
-    let (disk, path) = (RealDisk::new(mode), folder.path().join("log.ldf"));
-    let log = Log::create(disk.create(&path).unwrap(), &spec(1 << 20, Growth::Pages(128)), clock()).unwrap();
+    let disk = RealDisk::new(mode);
+    let path = folder.path().join("log.ldf");
+    let log = Log::create(disk.create(&path).unwrap(), &spec(1 << 20, Growth::Pages(128)), clock())
+        .unwrap();
     let log = Arc::new(log);
     let acknowledged: BTreeMap<Lsn, (u32, usize)> = std::thread::scope(|scope| {
         let committers: Vec<_> = (0..threads)
@@ -21,7 +24,8 @@ fn commit(mode: DurabilityMode, threads: u32, commits: u32) -> LogStats {
                 let log = Arc::clone(&log);
                 scope.spawn(move || {
                     let commit = |number| {
-                        let (serial, bytes) = (thread << 16 | number, 100 + (number as usize * 37) % 900);
+                        let serial = thread << 16 | number;
+                        let bytes = 100 + (number as usize * 37) % 900;
                         let lsn = append(&log, serial, bytes).unwrap();
                         log.flush(lsn).unwrap();
                         assert!(log.durable() >= lsn);
@@ -71,8 +75,11 @@ fn one_committer_writes_once_per_commit_and_many_share_their_writes() {
 #[test]
 fn threads_that_append_much_and_never_flush_share_the_buffers() {
     let folder = tempfile::tempdir().unwrap();
-    let (disk, path) = (RealDisk::new(DurabilityMode::Auto), folder.path().join("log.ldf"));
-    let log = Log::create(disk.create(&path).unwrap(), &spec(2 << 20, Growth::Percent(50)), clock()).unwrap();
+    let disk = RealDisk::new(DurabilityMode::Auto);
+    let path = folder.path().join("log.ldf");
+    let log =
+        Log::create(disk.create(&path).unwrap(), &spec(2 << 20, Growth::Percent(50)), clock())
+            .unwrap();
     std::thread::scope(|scope| {
         for thread in 0..8u32 {
             let log = &log;
@@ -81,7 +88,10 @@ fn threads_that_append_much_and_never_flush_share_the_buffers() {
                     let bytes = [40, 900, 8000][number as usize % 3];
                     let lsn = append(log, thread << 16 | number, bytes).unwrap();
                     if number % 50 == 0 {
-                        assert_eq!(log.with_record(lsn, read_back).unwrap(), (thread << 16 | number, bytes));
+                        assert_eq!(
+                            log.with_record(lsn, read_back).unwrap(),
+                            (thread << 16 | number, bytes)
+                        );
                     }
                 }
             });

@@ -1,4 +1,5 @@
-//! Commits and checkpoints with each backend of the real disk, in turns, so that a disturbance meets all.
+//! Commits and checkpoints with each backend of the real disk, in turns, so that a disturbance
+//! meets all.
 
 use anyhow::Result;
 use bench::engine::{BackendFile, Form, Lab, Work};
@@ -28,7 +29,8 @@ fn measure(
     rounds: u64,
     mut once: impl FnMut(usize, u64) -> Result<std::time::Duration>,
 ) -> Result<Line> {
-    let (mut plain, mut ratios) = (Vec::new(), [const { Vec::new() }; 3]);
+    let mut plain = Vec::new();
+    let mut ratios = [const { Vec::new() }; 3];
     for round in 0..=rounds {
         let mut times = [0.0; 3];
         // Each goes first in a third of the rounds.
@@ -53,25 +55,38 @@ fn commits(setting: &Setting, what: &'static str, mode: DurabilityMode) -> Resul
     measure(what, ROUNDS_OF_COMMITS, |backend, _| files[backend].commit_time(COMMITS))
 }
 
-fn engine_commits(setting: &Setting, what: &'static str, durability: DurabilityMode) -> Result<Line> {
-    let lab = |backend| Lab::create(&setting.folder, &Form { durability, backend, ..Form::of([64 << 20]) });
+fn engine_commits(
+    setting: &Setting,
+    what: &'static str,
+    durability: DurabilityMode,
+) -> Result<Line> {
+    let lab = |backend| {
+        Lab::create(&setting.folder, &Form { durability, backend, ..Form::of([64 << 20]) })
+    };
     let labs: Vec<Lab> = BACKENDS.map(lab).into_iter().collect::<Result<_>>()?;
     let tables: Vec<_> = labs.iter().map(|lab| lab.table("t", ROW_BYTES)).collect::<Result<_>>()?;
-    let work = Work { clients: 1, rows: COMMITS, per_commit: 1, row_bytes: ROW_BYTES };
+    let work = Work {
+        clients: 1,
+        rows: COMMITS,
+        per_commit: 1,
+        row_bytes: ROW_BYTES,
+    };
     measure(what, ROUNDS_OF_COMMITS, |backend, _| {
         Ok(labs[backend].insert(&tables[backend], work)?.time / COMMITS)
     })
 }
 
 fn checkpoints(setting: &Setting, what: &'static str, mode: DurabilityMode) -> Result<Line> {
-    let files = BACKENDS.map(|backend| BackendFile::data(&setting.folder, mode, backend, Fill::Zeros));
+    let files =
+        BACKENDS.map(|backend| BackendFile::data(&setting.folder, mode, backend, Fill::Zeros));
     let mut files: Vec<BackendFile> = files.into_iter().collect::<Result<_>>()?;
     measure(what, ROUNDS_OF_CHECKPOINTS, |backend, round| files[backend].checkpoint_time(round))
 }
 
 fn first_checkpoints(setting: &Setting, what: &'static str, mode: DurabilityMode) -> Result<Line> {
     measure(what, ROUNDS_OF_CHECKPOINTS, |backend, round| {
-        BackendFile::data(&setting.folder, mode, BACKENDS[backend], Fill::Hole)?.checkpoint_time(round)
+        BackendFile::data(&setting.folder, mode, BACKENDS[backend], Fill::Hole)?
+            .checkpoint_time(round)
     })
 }
 
@@ -93,7 +108,8 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     first_checkpoints(setting, "the same into a hole, FUA", Fua)?;
     say_refusal(setting)?;
     let target = |line: &Line| {
-        Target::new(format!("{}: auto : plain", line.what), "x", Ok(line.ratios[1])).goal(Limit::AtMost(1.0))
+        Target::new(format!("{}: auto : plain", line.what), "x", Ok(line.ratios[1]))
+            .goal(Limit::AtMost(1.0))
     };
     Ok(again.iter().map(target).collect())
 }

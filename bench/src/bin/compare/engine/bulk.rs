@@ -32,14 +32,20 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
         let table = lab.table(&format!("t{run}"), ROW_BYTES)?;
         lab.db.checkpoint()?;
         let before = (lab.db.log().stats(), lab.db.pool().stats(), lab.data_counters());
-        let work = Work { clients: 1, rows: ROWS, per_commit: ROWS, row_bytes: ROW_BYTES };
+        let work = Work {
+            clients: 1,
+            rows: ROWS,
+            per_commit: ROWS,
+            row_bytes: ROW_BYTES,
+        };
         let load = lab.insert(&table, work)?;
         let log = lab.db.log().stats();
         let (time, done) = timed(|| lab.db.checkpoint());
         done?;
-        let (pool, data) = (lab.db.pool().stats(), lab.data_counters());
-        let (pages, writes) =
-            (pool.page_writes - before.1.page_writes, pool.write_calls - before.1.write_calls);
+        let pool = lab.db.pool().stats();
+        let data = lab.data_counters();
+        let pages = pool.page_writes - before.1.page_writes;
+        let writes = pool.write_calls - before.1.write_calls;
         println!(
             "| {} | {:.1} | {} | {:.1} | {} | {} | {:.1} | {pages} | {writes} | {} |",
             run + 1,

@@ -1,4 +1,5 @@
-//! 1 … 64 threads insert short rows into one heap: in one file and in four, beside PostgreSQL with as many clients.
+//! 1 … 64 threads insert short rows into one heap: in one file and in four, beside PostgreSQL with
+//! as many clients.
 
 use std::time::Duration;
 
@@ -36,7 +37,8 @@ fn rate(work: Work, time: Duration) -> f64 {
     work.all_rows() as f64 / time.as_secs_f64()
 }
 
-/// Turns of all numbers of clients over one file and four: a single pair says nothing on a machine that changes its pace.
+/// Turns of all numbers of clients over one file and four: a single pair says nothing on a machine
+/// that changes its pace.
 const TURNS: u32 = 11;
 
 /// What one number of clients came to.
@@ -64,22 +66,26 @@ impl Point {
 
     /// How much slower this is than another one, in percent.
     fn fall(&self, from: &Point) -> f64 {
-        100.0 * (1.0 - middle(self.rates[0].iter().zip(&from.rates[0]).map(|(own, other)| own / other)))
+        100.0
+            * (1.0
+                - middle(self.rates[0].iter().zip(&from.rates[0]).map(|(own, other)| own / other)))
     }
 
     /// Runs another turn.
     fn turn(&mut self, labs: [&Lab; 2], work: Work) -> Result<()> {
         let turn = self.rates[0].len();
-        // Who comes first changes: what the run before left behind must not always meet the same one.
+        // Who comes first changes: what the run before left behind must not always meet the same
+        // one.
         for at in if turn.is_multiple_of(2) { [0, 1] } else { [1, 0] } {
             let lab = labs[at];
-            let table =
-                lab.table(&format!("t{}_{}_{turn}", work.clients, work.per_commit), work.row_bytes)?;
+            let table = lab
+                .table(&format!("t{}_{}_{turn}", work.clients, work.per_commit), work.row_bytes)?;
             let load = lab.insert(&table, work)?;
             lab.db.checkpoint()?;
             self.rates[at].push(rate(work, load.time));
             if at == 0 {
-                self.waits = (self.waits.0 + load.latch_waits.0, self.waits.1.max(load.latch_waits.1));
+                self.waits =
+                    (self.waits.0 + load.latch_waits.0, self.waits.1.max(load.latch_waits.1));
             }
         }
         Ok(())
@@ -105,7 +111,10 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     ];
     let mut tables = Vec::new();
     for (title, work) in [
-        ("Rows per second into one heap, transactions of 1000 rows of 50 bytes", work as fn(u32) -> Work),
+        (
+            "Rows per second into one heap, transactions of 1000 rows of 50 bytes",
+            work as fn(u32) -> Work,
+        ),
         ("Rows per second into one heap, each row its own transaction", autocommit),
     ] {
         head(title, &columns);
@@ -127,19 +136,25 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     for (points, what) in tables.iter().zip(["transactions of 1000", "autocommit"]) {
         targets.extend(targets_of(points, what, setting.runs));
     }
-    targets.extend(tables.first().map(|points| files_and_time(points, setting.runs)).into_iter().flatten());
+    targets.extend(
+        tables.first().map(|points| files_and_time(points, setting.runs)).into_iter().flatten(),
+    );
     Ok(targets)
 }
 
 fn line(point: &Point, runs: u32) -> String {
     let Point { clients, waits: (waits, longest), postgres, .. } = point;
-    let (one, four, ratio) = (point.best(0, runs), point.best(1, runs), point.ratio());
+    let one = point.best(0, runs);
+    let four = point.best(1, runs);
+    let ratio = point.ratio();
     let (theirs, beside) = match postgres {
         Some(theirs) => (format!("{theirs:.0}"), format!("{:.2}", one / theirs)),
         None => ("–".to_owned(), "–".to_owned()),
     };
     let longest = longest.as_micros();
-    format!("| {clients} | {one:.0} | {four:.0} | {ratio:.2} | {waits} | {longest} | {theirs} | {beside} |")
+    format!(
+        "| {clients} | {one:.0} | {four:.0} | {ratio:.2} | {waits} | {longest} | {theirs} | {beside} |"
+    )
 }
 
 fn targets_of(points: &[Point], what: &str, runs: u32) -> Vec<Target> {
@@ -148,8 +163,10 @@ fn targets_of(points: &[Point], what: &str, runs: u32) -> Vec<Target> {
     };
     let beside = least(&mut points.iter().filter_map(|p| Some(p.best(0, runs) / p.postgres?)));
     // Every point beside each with fewer clients.
-    let pairs =
-        points.iter().enumerate().flat_map(|(at, point)| points[..at].iter().map(|fewer| point.fall(fewer)));
+    let pairs = points
+        .iter()
+        .enumerate()
+        .flat_map(|(at, point)| points[..at].iter().map(|fewer| point.fall(fewer)));
     let fall = pairs.fold(0.0, f64::max);
     let waits: u64 = points.iter().map(|p| p.waits.0).sum();
     let line = |name: &str, unit, value| Target::new(format!("{what}: {name}"), unit, value);

@@ -1,4 +1,5 @@
-//! 1 and 64 committers beside the device, in turns, so that a disturbance meets both; and what one client's commits cost.
+//! 1 and 64 committers beside the device, in turns, so that a disturbance meets both; and what one
+//! client's commits cost.
 
 use std::time::Duration;
 
@@ -17,7 +18,12 @@ const FILE_BYTES: u64 = 64 << 20;
 const TRACED: u32 = 67;
 
 fn work(clients: u32) -> Work {
-    Work { clients, rows: if clients == 1 { 60 } else { 40 }, per_commit: 1, row_bytes: ROW_BYTES }
+    Work {
+        clients,
+        rows: if clients == 1 { 60 } else { 40 },
+        per_commit: 1,
+        row_bytes: ROW_BYTES,
+    }
 }
 
 /// What peers are asked to do, too.
@@ -55,8 +61,13 @@ fn measure(
     let work = work(clients);
     let table = lab.table("t", ROW_BYTES)?;
     lab.insert(&table, work)?;
-    let (mut times, mut ratios, mut flushes, mut groups) = (vec![], vec![], vec![], vec![]);
-    let (mut writes, mut syncs, mut fua) = (0, 0, 0);
+    let mut times = vec![];
+    let mut ratios = vec![];
+    let mut flushes = vec![];
+    let mut groups = vec![];
+    let mut writes = 0;
+    let mut syncs = 0;
+    let mut fua = 0;
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     for _ in 0..ROUNDS {
         let alone = micros(device.write_time(DEVICE_WRITES)?);
@@ -67,7 +78,8 @@ fn measure(
         ratios.push(each / alone);
         flushes.push(each * per_flush / alone);
         groups.push(per_flush);
-        (writes, syncs, fua) = (writes + load.log.writes, syncs + load.log.syncs, fua + load.log.fua_writes);
+        (writes, syncs, fua) =
+            (writes + load.log.writes, syncs + load.log.syncs, fua + load.log.fua_writes);
     }
     Ok(Committers {
         time: median(times),
@@ -131,8 +143,11 @@ fn targets_of(clients: u32, mode: &str, done: &Committers) -> Vec<Target> {
         let what = format!("{clients} committer(s), mode FUA: flushes (G5.1)");
         targets.push(Target::new(what, "", Ok(done.syncs as f64)).must(Limit::AtMost(0.0)));
     } else if clients == 1 {
-        let target =
-            Target::new("1 committer: commit : 4 KiB direct write + flush", "x", Ok(done.beside_device));
+        let target = Target::new(
+            "1 committer: commit : 4 KiB direct write + flush",
+            "x",
+            Ok(done.beside_device),
+        );
         targets.push(target.must(Limit::AtMost(1.3)).goal(Limit::AtMost(1.1)));
     } else {
         let target = Target::new("64 committers: commits per flush (G5.5)", "", Ok(done.per_flush));
@@ -145,7 +160,12 @@ fn targets_of(clients: u32, mode: &str, done: &Committers) -> Vec<Target> {
 fn traced(setting: &Setting) -> Result<Vec<Target>> {
     let lab = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
     let table = lab.table("t", ROW_BYTES)?;
-    let work = Work { clients: 1, rows: TRACED, per_commit: 1, row_bytes: ROW_BYTES };
+    let work = Work {
+        clients: 1,
+        rows: TRACED,
+        per_commit: 1,
+        row_bytes: ROW_BYTES,
+    };
     lab.insert(&table, work)?;
     let before = lab.data_counters();
     let log = lab.insert(&table, work)?.log;

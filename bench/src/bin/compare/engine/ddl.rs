@@ -13,9 +13,13 @@ const FILE_BYTES: u64 = 256 << 20;
 
 pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     head("Create a table, insert a row, drop it; nobody waits for the device", &["tables", "ms"]);
-    let form = Form { durability: DurabilityMode::DirectOnly, ..Form::of([FILE_BYTES]) };
+    let form = Form {
+        durability: DurabilityMode::DirectOnly,
+        ..Form::of([FILE_BYTES])
+    };
     let lab = Lab::create(&setting.folder, &form)?;
-    let (mut made, mut times) = (0, Vec::new());
+    let mut made = 0;
+    let mut times = Vec::new();
     for tables in TABLES {
         add_tables(&lab, made..tables)?;
         made = tables;

@@ -31,7 +31,8 @@ fn measure(setting: &Setting, count: u64, threads: usize) -> Result<[f64; 3]> {
     };
     let mut turns: [Vec<f64>; 3] = Default::default();
     for _ in 0..TURNS {
-        let (equal, unequal) = (rate(true)?, rate(false)?);
+        let equal = rate(true)?;
+        let unequal = rate(false)?;
         for (of, value) in turns.iter_mut().zip([equal, unequal, unequal / equal]) {
             of.push(value);
         }

@@ -45,7 +45,8 @@ pub(super) fn works() -> Vec<Work> {
     SEED.iter().map(|(bytes, ..)| work(*bytes, ROWS)).collect()
 }
 
-/// The best time of several runs, each into a table of its own; its pages and records after a checkpoint.
+/// The best time of several runs, each into a table of its own; its pages and records after a
+/// checkpoint.
 fn measure(setting: &Setting, placement: Placement, work: Work) -> Result<Measured> {
     let lab = Lab::create(&setting.folder, &Form { placement, ..Form::of([FILE_BYTES]) })?;
     let mut best: Option<Measured> = None;
@@ -56,7 +57,12 @@ fn measure(setting: &Setting, placement: Placement, work: Work) -> Result<Measur
         let from = lab.db.log().last();
         let load = lab.insert(&table, work)?;
         let (pfs, records) = lab.pfs_records(from)?;
-        let measured = Measured { facts: lab.heap_facts(&table)?, pfs, records, time: load.time };
+        let measured = Measured {
+            facts: lab.heap_facts(&table)?,
+            pfs,
+            records,
+            time: load.time,
+        };
         if best.as_ref().is_none_or(|best| measured.time < best.time) {
             best = Some(measured);
         }
@@ -103,10 +109,13 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
 }
 
 fn targets_of(bytes: u16, measured: &Measured, ideal: u64, seed_ms: f64) -> [Target; 3] {
-    let line = |what: &str, unit, value: f64| Target::new(format!("{bytes} bytes: {what}"), unit, Ok(value));
+    let line = |what: &str, unit, value: f64| {
+        Target::new(format!("{bytes} bytes: {what}"), unit, Ok(value))
+    };
     let per_extent = (ideal.div_ceil(8) + 2) as f64;
     [
-        line("pages (G2.1)", "", measured.facts.pages as f64).must(Limit::AtMost((ideal + 1) as f64)),
+        line("pages (G2.1)", "", measured.facts.pages as f64)
+            .must(Limit::AtMost((ideal + 1) as f64)),
         line("PFS records (G2.2)", "", measured.pfs as f64)
             .must(Limit::AtMost(ideal as f64))
             .goal(Limit::AtMost(per_extent)),
@@ -120,10 +129,17 @@ fn of_peers(setting: &Setting) {
     if setting.peers.is_empty() {
         return;
     }
-    head("The same rows in peers, one transaction, no index", &["peer", "bytes", "ms", "MB of the table"]);
+    head(
+        "The same rows in peers, one transaction, no index",
+        &["peer", "bytes", "ms", "MB of the table"],
+    );
     for (bytes, ..) in SEED {
         for (name, done) in setting.of_peers(work(bytes, ROWS)) {
-            println!("| {name} | {bytes} | {:.1} | {:.1} |", ms(done.time), done.bytes as f64 / 1e6);
+            println!(
+                "| {name} | {bytes} | {:.1} | {:.1} |",
+                ms(done.time),
+                done.bytes as f64 / 1e6
+            );
         }
     }
 }
@@ -158,7 +174,11 @@ fn autocommit(setting: &Setting) -> Result<Vec<Target>> {
             short.ok_or_else(|| "not measured".to_owned()),
         )
         .must(Limit::AtMost(14.0)),
-        Target::new("rows of all lengths that come and go: pages above packed (G2.8)", "%", Ok(over))
-            .must(Limit::AtMost(5.0)),
+        Target::new(
+            "rows of all lengths that come and go: pages above packed (G2.8)",
+            "%",
+            Ok(over),
+        )
+        .must(Limit::AtMost(5.0)),
     ])
 }

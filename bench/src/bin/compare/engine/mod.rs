@@ -78,7 +78,10 @@ struct Setting {
 
 impl Setting {
     /// What each peer did with this work, by name.
-    fn of_peers(&self, work: Work) -> impl Iterator<Item = (&str, bench::peers::inserts::Inserted)> {
+    fn of_peers(
+        &self,
+        work: Work,
+    ) -> impl Iterator<Item = (&str, bench::peers::inserts::Inserted)> {
         self.peers.iter().filter_map(move |peer| Some((peer.name.as_str(), peer.of(work)?)))
     }
 }
@@ -102,9 +105,10 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     let tree_parts = [Part::TreesInsert, Part::TreesSelect, Part::TreesRange, Part::TreesUpdate];
     let tree_parts = tree_parts.into_iter().filter(|part| is_wanted(*part));
     let tree_works: Vec<_> = tree_parts.flat_map(|part| trees::works(part, args.scale)).collect();
-    let (peers, trees) = match args.alone {
-        true => (Vec::new(), Vec::new()),
-        false => (measure(&folder, &works, args.runs), peer_trees::measure(&folder, &tree_works, args.runs)),
+    let (peers, trees) = if args.alone {
+        (Vec::new(), Vec::new())
+    } else {
+        (measure(&folder, &works, args.runs), peer_trees::measure(&folder, &tree_works, args.runs))
     };
     let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
     let setting = Setting { folder, runs, scale, is_alone, peers, trees };

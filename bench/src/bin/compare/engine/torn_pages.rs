@@ -43,7 +43,15 @@ impl Bench {
         let form = Form { torn_pages, frames, ..Form::of([FILE_BYTES]) };
         let lab = Lab::create(&setting.folder, &form)?;
         let table = lab.table("t", ROW_BYTES)?;
-        lab.insert(&table, Work { clients: 1, rows: ROWS, per_commit: ROWS, row_bytes: ROW_BYTES })?;
+        lab.insert(
+            &table,
+            Work {
+                clients: 1,
+                rows: ROWS,
+                per_commit: ROWS,
+                row_bytes: ROW_BYTES,
+            },
+        )?;
         lab.db.checkpoint()?;
         let mut rows = Vec::new();
         lab.db.session().scan(&table, &mut |at, row| {
@@ -75,14 +83,20 @@ impl Bench {
     fn checkpoint_of_new_pages(&mut self, turn: i32) -> Result<f64> {
         let table = self.lab.table(&format!("new{turn}"), ROW_BYTES)?;
         self.lab.db.checkpoint()?;
-        let work = Work { clients: 1, rows: NEW_ROWS, per_commit: NEW_ROWS, row_bytes: ROW_BYTES };
+        let work = Work {
+            clients: 1,
+            rows: NEW_ROWS,
+            per_commit: NEW_ROWS,
+            row_bytes: ROW_BYTES,
+        };
         self.lab.insert(&table, work)?;
         let (time, done) = timed(|| self.lab.db.checkpoint());
         done?;
         Ok(ms(time))
     }
 
-    /// Updates here and there, each far from the one before, and the checkpoint that makes all of it durable.
+    /// Updates here and there, each far from the one before, and the checkpoint that makes all of
+    /// it durable.
     fn evicting(&mut self, turn: i32) -> Result<f64> {
         let count = self.rows.len();
         let (time, done) = timed(|| -> Result<()> {
@@ -107,7 +121,8 @@ fn in_turns(
     frames: usize,
     mut once: impl FnMut(&mut Bench, i32) -> Result<f64>,
 ) -> Result<Times> {
-    let mut benches = [Bench::new(setting, MODES[0], frames)?, Bench::new(setting, MODES[1], frames)?];
+    let mut benches =
+        [Bench::new(setting, MODES[0], frames)?, Bench::new(setting, MODES[1], frames)?];
     let mut times: Times = [Vec::new(), Vec::new()];
     for turn in 0..setting.runs as i32 * 3 {
         for (bench, times) in benches.iter_mut().zip(&mut times) {
@@ -129,7 +144,9 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     let parts: [(&'static str, Times, f64); 4] = [
         (
             "checkpoint of 24 changed pages",
-            in_turns(setting, LARGE_POOL, |bench, turn| bench.checkpoint_after(every(PAGES_OF_SMALL), turn))?,
+            in_turns(setting, LARGE_POOL, |bench, turn| {
+                bench.checkpoint_after(every(PAGES_OF_SMALL), turn)
+            })?,
             0.7,
         ),
         (
@@ -137,17 +154,25 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
             in_turns(setting, LARGE_POOL, |bench, turn| bench.checkpoint_after(3, turn))?,
             0.45,
         ),
-        ("checkpoint of new pages", in_turns(setting, LARGE_POOL, Bench::checkpoint_of_new_pages)?, 0.7),
+        (
+            "checkpoint of new pages",
+            in_turns(setting, LARGE_POOL, Bench::checkpoint_of_new_pages)?,
+            0.7,
+        ),
         (
             "3,000 updates in a pool of 16 MB, and a checkpoint",
             in_turns(setting, SMALL_POOL, Bench::evicting)?,
             0.45,
         ),
     ];
-    head("Pages written twice, and once: medians", &["work", "twice, ms", "once, ms", "rate twice / once"]);
+    head(
+        "Pages written twice, and once: medians",
+        &["work", "twice, ms", "once, ms", "rate twice / once"],
+    );
     let mut targets = Vec::new();
     for (what, [twice, once], must) in parts {
-        let (twice, once) = (median(&twice), median(&once));
+        let twice = median(&twice);
+        let once = median(&once);
         println!("| {what} | {twice:.1} | {once:.1} | {:.2} |", once / twice);
         targets.push(Target::new(what, "x", Ok(once / twice)).must(Limit::AtLeast(must)));
     }

@@ -1,4 +1,5 @@
-//! Tables with indexes beside peers with the same keys: rows come, are found, change; indexes are built.
+//! Tables with indexes beside peers with the same keys: rows come, are found, change; indexes are
+//! built.
 
 use std::time::Duration;
 
@@ -43,12 +44,20 @@ const SALES: u32 = 100_000;
 fn actions(part: Part) -> Vec<(Action, &'static str, &'static [u32])> {
     match part {
         Part::TreesInsert => vec![
-            (Action::Insert(Order::Ascending), "Inserts in ascending order of the key, rows/s", &MANY),
+            (
+                Action::Insert(Order::Ascending),
+                "Inserts in ascending order of the key, rows/s",
+                &MANY,
+            ),
             (Action::Insert(Order::Random), "Inserts in random order of the key, rows/s", &MANY),
         ],
         Part::TreesSelect => vec![(Action::Select, "Rows found by their key, rows/s", &SOME)],
         Part::TreesRange => {
-            vec![(Action::Range, "Groups of 100 rows by the first column of the key, groups/s", &SOME)]
+            vec![(
+                Action::Range,
+                "Groups of 100 rows by the first column of the key, groups/s",
+                &SOME,
+            )]
         }
         Part::TreesUpdate => vec![(Action::Update, "Updates of an indexed column, rows/s", &SOME)],
         _ => Vec::new(),
@@ -90,14 +99,16 @@ fn rate(work: TreeWork, time: Duration) -> f64 {
     work.total() as f64 / time.as_secs_f64()
 }
 
-/// The best of several runs. Who inserts gets a new table for each; who reads, that of the work before where it is the same.
+/// The best of several runs. Who inserts gets a new table for each; who reads, that of the work
+/// before where it is the same.
 fn measure(
     setting: &Setting,
     work: TreeWork,
     lab: &mut Option<(TreeWork, TreeLab)>,
 ) -> Result<(Duration, Option<f64>)> {
     let is_insert = matches!(work.action, Action::Insert(_));
-    let (mut best, mut fill) = (Duration::MAX, None);
+    let mut best = Duration::MAX;
+    let mut fill = None;
     let runs = setting.runs.max(1);
     for turn in 0..runs {
         let is_there = match turn {
@@ -121,8 +132,10 @@ pub(super) fn run(setting: &Setting, part: Part) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     for (action, title, clients) in actions(part) {
         for kind in TreeLab::KINDS {
-            let title =
-                format!("{title}; {}; commits write the log and flush nothing, on all sides", kind.name());
+            let title = format!(
+                "{title}; {}; commits write the log and flush nothing, on all sides",
+                kind.name()
+            );
             let points = points(setting, *kind, action, &title, clients)?;
             targets.extend(targets_of(action, *kind, &points));
         }
@@ -144,10 +157,15 @@ fn points(
 ) -> Result<Vec<Point>> {
     let peers: Vec<&str> = setting.trees.iter().map(|peer| peer.name.as_str()).collect();
     let fill = matches!(action, Action::Insert(_)).then_some("leaves full, %");
-    let columns: Vec<&str> =
-        ["clients", "ours"].into_iter().chain(fill).chain(peers).chain(["ours : best peer"]).collect();
+    let columns: Vec<&str> = ["clients", "ours"]
+        .into_iter()
+        .chain(fill)
+        .chain(peers)
+        .chain(["ours : best peer"])
+        .collect();
     head(title, &columns);
-    let (mut points, mut lab) = (Vec::new(), None);
+    let mut points = Vec::new();
+    let mut lab = None;
     for clients in clients {
         let work = work(kind, action, *clients, setting.scale);
         let (time, fill) = measure(setting, work, &mut lab)?;
@@ -185,8 +203,10 @@ fn targets_of(action: Action, kind: TableKind, points: &[Point]) -> Vec<Target> 
     let named = |name: &str| format!("{what}, {}: {name}", kind.name());
     let beside = points.iter().filter_map(|point| Some(point.rate / point.best?)).reduce(f64::min);
     let beside = beside.ok_or_else(|| "no peer was measured".to_owned());
-    let mut targets =
-        vec![Target::new(named("ours : best peer, the worst point"), "x", beside).must(Limit::AtLeast(1.0))];
+    let mut targets = vec![
+        Target::new(named("ours : best peer, the worst point"), "x", beside)
+            .must(Limit::AtLeast(1.0)),
+    ];
     let filled = |name: &str, point: Option<&Point>, least| {
         let fill = point.and_then(|point| point.fill).ok_or_else(|| "not measured".to_owned());
         Target::new(named(name), "%", fill).must(Limit::AtLeast(least))
@@ -197,11 +217,16 @@ fn targets_of(action: Action, kind: TableKind, points: &[Point]) -> Vec<Target> 
             targets.push(scaling(named("64 clients beside 1 (G3.2)"), points));
             let fall = points.windows(2).map(|pair| 100.0 * (1.0 - pair[1].rate / pair[0].rate));
             let fall = fall.fold(0.0, f64::max);
-            targets.push(Target::new(named("deepest fall from one point to the next (G3.2)"), "%", Ok(fall)));
+            targets.push(Target::new(
+                named("deepest fall from one point to the next (G3.2)"),
+                "%",
+                Ok(fall),
+            ));
         }
         Action::Insert(Order::Random) => {
-            let worst =
-                points.iter().min_by(|a, b| a.fill.partial_cmp(&b.fill).unwrap_or(std::cmp::Ordering::Equal));
+            let worst = points
+                .iter()
+                .min_by(|a, b| a.fill.partial_cmp(&b.fill).unwrap_or(std::cmp::Ordering::Equal));
             targets.push(filled("leaves full, the worst point (G3.3)", worst, 69.0));
         }
         _ => {}
@@ -212,7 +237,8 @@ fn targets_of(action: Action, kind: TableKind, points: &[Point]) -> Vec<Target> 
 /// Six parts in ten of what as many processors could do.
 fn scaling(what: String, points: &[Point]) -> Target {
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(CORES_MAX);
-    let rate = |clients| points.iter().find(|point| point.clients == clients).map(|point| point.rate);
+    let rate =
+        |clients| points.iter().find(|point| point.clients == clients).map(|point| point.rate);
     let value = rate(64).zip(rate(1)).map(|(many, one)| many / one);
     Target::new(what, "x", value.ok_or_else(|| "not measured".to_owned()))
         .must(Limit::AtLeast((cores as f64 * 0.6 * 10.0).round() / 10.0))
@@ -229,20 +255,31 @@ pub(super) fn build(setting: &Setting) -> Result<Vec<Target>> {
     let mut rows = Rows::new(&database, u64::MAX);
     rows.tables.retain(|table| table.name == "sales");
     let [sales] = rows.tables[..] else { anyhow::bail!("no table of sales") };
-    let title = format!("Two nonclustered indexes over {} rows of `sales`; nothing is flushed", rows.count());
+    let title = format!(
+        "Two nonclustered indexes over {} rows of `sales`; nothing is flushed",
+        rows.count()
+    );
     head(&title, &["who", "ms", "rows/ms of both indexes together"]);
-    let peers =
-        if setting.is_alone { Vec::new() } else { measure_builds(&setting.folder, &rows, setting.runs) };
+    let peers = if setting.is_alone {
+        Vec::new()
+    } else {
+        measure_builds(&setting.folder, &rows, setting.runs)
+    };
     let lab = SalesLab::create(&setting.folder, &rows, sales)?;
     let mut ours = Duration::MAX;
     for _ in 0..setting.runs.max(1) {
         ours = ours.min(lab.build()?);
     }
     let entries = 2.0 * rows.count() as f64;
-    let all = [("ours", ours)].into_iter().chain(peers.iter().map(|peer| (peer.name.as_str(), peer.time)));
+    let all = [("ours", ours)]
+        .into_iter()
+        .chain(peers.iter().map(|peer| (peer.name.as_str(), peer.time)));
     all.for_each(|(who, time)| println!("| {who} | {:.1} | {:.0} |", ms(time), entries / ms(time)));
     let best = peers.iter().map(|peer| peer.time).min();
     let value = best.map(|best| best.as_secs_f64() / ours.as_secs_f64());
     let value = value.ok_or_else(|| "no peer was measured".to_owned());
-    Ok(vec![Target::new("index build of `sales`: ours : best peer", "x", value).must(Limit::AtLeast(1.0))])
+    Ok(vec![
+        Target::new("index build of `sales`: ours : best peer", "x", value)
+            .must(Limit::AtLeast(1.0)),
+    ])
 }

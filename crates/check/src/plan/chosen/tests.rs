@@ -30,7 +30,12 @@ impl Demo {
     /// With a second filegroup, on the same file, for the units that pass.
     fn with_second(moves: impl Fn(&Table, IndexId) -> bool) -> Demo {
         let mut demo = Demo::new();
-        let second = DataSpace { id: 2, name: "SECOND".to_owned(), kind: "FG".to_owned(), default: false };
+        let second = DataSpace {
+            id: 2,
+            name: "SECOND".to_owned(),
+            kind: "FG".to_owned(),
+            default: false,
+        };
         demo.catalog.filegroups.push(second);
         let mut file = demo.catalog.files[0].clone();
         file.filegroup = 2;
@@ -46,8 +51,8 @@ impl Demo {
 
     fn units(&self) -> Units {
         let rowsets = self.catalog.rowsets.values();
-        let units =
-            rowsets.flat_map(|rowset| rowset.units.iter().map(move |unit: &AllocUnit| (unit, rowset)));
+        let units = rowsets
+            .flat_map(|rowset| rowset.units.iter().map(move |unit: &AllocUnit| (unit, rowset)));
         Units::new(units, Some(&self.catalog), false)
     }
 
@@ -76,14 +81,18 @@ fn table(name: &str) -> ScopeChoice {
 fn a_table_is_found_by_its_name_and_brings_its_indexes() {
     let demo = Demo::new();
     let sales = demo.table("sales");
-    for choice in
-        [table("sales"), ScopeChoice::Table { schema: Some(sales.schema.clone()), name: "sales".to_owned() }]
-    {
+    for choice in [
+        table("sales"),
+        ScopeChoice::Table { schema: Some(sales.schema.clone()), name: "sales".to_owned() },
+    ] {
         let (units, chosen) = demo.choose(&choice);
         assert_eq!(chosen.as_ref().unwrap().chosen, Chosen::Table(sales.id));
         assert_eq!(chosen.unwrap().target, Some(sales.full_name()));
         let inside = demo.inside(&units);
-        assert!(inside.len() >= 2 && inside.iter().all(|(object, _)| *object == sales.id), "{inside:?}");
+        assert!(
+            inside.len() >= 2 && inside.iter().all(|(object, _)| *object == sales.id),
+            "{inside:?}"
+        );
     }
 }
 
@@ -96,7 +105,12 @@ fn names_are_compared_as_the_database_does() {
     demo.catalog.boot.collation_id ^= 1 << 24 | 0x1000;
     for bit in 0..32 {
         demo.catalog.boot.collation_id ^= 1 << bit;
-        assert_eq!(found(&demo), ignores_case(&demo), "collation {:#x}", demo.catalog.boot.collation_id);
+        assert_eq!(
+            found(&demo),
+            ignores_case(&demo),
+            "collation {:#x}",
+            demo.catalog.boot.collation_id
+        );
     }
 }
 
@@ -143,7 +157,10 @@ fn a_table_in_another_filegroup_is_checked_with_that_filegroup_only() {
     let (units, chosen) = demo.choose(&ScopeChoice::Filegroup("SECOND".to_owned()));
     assert_eq!(chosen.unwrap().notes, []);
     let inside = demo.inside(&units);
-    assert!(inside.contains(&(sales, 1)) && inside.iter().all(|(object, _)| *object == sales), "{inside:?}");
+    assert!(
+        inside.contains(&(sales, 1)) && inside.iter().all(|(object, _)| *object == sales),
+        "{inside:?}"
+    );
     let (units, _) = demo.choose(&ScopeChoice::Filegroup("PRIMARY".to_owned()));
     assert!(demo.inside(&units).iter().all(|(object, _)| *object != sales));
 }
@@ -152,6 +169,7 @@ fn a_table_in_another_filegroup_is_checked_with_that_filegroup_only() {
 fn without_a_catalogue_nothing_is_known_to_belong_to_it() {
     let demo = Demo::new();
     let mut units = demo.units();
-    let chosen = choose(&table("sales"), None, demo.opened.source(), &mut units).ok().unwrap().chosen;
+    let chosen =
+        choose(&table("sales"), None, demo.opened.source(), &mut units).ok().unwrap().chosen;
     assert_eq!((chosen, demo.inside(&units)), (Chosen::Unknown, BTreeSet::new()));
 }

@@ -57,9 +57,11 @@ fn compare(ty: SqlType, status: u32, a: Option<&[u8]>, b: Option<&[u8]>) -> Opti
         }
         builder.to_vec()
     });
-    let (a, b) = (Record::parse_data(&a), Record::parse_data(&b));
+    let a = Record::parse_data(&a);
+    let b = Record::parse_data(&b);
     let order = plan.compare_records(&a, &b, true);
-    let (mut first, mut second) = (Key::default(), Key::default());
+    let mut first = Key::default();
+    let mut second = Key::default();
     plan.take(&a, true, &mut first);
     plan.take(&b, true, &mut second);
     assert_eq!(plan.compare(&first, &second), order, "{ty:?}: a key compares as its record does");
@@ -77,9 +79,17 @@ fn compare(ty: SqlType, status: u32, a: Option<&[u8]>, b: Option<&[u8]>) -> Opti
 fn ascending(ty: SqlType, values: &[&[u8]]) {
     for (i, a) in values.iter().enumerate() {
         for (j, b) in values.iter().enumerate() {
-            assert_eq!(compare(ty, 0, Some(a), Some(b)), Some(i.cmp(&j)), "{ty:?} {a:02x?} {b:02x?}");
+            assert_eq!(
+                compare(ty, 0, Some(a), Some(b)),
+                Some(i.cmp(&j)),
+                "{ty:?} {a:02x?} {b:02x?}"
+            );
             let descending = column_status::DESCENDING;
-            assert_eq!(compare(ty, descending, Some(a), Some(b)), Some(j.cmp(&i)), "{ty:?} descending");
+            assert_eq!(
+                compare(ty, descending, Some(a), Some(b)),
+                Some(j.cmp(&i)),
+                "{ty:?} descending"
+            );
             let not_null = column_status::NOT_NULL;
             assert_eq!(compare(ty, not_null, Some(a), Some(b)), Some(i.cmp(&j)), "{ty:?} not null");
         }
@@ -97,7 +107,10 @@ fn le<const N: usize>(value: i128) -> [u8; N] {
 fn numbers_are_ordered_by_their_value() {
     ascending(SqlType::TinyInt, &[&[0], &[1], &[200]]);
     ascending(SqlType::SmallInt, &[&le::<2>(-300), &le::<2>(-1), &le::<2>(0), &le::<2>(300)]);
-    ascending(SqlType::Int, &[&le::<4>(i32::MIN.into()), &le::<4>(-1), &le::<4>(0), &le::<4>(70_000)]);
+    ascending(
+        SqlType::Int,
+        &[&le::<4>(i32::MIN.into()), &le::<4>(-1), &le::<4>(0), &le::<4>(70_000)],
+    );
     ascending(SqlType::BigInt, &[&le::<8>(i64::MIN.into()), &le::<8>(-1), &le::<8>(1 << 40)]);
     ascending(SqlType::Money, &[&le::<8>(-10_000), &le::<8>(0), &le::<8>(1 << 50)]);
     ascending(SqlType::SmallMoney, &[&le::<4>(-10_000), &le::<4>(0), &le::<4>(1 << 20)]);
@@ -105,7 +118,8 @@ fn numbers_are_ordered_by_their_value() {
     let [minus, zero, one] = [[0, 5, 0, 0, 0], [1, 0, 0, 0, 0], [1, 0, 1, 0, 0]];
     ascending(SqlType::Decimal { precision: 9, scale: 2 }, &[&minus, &zero, &one]);
     let wide = |sign: u8, value: u128| [&[sign][..], &value.to_le_bytes()].concat();
-    let values = [wide(0, 10u128.pow(37)), wide(0, 9), wide(1, 0), wide(1, 7), wide(1, 10u128.pow(37))];
+    let values =
+        [wide(0, 10u128.pow(37)), wide(0, 9), wide(1, 0), wide(1, 7), wide(1, 10u128.pow(37))];
     let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
     ascending(SqlType::Numeric { precision: 38, scale: 0 }, &values);
     let floats = [-1e300f64, -1.0, -1e-300, 0.0, 1e-300, 2.5, 1e300].map(f64::to_le_bytes);
@@ -142,9 +156,17 @@ fn dates_and_times_are_ordered_by_day_then_time() {
         &[&[9, 9, 9, 1, 0, 0], &[0, 0, 0, 2, 0, 0], &[1, 0, 0, 2, 0, 0]],
     );
     let offset = SqlType::DateTimeOffset { scale: 0 };
-    ascending(offset, &[&[9, 9, 9, 1, 0, 0, 0, 0], &[0, 0, 0, 2, 0, 0, 0, 0], &[1, 0, 0, 2, 0, 0, 0, 0]]);
-    let (a, b) = ([1, 0, 0, 2, 0, 0, 0, 0], [1, 0, 0, 2, 0, 0, 60, 0]);
-    assert_eq!(compare(offset, 0, Some(&a), Some(&b)), Some(Ordering::Equal), "one instant in two zones");
+    ascending(
+        offset,
+        &[&[9, 9, 9, 1, 0, 0, 0, 0], &[0, 0, 0, 2, 0, 0, 0, 0], &[1, 0, 0, 2, 0, 0, 0, 0]],
+    );
+    let a = [1, 0, 0, 2, 0, 0, 0, 0];
+    let b = [1, 0, 0, 2, 0, 0, 60, 0];
+    assert_eq!(
+        compare(offset, 0, Some(&a), Some(&b)),
+        Some(Ordering::Equal),
+        "one instant in two zones"
+    );
 }
 
 #[test]
@@ -185,11 +207,13 @@ fn texts_are_ordered_by_their_collation() {
 
 #[test]
 fn a_heap_row_has_its_place_only_where_every_reading_agrees() {
-    let layout = RowLayout::new(vec![column(1, SqlType::Binary { len: 8 }, 1, 1, 0)], Compression::None);
+    let layout =
+        RowLayout::new(vec![column(1, SqlType::Binary { len: 8 }, 1, 1, 0)], Compression::None);
     let plan = KeyPlan::new(&layout, false, true, |_| None).unwrap();
     let order = |a: Rid, b: Rid| {
-        let [a, b] =
-            [a, b].map(|rid| RecordBuilder::index(RecordKind::Index, 9).fixed(1, &rid.to_bytes()).to_vec());
+        let [a, b] = [a, b].map(|rid| {
+            RecordBuilder::index(RecordKind::Index, 9).fixed(1, &rid.to_bytes()).to_vec()
+        });
         plan.compare_records(&Record::parse_index(&a, 9), &Record::parse_index(&b, 9), true)
     };
     let rid = |page, slot| Rid::new(PageId::new(1, page), slot);
@@ -246,8 +270,10 @@ fn both_forms_of_a_key_have_one_hash_and_an_absent_uniquifier_is_zero() {
 fn a_column_that_is_younger_than_its_row_has_its_default() {
     let layout = RowLayout::new(vec![column(2, SqlType::Int, 8, 1, 0)], Compression::None);
     let row = RecordBuilder::data(RecordKind::Primary, 8).columns(1).to_vec();
-    let later =
-        RecordBuilder::data(RecordKind::Primary, 12).columns(2).fixed(8, &6u32.to_le_bytes()).to_vec();
+    let later = RecordBuilder::data(RecordKind::Primary, 12)
+        .columns(2)
+        .fixed(8, &6u32.to_le_bytes())
+        .to_vec();
     let order = |default: Option<&AddedDefault>| {
         let plan = KeyPlan::new(&layout, false, false, |_| default).unwrap();
         plan.compare_records(&Record::parse_data(&row), &Record::parse_data(&later), true)
@@ -262,7 +288,8 @@ fn a_column_that_is_younger_than_its_row_has_its_default() {
 /// True when the lead alone proves that the first of two records has the lower key.
 fn is_rising(lead: &Lead, a: &Record<'_>, b: &Record<'_>) -> bool {
     let bytes = [a.bytes(), b.bytes()].concat();
-    let (middle, end) = (a.bytes().len() as u16, bytes.len() as u16);
+    let middle = a.bytes().len() as u16;
+    let end = bytes.len() as u16;
     let spots = [Span { slot: 0, start: 0, end: middle }, Span { slot: 1, start: middle, end }];
     let reaches = |record: &Record<'_>| record.fixed_end() >= lead.end();
     reaches(a)
@@ -291,26 +318,32 @@ fn leads_and_prefixes_never_contradict_the_whole_keys() {
         ]),
         plan(vec![column(1, text, -1, -1, 0), column(2, SqlType::Int, 6, 3, not_null)]),
     ];
-    let (mut proven, mut by_lead) = (0, 0);
+    let mut proven = 0;
+    let mut by_lead = 0;
     for trial in 0..60_000 {
         let plan = &plans[trial % plans.len()];
         let [a, b] = [(), ()].map(|()| {
             let mut builder = RecordBuilder::data(RecordKind::Primary, 26);
             builder.columns(3);
-            builder.fixed(4, &[rng.below(3) as u8, 0]).fixed(6, &le::<4>(i128::from(rng.below(3)) - 1));
+            builder
+                .fixed(4, &[rng.below(3) as u8, 0])
+                .fixed(6, &le::<4>(i128::from(rng.below(3)) - 1));
             builder.fixed(10, &[rng.below(2) as u8; 16]);
             (1..=3).filter(|_| rng.below(6) == 0).for_each(|bit| {
                 builder.null(bit);
             });
             builder.var(
-                ["", "a", "A", "ab", "a b", "longer than sixteen"][rng.below(6) as usize].as_bytes(),
+                ["", "a", "A", "ab", "a b", "longer than sixteen"][rng.below(6) as usize]
+                    .as_bytes(),
                 false,
             );
             builder.to_vec()
         });
-        let (a, b) = (Record::parse_data(&a), Record::parse_data(&b));
+        let a = Record::parse_data(&a);
+        let b = Record::parse_data(&b);
         let order = plan.compare_records(&a, &b, true);
-        let (mut first, mut second) = (Key::default(), Key::default());
+        let mut first = Key::default();
+        let mut second = Key::default();
         plan.take(&a, true, &mut first);
         plan.take(&b, true, &mut second);
         assert_eq!(plan.compare(&first, &second), order);

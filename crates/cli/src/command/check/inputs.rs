@@ -11,8 +11,13 @@ use crate::context::Context;
 /// Bytes hashed at a time.
 const STEP: usize = 1 << 20;
 
-/// Path, length and, when it is asked for, SHA-256 of each file. An interrupted run hashes nothing more.
-pub(super) fn describe(paths: &[PathBuf], hash: bool, context: &Context) -> anyhow::Result<Vec<Input>> {
+/// Path, length and, when it is asked for, SHA-256 of each file. An interrupted run hashes nothing
+/// more.
+pub(super) fn describe(
+    paths: &[PathBuf],
+    hash: bool,
+    context: &Context,
+) -> anyhow::Result<Vec<Input>> {
     paths.iter().map(|path| one(path, hash, context)).collect()
 }
 

@@ -78,7 +78,11 @@ enum Io {
 
 impl CheckOptions {
     /// The options of the checker; what it cannot do yet is refused, not left out in silence.
-    pub(crate) fn for_check(&self, common: &Common, format: ReportFormat) -> anyhow::Result<Options> {
+    pub(crate) fn for_check(
+        &self,
+        common: &Common,
+        format: ReportFormat,
+    ) -> anyhow::Result<Options> {
         self.refuse_contradictions()?;
         let shows_pictures = format == ReportFormat::Html;
         let defaults = Options::default();
@@ -134,7 +138,8 @@ impl CheckOptions {
         if self.physical_only && self.data_purity {
             /// "The '%ls' and '%ls' options are not allowed on the same statement."
             const BOTH: u32 = 2559;
-            let text = lookup(BOTH).map(|it| it.format(&["PHYSICAL_ONLY".into(), "DATA_PURITY".into()]));
+            let text =
+                lookup(BOTH).map(|it| it.format(&["PHYSICAL_ONLY".into(), "DATA_PURITY".into()]));
             bail!("Msg {BOTH}, Level 16: {}", text.and_then(Result::ok).unwrap_or_default());
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! `check-partial` and `check-merge`: a check by several processes, or on several machines.
 //!
-//! Each process checks its part of the pages and writes a partial; one process adds them up, looks again where something does
-//! not balance, and prints the report that a single process would have printed. Hidden verbs, for programs that distribute
-//! work.
+//! Each process checks its part of the pages and writes a partial; one process adds them up, looks
+//! again where something does not balance, and prints the report that a single process would have
+//! printed. Hidden verbs, for programs that distribute work.
 
 use std::fs;
 use std::io::Write;
@@ -76,7 +76,9 @@ pub(crate) fn run_merge(args: &MergeArgs, context: &Context) -> anyhow::Result<E
     let partials = args.partials.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     context.interrupt.stop_gracefully();
     let report = with_recovered(&opened, &options, |source, options| {
-        watched(context, |control| merge_parts(source, options, control, partials.iter().map(Vec::as_slice)))
+        watched(context, |control| {
+            merge_parts(source, options, control, partials.iter().map(Vec::as_slice))
+        })
     })?;
     finish(report, check, &opened, context, output)
 }
@@ -86,7 +88,8 @@ fn range(text: &str) -> anyhow::Result<PageRange> {
     let parts = text.split_once(':').and_then(|(file, pages)| Some((file, pages.split_once('-')?)));
     let (file, (first, last)) =
         parts.ok_or_else(|| anyhow!("a range is FILE:FIRST-LAST, such as 1:0-1023"))?;
-    let (first, last): (u32, u32) = (first.parse()?, last.parse()?);
+    let first: u32 = first.parse()?;
+    let last: u32 = last.parse()?;
     let end = last.checked_add(1).filter(|end| *end > first);
     let end = end.ok_or_else(|| anyhow!("the last page comes before the first"))?;
     Ok(PageRange { file: FileId(file.parse()?), pages: first..end })
@@ -95,7 +98,8 @@ fn range(text: &str) -> anyhow::Result<PageRange> {
 /// `2/4`.
 fn fraction(text: &str) -> anyhow::Result<(u32, u32)> {
     let parts = text.split_once('/').ok_or_else(|| anyhow!("a part is N/M, such as 2/4"))?;
-    let (number, of): (u32, u32) = (parts.0.parse()?, parts.1.parse()?);
+    let number: u32 = parts.0.parse()?;
+    let of: u32 = parts.1.parse()?;
     if number == 0 || number > of {
         bail!("parts are counted from 1 to {of}");
     }

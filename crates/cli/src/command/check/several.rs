@@ -1,7 +1,7 @@
 //! Several databases in one call: one report each, a table at the end.
 //!
-//! A database that cannot be opened does not keep the others from being checked: it gets a row that says why, and counts as
-//! incomplete. Only when none could be checked the job could not be done.
+//! A database that cannot be opened does not keep the others from being checked: it gets a row that
+//! says why, and counts as incomplete. Only when none could be checked the job could not be done.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,9 @@ use extentdb_check::{Input, Options, Report, run as check};
 use serde_json::{Value, json};
 
 use super::format::{ReportFormat, TextStyle};
-use super::{CheckArgs, complete, exit_of, inputs, open, refuse_encrypted, watched, with_recovered};
+use super::{
+    CheckArgs, complete, exit_of, inputs, open, refuse_encrypted, watched, with_recovered,
+};
 use crate::context::Context;
 use crate::exit::{Exit, chain};
 use crate::inputs::{add_siblings, group};
@@ -34,7 +36,11 @@ struct Checked {
 }
 
 /// Checks one database after the other.
-pub(super) fn run(args: &CheckArgs, groups: &[Vec<PathBuf>], context: &Context) -> anyhow::Result<Exit> {
+pub(super) fn run(
+    args: &CheckArgs,
+    groups: &[Vec<PathBuf>],
+    context: &Context,
+) -> anyhow::Result<Exit> {
     let format = args.format.chosen();
     let options = args.options.for_check(&args.common, format)?;
     refuse_what_is_of_one(args, format, groups.len())?;
@@ -58,19 +64,25 @@ pub(super) fn run(args: &CheckArgs, groups: &[Vec<PathBuf>], context: &Context) 
         }
         _ => {}
     }
-    all.iter()
-        .filter_map(|checked| Some((checked, checked.result.as_ref().err()?)))
-        .for_each(|(checked, why)| context.warn(&format!("{}: not checked: {why}", names(&checked.files))));
+    all.iter().filter_map(|checked| Some((checked, checked.result.as_ref().err()?))).for_each(
+        |(checked, why)| context.warn(&format!("{}: not checked: {why}", names(&checked.files))),
+    );
     end(&all, output, context)
 }
 
-fn refuse_what_is_of_one(args: &CheckArgs, format: ReportFormat, databases: usize) -> anyhow::Result<()> {
+fn refuse_what_is_of_one(
+    args: &CheckArgs,
+    format: ReportFormat,
+    databases: usize,
+) -> anyhow::Result<()> {
     if args.options.state().is_some() || args.options.estimates_only() {
         bail!("--state and --estimate-only are for one database; these are {databases}");
     }
     match format {
         ReportFormat::Text | ReportFormat::Json | ReportFormat::Jsonl => Ok(()),
-        _ => bail!("this format describes one database, and these are {databases}: text, json or jsonl"),
+        _ => bail!(
+            "this format describes one database, and these are {databases}: text, json or jsonl"
+        ),
     }
 }
 
@@ -105,7 +117,9 @@ fn write_one(
     match (&checked.result, format) {
         (_, ReportFormat::Json) => {}
         (Ok((report, inputs)), _) => format.write(report, inputs, style, output)?,
-        (Err(why), ReportFormat::Text) => output.write_all(format!("not checked: {why}\n").as_bytes())?,
+        (Err(why), ReportFormat::Text) => {
+            output.write_all(format!("not checked: {why}\n").as_bytes())?
+        }
         (Err(_), _) => output.write_all(format!("{}\n", json_of(checked)).as_bytes())?,
     }
     if format == ReportFormat::Text {
@@ -118,7 +132,8 @@ fn json_of(checked: &Checked) -> Value {
     match &checked.result {
         Ok((report, inputs)) => report.to_json(inputs),
         Err(why) => {
-            let paths: Vec<String> = checked.files.iter().map(|path| path.display().to_string()).collect();
+            let paths: Vec<String> =
+                checked.files.iter().map(|path| path.display().to_string()).collect();
             json!({ "verdict": "not checked", "why": why, "inputs": paths })
         }
     }

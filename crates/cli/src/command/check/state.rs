@@ -12,7 +12,8 @@ use super::{watched, with_recovered};
 use crate::context::Context;
 use crate::output::partial_name;
 
-/// Checks what the state does not cover yet. The file is written when the run stops, and removed when it is complete.
+/// Checks what the state does not cover yet. The file is written when the run stops, and removed
+/// when it is complete.
 pub(super) fn check(
     path: &Path,
     opened: &Opened,

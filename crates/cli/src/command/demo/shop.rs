@@ -1,6 +1,8 @@
-//! The shop of the story: its database of three unequal files, its orders, and the process that is killed while it writes.
+//! The shop of the story: its database of three unequal files, its orders, and the process that is
+//! killed while it writes.
 //!
-//! Everything here follows from numbers, not from time or chance: the story is the same whenever it is told.
+//! Everything here follows from numbers, not from time or chance: the story is the same whenever it
+//! is told.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -9,7 +11,8 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context as _, anyhow, bail, ensure};
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    Address, ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Recovered, Session, Table, TableSpec,
+    Address, ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Recovered, Session, Table,
+    TableSpec,
 };
 use extentdb_telemetry::{Event, Recorder};
 use extentdb_types::{Collation, Date, Datum, Money, SqlType};
@@ -28,7 +31,8 @@ const UNFINISHED: u32 = 500;
 /// What the process says when it is ready to be killed.
 const READY: &str = "ready";
 const COLLATION: Collation = Collation(0x3400_d008);
-const CUSTOMERS: [&str; 8] = ["Ada", "Edgar", "Grace", "Jim", "Barbara", "Rudolf", "Pat", "Charles"];
+const CUSTOMERS: [&str; 8] =
+    ["Ada", "Edgar", "Grace", "Jim", "Barbara", "Rudolf", "Pat", "Charles"];
 const GOODS: [&str; 6] = ["pencil", "notebook", "ink, blue", "envelope, padded", "chair", "lamp"];
 
 /// The database in this folder.
@@ -53,7 +57,10 @@ pub(super) struct FileUse {
 /// Makes the database with its table. Returns the lines of trace flag 1165.
 pub(super) fn create(folder: &Path) -> anyhow::Result<Vec<String>> {
     let recorder = Arc::new(Recorder::default());
-    let db = Database::create(&spec(folder), Options { events: recorder.clone(), ..Options::default() })?;
+    let db = Database::create(
+        &spec(folder),
+        Options { events: recorder.clone(), ..Options::default() },
+    )?;
     db.session().create_table(&orders())?;
     db.close()?;
     Ok(fill_lines(&recorder))
@@ -118,7 +125,8 @@ fn insert(
 fn insert_one(session: &mut Session<'_>, table: &Table, id: u32) -> anyhow::Result<Address> {
     let customer = CUSTOMERS[(id as usize * 5 + id as usize / 7) % CUSTOMERS.len()];
     let item = GOODS[(id as usize + id as usize / 11) % GOODS.len()];
-    let note = "please wrap it as a present and leave it with the neighbours; ".repeat(id as usize % 4);
+    let note =
+        "please wrap it as a present and leave it with the neighbours; ".repeat(id as usize % 4);
     let note = if note.is_empty() { Datum::Null } else { text(note.trim_end_matches("; ")) };
     let values = [
         Datum::Int(id.try_into()?),
@@ -142,11 +150,12 @@ fn text(text: &str) -> Datum<'static> {
     Datum::decode(&ty, text.as_bytes()).map_or(Datum::Null, Datum::into_owned)
 }
 
-/// Starts a process that writes orders behind `rows`, up to `last`, and kills it in the middle of another
-/// transaction. Returns the last order that was acknowledged.
+/// Starts a process that writes orders behind `rows`, up to `last`, and kills it in the middle of
+/// another transaction. Returns the last order that was acknowledged.
 pub(super) fn write_and_die(folder: &Path, rows: u32, last: u32) -> anyhow::Result<u32> {
     let program = std::env::current_exe().context("cannot find this program")?;
-    let (first, last) = ((rows + 1).to_string(), last.to_string());
+    let first = (rows + 1).to_string();
+    let last = last.to_string();
     let mut process = Command::new(program)
         .args(["demo", "--first", &first, "--last", &last, "--writer"])
         .arg(folder)
@@ -179,13 +188,15 @@ fn listen(said: impl BufRead) -> anyhow::Result<u32> {
     bail!("the process ended by itself")
 }
 
-/// The process that is killed: says which orders are committed, and when it is in the middle of a transaction. Half of the orders
-/// are written to the files by a checkpoint, together with what the unfinished transaction has done; the rest is in the log.
+/// The process that is killed: says which orders are committed, and when it is in the middle of a
+/// transaction. Half of the orders are written to the files by a checkpoint, together with what the
+/// unfinished transaction has done; the rest is in the log.
 pub(super) fn write_until_killed(folder: &Path, first: u32, last: u32) -> anyhow::Result<()> {
     let options = Options { checkpoint_log_bytes: None, ..Options::default() };
     let db = Database::open(&spec(folder).paths(), options)?;
     let mut out = std::io::stdout().lock();
-    let (mut committing, mut unfinished) = (db.session(), db.session());
+    let mut committing = db.session();
+    let mut unfinished = db.session();
     let table = committing.table(TABLE)?;
     let victims = first_rows(&mut committing, &table, UNFINISHED as usize)?;
     unfinished.begin();
@@ -219,7 +230,11 @@ pub(super) fn write_until_killed(folder: &Path, first: u32, last: u32) -> anyhow
 }
 
 /// The places of the first rows of the table.
-fn first_rows(session: &mut Session<'_>, table: &Table, count: usize) -> anyhow::Result<Vec<Address>> {
+fn first_rows(
+    session: &mut Session<'_>,
+    table: &Table,
+    count: usize,
+) -> anyhow::Result<Vec<Address>> {
     let mut places = Vec::new();
     session.scan(table, &mut |at, _| {
         places.push(at);
@@ -232,12 +247,16 @@ fn first_rows(session: &mut Session<'_>, table: &Table, count: usize) -> anyhow:
     Ok(places)
 }
 
-/// Opens the database as it was left, which recovers it, and closes it. What that had to do, and the rows there are.
+/// Opens the database as it was left, which recovers it, and closes it. What that had to do, and
+/// the rows there are.
 pub(super) fn recover(folder: &Path) -> anyhow::Result<(Recovered, i64)> {
     let db = Database::open(&spec(folder).paths(), Options::default())?;
     let recovered = db.recovered().clone();
     let rows = db.session().table(TABLE)?.row_count();
     db.close()?;
-    ensure!(!recovered.was_clean(), "the database was closed cleanly, although its process was killed");
+    ensure!(
+        !recovered.was_clean(),
+        "the database was closed cleanly, although its process was killed"
+    );
     Ok((recovered, rows))
 }

@@ -19,7 +19,8 @@ impl<'o> Counted<'o> {
     /// Number of bytes, and their SHA-256 when it was asked for.
     pub(super) fn finish(self) -> io::Result<(u64, Option<String>)> {
         self.out.flush()?;
-        let digits = |hash: Sha256| hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits =
+            |hash: Sha256| hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok((self.bytes, self.hash.map(digits)))
     }
 }

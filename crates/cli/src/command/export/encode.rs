@@ -88,7 +88,8 @@ impl<'a> Encoder<'a> {
     }
 
     fn prepare(&mut self) {
-        let names: Vec<String> = self.columns.iter().map(|column| Quoted(&column.name).to_string()).collect();
+        let names: Vec<String> =
+            self.columns.iter().map(|column| Quoted(&column.name).to_string()).collect();
         let insert = format!("INSERT INTO {} ({}) VALUES (", self.target(), names.join(", "));
         for (i, column) in self.columns.iter_mut().enumerate() {
             column.before = match (self.style.format, i) {
@@ -188,7 +189,9 @@ impl<'a> Encoder<'a> {
         match self.style.format {
             Format::Csv => {}
             // The only column there can be; the server numbers it or stamps it by itself.
-            Format::Sql => out.push_str(&format!("INSERT INTO {} DEFAULT VALUES; -- (", self.target())),
+            Format::Sql => {
+                out.push_str(&format!("INSERT INTO {} DEFAULT VALUES; -- (", self.target()))
+            }
             _ => out.push('{'),
         }
     }
@@ -247,7 +250,9 @@ impl<'a> Encoder<'a> {
 pub(super) fn why_left_out(format: Format, column: &Column) -> Option<&'static str> {
     match (format, &column.ty, &column.computed) {
         (Format::Sql, _, Some(_)) => Some("computed: the server computes it again"),
-        (Format::Sql, Some(SqlType::RowVersion), _) => Some("rowversion: the server gives new values"),
+        (Format::Sql, Some(SqlType::RowVersion), _) => {
+            Some("rowversion: the server gives new values")
+        }
         _ => None,
     }
 }

@@ -32,7 +32,8 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
     for table in &tables {
         wanted.push(Wanted::new(table, &args.select, &database)?);
     }
-    fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create the folder {}", folder.display()))?;
     let rows: i64 = tables.iter().map(|table| database.catalog().row_count(table).max(0)).sum();
     let progress = context.progress("export", rows.max(0) as u64);
     context.interrupt.stop_gracefully();
@@ -49,7 +50,13 @@ pub(super) fn export(args: &ExportArgs, folder: &Path, context: &Context) -> any
     refuse_existing(folder, &files, context.existing())?;
     let path = folder.join(manifest::FILE_NAME);
     let mut output = Output::open(Some(&path), &args.files, context.existing())?;
-    let work = Work { export: &export, folder, inputs: &args.files, wanted: &wanted, files: &files };
+    let work = Work {
+        export: &export,
+        folder,
+        inputs: &args.files,
+        wanted: &wanted,
+        files: &files,
+    };
     let entries = work.run(context.common.jobs())?;
     drop(progress);
     let outcome = outcome_of(&database);
@@ -101,7 +108,9 @@ fn tell(entries: &[Entry], context: &Context) -> Exit {
                 context.warn(&format!("{name}: skipped: {why}"));
                 exit = exit.and(Exit::Incomplete);
             }
-            Entry::NotReached { name } => context.warn(&format!("{name}: not exported: interrupted")),
+            Entry::NotReached { name } => {
+                context.warn(&format!("{name}: not exported: interrupted"))
+            }
         }
     }
     context.note(&format!("{tables} tables, {rows} rows"));
@@ -126,7 +135,8 @@ impl Work<'_> {
                 scope.spawn(|| {
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
-                        let (Some(wanted), Some(file)) = (self.wanted.get(at), self.files.get(at)) else {
+                        let (Some(wanted), Some(file)) = (self.wanted.get(at), self.files.get(at))
+                        else {
                             break;
                         };
                         let entry = self.one(wanted, file);
@@ -191,12 +201,13 @@ fn file_names(tables: &[&Table], extension: &str) -> Vec<String> {
     tables.iter().map(name).collect()
 }
 
-/// A name with everything percent-encoded that some file system refuses, and the dot, which separates.
+/// A name with everything percent-encoded that some file system refuses, and the dot, which
+/// separates.
 fn encoded(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
-        let is_illegal =
-            c.is_control() || matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '%' | '.');
+        let is_illegal = c.is_control()
+            || matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '%' | '.');
         if !is_illegal {
             out.push(c);
             continue;
@@ -212,7 +223,9 @@ fn encoded(name: &str) -> String {
 fn is_reserved(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let numbered = |prefix: &str| {
-        upper.strip_prefix(prefix).is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())
+        upper
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())
     };
     matches!(upper.as_str(), "CON" | "PRN" | "AUX" | "NUL") || numbered("COM") || numbered("LPT")
 }

@@ -1,10 +1,12 @@
-//! Expressions over the rows of a scan: computed columns that rows do not store, and the condition of `--where`.
+//! Expressions over the rows of a scan: computed columns that rows do not store, and the condition
+//! of `--where`.
 //!
 //! ```text
 //! row ── stored bytes of the inputs ──▶ program of crate expr ──▶ value, truth, or why there is none
 //! ```
 //!
-//! What crate `expr` is not certain about does not compile, or leaves its row undecided; nothing is guessed.
+//! What crate `expr` is not certain about does not compile, or leaves its row undecided; nothing is
+//! guessed.
 
 use anyhow::{anyhow, bail};
 use extentdb_catalog::{Catalog, Column, Fault, Table};
@@ -69,8 +71,10 @@ impl<'c> Names<'c> {
     /// Where the values of a program's inputs come from.
     fn inputs(&self, places: &[usize]) -> anyhow::Result<Vec<Input>> {
         let input = |place: &usize| {
-            let named =
-                self.columns.get(*place).ok_or_else(|| anyhow!("a column of the expression is lost"))?;
+            let named = self
+                .columns
+                .get(*place)
+                .ok_or_else(|| anyhow!("a column of the expression is lost"))?;
             let source = match named.position {
                 Some(position) => Source::Row(position),
                 None => Source::Computed(Box::new(Computed::compile(named.column, self)?)),
@@ -120,9 +124,11 @@ fn push(inputs: &[Input], row: &Row<'_>, batch: &mut Batch) -> Result<(), NoResu
     Ok(())
 }
 
-/// A value in stored form, `None` for NULL. Values of types that expressions only ask for NULL are empty.
+/// A value in stored form, `None` for NULL. Values of types that expressions only ask for NULL are
+/// empty.
 fn stored_bytes(row: &Row<'_>, position: usize, ty: SqlType) -> Result<Option<Vec<u8>>, Fault> {
-    let is_opaque = ty.is_lob() || matches!(ty, SqlType::Xml | SqlType::SqlVariant | SqlType::Udt { .. });
+    let is_opaque =
+        ty.is_lob() || matches!(ty, SqlType::Xml | SqlType::SqlVariant | SqlType::Udt { .. });
     let datum = match row.value(position)? {
         Value::Datum(Datum::Null) => return Ok(None),
         _ if is_opaque => return Ok(Some(Vec::new())),
@@ -130,7 +136,10 @@ fn stored_bytes(row: &Row<'_>, position: usize, ty: SqlType) -> Result<Option<Ve
         Value::Datum(datum) => datum,
     };
     let mut bytes = Vec::new();
-    let fault = |error| Fault::Lob { rid: row.rid, what: format!("a value for an expression: {error}") };
+    let fault = |error| Fault::Lob {
+        rid: row.rid,
+        what: format!("a value for an expression: {error}"),
+    };
     datum.encode(&ty, &mut bytes).map_err(fault)?;
     Ok(Some(bytes))
 }
@@ -144,7 +153,8 @@ pub(super) struct Computed {
 
 impl Computed {
     pub(super) fn compile(column: &Column, names: &Names<'_>) -> anyhow::Result<Computed> {
-        let refused = |why: String| anyhow!("column {} is computed and not stored: {why}", column.name);
+        let refused =
+            |why: String| anyhow!("column {} is computed and not stored: {why}", column.name);
         let text = column.computed.as_deref().filter(|text| !text.is_empty());
         let text = text.ok_or_else(|| refused("its expression is not known".to_owned()))?;
         let ty = column.ty.ok_or_else(|| refused("its type is not known".to_owned()))?;
@@ -210,7 +220,9 @@ fn explain(error: &CompileError, text: &str, names: &Names<'_>) -> String {
             format!("no column {name} {}{}", place(text, *at), did_you_mean(name, known))
         }
         CompileError::Syntax { what, at } => format!("syntax error {}: {what}", place(text, *at)),
-        CompileError::Unsupported { what, at } => format!("not supported {}: {what}", place(text, *at)),
+        CompileError::Unsupported { what, at } => {
+            format!("not supported {}: {what}", place(text, *at))
+        }
         other => other.to_string(),
     }
 }

@@ -25,7 +25,11 @@ struct LongText<'a> {
 
 impl<'a> LongText<'a> {
     fn new(style: &'a Style) -> LongText<'a> {
-        LongText { style, unpaired: Unpaired::default(), literal: TextLiteral::default() }
+        LongText {
+            style,
+            unpaired: Unpaired::default(),
+            literal: TextLiteral::default(),
+        }
     }
 
     /// CSV quotes it in any case: its characters are not known when it begins.
@@ -76,7 +80,9 @@ impl Encoder<'_> {
                 let code_page = collation.code_page().unwrap_or(CodePage::Unknown);
                 self.write_char(value, CharDecoder::new(code_page), column, sink)
             }
-            SqlType::NText { .. } | SqlType::NVarChar { .. } => self.write_nchar(value, column, row, sink),
+            SqlType::NText { .. } | SqlType::NVarChar { .. } => {
+                self.write_nchar(value, column, row, sink)
+            }
             SqlType::Xml => {
                 let bytes = value.reader.read_to_vec(WHOLE_BYTES_MAX)?;
                 self.write_datum(&Datum::Xml(bytes.into()), column, sink.text())?;

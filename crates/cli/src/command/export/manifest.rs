@@ -82,8 +82,10 @@ fn input(path: &Path) -> Value {
 
 fn table(entry: &Entry) -> Option<Value> {
     let Entry::Exported { report, file } = entry else { return None };
-    let omitted =
-        report.omitted.iter().map(|omitted| json!({ "column": omitted.column, "why": omitted.why }));
+    let omitted = report
+        .omitted
+        .iter()
+        .map(|omitted| json!({ "column": omitted.column, "why": omitted.why }));
     Some(json!({
         "schema": report.schema,
         "table": report.table,

@@ -1,7 +1,8 @@
 //! What a result does not hold of what was asked for: the reasons why an export is not complete.
 //!
-//! An export is complete when every row that was asked for is written with the values that are stored. Everything else is a
-//! [`Reason`], told on stderr and in the manifest, and none of them ends with exit code 0.
+//! An export is complete when every row that was asked for is written with the values that are
+//! stored. Everything else is a [`Reason`], told on stderr and in the manifest, and none of them
+//! ends with exit code 0.
 
 use std::fmt;
 
@@ -79,7 +80,8 @@ pub(super) enum Reason {
     Changed { column: String, loss: Loss },
     /// The catalogue counts other rows.
     Count { rows: u64, catalog_rows: i64 },
-    /// The log was not replayed to its end, or the files were in use: these may not be the rows of the database.
+    /// The log was not replayed to its end, or the files were in use: these may not be the rows of
+    /// the database.
     Doubtful { why: String },
     /// Tables and columns may be missing.
     DamagedCatalog { faults: usize },
@@ -90,7 +92,9 @@ impl Reason {
     fn exit(&self) -> Exit {
         match self {
             Reason::Interrupted { exit, .. } => *exit,
-            Reason::Unreadable { .. } | Reason::Count { .. } | Reason::DamagedCatalog { .. } => Exit::Found,
+            Reason::Unreadable { .. } | Reason::Count { .. } | Reason::DamagedCatalog { .. } => {
+                Exit::Found
+            }
             Reason::Absent { .. }
             | Reason::Refused { .. }
             | Reason::Undecided { .. }
@@ -118,7 +122,9 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Interrupted { rows, .. } => write!(f, "interrupted after {rows} rows: incomplete"),
+            Reason::Interrupted { rows, .. } => {
+                write!(f, "interrupted after {rows} rows: incomplete")
+            }
             Reason::Unreadable { places } => {
                 write!(f, "{places} places could not be read; their rows are missing")
             }
@@ -151,7 +157,10 @@ impl fmt::Display for Reason {
             }
             Reason::Doubtful { why } => write!(f, "{why}"),
             Reason::DamagedCatalog { faults } => {
-                write!(f, "the catalogue is damaged in {faults} places: tables and rows may be missing")
+                write!(
+                    f,
+                    "the catalogue is damaged in {faults} places: tables and rows may be missing"
+                )
             }
         }
     }
@@ -179,7 +188,8 @@ impl Outcome {
 
     /// `incomplete_because` of the manifest.
     pub(super) fn json(&self) -> Value {
-        let reason = |reason: &Reason| json!({ "reason": reason.code(), "text": reason.to_string() });
+        let reason =
+            |reason: &Reason| json!({ "reason": reason.code(), "text": reason.to_string() });
         self.reasons.iter().map(reason).collect()
     }
 }

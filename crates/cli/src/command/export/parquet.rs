@@ -18,11 +18,12 @@
 //! | hierarchyid | Utf8, the path | `0x…` where the bytes are none |
 //! | sql_variant | Utf8, and `<name>_type`: the base type, Utf8 | |
 //!
-//! Every column may be NULL, whatever the catalogue says: damaged files hold NULL in columns that should not have it.
+//! Every column may be NULL, whatever the catalogue says: damaged files hold NULL in columns that
+//! should not have it.
 //!
-//! Rows are gathered into batches and handed to the writer, which keeps one row group in memory; a row group ends at a
-//! number of rows or bytes, so memory does not grow with the table. A single value has to be whole: the longest that is
-//! taken is 64 MiB.
+//! Rows are gathered into batches and handed to the writer, which keeps one row group in memory; a
+//! row group ends at a number of rows or bytes, so memory does not grow with the table. A single
+//! value has to be whole: the longest that is taken is 64 MiB.
 
 mod column;
 
@@ -109,7 +110,9 @@ impl<'a> ParquetRows<'a> {
             }
             values.push(match row.value(position)? {
                 Value::Datum(datum) => datum,
-                Value::Lob(value) => whole(value.ty, value.reader.read_to_vec(WHOLE_BYTES_MAX)?, row)?,
+                Value::Lob(value) => {
+                    whole(value.ty, value.reader.read_to_vec(WHOLE_BYTES_MAX)?, row)?
+                }
             });
         }
         Ok(values)
@@ -161,7 +164,10 @@ impl RowWriter for ParquetRows<'_> {
 
 fn fields(column: &ParquetColumn) -> Vec<Field> {
     let types = column.builder.types();
-    types.into_iter().map(|(suffix, ty)| Field::new(format!("{}{suffix}", column.name), ty, true)).collect()
+    types
+        .into_iter()
+        .map(|(suffix, ty)| Field::new(format!("{}{suffix}", column.name), ty, true))
+        .collect()
 }
 
 /// A long value as a datum of its own.

@@ -74,13 +74,16 @@ impl<'c> Selection<'c> {
         let typed = names_of(&args.columns)?;
         let columns = if args.columns.is_empty() {
             let stored = stored_columns(table).into_iter().enumerate();
-            stored.map(|(position, column)| Selected { column, from: From::Row(position) }).collect()
+            stored
+                .map(|(position, column)| Selected { column, from: From::Row(position) })
+                .collect()
         } else {
             let ignores_case = Collation(catalog.boot.collation_id).ignores_case();
             let selected = |name: &String| selected(name, table, &names, ignores_case);
             typed.iter().map(selected).collect::<anyhow::Result<Vec<_>>>()?
         };
-        let filter = args.condition.as_deref().map(|text| Filter::compile(text, &names)).transpose()?;
+        let filter =
+            args.condition.as_deref().map(|text| Filter::compile(text, &names)).transpose()?;
         Ok(Selection { columns, filter, limit: args.limit })
     }
 

@@ -1,8 +1,9 @@
 //! Between rows and the output: holds a row back until it is whole.
 //!
-//! A row can turn out unreadable in its last column, and must then leave no trace. Rows are therefore gathered in memory, and
-//! handed on some hundred kilobytes at a time. A row that is too long for that is read twice: once for nothing, to see that all
-//! of it can be read, and once for the output.
+//! A row can turn out unreadable in its last column, and must then leave no trace. Rows are
+//! therefore gathered in memory, and handed on some hundred kilobytes at a time. A row that is too
+//! long for that is read twice: once for nothing, to see that all of it can be read, and once for
+//! the output.
 
 use std::io::{self, Write};
 

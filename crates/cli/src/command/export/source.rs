@@ -1,4 +1,5 @@
-//! The pages of a database, counted for the progress line, and withheld once the user wants to stop.
+//! The pages of a database, counted for the progress line, and withheld once the user wants to
+//! stop.
 
 use extentdb_base::{Extent, PageId};
 use extentdb_reader::{PageSource, ReadError, SourceFile};
@@ -14,7 +15,11 @@ pub(super) struct WatchedSource<'a> {
 }
 
 impl<'a> WatchedSource<'a> {
-    pub(super) fn new(pages: &'a dyn PageSource, interrupt: &'a Interrupt, progress: &'a Progress) -> Self {
+    pub(super) fn new(
+        pages: &'a dyn PageSource,
+        interrupt: &'a Interrupt,
+        progress: &'a Progress,
+    ) -> Self {
         WatchedSource { pages, interrupt, progress }
     }
 }
@@ -25,8 +30,8 @@ impl PageSource for WatchedSource<'_> {
     }
 
     fn read_run(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError> {
-        // A scan may walk many pages without a row; this is where it hears of the interrupt. The error is never shown:
-        // whoever gets it looks at the interrupt first.
+        // A scan may walk many pages without a row; this is where it hears of the interrupt. The
+        // error is never shown: whoever gets it looks at the interrupt first.
         if self.interrupt.stopped().is_some() {
             return Err(ReadError::NotStored { page: first });
         }

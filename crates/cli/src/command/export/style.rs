@@ -4,12 +4,14 @@ use clap::{Args, ValueEnum};
 
 use super::Format;
 
-/// What is written for an unpaired surrogate: half of a character beyond U+FFFF, which nchar types may hold.
+/// What is written for an unpaired surrogate: half of a character beyond U+FFFF, which nchar types
+/// may hold.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Surrogates {
     /// U+FFFD; counted as changed
     Replace,
-    /// Its code: \uXXXX in JSON, CONVERT(…, 0x…) in SQL, which are exact; the text \uXXXX in csv and parquet, counted
+    /// Its code: \uXXXX in JSON, CONVERT(…, 0x…) in SQL, which are exact; the text \uXXXX in csv
+    /// and parquet, counted
     Escape,
     /// The row is left out and named
     Error,
@@ -70,7 +72,10 @@ impl Style {
     pub(super) fn new(format: Format, args: &StyleArgs) -> anyhow::Result<Style> {
         let csv = CsvStyle { delimiter: args.delimiter, null: args.null.clone() };
         if csv.null.contains([csv.delimiter, '"', '\r', '\n']) {
-            anyhow::bail!("--null {:?}: a quote, a line end or the delimiter cannot be part of it", csv.null);
+            anyhow::bail!(
+                "--null {:?}: a quote, a line end or the delimiter cannot be part of it",
+                csv.null
+            );
         }
         let is_exact = matches!(format, Format::Jsonl | Format::Sql);
         let default = if is_exact { Surrogates::Escape } else { Surrogates::Error };
@@ -88,7 +93,9 @@ fn parse_delimiter(text: &str) -> Result<char, String> {
     let text = if text == "\\t" { "\t" } else { text };
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
-        (Some('"' | '\r' | '\n'), None) => Err("a quote or a line end cannot separate fields".to_owned()),
+        (Some('"' | '\r' | '\n'), None) => {
+            Err("a quote or a line end cannot separate fields".to_owned())
+        }
         // Numbers and hexadecimal digits are not quoted.
         (Some(c), None) if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+') => {
             Err("letters, digits and signs are parts of values".to_owned())
@@ -104,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_delimiter_is_one_character() {
-        for (text, delimiter) in [(",", ','), ("\\t", '\t'), ("\t", '\t'), ("§", '§'), ("\\", '\\')] {
+        for (text, delimiter) in [(",", ','), ("\\t", '\t'), ("\t", '\t'), ("§", '§'), ("\\", '\\')]
+        {
             assert_eq!(parse_delimiter(text), Ok(delimiter));
         }
         for text in ["", ";;", "\"", "\n", "1", "A", "-"] {

@@ -1,4 +1,5 @@
-//! Unpaired surrogates where the format has no escape for them, or where the user wants another one.
+//! Unpaired surrogates where the format has no escape for them, or where the user wants another
+//! one.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -34,7 +35,9 @@ pub(super) fn settle<'d>(datum: &'d Datum<'d>, style: &Style) -> Result<Settled<
     unpaired.refuse(style)?;
     let text = Datum::NChar(NText::from_text(&settled));
     let datum = match datum {
-        Datum::Variant(variant) => Datum::Variant(Box::new(Variant { ty: variant.ty, value: text })),
+        Datum::Variant(variant) => {
+            Datum::Variant(Box::new(Variant { ty: variant.ty, value: text }))
+        }
         _ => text,
     };
     Ok(Settled { datum: Cow::Owned(datum), changed: unpaired.count })

@@ -20,7 +20,8 @@ use crate::context::Context;
 use crate::exit::{Exit, chain};
 use crate::progress::Progress;
 
-/// Rows and pages of a table that are named on stderr when something is wrong with them; the others are counted.
+/// Rows and pages of a table that are named on stderr when something is wrong with them; the others
+/// are counted.
 const NAMED_MAX: u64 = 10;
 
 /// What exporting any table of a database takes.
@@ -228,12 +229,14 @@ impl TableExport<'_> {
                     (false, None) => (&mut counts.absent_pages, what),
                 }
             }
-            Left::Stop(Stop::Refused { unit }) => {
-                (&mut counts.refused, format!("left out: it holds the unpaired surrogate U+{unit:04X}"))
-            }
-            Left::Undecided(error) => {
-                (&mut counts.undecided, format!("left out: an expression cannot be evaluated: {error}"))
-            }
+            Left::Stop(Stop::Refused { unit }) => (
+                &mut counts.refused,
+                format!("left out: it holds the unpaired surrogate U+{unit:04X}"),
+            ),
+            Left::Undecided(error) => (
+                &mut counts.undecided,
+                format!("left out: an expression cannot be evaluated: {error}"),
+            ),
             Left::Stop(Stop::TooLong | Stop::Interrupted | Stop::Io(_)) => {
                 counts.interrupted = true;
                 return;
@@ -244,7 +247,8 @@ impl TableExport<'_> {
         match *counter {
             0..=NAMED_MAX => self.context.warn(&format!("{}{place}: {what}", table.full_name())),
             counted if counted == NAMED_MAX + 1 => {
-                self.context.warn(&format!("{}: more of these are counted only", table.full_name()));
+                self.context
+                    .warn(&format!("{}: more of these are counted only", table.full_name()));
             }
             _ => {}
         }
@@ -252,10 +256,13 @@ impl TableExport<'_> {
 
     fn exported(&self, selected: &[&Column], losses: &[Loss]) -> Vec<Exported> {
         let columns = selected.iter().zip(losses);
-        let columns = columns.filter(|(column, _)| why_left_out(self.style.format, column).is_none());
+        let columns =
+            columns.filter(|(column, _)| why_left_out(self.style.format, column).is_none());
         let exported = |(column, loss): (&&Column, &Loss)| Exported {
             name: column.name.clone(),
-            ty: column.ty.map_or_else(|| format!("unknown type {}", column.xtype), |ty| ty.to_string()),
+            ty: column
+                .ty
+                .map_or_else(|| format!("unknown type {}", column.xtype), |ty| ty.to_string()),
             nullable: column.nullable,
             loss: *loss,
         };
@@ -360,8 +367,10 @@ impl Report {
             context.warn(&format!("{name}: {reason}"));
         }
         if self.counts.absent_pages > 0 {
-            let (rows, catalog_rows) = (self.rows, self.catalog_rows);
-            context.warn(&format!("{name}: {rows} rows were read, the catalogue says {catalog_rows}"));
+            let rows = self.rows;
+            let catalog_rows = self.catalog_rows;
+            context
+                .warn(&format!("{name}: {rows} rows were read, the catalogue says {catalog_rows}"));
         }
     }
 }

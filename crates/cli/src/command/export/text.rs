@@ -52,7 +52,9 @@ impl RowWriter for TextRows<'_> {
                 Ok(self.sink.end_row()?)
             }
             // It could be read a moment ago, and part of it is written.
-            Err(Stop::Fault(fault)) if self.sink.is_flowing() => Err(Stop::Io(io::Error::other(fault))),
+            Err(Stop::Fault(fault)) if self.sink.is_flowing() => {
+                Err(Stop::Io(io::Error::other(fault)))
+            }
             Err(stop) => {
                 self.sink.drop_row();
                 Err(stop)

@@ -1,7 +1,8 @@
-//! Backups: sets, files and media, under the column names of RESTORE HEADERONLY, FILELISTONLY and LABELONLY.
+//! Backups: sets, files and media, under the column names of RESTORE HEADERONLY, FILELISTONLY and
+//! LABELONLY.
 //!
-//! Only headers are needed for this: it works for kinds of backups that cannot be opened as a database, for one set among
-//! several, and with stripes missing.
+//! Only headers are needed for this: it works for kinds of backups that cannot be opened as a
+//! database, for one set among several, and with stripes missing.
 
 use std::path::PathBuf;
 
@@ -84,8 +85,10 @@ pub(super) fn add(all_media: &[BackupMedia], list: List, context: &Context, fact
         facts.add("backup_sets", sets.iter().filter(wanted).map(header).collect());
     }
     if all || list.filelistonly {
-        // RESTORE takes the first set when none is chosen. Of several media that of the full backup.
-        let is_full = |media: &&BackupMedia| media.sets().iter().any(|set| set.kind == BackupKind::Database);
+        // RESTORE takes the first set when none is chosen. Of several media that of the full
+        // backup.
+        let is_full =
+            |media: &&BackupMedia| media.sets().iter().any(|set| set.kind == BackupKind::Database);
         if let Some(media) = all_media.iter().find(is_full).or(all_media.first()) {
             let first = media.sets().first().map(|set| set.position);
             let set = context.common.set.or(first).unwrap_or(1);

@@ -1,11 +1,14 @@
 //! Counts pages: how many are allocated, of what type, how protected.
 //!
-//! GAM says which extents are in use, PFS which of their pages. Only those are read, in long runs; what a source knows to be a
-//! hole is passed over, so that a sparse file of terabytes takes no longer than what it holds.
+//! GAM says which extents are in use, PFS which of their pages. Only those are read, in long runs;
+//! what a source knows to be a hole is passed over, so that a sparse file of terabytes takes no
+//! longer than what it holds.
 
 use std::collections::BTreeMap;
 
-use extentdb_base::size::{EXTENT_BYTES, EXTENTS_PER_GAM, PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM};
+use extentdb_base::size::{
+    EXTENT_BYTES, EXTENTS_PER_GAM, PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM,
+};
 use extentdb_base::{Extent, PageId};
 use extentdb_format::allocation::bitmap::{AllocationBitmap, MapKind};
 use extentdb_format::allocation::pfs::PfsView;
@@ -41,7 +44,11 @@ struct Census {
 }
 
 /// Counts all files of a source.
-pub(super) fn add(source: &dyn PageSource, context: &Context, facts: &mut Facts) -> anyhow::Result<()> {
+pub(super) fn add(
+    source: &dyn PageSource,
+    context: &Context,
+    facts: &mut Facts,
+) -> anyhow::Result<()> {
     let total: u64 = source.files().iter().map(|file| u64::from(file.pages)).sum();
     let progress = context.progress("count pages", total);
     context.interrupt.stop_gracefully();
@@ -58,7 +65,8 @@ pub(super) fn add(source: &dyn PageSource, context: &Context, facts: &mut Facts)
     if census.damaged + census.unreadable + census.unmapped > 0 {
         facts.end(Exit::Found);
     }
-    let by_type: Map<_, _> = census.by_type.iter().map(|(kind, n)| (kind.to_string(), (*n).into())).collect();
+    let by_type: Map<_, _> =
+        census.by_type.iter().map(|(kind, n)| (kind.to_string(), (*n).into())).collect();
     facts.add(
         "pages",
         json!({
@@ -102,7 +110,15 @@ impl<'a> Counter<'a> {
         progress: &'a Progress,
     ) -> Self {
         let run = vec![0; RUN_EXTENTS as usize * EXTENT_BYTES];
-        Counter { source, file, interrupt, progress, pfs: PageBuf::zeroed(), pfs_at: None, run }
+        Counter {
+            source,
+            file,
+            interrupt,
+            progress,
+            pfs: PageBuf::zeroed(),
+            pfs_at: None,
+            run,
+        }
     }
 
     fn count(&mut self, census: &mut Census) {
@@ -135,14 +151,16 @@ impl<'a> Counter<'a> {
         while at < extents && self.interrupt.stopped().is_none() {
             let is_used = |n: u32| !is_read || !AllocationBitmap::of(&gam).get(n);
             let stored = |n: u32| {
-                self.source.is_stored(Extent { file: self.file.id, index: first / PAGES_PER_EXTENT + n })
+                self.source
+                    .is_stored(Extent { file: self.file.id, index: first / PAGES_PER_EXTENT + n })
             };
             if !is_used(at) || !stored(at) {
                 at += 1;
                 continue;
             }
-            let len =
-                (at..extents.min(at + RUN_EXTENTS)).take_while(|n| is_used(*n) && stored(*n)).count() as u32;
+            let len = (at..extents.min(at + RUN_EXTENTS))
+                .take_while(|n| is_used(*n) && stored(*n))
+                .count() as u32;
             self.extents(first + at * PAGES_PER_EXTENT, len.max(1) * PAGES_PER_EXTENT, census);
             at += len.max(1);
         }

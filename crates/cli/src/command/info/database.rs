@@ -18,13 +18,15 @@ use crate::exit::{Exit, chain};
 /// `sysprufiles.filetype` of data files.
 const ROWS: u8 = 0;
 
-/// Adds everything that is known without counting pages. A catalogue that cannot be read leaves the file headers.
+/// Adds everything that is known without counting pages. A catalogue that cannot be read leaves the
+/// file headers.
 pub(super) fn add(opened: &Opened, context: &Context, facts: &mut Facts) {
     let pages = CheckedPages::new(opened.source());
     match Catalog::load(&pages) {
         Ok(catalog) => add_catalog(opened, &catalog, context, facts),
         Err(_) if opened.source().page_count(PageId::BOOT.file) == 0 => {
-            context.warn("the primary data file (file 1) is not here: only file headers can be shown");
+            context
+                .warn("the primary data file (file 1) is not here: only file headers can be shown");
             add_headers(opened, &pages, facts);
             facts.end(Exit::Incomplete);
         }
@@ -45,8 +47,9 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
     let boot = &catalog.boot;
     if boot.database_version().is_unknown_newer() {
         let version = boot.database_version();
-        context
-            .warn(&format!("the database is of version {version}: read by its own description, unverified"));
+        context.warn(&format!(
+            "the database is of version {version}: read by its own description, unverified"
+        ));
     }
     for fault in &catalog.faults {
         context.warn(&format!("the catalogue is damaged: {}", chain(fault)));
@@ -57,8 +60,10 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
     let there = |id: FileId| opened.source().files().iter().find(|file| file.id == id);
     let listed = catalog.files.iter().filter(|file| !file.dropped);
     for file in listed.clone().filter(|file| file.file_type == ROWS && there(file.id).is_none()) {
-        context
-            .warn(&format!("data file {} ({}, on the server {}) is not here", file.id, file.name, file.path));
+        context.warn(&format!(
+            "data file {} ({}, on the server {}) is not here",
+            file.id, file.name, file.path
+        ));
         facts.end(Exit::Incomplete);
     }
     let described = listed.map(|file| {
@@ -71,7 +76,9 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
     facts.add("files", described.collect());
     let groups = catalog.filegroups.iter().filter(|space| space.kind == "FG");
     let group = |space: &extentdb_catalog::model::DataSpace| {
-        let (id, name, default) = (space.id, &space.name, space.default);
+        let id = space.id;
+        let name = &space.name;
+        let default = space.default;
         json!({ "id": id, "name": name, "default": default })
     };
     facts.add("filegroups", groups.map(group).collect());
@@ -80,12 +87,14 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
 fn database(catalog: &Catalog) -> Value {
     let boot = &catalog.boot;
     let status = boot.status;
-    let page_verify =
-        match (status.has(DatabaseStatus::CHECKSUM), status.has(DatabaseStatus::TORN_PAGE_DETECTION)) {
-            (true, _) => "CHECKSUM",
-            (false, true) => "TORN_PAGE_DETECTION",
-            (false, false) => "NONE",
-        };
+    let page_verify = match (
+        status.has(DatabaseStatus::CHECKSUM),
+        status.has(DatabaseStatus::TORN_PAGE_DETECTION),
+    ) {
+        (true, _) => "CHECKSUM",
+        (false, true) => "TORN_PAGE_DETECTION",
+        (false, false) => "NONE",
+    };
     let users = crate::names::user_tables(catalog).len();
     json!({
         "name": boot.name.to_string(),
@@ -134,7 +143,8 @@ fn file_by_catalog(catalog: &Catalog, file: &DatabaseFile, found: Option<&Source
         2 => "filestream",
         _ => "other",
     };
-    let group = catalog.filegroups.iter().find(|space| space.kind == "FG" && space.id == file.filegroup);
+    let group =
+        catalog.filegroups.iter().find(|space| space.kind == "FG" && space.id == file.filegroup);
     let growth = if file.growth_percent { format!("{} %", file.growth) } else { size(file.growth) };
     json!({
         "id": file.id.0,
@@ -154,7 +164,8 @@ fn file_by_catalog(catalog: &Catalog, file: &DatabaseFile, found: Option<&Source
 /// Without catalogue: what page 0 says.
 fn file_by_header(pages: &CheckedPages<'_>, file: &SourceFile) -> Value {
     let mut page = PageBuf::zeroed();
-    let mut value = json!({ "id": file.id.0, "path": file.path.display().to_string(), "pages": file.pages });
+    let mut value =
+        json!({ "id": file.id.0, "path": file.path.display().to_string(), "pages": file.pages });
     if let Err(error) = pages.page(PageId { file: file.id, page: 0 }, &mut page) {
         value["header"] = chain(&error).into();
         return value;
@@ -174,5 +185,9 @@ fn file_by_header(pages: &CheckedPages<'_>, file: &SourceFile) -> Value {
 /// Pages as a size.
 fn size(pages: i32) -> String {
     let kilobytes = i64::from(pages) * 8;
-    if kilobytes % 1024 == 0 { format!("{} MB", kilobytes / 1024) } else { format!("{kilobytes} KB") }
+    if kilobytes % 1024 == 0 {
+        format!("{} MB", kilobytes / 1024)
+    } else {
+        format!("{kilobytes} KB")
+    }
 }

@@ -11,9 +11,14 @@ const FAULTS_MAX: usize = 20;
 pub(super) fn facts(log: &LogFile) -> Result<Value, extentdb_io::Error> {
     let map = VlfMap::read(log)?;
     let header = log.header();
-    let used: Vec<u32> =
-        map.vlfs().iter().map(|vlf| vlf.header.sequence).filter(|sequence| *sequence != 0).collect();
-    let faults = map.faults().iter().take(FAULTS_MAX).map(|(at, fault)| format!("at byte {at}: {fault:?}"));
+    let used: Vec<u32> = map
+        .vlfs()
+        .iter()
+        .map(|vlf| vlf.header.sequence)
+        .filter(|sequence| *sequence != 0)
+        .collect();
+    let faults =
+        map.faults().iter().take(FAULTS_MAX).map(|(at, fault)| format!("at byte {at}: {fault:?}"));
     Ok(json!({
         "path": log.path().display().to_string(),
         "bytes": log.file().len(),

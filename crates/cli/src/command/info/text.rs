@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 /// All facts. A table that is wider than `columns` is written row by row.
 pub(super) fn render(facts: &Map<String, Value>, columns: Option<usize>) -> String {
-    let sections = facts.iter().map(|(name, value)| format!("{}\n{}", title(name), section(value, columns)));
+    let sections =
+        facts.iter().map(|(name, value)| format!("{}\n{}", title(name), section(value, columns)));
     sections.collect::<Vec<_>>().join("\n")
 }
 
@@ -18,8 +19,9 @@ fn section(value: &Value, columns: Option<usize>) -> String {
 
 fn lines(facts: &Map<String, Value>) -> String {
     let width = facts.keys().map(|key| key.chars().count()).max().unwrap_or(0);
-    let line =
-        |(key, value): (&String, &Value)| format!("    {:width$}  {}\n", key.replace('_', " "), plain(value));
+    let line = |(key, value): (&String, &Value)| {
+        format!("    {:width$}  {}\n", key.replace('_', " "), plain(value))
+    };
     facts.iter().filter(|(_, value)| !value.is_null()).map(line).collect()
 }
 
@@ -44,9 +46,14 @@ fn table(rows: &[Value], columns_max: Option<usize>) -> String {
     let heads: Vec<String> = columns.iter().map(|column| column.replace('_', " ")).collect();
     let mut cells = vec![heads];
     cells.extend(rows.iter().map(|row| {
-        columns.iter().map(|column| row.get(*column).map(plain).unwrap_or_default()).collect::<Vec<String>>()
+        columns
+            .iter()
+            .map(|column| row.get(*column).map(plain).unwrap_or_default())
+            .collect::<Vec<String>>()
     }));
-    let width = |at: usize| cells.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
+    let width = |at: usize| {
+        cells.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max()
+    };
     let widths: Vec<usize> = (0..columns.len()).map(|at| width(at).unwrap_or(0)).collect();
     let line_width = INDENT + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
     if columns_max.is_some_and(|most| line_width > most) {
@@ -104,7 +111,8 @@ mod tests {
         assert_eq!(render(facts.as_object().unwrap(), None), expected);
         assert_eq!(render(facts.as_object().unwrap(), Some(22)), expected);
         let narrow = render(facts.as_object().unwrap(), Some(16));
-        let vertical = "Files\n    id    1\n    name  a\n\n    id    20\n    name  b\n    path  /b\n";
+        let vertical =
+            "Files\n    id    1\n    name  a\n\n    id    20\n    name  b\n    path  /b\n";
         assert!(narrow.ends_with(vertical), "{narrow}");
     }
 }

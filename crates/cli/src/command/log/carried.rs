@@ -38,7 +38,8 @@ impl Job<'_> {
             let reader = LogReader::with_map(&log, map);
             if let Some(end) = self.one_log(file, &reader, writer)? {
                 let parts = backup.set.log().iter();
-                let newest = parts.filter(|part| part.file == file && part.vlf.sequence.get() == end.lsn.vlf);
+                let newest = parts
+                    .filter(|part| part.file == file && part.vlf.sequence.get() == end.lsn.vlf);
                 for part in newest {
                     self.compare_end(part, backup.set.header().last_lsn, &log, &end)?;
                 }
@@ -55,7 +56,9 @@ impl Job<'_> {
         let missing = backup.family.describe_missing();
         let parts = backup.set.log();
         if parts.iter().all(LogPart::is_complete) {
-            self.context.note(&format!("{missing}: its pages are not needed for the log, which is complete"));
+            self.context.note(&format!(
+                "{missing}: its pages are not needed for the log, which is complete"
+            ));
             return Ok(());
         }
         if parts.iter().all(|part| part.stored_bytes() == 0) {
@@ -66,8 +69,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The backup states which bytes it carries, and the LSN after its last block: a log that ends before both has lost
-    /// blocks. Without that LSN, a rest that was never written is none.
+    /// The backup states which bytes it carries, and the LSN after its last block: a log that ends
+    /// before both has lost blocks. Without that LSN, a rest that was never written is none.
     fn compare_end(
         &mut self,
         part: &LogPart,
@@ -77,7 +80,8 @@ impl Job<'_> {
     ) -> anyhow::Result<()> {
         let from = end.file_offset.max(part.carried.start);
         let to = part.carried.start.saturating_add(part.stored_bytes());
-        let is_whole = if last_lsn.is_zero() { is_unwritten(log, from, to)? } else { end.lsn >= last_lsn };
+        let is_whole =
+            if last_lsn.is_zero() { is_unwritten(log, from, to)? } else { end.lsn >= last_lsn };
         if from < to && !is_whole {
             let reason = end.reason;
             self.fault(&format!(

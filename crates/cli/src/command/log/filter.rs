@@ -45,7 +45,9 @@ impl Filter {
         (self.from..=self.to).contains(&lsn)
             && (self.ops.is_empty() || self.ops.iter().any(|pattern| pattern.matches(header.op)))
             && self.xact.is_none_or(|xact| header.xact == xact)
-            && self.page.is_none_or(|page| record.payload().page_part().is_some_and(|part| part.page == page))
+            && self.page.is_none_or(|page| {
+                record.payload().page_part().is_some_and(|part| part.page == page)
+            })
     }
 }
 
@@ -73,12 +75,14 @@ pub(super) fn operation(text: &str) -> Result<OpPattern, String> {
     Ok(OpPattern(ops))
 }
 
-/// Reads an LSN: as printed (hexadecimal, eight, eight and four digits), hexadecimal behind 0x, or decimal as DBCC PAGE prints
-/// m_lsn; with or without brackets; also as the one decimal number of backups.
+/// Reads an LSN: as printed (hexadecimal, eight, eight and four digits), hexadecimal behind 0x, or
+/// decimal as DBCC PAGE prints m_lsn; with or without brackets; also as the one decimal number of
+/// backups.
 pub(super) fn lsn(text: &str) -> Result<Lsn, String> {
     let wrong = || "an LSN is written as 00000031:000000b4:0003, 0x31:b4:3 or 49:180:3".to_owned();
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
-    let (digits, has_prefix) = inner.strip_prefix("0x").map_or((inner, false), |digits| (digits, true));
+    let (digits, has_prefix) =
+        inner.strip_prefix("0x").map_or((inner, false), |digits| (digits, true));
     let parts: Vec<&str> = digits.split(':').collect();
     if let ([number], false) = (&parts[..], has_prefix) {
         return number.parse::<u128>().ok().and_then(from_decimal).ok_or_else(wrong);
@@ -86,9 +90,12 @@ pub(super) fn lsn(text: &str) -> Result<Lsn, String> {
     let [vlf, block, slot] = parts[..] else { return Err(wrong()) };
     let is_printed = [vlf, block, slot].iter().zip(PRINTED).all(|(part, len)| part.len() == len);
     let radix = if has_prefix || is_printed { 16 } else { 10 };
-    let part = |text: &str| match text.starts_with(['+', '-']) {
-        true => Err(wrong()),
-        false => u32::from_str_radix(text, radix).map_err(|_| wrong()),
+    let part = |text: &str| {
+        if text.starts_with(['+', '-']) {
+            Err(wrong())
+        } else {
+            u32::from_str_radix(text, radix).map_err(|_| wrong())
+        }
     };
     let slot = u16::try_from(part(slot)?).map_err(|_| wrong())?;
     Ok(Lsn::new(part(vlf)?, part(block)?, slot))
@@ -96,15 +103,18 @@ pub(super) fn lsn(text: &str) -> Result<Lsn, String> {
 
 /// The reverse of [`Lsn::to_decimal`].
 fn from_decimal(number: u128) -> Option<Lsn> {
-    let (vlf, rest) = (number / 1_000_000_000_000_000, number % 1_000_000_000_000_000);
-    let (block, slot) = (rest / 100_000, rest % 100_000);
+    let vlf = number / 1_000_000_000_000_000;
+    let rest = number % 1_000_000_000_000_000;
+    let block = rest / 100_000;
+    let slot = rest % 100_000;
     Some(Lsn::new(u32::try_from(vlf).ok()?, u32::try_from(block).ok()?, u16::try_from(slot).ok()?))
 }
 
 /// Reads a transaction id as fn_dblog prints it.
 fn xact(text: &str) -> anyhow::Result<XactId> {
     let parsed = text.split_once(':').and_then(|(high, low)| {
-        let (high, low) = (u16::from_str_radix(high, 16).ok()?, u32::from_str_radix(low, 16).ok()?);
+        let high = u16::from_str_radix(high, 16).ok()?;
+        let low = u32::from_str_radix(low, 16).ok()?;
         Some(XactId { high, low })
     });
     parsed.ok_or_else(|| anyhow!("{text}: a transaction is written as 0000:000003f1"))
@@ -117,9 +127,13 @@ mod tests {
     #[test]
     fn an_lsn_may_be_typed_as_any_tool_prints_it() {
         let expected = Lsn::new(0x31, 0xb4, 3);
-        for text in
-            ["00000031:000000b4:0003", "0x31:b4:3", "0x00000031:000000b4:0003", "49:180:3", "(49:180:3)"]
-        {
+        for text in [
+            "00000031:000000b4:0003",
+            "0x31:b4:3",
+            "0x00000031:000000b4:0003",
+            "49:180:3",
+            "(49:180:3)",
+        ] {
             assert_eq!(lsn(text), Ok(expected), "{text}");
         }
         assert_eq!(lsn(&expected.to_decimal().to_string()), Ok(expected));

@@ -31,7 +31,8 @@ where
 }
 
 fn in_columns(cells: [String; 8]) -> String {
-    let cells: Vec<String> = cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:width$}")).collect();
+    let cells: Vec<String> =
+        cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:width$}")).collect();
     cells.join("  ")
 }
 

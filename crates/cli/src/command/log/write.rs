@@ -69,15 +69,20 @@ pub(super) struct Writer<'o> {
 
 impl<'o> Writer<'o> {
     pub(super) fn new(output: &'o mut Output, is_json: bool) -> Writer<'o> {
-        Writer { to: BufWriter::with_capacity(1 << 16, output), is_json, written: 0 }
+        Writer {
+            to: BufWriter::with_capacity(1 << 16, output),
+            is_json,
+            written: 0,
+        }
     }
 
     /// A log record.
     pub(super) fn record(&mut self, lsn: Lsn, record: &RecordRef<'_>) -> io::Result<()> {
         let columns = columns(lsn, record);
         if self.is_json {
-            let element =
-                columns.iter().map(|(column, text)| (column.name().to_owned(), json_of(*column, text)));
+            let element = columns
+                .iter()
+                .map(|(column, text)| (column.name().to_owned(), json_of(*column, text)));
             return self.json(&Value::Object(element.collect()));
         }
         if self.written == 0 {
@@ -86,7 +91,10 @@ impl<'o> Writer<'o> {
         }
         self.written += 1;
         let text = |wanted| {
-            columns.iter().find(|(column, _)| *column == wanted).map_or("", |(_, text)| text.as_str())
+            columns
+                .iter()
+                .find(|(column, _)| *column == wanted)
+                .map_or("", |(_, text)| text.as_str())
         };
         let mut line = TABLE.map(|(column, width)| format!("{:width$}", text(column))).join("  ");
         for (column, text) in &columns {
@@ -98,7 +106,12 @@ impl<'o> Writer<'o> {
     }
 
     /// A row of named columns; `head` is what stands above the first one.
-    pub(super) fn row(&mut self, head: &str, line: &str, json: Map<String, Value>) -> io::Result<()> {
+    pub(super) fn row(
+        &mut self,
+        head: &str,
+        line: &str,
+        json: Map<String, Value>,
+    ) -> io::Result<()> {
         if self.is_json {
             return self.json(&Value::Object(json));
         }

@@ -76,7 +76,10 @@ pub(super) fn decode(
 ) -> Vec<ColumnShown> {
     let sparse = sparse_vector(record);
     let columns = columns_of(owner, level);
-    columns.into_iter().map(|column| decode_one(owner, record, bytes, level, column, sparse)).collect()
+    columns
+        .into_iter()
+        .map(|column| decode_one(owner, record, bytes, level, column, sparse))
+        .collect()
 }
 
 fn decode_one(
@@ -91,7 +94,9 @@ fn decode_one(
         Ok(sparse_cell(column, sparse))
     } else {
         match record {
-            AnyRecord::Plain(record) => cell(&record, column, level).map_err(|fault| fault.to_string()),
+            AnyRecord::Plain(record) => {
+                cell(&record, column, level).map_err(|fault| fault.to_string())
+            }
             AnyRecord::Compressed(record, ci) => compressed_cell(&record, ci.as_ref(), column),
         }
     };
@@ -121,7 +126,9 @@ fn shown(owner: &Owner<'_>, column: &PhysicalColumn, cell: Result<Cell<'_>, Stri
         Ok(Cell::Null) => Shown::Null,
         Ok(Cell::Missing) => added(owner, column),
         Ok(Cell::Bit(bit)) => here(&Datum::Bit(bit)),
-        Ok(Cell::Complex(bytes)) => pointer(&bytes, column.ty.is_some_and(|ty| ty.may_have_text_pointer())),
+        Ok(Cell::Complex(bytes)) => {
+            pointer(&bytes, column.ty.is_some_and(|ty| ty.may_have_text_pointer()))
+        }
         Ok(Cell::Bytes(bytes)) if owner.is_heap_rid(column) => match <[u8; 8]>::try_from(&*bytes) {
             Ok(rid) => {
                 let text = Rid::from_bytes(rid).to_string();
@@ -130,13 +137,17 @@ fn shown(owner: &Owner<'_>, column: &PhysicalColumn, cell: Result<Cell<'_>, Stri
             Err(_) => Shown::Broken("not a row id".to_owned(), bytes.into_owned()),
         },
         // An int of variable length is a uniquifier, in the table or in an index: 0 takes no bytes.
-        Ok(Cell::Bytes(bytes)) if bytes.is_empty() && column.ty == Some(SqlType::Int) => here(&Datum::Int(0)),
+        Ok(Cell::Bytes(bytes)) if bytes.is_empty() && column.ty == Some(SqlType::Int) => {
+            here(&Datum::Int(0))
+        }
         Ok(Cell::Bytes(bytes)) => value(column.ty, &bytes),
     }
 }
 
 fn value(ty: Option<SqlType>, bytes: &[u8]) -> Shown {
-    let Some(ty) = ty else { return Shown::Broken("a value of unknown type".to_owned(), bytes.to_vec()) };
+    let Some(ty) = ty else {
+        return Shown::Broken("a value of unknown type".to_owned(), bytes.to_vec());
+    };
     match Datum::decode(&ty, bytes) {
         Ok(datum) => here(&datum),
         Err(error) => Shown::Broken(error.to_string(), bytes.to_vec()),
@@ -144,7 +155,8 @@ fn value(ty: Option<SqlType>, bytes: &[u8]) -> Shown {
 }
 
 fn here(datum: &Datum<'_>) -> Shown {
-    let (mut json, mut text) = (String::new(), String::new());
+    let mut json = String::new();
+    let mut text = String::new();
     // Writing to a string does not fail, and what could not be kept shows as U+FFFD.
     let _ = write_json(datum, &mut json);
     let _ = write_plain(datum, &mut text);
@@ -172,9 +184,10 @@ fn added(owner: &Owner<'_>, column: &PhysicalColumn) -> Shown {
 
 fn sparse_vector(record: AnyRecord<'_>) -> Option<SparseVector<'_>> {
     let bytes = match record {
-        AnyRecord::Plain(record) => {
-            record.vars().find(|var| var.complex && SparseVector::is_one(var.bytes)).map(|var| var.bytes)
-        }
+        AnyRecord::Plain(record) => record
+            .vars()
+            .find(|var| var.complex && SparseVector::is_one(var.bytes))
+            .map(|var| var.bytes),
         AnyRecord::Compressed(record, _) => {
             record.extra_long().map(|(bytes, _)| bytes).find(|bytes| SparseVector::is_one(bytes))
         }
@@ -198,7 +211,8 @@ fn compressed_cell<'a>(
     column: &PhysicalColumn,
 ) -> Result<Cell<'a>, String> {
     let number = column.ordinal.checked_sub(1).and_then(|number| u16::try_from(number).ok());
-    let Some((number, stored)) = number.and_then(|number| Some((number, record.column(number)?))) else {
+    let Some((number, stored)) = number.and_then(|number| Some((number, record.column(number)?)))
+    else {
         return Ok(Cell::Missing);
     };
     let value = match ci {
@@ -221,7 +235,10 @@ fn pointer(bytes: &[u8], is_text: bool) -> Shown {
     match LobPointer::parse(bytes, is_text) {
         LobPointer::Text { blob_id, root } => {
             let json = json!({"pointer": "text", "blob_id": blob_id, "root": root.to_string()});
-            Shown::Elsewhere(json, vec![format!("[Textpointer] Blob Id = {blob_id} RowId = {root}")])
+            Shown::Elsewhere(
+                json,
+                vec![format!("[Textpointer] Blob Id = {blob_id} RowId = {root}")],
+            )
         }
         LobPointer::Inline(root) => inline(root),
         LobPointer::BackPointer(rid) => {
@@ -232,17 +249,23 @@ fn pointer(bytes: &[u8], is_text: bool) -> Shown {
             let json = json!({"pointer": "sparse vector", "bytes": hex::word(bytes)});
             Shown::Elsewhere(json, vec![format!("[Sparse vector] {} bytes", bytes.len())])
         }
-        LobPointer::Unknown(bytes) => Shown::Broken("not a pointer that is known".to_owned(), bytes.to_vec()),
+        LobPointer::Unknown(bytes) => {
+            Shown::Broken("not a pointer that is known".to_owned(), bytes.to_vec())
+        }
     }
 }
 
 fn inline(root: InlineRoot<'_>) -> Shown {
-    let (name, kind) = match root.is_overflow() {
-        true => ("Row-overflow", "row-overflow"),
-        false => ("BLOB Inline Root", "inline root"),
+    let (name, kind) = if root.is_overflow() {
+        ("Row-overflow", "row-overflow")
+    } else {
+        ("BLOB Inline Root", "inline root")
     };
-    let (blob_id, level, sequence) = (root.blob_id(), root.level(), root.update_sequence());
-    let mut lines = vec![format!("[{name}] Level = {level} UpdateSeq = {sequence} Blob Id = {blob_id}")];
+    let blob_id = root.blob_id();
+    let level = root.level();
+    let sequence = root.update_sequence();
+    let mut lines =
+        vec![format!("[{name}] Level = {level} UpdateSeq = {sequence} Blob Id = {blob_id}")];
     let mut links = Vec::new();
     for (number, link) in root.links().enumerate() {
         lines.push(format!("Link {number} Size = {} RowId = {}", link.end, link.target));

@@ -66,7 +66,12 @@ pub(super) fn of_page(
     }
 }
 
-fn decoded(id: PageId, page: &PageBytes, source: &dyn PageSource, owner: Option<&Owner<'_>>) -> Content {
+fn decoded(
+    id: PageId,
+    page: &PageBytes,
+    source: &dyn PageSource,
+    owner: Option<&Owner<'_>>,
+) -> Content {
     match PageHeader::of(page).kind() {
         PageType::Data => Content::Rows(rows::of_page(page, owner)),
         PageType::Index => Content::Entries(rows::of_page(page, owner)),
@@ -97,7 +102,11 @@ fn bitmap(id: PageId, page: &PageBytes, map: MapKind, file_pages: u32) -> Conten
     };
     let (_, words) = words(map);
     let bits = MapView::new(page, map).bitmap();
-    Content::Map { name, head: Vec::new(), runs: extent_runs(bits, id.gam_interval(), file_pages, words) }
+    Content::Map {
+        name,
+        head: Vec::new(),
+        runs: extent_runs(bits, id.gam_interval(), file_pages, words),
+    }
 }
 
 fn iam(page: &PageBytes, source: &dyn PageSource) -> Content {
@@ -105,5 +114,9 @@ fn iam(page: &PageBytes, source: &dyn PageSource) -> Content {
     let interval = view.interval();
     let words = ["NOT ALLOCATED", "ALLOCATED"];
     let runs = extent_runs(view.bitmap(), interval, source.page_count(interval.file), words);
-    Content::Map { name: "IAM: Extent Alloc Status", head: iam_fields(view), runs }
+    Content::Map {
+        name: "IAM: Extent Alloc Status",
+        head: iam_fields(view),
+        runs,
+    }
 }

@@ -48,7 +48,10 @@ impl PageFault {
 /// All faults of a page that was read as `id`; `page` has its displaced bits back.
 pub(super) fn of_page(id: PageId, page: &PageBytes, protection: Protection) -> Vec<PageFault> {
     if is_zero(page) {
-        return vec![PageFault::new(None, "the page is all zeros: it was never written".to_owned())];
+        return vec![PageFault::new(
+            None,
+            "the page is all zeros: it was never written".to_owned(),
+        )];
     }
     let mut faults = Vec::new();
     protection_faults(protection, &mut faults);
@@ -89,7 +92,10 @@ fn protection_faults(protection: Protection, faults: &mut Vec<PageFault>) {
 
 fn header_faults(id: PageId, header: &PageHeader, faults: &mut Vec<PageFault>) {
     if header.header_version != HEADER_VERSION {
-        faults.push(PageFault::new(Some(0), format!("m_headerVersion is {}, not 1", header.header_version)));
+        faults.push(PageFault::new(
+            Some(0),
+            format!("m_headerVersion is {}, not 1", header.header_version),
+        ));
     }
     if let PageType::Unknown(byte) = header.kind() {
         faults.push(PageFault::new(Some(1), format!("m_type {byte} is no type of page")));
@@ -101,14 +107,16 @@ fn header_faults(id: PageId, header: &PageHeader, faults: &mut Vec<PageFault>) {
         ));
     }
     if let Some(expected) = fixed_page_type(id).filter(|expected| *expected != header.kind()) {
-        let what = format!("m_type says {}; the page at this place is a {expected} page", header.kind());
+        let what =
+            format!("m_type says {}; the page at this place is a {expected} page", header.kind());
         faults.push(PageFault::new(Some(1), what));
     }
 }
 
 /// Slot array, space accounting and records of a page of rows, index entries or LOB fragments.
 fn record_page_faults(page: &PageBytes, faults: &mut Vec<PageFault>) {
-    let (view, header) = (PageRef::new(page), PageHeader::of(page));
+    let view = PageRef::new(page);
+    let header = PageHeader::of(page);
     let Some(slots_at) = header.slot_array_start() else {
         let what = format!("m_slotCnt {} does not fit on a page", header.slot_count.get());
         faults.push(PageFault::new(Some(22), what));
@@ -116,8 +124,9 @@ fn record_page_faults(page: &PageBytes, faults: &mut Vec<PageFault>) {
     };
     let free_offset = usize::from(header.free_offset.get());
     if !(PAGE_HEADER_BYTES..=slots_at).contains(&free_offset) {
-        let what =
-            format!("m_freeData {free_offset} is not between the header and the slot array at {slots_at}");
+        let what = format!(
+            "m_freeData {free_offset} is not between the header and the slot array at {slots_at}"
+        );
         faults.push(PageFault::new(Some(30), what));
     }
     let before = faults.len();
@@ -135,7 +144,12 @@ fn record_page_faults(page: &PageBytes, faults: &mut Vec<PageFault>) {
 /// A record's place: offset, length, slot.
 type Extent = (usize, usize, u16);
 
-fn slot_extent(view: PageRef<'_>, slot: u16, offset: u16, faults: &mut Vec<PageFault>) -> Option<Extent> {
+fn slot_extent(
+    view: PageRef<'_>,
+    slot: u16,
+    offset: u16,
+    faults: &mut Vec<PageFault>,
+) -> Option<Extent> {
     let at = usize::from(offset);
     let may_be_empty = view.header().kind() != PageType::Index;
     if offset == 0 && may_be_empty {
@@ -175,7 +189,10 @@ fn record_len(view: PageRef<'_>, bytes: &[u8]) -> (usize, Option<String>) {
         }
         _ => {
             let record = Record::parse_data(bytes);
-            let odd = matches!(record.kind(), RecordKind::Index | RecordKind::GhostIndex | RecordKind::Blob);
+            let odd = matches!(
+                record.kind(),
+                RecordKind::Index | RecordKind::GhostIndex | RecordKind::Blob
+            );
             let odd = odd.then(|| format!("a {} on a data page", record.kind().name()));
             (record.len(), record.fault().map(|fault| record_fault(&fault)).or(odd))
         }
@@ -187,7 +204,10 @@ fn overlaps(extents: &mut [Extent], free_offset: usize, faults: &mut Vec<PageFau
     for pair in extents.windows(2) {
         let [(at, len, slot), (next, _, other)] = pair else { continue };
         if at + len > *next {
-            let what = format!("the record ends at byte {}, within that of slot {other} at {next}", at + len);
+            let what = format!(
+                "the record ends at byte {}, within that of slot {other} at {next}",
+                at + len
+            );
             faults.push(PageFault::of_slot(*slot, Some(*at), what));
         }
     }
@@ -200,7 +220,8 @@ fn overlaps(extents: &mut [Extent], free_offset: usize, faults: &mut Vec<PageFau
 fn free_bytes_fault(header: &PageHeader, extents: &[Extent], faults: &mut Vec<PageFault>) {
     let least = if header.kind() == PageType::Data { DATA_FOOTPRINT_MIN } else { 0 };
     let grain = if header.object_id.get() == SYS_FILES_OBJECT { 4 } else { 1 };
-    let used: usize = extents.iter().map(|(_, len, _)| len.next_multiple_of(grain).max(least)).sum();
+    let used: usize =
+        extents.iter().map(|(_, len, _)| len.next_multiple_of(grain).max(least)).sum();
     let taken = used + 2 * usize::from(header.slot_count.get());
     let free = usize::from(header.free_bytes.get());
     if taken + free != PAGE_BODY_BYTES {
@@ -214,11 +235,17 @@ fn free_bytes_fault(header: &PageHeader, extents: &[Extent], faults: &mut Vec<Pa
 
 fn boot_fault(fault: &BootFault) -> PageFault {
     match *fault {
-        BootFault::PageType { found } => PageFault::new(Some(1), format!("m_type says {found}, not boot")),
-        BootFault::Slot { found } => PageFault::of_slot(0, None, format!("the slot points to byte {found}")),
-        BootFault::RecordLength { found, limit } => {
-            PageFault::of_slot(0, None, format!("a boot record of {found} bytes; there is room for {limit}"))
+        BootFault::PageType { found } => {
+            PageFault::new(Some(1), format!("m_type says {found}, not boot"))
         }
+        BootFault::Slot { found } => {
+            PageFault::of_slot(0, None, format!("the slot points to byte {found}"))
+        }
+        BootFault::RecordLength { found, limit } => PageFault::of_slot(
+            0,
+            None,
+            format!("a boot record of {found} bytes; there is room for {limit}"),
+        ),
         BootFault::Time { field } => PageFault::new(None, format!("{field} is no point in time")),
     }
 }
@@ -235,9 +262,11 @@ fn file_header_fault(fault: &FileHeaderFault) -> PageFault {
         FileHeaderFault::ColumnCount { found } => {
             PageFault::of_slot(0, None, format!("{found} columns are fewer than any version has"))
         }
-        FileHeaderFault::ColumnLength { index, found } => {
-            PageFault::of_slot(0, None, format!("column {index} has {found} bytes, which is not its length"))
-        }
+        FileHeaderFault::ColumnLength { index, found } => PageFault::of_slot(
+            0,
+            None,
+            format!("column {index} has {found} bytes, which is not its length"),
+        ),
         FileHeaderFault::FileId { found, expected } => PageFault::of_slot(
             0,
             None,
@@ -254,12 +283,19 @@ fn map_faults(faults: &mut Vec<PageFault>, found: Vec<MapFault>) {
         MapFault::Header { field, expected, found } => {
             PageFault::new(None, format!("{field} is {found}, not {expected}"))
         }
-        MapFault::Slot { slot, expected, found } => {
-            PageFault::of_slot(slot, None, format!("the slot points to byte {found}, not {expected}"))
-        }
+        MapFault::Slot { slot, expected, found } => PageFault::of_slot(
+            slot,
+            None,
+            format!("the slot points to byte {found}, not {expected}"),
+        ),
         MapFault::RecordHeader { slot, expected, found } => {
-            let (found, expected) = (super::hex::word(&found), super::hex::word(&expected));
-            PageFault::of_slot(slot, None, format!("the record begins with {found}, not {expected}"))
+            let found = super::hex::word(&found);
+            let expected = super::hex::word(&expected);
+            PageFault::of_slot(
+                slot,
+                None,
+                format!("the record begins with {found}, not {expected}"),
+            )
         }
         MapFault::NotZero { offset } => {
             PageFault::new(Some(offset), "bytes that are always zero are not".to_owned())
@@ -281,7 +317,9 @@ pub(super) fn record_fault(fault: &RecordFault) -> String {
             format!("the column offset array ends at byte {end} of {limit} that there are")
         }
         RecordFault::EndOffset { column, end, start, limit } => {
-            format!("variable column {column} ends at byte {end}, which is not between {start} and {limit}")
+            format!(
+                "variable column {column} ends at byte {end}, which is not between {start} and {limit}"
+            )
         }
         RecordFault::VersionTag { end, limit } => {
             format!("the versioning tag ends at byte {end} of {limit} that there are")
@@ -292,10 +330,16 @@ pub(super) fn record_fault(fault: &RecordFault) -> String {
 /// A fault of a LOB record as a sentence.
 pub(super) fn lob_fault(fault: &LobFault) -> String {
     match *fault {
-        LobFault::Status(status) => format!("status byte {status:#04x} does not begin a LOB record"),
-        LobFault::Length { len, limit } => format!("a LOB record of {len} bytes, {limit} are there"),
+        LobFault::Status(status) => {
+            format!("status byte {status:#04x} does not begin a LOB record")
+        }
+        LobFault::Length { len, limit } => {
+            format!("a LOB record of {len} bytes, {limit} are there")
+        }
         LobFault::Kind(kind) => format!("{kind} is no kind of LOB record"),
-        LobFault::Content { needed, len } => format!("the content takes {needed} bytes of a record of {len}"),
+        LobFault::Content { needed, len } => {
+            format!("the content takes {needed} bytes of a record of {len}")
+        }
     }
 }
 
@@ -309,7 +353,8 @@ mod tests {
 
     fn sound_page() -> PageBytes {
         let mut page = [0; 8192];
-        let mut edit = PageMut::format(&mut page, PageId::new(1, 153), PageType::Data, AllocUnitId(1 << 24));
+        let mut edit =
+            PageMut::format(&mut page, PageId::new(1, 153), PageType::Data, AllocUnitId(1 << 24));
         edit.push(&[0x10, 0, 8, 0, 1, 0, 0, 0, 1, 0, 0]).unwrap();
         edit.push(&[0x10, 0, 8, 0, 2, 0, 0, 0, 1, 0, 0]).unwrap();
         seal(&mut page);

@@ -16,7 +16,8 @@ const FIELD_WIDTH: usize = 36;
 pub(super) fn header(header: &PageHeader) -> Fields {
     let xdes = header.xdes_id_bytes;
     let [x0, x1, x2, x3, h0, h1] = xdes;
-    let xdes = format!("({}:{})", u16::from_le_bytes([h0, h1]), u32::from_le_bytes([x0, x1, x2, x3]));
+    let xdes =
+        format!("({}:{})", u16::from_le_bytes([h0, h1]), u32::from_le_bytes([x0, x1, x2, x3]));
     named([
         ("m_pageId", page(header.page_id())),
         ("m_headerVersion", json!(header.header_version)),
@@ -92,7 +93,8 @@ pub(super) fn lines(fields: &[(String, Value)], prefix: &str) -> String {
 
 /// Texts in columns, three on a line; a text that is too wide takes two.
 pub(super) fn in_columns(words: impl Iterator<Item = String>) -> String {
-    let (mut out, mut column) = (String::new(), 0);
+    let mut out = String::new();
+    let mut column = 0;
     for word in words {
         let width = word.chars().count();
         let cells = width / FIELD_WIDTH + 1;

@@ -107,7 +107,10 @@ fn record(record: &RecordShown) -> Value {
         set("child", json!(child.to_string()));
     }
     if let Some((name, rid)) = record.other_end {
-        set(if name == "Forwarding to" { "forwarding_to" } else { "forwarded_from" }, json!(rid.to_string()));
+        set(
+            if name == "Forwarding to" { "forwarding_to" } else { "forwarded_from" },
+            json!(rid.to_string()),
+        );
     }
     match &record.columns {
         Some(columns) => set("columns", Value::Array(columns.iter().map(column).collect())),

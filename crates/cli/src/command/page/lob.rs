@@ -31,9 +31,11 @@ pub(super) fn of_page(page: &PageBytes, id: PageId) -> Vec<LobShown> {
 }
 
 fn of_record(id: PageId, slot: u16, record: LobRecord<'_>) -> LobShown {
-    let (len, blob_id) = (record.len(), record.blob_id());
+    let len = record.len();
+    let blob_id = record.blob_id();
     let kind = (record.kind(), kind_name(record.kind()));
-    let title = format!("Blob row at: Page {id} Slot {slot} Length: {len} Type: {} ({})", kind.0, kind.1);
+    let title =
+        format!("Blob row at: Page {id} Slot {slot} Length: {len} Type: {} ({})", kind.0, kind.1);
     let mut lines = vec![title, format!("Blob Id: {blob_id}")];
     let json = match record.content() {
         LobContent::Data(bytes) | LobContent::SmallRoot(bytes) => {
@@ -49,9 +51,12 @@ fn of_record(id: PageId, slot: u16, record: LobRecord<'_>) -> LobShown {
             ));
             let mut links = Vec::with_capacity(node.len());
             for (number, link) in node.links().enumerate() {
-                let (target, end) = (link.target, link.end);
-                lines
-                    .push(format!("Child {number} at Page {} Slot {} Size: {end}", target.page, target.slot));
+                let target = link.target;
+                let end = link.end;
+                lines.push(format!(
+                    "Child {number} at Page {} Slot {} Size: {end}",
+                    target.page, target.slot
+                ));
                 links.push(json!({"end": end, "rid": target.to_string()}));
             }
             json!({"level": node.level, "links_max": node.links_max, "links": links})

@@ -21,15 +21,16 @@ pub(super) struct Owner<'c> {
 }
 
 impl<'c> Owner<'c> {
-    /// The owner that a page header names. Leaf pages of clustered indexes that come from SQL Server 2000 name it without
-    /// the index id.
+    /// The owner that a page header names. Leaf pages of clustered indexes that come from SQL
+    /// Server 2000 name it without the index id.
     pub(super) fn of(catalog: &'c Catalog, header: &PageHeader) -> Option<Owner<'c>> {
         let named = header.alloc_unit();
         let candidates = [named, AllocUnitId(named.0 | 1 << 48)];
         let belonging = candidates.into_iter().filter(|unit| header.belongs_to(*unit));
         let (unit, rowset) = belonging.filter_map(|unit| catalog.owner_of(unit)).next()?;
         let table = catalog.tables.get(&rowset.object);
-        let index = table.and_then(|table| table.indexes.iter().find(|index| index.id == rowset.index));
+        let index =
+            table.and_then(|table| table.indexes.iter().find(|index| index.id == rowset.index));
         Some(Owner { catalog, unit, rowset, table, index })
     }
 
@@ -57,8 +58,8 @@ impl<'c> Owner<'c> {
         self.table?.column(id).map(|column| column.name.clone())
     }
 
-    /// The columns of a nonclustered index are its own, by their place in it, then what leads to the row: the RID, or those
-    /// columns of the clustering key that the index does not have.
+    /// The columns of a nonclustered index are its own, by their place in it, then what leads to
+    /// the row: the RID, or those columns of the clustering key that the index does not have.
     fn index_column(&self, column: &PhysicalColumn) -> Option<String> {
         let own = &self.index?.columns;
         let place = usize::try_from(column.column_id).ok()?.checked_sub(1)?;
@@ -70,7 +71,8 @@ impl<'c> Owner<'c> {
             return Some("HEAP RID".to_owned());
         }
         let missing = base.columns.iter().filter(|key| key.key_ordinal > 0);
-        let mut missing = missing.filter(|key| !own.iter().any(|own| own.column_id == key.column_id));
+        let mut missing =
+            missing.filter(|key| !own.iter().any(|own| own.column_id == key.column_id));
         match missing.nth(place - own.len()) {
             Some(key) => self.table_column(key.column_id),
             // Behind the key of a clustered index that is not unique comes what makes it so.

@@ -38,7 +38,10 @@ pub(super) fn of_page(page: &PageBytes, owner: Option<&Owner<'_>>) -> Vec<Record
     let view = PageRef::new(page);
     let owner = owner.filter(|owner| owner.has_rows());
     let ci = CiView::of(page);
-    (0u16..).zip(view.slot_offsets()).map(|(slot, offset)| of_slot(view, slot, offset, ci, owner)).collect()
+    (0u16..)
+        .zip(view.slot_offsets())
+        .map(|(slot, offset)| of_slot(view, slot, offset, ci, owner))
+        .collect()
 }
 
 /// Values that are none: the page lies, or the catalogue does.
@@ -48,7 +51,11 @@ pub(super) fn faults(records: &[RecordShown]) -> Vec<PageFault> {
         for column in record.columns.iter().flatten() {
             if let Shown::Broken(why, _) = &column.value {
                 let at = column.offset.map(|offset| record.offset + offset);
-                faults.push(PageFault::of_slot(record.slot, at, format!("column {}: {why}", column.name)));
+                faults.push(PageFault::of_slot(
+                    record.slot,
+                    at,
+                    format!("column {}: {why}", column.name),
+                ));
             }
         }
     }
@@ -72,22 +79,35 @@ fn of_slot(
         other_end: None,
         columns: None,
     };
-    let Some(bytes) = view.record_bytes(slot).filter(|bytes| !bytes.is_empty()) else { return empty };
+    let Some(bytes) = view.record_bytes(slot).filter(|bytes| !bytes.is_empty()) else {
+        return empty;
+    };
     match view.header().kind() {
-        PageType::Data | PageType::Index if bytes.first().is_some_and(|status| CdRecord::is_one(*status)) => {
+        PageType::Data | PageType::Index
+            if bytes.first().is_some_and(|status| CdRecord::is_one(*status)) =>
+        {
             compressed(view.header(), bytes, ci, owner, empty)
         }
         PageType::Data | PageType::Index => plain(view.header(), bytes, owner, empty),
         PageType::TextMix | PageType::TextTree => {
             let record = LobRecord::parse(bytes);
-            RecordShown { bytes: record.bytes().to_vec(), kind: Some(RecordKind::Blob.name()), ..empty }
+            RecordShown {
+                bytes: record.bytes().to_vec(),
+                kind: Some(RecordKind::Blob.name()),
+                ..empty
+            }
         }
         PageType::FileHeader => plain_parts(Record::parse_data(bytes), empty),
         _ => system(bytes, empty),
     }
 }
 
-fn plain(header: &PageHeader, bytes: &[u8], owner: Option<&Owner<'_>>, empty: RecordShown) -> RecordShown {
+fn plain(
+    header: &PageHeader,
+    bytes: &[u8],
+    owner: Option<&Owner<'_>>,
+    empty: RecordShown,
+) -> RecordShown {
     let record = match header.kind() {
         PageType::Index => Record::parse_index(bytes, header.fixed_len.get()),
         _ => Record::parse_data(bytes),
@@ -98,7 +118,8 @@ fn plain(header: &PageHeader, bytes: &[u8], owner: Option<&Owner<'_>>, empty: Re
     if record.kind() != RecordKind::ForwardingStub {
         shown.columns = owner.map(|owner| decode(owner, AnyRecord::Plain(record), bytes, level));
     }
-    // The first entry of an upper level stands for everything before the second: what lies in its key means nothing.
+    // The first entry of an upper level stands for everything before the second: what lies in its
+    // key means nothing.
     if shown.slot == 0 && level == Level::Interior && header.prev().is_none() {
         shown.columns.iter_mut().flatten().for_each(|column| column.value = Shown::Null);
     }
@@ -122,7 +143,8 @@ fn plain_parts(record: Record<'_>, empty: RecordShown) -> RecordShown {
     }
 }
 
-/// Leaf or upper level. The page above the leaves of a clustered index may say level 0: its type tells.
+/// Leaf or upper level. The page above the leaves of a clustered index may say level 0: its type
+/// tells.
 fn level_of(header: &PageHeader, owner: Option<&Owner<'_>>) -> Level {
     let is_clustered = owner.is_some_and(|owner| owner.rowset.index.0 <= 1);
     let is_interior = header.kind() == PageType::Index && (header.level > 0 || is_clustered);
@@ -139,7 +161,8 @@ fn compressed(
     let record = CdRecord::parse(bytes);
     let is_leaf = level_of(header, owner) == Level::Leaf;
     // How the columns of upper levels are stored is not certain.
-    let owner = owner.filter(|owner| is_leaf && owner.rowset.layout.compression != Compression::None);
+    let owner =
+        owner.filter(|owner| is_leaf && owner.rowset.layout.compression != Compression::None);
     let is_stub = record.kind() == CdKind::ForwardingStub;
     RecordShown {
         bytes: bytes.get(..record.len()).unwrap_or_default().to_vec(),

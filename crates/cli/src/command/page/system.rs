@@ -27,7 +27,8 @@ pub(super) struct Run {
     pub(super) status: String,
 }
 
-/// The pages of a PFS page that the file has. `first` is the place of the page, not what its header says.
+/// The pages of a PFS page that the file has. `first` is the place of the page, not what its header
+/// says.
 pub(super) fn pfs_runs(bytes: &PageBytes, at: PageId, file_pages: u32) -> Vec<Run> {
     let first = if at.page == 1 { 0 } else { at.page };
     let mut runs: Vec<Run> = Vec::new();
@@ -50,8 +51,11 @@ fn pfs_words(byte: PfsByte) -> String {
     };
     let mut words = if byte.is_allocated() { "ALLOCATED " } else { "NOT ALLOCATED " }.to_owned();
     words += &fullness;
-    let flags =
-        [(byte.is_iam(), " IAM Page"), (byte.is_mixed(), " Mixed Ext"), (byte.has_ghosts(), " Has Ghost")];
+    let flags = [
+        (byte.is_iam(), " IAM Page"),
+        (byte.is_mixed(), " Mixed Ext"),
+        (byte.has_ghosts(), " Has Ghost"),
+    ];
     flags.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, word)| words += word);
     words
 }
@@ -63,9 +67,12 @@ pub(super) fn extent_runs(
     file_pages: u32,
     words: [&str; 2],
 ) -> Vec<Run> {
-    let extents = file_pages.saturating_sub(interval.page).div_ceil(PAGES_PER_EXTENT).min(EXTENTS_PER_GAM);
-    let page_of =
-        |extent: u32| PageId { page: interval.page.saturating_add(extent * PAGES_PER_EXTENT), ..interval };
+    let extents =
+        file_pages.saturating_sub(interval.page).div_ceil(PAGES_PER_EXTENT).min(EXTENTS_PER_GAM);
+    let page_of = |extent: u32| PageId {
+        page: interval.page.saturating_add(extent * PAGES_PER_EXTENT),
+        ..interval
+    };
     let run = |(extents, bit): (std::ops::Range<u32>, bool)| Run {
         first: page_of(extents.start),
         last: page_of(extents.end - 1),
@@ -83,7 +90,9 @@ pub(super) fn iam_fields(view: IamView<'_>) -> Fields {
         ("start_pg".to_owned(), page(head.interval)),
     ];
     fields.extend(
-        (0..).zip(head.single_pages).map(|(slot, single): (u32, _)| (format!("Slot {slot}"), page(single))),
+        (0..)
+            .zip(head.single_pages)
+            .map(|(slot, single): (u32, _)| (format!("Slot {slot}"), page(single))),
     );
     fields
 }
@@ -239,12 +248,16 @@ mod tests {
     fn pfs_runs_end_with_the_file() {
         let mut page = [0; 8192];
         let mut entries = write_pfs(&mut page, PageId::new(1, 1), &PageStamp::default());
-        for (number, byte) in [(0, 0x44), (1, 0x44), (2, 0x44), (3, 0x44), (6, 0x70), (7, 0x68), (9, 0x40)] {
+        for (number, byte) in
+            [(0, 0x44), (1, 0x44), (2, 0x44), (3, 0x44), (6, 0x70), (7, 0x68), (9, 0x40)]
+        {
             entries.set(number, PfsByte(byte));
         }
         let runs = pfs_runs(&page, PageId::new(1, 1), 9);
-        let shown: Vec<String> =
-            runs.iter().map(|run| format!("{} - {} = {}", run.first, run.last, run.status)).collect();
+        let shown: Vec<String> = runs
+            .iter()
+            .map(|run| format!("{} - {} = {}", run.first, run.last, run.status))
+            .collect();
         assert_eq!(
             shown,
             [

@@ -47,8 +47,12 @@ pub(super) fn document(shown: &Shown<'_>) -> String {
 /// Header, owner, allocation status, faults.
 fn head(shown: &Shown<'_>) -> String {
     let kind = PageHeader::of(shown.page).kind();
-    let mut out =
-        format!("PAGE: {}  {} page of {}\n\nPAGE HEADER:\n\n", shown.id, kind, shown.path.display());
+    let mut out = format!(
+        "PAGE: {}  {} page of {}\n\nPAGE HEADER:\n\n",
+        shown.id,
+        kind,
+        shown.path.display()
+    );
     out += &lines(&shown.header, "");
     out += &lines(&shown.metadata, "Metadata: ");
     out += &format!("\nProtection: {}\n\nAllocation Status\n\n", protection(shown.protection));
@@ -92,9 +96,14 @@ pub(super) fn protection(protection: Protection) -> String {
         Protection::Checksum { stored, computed } => {
             format!("checksum {stored:#010x}, INVALID: {computed:#010x} computed")
         }
-        Protection::Torn { signature, torn_sectors: 0 } => format!("torn-page signature {signature}, valid"),
+        Protection::Torn { signature, torn_sectors: 0 } => {
+            format!("torn-page signature {signature}, valid")
+        }
         Protection::Torn { signature, torn_sectors } => {
-            format!("torn-page signature {signature}, INVALID in {} sectors", torn_sectors.count_ones())
+            format!(
+                "torn-page signature {signature}, INVALID in {} sectors",
+                torn_sectors.count_ones()
+            )
         }
     }
 }
@@ -130,7 +139,9 @@ fn rows(out: &mut String, records: &[RecordShown]) {
     for record in records {
         record_head(out, record);
         match &record.columns {
-            Some(columns) => columns.iter().for_each(|column| column_lines(out, record.slot, column)),
+            Some(columns) => {
+                columns.iter().for_each(|column| column_lines(out, record.slot, column))
+            }
             // Without a catalogue the bytes must do.
             None if record.other_end.is_none() && !record.bytes.is_empty() => {
                 *out += &format!("\n{}", hex::dump(&record.bytes, 0));
@@ -141,11 +152,18 @@ fn rows(out: &mut String, records: &[RecordShown]) {
 }
 
 fn column_lines(out: &mut String, slot: u16, column: &ColumnShown) {
-    let (id, ty, len) = (column.id, &column.ty, column.physical_len);
+    let id = column.id;
+    let ty = &column.ty;
+    let len = column.physical_len;
     // Writing to a string does not fail.
     let _ = match column.offset {
-        Some(at) => writeln!(out, "\nSlot {slot} Column {id} Offset {at:#x} Length (physical) {len}  {ty}\n"),
-        None => writeln!(out, "\nSlot {slot} Column {id} Offset 0x0 Length (physical) {len}  {ty}\n"),
+        Some(at) => writeln!(
+            out,
+            "\nSlot {slot} Column {id} Offset {at:#x} Length (physical) {len}  {ty}\n"
+        ),
+        None => {
+            writeln!(out, "\nSlot {slot} Column {id} Offset 0x0 Length (physical) {len}  {ty}\n")
+        }
     };
     let name = &column.name;
     let _ = match &column.value {
@@ -168,7 +186,8 @@ fn entries(out: &mut String, shown: &Shown<'_>, records: &[RecordShown]) {
     let has_children = records.iter().any(|record| record.child.is_some());
     let mut table = vec![table_head(records, has_children)];
     for record in records {
-        let mut line = vec![shown.id.file.to_string(), shown.id.page.to_string(), record.slot.to_string()];
+        let mut line =
+            vec![shown.id.file.to_string(), shown.id.page.to_string(), record.slot.to_string()];
         line.push(header.level.to_string());
         if has_children {
             line.push(record.child.map_or_else(String::new, |child| child.file.to_string()));
@@ -194,7 +213,11 @@ fn table_head(records: &[RecordShown], has_children: bool) -> Vec<String> {
     }
     let columns = records.iter().find_map(|record| record.columns.as_ref());
     for column in columns.into_iter().flatten() {
-        head.push(if column.is_key { format!("{} (key)", column.name) } else { column.name.clone() });
+        head.push(if column.is_key {
+            format!("{} (key)", column.name)
+        } else {
+            column.name.clone()
+        });
     }
     head.push("Record Type".to_owned());
     head
@@ -237,9 +260,10 @@ fn map(out: &mut String, name: &str, head: &[(String, serde_json::Value)], runs:
     }
     *out += &format!("\n{name}\n\n");
     for run in runs {
-        *out += &match run.first == run.last {
-            true => format!("{} = {}\n", run.first, run.status),
-            false => format!("{} - {} = {}\n", run.first, run.last, run.status),
+        *out += &if run.first == run.last {
+            format!("{} = {}\n", run.first, run.status)
+        } else {
+            format!("{} - {} = {}\n", run.first, run.last, run.status)
         };
     }
 }

@@ -15,7 +15,8 @@ const KNOWN_BITS: u32 = NOT_TRUSTED | 0x4 | 0x2_0000 | 0x10_0000;
 /// The foreign keys of a table.
 pub(super) fn foreign_keys(catalog: &Catalog, table: &Table) -> Vec<Statement> {
     let keys = catalog.foreign_keys.iter().filter(|key| key.object.parent == table.id);
-    keys.map(|key| statement("FOREIGN KEY", table, &key.object, references(catalog, table, key))).collect()
+    keys.map(|key| statement("FOREIGN KEY", table, &key.object, references(catalog, table, key)))
+        .collect()
 }
 
 fn references(catalog: &Catalog, table: &Table, key: &ForeignKey) -> Option<String> {
@@ -28,7 +29,11 @@ fn references(catalog: &Catalog, table: &Table, key: &ForeignKey) -> Option<Stri
         action => format!(" ON {when} {}", action.name()),
     };
     let actions = action("DELETE", key.on_delete) + &action("UPDATE", key.on_update);
-    Some(format!("FOREIGN KEY ({}) REFERENCES {target} ({}){actions}", from.join(", "), to.join(", ")))
+    Some(format!(
+        "FOREIGN KEY ({}) REFERENCES {target} ({}){actions}",
+        from.join(", "),
+        to.join(", ")
+    ))
 }
 
 /// The checks of a table.
@@ -40,8 +45,14 @@ pub(super) fn checks(catalog: &Catalog, table: &Table) -> Vec<Statement> {
     checks.into_iter().map(|check| statement("CHECK", table, &check.object, text(check))).collect()
 }
 
-fn statement(kind: &'static str, table: &Table, object: &Object, text: Option<String>) -> Statement {
-    let (on, name) = (quoted(&table.schema, &table.name), Quoted(&object.name));
+fn statement(
+    kind: &'static str,
+    table: &Table,
+    object: &Object,
+    text: Option<String>,
+) -> Statement {
+    let on = quoted(&table.schema, &table.name);
+    let name = Quoted(&object.name);
     let check = if object.status & NOT_TRUSTED == 0 { "CHECK" } else { "NOCHECK" };
     let what = format!("{} constraint {name} of {on}", kind.to_lowercase());
     let sql = match text {
@@ -52,5 +63,10 @@ fn statement(kind: &'static str, table: &Table, object: &Object, text: Option<St
         Some(comment) => format!("{comment}\n{sql}"),
         None => sql,
     };
-    Statement { kind, schema: table.schema.clone(), name: object.name.clone(), sql }
+    Statement {
+        kind,
+        schema: table.schema.clone(),
+        name: object.name.clone(),
+        sql,
+    }
 }

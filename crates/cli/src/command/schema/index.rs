@@ -7,7 +7,8 @@ use extentdb_catalog::{Catalog, Table};
 use super::script::{Statement, not_decoded, unknown_bits};
 use crate::names::{Quoted, quoted};
 
-/// `sysidxstats.status` bits that the model covers, has rowset, has a name, and one that the system sets by itself.
+/// `sysidxstats.status` bits that the model covers, has rowset, has a name, and one that the system
+/// sets by itself.
 const INDEX_BITS: u32 = 0x1 | 0x2 | 0x8 | 0x20 | 0x40 | 0x80 | 0x8_0000;
 /// The filegroup that everything goes to when nothing is said.
 const PRIMARY: i32 = 1;
@@ -20,7 +21,8 @@ pub(super) fn of_table(catalog: &Catalog, table: &Table) -> Vec<Statement> {
 
 /// The indexes of views, which need their views first.
 pub(super) fn of_views(catalog: &Catalog) -> Vec<Statement> {
-    let views = catalog.tables.values().filter(|table| table.kind == ObjectType::VIEW && table.id.0 > 0);
+    let views =
+        catalog.tables.values().filter(|table| table.kind == ObjectType::VIEW && table.id.0 > 0);
     views.flat_map(|view| of_table(catalog, view)).collect()
 }
 
@@ -31,13 +33,18 @@ fn of_index(catalog: &Catalog, table: &Table, index: &Index) -> Option<Statement
     let on = quoted(&table.schema, &table.name);
     let disable = index.disabled.then(|| format!("ALTER INDEX {name} ON {on} DISABLE;"));
     let partitions = index.rowsets.len();
-    let partitioned = (partitions > 1)
-        .then(|| not_decoded(&format!("partition scheme of index {name} ({partitions} partitions)")));
+    let partitioned = (partitions > 1).then(|| {
+        not_decoded(&format!("partition scheme of index {name} ({partitions} partitions)"))
+    });
     let bits = unknown_bits(&format!("index {name} of {on}"), index.status & !INDEX_BITS);
     let parts: Vec<String> = [bits, partitioned, create, disable].into_iter().flatten().collect();
     let named = index.name.clone().unwrap_or_default();
-    let statement =
-        Statement { kind: "INDEX", schema: table.schema.clone(), name: named, sql: parts.join("\n") };
+    let statement = Statement {
+        kind: "INDEX",
+        schema: table.schema.clone(),
+        name: named,
+        sql: parts.join("\n"),
+    };
     (!parts.is_empty()).then_some(statement)
 }
 
@@ -82,7 +89,9 @@ fn included_list(table: &Table, index: &Index) -> String {
 
 /// A column by its number; one that is not in the catalogue cannot be named.
 pub(super) fn column_name(table: &Table, id: i32) -> String {
-    table.column(id).map_or_else(|| format!("/* column {id} */"), |column| Quoted(&column.name).to_string())
+    table
+        .column(id)
+        .map_or_else(|| format!("/* column {id} */"), |column| Quoted(&column.name).to_string())
 }
 
 /// WITH (…), when something is not as it is by default.
@@ -91,7 +100,8 @@ pub(super) fn options(catalog: &Catalog, index: &Index) -> String {
     if index.fill_factor != 0 {
         options.push(format!("FILLFACTOR = {}", index.fill_factor));
     }
-    let mut levels: Vec<Compression> = catalog.rowsets_of(index).map(|rowset| rowset.compression).collect();
+    let mut levels: Vec<Compression> =
+        catalog.rowsets_of(index).map(|rowset| rowset.compression).collect();
     levels.dedup();
     if let [level @ (Compression::Row | Compression::Page)] = levels[..] {
         options.push(format!("DATA_COMPRESSION = {}", level.name()));

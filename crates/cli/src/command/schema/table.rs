@@ -34,7 +34,12 @@ pub(super) fn create(catalog: &Catalog, table: &Table) -> Statement {
     for comment in comments {
         sql = format!("{comment}\n{sql}");
     }
-    Statement { kind: "TABLE", schema: table.schema.clone(), name: table.name.clone(), sql }
+    Statement {
+        kind: "TABLE",
+        schema: table.schema.clone(),
+        name: table.name.clone(),
+        sql,
+    }
 }
 
 /// Joins the lines with commas, which must not stand behind a comment.
@@ -117,7 +122,8 @@ fn collation(catalog: &Catalog, column: &Column) -> Option<Collation> {
 fn column_gaps(catalog: &Catalog, table: &Table, column: &Column) -> Vec<String> {
     let name = Quoted(&column.name).to_string();
     let unnamed = collation(catalog, column).is_some_and(|collation| collation.name().is_none());
-    let default = default_of(catalog, table, column).is_some_and(|default| default.definition.is_none());
+    let default =
+        default_of(catalog, table, column).is_some_and(|default| default.definition.is_none());
     let gaps = [
         unnamed.then(|| not_decoded(&format!("name of the collation of column {name}"))),
         default.then(|| not_decoded(&format!("default of column {name}"))),
@@ -129,7 +135,10 @@ fn column_gaps(catalog: &Catalog, table: &Table, column: &Column) -> Vec<String>
 /// The default constraint of a column; a default that is bound to it is another matter.
 fn default_of<'c>(catalog: &'c Catalog, table: &Table, column: &Column) -> Option<&'c Constraint> {
     let id = column.default_object;
-    catalog.defaults.iter().find(|default| default.object.id == id && default.object.parent == table.id)
+    catalog
+        .defaults
+        .iter()
+        .find(|default| default.object.id == id && default.object.parent == table.id)
 }
 
 fn key(catalog: &Catalog, table: &Table, index: &Index) -> String {
@@ -137,7 +146,8 @@ fn key(catalog: &Catalog, table: &Table, index: &Index) -> String {
     let what = if index.primary_key { "PRIMARY KEY" } else { "UNIQUE" };
     let kind = if index.kind == IndexKind::Clustered { "CLUSTERED" } else { "NONCLUSTERED" };
     let columns = key_list(table, index);
-    let (options, place) = (options(catalog, index), filegroup(catalog, index).unwrap_or_default());
+    let options = options(catalog, index);
+    let place = filegroup(catalog, index).unwrap_or_default();
     format!("CONSTRAINT {name} {what} {kind} ({columns}){options}{place}")
 }
 
@@ -153,7 +163,8 @@ fn heap_options(catalog: &Catalog, base: &Index) -> String {
 fn unsupported_storage(catalog: &Catalog, table: &Table, base: &Index) -> Option<String> {
     let partitions = catalog.rowsets_of(base).count();
     let name = quoted(&table.schema, &table.name);
-    (partitions > 1).then(|| not_decoded(&format!("partition scheme of {name} ({partitions} partitions)")))
+    (partitions > 1)
+        .then(|| not_decoded(&format!("partition scheme of {name} ({partitions} partitions)")))
 }
 
 /// Defaults and rules that were bound to columns.
@@ -162,9 +173,15 @@ pub(super) fn bindings(catalog: &Catalog, table: &Table) -> Vec<Statement> {
         let object = catalog.objects.get(&id).filter(|object| object.parent.0 == 0)?;
         let schema = catalog.schema_name(object.schema_id);
         let target = format!("{}.{}", quoted(&table.schema, &table.name), Quoted(&column.name));
-        let (object, target) = (text_literal(&quoted(&schema, &object.name)), text_literal(&target));
+        let object = text_literal(&quoted(&schema, &object.name));
+        let target = text_literal(&target);
         let sql = format!("EXEC sys.{procedure} {object}, {target};");
-        Some(Statement { kind: "BINDING", schema: table.schema.clone(), name: table.name.clone(), sql })
+        Some(Statement {
+            kind: "BINDING",
+            schema: table.schema.clone(),
+            name: table.name.clone(),
+            sql,
+        })
     };
     let of_column = |column: &Column| {
         [

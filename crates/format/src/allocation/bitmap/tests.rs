@@ -4,7 +4,9 @@ use super::*;
 
 fn random_bitmap(seed: u64, density: u64) -> [u8; BITMAP_BYTES] {
     let mut rng = SplitMix64::new(seed);
-    std::array::from_fn(|_| (0..8).fold(0, |byte, bit| byte | u8::from(rng.below(100) < density) << bit))
+    std::array::from_fn(|_| {
+        (0..8).fold(0, |byte, bit| byte | u8::from(rng.below(100) < density) << bit)
+    })
 }
 
 #[test]
@@ -44,8 +46,10 @@ fn runs_cover_the_limit_without_gaps_and_alternate() {
 fn ranges_are_set_like_single_bits() {
     let mut rng = SplitMix64::new(10);
     for _ in 0..200 {
-        let (start, len) = (rng.below(1_000) as u32, rng.below(300) as u32);
-        let (mut fast, mut slow) = ([0xee; 8192], [0xee; 8192]);
+        let start = rng.below(1_000) as u32;
+        let len = rng.below(300) as u32;
+        let mut fast = [0xee; 8192];
+        let mut slow = [0xee; 8192];
         let value = rng.below(2) == 1;
         AllocationBitmapMut::of(&mut fast).set_range(start..start + len, value);
         let mut bitmap = AllocationBitmapMut::of(&mut slow);
@@ -63,7 +67,11 @@ fn a_written_map_has_no_faults_and_defines_all_but_six_bytes() {
     for kind in MapKind::ALL {
         let mut page = [0xee; 8192];
         let id = kind.page_of(PageId::new(3, 600_000));
-        let stamp = PageStamp { lsn: extentdb_base::Lsn::new(7, 8, 9), flag_bits: 0x200, type_flag_bits: 0 };
+        let stamp = PageStamp {
+            lsn: extentdb_base::Lsn::new(7, 8, 9),
+            flag_bits: 0x200,
+            type_flag_bits: 0,
+        };
         write_map(&mut page, id, kind, &stamp).set(77, true);
         let view = MapView::new(&page, kind);
         assert_eq!(view.faults(), []);

@@ -10,8 +10,9 @@ use crate::allocation::field::Field;
 pub struct DatabaseStatus(pub u32);
 
 impl DatabaseStatus {
-    /// Bits with a meaning, ascending. Torn-page detection, checksum and clean shutdown are observed (they agree with
-    /// page flags and with how files were closed); the others are the documented bits of `sysdatabases.status`.
+    /// Bits with a meaning, ascending. Torn-page detection, checksum and clean shutdown are
+    /// observed (they agree with page flags and with how files were closed); the others are the
+    /// documented bits of `sysdatabases.status`.
     pub const BITS: &'static [(u32, &'static str)] = &[
         (0x1, "autoclose"),
         (0x4, "select into/bulkcopy"),

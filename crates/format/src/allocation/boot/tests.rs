@@ -17,8 +17,10 @@ fn a_written_boot_page_reads_back() {
     for len in [732, 1444, 1832] {
         let mut boot = record(len);
         boot.alloc_unit_next = (len >= 744).then_some(0x100_0000_001f);
-        boot.residue =
-            vec![Residue { place: 10, bytes: vec![1, 2] }, Residue { place: len - 1, bytes: vec![3] }];
+        boot.residue = vec![
+            Residue { place: 10, bytes: vec![1, 2] },
+            Residue { place: len - 1, bytes: vec![3] },
+        ];
         let mut page = [0xee; 8192];
         write_boot(&mut page, PageId::BOOT, &boot, &PageStamp::default());
         let view = BootView::new(&page);

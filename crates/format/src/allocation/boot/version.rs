@@ -8,8 +8,8 @@ use crate::allocation::field::Field;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DatabaseVersion(pub u16);
 
-/// First version of each product, previews counted to the product they led to. Published lists of internal version
-/// numbers; those of released products are also in the files this was tested with.
+/// First version of each product, previews counted to the product they led to. Published lists of
+/// internal version numbers; those of released products are also in the files this was tested with.
 const PRODUCTS: &[(u16, &str)] = &[
     (515, "SQL Server 7.0"),
     (516, "SQL Server 2000 (preview)"),

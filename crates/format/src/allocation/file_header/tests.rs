@@ -13,7 +13,11 @@ fn header() -> FileHeader {
         perf: Some(0),
         status: Some(STATUS_GROWTH_PERCENT),
         sector_size: Some(4096),
-        redo_start_fork: Some(ForkPoint { lsn: Lsn::new(1, 2, 3), padding: 0, guid: Guid([5; 16]) }),
+        redo_start_fork: Some(ForkPoint {
+            lsn: Lsn::new(1, 2, 3),
+            padding: 0,
+            guid: Guid([5; 16]),
+        }),
         logical_name: Some("pubs".encode_utf16().collect()),
         encryption_key: Some(EncryptionKey([0; 600])),
         ..FileHeader::default()
@@ -52,7 +56,11 @@ fn the_short_form_of_2000_ends_with_its_last_column() {
     header.encryption_key = None;
     header.diff_base_guid = Some(Guid([0; 16]));
     let record = header.to_record();
-    assert_eq!(&record[..14], [0x30, 0, 8, 0, 0, 0, 0, 0, 23, 0, 0, 0, 0, 22], "22 of 23 columns are stored");
+    assert_eq!(
+        &record[..14],
+        [0x30, 0, 8, 0, 0, 0, 0, 0, 23, 0, 0, 0, 0, 22],
+        "22 of 23 columns are stored"
+    );
     assert_eq!(FileHeader::parse(&record), (header.clone(), None));
     assert!(header.is_2000_form());
 }
@@ -92,13 +100,25 @@ fn log_files_keep_a_copy_of_the_boot_record() {
     let boot = BootRecord { version: 655, ..blank };
     write_boot(&mut boot_page, PageId::BOOT, &boot, &PageStamp::default());
     assert_eq!(BootView::new(&boot_page).record().unwrap().version, 655);
-    let header = FileHeader { fixed: 2, file_id: Some(2), filegroup_id: Some(0), ..header() };
+    let header = FileHeader {
+        fixed: 2,
+        file_id: Some(2),
+        filegroup_id: Some(0),
+        ..header()
+    };
     let mut page = [0xee; 8192];
-    let content =
-        FileHeaderPage { id: PageId::new(2, 0), header: &header, offset: 96, boot: Some((2685, &boot)) };
+    let content = FileHeaderPage {
+        id: PageId::new(2, 0),
+        header: &header,
+        offset: 96,
+        boot: Some((2685, &boot)),
+    };
     write_file_header(&mut page, &content, &PageStamp::default());
     let view = FileHeaderView::new(&page);
-    assert_eq!((view.header(), view.boot_copy(), view.boot_offset()), (header, Some(boot), Some(2685)));
+    assert_eq!(
+        (view.header(), view.boot_copy(), view.boot_offset()),
+        (header, Some(boot), Some(2685))
+    );
     assert_eq!(view.faults(), []);
     assert_eq!(PageHeader::of(&page).free_offset.get(), 2685 + 732);
     let untouched: Vec<usize> = (0..8192).filter(|at| page[*at] == 0xee).collect();
@@ -109,7 +129,10 @@ fn log_files_keep_a_copy_of_the_boot_record() {
 fn a_page_that_is_no_file_header_says_why() {
     let page = [0; 8192];
     let faults = FileHeaderView::new(&page).faults();
-    assert!(faults.contains(&FileHeaderFault::PageType { found: PageType::Unformatted }), "{faults:?}");
+    assert!(
+        faults.contains(&FileHeaderFault::PageType { found: PageType::Unformatted }),
+        "{faults:?}"
+    );
     assert!(faults.contains(&FileHeaderFault::Slot { found: 0 }), "{faults:?}");
     assert!(faults.contains(&FileHeaderFault::ColumnCount { found: 0 }), "{faults:?}");
     assert_eq!(FileHeaderView::new(&page).header().file_id, None);

@@ -17,9 +17,15 @@ use crate::page::{EditError, PageHeader, PageMut, PageRef, PageType};
 const COUNTER_BYTES: usize = 8;
 
 /// The bytes of a slot's record from `offset` on, `len` of them.
-pub(super) fn part_of(page: &mut PageBytes, slot: u16, offset: usize, len: usize) -> Result<&mut [u8], Stop> {
+pub(super) fn part_of(
+    page: &mut PageBytes,
+    slot: u16,
+    offset: usize,
+    len: usize,
+) -> Result<&mut [u8], Stop> {
     let view = PageRef::new(page);
-    let (count, end) = (view.slot_count(), view.slot_array_start());
+    let count = view.slot_count();
+    let end = view.slot_array_start();
     let missing = Stop::Edit(EditError::Slot { slot, count });
     let start = view.slot_offset(slot).map(usize::from).filter(|start| *start >= PAGE_HEADER_BYTES);
     let start = start.ok_or(missing)? + offset;
@@ -64,10 +70,11 @@ pub(super) fn format_page(format: &FormatPage, page: &mut PageBytes) -> Result<(
     Ok(())
 }
 
-/// An IAM page has its two records from the beginning. Its place in the chain is not known to be logged: only the first page
-/// of a chain was seen.
+/// An IAM page has its two records from the beginning. Its place in the chain is not known to be
+/// logged: only the first page of a chain was seen.
 fn format_iam(format: &FormatPage, unit: AllocUnitId, page: &mut PageBytes) -> Result<(), Stop> {
-    let is_sound = |interval: &PageId| interval.page.is_multiple_of(PAGES_PER_GAM) && interval.file.0 != 0;
+    let is_sound =
+        |interval: &PageId| interval.page.is_multiple_of(PAGES_PER_GAM) && interval.file.0 != 0;
     let interval = format.iam_interval.filter(is_sound).filter(|_| format.residue.nonzero() == 0);
     let interval = interval.ok_or(Stop::Shape(Op::FORMAT_PAGE))?;
     page.fill(0);
@@ -77,10 +84,12 @@ fn format_iam(format: &FormatPage, unit: AllocUnitId, page: &mut PageBytes) -> R
 
 /// MODIFY_HEADER.
 pub(super) fn modify_header(modify: &ModifyHeader<'_>, page: &mut PageBytes) -> Result<(), Stop> {
-    let (slot, offset) = (modify.fixed.page.slot, modify.fixed.offset_in_row);
+    let slot = modify.fixed.page.slot;
+    let offset = modify.fixed.offset_in_row;
     let at = usize::from(offset);
     let header = page.get_mut(..PAGE_HEADER_BYTES).unwrap_or_default();
-    let place = header.get_mut(at..at + modify.after.len()).ok_or(Stop::Shape(Op::MODIFY_HEADER))?;
+    let place =
+        header.get_mut(at..at + modify.after.len()).ok_or(Stop::Shape(Op::MODIFY_HEADER))?;
     if place != modify.before {
         return Err(Stop::Before { slot, offset });
     }
@@ -105,7 +114,8 @@ pub(super) fn set_bits(set: &SetBits<'_>, page: &mut PageBytes) -> Result<(), St
 
 /// SET_FREE_SPACE. In format 3 it does not say where.
 pub(super) fn set_free_space(set: &SetFreeSpace, page: &mut PageBytes) -> Result<(), Stop> {
-    let (Some(offset), Some(new), Some(old)) = (set.byte_offset, set.new_value, set.old_value) else {
+    let (Some(offset), Some(new), Some(old)) = (set.byte_offset, set.new_value, set.old_value)
+    else {
         return Err(Stop::Shape(Op::SET_FREE_SPACE));
     };
     // The record of a PFS page is its only one, whatever the slot says.
@@ -113,7 +123,10 @@ pub(super) fn set_free_space(set: &SetFreeSpace, page: &mut PageBytes) -> Result
 }
 
 /// FILE_HDR_MODIFY: one whole record becomes another of the same length.
-pub(super) fn modify_file_header(modify: &FileHeaderModify<'_>, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn modify_file_header(
+    modify: &FileHeaderModify<'_>,
+    page: &mut PageBytes,
+) -> Result<(), Stop> {
     if PageHeader::of(page).kind() != PageType::FileHeader {
         return Err(Stop::Structure(Op::FILE_HDR_MODIFY, PageHeader::of(page).kind()));
     }
@@ -142,5 +155,11 @@ pub(super) fn set_counts(slot: u16, cells: &[CountCell], page: &mut PageBytes) -
 /// ROOT_CHANGE.
 pub(super) fn change_root(root: &RootChange, page: &mut PageBytes) -> Result<(), Stop> {
     PageRef::new(page).row(root.page.slot)?;
-    exchange(page, root.page.slot, root.row_offset, &root.old_page.to_bytes(), &root.new_page.to_bytes())
+    exchange(
+        page,
+        root.page.slot,
+        root.row_offset,
+        &root.old_page.to_bytes(),
+        &root.new_page.to_bytes(),
+    )
 }

@@ -13,8 +13,8 @@ use crate::record::RecordKind;
 /// Offset of the length in a record of a text page.
 const TEXT_LEN_AT: usize = 2;
 
-/// What becomes of slots on this page. The leaf of a clustered index and a heap have the same type of page, so that the
-/// record's context decides.
+/// What becomes of slots on this page. The leaf of a clustered index and a heap have the same type
+/// of page, so that the record's context decides.
 fn slot_rule(op: Op, context: Context, page: &PageBytes) -> Result<SlotRule, Stop> {
     let kind = PageHeader::of(page).kind();
     match (kind, context) {
@@ -57,7 +57,8 @@ fn whole_row(slot: u16, row: &[u8], page: &PageBytes) -> Result<(), Stop> {
 /// Undoing the deletion of an index row takes its mark away when it is still there.
 fn revive(slot: u16, rows: &[&[u8]], page: &mut PageBytes) -> Result<bool, Stop> {
     let Ok(found) = PageRef::new(page).row(slot) else { return Ok(false) };
-    let is_ghost = |row: &[u8]| row.first().is_some_and(|status| RecordKind::of(*status).is_ghost());
+    let is_ghost =
+        |row: &[u8]| row.first().is_some_and(|status| RecordKind::of(*status).is_ghost());
     if !is_ghost(found) {
         return Ok(false);
     }
@@ -113,17 +114,24 @@ pub(super) fn delete_split(split: &DeleteSplit, page: &mut PageBytes) -> Result<
     for _ in 0..split.rows_deleted {
         freed += PageMut::new(page).remove_row(slot, SlotRule::Dense)?;
     }
-    if freed == usize::from(split.bytes_freed) { Ok(()) } else { Err(Stop::Before { slot, offset: 0 }) }
+    if freed == usize::from(split.bytes_freed) {
+        Ok(())
+    } else {
+        Err(Stop::Before { slot, offset: 0 })
+    }
 }
 
-/// MODIFY_ROW: a run of bytes becomes another one, in a row or in the record of a map or header page.
+/// MODIFY_ROW: a run of bytes becomes another one, in a row or in the record of a map or header
+/// page.
 pub(super) fn modify(
     modify: &ModifyRow<'_>,
     is_compensation: bool,
     page: &mut PageBytes,
 ) -> Result<(), Stop> {
-    let (slot, offset) = (modify.fixed.page.slot, modify.fixed.offset_in_row);
-    let (before, after) = (modify.before, modify.after);
+    let slot = modify.fixed.page.slot;
+    let offset = modify.fixed.offset_in_row;
+    let before = modify.before;
+    let after = modify.after;
     if usize::from(modify.fixed.modify_size) != before.len() {
         return Err(Stop::Shape(Op::MODIFY_ROW));
     }
@@ -141,9 +149,15 @@ pub(super) fn modify(
     Ok(())
 }
 
-/// The mark of a clean shutdown and the highest transaction id of the boot page change without a record, so that what was
-/// there before says nothing.
-fn overwrite(page: &mut PageBytes, slot: u16, offset: u16, before: &[u8], after: &[u8]) -> Result<(), Stop> {
+/// The mark of a clean shutdown and the highest transaction id of the boot page change without a
+/// record, so that what was there before says nothing.
+fn overwrite(
+    page: &mut PageBytes,
+    slot: u16,
+    offset: u16,
+    before: &[u8],
+    after: &[u8],
+) -> Result<(), Stop> {
     let place = part_of(page, slot, offset.into(), after.len())?;
     if before.len() != after.len() {
         return Err(Stop::Before { slot, offset });
@@ -177,7 +191,12 @@ struct Change<'a> {
 }
 
 /// The row of a slot with its changes made, in row order. It must add up again.
-fn changed_row(op: Op, slot: u16, changes: &[Change<'_>], page: &PageBytes) -> Result<Vec<u8>, Stop> {
+fn changed_row(
+    op: Op,
+    slot: u16,
+    changes: &[Change<'_>],
+    page: &PageBytes,
+) -> Result<Vec<u8>, Stop> {
     let shape = Stop::Shape(op);
     let old = PageRef::new(page).row(slot)?;
     let mut row = Vec::with_capacity(old.len());

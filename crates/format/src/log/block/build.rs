@@ -58,8 +58,8 @@ impl BlockBuilder {
         BlockBuilder { format, bytes, end: format.header_bytes(), slots: Vec::new() }
     }
 
-    /// An empty block that may become `room` bytes long, its undefined bytes zero: what is left of a VLF can be less than the
-    /// largest block.
+    /// An empty block that may become `room` bytes long, its undefined bytes zero: what is left of
+    /// a VLF can be less than the largest block.
     pub fn with_room(format: BlockFormat, room: usize) -> Self {
         let bytes = vec![0; room.min(MAX_BLOCK_BYTES).max(format.header_bytes())];
         BlockBuilder { format, bytes, end: format.header_bytes(), slots: Vec::new() }
@@ -103,9 +103,13 @@ impl BlockBuilder {
         self.end + 2 * self.slots.len()
     }
 
-    /// Appends a record and gives its slot. Element count and lengths need no check of their own: a record that does
-    /// not fit in a block is refused first.
-    pub fn push(&mut self, header: &RecordHeader, payload: &Payload<'_>) -> Result<u16, BuildError> {
+    /// Appends a record and gives its slot. Element count and lengths need no check of their own: a
+    /// record that does not fit in a block is refused first.
+    pub fn push(
+        &mut self,
+        header: &RecordHeader,
+        payload: &Payload<'_>,
+    ) -> Result<u16, BuildError> {
         let fixed_len = usize::from(header.fixed_len);
         let least = payload.least_fixed_len();
         if fixed_len < least || fixed_len % 2 != 0 {
@@ -139,10 +143,11 @@ impl BlockBuilder {
         (sectors * SECTOR_BYTES).next_multiple_of(sector_bytes.max(SECTOR_BYTES))
     }
 
-    /// Writes header and slot array, stamps the sectors, and seals the block when `header` has the checksum flag.
+    /// Writes header and slot array, stamps the sectors, and seals the block when `header` has the
+    /// checksum flag.
     ///
-    /// Of `header`, format, record count, bytes used and checksum are set here; a `size` of 0 becomes the least one for
-    /// sectors of 512 bytes.
+    /// Of `header`, format, record count, bytes used and checksum are set here; a `size` of 0
+    /// becomes the least one for sectors of 512 bytes.
     pub fn finish(mut self, header: &BlockHeader, parity: Parity) -> Result<Vec<u8>, BuildError> {
         let used = self.used();
         let size = match usize::from(header.size) {
@@ -174,7 +179,11 @@ impl BlockBuilder {
 }
 
 /// Bytes of a record before alignment.
-fn record_len(fixed_len: usize, payload: &Payload<'_>, elements: Option<&ElementList<'_>>) -> usize {
+fn record_len(
+    fixed_len: usize,
+    payload: &Payload<'_>,
+    elements: Option<&ElementList<'_>>,
+) -> usize {
     match elements {
         Some(elements) => elements_bytes(fixed_len, elements),
         None => fixed_len + payload.raw_tail().len(),

@@ -1,8 +1,9 @@
 //! The checksum of a log block: the scheme of the page checksum for any number of sectors.
 //!
-//! For each 512-byte sector `s` of `n`, `x(s)` is the XOR of its 128 little-endian u32; the checksum is the XOR over all
-//! `s` of `x(s)` rotated left by `n - 1 - s`. It is taken over the bytes as they lie on disk, stamps in place, with the
-//! checksum field itself as 0. It is written when the database verifies pages by checksum.
+//! For each 512-byte sector `s` of `n`, `x(s)` is the XOR of its 128 little-endian u32; the
+//! checksum is the XOR over all `s` of `x(s)` rotated left by `n - 1 - s`. It is taken over the
+//! bytes as they lie on disk, stamps in place, with the checksum field itself as 0. It is written
+//! when the database verifies pages by checksum.
 //!
 //! Observed to hold for all 6 683 checksummed blocks of formats 4, 5 and 6 at hand.
 
@@ -28,7 +29,8 @@ pub enum BlockChecksum {
 }
 
 impl BlockChecksum {
-    /// True unless the two differ. A block without checksum counts as intact: nothing speaks against it.
+    /// True unless the two differ. A block without checksum counts as intact: nothing speaks
+    /// against it.
     pub fn is_intact(self) -> bool {
         match self {
             BlockChecksum::Absent => true,
@@ -39,8 +41,10 @@ impl BlockChecksum {
 
 /// XOR of the little-endian words of a sector.
 fn fold(sector: &[u8]) -> u32 {
-    // Two words at a time: the compiler turns this into vector code, and the halves are joined once per sector.
-    let wide = sector.as_chunks::<8>().0.iter().fold(0, |sum, word| sum ^ u64::from_le_bytes(*word));
+    // Two words at a time: the compiler turns this into vector code, and the halves are joined once
+    // per sector.
+    let wide =
+        sector.as_chunks::<8>().0.iter().fold(0, |sum, word| sum ^ u64::from_le_bytes(*word));
     (wide ^ (wide >> 32)) as u32
 }
 
@@ -62,8 +66,8 @@ pub fn seal(disk: &mut [u8]) {
     write_chunk(disk, CHECKSUM_OFFSET, &computed.to_le_bytes());
 }
 
-/// Changes bytes of the first sector and corrects the checksum in the header, which it must not touch. A sector enters the checksum
-/// by itself, so the others are not read.
+/// Changes bytes of the first sector and corrects the checksum in the header, which it must not
+/// touch. A sector enters the checksum by itself, so the others are not read.
 pub(crate) fn change_first_sector(disk: &mut [u8], change: impl FnOnce(&mut [u8; SECTOR_BYTES])) {
     let last = (disk.len() / SECTOR_BYTES).saturating_sub(1);
     let Some(sector) = disk.first_chunk_mut::<SECTOR_BYTES>() else { return };

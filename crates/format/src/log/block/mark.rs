@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A log of SQL Server does not say where it ends: a block that is missing at the end was never
-//! written, or was lost. A mark in a *later* block tells the two apart. It is record 1 of every block
-//! that this engine writes, fillers included, and is set right before the block is written, when all
-//! earlier writes are durable. It lies in the block's first sector, which is written as a whole or not
-//! at all, so it can be read from a block whose other sectors are missing.
+//! written, or was lost. A mark in a *later* block tells the two apart. It is record 1 of every
+//! block that this engine writes, fillers included, and is set right before the block is written,
+//! when all earlier writes are durable. It lies in the block's first sector, which is written as a
+//! whole or not at all, so it can be read from a block whose other sectors are missing.
 //!
 //! Offsets are hexadecimal. Only blocks of format 4 have marks.
 //!
@@ -38,7 +38,8 @@ const RECORD_OFFSET: usize = FORMAT.header_bytes();
 /// Offset of the LSN in the block.
 const LSN_OFFSET: usize = RECORD_OFFSET + RECORD_HEADER_BYTES;
 /// Bytes that a mark takes in a block, its slot included.
-pub const DURABLE_MARK_BYTES: usize = (FIXED_LEN as usize).next_multiple_of(FORMAT.record_align()) + 2;
+pub const DURABLE_MARK_BYTES: usize =
+    (FIXED_LEN as usize).next_multiple_of(FORMAT.record_align()) + 2;
 
 // The displaced bytes of a block of one sector lie at its end; the mark is far from them.
 const _: () = assert!(RECORD_OFFSET + DURABLE_MARK_BYTES < SECTOR_BYTES - 1);
@@ -54,7 +55,8 @@ pub fn durable_mark(durable: Lsn) -> (RecordHeader, Payload<'static>) {
     (header, Payload::DurableMark(DurableMark { durable, ..DurableMark::default() }))
 }
 
-/// The mark in the first sector of a block, in disk or logical form; `None` when the block does not begin with one.
+/// The mark in the first sector of a block, in disk or logical form; `None` when the block does not
+/// begin with one.
 pub fn read(first_sector: &[u8]) -> Option<Lsn> {
     let header = RecordHeader::read(FORMAT, first_sector.get(RECORD_OFFSET..)?)?;
     let (expected, _) = durable_mark(Lsn::ZERO);
@@ -64,7 +66,8 @@ pub fn read(first_sector: &[u8]) -> Option<Lsn> {
     Lsn::read(first_sector, LSN_OFFSET)
 }
 
-/// Sets the mark of a block in disk form, and corrects its checksum. A block without a mark stays as it is.
+/// Sets the mark of a block in disk form, and corrects its checksum. A block without a mark stays
+/// as it is.
 pub fn set(disk: &mut [u8], durable: Lsn) {
     if read(disk).is_none() {
         return;

@@ -17,14 +17,16 @@
 //!            displaced bytes one per sector, up from the end: see [`stamp`]
 //! ```
 //!
-//! Offsets are hexadecimal. Two forms: *disk bytes* carry the stamps, *logical bytes* the displaced bytes back in their
-//! place. The checksum is over disk bytes, everything else is read from logical ones.
+//! Offsets are hexadecimal. Two forms: *disk bytes* carry the stamps, *logical bytes* the displaced
+//! bytes back in their place. The checksum is over disk bytes, everything else is read from logical
+//! ones.
 //!
 //! Invariants
 //! - `used + sectors <= size`, so the displaced bytes overwrite nothing.
 //! - A block is found where its `first_lsn` says, never elsewhere.
 //!
-//! Observed in real files of versions 539 to 904; every block of formats 4, 5 and 6 seen with a checksum passed it.
+//! Observed in real files of versions 539 to 904; every block of formats 4, 5 and 6 seen with a
+//! checksum passed it.
 
 mod build;
 pub mod checksum;
@@ -95,8 +97,8 @@ impl BlockFormat {
         }
     }
 
-    /// What the start of a record is aligned to. In formats 4 and 5 all 21 514 records seen lie on multiples of 8; the
-    /// headers of formats 2 and 3 end on multiples of 4 only.
+    /// What the start of a record is aligned to. In formats 4 and 5 all 21 514 records seen lie on
+    /// multiples of 8; the headers of formats 2 and 3 end on multiples of 4 only.
     pub const fn record_align(self) -> usize {
         match self {
             BlockFormat::V2 | BlockFormat::V3 => 4,

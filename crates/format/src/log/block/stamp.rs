@@ -1,7 +1,8 @@
 //! Sector stamps: how a torn or stale log block is recognised.
 //!
-//! When a block is written, the first byte of each of its 512-byte sectors is replaced by a stamp, and the byte that lay
-//! there moves to the end of the block: that of sector `i` to `size - 1 - i`. Sectors are 512 bytes on every device.
+//! When a block is written, the first byte of each of its 512-byte sectors is replaced by a stamp,
+//! and the byte that lay there moves to the end of the block: that of sector `i` to `size - 1 - i`.
+//! Sectors are 512 bytes on every device.
 //!
 //! ```text
 //! bit  7 6   parity of the VLF: 01 or 10, flipped with each new use
@@ -9,11 +10,12 @@
 //! bit  3     last sector of a block
 //! ```
 //!
-//! So 50 begins a block of parity 40, 40 continues it, 48 ends it, and 58 is a block of one sector. A sector that was
-//! never written begins with 00, from SQL Server 2016 on with C0.
+//! So 50 begins a block of parity 40, 40 continues it, 48 ends it, and 58 is a block of one sector.
+//! A sector that was never written begins with 00, from SQL Server 2016 on with C0.
 //!
 //! Invariants
-//! - All sectors of a block carry one parity, that of its VLF; after a torn write some carry the one before.
+//! - All sectors of a block carry one parity, that of its VLF; after a torn write some carry the
+//!   one before.
 //! - `unstamp(stamp(x)) == x` when the last `sectors` bytes of `x` are free.
 
 use extentdb_base::Lsn;
@@ -53,16 +55,16 @@ impl Parity {
         }
     }
 
-    /// The parity of a block that begins with `sector` and names itself `lsn`, the LSN of its first record; `None` when
-    /// no such block begins there.
+    /// The parity of a block that begins with `sector` and names itself `lsn`, the LSN of its first
+    /// record; `None` when no such block begins there.
     pub fn of_block(sector: &[u8], lsn: Lsn) -> Option<Self> {
         let stamp = Stamp(*sector.first()?);
         let names_itself = Lsn::read(sector, LSN_AT) == Some(lsn);
         stamp.parity().filter(|_| names_itself && stamp.is_possible() && stamp.is_first())
     }
 
-    /// The parity of the VLF's next use. A restore keeps the parity and resets the count of uses, so the parity must be
-    /// flipped, never computed from the count.
+    /// The parity of the VLF's next use. A restore keeps the parity and resets the count of uses,
+    /// so the parity must be flipped, never computed from the count.
     pub const fn flipped(self) -> Self {
         match self {
             Parity::Odd => Parity::Even,
@@ -102,7 +104,8 @@ impl Stamp {
         self.0 & Self::LAST != 0
     }
 
-    /// True for a byte that some sector of some block is stamped with: a parity, and no bit that has no meaning.
+    /// True for a byte that some sector of some block is stamped with: a parity, and no bit that
+    /// has no meaning.
     pub const fn is_possible(self) -> bool {
         self.parity().is_some() && self.0 & !(Self::PARITY | Self::FIRST | Self::LAST) == 0
     }
@@ -123,16 +126,22 @@ pub fn verify_stamps(disk: &[u8], parity: Parity) -> Option<BlockFault> {
     let count = sectors(disk.len());
     stamps(disk).enumerate().find_map(|(sector, found)| {
         let expected = Stamp::of(parity, sector, count);
-        (found != expected).then_some(BlockFault::Stamp { sector, found: found.0, expected: expected.0 })
+        (found != expected).then_some(BlockFault::Stamp {
+            sector,
+            found: found.0,
+            expected: expected.0,
+        })
     })
 }
 
-/// Turns disk bytes into logical bytes: the displaced bytes go back to the sectors' starts. Their copies at the block's
-/// end stay.
+/// Turns disk bytes into logical bytes: the displaced bytes go back to the sectors' starts. Their
+/// copies at the block's end stay.
 pub fn unstamp(block: &mut [u8]) {
     for sector in 0..sectors(block.len()) {
-        // The copies lie in the last sector behind its first byte: 120 sectors at most move 120 bytes.
-        let Some(displaced) = block.len().checked_sub(1 + sector).and_then(|at| block.get(at)).copied()
+        // The copies lie in the last sector behind its first byte: 120 sectors at most move 120
+        // bytes.
+        let Some(displaced) =
+            block.len().checked_sub(1 + sector).and_then(|at| block.get(at)).copied()
         else {
             return;
         };

@@ -10,13 +10,22 @@ use crate::log::record::RecordHeader;
 
 /// The record header and payload of a counter change.
 fn delta(rows: i64) -> (RecordHeader, Payload<'static>) {
-    let header = RecordHeader { fixed_len: 0x40, op: Op::HOBT_DELTA, ..RecordHeader::default() };
+    let header = RecordHeader {
+        fixed_len: 0x40,
+        op: Op::HOBT_DELTA,
+        ..RecordHeader::default()
+    };
     (header, Payload::HobtDelta(HobtDelta { rows, ..HobtDelta::default() }))
 }
 
 fn header() -> BlockHeader {
     let flags = BlockHeader::FLAG_ALWAYS | BlockHeader::FLAG_CHECKSUM;
-    BlockHeader { flags, first_lsn: Lsn::new(7, 16, 1), previous_size: 512, ..BlockHeader::default() }
+    BlockHeader {
+        flags,
+        first_lsn: Lsn::new(7, 16, 1),
+        previous_size: 512,
+        ..BlockHeader::default()
+    }
 }
 
 fn block(records: i64) -> Vec<u8> {
@@ -36,7 +45,10 @@ fn a_block_comes_back_as_it_was_built() {
     assert_eq!(block.faults(), []);
     let view = block.view();
     assert_eq!(view.format(), Some(BlockFormat::V4));
-    assert_eq!((view.header().record_count, view.header().used, view.header().size), (20, 1360, 1536));
+    assert_eq!(
+        (view.header().record_count, view.header().used, view.header().size),
+        (20, 1360, 1536)
+    );
     let records: Vec<_> = view.records().collect();
     assert_eq!(records.len(), 20);
     for (rows, (lsn, record)) in records.iter().enumerate() {
@@ -50,7 +62,11 @@ fn sectors_are_stamped_by_place_and_parity() {
     let stamps_of = |disk: &[u8]| -> Vec<u8> { stamp::stamps(disk).map(|s| s.0).collect() };
     assert_eq!(stamps_of(&block(20)), [0x90, 0x80, 0x88]);
     assert_eq!(stamps_of(&block(1)), [0x98]);
-    assert_eq!(block(1).last(), Some(&4), "the displaced byte of the first sector is the format number");
+    assert_eq!(
+        block(1).last(),
+        Some(&4),
+        "the displaced byte of the first sector is the format number"
+    );
 }
 
 #[test]
@@ -98,7 +114,10 @@ fn a_flipped_bit_breaks_the_checksum() {
         damaged[at] ^= 0x10;
         let block = BlockBuf::from_disk(damaged);
         assert!(!block.checksum().is_intact(), "byte {at}");
-        assert!(block.faults().iter().any(|f| matches!(f, BlockFault::Checksum { .. })), "byte {at}");
+        assert!(
+            block.faults().iter().any(|f| matches!(f, BlockFault::Checksum { .. })),
+            "byte {at}"
+        );
     }
 }
 
@@ -122,14 +141,19 @@ fn a_slot_out_of_order_hides_its_record_only() {
     let slots: Vec<u16> = view.slots().map(|(slot, _)| slot).collect();
     assert_eq!(slots, [1, 2, 4, 5]);
     assert_eq!(view.faults(), [BlockFault::Slot { slot: 3, offset: 400 }]);
-    assert_eq!(view.record(2).unwrap().rest().len(), 64, "the hidden record is the rest of the one before");
+    assert_eq!(
+        view.record(2).unwrap().rest().len(),
+        64,
+        "the hidden record is the rest of the one before"
+    );
     assert_eq!(view.slot_offset(3), Some(400));
     assert_eq!((view.slot_offset(0), view.slot_offset(6)), (None, None));
 }
 
 #[test]
 fn equal_slots_do_not_multiply_the_work() {
-    // 30 000 slots that all point to the first record: each byte still belongs to one record at most.
+    // 30 000 slots that all point to the first record: each byte still belongs to one record at
+    // most.
     let mut bytes = vec![0; MAX_BLOCK_BYTES];
     bytes[0] = 4;
     bytes[2..4].copy_from_slice(&30_000u16.to_le_bytes());
@@ -197,7 +221,10 @@ fn a_block_with_less_room_takes_fewer_records_and_gives_them_back() {
         builder.push(&record_header, &payload).unwrap();
         assert_eq!(builder.left(), left - bytes);
     }
-    assert_eq!(builder.push(&record_header, &payload), Err(BuildError::Full { bytes: 66, left: 58 }));
+    assert_eq!(
+        builder.push(&record_header, &payload),
+        Err(BuildError::Full { bytes: 66, left: 58 })
+    );
     assert_eq!(builder.record(14).unwrap().payload(), payload);
     assert!(builder.record(0).is_none() && builder.record(15).is_none());
     let size = BlockHeader { size: 1536, ..header() };
@@ -211,9 +238,15 @@ fn what_cannot_be_written_is_refused() {
     let mut builder = BlockBuilder::new(BlockFormat::V4);
     let (record_header, payload) = delta(1);
     let short = RecordHeader { fixed_len: 0x38, ..record_header };
-    assert_eq!(builder.push(&short, &payload), Err(BuildError::FixedLen { fixed_len: 0x38, least: 0x40 }));
+    assert_eq!(
+        builder.push(&short, &payload),
+        Err(BuildError::FixedLen { fixed_len: 0x38, least: 0x40 })
+    );
     let odd = RecordHeader { fixed_len: 0x41, ..record_header };
-    assert_eq!(builder.push(&odd, &payload), Err(BuildError::FixedLen { fixed_len: 0x41, least: 0x40 }));
+    assert_eq!(
+        builder.push(&odd, &payload),
+        Err(BuildError::FixedLen { fixed_len: 0x41, least: 0x40 })
+    );
     for _ in 0..10 {
         builder.push(&record_header, &payload).unwrap();
     }

@@ -31,9 +31,10 @@ impl BlockBuf {
         let computed = checksum::compute(&disk);
         unstamp(&mut disk);
         let view = BlockView::of(&disk);
-        // A damaged format number must not switch the checksum off; only format 2 has none. Nor must a
-        // damaged flag: a block with a durable mark always has one.
-        let flagged = view.header().flags & BlockHeader::FLAG_CHECKSUM != 0 || mark::read(&disk).is_some();
+        // A damaged format number must not switch the checksum off; only format 2 has none. Nor
+        // must a damaged flag: a block with a durable mark always has one.
+        let flagged =
+            view.header().flags & BlockHeader::FLAG_CHECKSUM != 0 || mark::read(&disk).is_some();
         let checksum = match u32::read(&disk, CHECKSUM_OFFSET) {
             Some(stored) if flagged && view.format() != Some(BlockFormat::V2) => {
                 BlockChecksum::Present { stored, computed }
@@ -81,8 +82,8 @@ pub struct BlockView<'a> {
     bytes: &'a [u8],
     format: Option<BlockFormat>,
     header: BlockHeader,
-    /// Bytes of each record, by slot; empty for a slot that points nowhere. They ascend and do not overlap, so that no
-    /// block can make a reader walk its bytes more than once.
+    /// Bytes of each record, by slot; empty for a slot that points nowhere. They ascend and do not
+    /// overlap, so that no block can make a reader walk its bytes more than once.
     spans: SmallVec<[Range<u16>; 16]>,
 }
 
@@ -93,8 +94,12 @@ impl<'a> BlockView<'a> {
         // The header of an unknown format is read as the part that all formats share.
         let header_bytes = format.map_or(BlockFormat::V2.header_bytes(), BlockFormat::header_bytes);
         let header = bytes.get(..header_bytes).and_then(BlockHeader::read);
-        let mut view =
-            BlockView { bytes, format, header: header.unwrap_or_default(), spans: SmallVec::new() };
+        let mut view = BlockView {
+            bytes,
+            format,
+            header: header.unwrap_or_default(),
+            spans: SmallVec::new(),
+        };
         if let Some(format) = format {
             view.spans = view.find_spans(format);
         }
@@ -116,7 +121,8 @@ impl<'a> BlockView<'a> {
         spans
     }
 
-    /// Where the records end and the slot array begins; `None` when the header leaves no room for both.
+    /// Where the records end and the slot array begins; `None` when the header leaves no room for
+    /// both.
     fn records_end(&self) -> Option<u16> {
         let end = self.header.used.checked_sub(2 * self.header.record_count.min(u16::MAX / 2))?;
         let fits = self.header.record_count <= u16::MAX / 2
@@ -201,11 +207,12 @@ impl<'a> BlockView<'a> {
     fn header_faults(&self, format: BlockFormat) -> impl Iterator<Item = BlockFault> {
         let BlockHeader { size, used, record_count, .. } = self.header;
         let actual = self.bytes.len();
-        let size_fault = (usize::from(size) != actual).then_some(BlockFault::Size { stored: size, actual });
+        let size_fault =
+            (usize::from(size) != actual).then_some(BlockFault::Size { stored: size, actual });
         let least = format.header_bytes() + 2 * usize::from(record_count);
         let most = actual - sectors(actual);
-        let used_fault =
-            (!(least..=most).contains(&usize::from(used))).then_some(BlockFault::Used { used, least, most });
+        let used_fault = (!(least..=most).contains(&usize::from(used)))
+            .then_some(BlockFault::Used { used, least, most });
         size_fault.into_iter().chain(used_fault)
     }
 
@@ -223,7 +230,9 @@ impl<'a> BlockView<'a> {
             match self.record(slot) {
                 Some(record) => {
                     let of_record = record.faults();
-                    faults.extend(of_record.into_iter().map(|fault| BlockFault::Record { slot, fault }));
+                    faults.extend(
+                        of_record.into_iter().map(|fault| BlockFault::Record { slot, fault }),
+                    );
                 }
                 None => faults.push(BlockFault::Record {
                     slot,
@@ -233,12 +242,14 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// The ranges of the logical bytes that hold nothing, ascending: padding in records, what lies in front of the
-    /// first record or in a span too short for one, the free bytes behind the slot array, and the displaced bytes of
-    /// sectors that begin with such a byte.
+    /// The ranges of the logical bytes that hold nothing, ascending: padding in records, what lies
+    /// in front of the first record or in a span too short for one, the free bytes behind the slot
+    /// array, and the displaced bytes of sectors that begin with such a byte.
     pub fn undefined(&self) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
-        let Some((format, records_end)) = self.format.zip(self.records_end()) else { return ranges };
+        let Some((format, records_end)) = self.format.zip(self.records_end()) else {
+            return ranges;
+        };
         let mut next = format.header_bytes();
         for span in self.spans.iter().filter(|span| !span.is_empty()) {
             let start = usize::from(span.start);

@@ -14,7 +14,10 @@ fn record(header: RecordHeader, rest: &[u8]) -> Vec<u8> {
 
 fn shown(bytes: &[u8]) -> Vec<(&'static str, String)> {
     let record = RecordRef::parse(BlockFormat::V4, bytes).unwrap();
-    columns(Lsn::new(0x32, 0x1e, 1), &record).into_iter().map(|(c, text)| (c.name(), text)).collect()
+    columns(Lsn::new(0x32, 0x1e, 1), &record)
+        .into_iter()
+        .map(|(c, text)| (c.name(), text))
+        .collect()
 }
 
 #[test]
@@ -29,8 +32,8 @@ fn a_commit_shows_its_time_and_its_begin() {
         ..RecordHeader::default()
     };
     let rest = [
-        0x7b, 0xa5, 0x50, 0x01, 0xca, 0xa0, 0, 0, 0x32, 0, 0, 0, 0x1c, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0,
+        0x7b, 0xa5, 0x50, 0x01, 0xca, 0xa0, 0, 0, 0x32, 0, 0, 0, 0x1c, 0, 0, 0, 1, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0,
     ];
     let bytes = record(header, &rest);
     let expected = [
@@ -48,14 +51,23 @@ fn a_commit_shows_its_time_and_its_begin() {
         ("Transaction Begin", "00000032:0000001c:0001"),
     ];
     let shown = shown(&bytes);
-    let shown: Vec<(&str, &str)> = shown.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let shown: Vec<(&str, &str)> =
+        shown.iter().map(|(name, text)| (*name, text.as_str())).collect();
     assert_eq!(shown[..12], expected);
-    assert!(shown[12].1.starts_with("0x00003000320000001C0000000100020042110000000081007BA55001CAA00000"));
+    assert!(
+        shown[12]
+            .1
+            .starts_with("0x00003000320000001C0000000100020042110000000081007BA55001CAA00000")
+    );
 }
 
 #[test]
 fn a_row_operation_shows_page_rowset_and_contents() {
-    let header = RecordHeader { fixed_len: 0x3e, op: Op::INSERT_ROWS, ..RecordHeader::default() };
+    let header = RecordHeader {
+        fixed_len: 0x3e,
+        op: Op::INSERT_ROWS,
+        ..RecordHeader::default()
+    };
     let mut rest = vec![0; 0x3e - 24];
     rest[..10].copy_from_slice(&[0x3a, 1, 0, 0, 1, 0, 7, 0, 0x32, 0]);
     rest[22..24].copy_from_slice(&[0, 1]);
@@ -77,14 +89,19 @@ fn a_row_operation_shows_page_rowset_and_contents() {
 
 #[test]
 fn columns_come_in_the_order_of_fn_dblog() {
-    let header = RecordHeader { fixed_len: 0x34, op: Op::SET_FREE_SPACE, ..RecordHeader::default() };
+    let header = RecordHeader {
+        fixed_len: 0x34,
+        op: Op::SET_FREE_SPACE,
+        ..RecordHeader::default()
+    };
     let mut rest = vec![0; 0x34 - 24];
     rest[24..28].copy_from_slice(&[0x3e, 1, 0x61, 0x60]);
     let bytes = record(header, &rest);
     let record = RecordRef::parse(BlockFormat::V4, &bytes).unwrap();
     let shown = columns(Lsn::ZERO, &record);
     assert!(shown.windows(2).all(|pair| pair[0].0 < pair[1].0));
-    let tail: Vec<&str> = shown[shown.len() - 4..shown.len() - 1].iter().map(|(_, t)| t.as_str()).collect();
+    let tail: Vec<&str> =
+        shown[shown.len() - 4..shown.len() - 1].iter().map(|(_, t)| t.as_str()).collect();
     assert_eq!(tail, ["318", "97", "96"]);
     assert_eq!(Column::ALL.len(), 64);
 }

@@ -1,7 +1,8 @@
 //! Payloads of checkpoints.
 //!
-//! A checkpoint is a row of records: COUNT_DELTA, BEGIN_CKPT, XACT_CKPT (always from 2012 on, before only with active
-//! transactions), END_CKPT. BEGIN_CKPT's previous LSN is the BEGIN_CKPT before it, END_CKPT's is its BEGIN_CKPT.
+//! A checkpoint is a row of records: COUNT_DELTA, BEGIN_CKPT, XACT_CKPT (always from 2012 on,
+//! before only with active transactions), END_CKPT. BEGIN_CKPT's previous LSN is the BEGIN_CKPT
+//! before it, END_CKPT's is its BEGIN_CKPT.
 //!
 //! XACT_CKPT has its active transactions as entries in elements, by format of the block:
 //!
@@ -18,7 +19,8 @@
 //!     14   10 last    LSN of its last record
 //! ```
 //!
-//! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions 611 to 904.
+//! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions
+//! 611 to 904.
 
 use std::borrow::Cow;
 
@@ -51,12 +53,13 @@ fixed_part! {
     pub struct EndCheckpoint from 0x18 {
         /// End time.
         0x18 end_time: LogTime,
-        /// Where recovery must start: the begin record of the oldest active transaction, else the BEGIN_CKPT.
+        /// Where recovery must start: the begin record of the oldest active transaction, else the
+        /// BEGIN_CKPT.
         0x20 minimum: Lsn,
         /// Version of the database.
         0x2a db_version: u16,
-        /// Pages that the checkpoint found dirty. Formats 3 and 4; zero in formats 5 and 6 wherever seen. What follows it
-        /// is uninitialised memory: addresses, LSNs, the number 9.
+        /// Pages that the checkpoint found dirty. Formats 3 and 4; zero in formats 5 and 6 wherever
+        /// seen. What follows it is uninitialised memory: addresses, LSNs, the number 9.
         0x2c dirty_pages: u32,
     }
 }
@@ -113,7 +116,8 @@ pub struct XactCheckpoint<'a> {
     pub form: EntryForm,
     /// The active transactions.
     pub active: SmallVec<[ActiveXact; 1]>,
-    /// All elements, where they do not have the form that their format was seen with; `active` is empty then.
+    /// All elements, where they do not have the form that their format was seen with; `active` is
+    /// empty then.
     pub undecoded: Slices<'a>,
 }
 
@@ -128,7 +132,11 @@ impl XactCheckpoint<'_> {
         if is_joined || !elements.iter().all(is_whole) {
             return None;
         }
-        elements.iter().flat_map(|element| element.chunks_exact(form.bytes())).map(ActiveXact::read).collect()
+        elements
+            .iter()
+            .flat_map(|element| element.chunks_exact(form.bytes()))
+            .map(ActiveXact::read)
+            .collect()
     }
 }
 
@@ -145,7 +153,9 @@ impl<'a> Body<'a> for XactCheckpoint<'a> {
         let form = EntryForm::of(record.format());
         let decoded = form.and_then(|form| Some((form, XactCheckpoint::entries(form, elements)?)));
         Some(match decoded {
-            Some((form, active)) => XactCheckpoint { form, active, undecoded: Slices::new(), ..whole },
+            Some((form, active)) => {
+                XactCheckpoint { form, active, undecoded: Slices::new(), ..whole }
+            }
             None => whole,
         })
     }

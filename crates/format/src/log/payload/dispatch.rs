@@ -6,10 +6,12 @@ use super::page::{
     DeleteSplit, FormatPage, FormatPageWith, InSysXactRecord, RootChange, SetBits, SetFreeSpace,
 };
 use super::row::{
-    DeleteRows, FileHeaderModify, InsertRows, ModifyColumns, ModifyHeader, ModifyRow, RowPart, RowTouch,
+    DeleteRows, FileHeaderModify, InsertRows, ModifyColumns, ModifyHeader, ModifyRow, RowPart,
+    RowTouch,
 };
 use super::space::{
-    ColumnCountDelta, CountDelta, CreateAllocChain, DbVersionChange, HobtDdl, HobtDelta, IdentValueRecord,
+    ColumnCountDelta, CountDelta, CreateAllocChain, DbVersionChange, HobtDdl, HobtDelta,
+    IdentValueRecord,
 };
 use super::xact::{BeginXact, BeginXact2005, EndXact, LockXact, PrepareXact, Savepoint};
 use super::{Body, Opaque, page::PagePart};
@@ -32,7 +34,8 @@ macro_rules! payloads {
         impl<'a> Payload<'a> {
             /// Reads the payload by the record's operation.
             pub fn read(record: &RecordRef<'a>) -> Self {
-                let (op, format) = (record.header().op, record.format());
+                let op = record.header().op;
+                let format = record.format();
                 if record.has_fixed_part() && format != BlockFormat::V2 {
                     $(if matches!(op, $(Op::$op)|+) $(&& $condition(format))? {
                         if let Some(payload) = Body::read(record) {
@@ -48,8 +51,8 @@ macro_rules! payloads {
                 format != BlockFormat::V2 && (false $(|| matches!(op, $(Op::$op)|+))*)
             }
 
-            /// The least length of the fixed part, header included, of every record of this operation; `None` when the
-            /// operation has no payload type in this format.
+            /// The least length of the fixed part, header included, of every record of this
+            /// operation; `None` when the operation has no payload type in this format.
             pub(crate) fn least_fixed_of(format: BlockFormat, op: Op) -> Option<usize> {
                 if format == BlockFormat::V2 {
                     return None;

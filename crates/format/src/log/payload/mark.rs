@@ -9,8 +9,9 @@ use crate::log::field::fixed_part;
 use crate::log::record::{ElementList, Slices};
 
 fixed_part! {
-    /// `LOP_X_DURABLE`: every record up to `durable` was durable before the block that begins with this record was written. It
-    /// belongs to no transaction, has context `LCX_NULL`, and says nothing about pages: redo and undo pass over it.
+    /// `LOP_X_DURABLE`: every record up to `durable` was durable before the block that begins with
+    /// this record was written. It belongs to no transaction, has context `LCX_NULL`, and says
+    /// nothing about pages: redo and undo pass over it.
     pub struct DurableMark from 0x18 {
         /// LSN of the newest durable record; zero when there was none.
         0x18 durable: Lsn,

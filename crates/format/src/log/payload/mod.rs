@@ -1,9 +1,10 @@
 //! Payloads: what a record says beyond its header, by operation.
 //!
-//! One type per operation: a fixed part made of fields at known offsets, and elements with names. Bytes of unknown
-//! meaning are not dropped: those of the fixed part go to `residue`, elements nobody can read keep their bytes and are
-//! counted by [`Payload::unknown_bytes`]. An operation without a type here, and a record that does not have the shape of
-//! its operation, is [`Payload::Opaque`]; neither is damage. Payloads of format 2 are not decoded.
+//! One type per operation: a fixed part made of fields at known offsets, and elements with names.
+//! Bytes of unknown meaning are not dropped: those of the fixed part go to `residue`, elements
+//! nobody can read keep their bytes and are counted by [`Payload::unknown_bytes`]. An operation
+//! without a type here, and a record that does not have the shape of its operation, is
+//! [`Payload::Opaque`]; neither is damage. Payloads of format 2 are not decoded.
 //!
 //! Invariants
 //! - `write(read(record))` gives the record's bytes back, apart from padding.
@@ -50,8 +51,8 @@ pub(crate) trait Body<'a>: Sized {
     }
 }
 
-/// Makes a fixed part the whole payload. The second argument is what it writes as elements: none at all, or an empty
-/// list, which is a count of 0.
+/// Makes a fixed part the whole payload. The second argument is what it writes as elements: none at
+/// all, or an empty list, which is a count of 0.
 macro_rules! body_without_elements {
     ($name:ident, $elements:expr) => {
         impl Body<'_> for $name {
@@ -107,6 +108,8 @@ impl<'a> Opaque<'a> {
     }
 
     pub(crate) fn unknown_bytes(&self) -> usize {
-        self.residue.len() + self.elements.iter().flatten().map(|e| e.len()).sum::<usize>() + self.tail.len()
+        self.residue.len()
+            + self.elements.iter().flatten().map(|e| e.len()).sum::<usize>()
+            + self.tail.len()
     }
 }

@@ -11,7 +11,8 @@
 //!     2E    2 index_id           as in the page header
 //! ```
 //!
-//! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions 611 to 904.
+//! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions
+//! 611 to 904.
 
 use extentdb_base::{AllocUnitId, Lsn, PageId};
 
@@ -28,7 +29,8 @@ pub struct PagePart {
     pub slot: u16,
     /// Object id of the page header.
     pub object_id: u32,
-    /// LSN of the page before the change: redo applies the record exactly when the page still carries it.
+    /// LSN of the page before the change: redo applies the record exactly when the page still
+    /// carries it.
     pub previous_page_lsn: Lsn,
     /// Index id of the page header.
     pub index_id: u16,
@@ -88,8 +90,8 @@ fixed_part! {
 }
 body_without_elements!(FormatPage, Some(ElementList::new()));
 
-/// `LOP_FORMAT_PAGE` with elements: an image of the page or a part of it follows, of unknown form. Observed in format 4.
-/// What the page is after it is not known, so it is not replayed.
+/// `LOP_FORMAT_PAGE` with elements: an image of the page or a part of it follows, of unknown form.
+/// Observed in format 4. What the page is after it is not known, so it is not replayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormatPageWith<'a> {
     /// The fixed part.
@@ -163,8 +165,8 @@ impl<'a> Body<'a> for SetBits<'a> {
 }
 
 fixed_part! {
-    /// `LOP_SET_FREE_SPACE`: a new PFS byte. No transaction, never undone. In format 3 the fixed part ends with the
-    /// page part, and where the bytes are is not known.
+    /// `LOP_SET_FREE_SPACE`: a new PFS byte. No transaction, never undone. In format 3 the fixed
+    /// part ends with the page part, and where the bytes are is not known.
     pub struct SetFreeSpace from 0x18 {
         /// The PFS page.
         0x18 page: PagePart,
@@ -179,8 +181,8 @@ fixed_part! {
 body_without_elements!(SetFreeSpace, None);
 
 fixed_part! {
-    /// `LOP_DELETE_SPLIT`: rows left a page because it was split. They are logged as inserts on the new page, and undo
-    /// takes them from there.
+    /// `LOP_DELETE_SPLIT`: rows left a page because it was split. They are logged as inserts on the
+    /// new page, and undo takes them from there.
     pub struct DeleteSplit from 0x18 {
         /// The old page; slot is the first that moved.
         0x18 page: PagePart,
@@ -195,7 +197,8 @@ fixed_part! {
 body_without_elements!(DeleteSplit, None);
 
 fixed_part! {
-    /// `LOP_ROOT_CHANGE`: root page, first page or first IAM page of an allocation unit changes in its catalogue row.
+    /// `LOP_ROOT_CHANGE`: root page, first page or first IAM page of an allocation unit changes in
+    /// its catalogue row.
     pub struct RootChange from 0x18 {
         /// Page and slot of the row in `sysallocunits`.
         0x18 page: PagePart,

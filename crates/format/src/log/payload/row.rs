@@ -62,7 +62,8 @@ impl<'a> Body<'a> for InsertRows<'a> {
 
     fn join(fixed: RowPart, elements: Option<Slices<'a>>) -> Option<Self> {
         let mut rows = elements?;
-        let (lock_info, key) = (rows.pop()?, rows.pop()?);
+        let lock_info = rows.pop()?;
+        let key = rows.pop()?;
         Some(InsertRows { fixed, rows, key, lock_info })
     }
 
@@ -79,8 +80,8 @@ impl<'a> Body<'a> for InsertRows<'a> {
     }
 }
 
-/// `LOP_DELETE_ROWS`: rows go, or become ghosts (context `LCX_MARK_AS_GHOST`). A compensation record does not repeat
-/// the row: its element is empty.
+/// `LOP_DELETE_ROWS`: rows go, or become ghosts (context `LCX_MARK_AS_GHOST`). A compensation
+/// record does not repeat the row: its element is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteRows<'a> {
     /// The fixed part.
@@ -113,8 +114,8 @@ impl<'a> Body<'a> for DeleteRows<'a> {
     }
 }
 
-/// `LOP_MODIFY_ROW`: one run of bytes in a row becomes another, perhaps of another length. Also how PFS bytes, the page
-/// slots of an IAM page and fields of the boot page change.
+/// `LOP_MODIFY_ROW`: one run of bytes in a row becomes another, perhaps of another length. Also how
+/// PFS bytes, the page slots of an IAM page and fields of the boot page change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModifyRow<'a> {
     /// The fixed part.
@@ -141,7 +142,14 @@ impl<'a> Body<'a> for ModifyRow<'a> {
             [lock_info] => (None, Some(*lock_info), Vec::new()),
             [key, lock_info, more @ ..] => (Some(*key), Some(*lock_info), more.to_vec()),
         };
-        Some(ModifyRow { fixed, before: elements.first()?, after: elements.get(1)?, key, lock_info, more })
+        Some(ModifyRow {
+            fixed,
+            before: elements.first()?,
+            after: elements.get(1)?,
+            key,
+            lock_info,
+            more,
+        })
     }
 
     fn fixed(&self) -> &RowPart {
@@ -150,7 +158,9 @@ impl<'a> Body<'a> for ModifyRow<'a> {
 
     fn elements(&self) -> Option<ElementList<'_>> {
         let options = [self.key, self.lock_info].into_iter().flatten();
-        element_list([self.before, self.after].into_iter().chain(options).chain(self.more.iter().copied()))
+        element_list(
+            [self.before, self.after].into_iter().chain(options).chain(self.more.iter().copied()),
+        )
     }
 
     fn unknown_elements(&self) -> usize {
@@ -158,8 +168,8 @@ impl<'a> Body<'a> for ModifyRow<'a> {
     }
 }
 
-/// `LOP_MODIFY_HEADER`: bytes of a page header change; `offset_in_row` is the offset in the header (8 previous page,
-/// 10 hex next page, 2 type flag bits).
+/// `LOP_MODIFY_HEADER`: bytes of a page header change; `offset_in_row` is the offset in the header
+/// (8 previous page, 10 hex next page, 2 type flag bits).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModifyHeader<'a> {
     /// The fixed part.
@@ -211,8 +221,8 @@ pub struct Chunk<'a> {
 
 /// `LOP_MODIFY_COLUMNS`: several runs of bytes in a row change.
 ///
-/// Elements: 0 pairs of u16 (old offset, new offset), one per chunk; 1 a u16 per chunk, the length before; 2 the key;
-/// 3 lock information; then before and after of each chunk.
+/// Elements: 0 pairs of u16 (old offset, new offset), one per chunk; 1 a u16 per chunk, the length
+/// before; 2 the key; 3 lock information; then before and after of each chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModifyColumns<'a> {
     /// The fixed part.
@@ -230,7 +240,9 @@ impl<'a> Body<'a> for ModifyColumns<'a> {
 
     fn join(fixed: RowPart, elements: Option<Slices<'a>>) -> Option<Self> {
         let elements = elements?;
-        let [offsets, old_lens, key, lock_info, images @ ..] = elements.as_slice() else { return None };
+        let [offsets, old_lens, key, lock_info, images @ ..] = elements.as_slice() else {
+            return None;
+        };
         let count = images.len() / 2;
         if images.len() % 2 != 0 || offsets.len() != 4 * count || old_lens.len() != 2 * count {
             return None;
@@ -244,7 +256,12 @@ impl<'a> Body<'a> for ModifyColumns<'a> {
                 after: pair.get(1)?,
             })
         });
-        Some(ModifyColumns { fixed, chunks: chunks.collect::<Option<_>>()?, key, lock_info })
+        Some(ModifyColumns {
+            fixed,
+            chunks: chunks.collect::<Option<_>>()?,
+            key,
+            lock_info,
+        })
     }
 
     fn fixed(&self) -> &RowPart {
@@ -307,7 +324,8 @@ impl<'a> Body<'a> for FileHeaderModify<'a> {
     }
 }
 
-/// `LOP_EXPUNGE_ROWS` (a ghost is removed; no elements) and `LOP_CLEAR_GAM_BITS` (elements not decoded).
+/// `LOP_EXPUNGE_ROWS` (a ghost is removed; no elements) and `LOP_CLEAR_GAM_BITS` (elements not
+/// decoded).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowTouch<'a> {
     /// The fixed part.

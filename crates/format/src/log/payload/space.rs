@@ -1,6 +1,7 @@
 //! Payloads about rowsets, allocation units and counters.
 //!
-//! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions 611 to 904.
+//! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions
+//! 611 to 904.
 
 use extentdb_base::{AllocUnitId, PageId};
 
@@ -9,7 +10,8 @@ use crate::log::field::{Field, fixed_part};
 use crate::log::record::{ElementList, Slices};
 
 fixed_part! {
-    /// `LOP_HOBT_DELTA`: the counters of an allocation unit change in memory; redo and undo add and subtract.
+    /// `LOP_HOBT_DELTA`: the counters of an allocation unit change in memory; redo and undo add and
+    /// subtract.
     pub struct HobtDelta from 0x18 {
         /// The allocation unit.
         0x18 alloc_unit: AllocUnitId,
@@ -39,8 +41,8 @@ fixed_part! {
 body_without_elements!(CreateAllocChain, None);
 
 fixed_part! {
-    /// `LOP_HOBT_DDL`: a heap or index comes or goes. The meaning of the three fields was inferred from the records
-    /// around it (an action of 1 precedes the first page of a new rowset).
+    /// `LOP_HOBT_DDL`: a heap or index comes or goes. The meaning of the three fields was inferred
+    /// from the records around it (an action of 1 precedes the first page of a new rowset).
     pub struct HobtDdl from 0x18 {
         /// Object id in the headers of the rowset's pages.
         0x18 object_id: u32,
@@ -53,14 +55,16 @@ fixed_part! {
 body_without_elements!(HobtDdl, None);
 
 fixed_part! {
-    /// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL`: an identity counter moves on. Only the object is known.
+    /// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL`: an identity counter moves on. Only the object is
+    /// known.
     pub struct IdentValue from 0x18 {
         /// The table.
         0x18 object_id: u32,
     }
 }
 
-/// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL` with what follows: nothing, or one element of a few bytes (formats 3 and 4).
+/// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL` with what follows: nothing, or one element of a few
+/// bytes (formats 3 and 4).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdentValueRecord<'a> {
     /// The fixed part.
@@ -107,7 +111,8 @@ pub struct CountCell {
     pub value: i64,
     /// Offset of the counter in the row.
     pub row_offset: u32,
-    /// Bytes of the counter; 0 in records about rowsets, whose counter has eight. A cell is not in use when the offset is 0.
+    /// Bytes of the counter; 0 in records about rowsets, whose counter has eight. A cell is not in
+    /// use when the offset is 0.
     pub bytes: u32,
 }
 
@@ -115,7 +120,8 @@ impl Field for CountCell {
     const BYTES: usize = 16;
 
     fn read(bytes: &[u8], at: usize) -> Option<Self> {
-        let (value, row_offset) = (i64::read(bytes, at)?, u32::read(bytes, at + 8)?);
+        let value = i64::read(bytes, at)?;
+        let row_offset = u32::read(bytes, at + 8)?;
         Some(CountCell { value, row_offset, bytes: u32::read(bytes, at + 12)? })
     }
 
@@ -143,8 +149,8 @@ fixed_part! {
     }
 }
 
-/// `LOP_COUNT_DELTA` for allocation units and rowsets: counters live in memory and are logged before a checkpoint.
-/// Redo only, no transaction.
+/// `LOP_COUNT_DELTA` for allocation units and rowsets: counters live in memory and are logged
+/// before a checkpoint. Redo only, no transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountDelta {
     /// The fixed part.

@@ -101,7 +101,8 @@ fn page_fixed(rest: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_page_part_names_page_unit_and_former_lsn() {
-    let bytes = record(Op::DELETE_SPLIT, &page_fixed(&[9, 0, 0, 0, 1, 0, 3, 0, 0x2c, 1, 0xff, 0xff]), None);
+    let bytes =
+        record(Op::DELETE_SPLIT, &page_fixed(&[9, 0, 0, 0, 1, 0, 3, 0, 0x2c, 1, 0xff, 0xff]), None);
     with_payload(&bytes, |payload, faults| {
         assert_eq!(faults, []);
         let part = payload.page_part().unwrap();
@@ -109,7 +110,10 @@ fn a_page_part_names_page_unit_and_former_lsn() {
         assert_eq!(part.previous_page_lsn, Lsn::new(0x16, 0x1e, 0x1d9));
         assert_eq!(part.alloc_unit(), AllocUnitId(0x0100_0000_0032_0000));
         let Payload::DeleteSplit(split) = payload else { panic!("{payload:?}") };
-        assert_eq!((split.new_page, split.rows_deleted, split.bytes_freed), (PageId::new(1, 9), 3, 300));
+        assert_eq!(
+            (split.new_page, split.rows_deleted, split.bytes_freed),
+            (PageId::new(1, 9), 3, 300)
+        );
         assert_eq!(split.residue.as_bytes(), [0xff, 0xff]);
     });
 }
@@ -156,7 +160,10 @@ fn modify_columns_lists_its_chunks() {
         let Payload::ModifyColumns(modify) = payload else { panic!("{payload:?}") };
         let [first, second] = modify.chunks[..] else { panic!("{modify:?}") };
         assert_eq!((first.old_offset, first.old_len, first.after), (11, 1, b"y".as_slice()));
-        assert_eq!((second.old_offset, second.new_offset, second.before), (82, 80, b"sixsix".as_slice()));
+        assert_eq!(
+            (second.old_offset, second.new_offset, second.before),
+            (82, 80, b"sixsix".as_slice())
+        );
         assert_eq!(modify.key, b"key");
     });
     // One offset pair too few for the images.
@@ -237,8 +244,8 @@ fn a_checkpoint_before_2012_lists_its_active_transactions() {
 
 /// An entry of XACT_CKPT in a real log of format 5, to its third field.
 const ONE_ACTIVE: [u8; 34] = [
-    0x52, 0x1b, 0, 0, 0, 0, 0, 0, 0x8a, 0, 0, 0, 0xd8, 0, 0, 0, 0x01, 0, 0x04, 0x01, 0x8a, 0, 0, 0, 0x30,
-    0x01, 0, 0, 0xff, 0, 0, 0, 0x01, 0,
+    0x52, 0x1b, 0, 0, 0, 0, 0, 0, 0x8a, 0, 0, 0, 0xd8, 0, 0, 0, 0x01, 0, 0x04, 0x01, 0x8a, 0, 0, 0,
+    0x30, 0x01, 0, 0, 0xff, 0, 0, 0, 0x01, 0,
 ];
 
 #[test]
@@ -309,7 +316,8 @@ fn an_identity_record_may_carry_an_element() {
 fn the_dirty_pages_of_a_checkpoint_lie_before_uninitialised_memory() {
     // From a log of 2008: 185 dirty pages, then an address.
     let mut fixed = vec![0; 0x88 - RECORD_HEADER_BYTES];
-    fixed[0x2a - 0x18..0x34 - 0x18].copy_from_slice(&[0x8f, 0x02, 0xb9, 0, 0, 0, 0x80, 0x00, 0xf2, 0x05]);
+    fixed[0x2a - 0x18..0x34 - 0x18]
+        .copy_from_slice(&[0x8f, 0x02, 0xb9, 0, 0, 0, 0x80, 0x00, 0xf2, 0x05]);
     with_payload(&record(Op::END_CKPT, &fixed, None), |payload, _| {
         let Payload::EndCheckpoint(end) = payload else { panic!("{payload:?}") };
         assert_eq!((end.db_version, end.dirty_pages), (655, 185));
@@ -366,9 +374,14 @@ fn every_typed_payload_gives_all_its_bytes_back() {
                 let mut back = vec![0xee; fixed_len];
                 payload.write_fixed(&mut back);
                 assert_eq!(back[RECORD_HEADER_BYTES..], fixed, "{op}");
-                let written =
-                    payload.elements().map(|all| all.iter().map(|e| e.to_vec()).collect::<Vec<_>>());
-                assert_eq!(written, count.map(|_| elements.iter().map(|e| e.to_vec()).collect()), "{op}");
+                let written = payload
+                    .elements()
+                    .map(|all| all.iter().map(|e| e.to_vec()).collect::<Vec<_>>());
+                assert_eq!(
+                    written,
+                    count.map(|_| elements.iter().map(|e| e.to_vec()).collect()),
+                    "{op}"
+                );
                 assert!(payload.least_fixed_len() <= fixed_len, "{op}");
             });
         }

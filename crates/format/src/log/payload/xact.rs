@@ -1,6 +1,7 @@
 //! Payloads of transactions: begin, end, prepare, savepoint, locks.
 //!
-//! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions 611 to 904.
+//! Offsets are hexadecimal and counted from the record's start. Observed in real files of versions
+//! 611 to 904.
 
 use std::borrow::Cow;
 
@@ -33,16 +34,18 @@ fixed_part! {
         0x18 spid: u16,
         /// Beginlog Status; mostly 1.
         0x1c status: u32,
-        /// Xact Type: 1, or 3 for a nested system transaction (SplitPage, FirstPage Alloc, AllocMixedExtent …).
+        /// Xact Type: 1, or 3 for a nested system transaction (SplitPage, FirstPage Alloc,
+        /// AllocMixedExtent …).
         0x20 kind: u32,
         /// Begin time.
         0x28 begin_time: LogTime,
         /// Transaction id of the whole server.
         0x30 xact_id: u64,
-        /// The outermost transaction around this one; its own id when it is not nested (from 2012 on).
+        /// The outermost transaction around this one; its own id when it is not nested (from 2012
+        /// on).
         0x40 outermost: Option<XactId>,
-        /// The transaction directly around this one (from 2012 on); zero when it is not nested, and in nested ones
-        /// with status 00100001.
+        /// The transaction directly around this one (from 2012 on); zero when it is not nested, and
+        /// in nested ones with status 00100001.
         0x46 parent: Option<XactId>,
     }
 }
@@ -229,8 +232,8 @@ fixed_part! {
     pub struct NoPart from 0x18 {}
 }
 
-/// `LOP_LOCK_XACT`: locks that a transaction holds and recovery must take again. The bytes of the elements are not
-/// decoded.
+/// `LOP_LOCK_XACT`: locks that a transaction holds and recovery must take again. The bytes of the
+/// elements are not decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockXact<'a> {
     /// The fixed part.

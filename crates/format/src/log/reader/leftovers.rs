@@ -1,10 +1,10 @@
 //! What lies behind the end of the log.
 //!
-//! A VLF that is used again is not cleared: whole blocks of its earlier use may follow the end of the log. They are
-//! harmless, because they carry the other parity and an older sequence number. Blocks of the *current* use behind the
-//! end are another matter: they say that the block at the end was written once and is now damaged, so that what
-//! follows it is lost. Unless they bear a durable mark before the end: then they belong to the last write, which a power cut
-//! tore.
+//! A VLF that is used again is not cleared: whole blocks of its earlier use may follow the end of
+//! the log. They are harmless, because they carry the other parity and an older sequence number.
+//! Blocks of the *current* use behind the end are another matter: they say that the block at the
+//! end was written once and is now damaged, so that what follows it is lost. Unless they bear a
+//! durable mark before the end: then they belong to the last write, which a power cut tore.
 
 use extentdb_base::Lsn;
 
@@ -35,7 +35,8 @@ pub struct Leftovers {
 impl Leftovers {
     fn add(&mut self, vlf: &Vlf, found: &Found<'_>) {
         let lsn = found.lsn;
-        let is_current = found.parity == vlf.header.block_parity() && lsn.vlf == vlf.header.sequence;
+        let is_current =
+            found.parity == vlf.header.block_parity() && lsn.vlf == vlf.header.sequence;
         if is_current && mark::read(found.disk).is_some_and(|durable| durable < found.end) {
             self.torn_blocks += 1;
         } else if is_current {
@@ -68,11 +69,14 @@ pub(super) fn find<S: LogBytes>(
 ) -> Result<Leftovers, S::Error> {
     let mut found = Leftovers::default();
     if end.reason == NoBlock::VlfFull {
-        // The place of the end is that of the next VLF in the file, whose blocks are older and in order.
+        // The place of the end is that of the next VLF in the file, whose blocks are older and in
+        // order.
         found.complete = true;
         return Ok(found);
     }
-    let Some(vlf) = map.vlfs().iter().find(|vlf| (vlf.offset..vlf.end()).contains(&end.file_offset)) else {
+    let Some(vlf) =
+        map.vlfs().iter().find(|vlf| (vlf.offset..vlf.end()).contains(&end.file_offset))
+    else {
         found.complete = true;
         return Ok(found);
     };

@@ -71,7 +71,9 @@ impl Window {
         vlf: &Vlf,
         position: u64,
     ) -> Result<Probe, S::Error> {
-        let Some(parity) = vlf.header.block_parity() else { return Ok(Probe::None(NoBlock::NeverWritten)) };
+        let Some(parity) = vlf.header.block_parity() else {
+            return Ok(Probe::None(NoBlock::NeverWritten));
+        };
         let expected = Lsn::new(vlf.header.sequence, block_number(position), 1);
         self.probe_for(source, vlf, position, |stamp, lsn| match stamp.parity() {
             Some(found) if found != parity => Err(NoBlock::Parity { found: stamp.0 }),
@@ -80,7 +82,8 @@ impl Window {
         })
     }
 
-    /// Looks for a block of any use of the VLF at this place; `accept` judges its first stamp and the LSN it names.
+    /// Looks for a block of any use of the VLF at this place; `accept` judges its first stamp and
+    /// the LSN it names.
     pub(super) fn probe_for<S: LogBytes>(
         &mut self,
         source: &S,
@@ -93,7 +96,8 @@ impl Window {
             return Ok(Probe::None(NoBlock::VlfFull));
         }
         let (size, lsn, parity) =
-            match read_first_sector(self.bytes(source, vlf, position, SECTOR_BYTES)?, room, accept) {
+            match read_first_sector(self.bytes(source, vlf, position, SECTOR_BYTES)?, room, accept)
+            {
                 Ok(found) => found,
                 Err(reason) => return Ok(Probe::None(reason)),
             };
@@ -104,7 +108,8 @@ impl Window {
         })
     }
 
-    /// The next place behind `position` where a block of the log begins. Every byte looked at is taken from `budget`.
+    /// The next place behind `position` where a block of the log begins. Every byte looked at is
+    /// taken from `budget`.
     pub(super) fn search<S: LogBytes>(
         &mut self,
         source: &S,
@@ -132,7 +137,8 @@ pub(super) fn skip_hole<S: LogBytes>(source: &S, vlf: &Vlf, position: u64) -> u6
     (data / STEP * STEP).max(position + STEP)
 }
 
-/// Size, LSN and parity of the block that begins with `sector`. Of its bytes, only the first is not as written.
+/// Size, LSN and parity of the block that begins with `sector`. Of its bytes, only the first is not
+/// as written.
 fn read_first_sector(
     sector: &[u8],
     room: u64,
@@ -149,7 +155,8 @@ fn read_first_sector(
     let lsn = Lsn::read(sector, 0xc).unwrap_or_default();
     accept(stamp, lsn)?;
     let bytes = usize::from(size);
-    if bytes == 0 || bytes % SECTOR_BYTES != 0 || bytes > MAX_BLOCK_BYTES || u64::from(size) > room {
+    if bytes == 0 || bytes % SECTOR_BYTES != 0 || bytes > MAX_BLOCK_BYTES || u64::from(size) > room
+    {
         return Err(NoBlock::Size { size });
     }
     Ok((bytes, lsn, parity))
@@ -160,6 +167,8 @@ fn find_torn_sector(disk: &[u8], parity: Parity) -> Option<NoBlock> {
     let last = (disk.len() / SECTOR_BYTES).saturating_sub(1);
     stamp::stamps(disk)
         .enumerate()
-        .find(|(sector, stamp)| stamp.parity() != Some(parity) || (*sector == last && !stamp.is_last()))
+        .find(|(sector, stamp)| {
+            stamp.parity() != Some(parity) || (*sector == last && !stamp.is_last())
+        })
         .map(|(sector, stamp)| NoBlock::Torn { sector, found: stamp.0 })
 }

@@ -17,12 +17,12 @@
 //! - a block that has all its sectors, and fails its checksum;
 //! - a sector that is neither zero nor stamped by a use of this VLF.
 //!
-//! What no format can tell: sectors of the last write that left a mark, replaced by zeros or by what
-//! lay there before, look like a torn write.
+//! What no format can tell: sectors of the last write that left a mark, replaced by zeros or by
+//! what lay there before, look like a torn write.
 //!
 //! Invariants
-//! - A mark is taken from the first sector of a block, which is written as a whole or not at all; its
-//!   block may be torn.
+//! - A mark is taken from the first sector of a block, which is written as a whole or not at all;
+//!   its block may be torn.
 //! - What a power cut can leave of a single write is never reported, whatever sectors survive.
 
 use extentdb_base::Lsn;
@@ -83,7 +83,11 @@ impl Before {
 }
 
 /// Searches from the end of the log to the end of its VLF.
-pub(super) fn find<S: LogBytes>(source: &S, map: &VlfMap, end: &LogEnd) -> Result<LogTail, S::Error> {
+pub(super) fn find<S: LogBytes>(
+    source: &S,
+    map: &VlfMap,
+    end: &LogEnd,
+) -> Result<LogTail, S::Error> {
     if end.reason == NoBlock::VlfFull {
         return Ok(LogTail::default());
     }
@@ -196,8 +200,10 @@ impl<'s, S: LogBytes> Search<'s, S> {
         }
         let size = usize::from(first.size);
         let room = self.vlf.header.size - self.position;
-        let is_sane =
-            size > 0 && size.is_multiple_of(SECTOR_BYTES) && size <= MAX_BLOCK_BYTES && size as u64 <= room;
+        let is_sane = size > 0
+            && size.is_multiple_of(SECTOR_BYTES)
+            && size <= MAX_BLOCK_BYTES
+            && size as u64 <= room;
         let agrees = first.stamp.is_last() == (size == SECTOR_BYTES);
         (!is_sane || !agrees).then_some(TailFault::Size { found: first.size })
     }
@@ -229,7 +235,8 @@ impl<'s, S: LogBytes> Search<'s, S> {
         }
     }
 
-    /// Looks at the sectors of a block behind its first one. False when some are missing or damaged.
+    /// Looks at the sectors of a block behind its first one. False when some are missing or
+    /// damaged.
     fn has_all_sectors(&mut self, size: usize) -> Result<bool, S::Error> {
         let Some(parity) = self.vlf.header.block_parity() else { return Ok(false) };
         let count = size / SECTOR_BYTES;
@@ -251,7 +258,8 @@ impl<'s, S: LogBytes> Search<'s, S> {
                 }
             };
             if found != expected {
-                let fault = BlockFault::Stamp { sector: index, found: found.0, expected: expected.0 };
+                let fault =
+                    BlockFault::Stamp { sector: index, found: found.0, expected: expected.0 };
                 self.note(position, TailFault::Block(fault));
                 is_whole = false;
             }

@@ -1,7 +1,9 @@
 //! Ends of logs: torn, or damaged.
 
 use super::*;
-use crate::log::block::{BlockBuf, BlockBuilder, BlockFormat, BlockHeader, MAX_BLOCK_BYTES, Parity, mark};
+use crate::log::block::{
+    BlockBuf, BlockBuilder, BlockFormat, BlockHeader, MAX_BLOCK_BYTES, Parity, mark,
+};
 use crate::log::fault::{BlockFault, TailFault};
 use crate::log::payload::space::HobtDelta;
 use crate::log::record::RecordHeader;
@@ -105,15 +107,28 @@ fn lsn_of(sector: usize) -> Lsn {
     Lsn::new(SEQUENCE, 15 + sector as u32, 2)
 }
 
-fn block(sequence: u32, sector: usize, size: usize, durable: Option<Lsn>, parity: Parity) -> Vec<u8> {
+fn block(
+    sequence: u32,
+    sector: usize,
+    size: usize,
+    durable: Option<Lsn>,
+    parity: Parity,
+) -> Vec<u8> {
     let mut builder = BlockBuilder::new(BlockFormat::V4);
     if let Some(durable) = durable {
         let (header, payload) = mark::durable_mark(Lsn::ZERO);
-        assert_eq!(BlockBuilder::bytes_of(BlockFormat::V4, &header, &payload), Ok(mark::DURABLE_MARK_BYTES));
+        assert_eq!(
+            BlockBuilder::bytes_of(BlockFormat::V4, &header, &payload),
+            Ok(mark::DURABLE_MARK_BYTES)
+        );
         builder.push(&header, &payload).unwrap();
         assert_ne!(durable, Lsn::ZERO);
     }
-    let record = RecordHeader { fixed_len: 0x40, op: Op::HOBT_DELTA, ..RecordHeader::default() };
+    let record = RecordHeader {
+        fixed_len: 0x40,
+        op: Op::HOBT_DELTA,
+        ..RecordHeader::default()
+    };
     builder.push(&record, &Payload::HobtDelta(HobtDelta::default())).unwrap();
     let header = BlockHeader {
         size: size as u16,
@@ -173,11 +188,15 @@ fn what_a_power_cut_leaves_of_one_write_is_torn() {
         let sizes = [512, 1536, 512, 2048];
         let after = sizes
             .into_iter()
-            .fold(Image { bytes: before.bytes.clone(), ..before }, |image, size| image.block(size, 3));
+            .fold(Image { bytes: before.bytes.clone(), ..before }, |image, size| {
+                image.block(size, 3)
+            });
         let sectors: Vec<usize> = (before.sectors..after.sectors).collect();
         for kept in 0..1u32 << sectors.len() {
             let mut torn = Image { bytes: after.bytes.clone(), ..after };
-            for (bit, sector) in sectors.iter().enumerate().filter(|(bit, _)| kept & (1 << bit) == 0) {
+            for (bit, sector) in
+                sectors.iter().enumerate().filter(|(bit, _)| kept & (1 << bit) == 0)
+            {
                 let old = before.bytes[BODY + 512 * sector..][..512].to_vec();
                 torn.sector_mut(*sector).copy_from_slice(&old);
                 if bit % 3 == 0 {
@@ -192,7 +211,8 @@ fn what_a_power_cut_leaves_of_one_write_is_torn() {
 
 #[test]
 fn a_later_mark_proves_that_the_log_went_on() {
-    let log = || Image::new(Parity::Odd, 1).block(512, 0).block(1024, 1).block(512, 3).block(1536, 4);
+    let log =
+        || Image::new(Parity::Odd, 1).block(512, 0).block(1024, 1).block(512, 3).block(1536, 4);
     let (end, tail) = log().zero(1).tail();
     let proof = TailProof { by: Lsn::new(SEQUENCE, 20, 1), durable: lsn_of(4) };
     assert_eq!((end, tail.proof), (1, Some(proof)));
@@ -249,7 +269,8 @@ fn a_size_that_does_not_agree_with_the_stamps_is_damage() {
     assert_eq!(image.damage(1), (1, TailFault::Size { found: 1536 }));
     // A block of three that claims two, or four.
     let longer = |size| Image::new(Parity::Odd, 1).block(512, 0).block(1536, 1).set(1, 7, size);
-    let stamp = |sector, found, expected| TailFault::Block(BlockFault::Stamp { sector, found, expected });
+    let stamp =
+        |sector, found, expected| TailFault::Block(BlockFault::Stamp { sector, found, expected });
     assert_eq!(longer(4).damage(1), (2, stamp(1, 0x40, 0x48)));
     assert_eq!(longer(8).damage(1), (3, stamp(2, 0x48, 0x40)));
 }
@@ -271,7 +292,8 @@ fn sectors_of_an_earlier_use_name_their_place_in_an_earlier_use() {
     let fault = |found| TailFault::Lsn { found };
     assert_eq!(log().set(4, 0xc, 7).damage(1), (4, fault(Lsn::new(7, 20, 1))), "of this use");
     assert_eq!(log().set(4, 0x10, 9).damage(1), (4, fault(Lsn::new(5, 9, 1))), "another place");
-    // A restore keeps the parity and resets the count: whole earlier blocks say that there was a use.
+    // A restore keeps the parity and resets the count: whole earlier blocks say that there was a
+    // use.
     let mut restored = Image::new(Parity::Odd, 1).earlier().block(512, 0);
     restored.assert_torn(1);
     for sector in 1..32 {

@@ -48,7 +48,11 @@ impl TestLog {
     /// A block with one record, for a place in a VLF.
     fn block(&mut self, sequence: u32, parity: u8, position: u64, size: u16) -> Vec<u8> {
         let mut builder = BlockBuilder::new(BlockFormat::V4);
-        let record = RecordHeader { fixed_len: 0x40, op: Op::HOBT_DELTA, ..RecordHeader::default() };
+        let record = RecordHeader {
+            fixed_len: 0x40,
+            op: Op::HOBT_DELTA,
+            ..RecordHeader::default()
+        };
         builder.push(&record, &Payload::HobtDelta(HobtDelta::default())).unwrap();
         let header = BlockHeader {
             size,
@@ -82,11 +86,15 @@ fn text(item: &ChainItem) -> String {
             let broken = if block.previous_size_should_be.is_some() { " unlinked" } else { "" };
             format!("{:x}:{:x}{broken}", block.lsn.vlf, block.lsn.block)
         }
-        ChainItem::Gap(Gap::Vlfs { after, next }) => format!("missing between {after:x} and {next:x}"),
+        ChainItem::Gap(Gap::Vlfs { after, next }) => {
+            format!("missing between {after:x} and {next:x}")
+        }
         ChainItem::Gap(Gap::Blocks { lsn, from, to, reason }) => {
             format!("missing at {:x}:{:x}, {} bytes: {reason}", lsn.vlf, lsn.block, to - from)
         }
-        ChainItem::End(end) => format!("end at {:x}:{:x}: {}", end.lsn.vlf, end.lsn.block, end.reason),
+        ChainItem::End(end) => {
+            format!("end at {:x}:{:x}: {}", end.lsn.vlf, end.lsn.block, end.reason)
+        }
     }
 }
 
@@ -97,7 +105,8 @@ fn vlfs_are_read_by_sequence_and_not_by_place() {
     let mut log = TestLog::new().vlf(8, 0x80, &FULL);
     log.previous_size = 0;
     log = log.vlf(7, 0x40, &FULL);
-    let expected = ["7:10", "7:18", "7:1c", "8:10 unlinked", "8:18", "8:1c", "end at 9:10: the VLF is full"];
+    let expected =
+        ["7:10", "7:18", "7:1c", "8:10 unlinked", "8:18", "8:1c", "end at 9:10: the VLF is full"];
     assert_eq!(log.chain(), expected);
     // Behind the full VLF lies the one before it, whose blocks are not lost.
     assert_eq!(log.leftovers(), Leftovers { complete: true, ..Leftovers::default() });
@@ -151,8 +160,12 @@ fn every_condition_of_the_end_ends_the_log() {
 #[test]
 fn a_vlf_in_the_middle_that_is_not_full_is_a_gap() {
     let log = TestLog::new().vlf(7, 0x40, &[0x1000]).vlf(8, 0x40, &[512]);
-    let expected =
-        ["7:10", "missing at 7:18, 4096 bytes: never written", "8:10", "end at 8:11: never written"];
+    let expected = [
+        "7:10",
+        "missing at 7:18, 4096 bytes: never written",
+        "8:10",
+        "end at 8:11: never written",
+    ];
     assert_eq!(log.chain(), expected);
 
     let mut log = TestLog::new().vlf(7, 0x40, &[0x1000, 0x800, 0x800]).vlf(8, 0x40, &[]);
@@ -197,8 +210,12 @@ fn stale_blocks_behind_the_end_belong_to_an_earlier_use() {
         log.bytes[at..at + stale.len()].copy_from_slice(&stale);
     }
     assert_eq!(log.chain(), ["7:10", "7:11", "end at 7:12: never written"]);
-    let expected =
-        Leftovers { stale_blocks: 2, stale_sequences: Some((4, 4)), complete: true, ..Leftovers::default() };
+    let expected = Leftovers {
+        stale_blocks: 2,
+        stale_sequences: Some((4, 4)),
+        complete: true,
+        ..Leftovers::default()
+    };
     assert_eq!(log.leftovers(), expected);
 }
 
@@ -242,7 +259,8 @@ fn the_log_part_of_a_backup_is_read_without_vlf_headers() {
         first: 0x4800,
         file_len: log.bytes.len() as u64,
     };
-    let reader = LogReader::with_map(carried, VlfMap::from_descriptions(headers, carried_len(&log)));
+    let reader =
+        LogReader::with_map(carried, VlfMap::from_descriptions(headers, carried_len(&log)));
     let chain: Vec<String> = reader.chain().map(|item| text(&item.unwrap())).collect();
     assert_eq!(chain, ["7:14", "7:16", "end at 7:17: never written"]);
 }

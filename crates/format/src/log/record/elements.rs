@@ -67,8 +67,8 @@ pub(crate) fn elements_bytes(fixed_len: usize, elements: &ElementList<'_>) -> us
     elements.iter().fold(start, |end, element| align4(end + element.len()))
 }
 
-/// Writes count, lengths and elements at `at`; padding is left as it is. Counts and lengths have been checked to fit
-/// their 16 bits by the builder.
+/// Writes count, lengths and elements at `at`; padding is left as it is. Counts and lengths have
+/// been checked to fit their 16 bits by the builder.
 pub(crate) fn write_elements(bytes: &mut [u8], at: usize, elements: &ElementList<'_>) {
     (elements.len() as u16).write(bytes, at);
     let mut next = align4(at + 2 + 2 * elements.len());

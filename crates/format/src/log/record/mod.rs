@@ -13,17 +13,18 @@
 //!     24      payload                                  24      payload
 //! ```
 //!
-//! At `fixed_len` most operations continue with elements: `u16 count`, `count` times `u16 length`, padding to 4, then
-//! the elements, each padded to 4. Padding is never cleared: it holds whatever the buffer held before.
+//! At `fixed_len` most operations continue with elements: `u16 count`, `count` times `u16 length`,
+//! padding to 4, then the elements, each padded to 4. Padding is never cleared: it holds whatever
+//! the buffer held before.
 //!
-//! A record may be longer than what is known of it: the fixed part and the elements end, and more bytes follow than
-//! alignment explains (END_CKPT of format 6 by 8 bytes or more, FORMAT_PAGE with a page image). These bytes are the
-//! record's [`RecordRef::rest`]: kept and counted, not damage. Whether a block is damaged is told by stamps, checksum
-//! and slots.
+//! A record may be longer than what is known of it: the fixed part and the elements end, and more
+//! bytes follow than alignment explains (END_CKPT of format 6 by 8 bytes or more, FORMAT_PAGE with
+//! a page image). These bytes are the record's [`RecordRef::rest`]: kept and counted, not damage.
+//! Whether a block is damaged is told by stamps, checksum and slots.
 //!
 //! Invariants
-//! - `previous` links the records of a transaction backwards; in a compensation record it names the record to be
-//!   undone next.
+//! - `previous` links the records of a transaction backwards; in a compensation record it names the
+//!   record to be undone next.
 //! - Records lie in slot order, so the bytes up to the next record bound a record.
 //!
 //! Observed in real files of versions 539 to 904.
@@ -158,12 +159,22 @@ impl<'a> RecordRef<'a> {
     /// Reads a record from all the bytes up to the next one; `None` when they do not hold a header.
     pub fn parse(format: BlockFormat, bytes: &'a [u8]) -> Option<Self> {
         let header = RecordHeader::read(format, bytes)?;
-        let (tail, len) = (Tail::Absent, bytes.len());
-        let mut record =
-            RecordRef { format, bytes, header, fixed_len: len, tail, len, rest: &[], fault: None };
+        let tail = Tail::Absent;
+        let len = bytes.len();
+        let mut record = RecordRef {
+            format,
+            bytes,
+            header,
+            fixed_len: len,
+            tail,
+            len,
+            rest: &[],
+            fault: None,
+        };
         let fixed_len = usize::from(header.fixed_len);
         if !(RECORD_HEADER_BYTES..=len).contains(&fixed_len) {
-            record.fault = Some(RecordFault::FixedLen { fixed_len: header.fixed_len, stored: bytes.len() });
+            record.fault =
+                Some(RecordFault::FixedLen { fixed_len: header.fixed_len, stored: bytes.len() });
             return Some(record);
         }
         record.fixed_len = fixed_len;
@@ -180,7 +191,8 @@ impl<'a> RecordRef<'a> {
 
     /// Finds out what follows the fixed part and with it the record's length.
     fn read_tail(&mut self) {
-        let (fixed_len, stored) = (self.fixed_len, self.bytes.len());
+        let fixed_len = self.fixed_len;
+        let stored = self.bytes.len();
         let elements = elements::read_elements(self.bytes, fixed_len);
         (self.tail, self.len) = match (self.header.op.variable_part(), elements) {
             (VariablePart::Absent, _) => (Tail::Absent, fixed_len),
@@ -190,7 +202,9 @@ impl<'a> RecordRef<'a> {
                 self.fault = Some(RecordFault::Elements { count, stored });
                 (Tail::Raw(self.bytes.get(fixed_len..).unwrap_or_default()), stored)
             }
-            (VariablePart::Unknown, Some((slices, end))) if stored - end < self.format.record_align() => {
+            (VariablePart::Unknown, Some((slices, end)))
+                if stored - end < self.format.record_align() =>
+            {
                 (Tail::Elements(slices), end)
             }
             (VariablePart::Unknown, _) if stored - fixed_len < self.format.record_align() => {
@@ -212,7 +226,8 @@ impl<'a> RecordRef<'a> {
         &self.header
     }
 
-    /// Bytes of the record as far as its shape is known, without what follows them up to the next record.
+    /// Bytes of the record as far as its shape is known, without what follows them up to the next
+    /// record.
     #[expect(clippy::len_without_is_empty, reason = "a record always has a header")]
     pub fn len(&self) -> usize {
         self.len
@@ -223,7 +238,8 @@ impl<'a> RecordRef<'a> {
         self.bytes.get(..self.len).unwrap_or(self.bytes)
     }
 
-    /// The fixed part, header included. In format 2, and when the header's length cannot be, this is the whole record.
+    /// The fixed part, header included. In format 2, and when the header's length cannot be, this
+    /// is the whole record.
     pub fn fixed(&self) -> &'a [u8] {
         self.bytes.get(..self.fixed_len).unwrap_or(self.bytes)
     }
@@ -251,15 +267,18 @@ impl<'a> RecordRef<'a> {
         Payload::read(self)
     }
 
-    /// The bytes after the known part, when they are more than alignment explains. Their meaning is unknown.
+    /// The bytes after the known part, when they are more than alignment explains. Their meaning is
+    /// unknown.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// How many bytes have no known meaning because the record does not end, or is not built, as its operation was seen
-    /// to be; 0 for a record of a known shape, whatever single fields of it are unknown.
+    /// How many bytes have no known meaning because the record does not end, or is not built, as
+    /// its operation was seen to be; 0 for a record of a known shape, whatever single fields of it
+    /// are unknown.
     pub fn undecoded_bytes(&self) -> usize {
-        let is_known = self.header.op.name().is_some() && !Payload::is_decoded(self.format, self.header.op);
+        let is_known =
+            self.header.op.name().is_some() && !Payload::is_decoded(self.format, self.header.op);
         if is_known {
             return self.rest.len();
         }
@@ -280,8 +299,8 @@ impl<'a> RecordRef<'a> {
         faults
     }
 
-    /// The ranges of the stored bytes, counted from the record's start, that hold nothing: padding between elements
-    /// and the way to the next record.
+    /// The ranges of the stored bytes, counted from the record's start, that hold nothing: padding
+    /// between elements and the way to the next record.
     pub fn undefined(&self) -> SmallVec<[Range<usize>; 4]> {
         let mut ranges = match &self.tail {
             Tail::Elements(slices) => elements::padding(slices, self.fixed_len, self.len),

@@ -30,12 +30,14 @@ fn undefined(record: &RecordRef<'_>) -> Vec<(usize, usize)> {
 #[test]
 fn the_two_header_forms_hold_the_same_fields_in_another_order() {
     let newer = record(Op::COMMIT_XACT, &[], &[]);
-    let expected = [0, 0, 24, 0, 0x16, 0, 0, 0, 0x1e, 0, 0, 0, 2, 0, 2, 0, 6, 5, 4, 3, 2, 1, 0x81, 1];
+    let expected =
+        [0, 0, 24, 0, 0x16, 0, 0, 0, 0x1e, 0, 0, 0, 2, 0, 2, 0, 6, 5, 4, 3, 2, 1, 0x81, 1];
     assert_eq!(newer, expected);
     let header = RecordHeader::read(BlockFormat::V4, &newer).unwrap();
     let mut older = vec![0; RECORD_HEADER_BYTES];
     header.write(BlockFormat::V2, &mut older);
-    let expected = [0, 0, 24, 0, 0x16, 0, 0, 0, 0x1e, 0, 0, 0, 2, 0, 0x81, 1, 6, 5, 4, 3, 2, 1, 2, 0];
+    let expected =
+        [0, 0, 24, 0, 0x16, 0, 0, 0, 0x1e, 0, 0, 0, 2, 0, 0x81, 1, 6, 5, 4, 3, 2, 1, 2, 0];
     assert_eq!(older, expected);
     assert_eq!(RecordHeader::read(BlockFormat::V2, &older), Some(header));
     assert_eq!(RecordHeader::read(BlockFormat::V2, &older[..23]), None);
@@ -49,7 +51,8 @@ fn flags_print_their_bytes_as_they_lie_on_disk() {
 
 #[test]
 fn elements_are_found_and_their_padding_is_undefined() {
-    // Fixed part of 26: the count lies at 26, lengths at 28, elements at 32 and 36, the record ends at 40.
+    // Fixed part of 26: the count lies at 26, lengths at 28, elements at 32 and 36, the record ends
+    // at 40.
     let tail = [2, 0, 3, 0, 1, 0, b'a', b'b', b'c', 0xdd, b'd', 0xdd, 0xdd, 0xdd];
     let bytes = record(Op::INSERT_ROWS, &[7, 7], &tail);
     let record = parse(&bytes);
@@ -105,7 +108,10 @@ fn elements_past_the_record_are_a_fault_and_kept_as_they_are() {
     assert_eq!(record.tail(), &Tail::Raw(&bytes[26..]));
     assert!(record.elements().is_empty());
     let bytes = self::record(Op::INSERT_ROWS, &[7, 7], &[255, 255]);
-    assert_eq!(parse(&bytes).faults().as_slice(), [RecordFault::Elements { count: 65_535, stored: 28 }]);
+    assert_eq!(
+        parse(&bytes).faults().as_slice(),
+        [RecordFault::Elements { count: 65_535, stored: 28 }]
+    );
     let bytes = self::record(Op::INSERT_ROWS, &[7, 7], &[]);
     assert_eq!(parse(&bytes).faults().as_slice(), [RecordFault::Elements { count: 0, stored: 26 }]);
 }
@@ -127,7 +133,10 @@ fn a_fixed_length_that_cannot_be_is_a_fault() {
 fn an_unknown_operation_is_given_elements_only_when_they_fit_exactly() {
     let fitting = record(Op(0x17), &[7, 7], &[1, 0, 2, 0, 0xdd, 0xdd, 5, 6, 0xdd, 0xdd]);
     assert_eq!(parse(&fitting).elements(), [[5, 6]]);
-    assert_eq!((parse(&fitting).faults().as_slice(), parse(&fitting).undecoded_bytes()), (&[][..], 4));
+    assert_eq!(
+        (parse(&fitting).faults().as_slice(), parse(&fitting).undecoded_bytes()),
+        (&[][..], 4)
+    );
     let other = record(Op(0x17), &[7, 7], &[1, 0, 2, 0, 0, 0, 5, 6, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9]);
     assert_eq!(parse(&other).tail(), &Tail::Raw(&other[26..]));
     let short = record(Op(0x17), &[7; 4], &[0xdd; 4]);

@@ -7,11 +7,13 @@
 //! XACT_CKPT (before 2012)                 open at the checkpoint, begun before the first record read
 //! ```
 //!
-//! Fed with the records in LSN order, from the oldest that is needed: the minimum LSN of the last checkpoint. A nested
-//! system transaction that ended is never undone, whatever becomes of the one around it.
+//! Fed with the records in LSN order, from the oldest that is needed: the minimum LSN of the last
+//! checkpoint. A nested system transaction that ended is never undone, whatever becomes of the one
+//! around it.
 //!
 //! Invariants
-//! - Memory grows with the open transactions and the pages they touched, up to a limit; units are always complete.
+//! - Memory grows with the open transactions and the pages they touched, up to a limit; units are
+//!   always complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,7 +118,8 @@ impl Analysis {
         self.has_all_pages
     }
 
-    /// Operations that change files or structures other than pages, and how often they came. What they did is not replayed.
+    /// Operations that change files or structures other than pages, and how often they came. What
+    /// they did is not replayed.
     pub fn left_out(&self) -> &BTreeMap<Op, u64> {
         &self.left_out
     }
@@ -127,8 +130,12 @@ impl Analysis {
 
     fn begin(&mut self, lsn: Lsn, record: &RecordRef<'_>) {
         let begun = match record.payload() {
-            Payload::BeginXact(begin) => (begin.name.to_string_lossy(), Some(begin.fixed.begin_time)),
-            Payload::BeginXact2005(begin) => (begin.name.to_string_lossy(), Some(begin.fixed.begin_time)),
+            Payload::BeginXact(begin) => {
+                (begin.name.to_string_lossy(), Some(begin.fixed.begin_time))
+            }
+            Payload::BeginXact2005(begin) => {
+                (begin.name.to_string_lossy(), Some(begin.fixed.begin_time))
+            }
             _ => (String::new(), None),
         };
         let (name, begin_time) = begun;
@@ -146,9 +153,11 @@ impl Analysis {
 
     fn take_active(&mut self, record: &RecordRef<'_>) {
         if let Payload::XactCheckpoint(checkpoint) = record.payload() {
-            // A transaction whose begin was read is known already; when it is not open, it has ended since.
+            // A transaction whose begin was read is known already; when it is not open, it has
+            // ended since.
             let is_older = |begin: Lsn| self.first.is_none_or(|first| begin < first);
-            let older: Vec<_> = checkpoint.active.iter().filter(|active| is_older(active.begin)).collect();
+            let older: Vec<_> =
+                checkpoint.active.iter().filter(|active| is_older(active.begin)).collect();
             for active in older {
                 self.of(active.xact).begin.get_or_insert(active.begin);
             }
@@ -209,7 +218,8 @@ fn pages_named(record: &RecordRef<'_>, map: PageId) -> Vec<PageId> {
         (Context::PFS, Payload::ModifyRow(modify)) => {
             let interval = map.page / PAGES_PER_PFS * PAGES_PER_PFS;
             let first = u32::from(modify.fixed.offset_in_row).saturating_sub(PFS_HEADER_BYTES);
-            interval.saturating_add(first)..interval.saturating_add(first + modify.after.len() as u32)
+            interval.saturating_add(first)
+                ..interval.saturating_add(first + modify.after.len() as u32)
         }
         (Context::GAM | Context::SGAM, Payload::SetBits(bits)) => {
             let interval = map.page / PAGES_PER_GAM * PAGES_PER_GAM;

@@ -7,18 +7,20 @@
 //! FORMAT_PAGE                             needs no old page
 //! ```
 //!
-//! Pure: a record and a page image in, a page image out. Whoever recovers a database (or checks a copy of one) finds the
-//! pages, hands them over with their displaced torn-page bits restored, and seals what changed. [`analysis`] tells which
-//! transactions were still open; [`undo`](super::undo) says what takes their records back. The change itself, and what can be
-//! replayed at all, is the business of [`apply`](super::apply).
+//! Pure: a record and a page image in, a page image out. Whoever recovers a database (or checks a
+//! copy of one) finds the pages, hands them over with their displaced torn-page bits restored, and
+//! seals what changed. [`analysis`] tells which transactions were still open; [`undo`](super::undo)
+//! says what takes their records back. The change itself, and what can be replayed at all, is the
+//! business of [`apply`](super::apply).
 //!
 //! Invariants
 //! - [`redo`] fails without having changed the page.
 //! - Replaying twice is replaying once.
 //! - No bytes make it panic, or work longer than the record's size and the page ask for.
 //!
-//! Observed in real files of versions 655 to 706: replayed from their first record, pages of data, indexes, text and IAM
-//! come out as they lie in the data file, offset by offset. See `docs/format/replay.md`.
+//! Observed in real files of versions 655 to 706: replayed from their first record, pages of data,
+//! indexes, text and IAM come out as they lie in the data file, offset by offset. See
+//! `docs/format/replay.md`.
 
 pub mod analysis;
 #[cfg(test)]
@@ -53,12 +55,13 @@ fn begins_a_page(op: Op) -> bool {
     op == Op::FORMAT_PAGE
 }
 
-/// The page that a record changes, and what the record says about it. Operations that this program does not know name
-/// their page in the same place.
+/// The page that a record changes, and what the record says about it. Operations that this program
+/// does not know name their page in the same place.
 pub fn page_of(record: &RecordRef<'_>) -> Option<PagePart> {
     let part = PagePart::read(record.fixed(), RECORD_HEADER_BYTES);
-    let changes_a_page =
-        record.header().op.is_on_page() && record.has_fixed_part() && record.format() != BlockFormat::V2;
+    let changes_a_page = record.header().op.is_on_page()
+        && record.has_fixed_part()
+        && record.format() != BlockFormat::V2;
     part.filter(|part| changes_a_page && !part.page.is_none())
 }
 
@@ -88,8 +91,9 @@ pub fn redo(lsn: Lsn, record: &RecordRef<'_>, page: &mut PageBytes) -> Result<Ap
     Ok(Applied::Changed)
 }
 
-/// False for a record that says more about its page than is understood. What follows a formatted page may be its image,
-/// so nothing may follow; other operations are replayed by what is known of them, whatever follows.
+/// False for a record that says more about its page than is understood. What follows a formatted
+/// page may be its image, so nothing may follow; other operations are replayed by what is known of
+/// them, whatever follows.
 fn has_known_shape(record: &RecordRef<'_>, payload: &Payload<'_>) -> bool {
     match payload {
         Payload::Opaque(_) => !Payload::is_decoded(record.format(), record.header().op),
@@ -104,6 +108,7 @@ fn follows(header: &PageHeader, part: &PagePart) -> Result<(), Stop> {
     if header.page_id() != part.page {
         return Err(Stop::OtherPage { found: header.page_id() });
     }
-    let (found, expected) = (header.lsn(), part.previous_page_lsn);
+    let found = header.lsn();
+    let expected = part.previous_page_lsn;
     if found == expected { Ok(()) } else { Err(Stop::PageLsn { found, expected }) }
 }

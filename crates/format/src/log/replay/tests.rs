@@ -143,26 +143,42 @@ fn fifth(
     replay(three_rows(), &mut page);
     let mut log = three_rows();
     let fixed_len = op.fixed_len(BlockFormat::V4).unwrap();
-    log.0.push(&RecordHeader { fixed_len, op, context, flags, ..RecordHeader::default() }, payload).unwrap();
+    log.0
+        .push(&RecordHeader { fixed_len, op, context, flags, ..RecordHeader::default() }, payload)
+        .unwrap();
     let outcome = replay(log, &mut page).pop().unwrap();
     (page, outcome)
 }
 
 #[test]
 fn what_was_there_before_must_be_what_the_record_says() {
-    let (wrong, right) = (row(7), row(2));
+    let wrong = row(7);
+    let right = row(2);
     for (image, expected) in
         [(&wrong, Err(Stop::Before { slot: 1, offset: 0 })), (&right, Ok(Applied::Changed))]
     {
-        let delete = DeleteRows { fixed: row_part(1, lsn(4)), rows: vec![image], lock_info: &[] };
-        let (page, outcome) =
-            fifth(Op::DELETE_ROWS, Context::CLUSTERED, RecordFlags::default(), &Payload::DeleteRows(delete));
+        let delete = DeleteRows {
+            fixed: row_part(1, lsn(4)),
+            rows: vec![image],
+            lock_info: &[],
+        };
+        let (page, outcome) = fifth(
+            Op::DELETE_ROWS,
+            Context::CLUSTERED,
+            RecordFlags::default(),
+            &Payload::DeleteRows(delete),
+        );
         assert_eq!(outcome, expected);
         assert_eq!(keys(&page).len(), if expected.is_ok() { 2 } else { 3 });
     }
     let modify = |before: &'static [u8], after: &'static [u8]| {
-        let fixed = RowPart { offset_in_row: 5, modify_size: before.len() as u16, ..row_part(1, lsn(4)) };
-        let payload = Payload::ModifyRow(ModifyRow { fixed, before, after, ..ModifyRow::default() });
+        let fixed = RowPart {
+            offset_in_row: 5,
+            modify_size: before.len() as u16,
+            ..row_part(1, lsn(4))
+        };
+        let payload =
+            Payload::ModifyRow(ModifyRow { fixed, before, after, ..ModifyRow::default() });
         fifth(Op::MODIFY_ROW, Context::CLUSTERED, RecordFlags::default(), &payload)
     };
     let (page, outcome) = modify(&[2, 2], &[8, 9]);
@@ -176,9 +192,17 @@ fn what_was_there_before_must_be_what_the_record_says() {
 #[test]
 fn a_deleted_index_row_is_marked_and_undoing_takes_the_mark_away() {
     let image = row(2);
-    let mark = DeleteRows { fixed: row_part(1, lsn(4)), rows: vec![&image], lock_info: &[] };
-    let (mut page, outcome) =
-        fifth(Op::DELETE_ROWS, Context::MARK_AS_GHOST, RecordFlags::default(), &Payload::DeleteRows(mark));
+    let mark = DeleteRows {
+        fixed: row_part(1, lsn(4)),
+        rows: vec![&image],
+        lock_info: &[],
+    };
+    let (mut page, outcome) = fifth(
+        Op::DELETE_ROWS,
+        Context::MARK_AS_GHOST,
+        RecordFlags::default(),
+        &Payload::DeleteRows(mark),
+    );
     assert_eq!(outcome, Ok(Applied::Changed));
     assert_eq!(PageHeader::of(&page).ghost_count.get(), 1);
     PageHeader::of_mut(&mut page).lsn_bytes = Lsn::ZERO.to_bytes();
@@ -204,8 +228,12 @@ fn a_deleted_index_row_is_marked_and_undoing_takes_the_mark_away() {
 #[test]
 fn records_of_other_kinds_stop_with_their_name() {
     let mut record = vec![0; 0x32];
-    RecordHeader { fixed_len: 0x32, op: Op::INSYSXACT, ..RecordHeader::default() }
-        .write(BlockFormat::V4, &mut record);
+    RecordHeader {
+        fixed_len: 0x32,
+        op: Op::INSYSXACT,
+        ..RecordHeader::default()
+    }
+    .write(BlockFormat::V4, &mut record);
     record[0x18..0x1e].copy_from_slice(&PAGE.to_bytes());
     let parsed = RecordRef::parse(BlockFormat::V4, &record).unwrap();
     assert_eq!(page_of(&parsed).map(|part| part.page), Some(PAGE));
@@ -214,8 +242,12 @@ fn records_of_other_kinds_stop_with_their_name() {
     assert_eq!(redo(lsn(9), &parsed, &mut page), Err(Stop::Operation(Op::INSYSXACT)));
     // Not a page operation at all.
     let mut begin = vec![0; 0x40];
-    RecordHeader { fixed_len: 0x40, op: Op::BEGIN_XACT, ..RecordHeader::default() }
-        .write(BlockFormat::V4, &mut begin);
+    RecordHeader {
+        fixed_len: 0x40,
+        op: Op::BEGIN_XACT,
+        ..RecordHeader::default()
+    }
+    .write(BlockFormat::V4, &mut begin);
     let parsed = RecordRef::parse(BlockFormat::V4, &begin).unwrap();
     assert_eq!(page_of(&parsed), None);
     assert_eq!(redo(lsn(9), &parsed, &mut page), Err(Stop::Operation(Op::BEGIN_XACT)));
@@ -225,8 +257,12 @@ fn records_of_other_kinds_stop_with_their_name() {
 #[test]
 fn rows_of_compressed_pages_are_not_touched() {
     let compressed = [0x01, 0x02, 0x22, 1, 2, 3, 4];
-    let (page, outcome) =
-        fifth(Op::INSERT_ROWS, Context::CLUSTERED, RecordFlags::default(), &insert(0, lsn(4), &compressed));
+    let (page, outcome) = fifth(
+        Op::INSERT_ROWS,
+        Context::CLUSTERED,
+        RecordFlags::default(),
+        &insert(0, lsn(4), &compressed),
+    );
     assert_eq!(outcome, Err(Stop::Edit(EditError::Compressed)));
     assert_eq!(keys(&page), [1, 2, 3]);
 }
@@ -257,8 +293,9 @@ fn a_pfs_byte_changes_when_it_was_what_the_record_says() {
 fn transactions_without_an_end_are_open_with_what_they_touched() {
     let image = row(1);
     let mut log = Log::new();
-    let begin =
-        |name: &'static [u8]| Payload::BeginXact(BeginXact { name: LogText(name), ..BeginXact::default() });
+    let begin = |name: &'static [u8]| {
+        Payload::BeginXact(BeginXact { name: LogText(name), ..BeginXact::default() })
+    };
     log.add(Op::BEGIN_XACT, Context::NULL, 5, &begin(b"I\0N\0"));
     log.add(Op::BEGIN_XACT, Context::NULL, 6, &begin(b"S\0"));
     log.add(Op::FORMAT_PAGE, Context::CLUSTERED, 6, &format());

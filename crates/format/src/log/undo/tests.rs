@@ -13,7 +13,12 @@ const PAGE: PageId = PageId::new(1, 200);
 const UNIT: AllocUnitId = AllocUnitId(1 << 48 | 77 << 16);
 
 fn part(slot: u16) -> PagePart {
-    PagePart { page: PAGE, slot, object_id: UNIT.header_object_id(), ..PagePart::default() }
+    PagePart {
+        page: PAGE,
+        slot,
+        object_id: UNIT.header_object_id(),
+        ..PagePart::default()
+    }
 }
 
 fn row(key: u8, len: usize) -> Vec<u8> {
@@ -60,7 +65,8 @@ enum Case {
 
 fn case() -> impl Strategy<Value = Case> {
     let context = || prop_oneof![Just(Context::HEAP), Just(Context::CLUSTERED)];
-    let deletes = prop_oneof![Just(Context::HEAP), Just(Context::CLUSTERED), Just(Context::MARK_AS_GHOST)];
+    let deletes =
+        prop_oneof![Just(Context::HEAP), Just(Context::CLUSTERED), Just(Context::MARK_AS_GHOST)];
     prop_oneof![
         (context(), 0..9usize, 1..60usize).prop_map(|(context, slot, len)| Case::Insert {
             context,
@@ -68,7 +74,11 @@ fn case() -> impl Strategy<Value = Case> {
             len
         }),
         (deletes, 0..9usize).prop_map(|(context, slot)| Case::Delete { context, slot }),
-        (0..9usize, 4..8usize, 1..4usize).prop_map(|(slot, offset, len)| Case::Modify { slot, offset, len }),
+        (0..9usize, 4..8usize, 1..4usize).prop_map(|(slot, offset, len)| Case::Modify {
+            slot,
+            offset,
+            len
+        }),
     ]
 }
 
@@ -127,13 +137,25 @@ fn bits_and_links_turn_back() {
         &Default::default(),
     );
     let before = page;
-    let fixed = BitsPart { page: part(1), first_bit: 32 + 17, bit_count: 3, value: 1, ..BitsPart::default() };
+    let fixed = BitsPart {
+        page: part(1),
+        first_bit: 32 + 17,
+        bit_count: 3,
+        value: 1,
+        ..BitsPart::default()
+    };
     let set = Payload::SetBits(SetBits { fixed, lock_info: None });
     there_and_back(Op::SET_BITS, Context::GAM, &set, &mut page);
     assert_eq!(page[96..], before[96..]);
     let mut page = page_with(PageType::Index, &[]);
-    let fixed = RowPart { page: part(0), offset_in_row: 16, modify_size: 6, ..RowPart::default() };
-    let (before, after) = ([0; 6], PageId::new(1, 77).to_bytes());
+    let fixed = RowPart {
+        page: part(0),
+        offset_in_row: 16,
+        modify_size: 6,
+        ..RowPart::default()
+    };
+    let before = [0; 6];
+    let after = PageId::new(1, 77).to_bytes();
     let link = ModifyHeader { fixed, before: &before, after: &after, more: Vec::new() };
     there_and_back(Op::MODIFY_HEADER, Context::HEAP, &Payload::ModifyHeader(link), &mut page);
     assert!(PageHeader::of(&page).next().is_none());

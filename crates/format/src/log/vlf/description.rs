@@ -12,8 +12,9 @@
 //!     22    2 format       of the VLF
 //! ```
 //!
-//! Offsets are hexadecimal. The structure lies in an MSTL block of a backup, one per VLF, and is padded with zeros to 1F4
-//! (2008) or 1F8 (from 2012 on) hex bytes. Observed in real backups of versions 655 to 782.
+//! Offsets are hexadecimal. The structure lies in an MSTL block of a backup, one per VLF, and is
+//! padded with zeros to 1F4 (2008) or 1F8 (from 2012 on) hex bytes. Observed in real backups of
+//! versions 655 to 782.
 
 use extentdb_base::Lsn;
 
@@ -53,8 +54,8 @@ impl VlfDescription {
         bytes
     }
 
-    /// The header that a restore writes for this VLF. A format too large for its byte becomes FF hex, which the
-    /// header's faults then name.
+    /// The header that a restore writes for this VLF. A format too large for its byte becomes FF
+    /// hex, which the header's faults then name.
     pub fn to_header(&self) -> VlfHeader {
         VlfHeader {
             signature: VlfHeader::SIGNATURE,

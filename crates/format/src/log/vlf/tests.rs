@@ -65,8 +65,10 @@ fn the_walk_goes_on_behind_a_damaged_header() {
     bytes[0x6000] = 0;
     let map = walk(&bytes);
     assert_eq!(offsets(&map), [0x2000, 0xc000]);
-    let expected =
-        [(0x6000, VlfFault::Signature { found: 0 }), (0x6000, VlfFault::Unreachable { bytes: 0x6000 })];
+    let expected = [
+        (0x6000, VlfFault::Signature { found: 0 }),
+        (0x6000, VlfFault::Unreachable { bytes: 0x6000 }),
+    ];
     assert_eq!(map.faults(), expected);
 }
 
@@ -126,7 +128,8 @@ fn what_a_header_says_wrongly_is_a_fault() {
 
 #[test]
 fn descriptions_of_a_backup_are_checked_against_the_file_length() {
-    let headers = [header(0x40000, 0x3e000, 0), header(0x2000, 0x3e000, 5), header(u64::MAX, 0x3e000, 6)];
+    let headers =
+        [header(0x40000, 0x3e000, 0), header(0x2000, 0x3e000, 5), header(u64::MAX, 0x3e000, 6)];
     let map = VlfMap::from_descriptions(headers, 0x7e000);
     assert_eq!(offsets(&map), [0x2000, 0x40000]);
     assert_eq!(map.faults(), [(u64::MAX, VlfFault::Size { size: 0x3e000, available: 0 })]);

@@ -49,7 +49,9 @@ pub const NO_LIMIT: u64 = 0x1FFF_FFFF_E000;
 pub const GROWTH_IS_PERCENT: u32 = 8;
 
 /// Fixed part of SFIN; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct FileInfoFields {
@@ -120,7 +122,13 @@ pub struct FileInfo {
 
 impl FileInfo {
     /// A file as 2008 R2 writes it, growing by 1 MB without limit.
-    pub fn new(id: u32, kind: FileKind, size: u64, logical_name: &str, physical_name: &str) -> Self {
+    pub fn new(
+        id: u32,
+        kind: FileKind,
+        size: u64,
+        logical_name: &str,
+        physical_name: &str,
+    ) -> Self {
         let mut fields: FileInfoFields = read_front(b"SFIN");
         let (code, flags, filegroup) = match kind {
             FileKind::Data => (1, 0x84, 1),

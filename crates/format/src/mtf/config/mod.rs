@@ -8,8 +8,9 @@
 //! SFIN   the log file
 //! ```
 //!
-//! Each section starts with its tag and its total length (u32). Names are spans from the section's start, UTF-16LE.
-//! MSCI holds the values as the backup began, MSLS those at its end: finish date, sizes, the new differential base.
+//! Each section starts with its tag and its total length (u32). Names are spans from the section's
+//! start, UTF-16LE. MSCI holds the values as the backup began, MSLS those at its end: finish date,
+//! sizes, the new differential base.
 
 mod file;
 mod filegroup;
@@ -37,7 +38,8 @@ pub struct Section<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Walks the sections of a stream; ends at the first that does not fit, which [`Sections::fault`] then names.
+/// Walks the sections of a stream; ends at the first that does not fit, which [`Sections::fault`]
+/// then names.
 #[derive(Clone, Debug)]
 pub struct Sections<'a> {
     data: &'a [u8],
@@ -66,7 +68,8 @@ impl<'a> Iterator for Sections<'a> {
         let size = u32_at(rest, 4);
         let bytes = rest.get(..size as usize).filter(|bytes| bytes.len() >= SECTION_HEADER_BYTES);
         if bytes.is_none() {
-            self.fault = Some(Fault::Section { kind: tag, offset: self.at, size, left: rest.len() });
+            self.fault =
+                Some(Fault::Section { kind: tag, offset: self.at, size, left: rest.len() });
             self.at = self.data.len();
         }
         let bytes = bytes?;
@@ -87,20 +90,24 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Reads an MQCI stream's data. Sections with an unknown tag, and those too short to name a file, are passed over.
+    /// Reads an MQCI stream's data. Sections with an unknown tag, and those too short to name a
+    /// file, are passed over.
     pub fn parse(data: &[u8]) -> (Self, Vec<Fault>) {
         let mut config = Configuration::default();
         let mut faults = Vec::new();
         let mut sections = Sections::new(data);
         for section in sections.by_ref() {
             match &section.tag.0 {
-                b"SCIN" => config.set = config.set.or(Some(SetInfo::parse(section.bytes, &mut faults))),
+                b"SCIN" => {
+                    config.set = config.set.or(Some(SetInfo::parse(section.bytes, &mut faults)))
+                }
                 b"SFGI" => config.filegroups.push(FilegroupInfo::parse(section.bytes, &mut faults)),
                 b"SFIN" if section.bytes.len() >= FILE_BYTES_MIN => {
                     config.files.push(FileInfo::parse(section.bytes, &mut faults));
                 }
                 b"SFIN" => {
-                    let (bytes, needed) = (section.bytes.len(), FILE_BYTES_MIN);
+                    let bytes = section.bytes.len();
+                    let needed = FILE_BYTES_MIN;
                     faults.push(Fault::ShortBlock { kind: section.tag, bytes, needed });
                 }
                 _ => {}
@@ -129,8 +136,9 @@ impl Configuration {
                 at += file.write(to.get_mut(at..).unwrap_or_default())?;
             }
         }
-        let grouped =
-            |file: &FileInfo| self.filegroups.iter().any(|group| group.fields.id == file.fields.filegroup);
+        let grouped = |file: &FileInfo| {
+            self.filegroups.iter().any(|group| group.fields.id == file.fields.filegroup)
+        };
         for file in self.files.iter().filter(|file| !grouped(file)) {
             at += file.write(to.get_mut(at..).unwrap_or_default())?;
         }
@@ -140,7 +148,8 @@ impl Configuration {
 
 /// Bytes between the known fixed part and the first text: newer versions write a longer fixed part.
 fn tail<'a>(section: &'a [u8], known: usize, spans: &[Span]) -> &'a [u8] {
-    let named = spans.iter().filter(|span| span.size.get() > 0).map(|span| usize::from(span.offset.get()));
+    let named =
+        spans.iter().filter(|span| span.size.get() > 0).map(|span| usize::from(span.offset.get()));
     let texts_at = named.min().unwrap_or(section.len());
     section.get(known..texts_at).unwrap_or_default()
 }
@@ -155,7 +164,11 @@ fn section_faults(section: &[u8], needed: usize, spans: &[Span], faults: &mut Ve
 }
 
 /// Ends a section: fixed part, the bytes behind it, total length.
-fn finish_section(filler: super::layout::Filler<'_>, fixed: &[u8], tail: &[u8]) -> Result<usize, NoRoom> {
+fn finish_section(
+    filler: super::layout::Filler<'_>,
+    fixed: &[u8],
+    tail: &[u8],
+) -> Result<usize, NoRoom> {
     let (whole, len) = filler.finish(1, fixed)?;
     put(whole, fixed.len(), tail)?;
     let size = u32::try_from(len).map_err(|_| NoRoom { needed: len, room: u32::MAX as usize })?;

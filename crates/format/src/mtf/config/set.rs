@@ -50,10 +50,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::{finish_section, section_faults, tail};
 use crate::mtf::date::MtfDate;
 use crate::mtf::fault::{Fault, NoRoom};
-use crate::mtf::layout::{DiskGuid, DiskLsn, Filler, ForkPoint, Span, TextKind, read_front, utf16_text};
+use crate::mtf::layout::{
+    DiskGuid, DiskLsn, Filler, ForkPoint, Span, TextKind, read_front, utf16_text,
+};
 
 /// Fixed part of SCIN; see the module for the picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct SetInfoFields {
@@ -104,7 +108,8 @@ const _: () = assert!(KNOWN_BYTES == 364);
 const _: () = assert!(std::mem::offset_of!(SetInfoFields, binding_id) == 124);
 const _: () = assert!(std::mem::offset_of!(SetInfoFields, compressed_bytes) == 344);
 
-/// What a backup holds: the letter in SCIN. Only D was seen in a file; the others are public knowledge.
+/// What a backup holds: the letter in SCIN. Only D was seen in a file; the others are public
+/// knowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BackupKind {
     /// D: a full database.
@@ -186,7 +191,9 @@ impl BackupKind {
     pub fn is_differential(self) -> bool {
         matches!(
             self,
-            BackupKind::Differential | BackupKind::DifferentialFile | BackupKind::DifferentialPartial
+            BackupKind::Differential
+                | BackupKind::DifferentialFile
+                | BackupKind::DifferentialPartial
         )
     }
 }

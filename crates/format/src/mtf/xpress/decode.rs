@@ -1,8 +1,9 @@
 //! The decoder.
 //!
-//! It keeps up to 64 bits at hand, more than the format's rule loads. What the rule would have loaded is known without
-//! counting: of the bits at hand, `16 + at_hand % 16` belong to it, because the rule leaves 16 to 31 bits after each
-//! step. Length bytes lie behind those, so [`Bits::length_byte`] first gives back the units loaded too early.
+//! It keeps up to 64 bits at hand, more than the format's rule loads. What the rule would have
+//! loaded is known without counting: of the bits at hand, `16 + at_hand % 16` belong to it, because
+//! the rule leaves 16 to 31 bits after each step. Length bytes lie behind those, so
+//! [`Bits::length_byte`] first gives back the units loaded too early.
 
 use super::table::CodeTable;
 use super::{CHUNK_BYTES, Damage, TABLE_BYTES};
@@ -18,8 +19,8 @@ impl Decoder {
         Decoder { table: CodeTable::new() }
     }
 
-    /// Expands `payload` to exactly fill `out`. On damage, `out` holds the bytes up to the place that the error names,
-    /// and rubbish behind it.
+    /// Expands `payload` to exactly fill `out`. On damage, `out` holds the bytes up to the place
+    /// that the error names, and rubbish behind it.
     pub fn decode(&mut self, payload: &[u8], out: &mut [u8]) -> Result<(), Damage> {
         let total = out.len();
         let end = self.run(payload, out, total)?;
@@ -28,11 +29,17 @@ impl Decoder {
     }
 
     /// Expands only the first `front.len()` of the `total` bytes of the output.
-    pub fn decode_front(&mut self, payload: &[u8], front: &mut [u8], total: usize) -> Result<(), Damage> {
+    pub fn decode_front(
+        &mut self,
+        payload: &[u8],
+        front: &mut [u8],
+        total: usize,
+    ) -> Result<(), Damage> {
         self.run(payload, front, total.max(front.len())).map(|_| ())
     }
 
-    /// Fills `out`; matches may reach to `total`. Returns how many bytes of the payload the rule has loaded.
+    /// Fills `out`; matches may reach to `total`. Returns how many bytes of the payload the rule
+    /// has loaded.
     fn run(&mut self, payload: &[u8], out: &mut [u8], total: usize) -> Result<usize, Damage> {
         let mut at = 0;
         let mut input_at = 0;
@@ -130,7 +137,8 @@ fn copy_match(out: &mut [u8], at: usize, distance: usize, length: usize) -> usiz
     length
 }
 
-/// Copies in steps of eight bytes and may write up to seven bytes behind `end`, which later output overwrites.
+/// Copies in steps of eight bytes and may write up to seven bytes behind `end`, which later output
+/// overwrites.
 #[inline(always)]
 fn copy_words(out: &mut [u8], at: usize, distance: usize, end: usize) {
     let mut to = at;

@@ -1,6 +1,7 @@
 //! A plain encoder: greedy matches found by a hash of three bytes, length-limited Huffman codes.
 //!
-//! It exists to prove the decoder and to build backups in tests; what it writes is valid input for any decoder.
+//! It exists to prove the decoder and to build backups in tests; what it writes is valid input for
+//! any decoder.
 
 use super::{CHUNK_BYTES, TABLE_BYTES};
 
@@ -56,8 +57,9 @@ fn find_steps(data: &[u8], start: usize, end: usize, heads: &mut [usize]) -> Vec
     let mut steps = Vec::new();
     let mut at = start;
     while at < end {
-        let earlier =
-            hash(data, at).and_then(|key| heads.get_mut(key)).map(|head| std::mem::replace(head, at));
+        let earlier = hash(data, at)
+            .and_then(|key| heads.get_mut(key))
+            .map(|head| std::mem::replace(head, at));
         let length = earlier
             .filter(|earlier| *earlier < at && at - earlier <= DISTANCE_MAX)
             .map_or(0, |earlier| common_bytes(data, earlier, at, end));
@@ -76,7 +78,8 @@ fn find_steps(data: &[u8], start: usize, end: usize, heads: &mut [usize]) -> Vec
 }
 
 fn common_bytes(data: &[u8], earlier: usize, at: usize, end: usize) -> usize {
-    let (source, target) = (data.get(earlier..).unwrap_or_default(), data.get(at..end).unwrap_or_default());
+    let source = data.get(earlier..).unwrap_or_default();
+    let target = data.get(at..end).unwrap_or_default();
     source.iter().zip(target).take_while(|(a, b)| a == b).count()
 }
 
@@ -99,7 +102,8 @@ fn code_lengths(counts: &[u32; SYMBOLS]) -> [u8; SYMBOLS] {
         let mut packages: Vec<(u64, Vec<u16>)> = level
             .chunks_exact(2)
             .map(|pair| {
-                let symbols = pair.iter().flat_map(|(_, symbols)| symbols.iter().copied()).collect();
+                let symbols =
+                    pair.iter().flat_map(|(_, symbols)| symbols.iter().copied()).collect();
                 (pair.iter().map(|(weight, _)| weight).sum(), symbols)
             })
             .collect();

@@ -13,10 +13,13 @@
 //!
 //! Rules that must hold, or the record is damaged
 //! - Codes are canonical (shorter first, then by symbol) and fill the code space completely.
-//! - Two units are loaded at the start; after bits are taken, one more when fewer than 16 are left. The length bytes
-//!   lie behind the *last unit loaded*, so this rule is part of the format. Units behind the end count as zero.
-//! - A table serves 65,536 bytes of output; then the rest of the loaded bits is dropped and a new table begins.
-//! - At the end of the output at most two bytes of the payload are not yet loaded (an end mark that nobody reads).
+//! - Two units are loaded at the start; after bits are taken, one more when fewer than 16 are left.
+//!   The length bytes lie behind the *last unit loaded*, so this rule is part of the format. Units
+//!   behind the end count as zero.
+//! - A table serves 65,536 bytes of output; then the rest of the loaded bits is dropped and a new
+//!   table begins.
+//! - At the end of the output at most two bytes of the payload are not yet loaded (an end mark that
+//!   nobody reads).
 
 mod decode;
 #[doc(hidden)]
@@ -52,8 +55,8 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// True when the payload was never XPRESS: its code table does not add up. Bytes packed by another algorithm, or
-    /// encrypted, look so.
+    /// True when the payload was never XPRESS: its code table does not add up. Bytes packed by
+    /// another algorithm, or encrypted, look so.
     pub fn is_other_algorithm(&self) -> bool {
         matches!(self, Damage::ShortTable { .. } | Damage::CodeSpace { .. })
     }

@@ -1,7 +1,8 @@
 //! Code table: from the next 15 bits to a symbol and the length of its code.
 //!
-//! A first table answers codes of up to [`FAST_BITS`] bits; it is small enough for the first-level cache. Longer codes,
-//! rare by construction, are found by comparing with the end of each length's range.
+//! A first table answers codes of up to [`FAST_BITS`] bits; it is small enough for the first-level
+//! cache. Longer codes, rare by construction, are found by comparing with the end of each length's
+//! range.
 
 use super::TABLE_BYTES;
 
@@ -43,7 +44,8 @@ impl CodeTable {
         }
     }
 
-    /// Sets up the codes for packed code lengths. On error says how many of the 32,768 codes they fill.
+    /// Sets up the codes for packed code lengths. On error says how many of the 32,768 codes they
+    /// fill.
     pub(super) fn fill(&mut self, packed: &[u8; TABLE_BYTES]) -> Result<(), u32> {
         self.lay_out_ranges(packed)?;
         self.sort_symbols(packed);
@@ -58,7 +60,8 @@ impl CodeTable {
                 *count += 1;
             }
         }
-        let (mut code, mut symbols_at) = (0, 0);
+        let mut code = 0;
+        let mut symbols_at = 0;
         for (length, (range, count)) in (0u32..).zip(self.ranges.iter_mut().zip(counts)).skip(1) {
             let end = code + (count << (CODE_BITS - length));
             *range = Range { start: code, end, symbols_at };

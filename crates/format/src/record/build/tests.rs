@@ -14,7 +14,10 @@ fn a_real_row_reads_and_writes_back() {
     assert_eq!(record.fault(), None);
     assert_eq!((record.len(), record.column_count(), record.var_count()), (SHIPPERS.len(), 3, 2));
     assert_eq!(record.fixed(4, 4), Some(&[1, 0, 0, 0][..]));
-    assert_eq!((record.is_null(1), record.is_null(3), record.is_null(4)), (Some(false), Some(false), None));
+    assert_eq!(
+        (record.is_null(1), record.is_null(3), record.is_null(4)),
+        (Some(false), Some(false), None)
+    );
     let mut builder = RecordBuilder::data(RecordKind::Primary, 8);
     builder.columns(3).fixed(4, &[1, 0, 0, 0]);
     for column in record.vars() {
@@ -27,7 +30,10 @@ fn a_real_row_reads_and_writes_back() {
 fn index_records_of_the_format_description() {
     let root = [0x06, 0x69, 0x28, 0, 0, 0x13, 0, 0, 0, 0x0a, 1, 0, 0, 1, 0];
     let record = Record::parse_index(&root, 15);
-    assert_eq!((record.fault(), record.len(), record.child()), (None, 15, Some(PageId::new(1, 266))));
+    assert_eq!(
+        (record.fault(), record.len(), record.child()),
+        (None, 15, Some(PageId::new(1, 266)))
+    );
     let mut builder = RecordBuilder::index(RecordKind::Index, 15);
     builder.fixed(1, &root[1..9]).child(PageId::new(1, 266));
     assert_eq!(builder.to_vec(), root);
@@ -40,7 +46,8 @@ fn index_records_of_the_format_description() {
 
 #[test]
 fn stubs_and_back_pointers_name_each_other() {
-    let (home, target) = (Rid::new(PageId::new(1, 354), 12), Rid::new(PageId::new(1, 363), 0));
+    let home = Rid::new(PageId::new(1, 354), 12);
+    let target = Rid::new(PageId::new(1, 363), 0);
     let stub = forwarding_stub(target);
     assert_eq!(stub, [0x04, 0x6b, 1, 0, 0, 1, 0, 0, 0]);
     assert_eq!(Record::parse_data(&stub).stub_target(), Some(target));

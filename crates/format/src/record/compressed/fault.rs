@@ -1,6 +1,7 @@
 //! What can be wrong with the structures of a compressed page.
 
-/// Why a CD record does not add up. Offsets count from its first byte; `limit` is where the page ends for it.
+/// Why a CD record does not add up. Offsets count from its first byte; `limit` is where the page
+/// ends for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CdFault {
     /// Bit 0 of the header is not set: a record of another format.

@@ -1,5 +1,5 @@
-//! The compression information of a page-compressed page: prefixes and values that its rows share. Unverified, see
-//! [`compressed`](super).
+//! The compression information of a page-compressed page: prefixes and values that its rows share.
+//! Unverified, see [`compressed`](super).
 //!
 //! ```text
 //! +0   flags u8            bit 1: anchor record, bit 2: dictionary (bit 0 clear: not a CD record)
@@ -10,12 +10,14 @@
 //!      dictionary          if bit 2: count u16, end offset u16 each from the dictionary's own start, entries
 //! ```
 //!
-//! It stands right behind the page header, in no slot; `m_typeFlagBits` 0x80 announces it. A page of a page-compressed
-//! table without it holds plain CD records; non-leaf index pages never have it.
+//! It stands right behind the page header, in no slot; `m_typeFlagBits` 0x80 announces it. A page
+//! of a page-compressed table without it holds plain CD records; non-leaf index pages never have
+//! it.
 //!
-//! A column is anchored when the anchor record is not NULL there. Stored for an anchored column: nothing (exactly the
-//! anchor), or one byte *n* and a suffix (the first *n* bytes of the anchor, then the suffix). A symbol stands for an
-//! entry of the dictionary, which in an anchored column is such a prefix and suffix itself.
+//! A column is anchored when the anchor record is not NULL there. Stored for an anchored column:
+//! nothing (exactly the anchor), or one byte *n* and a suffix (the first *n* bytes of the anchor,
+//! then the suffix). A symbol stands for an entry of the dictionary, which in an anchored column is
+//! such a prefix and suffix itself.
 
 use std::borrow::Cow;
 
@@ -103,13 +105,18 @@ pub struct CiView<'a> {
 }
 
 impl<'a> CiView<'a> {
-    /// The compression information of a page; `None` when the page has none. The header bit decides. Where it is not set,
-    /// sound information that ends before the first record counts as well: the bit is known from one source only.
+    /// The compression information of a page; `None` when the page has none. The header bit
+    /// decides. Where it is not set, sound information that ends before the first record counts as
+    /// well: the bit is known from one source only.
     pub fn of(page: &'a PageBytes) -> Option<CiView<'a>> {
         let view = PageRef::new(page);
         let slots = view.slot_array_start();
-        let first_record =
-            view.slot_offsets().map(usize::from).filter(|offset| *offset != 0).min().unwrap_or(slots);
+        let first_record = view
+            .slot_offsets()
+            .map(usize::from)
+            .filter(|offset| *offset != 0)
+            .min()
+            .unwrap_or(slots);
         let end = first_record.clamp(PAGE_HEADER_BYTES, slots);
         let bytes = page.get(PAGE_HEADER_BYTES..end).unwrap_or_default();
         if bytes.is_empty() {
@@ -119,7 +126,8 @@ impl<'a> CiView<'a> {
         if view.header().type_flag_bits & TYPE_FLAG_COMPRESSED != 0 {
             return Some(CiView::parse(bytes));
         }
-        let is_plausible = bytes.first().is_some_and(|flags| flags & IS_CD == 0 && flags & HAS_ANCHOR != 0);
+        let is_plausible =
+            bytes.first().is_some_and(|flags| flags & IS_CD == 0 && flags & HAS_ANCHOR != 0);
         is_plausible.then(|| CiView::parse(bytes)).filter(|ci| ci.fault.is_none())
     }
 
@@ -127,8 +135,14 @@ impl<'a> CiView<'a> {
     pub fn parse(bytes: &'a [u8]) -> CiView<'a> {
         let flags = bytes.first().copied().unwrap_or(0);
         let changes = u16_at(bytes, 1).unwrap_or(0);
-        let mut ci =
-            CiView { flags, changes, size: 0, anchor: None, dictionary: Dictionary::default(), fault: None };
+        let mut ci = CiView {
+            flags,
+            changes,
+            size: 0,
+            anchor: None,
+            dictionary: Dictionary::default(),
+            fault: None,
+        };
         ci.fault = ci.parse_parts(bytes).err();
         ci
     }
@@ -150,7 +164,12 @@ impl<'a> CiView<'a> {
         self.parse_dictionary(bytes, anchor_end, dictionary_end)
     }
 
-    fn parse_anchor(&mut self, bytes: &'a [u8], start: usize, end: Option<u16>) -> Result<usize, CiFault> {
+    fn parse_anchor(
+        &mut self,
+        bytes: &'a [u8],
+        start: usize,
+        end: Option<u16>,
+    ) -> Result<usize, CiFault> {
         let Some(found) = end else { return Ok(start) };
         let place = part(bytes, start, found)?;
         let anchor = CdRecord::parse(place);
@@ -165,7 +184,12 @@ impl<'a> CiView<'a> {
         Ok(self.size)
     }
 
-    fn parse_dictionary(&mut self, bytes: &'a [u8], start: usize, end: Option<u16>) -> Result<(), CiFault> {
+    fn parse_dictionary(
+        &mut self,
+        bytes: &'a [u8],
+        start: usize,
+        end: Option<u16>,
+    ) -> Result<(), CiFault> {
         let Some(found) = end else { return Ok(()) };
         let (dictionary, fault) = Dictionary::parse(part(bytes, start, found)?);
         self.dictionary = dictionary;
@@ -203,18 +227,24 @@ impl<'a> CiView<'a> {
         self.fault
     }
 
-    /// The anchor of every column, to be used for all rows of the page; shorter than a row where columns came later.
+    /// The anchor of every column, to be used for all rows of the page; shorter than a row where
+    /// columns came later.
     pub fn anchors(&self) -> Vec<CdColumn<'a>> {
         self.anchor.iter().flat_map(|anchor| anchor.columns()).collect()
     }
 
     /// The value of a column of a row, with prefix and dictionary undone.
-    pub fn resolve(&self, column: u16, stored: CdColumn<'a>) -> Result<CompressedValue<'a>, CompressedError> {
+    pub fn resolve(
+        &self,
+        column: u16,
+        stored: CdColumn<'a>,
+    ) -> Result<CompressedValue<'a>, CompressedError> {
         let anchor = self.anchor.and_then(|anchor| anchor.column(column)).unwrap_or(CdColumn::Null);
         self.resolve_with(anchor, stored)
     }
 
-    /// The same with the anchor of the column at hand, from [`anchors`](Self::anchors); NULL for a column beyond them.
+    /// The same with the anchor of the column at hand, from [`anchors`](Self::anchors); NULL for a
+    /// column beyond them.
     pub fn resolve_with(
         &self,
         anchor: CdColumn<'a>,
@@ -237,7 +267,10 @@ impl<'a> CiView<'a> {
 }
 
 /// Puts the first bytes of the anchor before a suffix.
-fn expand<'a>(anchor: CdColumn<'a>, stored: &'a [u8]) -> Result<CompressedValue<'a>, CompressedError> {
+fn expand<'a>(
+    anchor: CdColumn<'a>,
+    stored: &'a [u8],
+) -> Result<CompressedValue<'a>, CompressedError> {
     let anchor: &[u8] = match anchor {
         CdColumn::Short(bytes) | CdColumn::Long { bytes, complex: false } => bytes,
         CdColumn::Empty | CdColumn::BitTrue => &[],
@@ -249,7 +282,8 @@ fn expand<'a>(anchor: CdColumn<'a>, stored: &'a [u8]) -> Result<CompressedValue<
     if *prefix >= PREFIX_LIMIT && anchor.len() >= usize::from(PREFIX_LIMIT) {
         return Err(CompressedError::LongPrefix);
     }
-    let shared = anchor.get(..found).ok_or(CompressedError::Prefix { found, anchor: anchor.len() })?;
+    let shared =
+        anchor.get(..found).ok_or(CompressedError::Prefix { found, anchor: anchor.len() })?;
     Ok(CompressedValue::Bytes(match (shared, suffix) {
         ([], suffix) => Cow::Borrowed(suffix),
         (shared, []) => Cow::Borrowed(shared),

@@ -1,5 +1,5 @@
-//! A record in CD format: a descriptor of four bits per column, then short values, then long ones. Unverified, see
-//! [`compressed`](super).
+//! A record in CD format: a descriptor of four bits per column, then short values, then long ones.
+//! Unverified, see [`compressed`](super).
 //!
 //! ```text
 //! header        u8       bit 0: 1 = CD format; 1: versioning tag; 2..4: kind; 5: long data region
@@ -19,8 +19,8 @@
 //!  header, 10 columns    col 2: int    col 4      three long values: 1000, 1000 and 10 bytes
 //! ```
 //!
-//! A forwarding stub has no columns: the header byte, then a slot pointer of 8 bytes. An index record of a non-leaf page
-//! has one more column than the key, six bytes, which is the child page.
+//! A forwarding stub has no columns: the header byte, then a slot pointer of 8 bytes. An index
+//! record of a non-leaf page has one more column than the key, six bytes, which is the child page.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{PageId, Rid};
@@ -85,7 +85,10 @@ impl CdKind {
 
     /// True for records that are deleted but still in their slot.
     pub const fn is_ghost(self) -> bool {
-        matches!(self, CdKind::GhostEmpty | CdKind::GhostData | CdKind::GhostForwarded | CdKind::GhostIndex)
+        matches!(
+            self,
+            CdKind::GhostEmpty | CdKind::GhostData | CdKind::GhostForwarded | CdKind::GhostIndex
+        )
     }
 }
 
@@ -130,8 +133,8 @@ impl<'a> CdColumn<'a> {
     }
 }
 
-/// A CD record that is read. Parsing never fails: after a [`fault`](CdRecord::fault) the columns before it can still be
-/// read, the others are [`CdColumn::Unreadable`].
+/// A CD record that is read. Parsing never fails: after a [`fault`](CdRecord::fault) the columns
+/// before it can still be read, the others are [`CdColumn::Unreadable`].
 #[derive(Clone, Copy, Debug)]
 pub struct CdRecord<'a> {
     bytes: &'a [u8],
@@ -243,7 +246,8 @@ impl<'a> CdRecord<'a> {
         let clusters_at = usize::from(self.len);
         self.short_at = (clusters_at + self.cluster_bytes()) as u16;
         let mut totals = Totals::default();
-        let (mut cluster_start, mut mismatch) = (0, None);
+        let mut cluster_start = 0;
+        let mut mismatch = None;
         for column in 0..self.column_count {
             let code = self.code(column);
             if code > SYMBOL {
@@ -253,10 +257,13 @@ impl<'a> CdRecord<'a> {
             totals.long_values += u16::from(code == LONG);
             let is_cluster_end = column % CLUSTER == CLUSTER - 1 && column + 1 < self.column_count;
             if is_cluster_end {
-                let (cluster, computed) = (column / CLUSTER, (totals.short_bytes - cluster_start) as u16);
-                let stored = self.bytes.get(clusters_at + usize::from(cluster)).copied().unwrap_or(0);
+                let cluster = column / CLUSTER;
+                let computed = (totals.short_bytes - cluster_start) as u16;
+                let stored =
+                    self.bytes.get(clusters_at + usize::from(cluster)).copied().unwrap_or(0);
                 if u16::from(stored) != computed {
-                    mismatch = mismatch.or(Some(CdFault::ShortCluster { cluster, stored, computed }));
+                    mismatch =
+                        mismatch.or(Some(CdFault::ShortCluster { cluster, stored, computed }));
                 }
                 cluster_start = totals.short_bytes;
             }
@@ -275,9 +282,14 @@ impl<'a> CdRecord<'a> {
     fn parse_long(&mut self, computed: u16) -> Result<(), CdFault> {
         let has_region = self.header() & HAS_LONG_DATA != 0;
         if !has_region {
-            return if computed == 0 { Ok(()) } else { Err(CdFault::LongRegion { columns: computed }) };
+            return if computed == 0 {
+                Ok(())
+            } else {
+                Err(CdFault::LongRegion { columns: computed })
+            };
         }
-        let (at, limit) = (usize::from(self.len), self.bytes.len());
+        let at = usize::from(self.len);
+        let limit = self.bytes.len();
         let (Some(flags), Some(stored)) = (self.bytes.get(at), u16_at(self.bytes, at + 1)) else {
             return Err(CdFault::LongArrays { end: at + 3, limit });
         };
@@ -293,8 +305,10 @@ impl<'a> CdRecord<'a> {
         self.long_at = end as u16;
         self.len = end as u16;
         self.parse_ends(stored)?;
-        // A forwarded row carries a back pointer of a form that is not published; it may be one more long value.
-        let may_have_more = self.kind() == CdKind::Forwarded || self.kind() == CdKind::GhostForwarded;
+        // A forwarded row carries a back pointer of a form that is not published; it may be one
+        // more long value.
+        let may_have_more =
+            self.kind() == CdKind::Forwarded || self.kind() == CdKind::GhostForwarded;
         if stored != computed && !(may_have_more && stored > computed) {
             return Err(CdFault::LongCount { stored, computed });
         }
@@ -333,7 +347,8 @@ impl<'a> CdRecord<'a> {
         if self.header() & HAS_VERSION_TAG == 0 {
             return Ok(());
         }
-        let (end, limit) = (usize::from(self.len) + VERSION_TAG_BYTES, self.bytes.len());
+        let end = usize::from(self.len) + VERSION_TAG_BYTES;
+        let limit = self.bytes.len();
         if end > limit {
             return Err(CdFault::VersionTag { end, limit });
         }
@@ -359,7 +374,8 @@ impl<'a> CdRecord<'a> {
         self.column_count
     }
 
-    /// Bytes of the record, tag included; with a fault, of the part before it. A forwarded row may have some more.
+    /// Bytes of the record, tag included; with a fault, of the part before it. A forwarded row may
+    /// have some more.
     #[expect(clippy::len_without_is_empty, reason = "a record is never empty")]
     pub fn len(&self) -> usize {
         usize::from(self.len)
@@ -373,7 +389,11 @@ impl<'a> CdRecord<'a> {
     /// The descriptor of a column.
     #[inline]
     fn code(&self, column: u16) -> u8 {
-        let byte = self.bytes.get(usize::from(self.codes_at) + usize::from(column / 2)).copied().unwrap_or(0);
+        let byte = self
+            .bytes
+            .get(usize::from(self.codes_at) + usize::from(column / 2))
+            .copied()
+            .unwrap_or(0);
         if column.is_multiple_of(2) { byte & 0x0f } else { byte >> 4 }
     }
 
@@ -388,13 +408,19 @@ impl<'a> CdRecord<'a> {
         let raw = self.raw_end(entry)?;
         let before = entry.checked_sub(1).and_then(|before| self.raw_end(before)).unwrap_or(0);
         let base = usize::from(self.long_at);
-        let (start, end) = (usize::from(before & !COMPLEX_COLUMN), usize::from(raw & !COMPLEX_COLUMN));
+        let start = usize::from(before & !COMPLEX_COLUMN);
+        let end = usize::from(raw & !COMPLEX_COLUMN);
         Some((self.bytes.get(base + start..base + end)?, raw & COMPLEX_COLUMN != 0))
     }
 
     /// All columns in order. Faster than asking for each.
     pub fn columns(&self) -> CdColumns<'a> {
-        CdColumns { record: *self, column: 0, short_at: usize::from(self.short_at), entry: 0 }
+        CdColumns {
+            record: *self,
+            column: 0,
+            short_at: usize::from(self.short_at),
+            entry: 0,
+        }
     }
 
     /// A column, from 0. `None` when the row was written before the column existed.
@@ -405,7 +431,8 @@ impl<'a> CdRecord<'a> {
     /// Long values beyond those of the columns: on a forwarded row, what leads back to its stub.
     pub fn extra_long(&self) -> impl Iterator<Item = (&'a [u8], bool)> {
         let record = *self;
-        let of_columns = (0..self.column_count).filter(|column| self.code(*column) == LONG).count() as u16;
+        let of_columns =
+            (0..self.column_count).filter(|column| self.code(*column) == LONG).count() as u16;
         (of_columns..self.long_count).filter_map(move |entry| record.long(entry))
     }
 
@@ -420,10 +447,14 @@ impl<'a> CdRecord<'a> {
         let at = self.len().checked_sub(VERSION_TAG_BYTES)?;
         let bytes: &[u8; VERSION_TAG_BYTES] = self.bytes.get(at..)?.first_chunk()?;
         let (pointer, sequence) = bytes.split_first_chunk::<8>()?;
-        Some(VersionTag { previous: Rid::from_bytes(*pointer), sequence: *sequence.first_chunk()? })
+        Some(VersionTag {
+            previous: Rid::from_bytes(*pointer),
+            sequence: *sequence.first_chunk()?,
+        })
     }
 
-    /// Where a forwarding stub points. The description of the form is not certain: check that a forwarded row is there.
+    /// Where a forwarding stub points. The description of the form is not certain: check that a
+    /// forwarded row is there.
     pub fn stub_target(&self) -> Option<Rid> {
         if self.kind() != CdKind::ForwardingStub {
             return None;
@@ -431,7 +462,8 @@ impl<'a> CdRecord<'a> {
         self.bytes.get(1..)?.first_chunk().map(|bytes| Rid::from_bytes(*bytes))
     }
 
-    /// The child page of an index record of a non-leaf page: its last column, when that has six bytes.
+    /// The child page of an index record of a non-leaf page: its last column, when that has six
+    /// bytes.
     pub fn child(&self) -> Option<PageId> {
         if !matches!(self.kind(), CdKind::Index | CdKind::GhostIndex) {
             return None;

@@ -1,4 +1,5 @@
-//! The Standard Compression Scheme for Unicode (Unicode Technical Standard #6), for reading and writing.
+//! The Standard Compression Scheme for Unicode (Unicode Technical Standard #6), for reading and
+//! writing.
 //!
 //! ```text
 //! single-byte mode                                   Unicode mode (UTF-16, big-endian)
@@ -13,8 +14,9 @@
 //! 0c      reserved
 //! ```
 //!
-//! SQL Server stores compressed text in an odd number of bytes, so that it can be told from UTF-16. Where the scheme gives
-//! an even number, 0x10 is appended: SC0 in single-byte mode, half a unit in Unicode mode.
+//! SQL Server stores compressed text in an odd number of bytes, so that it can be told from UTF-16.
+//! Where the scheme gives an even number, 0x10 is appended: SC0 in single-byte mode, half a unit in
+//! Unicode mode.
 
 /// Why bytes are no compressed text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -38,11 +40,18 @@ pub enum ScsuError {
 /// What SQL Server appends to make the number of bytes odd.
 const FILLER: u8 = 0x10;
 const STATIC_WINDOWS: [u32; 8] = [0x0000, 0x0080, 0x0100, 0x0300, 0x2000, 0x2080, 0x2100, 0x3000];
-const FIRST_DYNAMIC_WINDOWS: [u32; 8] = [0x0080, 0x00c0, 0x0400, 0x0600, 0x0900, 0x3040, 0x30a0, 0xff00];
+const FIRST_DYNAMIC_WINDOWS: [u32; 8] =
+    [0x0080, 0x00c0, 0x0400, 0x0600, 0x0900, 0x3040, 0x30a0, 0xff00];
 
 /// Appends the text as UTF-16, little-endian. At most four bytes per byte read.
 pub fn decode_scsu(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ScsuError> {
-    let mut decoder = Decoder { bytes, at: 0, windows: FIRST_DYNAMIC_WINDOWS, active: 0, is_unicode: false };
+    let mut decoder = Decoder {
+        bytes,
+        at: 0,
+        windows: FIRST_DYNAMIC_WINDOWS,
+        active: 0,
+        is_unicode: false,
+    };
     while let Some(byte) = decoder.next() {
         let start = decoder.at - 1;
         let is_last = decoder.at == bytes.len();
@@ -127,7 +136,9 @@ impl Decoder<'_> {
     fn quote(&self, number: u8, byte: u8) -> u32 {
         match byte.checked_sub(0x80) {
             Some(offset) => self.window(number) + u32::from(offset),
-            None => STATIC_WINDOWS.get(usize::from(number & 7)).copied().unwrap_or(0) + u32::from(byte),
+            None => {
+                STATIC_WINDOWS.get(usize::from(number & 7)).copied().unwrap_or(0) + u32::from(byte)
+            }
         }
     }
 
@@ -180,10 +191,12 @@ fn push_character(character: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends UTF-16, little-endian, as compressed text in an odd number of bytes: in single-byte mode with one of the windows
-/// there are at the start, or else in Unicode mode. (Which windows SQL Server defines is not published; any are read.)
+/// Appends UTF-16, little-endian, as compressed text in an odd number of bytes: in single-byte mode
+/// with one of the windows there are at the start, or else in Unicode mode. (Which windows SQL
+/// Server defines is not published; any are read.)
 pub fn encode_scsu(utf16: &[u8], out: &mut Vec<u8>) {
-    let units: Vec<u16> = utf16.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+    let units: Vec<u16> =
+        utf16.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
     let start = out.len();
     if !(0..8).any(|window| encode_in_window(&units, window, out)) {
         out.push(0x0f);
@@ -229,7 +242,8 @@ mod tests {
     fn text(bytes: &[u8]) -> Result<String, ScsuError> {
         let mut out = Vec::new();
         decode_scsu(bytes, &mut out)?;
-        let units: Vec<u16> = out.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+        let units: Vec<u16> =
+            out.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
         Ok(String::from_utf16(&units).unwrap())
     }
 
@@ -240,9 +254,9 @@ mod tests {
         let russian = [0x12, 0x9c, 0xbe, 0xc1, 0xba, 0xb2, 0xb0];
         assert_eq!(text(&russian).as_deref(), Ok("Москва"));
         let all_features = [
-            0x41, 0xdf, 0x12, 0x81, 0x03, 0x5f, 0x10, 0xdf, 0x1b, 0x03, 0xdf, 0x1c, 0x88, 0x80, 0x0b, 0xbf,
-            0xff, 0xff, 0x0d, 0x0a, 0x41, 0x10, 0xdf, 0x12, 0x81, 0x03, 0x5f, 0x10, 0xdf, 0x13, 0xdf, 0x14,
-            0x80, 0x15, 0xff,
+            0x41, 0xdf, 0x12, 0x81, 0x03, 0x5f, 0x10, 0xdf, 0x1b, 0x03, 0xdf, 0x1c, 0x88, 0x80,
+            0x0b, 0xbf, 0xff, 0xff, 0x0d, 0x0a, 0x41, 0x10, 0xdf, 0x12, 0x81, 0x03, 0x5f, 0x10,
+            0xdf, 0x13, 0xdf, 0x14, 0x80, 0x15, 0xff,
         ];
         let line = "A\u{df}\u{401}\u{15f}\u{df}\u{1df}\u{f000}\u{10ffff}";
         assert_eq!(text(&all_features), Ok(format!("{line}\r\n{line}")));
@@ -258,7 +272,10 @@ mod tests {
 
     #[test]
     fn quoting_and_windows_in_both_modes() {
-        assert_eq!(text(&[0x01, 0x01, 0x05, 0x14, 0x06, 0xa1]).as_deref(), Ok("\u{1}\u{2014}\u{3061}"));
+        assert_eq!(
+            text(&[0x01, 0x01, 0x05, 0x14, 0x06, 0xa1]).as_deref(),
+            Ok("\u{1}\u{2014}\u{3061}")
+        );
         assert_eq!(text(&[0x0e, 0x4e, 0x2d, b'x']).as_deref(), Ok("中x"));
         assert_eq!(text(&[0x0f, 0xf0, 0xe0, 0x00, 0xe2, 0xb0]).as_deref(), Ok("\u{e000}а"));
         assert_eq!(
@@ -294,7 +311,8 @@ mod tests {
         ];
         for text in texts {
             let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-            let (mut packed, mut back) = (Vec::new(), Vec::new());
+            let mut packed = Vec::new();
+            let mut back = Vec::new();
             encode_scsu(&utf16, &mut packed);
             assert!(packed.len() % 2 == 1, "{text}: {packed:02x?}");
             decode_scsu(&packed, &mut back).unwrap();

@@ -1,4 +1,5 @@
-//! From the compressed form of a value to the form that an uncompressed row has. Unverified, see [`compressed`](super).
+//! From the compressed form of a value to the form that an uncompressed row has. Unverified, see
+//! [`compressed`](super).
 //!
 //! ```text
 //! type                                   compressed form (empty = 0, blank or no bytes at all)
@@ -123,7 +124,10 @@ impl<'a> CompressedValue<'a> {
 }
 
 /// The form that an uncompressed row has, from the compressed form of a value that is not NULL.
-pub fn decompress_value<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, CompressedError> {
+pub fn decompress_value<'a>(
+    ty: &SqlType,
+    bytes: &'a [u8],
+) -> Result<Cow<'a, [u8]>, CompressedError> {
     match *ty {
         SqlType::Bit if bytes.is_empty() => Ok(Cow::Borrowed(&[0])),
         SqlType::Bit => Err(CompressedError::Descriptor { ty: *ty }),

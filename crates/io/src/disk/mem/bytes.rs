@@ -34,7 +34,12 @@ impl Bytes {
 
     /// The same with holes.
     pub(super) fn sparse(contents: Vec<u8>, blocks: Blocks) -> Bytes {
-        Bytes { durable: contents.clone(), live: contents, blocks, ..Bytes::default() }
+        Bytes {
+            durable: contents.clone(),
+            live: contents,
+            blocks,
+            ..Bytes::default()
+        }
     }
 
     /// Changes the live bytes; what is in them is not durable yet. Returns the number of the write.
@@ -56,7 +61,8 @@ impl Bytes {
         self.writes
     }
 
-    /// Undoes the part of a write after its first `keep` bytes, as if that had never reached the file.
+    /// Undoes the part of a write after its first `keep` bytes, as if that had never reached the
+    /// file.
     pub(super) fn undo_write_after(&mut self, keep: usize, piece: &Piece) {
         let start = piece.offset + keep;
         let end = piece.offset + piece.after.len();
@@ -104,7 +110,8 @@ impl Bytes {
                 _ => keep.below(grown as u64 + 1) as usize,
             };
         image.resize(len, 0);
-        let (mut fates, mut torn) = (BTreeMap::new(), BTreeMap::new());
+        let mut fates = BTreeMap::new();
+        let mut torn = BTreeMap::new();
         for (sector, versions) in &self.unsynced {
             for (write, content) in versions {
                 let fate = *fates.entry(*write).or_insert_with(|| keep.below(3));

@@ -1,7 +1,7 @@
 //! What the death of the process leaves of the writes that it did not see the end of.
 //!
-//! The page cache belongs to the system: what calls have copied into it survives the process. A signal ends a copy between two
-//! of its pages.
+//! The page cache belongs to the system: what calls have copied into it survives the process. A
+//! signal ends a copy between two of its pages.
 
 use extentdb_base::env::Rng;
 use extentdb_base::size::SECTOR_BYTES;
@@ -41,7 +41,8 @@ pub(super) enum Grain {
 }
 
 impl Death {
-    /// Notes a write that may not be made, or not as a whole. Its number is told when it has been made.
+    /// Notes a write that may not be made, or not as a whole. Its number is told when it has been
+    /// made.
     pub(super) fn note(bytes: &mut Bytes, offset: usize, after: Vec<u8>, grain: Grain) {
         let unit = match grain {
             Grain::Of(Durability::Deferred) => CACHE_PAGE_BYTES,
@@ -61,7 +62,8 @@ impl Death {
 
     /// The write at this place has been made.
     pub(super) fn made(&mut self, offset: usize, number: u64) {
-        if let Some(piece) = self.0.iter_mut().find(|piece| piece.offset == offset && piece.number.is_none())
+        if let Some(piece) =
+            self.0.iter_mut().find(|piece| piece.offset == offset && piece.number.is_none())
         {
             piece.number = Some(number);
         }

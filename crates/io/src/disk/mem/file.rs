@@ -117,7 +117,8 @@ impl DiskFile for MemFile {
             return Err(self.dark(Op::Read));
         }
         let bytes = lock(&self.node.bytes);
-        let stored = usize::try_from(offset).ok().and_then(|at| bytes.live.get(at..)).unwrap_or(&[]);
+        let stored =
+            usize::try_from(offset).ok().and_then(|at| bytes.live.get(at..)).unwrap_or(&[]);
         let read = stored.len().min(buf.len());
         buf[..read].copy_from_slice(&stored[..read]);
         let mut counters = lock(&self.counters);
@@ -174,8 +175,9 @@ impl DiskFile for MemFile {
             }
         }
         let mut each = writes.iter();
-        let done =
-            each.try_for_each(|(offset, content)| self.write_at(*offset, &[content], Durability::Deferred));
+        let done = each.try_for_each(|(offset, content)| {
+            self.write_at(*offset, &[content], Durability::Deferred)
+        });
         if is_last && done.is_ok() {
             lock(&self.node.bytes).death.clear();
         }
@@ -183,7 +185,8 @@ impl DiskFile for MemFile {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        // A sync that meets the cut promises nothing: what it would have hardened stays at the mercy of the cut.
+        // A sync that meets the cut promises nothing: what it would have hardened stays at the
+        // mercy of the cut.
         if self.power.draw() != Supply::On {
             return Err(self.dark(Op::Sync));
         }
@@ -202,7 +205,8 @@ impl DiskFile for MemFile {
         }
         let mut stored = lock(&self.node.bytes);
         let old = stored.live.len();
-        // Holes take their room when they are written, all else at once; holes of before, too, when room is asked for.
+        // Holes take their room when they are written, all else at once; holes of before, too, when
+        // room is asked for.
         let (from, to) = match fill {
             Fill::Hole => (end, end),
             Fill::Zeros => (old.min(end), end),

@@ -84,7 +84,8 @@ impl Room {
             return 0;
         }
         let mut account = lock(&self.0);
-        let free = account.capacity.map_or(u64::MAX, |capacity| capacity.saturating_sub(account.used));
+        let free =
+            account.capacity.map_or(u64::MAX, |capacity| capacity.saturating_sub(account.used));
         let taken = blocks.min(free);
         account.used += taken;
         taken

@@ -37,7 +37,9 @@ fn what_survived_the_process_is_not_durable_for_that() {
     file.write_at(0, &[&[1; 512]], Durability::Deferred).unwrap();
     let survivor = disk.kill(&mut SplitMix64::new(1));
     let lengths: BTreeSet<usize> = (0..50)
-        .map(|seed| survivor.crash(&mut SplitMix64::new(seed)).contents(Path::new(PATH)).unwrap().len())
+        .map(|seed| {
+            survivor.crash(&mut SplitMix64::new(seed)).contents(Path::new(PATH)).unwrap().len()
+        })
         .collect();
     assert!(lengths.contains(&0) && lengths.contains(&512), "{lengths:?}");
 }
@@ -49,8 +51,11 @@ fn a_deferred_write_in_flight_is_cut_between_two_pages_of_the_cache() {
     file.write_at(0, &[&[1; 8192]], Durability::Deferred).unwrap();
     disk.fail_after(0);
     assert!(file.write_at(0, &[&[2; 4096], &[3; 4096]], Durability::Deferred).is_err());
-    let expected =
-        [vec![1; 8192], [vec![2; 4096], vec![1; 4096]].concat(), [vec![2; 4096], vec![3; 4096]].concat()];
+    let expected = [
+        vec![1; 8192],
+        [vec![2; 4096], vec![1; 4096]].concat(),
+        [vec![2; 4096], vec![3; 4096]].concat(),
+    ];
     assert_eq!(images(&disk), BTreeSet::from(expected));
 }
 
@@ -88,7 +93,9 @@ fn a_batch_that_ends_in_time_is_there() {
 
 #[test]
 fn a_file_that_becomes_longer_in_the_last_call_does_so_in_part_unless_it_is_a_hole() {
-    for (fill, lengths) in [(Fill::Hole, vec![0, 12_288]), (Fill::Zeros, vec![0, 4096, 8192, 12_288])] {
+    for (fill, lengths) in
+        [(Fill::Hole, vec![0, 12_288]), (Fill::Zeros, vec![0, 4096, 8192, 12_288])]
+    {
         let disk = MemDisk::new();
         let file = disk.create(Path::new(PATH)).unwrap();
         disk.fail_after(0);

@@ -22,15 +22,17 @@ const FILL_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct RealFile {
     pub(super) handle: fs::File,
-    /// The same file past the page cache, and what offsets and lengths must be multiples of; only where that is possible.
+    /// The same file past the page cache, and what offsets and lengths must be multiples of; only
+    /// where that is possible.
     pub(super) direct: Option<(fs::File, usize)>,
     pub(super) path: PathBuf,
     /// Never [`DurabilityMode::Auto`].
     pub(super) mode: DurabilityMode,
     pub(super) lane: Lane,
     len: AtomicU64,
-    /// A write that is not aligned has gone through the page cache: from then on all do. The kernel answers a direct write beside
-    /// pages of the cache that are not written yet with an I/O error at the next sync.
+    /// A write that is not aligned has gone through the page cache: from then on all do. The kernel
+    /// answers a direct write beside pages of the cache that are not written yet with an I/O error
+    /// at the next sync.
     is_cached: AtomicBool,
     /// A write may still meet a place that the file system has not given room yet.
     has_holes: AtomicBool,
@@ -96,7 +98,8 @@ impl RealFile {
             is_cached: AtomicBool::new(false),
             has_holes: AtomicBool::new(has_holes),
             poisoned: AtomicBool::new(false),
-            // What is in the page cache of a file just opened was written by a program that may have died before its sync.
+            // What is in the page cache of a file just opened was written by a program that may
+            // have died before its sync.
             written: AtomicU64::new(1),
             synced: Mutex::new(0),
             growing: Mutex::new(()),
@@ -129,7 +132,8 @@ impl RealFile {
         let (handle, way) = self.door(offset, bytes);
         let through = haste == Haste::Through;
         let written = with_aligned(parts, way, |parts| {
-            let done = if through { self.write_through_ring(handle, offset, parts, bytes)? } else { 0 };
+            let done =
+                if through { self.write_through_ring(handle, offset, parts, bytes)? } else { 0 };
             if done < bytes {
                 self.count_call();
                 platform::write_all_vectored(handle, parts, done, offset, through)?;
@@ -155,7 +159,13 @@ impl RealFile {
     }
 
     pub(super) fn write_failed(&self, offset: u64, bytes: usize, source: io::Error) -> Error {
-        Error::Transfer { op: Op::Write, path: self.path.clone(), offset, bytes, source }
+        Error::Transfer {
+            op: Op::Write,
+            path: self.path.clone(),
+            offset,
+            bytes,
+            source,
+        }
     }
 
     /// A flush has failed: nothing is promised any more.
@@ -184,14 +194,16 @@ impl RealFile {
         self.flush()
     }
 
-    /// Deferred writes have ended, well or not: even one that failed may have left something to flush.
+    /// Deferred writes have ended, well or not: even one that failed may have left something to
+    /// flush.
     pub(super) fn note_deferred(&self, way: Option<Way>) {
         if way != Some(Way::Direct) || self.mode != DurabilityMode::DirectOnly {
             self.written.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    /// Flushes what was written before the call; who comes while another flushes shares the next flush.
+    /// Flushes what was written before the call; who comes while another flushes shares the next
+    /// flush.
     pub(super) fn flush(&self) -> Result<(), Error> {
         let needed = self.written.load(Ordering::Acquire);
         let mut synced = lock(&self.synced);
@@ -214,7 +226,8 @@ impl RealFile {
         self.handle.set_len(bytes).map_err(failed)
     }
 
-    /// Makes the file longer by room that is allocated and never written; by zeros where that cannot be had.
+    /// Makes the file longer by room that is allocated and never written; by zeros where that
+    /// cannot be had.
     fn allocate(&self, from: u64, to: u64) -> Result<(), Error> {
         let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
         match platform::allocate(&self.handle, from, to - from) {
@@ -266,7 +279,11 @@ impl DiskFile for RealFile {
         let bytes = buf.len();
         let mut done = 0;
         while done < bytes {
-            match platform::read_at(&self.handle, &mut buf[done..], offset.saturating_add(done as u64)) {
+            match platform::read_at(
+                &self.handle,
+                &mut buf[done..],
+                offset.saturating_add(done as u64),
+            ) {
                 Ok(0) => break,
                 Ok(read) => done += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -305,7 +322,9 @@ impl DiskFile for RealFile {
             Some(result) => result,
             None => {
                 let mut writes = writes.iter();
-                writes.try_for_each(|(offset, bytes)| self.write_at(*offset, &[bytes], Durability::Deferred))
+                writes.try_for_each(|(offset, bytes)| {
+                    self.write_at(*offset, &[bytes], Durability::Deferred)
+                })
             }
         }
     }
@@ -330,7 +349,8 @@ impl DiskFile for RealFile {
         match result {
             Ok(()) => self.len.fetch_max(bytes, Ordering::AcqRel),
             Err(error) => {
-                // Half a fill is of no use to anybody. If cutting fails too, the length tells the truth.
+                // Half a fill is of no use to anybody. If cutting fails too, the length tells the
+                // truth.
                 let cut = self.handle.set_len(old);
                 self.len.store(
                     if cut.is_ok() { old } else { platform::len(&self.handle).unwrap_or(old) },
@@ -366,11 +386,12 @@ fn is_aligned(offset: u64, bytes: usize, align: usize) -> bool {
 
 /// May this memory be written past the page cache?
 pub(super) fn lies_well(part: &[u8]) -> bool {
-    part.as_ptr().addr().is_multiple_of(crate::BLOCK_BYTES) && part.len().is_multiple_of(crate::BLOCK_BYTES)
+    part.as_ptr().addr().is_multiple_of(crate::BLOCK_BYTES)
+        && part.len().is_multiple_of(crate::BLOCK_BYTES)
 }
 
-/// Runs `write` with the parts, or with a copy of them where they are to go past the page cache and their memory is not aligned:
-/// a few microseconds beside a device's hundreds.
+/// Runs `write` with the parts, or with a copy of them where they are to go past the page cache and
+/// their memory is not aligned: a few microseconds beside a device's hundreds.
 pub(super) fn with_aligned<T>(parts: &[&[u8]], way: Way, write: impl FnOnce(&[&[u8]]) -> T) -> T {
     if way == Way::PageCache || parts.iter().all(|part| lies_well(part)) {
         return write(parts);

@@ -1,7 +1,8 @@
 //! The ring of a file: one, opened when a write first wants it, used by one thread at a time.
 //!
-//! Nobody waits for it. Who finds it in use goes the plain way, which serves any number of threads: so two who make writes
-//! durable still share a flush. A ring that cannot be had, or that the system stops serving, leaves the plain way for good.
+//! Nobody waits for it. Who finds it in use goes the plain way, which serves any number of threads:
+//! so two who make writes durable still share a flush. A ring that cannot be had, or that the
+//! system stops serving, leaves the plain way for good.
 
 use std::io;
 
@@ -43,7 +44,8 @@ impl Lane {
         if self.backend == Backend::Plain { None } else { self.take() }
     }
 
-    /// The ring for a single durable write, when it is to be used for such, there is one and it is free.
+    /// The ring for a single durable write, when it is to be used for such, there is one and it is
+    /// free.
     pub(super) fn for_one(&self) -> Option<Turn<'_>> {
         if self.backend == Backend::Uring { self.take() } else { None }
     }

@@ -1,7 +1,8 @@
 //! What [`DurabilityMode::Auto`] goes by: the cache of the device below a file.
 //!
-//! Linux describes each block device under `/sys`: `queue/write_cache` says whether it has a volatile cache, `queue/fua` whether
-//! a single write can go past it. A partition has no queue of its own; that of its disk counts.
+//! Linux describes each block device under `/sys`: `queue/write_cache` says whether it has a
+//! volatile cache, `queue/fua` whether a single write can go past it. A partition has no queue of
+//! its own; that of its disk counts.
 
 use std::fs;
 use std::path::Path;
@@ -18,21 +19,40 @@ pub(super) fn choose(
 ) -> DurabilityReport {
     let queue = platform::device_queue(handle);
     let write_cache = queue.as_deref().and_then(|queue| read_word(&queue.join("write_cache")));
-    let fua = queue.as_deref().and_then(|queue| read_word(&queue.join("fua"))).map(|word| word != "0");
+    let fua =
+        queue.as_deref().and_then(|queue| read_word(&queue.join("fua"))).map(|word| word != "0");
     let (chosen, reason) = match asked {
         DurabilityMode::Auto => decide(write_cache.as_deref(), fua, direct),
         asked => (asked, "asked for"),
     };
-    let (path, backend, refusal) = (path.to_path_buf(), Backend::Plain, None);
-    DurabilityReport { path, asked, chosen, write_cache, fua, direct, reason, backend, refusal }
+    let path = path.to_path_buf();
+    let backend = Backend::Plain;
+    let refusal = None;
+    DurabilityReport {
+        path,
+        asked,
+        chosen,
+        write_cache,
+        fua,
+        direct,
+        reason,
+        backend,
+        refusal,
+    }
 }
 
 /// The choice of `Auto`.
-fn decide(write_cache: Option<&str>, fua: Option<bool>, direct: bool) -> (DurabilityMode, &'static str) {
+fn decide(
+    write_cache: Option<&str>,
+    fua: Option<bool>,
+    direct: bool,
+) -> (DurabilityMode, &'static str) {
     use DurabilityMode::{ForcedFlush, Fua};
     match (write_cache, fua) {
         _ if !direct => (ForcedFlush, "the file cannot be written past the page cache"),
-        (Some("write through"), _) => (Fua, "the device has no volatile cache: each write is durable"),
+        (Some("write through"), _) => {
+            (Fua, "the device has no volatile cache: each write is durable")
+        }
         (_, Some(true)) => (Fua, "the device supports forced unit access"),
         (Some(_), Some(false)) => (
             ForcedFlush,

@@ -5,12 +5,15 @@
 //! run [write, write, write …]         one call: all are under way at once and end in any order
 //! ```
 //!
-//! What a ring says is judged here by pure functions. Whatever a ring did not finish, the plain way finishes: a short write goes on
-//! where it stopped, a flush that was cancelled has not begun. Only what the device itself refused is an error.
+//! What a ring says is judged here by pure functions. Whatever a ring did not finish, the plain way
+//! finishes: a short write goes on where it stopped, a flush that was cancelled has not begun. Only
+//! what the device itself refused is an error.
 //!
 //! Invariants
-//! - [`Ring::run`] returns when no request is under way any more: memory and files are borrowed for the call only.
-//! - A request that is told as [`Completion::NotRun`] changed nothing, or nothing that may not be done again.
+//! - [`Ring::run`] returns when no request is under way any more: memory and files are borrowed for
+//!   the call only.
+//! - A request that is told as [`Completion::NotRun`] changed nothing, or nothing that may not be
+//!   done again.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nobody makes a ring there"))]
 
@@ -56,7 +59,8 @@ pub(super) enum Completion {
 
 /// Hands requests to the system.
 pub(super) trait Ring: Send + Debug {
-    /// Runs at most [`DEPTH`] requests and waits for all. The completions are in the order of the requests.
+    /// Runs at most [`DEPTH`] requests and waits for all. The completions are in the order of the
+    /// requests.
     fn run(&mut self, requests: &[Request<'_>]) -> Vec<Completion>;
 
     /// Is it of no use any more?
@@ -106,7 +110,8 @@ pub(super) enum Chained {
     FlushFailed(io::Error),
 }
 
-/// Judges a write of `wanted` bytes and its flush. A flush that ended well counts only behind a whole write.
+/// Judges a write of `wanted` bytes and its flush. A flush that ended well counts only behind a
+/// whole write.
 pub(super) fn judge_chain(wanted: usize, write: Completion, flush: Completion) -> Chained {
     match (judge_write(wanted, write), flush) {
         (Written::Failed(error), _) => Chained::WriteFailed(error),
@@ -140,7 +145,8 @@ mod tests {
         use Completion::{Done, NotRun};
         let judged = |write, flush| format!("{:?}", judge_chain(512, write, flush));
         assert_eq!(judged(Done(512), Done(0)), "Durable");
-        // A short write cancels its flush. A flush that ran all the same was too early for the rest.
+        // A short write cancels its flush. A flush that ran all the same was too early for the
+        // rest.
         assert_eq!(judged(Done(100), NotRun), "Unfinished(100)");
         assert_eq!(judged(Done(100), Done(0)), "Unfinished(100)");
         assert_eq!(judged(NotRun, NotRun), "Unfinished(0)");
@@ -149,7 +155,8 @@ mod tests {
         assert!(judged(refused(), NotRun).starts_with("WriteFailed"));
         assert!(judged(refused(), refused()).starts_with("WriteFailed"));
         assert!(judged(Done(0), NotRun).starts_with("WriteFailed"));
-        // The system tells once that it lost something: never a success, whatever became of the write.
+        // The system tells once that it lost something: never a success, whatever became of the
+        // write.
         for write in [Done(512), Done(100), NotRun] {
             assert!(judged(write, refused()).starts_with("FlushFailed"));
         }

@@ -6,11 +6,12 @@
 //! put_batch            up to 128 writes at once, past the page cache    backends Auto and Uring
 //! ```
 //!
-//! Each does what the plain way does, with the same marks: counters, length, what is to be flushed, poison. What a ring leaves
-//! unfinished is finished the plain way, by the one who asked.
+//! Each does what the plain way does, with the same marks: counters, length, what is to be flushed,
+//! poison. What a ring leaves unfinished is finished the plain way, by the one who asked.
 //!
-//! Invariant: a chain holds the file's `synced` from before its write to after its flush. Who wants a flush meanwhile waits, and
-//! then has it already if his write ended before the chain began. The ring is taken first and never waited for.
+//! Invariant: a chain holds the file's `synced` from before its write to after its flush. Who wants
+//! a flush meanwhile waits, and then has it already if his write ended before the chain began. The
+//! ring is taken first and never waited for.
 
 use std::fs;
 use std::io;
@@ -20,12 +21,15 @@ use extentdb_base::sync::lock;
 
 use super::file::{RealFile, Way, lies_well, total, with_aligned};
 use super::lane::Turn;
-use super::ring::{Chained, Completion, DEPTH, MAX_PARTS, Request, Written, judge_chain, judge_write};
+use super::ring::{
+    Chained, Completion, DEPTH, MAX_PARTS, Request, Written, judge_chain, judge_write,
+};
 use crate::error::Error;
 use crate::platform;
 
 impl RealFile {
-    /// Writes with `RWF_DSYNC` through the ring. Returns the number of bytes that are durable now; the rest is for the plain way.
+    /// Writes with `RWF_DSYNC` through the ring. Returns the number of bytes that are durable now;
+    /// the rest is for the plain way.
     pub(super) fn write_through_ring(
         &self,
         handle: &fs::File,
@@ -33,7 +37,9 @@ impl RealFile {
         parts: &[&[u8]],
         bytes: usize,
     ) -> io::Result<usize> {
-        let Some(mut turn) = self.lane.for_one().filter(|_| fits(offset, parts)) else { return Ok(0) };
+        let Some(mut turn) = self.lane.for_one().filter(|_| fits(offset, parts)) else {
+            return Ok(0);
+        };
         let parts = &slices(parts);
         self.count_call();
         let write = Request::Write { handle, parts, offset, through: true, linked: false };
@@ -74,7 +80,13 @@ impl RealFile {
     ) -> Result<bool, Error> {
         let bytes = total(parts);
         let parts_of_ring = slices(parts);
-        let write = Request::Write { handle, parts: &parts_of_ring, offset, through: false, linked: true };
+        let write = Request::Write {
+            handle,
+            parts: &parts_of_ring,
+            offset,
+            through: false,
+            linked: true,
+        };
         let mut synced = lock(&self.synced);
         self.refuse_poisoned()?;
         let covered = self.written.load(Ordering::Acquire);
@@ -98,7 +110,13 @@ impl RealFile {
     }
 
     /// Writes what is missing behind the first `done` bytes.
-    fn finish(&self, handle: &fs::File, offset: u64, parts: &[&[u8]], done: usize) -> Result<(), Error> {
+    fn finish(
+        &self,
+        handle: &fs::File,
+        offset: u64,
+        parts: &[&[u8]],
+        done: usize,
+    ) -> Result<(), Error> {
         let bytes = total(parts);
         if done >= bytes {
             return Ok(());
@@ -108,8 +126,8 @@ impl RealFile {
         written.map_err(|source| self.write_failed(offset, bytes, source))
     }
 
-    /// Many deferred writes, under way at once; none when the plain way is to be taken: through the page cache, and for a single
-    /// write, a ring gains nothing.
+    /// Many deferred writes, under way at once; none when the plain way is to be taken: through the
+    /// page cache, and for a single write, a ring gains nothing.
     pub(super) fn put_batch(&self, writes: &[(u64, &[u8])]) -> Option<Result<(), Error>> {
         let goes_direct = |(offset, bytes): &(u64, &[u8])| {
             let (_, way) = self.door(*offset, bytes.len());
@@ -170,7 +188,8 @@ impl RealFile {
     }
 }
 
-/// Can a ring take it as one request? A write of nothing, or one past what the system can address, is for the plain way to judge.
+/// Can a ring take it as one request? A write of nothing, or one past what the system can address,
+/// is for the plain way to judge.
 fn fits(offset: u64, parts: &[&[u8]]) -> bool {
     let bytes = total(parts);
     let end = offset.checked_add(bytes as u64).and_then(|end| i64::try_from(end).ok());

@@ -28,8 +28,9 @@ enum Fate {
     Dies,
 }
 
-/// A ring that writes by system calls and lets each request meet its fate, in order; good ones when none is left. As in the
-/// kernel's, what is linked to a request that did not end in full is cancelled.
+/// A ring that writes by system calls and lets each request meet its fate, in order; good ones when
+/// none is left. As in the kernel's, what is linked to a request that did not end in full is
+/// cancelled.
 #[derive(Debug, Default)]
 struct Troubled {
     fates: VecDeque<Fate>,
@@ -45,7 +46,8 @@ impl Troubled {
             (_, Fate::Refused) => Completion::Failed(io::Error::other("the device is gone")),
             (Request::Flush { .. }, _) => Completion::Done(0),
             (Request::Write { handle, parts, offset, through, .. }, fate) => {
-                let mut bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+                let mut bytes: Vec<u8> =
+                    parts.iter().flat_map(|part| part.iter().copied()).collect();
                 if let Fate::Short(most) = fate {
                     bytes.truncate(most);
                 }
@@ -65,7 +67,11 @@ impl Ring for Troubled {
         let mut is_cancelled = false;
         let mut completions = Vec::new();
         for request in requests {
-            let fate = if is_cancelled { Fate::NotRun } else { self.fates.pop_front().unwrap_or(Fate::Done) };
+            let fate = if is_cancelled {
+                Fate::NotRun
+            } else {
+                self.fates.pop_front().unwrap_or(Fate::Done)
+            };
             self.is_dead |= matches!(fate, Fate::Dies);
             completions.push(self.carry_out(request, fate));
             is_cancelled = match request {
@@ -100,7 +106,10 @@ impl Scene {
         let handle = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let mut file = RealFile::new(handle, &path, mode, Backend::Plain).unwrap();
         file.sync().unwrap();
-        let ring = Troubled { fates: fates.iter().copied().collect(), ..Troubled::default() };
+        let ring = Troubled {
+            fates: fates.iter().copied().collect(),
+            ..Troubled::default()
+        };
         let calls = Arc::clone(&ring.calls);
         file.lane = Lane::with_ring(Backend::Uring, Box::new(ring));
         Scene { file, calls, path, _folder: folder }
@@ -144,8 +153,15 @@ fn what_a_chain_leaves_unfinished_is_finished_and_flushed_the_plain_way() {
         scene.write_through(&bytes).unwrap();
         let after = scene.file.counters();
         assert_eq!(scene.written(), bytes, "{fates:?}");
-        assert_eq!((after.syncs - before.syncs, after.calls - before.calls), (syncs, calls), "{fates:?}");
-        assert_eq!((after.writes - before.writes, after.bytes_written - before.bytes_written), (1, 8192));
+        assert_eq!(
+            (after.syncs - before.syncs, after.calls - before.calls),
+            (syncs, calls),
+            "{fates:?}"
+        );
+        assert_eq!(
+            (after.writes - before.writes, after.bytes_written - before.bytes_written),
+            (1, 8192)
+        );
         scene.file.sync().unwrap();
         assert_eq!(scene.file.counters().syncs, after.syncs, "{fates:?}: nothing is left to flush");
         assert!(!scene.is_poisoned(), "{fates:?}");
@@ -192,7 +208,8 @@ fn a_refused_flush_in_a_chain_poisons_the_file() {
 
 #[test]
 fn a_refusal_in_a_batch_names_its_write_and_leaves_the_others_to_be_flushed() {
-    let scene = Scene::new(DurabilityMode::ForcedFlush, &[Fate::Done, Fate::Refused, Fate::Short(4096)]);
+    let scene =
+        Scene::new(DurabilityMode::ForcedFlush, &[Fate::Done, Fate::Refused, Fate::Short(4096)]);
     if scene.file.direct.is_none() {
         eprintln!("SKIPPED: this file system has no direct writes");
         return;
@@ -202,7 +219,10 @@ fn a_refusal_in_a_batch_names_its_write_and_leaves_the_others_to_be_flushed() {
     let writes: Vec<(u64, &[u8])> = [0, 16_384, 32_768].map(|offset| (offset, &page[..])).into();
     let before = scene.file.counters();
     let error = scene.file.write_many(&writes).unwrap_err();
-    assert!(matches!(error, Error::Transfer { op: Op::Write, offset: 16_384, bytes: 8192, .. }), "{error:?}");
+    assert!(
+        matches!(error, Error::Transfer { op: Op::Write, offset: 16_384, bytes: 8192, .. }),
+        "{error:?}"
+    );
     scene.file.sync().unwrap();
     let after = scene.file.counters();
     assert_eq!((after.writes - before.writes, after.syncs - before.syncs), (2, 1));
@@ -234,7 +254,11 @@ fn a_ring_that_dies_or_is_in_use_leaves_the_plain_way() {
     scene.file.write_many(&batch).unwrap();
     scene.file.write_many(&batch[..1]).unwrap();
     let batches = scene.calls().len() - 1;
-    assert_eq!(batches, usize::from(scene.file.direct.is_some()), "a batch of one is a plain write");
+    assert_eq!(
+        batches,
+        usize::from(scene.file.direct.is_some()),
+        "a batch of one is a plain write"
+    );
 }
 
 #[test]
@@ -263,12 +287,21 @@ fn after_a_failed_durable_write_nothing_is_promised_any_more() {
         let handle = fs::File::open(&path).unwrap();
         let file = RealFile::new(handle, &path, DurabilityMode::ForcedFlush, backend).unwrap();
         file.sync().unwrap();
-        assert!(matches!(file.write_at(0, &[b"x"], Durability::Deferred), Err(Error::Transfer { .. })));
+        assert!(matches!(
+            file.write_at(0, &[b"x"], Durability::Deferred),
+            Err(Error::Transfer { .. })
+        ));
         file.sync().unwrap();
         let error = file.write_at(0, &[b"x"], Durability::Through).unwrap_err();
-        assert!(matches!(error, Error::Transfer { op: Op::Write, offset: 0, bytes: 1, .. }), "{error:?}");
+        assert!(
+            matches!(error, Error::Transfer { op: Op::Write, offset: 0, bytes: 1, .. }),
+            "{error:?}"
+        );
         assert!(matches!(file.sync(), Err(Error::Poisoned { .. })));
-        assert!(matches!(file.write_at(0, &[b"x"], Durability::Through), Err(Error::Poisoned { .. })));
+        assert!(matches!(
+            file.write_at(0, &[b"x"], Durability::Through),
+            Err(Error::Poisoned { .. })
+        ));
         assert_eq!(file.read_at(0, &mut [0; 10]).unwrap(), 10);
     }
 }
@@ -282,7 +315,8 @@ fn a_full_device_is_the_same_error_with_every_backend() {
     };
     for backend in backends() {
         let handle = handle.try_clone().unwrap();
-        let Ok(file) = RealFile::new(handle, Path::new("/dev/full"), DurabilityMode::ForcedFlush, backend)
+        let Ok(file) =
+            RealFile::new(handle, Path::new("/dev/full"), DurabilityMode::ForcedFlush, backend)
         else {
             eprintln!("SKIPPED: /dev/full has no length");
             return;

@@ -105,7 +105,10 @@ fn a_gap_names_the_ends_of_both_sides() {
     let Error::Gap { before, after } = &error else { panic!("{error}") };
     assert_eq!((before.last_lsn, after.first_lsn), (lsn(12), lsn(20)));
     let text = error.to_string();
-    assert!(text.starts_with("the log between 00000028:0000000c:0001 and 00000028:00000014:0001"), "{text}");
+    assert!(
+        text.starts_with("the log between 00000028:0000000c:0001 and 00000028:00000014:0001"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Builds backups, plain and compressed, from the writers of `format::mtf`.
 //!
-//! The shape is that of real files: every block, stream, padding and filemark, at the places SQL Server puts them.
+//! The shape is that of real files: every block, stream, padding and filemark, at the places SQL
+//! Server puts them.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES};
@@ -15,8 +16,8 @@ use extentdb_format::mtf::stream::{
 use extentdb_format::mtf::xpress::encode::encode;
 use extentdb_format::mtf::{
     BackupKind, BlockKind, Configuration, DataSection, EndOfSet, FileInfo, FilegroupInfo, Filemark,
-    LogSection, MtfDate, Raid, SetInfo, SetMap, SetMapEntry, StartOfSet, StreamHeader, StreamKind, Tape,
-    VlfDescription, Volume, layout::DiskGuid, media::AFTER_SEEK_INDEX,
+    LogSection, MtfDate, Raid, SetInfo, SetMap, SetMapEntry, StartOfSet, StreamHeader, StreamKind,
+    Tape, VlfDescription, Volume, layout::DiskGuid, media::AFTER_SEEK_INDEX,
 };
 use extentdb_format::page::{PageHeader, checksum};
 use extentdb_types::Guid;
@@ -89,7 +90,14 @@ pub(super) struct MediaSpec {
 
 impl MediaSpec {
     pub(super) fn of(sets: Vec<SetSpec>) -> Self {
-        MediaSpec { media_set: [0xA5; 16], family: 1, families: 1, device_block: 512, packed: None, sets }
+        MediaSpec {
+            media_set: [0xA5; 16],
+            family: 1,
+            families: 1,
+            device_block: 512,
+            packed: None,
+            sets,
+        }
     }
 
     pub(super) fn packed(self) -> Self {
@@ -252,8 +260,12 @@ impl<'a> Builder<'a> {
         let pending = std::mem::take(&mut self.pending);
         let start = self.stream - pending.len() as u64;
         if self.after_payload && !pending.is_empty() {
-            let (stream_offset, record_at) = (start - self.set_at, self.file.len() as u64);
-            self.index.push(IndexEntry { stream_offset: stream_offset.into(), record_at: record_at.into() });
+            let stream_offset = start - self.set_at;
+            let record_at = self.file.len() as u64;
+            self.index.push(IndexEntry {
+                stream_offset: stream_offset.into(),
+                record_at: record_at.into(),
+            });
             self.after_payload = false;
         }
         for piece in pending.chunks(EXTENT_BYTES) {
@@ -285,7 +297,8 @@ impl<'a> Builder<'a> {
             let gap = end - self.file.len();
             let mut bytes = vec![0; gap];
             if with_index {
-                container::write_index(&mut bytes, &std::mem::take(&mut self.index), version).unwrap();
+                container::write_index(&mut bytes, &std::mem::take(&mut self.index), version)
+                    .unwrap();
             } else {
                 let padding = RecordHeader::padding((gap - version.common_bytes()) as u16);
                 padding.write(&mut bytes, version).unwrap();
@@ -307,7 +320,9 @@ impl<'a> Builder<'a> {
         let tape = Tape::new(0x1234_5678, self.spec.device_block, WRITTEN);
         self.block(|to| tape.write(to).unwrap());
         let mut raid = [0; Raid::BYTES];
-        Raid::new(self.spec.media_set, self.spec.family, self.spec.families).write(&mut raid).unwrap();
+        Raid::new(self.spec.media_set, self.spec.family, self.spec.families)
+            .write(&mut raid)
+            .unwrap();
         self.stream_of(StreamHeader::new(StreamKind::Raid, 0, 32), &raid);
         self.pad(self.spec.device_block.max(1024));
         self.filemark(false);
@@ -442,8 +457,11 @@ fn configuration(set: &SetSpec, kind: BlockKind) -> Configuration {
     if kind == BlockKind::Msls {
         info.fields.finished = MtfDate::new(2020, 2, 29, 12, 35, 0);
     }
-    let mut config =
-        Configuration { set: Some(info), filegroups: vec![FilegroupInfo::new(1, "PRIMARY")], files: vec![] };
+    let mut config = Configuration {
+        set: Some(info),
+        filegroups: vec![FilegroupInfo::new(1, "PRIMARY")],
+        files: vec![],
+    };
     for (id, extents) in &set.files {
         let size = u64::from(*extents) * EXTENT_BYTES as u64;
         let mut file = FileInfo::new(

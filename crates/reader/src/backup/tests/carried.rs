@@ -20,10 +20,19 @@ fn blocks(first: u64, unused: u64, parity: Parity) -> Vec<u8> {
     for _ in 0..3 {
         let at = (first + bytes.len() as u64 - VLF_OFFSET) / SECTOR_BYTES as u64;
         let mut builder = BlockBuilder::new(BlockFormat::V4);
-        let header = RecordHeader { fixed_len: 0x60, op: Op::BEGIN_CKPT, ..RecordHeader::default() };
+        let header = RecordHeader {
+            fixed_len: 0x60,
+            op: Op::BEGIN_CKPT,
+            ..RecordHeader::default()
+        };
         builder.push(&header, &Payload::BeginCheckpoint(BeginCheckpoint::default())).unwrap();
         let lsn = Lsn::new(SEQUENCE, at as u32, 1);
-        let header = BlockHeader { flags: 3, previous_size, first_lsn: lsn, ..BlockHeader::default() };
+        let header = BlockHeader {
+            flags: 3,
+            previous_size,
+            first_lsn: lsn,
+            ..BlockHeader::default()
+        };
         let block = builder.finish(&header, parity).unwrap();
         previous_size = block.len() as u16;
         bytes.extend(block);
@@ -31,7 +40,8 @@ fn blocks(first: u64, unused: u64, parity: Parity) -> Vec<u8> {
     bytes
 }
 
-/// Blocks read from a backup whose VLF is described with `parity`, and the faults of the description.
+/// Blocks read from a backup whose VLF is described with `parity`, and the faults of the
+/// description.
 fn read_back(parity: [u8; 2], bytes: Vec<u8>, first: u64) -> (usize, Vec<String>) {
     let log = LogSpec {
         sequence: SEQUENCE,
@@ -42,7 +52,10 @@ fn read_back(parity: [u8; 2], bytes: Vec<u8>, first: u64) -> (usize, Vec<String>
         is_here: true,
         parity,
     };
-    let spec = SetSpec { logs: vec![log], ..SetSpec::full(1, 1, vec![formatted(1, 0, 1)]) };
+    let spec = SetSpec {
+        logs: vec![log],
+        ..SetSpec::full(1, 1, vec![formatted(1, 0, 1)])
+    };
     let set = only_set(MediaSpec::of(vec![spec]).build()).unwrap();
     assert!(set.findings().is_empty(), "{:?}", texts(set.findings()));
     let mut logs = carried_logs(&set);

@@ -1,4 +1,5 @@
-//! Damaged and truncated backups: what is there is read, what is missing is named, nothing panics or hangs.
+//! Damaged and truncated backups: what is there is read, what is missing is named, nothing panics
+//! or hangs.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -7,7 +8,9 @@ use super::builder::{LogSpec, MediaSpec, SetSpec, formatted};
 use super::sets::log;
 use super::*;
 use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
-use extentdb_format::mtf::container::{ContainerVersion, FIRST_RECORD_AT, RecordHeader, RecordKind};
+use extentdb_format::mtf::container::{
+    ContainerVersion, FIRST_RECORD_AT, RecordHeader, RecordKind,
+};
 
 /// What may never be exceeded, however damaged a file is.
 const TIME_MAX: Duration = Duration::from_secs(10);
@@ -15,7 +18,8 @@ const TIME_MAX: Duration = Duration::from_secs(10);
 /// A set with log whose extents 0 to 5 are known, on one file.
 fn media_spec() -> MediaSpec {
     let mut set = SetSpec::full(1, 6, (0..6).map(|index| formatted(1, index, 1)).collect());
-    set.logs = vec![log(41, 0x2000, 0x4000, 0x1000), LogSpec { bytes: vec![], ..log(0, 0x62000, 0, 0) }];
+    set.logs =
+        vec![log(41, 0x2000, 0x4000, 0x1000), LogSpec { bytes: vec![], ..log(0, 0x62000, 0, 0) }];
     MediaSpec::of(vec![set])
 }
 
@@ -58,7 +62,8 @@ fn a_backup_cut_off_anywhere_is_read_as_far_as_it_goes() {
     for (media_spec, whole) in [(media_spec(), 6), (media_spec().packed(), 6)] {
         let file = media_spec.build();
         let step = if media_spec.packed.is_some() { 7 } else { 1021 };
-        let (mut opened, mut best) = (0, 0);
+        let mut opened = 0;
+        let mut best = 0;
         for len in (0..file.len()).step_by(step).chain([file.len() - 1]) {
             let Ok(media) = media(vec![file[..len].to_vec()]) else { continue };
             assert!(!media.findings().is_empty(), "cut off at {len} of {}", file.len());
@@ -76,7 +81,8 @@ fn a_backup_cut_off_anywhere_is_read_as_far_as_it_goes() {
 fn the_part_that_is_cut_off_is_named() {
     let file = media_spec().build();
     let find = |tag: &[u8], nth: usize| {
-        let places = file.windows(4).enumerate().filter(|(_, bytes)| *bytes == tag).map(|(at, _)| at);
+        let places =
+            file.windows(4).enumerate().filter(|(_, bytes)| *bytes == tag).map(|(at, _)| at);
         places.clone().nth(nth).unwrap_or_else(|| panic!("{nth} of {}", places.count()))
     };
     let after = |parts: &[&str]| {
@@ -121,7 +127,9 @@ fn records_of(file: &[u8]) -> Vec<Range<usize>> {
         }
         let header = RecordHeader::parse(&file[at..], ContainerVersion::V2);
         let len = match header.kind {
-            RecordKind::Index => 24 + u32::from_le_bytes(file[at + 32..at + 36].try_into().unwrap()) as usize,
+            RecordKind::Index => {
+                24 + u32::from_le_bytes(file[at + 32..at + 36].try_into().unwrap()) as usize
+            }
             _ => header.record_bytes(ContainerVersion::V2),
         };
         if header.kind == RecordKind::Data {
@@ -150,14 +158,21 @@ fn a_damaged_record_header_costs_one_extent() {
     let whole = media_spec().packed().build();
     let record = records_of(&whole)[2 + 3].clone();
     // Kind, length of the output, size (smaller, larger, none), checksum.
-    for (at, value) in [(0, 0x22), (0, 0x2C), (0, 0x24), (1, 0), (2, 0x11), (3, 0xF0), (3, 0), (24, 0x55)] {
+    for (at, value) in
+        [(0, 0x22), (0, 0x2C), (0, 0x24), (1, 0), (2, 0x11), (3, 0xF0), (3, 0), (24, 0x55)]
+    {
         let mut file = whole.clone();
         let old = std::mem::replace(&mut file[record.start + at], value);
         if old == value {
             continue;
         }
         let set = only_set(file).unwrap();
-        assert_eq!(assert_extents_are_true(&set), 5, "byte {at} = {value:02X}: {:?}", texts(set.findings()));
+        assert_eq!(
+            assert_extents_are_true(&set),
+            5,
+            "byte {at} = {value:02X}: {:?}",
+            texts(set.findings())
+        );
         assert!(read(&set, extent(1, 3)).is_err());
         let expected = format!("the record is taken as {EXTENT_BYTES} bytes of output");
         let texts = texts(set.findings());
@@ -227,7 +242,8 @@ impl ReadAt for Sparse {
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, extentdb_io::Error> {
-        let count = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX).min(buf.len());
+        let count =
+            usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX).min(buf.len());
         buf[..count].fill(0);
         self.front.read_at(offset, &mut buf[..count])?;
         Ok(count)
@@ -260,8 +276,8 @@ fn a_hole_of_two_terabytes_is_skipped() {
 /// Flips bits, overwrites, cuts, doubles or removes a piece; mostly near the front of something.
 fn mutate(file: &mut Vec<u8>, rng: &mut SplitMix64) {
     let tags: [&[u8]; 12] = [
-        b"TAPE", b"RAID", b"SSET", b"MSCI", b"MQCI", b"SFIN", b"SCIN", b"MSDA", b"MQDA", b"MSTL", b"MQTL",
-        b"ESET",
+        b"TAPE", b"RAID", b"SSET", b"MSCI", b"MQCI", b"SFIN", b"SCIN", b"MSDA", b"MQDA", b"MSTL",
+        b"MQTL", b"ESET",
     ];
     let anywhere = rng.below(file.len() as u64) as usize;
     let at = match rng.below(4) {
@@ -317,7 +333,8 @@ fn hammer(files: &[Vec<u8>], rounds: u32, seed: u64) {
 
 #[test]
 fn mutations_of_built_media_end_in_time() {
-    let set = |number| SetSpec::full(number, 3, (0..3).map(|index| formatted(1, index, 1)).collect());
+    let set =
+        |number| SetSpec::full(number, 3, (0..3).map(|index| formatted(1, index, 1)).collect());
     let plain = MediaSpec::of(vec![set(1), set(2)]);
     hammer(&[plain.build()], 1200, 1);
     hammer(&[plain.packed().build()], 1200, 2);
@@ -328,9 +345,11 @@ fn mutations_of_built_media_end_in_time() {
 
 #[test]
 fn mutations_of_samples_end_in_time() {
-    for (name, rounds) in
-        [("northwind-stripe-2-of-2.bak", 150), ("northwind-2014.bak", 150), ("tsql2012-compressed.bak", 200)]
-    {
+    for (name, rounds) in [
+        ("northwind-stripe-2-of-2.bak", 150),
+        ("northwind-2014.bak", 150),
+        ("tsql2012-compressed.bak", 200),
+    ] {
         let Some(bytes) = super::samples::sample(name) else { return };
         hammer(&[bytes], rounds, u64::from(rounds));
     }

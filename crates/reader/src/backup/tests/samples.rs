@@ -97,8 +97,10 @@ fn header_values_are_those_of_the_server() {
     assert_eq!(header.backup_finish_date, Some(header.backup_start_date));
     assert!(!header.is_compressed && !header.is_copy_only);
     let files = media.files(1);
-    let listed: Vec<_> =
-        files.iter().map(|file| (file.id.0, &*file.logical_name, file.size, &*file.filegroup_name)).collect();
+    let listed: Vec<_> = files
+        .iter()
+        .map(|file| (file.id.0, &*file.logical_name, file.size, &*file.filegroup_name))
+        .collect();
     assert_eq!(listed, [(1, "pubs", 4_259_840, "PRIMARY"), (2, "pubs_log", 1_064_960, "")]);
     assert!(files[0].physical_name.ends_with("\\DATA\\pubs.mdf"));
     assert_eq!(files[0].backup_pages, 392);
@@ -123,7 +125,10 @@ fn the_log_begins_with_the_block_of_first_lsn() {
         let lsn: [u8; 10] = block[12..22].try_into().unwrap();
         assert_eq!(Lsn::from_bytes(lsn), Lsn { slot: 1, ..header.first_lsn }, "{name}");
         // LastLSN is exclusive: the carried range ends there.
-        assert_eq!(part.carried.end, part.vlf.offset.get() + 512 * u64::from(header.last_lsn.block));
+        assert_eq!(
+            part.carried.end,
+            part.vlf.offset.get() + 512 * u64::from(header.last_lsn.block)
+        );
         let mut beyond = [0; 8];
         assert_eq!(set.read_log(part, part.carried.end, &mut beyond).unwrap(), 0);
     }

@@ -40,7 +40,10 @@ fn a_built_backup_reads_back_without_findings() {
 
 #[test]
 fn container_version_one_is_read_and_marked_unverified() {
-    let media = MediaSpec { packed: Some(ContainerVersion::V1), ..MediaSpec::of(vec![small(1)]) };
+    let media = MediaSpec {
+        packed: Some(ContainerVersion::V1),
+        ..MediaSpec::of(vec![small(1)])
+    };
     let set = only_set(media.build()).unwrap();
     assert_eq!(indexes(&set, 1), [0, 1, 2, 5, 7]);
     assert!(read(&set, extent(1, 7)).unwrap() == formatted(1, 7, 1));
@@ -70,8 +73,12 @@ fn appended_sets_are_listed_and_each_is_read() {
             assert!(read(&set, extent(1, 5)).unwrap() == formatted(1, 5, number.into()));
         }
         for wanted in [0, 4] {
-            let error = media.open_set(Some(wanted), &SetOptions::default()).map(|_| ()).unwrap_err();
-            assert_eq!(error.to_string(), format!("there is no backup set {wanted}; the media holds 3"));
+            let error =
+                media.open_set(Some(wanted), &SetOptions::default()).map(|_| ()).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("there is no backup set {wanted}; the media holds 3")
+            );
         }
     }
 }
@@ -80,8 +87,9 @@ fn appended_sets_are_listed_and_each_is_read() {
 fn several_files_lie_in_one_backup() {
     let mut spec = small(1);
     spec.files = vec![(1, 10), (3, 20), (4, 20)];
-    let of =
-        |file, indexes: &[u32]| indexes.iter().map(|index| formatted(file, *index, 1)).collect::<Vec<_>>();
+    let of = |file, indexes: &[u32]| {
+        indexes.iter().map(|index| formatted(file, *index, 1)).collect::<Vec<_>>()
+    };
     // One section per file, and one with two files in two runs.
     spec.sections = vec![
         vec![of(1, &[0, 1, 4])],
@@ -113,7 +121,10 @@ fn of_repeated_extents_the_last_image_wins() {
         assert_eq!(indexes(&set, 1), [0, 1, 2, 5, 7]);
         assert_eq!((set.stored_images(), set.repeated_images()), (8, 3));
         for (index, seed) in [(0, 88), (1, 99), (2, 77), (5, 1), (7, 1)] {
-            assert!(read(&set, extent(1, index)).unwrap() == formatted(1, index, seed), "extent {index}");
+            assert!(
+                read(&set, extent(1, index)).unwrap() == formatted(1, index, seed),
+                "extent {index}"
+            );
         }
     }
 }
@@ -125,7 +136,15 @@ fn log_bytes(first: u64, len: u64) -> Vec<u8> {
 
 pub(super) fn log(sequence: u32, vlf_offset: u64, first: u64, len: u64) -> LogSpec {
     let bytes = log_bytes(first, len);
-    LogSpec { sequence, vlf_offset, vlf_bytes: 0x60000, first, bytes, is_here: true, parity: [0x40, 0] }
+    LogSpec {
+        sequence,
+        vlf_offset,
+        vlf_bytes: 0x60000,
+        first,
+        bytes,
+        is_here: true,
+        parity: [0x40, 0],
+    }
 }
 
 #[test]
@@ -140,7 +159,10 @@ fn log_of_several_vlfs_is_found_at_its_offsets() {
         let set = only_set(bytes).unwrap();
         assert!(set.findings().is_empty(), "{:?}", texts(set.findings()));
         let [first, second, unused] = set.log() else { panic!("three VLFs") };
-        assert_eq!((first.carried.clone(), second.carried.clone()), (0x64000..0xC2000, 0x4000..0x5400));
+        assert_eq!(
+            (first.carried.clone(), second.carried.clone()),
+            (0x64000..0xC2000, 0x4000..0x5400)
+        );
         assert!(unused.carried.is_empty() && unused.is_complete());
         assert_eq!(first.vlf.sequence.get(), 41);
         // Across the borders of the 64 KB pieces, and up to the end.
@@ -199,7 +221,8 @@ fn other_kinds_are_named_with_what_they_need() {
         assert_eq!(error.to_string(), message);
         assert_eq!(media.sets()[0].kind, kind);
         // Who asks for it gets the extents all the same.
-        let set = media.open_set(None, &SetOptions { any_kind: true, ..SetOptions::default() }).unwrap();
+        let set =
+            media.open_set(None, &SetOptions { any_kind: true, ..SetOptions::default() }).unwrap();
         assert_eq!(indexes(&set, 1).len(), 5);
     }
 }
@@ -238,7 +261,8 @@ fn a_log_backup_without_pages_opens_on_request() {
     spec.sections = vec![];
     spec.logs = vec![log(41, 0x2000, 0x4000, 0x3000)];
     let media = media(vec![MediaSpec::of(vec![spec]).build()]).unwrap();
-    let set = media.open_set(None, &SetOptions { any_kind: true, ..SetOptions::default() }).unwrap();
+    let set =
+        media.open_set(None, &SetOptions { any_kind: true, ..SetOptions::default() }).unwrap();
     assert_eq!(set.stored_images(), 0);
     assert_eq!(set.log()[0].stored_bytes(), 0x3000);
 }
@@ -271,7 +295,10 @@ fn repack(file: &[u8], replace: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
         let header = RecordHeader::parse(&file[at..], ContainerVersion::V2);
         let payload = replace(&file[at + 28..at + 28 + header.size as usize]);
         let mut head = [0; 28];
-        RecordHeader::data(header.units, &payload).unwrap().write(&mut head, ContainerVersion::V2).unwrap();
+        RecordHeader::data(header.units, &payload)
+            .unwrap()
+            .write(&mut head, ContainerVersion::V2)
+            .unwrap();
         out.extend(head);
         out.extend(payload);
         at += header.record_bytes(ContainerVersion::V2);

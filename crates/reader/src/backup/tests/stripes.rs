@@ -4,30 +4,41 @@ use super::builder::{LogSpec, MediaSpec, SetSpec, formatted};
 use super::sets::log;
 use super::*;
 
-/// Two stripes of file 1 with twelve extents, dealt out with slips in the order; the log is in the first.
+/// Two stripes of file 1 with twelve extents, dealt out with slips in the order; the log is in the
+/// first.
 fn two_stripes(number: u8) -> [MediaSpec; 2] {
     let deal: [&[u32]; 2] = [&[0, 2, 5, 6, 8, 11], &[1, 3, 4, 7, 10, 9]];
     [0, 1].map(|n| {
         let extents = deal[n].iter().map(|index| formatted(1, *index, number.into())).collect();
         let mut set = SetSpec::full(number, 12, extents);
         set.logs = vec![LogSpec { is_here: n == 0, ..log(41, 0x2000, 0x4000, 0x1000) }];
-        MediaSpec { family: n as u16 + 1, families: 2, media_set: [number; 16], ..MediaSpec::of(vec![set]) }
+        MediaSpec {
+            family: n as u16 + 1,
+            families: 2,
+            media_set: [number; 16],
+            ..MediaSpec::of(vec![set])
+        }
     })
 }
 
 #[test]
 fn stripes_come_in_any_order() {
     let [first, second] = two_stripes(1);
-    for (files, packed) in [([&first, &second], false), ([&second, &first], false), ([&second, &first], true)]
+    for (files, packed) in
+        [([&first, &second], false), ([&second, &first], false), ([&second, &first], true)]
     {
-        let files = files.map(|spec| if packed { spec.clone().packed().build() } else { spec.build() });
+        let files =
+            files.map(|spec| if packed { spec.clone().packed().build() } else { spec.build() });
         let media = media(files.to_vec()).unwrap();
         assert_eq!((media.family().given, media.family().missing), (vec![1, 2], vec![]));
         let set = media.open_set(None, &SetOptions::default()).unwrap();
         assert!(set.findings().is_empty(), "{:?}", texts(set.findings()));
         assert_eq!(indexes(&set, 1), (0..12).collect::<Vec<_>>());
         for index in 0..12 {
-            assert!(read(&set, extent(1, index)).unwrap() == formatted(1, index, 1), "extent {index}");
+            assert!(
+                read(&set, extent(1, index)).unwrap() == formatted(1, index, 1),
+                "extent {index}"
+            );
         }
         let mut all = vec![0; 12 * EXTENT_BYTES];
         set.read_pages(extent(1, 0).first_page(), &mut all).unwrap();

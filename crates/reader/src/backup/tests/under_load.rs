@@ -1,4 +1,5 @@
-//! A backup whose pages are older than its end: the log that it carries completes them (`checkdb.md` N10).
+//! A backup whose pages are older than its end: the log that it carries completes them
+//! (`checkdb.md` N10).
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::PageBytes;
@@ -61,11 +62,13 @@ fn a_backup_taken_under_load_is_completed_by_the_log_it_carries() {
             source.read(*id, &mut page).unwrap();
             assert!(checksum::verify(&page).is_intact(), "{id}");
             checksum::restore_torn(&mut page);
-            let mut target =
-                Box::new(*sound[id.page as usize * PAGE_BYTES..].first_chunk::<PAGE_BYTES>().unwrap());
+            let mut target = Box::new(
+                *sound[id.page as usize * PAGE_BYTES..].first_chunk::<PAGE_BYTES>().unwrap(),
+            );
             checksum::restore_torn(&mut target);
             assert!(rows(&page) == rows(&target), "{id} {history}");
-            let links = |page: &PageBytes| (PageHeader::of(page).prev(), PageHeader::of(page).next());
+            let links =
+                |page: &PageBytes| (PageHeader::of(page).prev(), PageHeader::of(page).next());
             assert_eq!(links(&page), links(&target), "{id} {history}");
         }
     }

@@ -36,7 +36,8 @@ fn open(files: Vec<(u16, u32)>, extents: Vec<Vec<u8>>) -> [BackupSet; 2] {
 fn an_extent_without_a_header_is_placed_by_the_gam() {
     let first = first_extent(1, &[0, 1, 3, 4, 6, 7]);
     let rubbish = vec![0x65; EXTENT_BYTES];
-    let extents = vec![first, zeros(), formatted(1, 3, 1), rubbish.clone(), formatted(1, 6, 1), zeros()];
+    let extents =
+        vec![first, zeros(), formatted(1, 3, 1), rubbish.clone(), formatted(1, 6, 1), zeros()];
     for set in open(vec![(1, 9)], extents) {
         assert!(set.findings().is_empty(), "{:?}", texts(set.findings()));
         assert_eq!(indexes(&set, 1), [0, 1, 3, 4, 6, 7]);
@@ -103,7 +104,8 @@ fn a_buffer_that_was_never_filled_is_no_extent_and_no_damage() {
 #[test]
 fn an_allocated_extent_beside_fillers_is_placed() {
     let rubbish = vec![0x17; EXTENT_BYTES];
-    let extents = vec![first_extent(1, &[0, 2, 4]), work_pages(), rubbish.clone(), formatted(1, 4, 1)];
+    let extents =
+        vec![first_extent(1, &[0, 2, 4]), work_pages(), rubbish.clone(), formatted(1, 4, 1)];
     for set in open(vec![(1, 9)], extents) {
         assert!(set.findings().is_empty(), "{:?}", texts(set.findings()));
         assert_eq!(indexes(&set, 1), [0, 2, 4]);
@@ -161,7 +163,8 @@ fn an_old_page_does_not_outvote_the_others() {
     let mut extent_8 = zeros();
     extent_8[..PAGE_BYTES].copy_from_slice(&page(PageId::new(1, 8000), 1)[..]);
     let first = first_extent(1, &[0, 2, 6, 7, 8]);
-    let extents = vec![first, formatted(1, 2, 1), extent_6.clone(), extent_7.clone(), extent_8.clone()];
+    let extents =
+        vec![first, formatted(1, 2, 1), extent_6.clone(), extent_7.clone(), extent_8.clone()];
     for set in open(vec![(1, 12)], extents) {
         assert!(set.findings().is_empty(), "{:?}", texts(set.findings()));
         assert_eq!(indexes(&set, 1), [0, 2, 6, 7, 8]);

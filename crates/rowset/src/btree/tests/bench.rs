@@ -1,8 +1,9 @@
 //! What the tests run on: a database on a disk in memory with a log, a pool, a space and one tree.
 //!
-//! The database is built by `synth` and has three tables without rows: one with a clustered index, a heap with a nonclustered one
-//! that includes the value, and a clustered one of numbers. The keys of the first two may have 900 bytes. The pointers of the
-//! unit are kept in its real row of `sysallocunits`, so that they are logged, redone and undone as in a whole database.
+//! The database is built by `synth` and has three tables without rows: one with a clustered index,
+//! a heap with a nonclustered one that includes the value, and a clustered one of numbers. The keys
+//! of the first two may have 900 bytes. The pointers of the unit are kept in its real row of
+//! `sysallocunits`, so that they are logged, redone and undone as in a whole database.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -59,7 +60,14 @@ pub(super) struct Setup {
 
 impl Setup {
     pub(super) fn of(is_base: bool) -> Setup {
-        Setup { is_base, has_numbers: false, pages_max: None, has_small_log: false, frames: 600, unit: None }
+        Setup {
+            is_base,
+            has_numbers: false,
+            pages_max: None,
+            has_small_log: false,
+            frames: 600,
+            unit: None,
+        }
     }
 }
 
@@ -99,7 +107,9 @@ pub(super) struct Image(pub(super) Vec<u8>);
 impl PageGetter for Image {
     fn page(&self, id: PageId, page: &mut PageBytes) -> Result<(), PageError> {
         let start = id.page as usize * 8192;
-        page.copy_from_slice(self.0.get(start..start + 8192).ok_or(PageError::NotStored { page: id })?);
+        page.copy_from_slice(
+            self.0.get(start..start + 8192).ok_or(PageError::NotStored { page: id })?,
+        );
         Ok(())
     }
 
@@ -118,7 +128,10 @@ pub(super) fn fresh() -> &'static Image {
     IMAGE.get_or_init(|| {
         let columns = || {
             let value = SqlType::VarBinary { len: Some(8000) };
-            vec![ColumnSpec::new("k", SqlType::VarBinary { len: Some(900) }), ColumnSpec::new("v", value)]
+            vec![
+                ColumnSpec::new("k", SqlType::VarBinary { len: Some(900) }),
+                ColumnSpec::new("v", value),
+            ]
         };
         let none = || FnRows::new(0, |_, _| {});
         let clustered =
@@ -127,7 +140,8 @@ pub(super) fn fresh() -> &'static Image {
         let heap = heap.index(IndexSpec::new("i", &["k"]).unique().include(&["v"]));
         let value = SqlType::VarBinary { len: Some(8000) };
         let numbers = vec![ColumnSpec::new("k", SqlType::Int), ColumnSpec::new("v", value)];
-        let numbers = TableSpec::heap("n", numbers, none()).clustered(IndexSpec::primary_key("pn", &["k"]));
+        let numbers =
+            TableSpec::heap("n", numbers, none()).clustered(IndexSpec::primary_key("pn", &["k"]));
         let disk = MemDisk::new();
         let builder = DatabaseBuilder::new("lab").table(clustered).table(heap).table(numbers);
         builder.build_on(&disk, &[Path::new(DATA)]).expect("an empty database");
@@ -194,7 +208,11 @@ struct Ahead(Arc<Log>);
 
 impl WriteAhead for Ahead {
     fn flush_to(&self, lsn: Lsn) -> Result<(), WriteAheadError> {
-        if lsn <= self.0.durable() { Ok(()) } else { self.0.flush(lsn).map_err(WriteAheadError::new) }
+        if lsn <= self.0.durable() {
+            Ok(())
+        } else {
+            self.0.flush(lsn).map_err(WriteAheadError::new)
+        }
     }
 }
 
@@ -230,8 +248,13 @@ impl Bench {
         disk.put(Path::new(DATA), image.0.clone());
         let log = Arc::new(new_log(&disk, setup));
         let clock = Arc::new(SystemClock::new());
-        let manager = Arc::new(Manager::new(log.clone(), clock.clone(), XactId { high: 0, low: 1000 }));
-        let pool = Arc::new(Pool::new(PoolOptions::new(setup.frames), Arc::new(Ahead(log.clone())), clock));
+        let manager =
+            Arc::new(Manager::new(log.clone(), clock.clone(), XactId { high: 0, low: 1000 }));
+        let pool = Arc::new(Pool::new(
+            PoolOptions::new(setup.frames),
+            Arc::new(Ahead(log.clone())),
+            clock,
+        ));
         pool.add_file(FileId(1), disk.open(Path::new(DATA)).expect("it was put there"));
         let description = FileDescription {
             id: FileId(1),
@@ -241,15 +264,21 @@ impl Bench {
             growth: file_header::Growth::Pages(256),
             pages_max: setup.pages_max,
         };
-        let options =
-            Options { database: "lab".into(), mixed_pages: true, extents_per_turn: 1, compatible: false };
-        let space = Space::open(pool.clone(), manager.clone(), options, &[description], Arc::new(()));
+        let options = Options {
+            database: "lab".into(),
+            mixed_pages: true,
+            extents_per_turn: 1,
+            compatible: false,
+        };
+        let space =
+            Space::open(pool.clone(), manager.clone(), options, &[description], Arc::new(()));
         let space = Arc::new(space.expect("sound maps"));
         let rowset = rowset(catalog(), setup);
         let unit = rowset.unit(AllocUnitKind::InRow).expect("every index has one").id;
         let at = unit_row(image, unit);
         space.set_unit_rows(Arc::new(UnitRow { pool, unit, at }));
-        let unit = Arc::new(Unit::new(&description_of(image, at, rowset, setup.unit.unwrap_or(unit))));
+        let unit =
+            Arc::new(Unit::new(&description_of(image, at, rowset, setup.unit.unwrap_or(unit))));
         let shape = RowShape::of_rowset(rowset).expect("a usual table");
         let tree = Tree::new(space.clone(), unit, shape);
         Bench { disk, log, manager, space, tree, is_base: setup.is_base }
@@ -281,14 +310,16 @@ impl Bench {
         out
     }
 
-    /// Operations and contexts of the records about pages of the tree that follow on the first `from` records.
+    /// Operations and contexts of the records about pages of the tree that follow on the first
+    /// `from` records.
     pub(super) fn changes_from(&self, from: usize) -> Vec<(Op, Context)> {
         let is_own = |kept: &&Kept| {
             let record = kept.record();
             let part = page_of(&record);
             part.is_some_and(|part| {
                 // Formatting a page is the first that it says of itself.
-                part.alloc_unit() == self.tree.unit().id() && record.header().context != Context::IAM
+                part.alloc_unit() == self.tree.unit().id()
+                    && record.header().context != Context::IAM
             })
         };
         let records = self.records();
@@ -331,11 +362,21 @@ impl Bench {
         cells
     }
 
-    pub(super) fn insert(&self, tx: &mut Transaction, key: &[u8], value: &[u8]) -> Result<(), Error> {
+    pub(super) fn insert(
+        &self,
+        tx: &mut Transaction,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), Error> {
         self.tree.insert(tx, &self.cells(key, value))
     }
 
-    pub(super) fn replace(&self, tx: &mut Transaction, key: &[u8], value: &[u8]) -> Result<(), Error> {
+    pub(super) fn replace(
+        &self,
+        tx: &mut Transaction,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), Error> {
         self.tree.replace(tx, &self.cells(key, value))
     }
 
@@ -352,7 +393,15 @@ fn description_of(image: &Image, at: Rid, rowset: &Rowset, id: AllocUnitId) -> U
         let start = FIRST_AT + 6 * number;
         PageId::from_bytes(row[start..start + 6].try_into().expect("six bytes"))
     });
-    UnitDescription { id, hobt: rowset.id, group: 1, first, root, first_iam, counts: Counts::default() }
+    UnitDescription {
+        id,
+        hobt: rowset.id,
+        group: 1,
+        first,
+        root,
+        first_iam,
+        counts: Counts::default(),
+    }
 }
 
 /// Undoes records of a transaction, the newest first, down to `to`.

@@ -70,8 +70,10 @@ fn a_tree_has_the_rows_it_was_built_from() {
     {
         for count in [0, 1, 2, 30, 700] {
             for (percent, pads) in [(0, false), (100, true), (70, false), (50, true), (1, false)] {
-                let (bench, model) = (Bench::new(is_base), rows(count, is_wide, most, &mut rng));
-                let (mut tx, fill) = (bench.begin(), Fill { percent, pads });
+                let bench = Bench::new(is_base);
+                let model = rows(count, is_wide, most, &mut rng);
+                let mut tx = bench.begin();
+                let fill = Fill { percent, pads };
                 assert_eq!(build(&bench, &mut tx, fill, &model).unwrap(), count);
                 tx.commit().unwrap();
                 let seen = walk(&bench.tree);
@@ -104,7 +106,8 @@ fn pages_above_the_leaves_are_padded_when_that_is_wanted() {
     let mut tx = bench.begin();
     build(&bench, &mut tx, Fill { percent: 1, pads: true }, &rows(300, true, 0, &mut rng)).unwrap();
     tx.commit().unwrap();
-    let counts = inner_pages(&bench).into_iter().map(|id| PageHeader::of(&bench.page(id)).slot_count.get());
+    let counts =
+        inner_pages(&bench).into_iter().map(|id| PageHeader::of(&bench.page(id)).slot_count.get());
     assert_eq!(counts.min(), Some(2));
     assert_eq!(walk(&bench.tree).rows.len(), 300);
 }
@@ -113,13 +116,15 @@ fn pages_above_the_leaves_are_padded_when_that_is_wanted() {
 fn a_built_tree_is_one_like_the_others() {
     let mut rng = SplitMix64::new(43);
     for is_base in [true, false] {
-        let (bench, mut model) = (Bench::new(is_base), rows(900, false, 300, &mut rng));
+        let bench = Bench::new(is_base);
+        let mut model = rows(900, false, 300, &mut rng);
         let mut tx = bench.begin();
         build(&bench, &mut tx, Fill { percent: 90, pads: true }, &model).unwrap();
         tx.commit().unwrap();
         let mut tx = bench.begin();
         for _ in 0..2000 {
-            let (key, value) = (key(rng.below(10_000), false), vec![1; rng.below(400) as usize]);
+            let key = key(rng.below(10_000), false);
+            let value = vec![1; rng.below(400) as usize];
             match model.remove(&key) {
                 Some(_) => assert!(bench.delete(&mut tx, &key)),
                 None => {
@@ -160,7 +165,8 @@ fn rows_out_of_order_are_refused_and_those_before_them_stay() {
         let mut tx = bench.begin();
         let keys: Vec<Vec<u8>> = numbers.iter().map(|number| key(*number, false)).collect();
         let rows = keys.iter().map(|key| Ok(bench.cells(key, &[7; 3000])));
-        let refused = bench.tree.build(&mut tx, Fill::default(), rows).map_err(|error: Error| error);
+        let refused =
+            bench.tree.build(&mut tx, Fill::default(), rows).map_err(|error: Error| error);
         tx.commit().unwrap();
         let seen = walk(&bench.tree);
         assert_eq!((seen.rows.len() as i64, seen.pages), (bench.counts().rows, bench.pages()));
@@ -201,14 +207,16 @@ impl From<Error> for Stopped {
 fn an_error_of_the_source_comes_through() {
     let bench = Bench::new(true);
     let mut tx = bench.begin();
-    let rows: [Result<Vec<Cell<'_>>, Stopped>; 2] = [Ok(bench.cells(&[1], &[2])), Err(Stopped::Source)];
+    let rows: [Result<Vec<Cell<'_>>, Stopped>; 2] =
+        [Ok(bench.cells(&[1], &[2])), Err(Stopped::Source)];
     let refused = bench.tree.build(&mut tx, Fill::default(), rows);
     assert!(matches!(refused, Err(Stopped::Source)), "{refused:?}");
     tx.commit().unwrap();
     assert!(walk(&bench.tree).pages.is_empty());
 }
 
-/// Wherever the log ends, the tree has the first so many rows, by whole leaves; and the unit can be given back with all it has.
+/// Wherever the log ends, the tree has the first so many rows, by whole leaves; and the unit can be
+/// given back with all it has.
 #[test]
 fn a_crash_leaves_the_leaves_that_were_written() {
     for (is_base, is_wide) in [(true, true), (false, false)] {
@@ -264,7 +272,8 @@ fn rows_may_come_in_any_order_to_be_sorted() {
     let mut rng = SplitMix64::new(12);
     for (is_base, is_wide) in [(true, false), (false, true)] {
         let model = rows(900, is_wide, 90, &mut rng);
-        let (bench, other) = (Bench::new(is_base), Bench::new(is_base));
+        let bench = Bench::new(is_base);
+        let other = Bench::new(is_base);
         let mut order: Vec<_> = model.iter().collect();
         (1..order.len()).for_each(|at| order.swap(at, rng.below(at as u64 + 1) as usize));
         let mut sorter = Sorter::new(bench.tree.shape());
@@ -273,10 +282,12 @@ fn rows_may_come_in_any_order_to_be_sorted() {
         }
         let sorted = sorter.sort();
         assert_eq!(sorted.duplicate(), None);
-        let (mut tx, mut other_tx) = (bench.begin(), other.begin());
+        let mut tx = bench.begin();
+        let mut other_tx = other.begin();
         assert_eq!(bench.tree.build_sorted(&mut tx, Fill::default(), &sorted).unwrap(), 900);
         build(&other, &mut other_tx, Fill::default(), &model).unwrap();
-        let (seen, expected) = (walk(&bench.tree), walk(&other.tree));
+        let seen = walk(&bench.tree);
+        let expected = walk(&other.tree);
         seen.matches(&bench, &model);
         assert_eq!(seen.leaves, expected.leaves);
         for leaf in &seen.leaves {
@@ -296,7 +307,9 @@ fn two_rows_with_one_key_are_found_when_they_are_sorted() {
     for number in [5, 3, 9, 3, 1] {
         sorter.add(&bench.cells(&key(number, false), &[number as u8])).unwrap();
     }
-    assert!(sorter.add(&[]).is_err() && sorter.add(&bench.cells(&key(4, false), &[0; 8100])).is_err());
+    assert!(
+        sorter.add(&[]).is_err() && sorter.add(&bench.cells(&key(4, false), &[0; 8100])).is_err()
+    );
     sorter.add(&bench.cells(&key(2, false), &[2])).unwrap();
     let sorted = sorter.sort();
     let row = |record: &[u8]| super::bench::key_and_value(&bench.tree, record);

@@ -1,5 +1,6 @@
-//! A crash after every log record: the pages as redo makes them, cut-off system transactions taken back page by page, then the
-//! open transaction taken back by keys. What is left are the rows that were committed.
+//! A crash after every log record: the pages as redo makes them, cut-off system transactions taken
+//! back page by page, then the open transaction taken back by keys. What is left are the rows that
+//! were committed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,8 @@ use super::walk::walk;
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pages = BTreeMap<PageId, Box<PageBytes>>;
 
-/// A run of short transactions, some taken back, and the rows after each commit, by the LSN of its record.
+/// A run of short transactions, some taken back, and the rows after each commit, by the LSN of its
+/// record.
 fn history(bench: &Bench, rng: &mut SplitMix64, rounds: usize) -> Vec<(Lsn, Rows)> {
     let mut states = vec![(Lsn::ZERO, Rows::new())];
     let mut model = Rows::new();
@@ -81,8 +83,11 @@ fn note(open: &mut BTreeMap<XactId, Open>, lsn: Lsn, header: &RecordHeader, payl
 fn undo_pages(records: &[Kept], xacts: &BTreeSet<XactId>, pages: &mut Pages) {
     for kept in records.iter().rev() {
         let record = kept.record();
-        let (header, payload) = (record.header(), record.payload());
-        let Some(part) = page_of(&record).filter(|_| xacts.contains(&header.xact)) else { continue };
+        let header = record.header();
+        let payload = record.payload();
+        let Some(part) = page_of(&record).filter(|_| xacts.contains(&header.xact)) else {
+            continue;
+        };
         let kind = PageHeader::of(&pages[&part.page]).kind();
         let flags = RecordFlags::COMPENSATION;
         let undo = |op: Op, context: Context, payload: &Payload<'_>, pages: &mut Pages| {
@@ -101,7 +106,8 @@ fn undo_pages(records: &[Kept], xacts: &BTreeSet<XactId>, pages: &mut Pages) {
                     page: extentdb_format::log::payload::page::PagePart { slot, ..part },
                     ..RowPart::default()
                 };
-                let payload = Payload::InsertRows(InsertRows { fixed, rows, ..InsertRows::default() });
+                let payload =
+                    Payload::InsertRows(InsertRows { fixed, rows, ..InsertRows::default() });
                 undo(Op::INSERT_ROWS, header.context, &payload, pages);
             }
         }
@@ -129,11 +135,12 @@ fn page_on_disk(id: PageId) -> Box<PageBytes> {
     page
 }
 
-/// Looks at a tree as a restart finds it after a record, and at the transactions that are open there.
+/// Looks at a tree as a restart finds it after a record, and at the transactions that are open
+/// there.
 type Look<'l> = dyn FnMut(&Kept, &Bench, &BTreeMap<XactId, Open>) + 'l;
 
-/// Restarts after every record of a log, system transactions that it cuts off taken back, and shows what there is then; says how
-/// many were cut off.
+/// Restarts after every record of a log, system transactions that it cuts off taken back, and shows
+/// what there is then; says how many were cut off.
 pub(super) fn after_every_record(records: &[Kept], is_base: bool, look: &mut Look<'_>) -> usize {
     let (mut pages, mut open): (Pages, BTreeMap<XactId, Open>) = Default::default();
     let mut cut_off = 0;
@@ -141,8 +148,12 @@ pub(super) fn after_every_record(records: &[Kept], is_base: bool, look: &mut Loo
         let record = kept.record();
         note(&mut open, kept.lsn, record.header(), &record.payload());
         if let Some(part) = page_of(&record) {
-            redo(kept.lsn, &record, pages.entry(part.page).or_insert_with(|| page_on_disk(part.page)))
-                .unwrap();
+            redo(
+                kept.lsn,
+                &record,
+                pages.entry(part.page).or_insert_with(|| page_on_disk(part.page)),
+            )
+            .unwrap();
         }
         let mut left = pages.clone();
         let systems: BTreeSet<XactId> =
@@ -171,7 +182,8 @@ fn crash_everywhere(is_base: bool, seed: u64, rounds: usize) {
         }
         let (_, expected) =
             states.iter().rev().find(|(lsn, _)| *lsn <= kept.lsn).expect("the first is empty");
-        let (seen, op) = (walk(&restarted.tree), kept.record().header().op);
+        let seen = walk(&restarted.tree);
+        let op = kept.record().header().op;
         assert!(seen.rows == *expected, "after {} {op}", kept.lsn);
         assert_eq!(seen.pages, restarted.pages(), "after {} {op}", kept.lsn);
     });

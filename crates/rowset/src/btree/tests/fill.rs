@@ -1,4 +1,5 @@
-//! How full leaves get, by the order in which rows come; and that the tree is the same whatever that is.
+//! How full leaves get, by the order in which rows come; and that the tree is the same whatever
+//! that is.
 
 use std::collections::BTreeMap;
 
@@ -28,15 +29,18 @@ fn fill_after(is_base: bool, numbers: &[u64]) -> f64 {
     let seen = walk(&bench.tree);
     seen.matches(&bench, &model);
     let (_, leaves) = seen.leaves.split_last().unwrap();
-    let free: usize =
-        leaves.iter().map(|leaf| usize::from(PageHeader::of(&bench.page(*leaf)).free_bytes.get())).sum();
+    let free: usize = leaves
+        .iter()
+        .map(|leaf| usize::from(PageHeader::of(&bench.page(*leaf)).free_bytes.get()))
+        .sum();
     100.0 - 100.0 * free as f64 / (leaves.len() * PAGE_BODY_BYTES) as f64
 }
 
 /// Rows in order, but each up to so many places late.
 fn late_by(most: u64) -> Vec<u64> {
     let mut rng = SplitMix64::new(3);
-    let mut numbers: Vec<(u64, u64)> = (0..ROWS).map(|number| (number + rng.below(most), number)).collect();
+    let mut numbers: Vec<(u64, u64)> =
+        (0..ROWS).map(|number| (number + rng.below(most), number)).collect();
     numbers.sort_unstable();
     numbers.into_iter().map(|(_, number)| number).collect()
 }

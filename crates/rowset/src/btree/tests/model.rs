@@ -154,7 +154,15 @@ fn verify_redo(bench: &Bench) {
 fn random_changes_of_short_rows_keep_the_tree_sound() {
     let frames = 600;
     for (seed, is_base) in [(1, true), (2, false)] {
-        run(Plan { is_base, is_wide: false, keys: 4000, value: 60, transactions: 200, frames, seed });
+        run(Plan {
+            is_base,
+            is_wide: false,
+            keys: 4000,
+            value: 60,
+            transactions: 200,
+            frames,
+            seed,
+        });
     }
 }
 
@@ -162,7 +170,15 @@ fn random_changes_of_short_rows_keep_the_tree_sound() {
 fn random_changes_of_rows_of_all_lengths_keep_the_tree_sound() {
     let frames = 600;
     for (seed, is_base) in [(3, true), (4, false), (5, true), (6, false)] {
-        run(Plan { is_base, is_wide: false, keys: 300, value: 7900, transactions: 100, frames, seed });
+        run(Plan {
+            is_base,
+            is_wide: false,
+            keys: 300,
+            value: 7900,
+            transactions: 100,
+            frames,
+            seed,
+        });
     }
 }
 
@@ -170,7 +186,15 @@ fn random_changes_of_rows_of_all_lengths_keep_the_tree_sound() {
 fn random_changes_of_long_keys_keep_a_deep_tree_sound() {
     let frames = 2000;
     for (seed, is_base) in [(7, true), (8, false)] {
-        run(Plan { is_base, is_wide: true, keys: 1500, value: 7000, transactions: 150, frames, seed });
+        run(Plan {
+            is_base,
+            is_wide: true,
+            keys: 1500,
+            value: 7000,
+            transactions: 150,
+            frames,
+            seed,
+        });
     }
 }
 
@@ -178,8 +202,17 @@ fn random_changes_of_long_keys_keep_a_deep_tree_sound() {
 #[test]
 fn random_changes_with_few_pages_in_memory_keep_the_tree_sound() {
     for (seed, is_base) in [(12, true), (13, false)] {
-        let (frames, value) = (40, 5000);
-        run(Plan { is_base, is_wide: false, keys: 600, value, transactions: 60, frames, seed });
+        let frames = 40;
+        let value = 5000;
+        run(Plan {
+            is_base,
+            is_wide: false,
+            keys: 600,
+            value,
+            transactions: 60,
+            frames,
+            seed,
+        });
     }
 }
 
@@ -187,6 +220,14 @@ fn random_changes_with_few_pages_in_memory_keep_the_tree_sound() {
 fn few_keys_that_come_and_go_all_the_time() {
     let frames = 600;
     for (seed, is_base) in [(9, true), (10, false), (11, true)] {
-        run(Plan { is_base, is_wide: seed == 11, keys: 12, value: 7000, transactions: 300, frames, seed });
+        run(Plan {
+            is_base,
+            is_wide: seed == 11,
+            keys: 12,
+            value: 7000,
+            transactions: 300,
+            frames,
+            seed,
+        });
     }
 }

@@ -1,4 +1,5 @@
-//! A million random operations of all kinds, one after the other, each compared with a map; a walk over all pages after each thousand.
+//! A million random operations of all kinds, one after the other, each compared with a map; a walk
+//! over all pages after each thousand.
 //!
 //! `EXTENTDB_OPERATIONS=10000000 cargo test -p extentdb-rowset operations` makes it ten.
 
@@ -32,10 +33,34 @@ struct Plan {
 }
 
 const PLANS: [Plan; 4] = [
-    Plan { is_base: true, is_wide: false, keys: 3000, value: 200, frames: 600 },
-    Plan { is_base: false, is_wide: true, keys: 500, value: 500, frames: 600 },
-    Plan { is_base: false, is_wide: false, keys: 400, value: 7000, frames: 64 },
-    Plan { is_base: true, is_wide: true, keys: 300, value: 3000, frames: 64 },
+    Plan {
+        is_base: true,
+        is_wide: false,
+        keys: 3000,
+        value: 200,
+        frames: 600,
+    },
+    Plan {
+        is_base: false,
+        is_wide: true,
+        keys: 500,
+        value: 500,
+        frames: 600,
+    },
+    Plan {
+        is_base: false,
+        is_wide: false,
+        keys: 400,
+        value: 7000,
+        frames: 64,
+    },
+    Plan {
+        is_base: true,
+        is_wide: true,
+        keys: 300,
+        value: 3000,
+        frames: 64,
+    },
 ];
 
 /// What a row was before a change.
@@ -83,7 +108,8 @@ impl Run {
     }
 
     fn insert(&mut self, tx: &mut Transaction) {
-        let (key, value) = (self.key(), self.value());
+        let key = self.key();
+        let value = self.value();
         match (self.bench.insert(tx, &key, &value), self.model.contains_key(&key)) {
             (Ok(()), false) => self.set(key, Some(value)),
             (Err(Error::Duplicate { .. }), true) => {}
@@ -100,7 +126,8 @@ impl Run {
     }
 
     fn replace(&mut self, tx: &mut Transaction) {
-        let (key, value) = (self.key(), self.value());
+        let key = self.key();
+        let value = self.value();
         match (self.bench.replace(tx, &key, &value), self.model.contains_key(&key)) {
             (Ok(()), true) => self.set(key, Some(value)),
             (Err(Error::NotFound { .. }), false) => {}
@@ -115,10 +142,13 @@ impl Run {
         assert_eq!(found.as_ref(), self.model.get(&key));
     }
 
-    /// A short range in one of the directions; ghosts may be among the rows of leaves that are not settled.
+    /// A short range in one of the directions; ghosts may be among the rows of leaves that are not
+    /// settled.
     fn scan(&mut self) {
-        let (low, is_open) = (self.rng.below(self.plan.keys), self.rng.below(2) == 0);
-        let [low, high] = [low, low + 1 + self.rng.below(40)].map(|number| key(number, self.plan.is_wide));
+        let low = self.rng.below(self.plan.keys);
+        let is_open = self.rng.below(2) == 0;
+        let [low, high] =
+            [low, low + 1 + self.rng.below(40)].map(|number| key(number, self.plan.is_wide));
         let sort_key = |key: &[u8]| self.bench.tree.shape().prefix(&[bytes(key)]).unwrap();
         let range = KeyRange::all().not_before(&sort_key(&low), is_open);
         let leaves = self.bench.tree.leaves(range.not_behind(&sort_key(&high), !is_open));
@@ -132,22 +162,24 @@ impl Run {
         if is_backward {
             rows.reverse();
         }
-        let bounds = match is_open {
-            true => (Bound::Excluded(low), Bound::Included(high)),
-            false => (Bound::Included(low), Bound::Excluded(high)),
+        let bounds = if is_open {
+            (Bound::Excluded(low), Bound::Included(high))
+        } else {
+            (Bound::Included(low), Bound::Excluded(high))
         };
         let rows = rows.iter().map(|row| key_and_value(&self.bench.tree, &row.bytes));
         assert!(rows.eq(self.model.range(bounds).map(|(key, value)| (key.clone(), value.clone()))));
     }
 
-    /// A transaction of some operations, perhaps with a piece in it that is taken back, perhaps taken back as a whole; says how
-    /// many operations.
+    /// A transaction of some operations, perhaps with a piece in it that is taken back, perhaps
+    /// taken back as a whole; says how many operations.
     fn transaction(&mut self) -> usize {
         let mut tx = self.bench.begin();
         let mut count = 1 + self.rng.below(40) as usize;
         (0..count).for_each(|_| self.step(&mut tx));
         if self.rng.below(4) == 0 {
-            let (savepoint, from) = (tx.savepoint("here").unwrap(), self.changes.len());
+            let savepoint = tx.savepoint("here").unwrap();
+            let from = self.changes.len();
             let more = self.rng.below(20) as usize;
             (0..more).for_each(|_| self.step(&mut tx));
             self.bench.roll_back_to(&mut tx, savepoint);
@@ -174,7 +206,8 @@ impl Run {
     }
 
     fn run(&mut self, operations: usize) {
-        let (mut done, mut walked) = (0, 0);
+        let mut done = 0;
+        let mut walked = 0;
         while done < operations {
             done += self.transaction();
             if done >= walked + BETWEEN_WALKS {
@@ -190,7 +223,10 @@ impl Run {
 
 /// How many operations: others with EXTENTDB_OPERATIONS.
 fn operations() -> usize {
-    std::env::var("EXTENTDB_OPERATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1_000_000)
+    std::env::var("EXTENTDB_OPERATIONS")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(1_000_000)
 }
 
 #[test]
@@ -199,7 +235,13 @@ fn the_tree_does_what_a_map_does_operation_after_operation() {
         let plan = PLANS[number % PLANS.len()];
         let bench = Bench::with(&Setup { frames: plan.frames, ..Setup::of(plan.is_base) });
         let rng = SplitMix64::new(100 + number as u64);
-        let mut run = Run { bench, plan, rng, model: BTreeMap::new(), changes: Vec::new() };
+        let mut run = Run {
+            bench,
+            plan,
+            rng,
+            model: BTreeMap::new(),
+            changes: Vec::new(),
+        };
         run.run(OPERATIONS_OF_TREE.min(operations() - from));
     }
 }

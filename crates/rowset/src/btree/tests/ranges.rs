@@ -67,20 +67,27 @@ fn live(bench: &Bench, leaves: &[LeafRows]) -> Vec<(Vec<u8>, Vec<u8>)> {
     rows.map(|row| key_and_value(&bench.tree, row.bytes)).collect()
 }
 
-/// Fills a tree, deletes some of it, and leaves a transaction open that has deleted and inserted, too.
-fn filled(is_base: bool, is_wide: bool, rng: &mut SplitMix64) -> (Bench, Model, extentdb_txn::Transaction) {
+/// Fills a tree, deletes some of it, and leaves a transaction open that has deleted and inserted,
+/// too.
+fn filled(
+    is_base: bool,
+    is_wide: bool,
+    rng: &mut SplitMix64,
+) -> (Bench, Model, extentdb_txn::Transaction) {
     let bench = Bench::new(is_base);
     let mut model = Model::new();
     let mut tx = bench.begin();
     for _ in 0..2 * KEYS {
-        let (key, value) = (key(rng.below(KEYS), is_wide), vec![1; rng.below(200) as usize]);
+        let key = key(rng.below(KEYS), is_wide);
+        let value = vec![1; rng.below(200) as usize];
         if model.insert(key.clone(), value.clone()).is_some() {
             bench.delete(&mut tx, &key);
         }
         bench.insert(&mut tx, &key, &value).unwrap();
     }
     let from = rng.below(KEYS / 2);
-    for number in (0..KEYS).filter(|number| number % 3 == 0 || (from..from + 100).contains(number)) {
+    for number in (0..KEYS).filter(|number| number % 3 == 0 || (from..from + 100).contains(number))
+    {
         let key = key(number, is_wide);
         assert_eq!(bench.delete(&mut tx, &key), model.remove(&key).is_some());
     }
@@ -88,12 +95,11 @@ fn filled(is_base: bool, is_wide: bool, rng: &mut SplitMix64) -> (Bench, Model, 
     let mut open = bench.begin();
     for number in [from + 90, from + 120, KEYS - 1] {
         let key = key(number, is_wide);
-        match bench.delete(&mut open, &key) {
-            true => drop(model.remove(&key)),
-            false => {
-                bench.insert(&mut open, &key, &[2]).unwrap();
-                model.insert(key, vec![2]);
-            }
+        if bench.delete(&mut open, &key) {
+            drop(model.remove(&key))
+        } else {
+            bench.insert(&mut open, &key, &[2]).unwrap();
+            model.insert(key, vec![2]);
         }
     }
     (bench, model, open)
@@ -108,7 +114,8 @@ fn a_range_has_the_same_rows_in_both_directions() {
         for round in 0..300 {
             let bounds = random_bounds(&mut rng, is_wide);
             let oldest = [None, Some(open.begin_lsn()), Some(Lsn::new(1, 1, 1))][round % 3];
-            let expected: Vec<_> = model.range(bounds.clone()).map(|(k, v)| (k.clone(), v.clone())).collect();
+            let expected: Vec<_> =
+                model.range(bounds.clone()).map(|(k, v)| (k.clone(), v.clone())).collect();
             let forward = read(&bench, range_of(&bench, &bounds), false, oldest);
             assert_eq!(live(&bench, &forward), expected, "{bounds:?}");
             let mut backward = live(&bench, &read(&bench, range_of(&bench, &bounds), true, oldest));
@@ -129,7 +136,11 @@ fn a_prefix_of_a_key_stands_for_all_keys_that_begin_with_it() {
     let keys = |range| live(&bench, &read(&bench, range, false, None)).len();
     assert_eq!(keys(KeyRange::all()), 300);
     assert_eq!(keys(KeyRange::of(&whole)), 1);
-    assert_eq!(keys(KeyRange::all().not_before(&whole, true)), 292, "7 and those before it are left out");
+    assert_eq!(
+        keys(KeyRange::all().not_before(&whole, true)),
+        292,
+        "7 and those before it are left out"
+    );
     // A byte says that there is a value, then come its own.
     let first = &sort_key(&bench, &[0, 0, 1])[..4];
     assert_eq!(keys(KeyRange::of(first)), 44, "256 to 299");
@@ -152,7 +163,8 @@ fn only_leaves_that_are_not_settled_give_their_ghosts() {
         for leaf in &leaves {
             let page = leaf.iter().next().unwrap().at.page;
             assert_eq!(leaf.is_settled(), PageHeader::of(&bench.page(page)).lsn() < oldest);
-            let is_there = |row: &&Row| row.at.page == page && !(leaf.is_settled() && row.is_ghost());
+            let is_there =
+                |row: &&Row| row.at.page == page && !(leaf.is_settled() && row.is_ghost());
             let mut expected: Vec<Row> = all.iter().filter(is_there).cloned().collect();
             if is_backward {
                 expected.reverse();

@@ -1,7 +1,8 @@
-//! Threads in one tree whose schedule follows from a seed: `RUSTFLAGS="--cfg shuttle"`, and a target folder of its own.
+//! Threads in one tree whose schedule follows from a seed: `RUSTFLAGS="--cfg shuttle"`, and a
+//! target folder of its own.
 //!
-//! Every lock and atomic access, those of latches among them, is a point where another thread may go on. Few rows with long keys:
-//! almost every insert splits something.
+//! Every lock and atomic access, those of latches among them, is a point where another thread may
+//! go on. Few rows with long keys: almost every insert splits something.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +17,8 @@ use super::threads::{Plan, run};
 /// Trees of more than two levels, in all schedules together.
 static DEEP: AtomicUsize = AtomicUsize::new(0);
 
-/// One schedule: three threads change the tree, a fourth one takes ghosts away; the tree is sound and has their rows.
+/// One schedule: three threads change the tree, a fourth one takes ghosts away; the tree is sound
+/// and has their rows.
 fn life() {
     let mut rng = SplitMix64::new(shuttle::rand::thread_rng().r#gen());
     let levels = run(Plan {

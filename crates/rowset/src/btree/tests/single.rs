@@ -44,7 +44,10 @@ fn a_split_logs_what_real_ones_log() {
         }
         let from = bench.records().len();
         bench.insert(&mut tx, &key(45, false), &[0; 950]).unwrap();
-        let grown = [(Op::FORMAT_PAGE, Context::INDEX_INTERIOR), (Op::INSERT_ROWS, Context::INDEX_INTERIOR)];
+        let grown = [
+            (Op::FORMAT_PAGE, Context::INDEX_INTERIOR),
+            (Op::INSERT_ROWS, Context::INDEX_INTERIOR),
+        ];
         let split = [
             (Op::FORMAT_PAGE, leaf),
             (Op::INSERT_ROWS, moving),
@@ -83,13 +86,16 @@ fn rows_that_come_in_order_leave_full_pages_behind() {
     // A row takes 9 bytes around its two values, and a slot.
     let per_page = 8096 / (4 + 80 + 13 + 2);
     assert_eq!(seen.leaves.len(), 800usize.div_ceil(per_page));
-    let moved = bench.records().iter().filter(|kept| kept.record().header().op == Op::DELETE_SPLIT).count();
+    let moved =
+        bench.records().iter().filter(|kept| kept.record().header().op == Op::DELETE_SPLIT).count();
     assert_eq!(moved, 0, "no row has moved");
 }
 
 #[test]
 fn rows_that_come_backwards_or_inside_out_are_all_there() {
-    for order in [|n: u64| 999 - n, |n: u64| if n.is_multiple_of(2) { 500 + n / 2 } else { 499 - n / 2 }] {
+    for order in
+        [|n: u64| 999 - n, |n: u64| if n.is_multiple_of(2) { 500 + n / 2 } else { 499 - n / 2 }]
+    {
         let bench = Bench::new(false);
         let mut tx = bench.begin();
         let mut model = BTreeMap::new();
@@ -142,14 +148,19 @@ fn a_deleted_row_is_a_ghost_until_it_is_expunged_or_comes_again() {
     let seen = walk(&bench.tree);
     assert_eq!((seen.ghosts, seen.rows.len(), bench.counts().rows), (1, 3, 3));
     let leaf = seen.leaves[0];
-    let has_hint = || bench.space.pfs_bytes(leaf.file, leaf.page..leaf.page + 1).unwrap()[0].has_ghosts();
+    let has_hint =
+        || bench.space.pfs_bytes(leaf.file, leaf.page..leaf.page + 1).unwrap()[0].has_ghosts();
     assert!(has_hint());
     assert_eq!(bench.tree.expunge_ghosts(&bench.manager, leaf).unwrap(), 1);
     assert!(!has_hint());
     let records = bench.records();
     let header = *records[records.len() - 2].record().header();
     assert_eq!((header.op, header.context), (Op::EXPUNGE_ROWS, Context::CLUSTERED));
-    assert_eq!((header.xact, header.flags.0), (Default::default(), 0), "it belongs to no transaction");
+    assert_eq!(
+        (header.xact, header.flags.0),
+        (Default::default(), 0),
+        "it belongs to no transaction"
+    );
     assert_eq!(walk(&bench.tree).ghosts, 0);
     let mut tx = bench.begin();
     for number in [0, 1, 3] {
@@ -200,7 +211,8 @@ fn a_transaction_is_taken_back_though_its_rows_have_moved() {
     other.commit().unwrap();
     bench.roll_back(mine);
     let seen = walk(&bench.tree);
-    let rows: BTreeMap<_, _> = seen.rows.clone().into_iter().filter(|(_, value)| value[0] != 5).collect();
+    let rows: BTreeMap<_, _> =
+        seen.rows.clone().into_iter().filter(|(_, value)| value[0] != 5).collect();
     assert!(rows == before);
     assert_eq!(bench.counts().rows, 66);
 }
@@ -217,7 +229,11 @@ fn an_undo_whose_ghost_was_expunged_too_early_is_refused() {
     let mut tx = bench.begin();
     bench.delete(&mut tx, &key(2, false));
     assert_eq!(bench.tree.clean(&bench.manager, 1).unwrap(), 0, "its transaction is open");
-    assert_eq!(bench.tree.expunge_ghosts(&bench.manager, leaf).unwrap(), 1, "it does as it is told");
+    assert_eq!(
+        bench.tree.expunge_ghosts(&bench.manager, leaf).unwrap(),
+        1,
+        "it does as it is told"
+    );
     let from = bench.records().len();
     let kept = bench.record(tx.undo_next());
     let record = kept.record();
@@ -296,7 +312,10 @@ fn without_another_page_a_row_is_refused_and_the_tree_goes_on() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(refused, Error::Space(extentdb_space::Error::FilegroupFull { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Error::Space(extentdb_space::Error::FilegroupFull { .. })),
+        "{refused:?}"
+    );
     let seen = walk(&bench.tree);
     assert_eq!((seen.rows.len(), seen.pages), (number as usize, bench.pages()));
     assert!(number > 50);
@@ -337,8 +356,9 @@ fn a_split_that_cannot_be_taken_back_ends_all_service() {
         let bench = Bench::with(&Setup { frames: 2000, ..Setup::of(true) });
         bench.disk.fail_after(calls);
         let mut tx = bench.begin();
-        let refused = (0..4000)
-            .find_map(|number| bench.insert(&mut tx, &key(number * 7919 % 4000, true), &[1; 900]).err());
+        let refused = (0..4000).find_map(|number| {
+            bench.insert(&mut tx, &key(number * 7919 % 4000, true), &[1; 900]).err()
+        });
         assert!(refused.is_some(), "the disk still works");
         let is_cut_off = |error: &Error| matches!(error, Error::CutOff { .. });
         let found = bench.tree.find(&[bytes(&key(0, true))]);
@@ -347,7 +367,9 @@ fn a_split_that_cannot_be_taken_back_ends_all_service() {
         match (found, scanned) {
             (Ok(_), Ok(_)) => drop(walk(&bench.tree)),
             (Err(found), Err(scanned)) => {
-                assert!(is_cut_off(&found) && is_cut_off(&scanned) && is_cut_off(&deleted.unwrap_err()));
+                assert!(
+                    is_cut_off(&found) && is_cut_off(&scanned) && is_cut_off(&deleted.unwrap_err())
+                );
                 cut_off += 1;
             }
             outcome => panic!("{outcome:?}"),
@@ -367,7 +389,11 @@ fn threads_that_change_one_tree_do_not_lose_each_others_rows() {
                     let mut tx = bench.begin();
                     for number in 0..10 {
                         bench
-                            .insert(&mut tx, &key((round * 10 + number) * 4 + own, false), &[own as u8; 200])
+                            .insert(
+                                &mut tx,
+                                &key((round * 10 + number) * 4 + own, false),
+                                &[own as u8; 200],
+                            )
                             .unwrap();
                     }
                     let rows: Result<Vec<_>, _> = bench.tree.scan(&[]).unwrap().collect();
@@ -463,7 +489,10 @@ fn a_page_that_is_not_of_the_tree_is_an_error() {
         page[at..at + damage.len()].copy_from_slice(damage);
         bench.put(leaf, &page);
         let read: Result<Vec<_>, _> = bench.tree.scan(&[]).unwrap().collect();
-        assert!(matches!(read, Err(Error::Corrupt { page, .. }) if page == leaf), "{what}: {read:?}");
+        assert!(
+            matches!(read, Err(Error::Corrupt { page, .. }) if page == leaf),
+            "{what}: {read:?}"
+        );
     }
     let mut page = whole;
     let start = usize::from(u16::from_le_bytes([page[8190], page[8191]]));

@@ -1,4 +1,5 @@
-//! Several threads in one tree: each has rows of its own, between those of the others on the same pages.
+//! Several threads in one tree: each has rows of its own, between those of the others on the same
+//! pages.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +71,8 @@ impl Owner<'_> {
     }
 
     fn change(&mut self, tx: &mut Transaction) {
-        let (key, value) = (self.key(), self.value());
+        let key = self.key();
+        let value = self.value();
         let is_there = self.model.contains_key(&key);
         match self.rng.below(5) {
             0 | 1 => {
@@ -91,10 +93,13 @@ impl Owner<'_> {
 
     /// A piece of the tree in one direction: every row in order and once, the own ones all there.
     fn look(&mut self) {
-        let (low, high) = (self.key(), self.key());
+        let low = self.key();
+        let high = self.key();
         let (low, high) = (low.clone().min(high.clone()), low.max(high));
-        let sort_key = |key: &[u8]| self.bench.tree.shape().prefix(&[super::bench::bytes(key)]).unwrap();
-        let range = KeyRange::all().not_before(&sort_key(&low), false).not_behind(&sort_key(&high), false);
+        let sort_key =
+            |key: &[u8]| self.bench.tree.shape().prefix(&[super::bench::bytes(key)]).unwrap();
+        let range =
+            KeyRange::all().not_before(&sort_key(&low), false).not_behind(&sort_key(&high), false);
         let leaves = self.bench.tree.leaves(range);
         let is_backward = self.rng.below(2) == 0;
         let mut leaves = if is_backward { leaves.backward() } else { leaves };
@@ -165,7 +170,15 @@ fn threads_with_rows_side_by_side_leave_a_sound_tree() {
         seed: 1,
     };
     assert!(run(plan) > 1);
-    assert!(run(Plan { is_base: false, threads: 8, transactions: 80, seed: 2, ..plan }) > 1);
+    assert!(
+        run(Plan {
+            is_base: false,
+            threads: 8,
+            transactions: 80,
+            seed: 2,
+            ..plan
+        }) > 1
+    );
 }
 
 /// Long keys: splits go up several levels all the time.
@@ -230,7 +243,8 @@ fn threads_that_append_get_their_rows_in_once_each() {
     assert_eq!(bench.counts().rows as u64, count);
 }
 
-/// The room in the file ends while several threads split: those that are refused take back what they have begun.
+/// The room in the file ends while several threads split: those that are refused take back what
+/// they have begun.
 #[test]
 fn threads_that_find_the_file_full_leave_a_sound_tree() {
     let pages = super::bench::fresh().0.len() as u32 / 8192;
@@ -242,7 +256,11 @@ fn threads_that_find_the_file_full_leave_a_sound_tree() {
                 let mut number = own;
                 loop {
                     let mut tx = bench.begin();
-                    match bench.insert(&mut tx, &key(number * 7919 % 4000, false), &[own as u8; 900]) {
+                    match bench.insert(
+                        &mut tx,
+                        &key(number * 7919 % 4000, false),
+                        &[own as u8; 900],
+                    ) {
                         Ok(()) => drop(tx.commit_delayed().unwrap()),
                         Err(Error::Space(extentdb_space::Error::FilegroupFull { .. })) => break,
                         Err(error) => panic!("{error:?}"),
@@ -273,7 +291,9 @@ fn threads_that_find_the_log_full_leave_a_sound_tree() {
                         match bench.insert(&mut tx, &key, &[own as u8; 1500]) {
                             Ok(()) => drop(tx.commit_delayed().unwrap()),
                             Err(Error::Duplicate { .. }) => {}
-                            Err(Error::Space(_) | Error::Transaction(_)) => break bench.roll_back(tx),
+                            Err(Error::Space(_) | Error::Transaction(_)) => {
+                                break bench.roll_back(tx);
+                            }
                             Err(error) => panic!("{error:?}"),
                         }
                         let rows: Result<Vec<_>, _> = bench.tree.scan(&[]).unwrap().collect();
@@ -287,8 +307,8 @@ fn threads_that_find_the_log_full_leave_a_sound_tree() {
     }
 }
 
-/// The power goes, and what fails then cannot be taken back: no page can be changed any more, nor can a record be added. Whoever still reads
-/// sees a whole tree, or is refused.
+/// The power goes, and what fails then cannot be taken back: no page can be changed any more, nor
+/// can a record be added. Whoever still reads sees a whole tree, or is refused.
 #[test]
 fn threads_whose_log_fails_never_see_half_a_split() {
     for seed in 0..40 {
@@ -306,11 +326,16 @@ fn threads_whose_log_fails_never_see_half_a_split() {
 /// Inserts rows, each in a transaction that waits for the disk, and counts the own ones afterwards.
 fn insert_until_it_fails(bench: &Bench, own: u64, seed: u64) {
     let mut rng = SplitMix64::new(seed * 10 + own);
-    let (mut inserted, mut has_failed) = (0, false);
+    let mut inserted = 0;
+    let mut has_failed = false;
     while !has_failed {
         let mut tx = bench.begin();
         for _ in 0..6 {
-            match bench.insert(&mut tx, &key(rng.below(1 << 20) * 4 + own, true), &[own as u8; 1500]) {
+            match bench.insert(
+                &mut tx,
+                &key(rng.below(1 << 20) * 4 + own, true),
+                &[own as u8; 1500],
+            ) {
                 Ok(()) => inserted += 1,
                 Err(Error::Duplicate { .. }) => {}
                 Err(_) => {

@@ -259,7 +259,16 @@ impl<'b> Crowd<'b> {
         let members = (0..members).map(|_| member()).collect();
         let rng = SplitMix64::new(seed);
         let rows = Rows::new();
-        Crowd { bench, rng, keys, members, rows, refused: 0, rolled_back: 0, grown_back: 0 }
+        Crowd {
+            bench,
+            rng,
+            keys,
+            members,
+            rows,
+            refused: 0,
+            rolled_back: 0,
+            grown_back: 0,
+        }
     }
 
     fn owner(&self, key: &[u8]) -> Option<usize> {
@@ -379,7 +388,8 @@ fn rounds() -> u64 {
 #[test]
 fn rollbacks_in_a_full_file_succeed_and_take_no_page() {
     let size = fresh().0.len() as u32 / 8192;
-    let (mut refused, mut grown_back) = (0, 0);
+    let mut refused = 0;
+    let mut grown_back = 0;
     for seed in 0..rounds() {
         let pages_max = Some(size + [0, 16, 64][seed as usize % 3]);
         let setup = Setup { pages_max, frames: 200, ..Setup::of(seed.is_multiple_of(2)) };
@@ -438,7 +448,8 @@ fn crash_everywhere(is_base: bool, seed: u64, steps: usize) {
     after_every_record(&records, is_base, &mut |kept, restarted, open| {
         let pages = restarted.pages();
         undo_losers(restarted, &records, open);
-        let (_, expected) = states.iter().rev().find(|(lsn, _)| *lsn <= kept.lsn).expect("the first");
+        let (_, expected) =
+            states.iter().rev().find(|(lsn, _)| *lsn <= kept.lsn).expect("the first");
         let seen = walk(&restarted.tree);
         assert!(seen.rows == *expected, "after {} {}", kept.lsn, kept.record().header().op);
         assert_eq!(restarted.pages(), pages, "after {}", kept.lsn);

@@ -75,7 +75,10 @@ impl Walk {
         let page = tree.space.pool().read(id).expect("a page of the tree");
         let view = PageRef::new(&page);
         let header = view.header();
-        assert_eq!((header.page_id(), header.alloc_unit(), header.level), (id, tree.unit().id(), level));
+        assert_eq!(
+            (header.page_id(), header.alloc_unit(), header.level),
+            (id, tree.unit().id(), level)
+        );
         let is_leaf = level == 0;
         let kind = if is_leaf && tree.shape().is_base() { PageType::Data } else { PageType::Index };
         assert_eq!(header.kind(), kind);
@@ -92,8 +95,14 @@ impl Walk {
             .map(|slot| tree.shape().key(&record(slot), of_level).expect("a key"))
             .collect();
         assert!(keys.is_sorted_by(|a, b| a < b), "order on {id}");
-        assert!(keys.first().is_none_or(|first| low.as_ref().is_none_or(|low| low <= first)), "{id}");
-        assert!(keys.last().is_none_or(|last| high.as_ref().is_none_or(|high| last < high)), "{id}");
+        assert!(
+            keys.first().is_none_or(|first| low.as_ref().is_none_or(|low| low <= first)),
+            "{id}"
+        );
+        assert!(
+            keys.last().is_none_or(|last| high.as_ref().is_none_or(|high| last < high)),
+            "{id}"
+        );
         if is_leaf {
             self.leaf(tree, view);
             return;
@@ -102,7 +111,10 @@ impl Walk {
         let mut bounds: Vec<Option<Vec<u8>>> = keys.into_iter().map(Some).collect();
         if is_leftmost {
             bounds.insert(0, None);
-            assert_eq!(view.row(0), Ok(&*tree.shape().first_separator(record(0).child().expect("a child"))));
+            assert_eq!(
+                view.row(0),
+                Ok(&*tree.shape().first_separator(record(0).child().expect("a child")))
+            );
         }
         for slot in 0..view.slot_count() {
             let at = usize::from(slot);
@@ -137,7 +149,12 @@ impl Walk {
         spans.sort_unstable();
         assert!(spans.is_sorted_by(|a, b| a.1 <= b.0), "records overlap on {}", header.page_id());
         let used: usize = spans.iter().map(|(start, end)| end - start + 2).sum();
-        assert_eq!(usize::from(header.free_bytes.get()), 8096 - used, "free bytes of {}", header.page_id());
+        assert_eq!(
+            usize::from(header.free_bytes.get()),
+            8096 - used,
+            "free bytes of {}",
+            header.page_id()
+        );
         let end = spans.last().map_or(96, |(_, end)| *end);
         assert!((end..=view.slot_array_start()).contains(&usize::from(header.free_offset.get())));
         let ghosts = (0..view.slot_count()).filter(|slot| {

@@ -1,5 +1,5 @@
-//! A slow and simple check of a whole database: every page has one owner, every tree is one, every index says what its
-//! table says, and every number of the catalogue is right.
+//! A slow and simple check of a whole database: every page has one owner, every tree is one, every
+//! index says what its table says, and every number of the catalogue is right.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,7 +29,8 @@ use crate::image::Image;
 /// What was found.
 pub(super) struct Audited {
     pub(super) tables: BTreeMap<ObjectId, AuditedTable>,
-    /// Of every ten leaf pages of trees of ten pages or more, how many are not followed by their physical neighbour.
+    /// Of every ten leaf pages of trees of ten pages or more, how many are not followed by their
+    /// physical neighbour.
     pub(super) jumps_of_ten: usize,
     pub(super) longest_iam_chain: usize,
     pub(super) deepest_tree: usize,
@@ -116,7 +117,13 @@ impl Audit<'_> {
                 let reading = Reading { image, catalog, rowset };
                 let rows = self.rowset(reading, index);
                 self.values_off_the_row(reading, index, &rows);
-                assert_eq!(rowset.rows, rows.len() as i64, "{} index {}", table.full_name(), index.id);
+                assert_eq!(
+                    rowset.rows,
+                    rows.len() as i64,
+                    "{} index {}",
+                    table.full_name(),
+                    index.id
+                );
                 check_partition(catalog, index, rowset, number, &rows);
                 all.extend(rows);
             }
@@ -130,10 +137,15 @@ impl Audit<'_> {
         out
     }
 
-    /// Follows the IAM chain: every page and extent gets its owner, and the catalogue's counts are checked.
+    /// Follows the IAM chain: every page and extent gets its owner, and the catalogue's counts are
+    /// checked.
     fn unit(&mut self, unit: &AllocUnit) {
-        let (mut iam_id, mut previous, mut sequence) = (unit.first_iam, PageId::NONE, 0);
-        let (mut used, mut reserved, mut intervals) = (0, 0, HashSet::new());
+        let mut iam_id = unit.first_iam;
+        let mut previous = PageId::NONE;
+        let mut sequence = 0;
+        let mut used = 0;
+        let mut reserved = 0;
+        let mut intervals = HashSet::new();
         while !iam_id.is_none() {
             let page = self.page(iam_id);
             let iam = IamView::new(&page);
@@ -181,7 +193,8 @@ impl Audit<'_> {
         PfsView::new(&self.page(page.pfs_page())).entry(page.page)
     }
 
-    /// The rows or entries of a rowset in their order, by the values of its columns in record order.
+    /// The rows or entries of a rowset in their order, by the values of its columns in record
+    /// order.
     fn rowset(&mut self, reading: Reading<'_>, index: &Index) -> Vec<(Rid, Values)> {
         let rowset = reading.rowset;
         let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { panic!("no unit for rows") };
@@ -205,9 +218,13 @@ impl Audit<'_> {
             out.extend(entries(&page, leaf, reading, Level::Leaf));
         }
         // Ghosts keep their place in the order.
-        let ordered: Vec<(Rid, Values)> = out.iter().map(|(rid, _, values)| (*rid, values.clone())).collect();
+        let ordered: Vec<(Rid, Values)> =
+            out.iter().map(|(rid, _, values)| (*rid, values.clone())).collect();
         check_order(rowset, &ordered);
-        out.into_iter().filter(|(_, role, _)| *role == Role::Row).map(|(rid, _, v)| (rid, v)).collect()
+        out.into_iter()
+            .filter(|(_, role, _)| *role == Role::Row)
+            .map(|(rid, _, v)| (rid, v))
+            .collect()
     }
 
     /// Every record of the units for values off the row belongs to one value of one row.
@@ -233,8 +250,11 @@ impl Audit<'_> {
             return;
         }
         let mut left = there;
-        for id in
-            self.owners.iter().filter(|(_, owner)| reading.rowset.units[0].id == **owner).map(|(id, _)| *id)
+        for id in self
+            .owners
+            .iter()
+            .filter(|(_, owner)| reading.rowset.units[0].id == **owner)
+            .map(|(id, _)| *id)
         {
             let page = self.page(id);
             let view = PageRef::new(&page);
@@ -245,7 +265,12 @@ impl Audit<'_> {
                 }
             }
         }
-        assert!(left.is_empty(), "{} LOB records of {} rows belong to none", left.len(), rows.len());
+        assert!(
+            left.is_empty(),
+            "{} LOB records of {} rows belong to none",
+            left.len(),
+            rows.len()
+        );
     }
 
     /// Takes the records of a value from those there are.
@@ -267,10 +292,16 @@ impl Audit<'_> {
     }
 
     fn heap(&self, reading: Reading<'_>, unit: &AllocUnit) -> Vec<(Rid, Values)> {
-        let mut pages: Vec<PageId> =
-            self.owners.iter().filter(|(_, owner)| **owner == unit.id).map(|(page, _)| *page).collect();
+        let mut pages: Vec<PageId> = self
+            .owners
+            .iter()
+            .filter(|(_, owner)| **owner == unit.id)
+            .map(|(page, _)| *page)
+            .collect();
         pages.sort_unstable();
-        let (mut out, mut moved, mut data) = (Vec::new(), HashMap::new(), 0);
+        let mut out = Vec::new();
+        let mut moved = HashMap::new();
+        let mut data = 0;
         let mut stubs = Vec::new();
         for id in pages {
             let page = self.page(id);
@@ -285,7 +316,8 @@ impl Audit<'_> {
                 "{id}"
             );
             for (slot, bytes) in view.records() {
-                let (record, rid) = (Stored::of(&page, bytes), Rid::new(id, slot));
+                let record = Stored::of(&page, bytes);
+                let rid = Rid::new(id, slot);
                 match record.role() {
                     Role::Stub(target) => stubs.push((rid, target)),
                     Role::Moved(home) => {
@@ -307,7 +339,8 @@ impl Audit<'_> {
         out
     }
 
-    /// Walks a tree from its root, checks links, levels and separators; returns the leaves in order.
+    /// Walks a tree from its root, checks links, levels and separators; returns the leaves in
+    /// order.
     fn tree(&mut self, reading: Reading<'_>, unit: &AllocUnit) -> Vec<PageId> {
         let rowset = reading.rowset;
         let mut level = vec![unit.root];
@@ -336,8 +369,8 @@ impl Audit<'_> {
         level
     }
 
-    /// The children of a page; each separator is the key of its child's first entry, or lies between that and the last
-    /// entry before.
+    /// The children of a page; each separator is the key of its child's first entry, or lies
+    /// between that and the last entry before.
     fn children(&self, page: &PageBuf, id: PageId, reading: Reading<'_>) -> Vec<PageId> {
         let view = PageRef::new(page);
         let key = reading.rowset.layout.key();
@@ -360,7 +393,11 @@ impl Audit<'_> {
             let before = out.last().copied().unwrap_or(view.header().prev());
             if self.packing == Packing::Loose && !before.is_none() && !out.is_empty() {
                 let last = self.last_entry(before, reading);
-                assert_eq!(key_order(reading.rowset, &last, &separator), Ordering::Less, "{id} slot {slot}");
+                assert_eq!(
+                    key_order(reading.rowset, &last, &separator),
+                    Ordering::Less,
+                    "{id} slot {slot}"
+                );
             }
             out.push(child);
         }
@@ -380,8 +417,8 @@ impl Audit<'_> {
         }
     }
 
-    /// Every allocated page has one owner or a fixed place, is intact and accounts for its bytes; every extent is in
-    /// one of the legal states.
+    /// Every allocated page has one owner or a fixed place, is intact and accounts for its bytes;
+    /// every extent is in one of the legal states.
     fn pages_and_maps(&mut self) {
         let files: Vec<FileId> = self.image.files().collect();
         for file in files {
@@ -421,7 +458,11 @@ impl Audit<'_> {
             account(&page, id, self.packing);
         }
         if header.kind() == PageType::TextMix {
-            assert_eq!(state.fullness(), Some(Fullness::of_free_bytes(header.free_bytes.get())), "{id}");
+            assert_eq!(
+                state.fullness(),
+                Some(Fullness::of_free_bytes(header.free_bytes.get())),
+                "{id}"
+            );
         }
         if header.kind() == PageType::TextTree {
             assert_eq!(state.fullness(), Some(Fullness::UpTo100), "{id}");
@@ -435,10 +476,14 @@ impl Audit<'_> {
             page
         };
         let [gam, sgam, diff, ml] = MapKind::ALL.map(map);
-        let [gam, sgam, diff, ml] = [&gam, &sgam, &diff, &ml].map(|page| AllocationBitmap::of(page));
+        let [gam, sgam, diff, ml] =
+            [&gam, &sgam, &diff, &ml].map(|page| AllocationBitmap::of(page));
         assert_eq!(ml.count_ones(), 0);
         for extent in 0..63_904u32 {
-            let page = PageId { file: first.file, page: first.page + extent * PAGES_PER_EXTENT };
+            let page = PageId {
+                file: first.file,
+                page: first.page + extent * PAGES_PER_EXTENT,
+            };
             if page.page >= pages {
                 assert!(gam.get(extent) && !sgam.get(extent), "{page} is behind the end");
                 continue;
@@ -448,21 +493,31 @@ impl Audit<'_> {
             } else {
                 page.extent().pages().map(|page| self.state(page)).collect()
             };
-            let is_fixed = page.extent().pages().any(|p| fixed_page_type(p).is_some() && p != PageId::BOOT);
+            let is_fixed =
+                page.extent().pages().any(|p| fixed_page_type(p).is_some() && p != PageId::BOOT);
             let is_mixed = states.iter().any(|state| state.is_mixed());
             let has_free = states.iter().any(|state| !state.is_allocated());
             let is_owned = self.extents.contains_key(&page);
             match (gam.get(extent), sgam.get(extent)) {
                 (true, false) => {
-                    assert!(!is_owned && !diff.get(extent) || page.page.is_multiple_of(8088), "{page}")
+                    assert!(
+                        !is_owned && !diff.get(extent) || page.page.is_multiple_of(8088),
+                        "{page}"
+                    )
                 }
                 (false, true) => assert!(!is_owned && !is_fixed && has_free, "{page}"),
                 (false, false) => {
-                    assert!(is_owned ^ is_fixed ^ (is_mixed && !has_free), "{page} {is_owned} {is_fixed}");
+                    assert!(
+                        is_owned ^ is_fixed ^ (is_mixed && !has_free),
+                        "{page} {is_owned} {is_fixed}"
+                    );
                 }
                 (true, true) => panic!("{page} is free and mixed"),
             }
-            assert!(gam.get(extent) || diff.get(extent), "{page} was written, and is not marked as changed");
+            assert!(
+                gam.get(extent) || diff.get(extent),
+                "{page} was written, and is not marked as changed"
+            );
         }
     }
 }
@@ -472,8 +527,10 @@ fn account(page: &PageBuf, id: PageId, packing: Packing) {
     let view = PageRef::new(page);
     let header = view.header();
     let is_data = header.kind() == PageType::Data;
-    let (mut spans, mut ghosts): (Vec<(usize, usize)>, u16) = (Vec::new(), 0);
-    let information = CiView::of(page).filter(|_| matches!(header.kind(), PageType::Data | PageType::Index));
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    let mut ghosts: u16 = 0;
+    let information =
+        CiView::of(page).filter(|_| matches!(header.kind(), PageType::Data | PageType::Index));
     let start = 96 + information.map_or(0, |information| information.size());
     for (slot, bytes) in view.records() {
         if matches!(header.kind(), PageType::TextMix | PageType::TextTree) {
@@ -510,7 +567,12 @@ fn account(page: &PageBuf, id: PageId, packing: Packing) {
 }
 
 /// The records of a page with what they are, ghosts included.
-fn entries(page: &PageBuf, id: PageId, reading: Reading<'_>, level: Level) -> Vec<(Rid, Role, Values)> {
+fn entries(
+    page: &PageBuf,
+    id: PageId,
+    reading: Reading<'_>,
+    level: Level,
+) -> Vec<(Rid, Role, Values)> {
     let view = PageRef::new(page);
     let entry = |(slot, bytes)| {
         let record = Stored::of(page, bytes);
@@ -541,7 +603,8 @@ fn pointers(record: &Stored<'_>, columns: &[PhysicalColumn]) -> Vec<(Vec<u8>, bo
     out
 }
 
-/// Keys ascend, column by column; text as its collation compares it, which is asked and not its sort key.
+/// Keys ascend, column by column; text as its collation compares it, which is asked and not its
+/// sort key.
 fn check_order(rowset: &Rowset, rows: &[(Rid, Values)]) {
     for pair in rows.windows(2) {
         let order = key_order(rowset, &pair[0].1, &pair[1].1);
@@ -559,7 +622,13 @@ fn key_order(rowset: &Rowset, a: &Values, b: &Values) -> Ordering {
 }
 
 /// Every row lies in the partition that the function says.
-fn check_partition(catalog: &Catalog, index: &Index, rowset: &Rowset, number: i32, rows: &[(Rid, Values)]) {
+fn check_partition(
+    catalog: &Catalog,
+    index: &Index,
+    rowset: &Rowset,
+    number: i32,
+    rows: &[(Rid, Values)],
+) {
     assert_eq!(rowset.partition, number);
     let Some((function, column)) = catalog.partition_function_of(index) else {
         assert_eq!(index.rowsets.len(), 1, "several partitions and no function");
@@ -578,7 +647,8 @@ fn check_partition(catalog: &Catalog, index: &Index, rowset: &Rowset, number: i3
     let at = at.unwrap();
     let ty = rowset.layout.columns[at].ty.unwrap();
     for (rid, values) in rows {
-        let value = values[at].as_deref().map_or(Datum::Null, |bytes| Datum::decode(&ty, bytes).unwrap());
+        let value =
+            values[at].as_deref().map_or(Datum::Null, |bytes| Datum::decode(&ty, bytes).unwrap());
         assert_eq!(function.partition_of(&value), Some(number), "{rid}");
     }
 }
@@ -606,8 +676,9 @@ fn compare(column: &PhysicalColumn, a: Option<&[u8]>, b: Option<&[u8]>) -> Order
     })
 }
 
-/// An index holds for every row its own columns and what leads to the row, and nothing else. Values of columns that are
-/// not in the rows, and which rows a filter lets in, are compared by those who know them.
+/// An index holds for every row its own columns and what leads to the row, and nothing else. Values
+/// of columns that are not in the rows, and which rows a filter lets in, are compared by those who
+/// know them.
 fn compare_with_table(
     catalog: &Catalog,
     table: &Table,
@@ -617,7 +688,8 @@ fn compare_with_table(
 ) {
     let base = table.base().unwrap();
     let base_layout = &catalog.rowsets_of(base).next().unwrap().layout;
-    let position = |column_id: i32| base_layout.columns.iter().position(|c| c.column_id == column_id);
+    let position =
+        |column_id: i32| base_layout.columns.iter().position(|c| c.column_id == column_id);
     // Place in the entry, place in the row.
     let mut columns: Vec<(usize, usize)> = Vec::new();
     let mut width = index.columns.len();
@@ -677,7 +749,9 @@ pub(super) fn index_values(image: &Image, name: &str) -> Vec<Values> {
             let (id, page) = leaf.unwrap();
             let reading = Reading { image, catalog: &catalog, rowset };
             let entries = entries(&page, id, reading, Level::Leaf).into_iter();
-            out.extend(entries.filter(|(_, role, _)| *role == Role::Row).map(|(_, _, values)| values));
+            out.extend(
+                entries.filter(|(_, role, _)| *role == Role::Row).map(|(_, _, values)| values),
+            );
         }
     }
     out

@@ -39,12 +39,14 @@ fn tables_and_single_indexes_lie_in_the_filegroup_they_name() {
         .index(IndexSpec::new("IX_home", &["value"]))
         .index(IndexSpec::new("IX_away", &["value"]).on("primary"))
         .on("DATA");
-    let builder = DatabaseBuilder::new("groups").filegroup("DATA", 2).filegroup("EMPTY", 1).table(table);
+    let builder =
+        DatabaseBuilder::new("groups").filegroup("DATA", 2).filegroup("EMPTY", 1).table(table);
     let (_folder, paths, _) = build(&builder, 5);
     let image = open(&paths);
     audit(&image);
     let catalog = Catalog::load(&image).unwrap();
-    let groups: Vec<(u16, i32)> = catalog.files.iter().map(|file| (file.id.0, file.filegroup)).collect();
+    let groups: Vec<(u16, i32)> =
+        catalog.files.iter().map(|file| (file.id.0, file.filegroup)).collect();
     assert_eq!(groups, [(1, 1), (2, 0), (3, 1), (4, 2), (5, 2), (6, 3)]);
     let names: Vec<&str> = catalog.filegroups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(names, ["PRIMARY", "DATA", "EMPTY"]);
@@ -60,9 +62,10 @@ fn partitioned(range_right: bool) -> DatabaseBuilder {
     let boundaries = |row: &mut RowValues| {
         row.int(100).int(500).int(2_000);
     };
-    let function = match range_right {
-        true => PartitionFunctionSpec::right("pf", SqlType::Int, boundaries),
-        false => PartitionFunctionSpec::left("pf", SqlType::Int, boundaries),
+    let function = if range_right {
+        PartitionFunctionSpec::right("pf", SqlType::Int, boundaries)
+    } else {
+        PartitionFunctionSpec::left("pf", SqlType::Int, boundaries)
     };
     let value = |n: u64| (n * 7919 % 3_000) as i32;
     let clustered = int_table("c", 9_000, value)
@@ -85,7 +88,9 @@ fn partitioned(range_right: bool) -> DatabaseBuilder {
 
 #[test]
 fn partitioned_tables_and_indexes_are_sound_and_read_back() {
-    for (range_right, rows) in [(true, [300, 1_200, 4_500, 3_000]), (false, [303, 1_200, 4_500, 2_997])] {
+    for (range_right, rows) in
+        [(true, [300, 1_200, 4_500, 3_000]), (false, [303, 1_200, 4_500, 2_997])]
+    {
         let (_folder, paths, built) = build(&partitioned(range_right), 3);
         let image = open(&paths);
         let found = audit(&image);
@@ -106,7 +111,8 @@ fn partitioned_tables_and_indexes_are_sound_and_read_back() {
 
 #[test]
 fn a_date_range_and_a_null_are_partitioned() {
-    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("day", SqlType::DateTime)];
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("day", SqlType::DateTime)];
     let rows = FnRows::new(3_000, |number, row| {
         row.int(number as i32);
         match number % 10 {
@@ -138,7 +144,8 @@ fn partitions_that_cannot_be_are_refused() {
         builder.build(&refs, &mut |_| {}).unwrap_err()
     };
     let table = || int_table("x", 10, |n| n as i32).partitioned("ps", "value");
-    let unique = partitioned(true).table(table().clustered(IndexSpec::primary_key("PK_x", &["id"])));
+    let unique =
+        partitioned(true).table(table().clustered(IndexSpec::primary_key("PK_x", &["id"])));
     assert!(matches!(try_build("a", unique), crate::Error::NotBuilt { .. }));
     let apart = partitioned(true).table(table().index(IndexSpec::new("IX_x", &["id"]).on("A")));
     assert!(matches!(try_build("b", apart), crate::Error::NotBuilt { .. }));
@@ -162,7 +169,8 @@ impl Rows for Purged {
     }
 
     fn is_deleted(&self, number: u64) -> bool {
-        // Single rows, and runs longer than a page: whole pages go, and one page of the level above.
+        // Single rows, and runs longer than a page: whole pages go, and one page of the level
+        // above.
         number % 5 == 2 || (number * 7919 % 40_000) % 10_000 < 2_500
     }
 }
@@ -205,7 +213,8 @@ fn a_scattered_tree_without_live_rows_has_no_pages() {
             true
         }
     }
-    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("value", SqlType::Int)];
+    let columns =
+        vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::nullable("value", SqlType::Int)];
     let table = TableSpec::heap("t", columns, Gone)
         .clustered(IndexSpec::primary_key("PK_t", &["id"]).fragmented())
         .index(IndexSpec::new("IX_t", &["value"]).fragmented());
@@ -214,7 +223,8 @@ fn a_scattered_tree_without_live_rows_has_no_pages() {
     assert_eq!((built.tables[0].rows, built.tables[0].pages), (0, 0));
 }
 
-/// The values of a column that is only in its index, and the rows a filter lets in, are those of the generator.
+/// The values of a column that is only in its index, and the rows a filter lets in, are those of
+/// the generator.
 #[test]
 fn computed_columns_and_filtered_indexes_hold_what_the_generator_says() {
     let columns = vec![
@@ -242,12 +252,15 @@ fn computed_columns_and_filtered_indexes_hold_what_the_generator_says() {
     for (at, entry) in (0..).zip(entries) {
         assert_eq!((int(&entry[0]), int(&entry[1]), int(&entry[2])), (2 * at, 3 * at, at));
     }
-    let filtered: Vec<i32> = index_values(&image, "IX_kind").iter().map(|entry| int(&entry[1])).collect();
+    let filtered: Vec<i32> =
+        index_values(&image, "IX_kind").iter().map(|entry| int(&entry[1])).collect();
     assert_eq!(filtered, (0..5_000).filter(|id| id % 7 == 3).collect::<Vec<_>>());
     let catalog = Catalog::load(&image).unwrap();
     let table = catalog.user_tables()[0];
-    let computed: Vec<_> = table.columns.iter().map(|c| (c.computed.as_deref(), c.persisted)).collect();
-    let expected = [(None, false), (Some("([id]*(2))"), false), (None, false), (Some("([id]*(3))"), true)];
+    let computed: Vec<_> =
+        table.columns.iter().map(|c| (c.computed.as_deref(), c.persisted)).collect();
+    let expected =
+        [(None, false), (Some("([id]*(2))"), false), (None, false), (Some("([id]*(3))"), true)];
     assert_eq!(computed, expected);
     assert_eq!(table.indexes[2].filter.as_deref(), Some("([kind]=(3))"));
     assert_eq!(table.indexes[1].filter, None);

@@ -57,11 +57,12 @@ impl<'a> Stored<'a> {
                 CdKind::GhostData | CdKind::GhostIndex => Role::Ghost,
                 CdKind::ForwardingStub => Role::Stub(record.stub_target().unwrap()),
                 CdKind::Forwarded => {
-                    let home =
-                        record.extra_long().find_map(|(bytes, _)| match LobPointer::parse(bytes, false) {
+                    let home = record.extra_long().find_map(|(bytes, _)| {
+                        match LobPointer::parse(bytes, false) {
                             LobPointer::BackPointer(home) => Some(home),
                             _ => None,
-                        });
+                        }
+                    });
                     Role::Moved(home.unwrap())
                 }
                 other => panic!("{other:?}"),
@@ -100,8 +101,8 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The values of the columns in record order. A long value off the row is represented by its pointer, one that was pushed
-    /// off is read. Dropped columns have none.
+    /// The values of the columns in record order. A long value off the row is represented by its
+    /// pointer, one that was pushed off is read. Dropped columns have none.
     pub(super) fn values(&self, record: &Stored<'_>, level: Level) -> Values {
         let columns = &self.rowset.layout.columns;
         columns.iter().map(|column| self.value(record, column, level)).collect()
@@ -125,7 +126,8 @@ impl Reading<'_> {
             Cell::Missing if level == Level::Interior => None,
             Cell::Missing => self.added(column, &ty),
         };
-        // The first row of a key has an empty uniquifier in an uncompressed record, and 0 in a compressed one.
+        // The first row of a key has an empty uniquifier in an uncompressed record, and 0 in a
+        // compressed one.
         value.map(|bytes| if bytes.is_empty() && ty == SqlType::Int { vec![0; 4] } else { bytes })
     }
 
@@ -148,7 +150,8 @@ impl Reading<'_> {
         match self.catalog.added_default(self.rowset.id, column)? {
             AddedDefault::Bytes(bytes) => Some(bytes.clone()),
             AddedDefault::Variant(bytes) => {
-                let Datum::Variant(variant) = Datum::decode(&SqlType::SqlVariant, bytes).unwrap() else {
+                let Datum::Variant(variant) = Datum::decode(&SqlType::SqlVariant, bytes).unwrap()
+                else {
                     panic!("not a variant")
                 };
                 if *ty == SqlType::SqlVariant {

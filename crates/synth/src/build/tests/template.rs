@@ -9,9 +9,9 @@ use extentdb_catalog::model::{Catalog, ObjectType};
 use super::*;
 
 fn sample() -> Option<Catalog> {
-    let folder = std::env::var_os("EXTENTDB_SAMPLES")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples")));
+    let folder = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from).unwrap_or_else(|| {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples"))
+    });
     let path = folder.join("bookshop-2008r2.mdf");
     if !path.exists() {
         eprintln!("SKIPPED: no samples in {}", folder.display());
@@ -27,14 +27,26 @@ fn ours() -> Catalog {
 
 /// What must be the same about a rowset: all that does not depend on collation or on what is in it.
 fn rowset_facts(catalog: &Catalog) -> BTreeMap<(i32, i32), String> {
-    let is_system = |object| catalog.objects.get(&object).is_none_or(|o| o.kind != ObjectType::USER_TABLE);
+    let is_system =
+        |object| catalog.objects.get(&object).is_none_or(|o| o.kind != ObjectType::USER_TABLE);
     let column = |c: &PhysicalColumn| {
         let text = if c.collation_id & 0xff_ffff == 0xd008 { "database" } else { "own" };
-        (c.column_id, c.ordinal, c.ti, text, c.key_ordinal, c.status, c.max_in_row, c.leaf, c.interior)
+        (
+            c.column_id,
+            c.ordinal,
+            c.ti,
+            text,
+            c.key_ordinal,
+            c.status,
+            c.max_in_row,
+            c.leaf,
+            c.interior,
+        )
     };
     let facts = catalog.rowsets.values().filter(|rowset| is_system(rowset.object)).map(|rowset| {
         let columns: Vec<_> = rowset.layout.columns.iter().map(column).collect();
-        let units: Vec<_> = rowset.units.iter().map(|unit| (unit.kind, unit.id, unit.status)).collect();
+        let units: Vec<_> =
+            rowset.units.iter().map(|unit| (unit.kind, unit.id, unit.status)).collect();
         let lengths = (rowset.min_leaf, rowset.min_interior);
         let text = format!("{} {:#x} {lengths:?} {units:?} {columns:#?}", rowset.id, rowset.status);
         ((rowset.object.0, rowset.index.0), text)
@@ -45,7 +57,8 @@ fn rowset_facts(catalog: &Catalog) -> BTreeMap<(i32, i32), String> {
 #[test]
 fn rowsets_and_physical_columns_equal_those_of_a_real_database() {
     let Some(sample) = sample() else { return };
-    let (expected, found) = (rowset_facts(&sample), rowset_facts(&ours()));
+    let expected = rowset_facts(&sample);
+    let found = rowset_facts(&ours());
     assert_eq!(expected.keys().collect::<Vec<_>>(), found.keys().collect::<Vec<_>>());
     for (key, facts) in &expected {
         assert_eq!(facts, &found[key], "object and index {key:?}");
@@ -61,7 +74,16 @@ fn objects_columns_and_indexes_equal_those_of_a_real_database() {
             let columns: Vec<_> = table
                 .columns
                 .iter()
-                .map(|c| (c.id, &c.name, c.ty.map(|ty| ty.to_string()), &c.user_type, c.status, &c.identity))
+                .map(|c| {
+                    (
+                        c.id,
+                        &c.name,
+                        c.ty.map(|ty| ty.to_string()),
+                        &c.user_type,
+                        c.status,
+                        &c.identity,
+                    )
+                })
                 .collect();
             let indexes: Vec<_> = table
                 .indexes
@@ -79,7 +101,8 @@ fn objects_columns_and_indexes_equal_those_of_a_real_database() {
         };
         system.map(|table| (table.id.0, of(table))).collect()
     };
-    let (expected, found) = (facts(&sample), facts(&ours()));
+    let expected = facts(&sample);
+    let found = facts(&ours());
     assert_eq!(expected.len(), 50);
     for (id, facts) in &expected {
         assert_eq!(facts, &found[id], "object {id}");

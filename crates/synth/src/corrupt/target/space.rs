@@ -23,15 +23,20 @@ impl Target<'_> {
 
     fn lists_extent(&self, found: &Found) -> bool {
         let iam = self.iam_of(&found.part.unit, found.id).and_then(|id| self.page(id));
-        iam.is_some_and(|iam| IamView::new(&iam).extents().any(|extent| extent == found.id.extent()))
+        iam.is_some_and(|iam| {
+            IamView::new(&iam).extents().any(|extent| extent == found.id.extent())
+        })
     }
 
     /// The IAM pages of a unit, in the order of their chain.
     pub(in crate::corrupt) fn iam_chain(&self, unit: &AllocUnit) -> Vec<(PageId, PageBuf)> {
-        let (mut chain, mut id) = (Vec::new(), unit.first_iam);
+        let mut chain = Vec::new();
+        let mut id = unit.first_iam;
         let mut seen = HashSet::new();
         while !id.is_none() && seen.insert(id) {
-            let Some(page) = self.page(id).filter(|page| PageHeader::of(page).kind() == PageType::Iam) else {
+            let Some(page) =
+                self.page(id).filter(|page| PageHeader::of(page).kind() == PageType::Iam)
+            else {
                 break;
             };
             let next = PageHeader::of(&page).next();

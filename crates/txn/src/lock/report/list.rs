@@ -1,4 +1,5 @@
-//! Trace flag 1222: processes, then the resources they wait for, in lines that are indented like XML.
+//! Trace flag 1222: processes, then the resources they wait for, in lines that are indented like
+//! XML.
 //!
 //! ```text
 //! deadlock-list
@@ -18,7 +19,8 @@
 use extentdb_base::{HobtId, PageId, XactId};
 
 use super::{
-    DeadlockNode, DeadlockReport, Line, LockStatus, Names, ObjectId, Resource, number, resource_text,
+    DeadlockNode, DeadlockReport, Line, LockStatus, Names, ObjectId, Resource, number,
+    resource_text,
 };
 use crate::lock::Timeout;
 
@@ -32,11 +34,21 @@ pub(super) fn lines(report: &DeadlockReport, names: &dyn Names) -> Vec<String> {
     lines.push("  resource-list".to_owned());
     for (at, node) in report.nodes.iter().enumerate() {
         lines.push(resource_line(node, at + 1, names));
-        let (blocker, request) = (node.blocker, node.request);
-        let owner = Line::new("     owner").with("id=", process(blocker.owner)).with("mode=", blocker.mode);
-        let waiter = Line::new("     waiter").with("id=", process(request.owner)).with("mode=", request.mode);
-        lines.extend(["    owner-list".to_owned(), owner.with_some("requestType=", kind(blocker.status)).0]);
-        lines.extend(["    waiter-list".to_owned(), waiter.with_some("requestType=", kind(node.status)).0]);
+        let blocker = node.blocker;
+        let request = node.request;
+        let owner =
+            Line::new("     owner").with("id=", process(blocker.owner)).with("mode=", blocker.mode);
+        let waiter = Line::new("     waiter")
+            .with("id=", process(request.owner))
+            .with("mode=", request.mode);
+        lines.extend([
+            "    owner-list".to_owned(),
+            owner.with_some("requestType=", kind(blocker.status)).0,
+        ]);
+        lines.extend([
+            "    waiter-list".to_owned(),
+            waiter.with_some("requestType=", kind(node.status)).0,
+        ]);
     }
     lines
 }
@@ -55,7 +67,8 @@ fn kind(status: LockStatus) -> Option<&'static str> {
 
 fn process_line(node: &DeadlockNode, names: &dyn Names) -> String {
     let request = &node.request;
-    let (owner, database) = (request.owner, names.database());
+    let owner = request.owner;
+    let database = names.database();
     let line = Line::new("   process").with("id=", process(owner)).with("logused=", request.cost);
     line.with("waitresource=", resource_text(request.resource, database))
         .with("waittime=", node.wait_time.as_millis())
@@ -81,18 +94,30 @@ fn timeout_ms(timeout: Timeout) -> u32 {
 }
 
 fn resource_line(node: &DeadlockNode, at: usize, names: &dyn Names) -> String {
-    let (resource, table) = (node.request.resource, node.request.table);
+    let resource = node.request.resource;
+    let table = node.request.table;
     let rowset = |names: &dyn Names| names.rowset(resource);
     match resource {
-        Resource::Key(index, _) => {
-            Element::new("keylock").rowset(index).database(names).table(table, names).index(index, names)
+        Resource::Key(index, _) => Element::new("keylock")
+            .rowset(index)
+            .database(names)
+            .table(table, names)
+            .index(index, names),
+        Resource::Hobt(id) => Element::new("hobtlock")
+            .rowset(id)
+            .whole()
+            .database(names)
+            .table(table, names)
+            .index(id, names),
+        Resource::Rid(rid) => {
+            Element::new("ridlock").page(rid.page).database(names).table(table, names)
         }
-        Resource::Hobt(id) => {
-            Element::new("hobtlock").rowset(id).whole().database(names).table(table, names).index(id, names)
+        Resource::Page(page) => {
+            Element::new("pagelock").page(page).database(names).table(table, names)
         }
-        Resource::Rid(rid) => Element::new("ridlock").page(rid.page).database(names).table(table, names),
-        Resource::Page(page) => Element::new("pagelock").page(page).database(names).table(table, names),
-        Resource::Extent(extent) => Element::new("extentlock").page(extent.first_page()).database(names),
+        Resource::Extent(extent) => {
+            Element::new("extentlock").page(extent.first_page()).database(names)
+        }
         Resource::Object(id) => {
             let element = Element::new("objectlock").with("lockPartition=", 0).with("objid=", id);
             element.whole().database(names).table(Some(id), names)

@@ -19,13 +19,18 @@ fn node(
     (blocker, held): (u32, LockMode),
     cost: u64,
 ) -> DeadlockNode {
-    let request = LockRequest::new(self::owner(owner), resource, mode).costing(cost).of_table(ObjectId(77));
+    let request =
+        LockRequest::new(self::owner(owner), resource, mode).costing(cost).of_table(ObjectId(77));
     DeadlockNode {
         request,
         status: LockStatus::Wait,
         wait_time: Duration::from_millis(1359),
         granted: held,
-        blocker: Blocker { owner: self::owner(blocker), mode: held, status: LockStatus::Grant },
+        blocker: Blocker {
+            owner: self::owner(blocker),
+            mode: held,
+            status: LockStatus::Grant,
+        },
     }
 }
 
@@ -34,22 +39,34 @@ fn crosswise() -> DeadlockReport {
     let row = Resource::Rid(Rid::new(PageId::new(1, 20_789), 0));
     let key = Resource::Key(SECOND, 0x3500_07a4_d329);
     let mut second = node(0x55, key, LockMode::U, (0x54, LockMode::X), 380);
-    (second.request.priority, second.request.timeout) = (-5, Timeout::After(Duration::from_secs(9)));
+    (second.request.priority, second.request.timeout) =
+        (-5, Timeout::After(Duration::from_secs(9)));
     second.wait_time = Duration::ZERO;
     let nodes = vec![node(0x54, row, LockMode::U, (0x55, LockMode::X), 868), second];
     DeadlockReport { nodes, victim: owner(0x55) }
 }
 
-/// Two who have read the range before the end of an index and are about to insert into it; a third one came behind the first.
+/// Two who have read the range before the end of an index and are about to insert into it; a third
+/// one came behind the first.
 fn ranges() -> DeadlockReport {
     let end = Resource::end_of(SECOND);
     let convert = |own, other| DeadlockNode {
         status: LockStatus::Convert,
         ..node(own, end, LockMode::RiN, (other, LockMode::RsS), 0)
     };
-    let ahead = Blocker { owner: owner(2), mode: LockMode::RxS, status: LockStatus::Convert };
-    let behind = DeadlockNode { blocker: ahead, ..node(3, end, LockMode::S, (2, LockMode::RsS), 0) };
-    DeadlockReport { nodes: vec![convert(1, 3), behind, convert(2, 1)], victim: owner(1) }
+    let ahead = Blocker {
+        owner: owner(2),
+        mode: LockMode::RxS,
+        status: LockStatus::Convert,
+    };
+    let behind = DeadlockNode {
+        blocker: ahead,
+        ..node(3, end, LockMode::S, (2, LockMode::RsS), 0)
+    };
+    DeadlockReport {
+        nodes: vec![convert(1, 3), behind, convert(2, 1)],
+        victim: owner(1),
+    }
 }
 
 struct Known;
@@ -179,8 +196,7 @@ Victim Resource Owner:
     let list = ranges().list(&NoNames);
     let first = "   process id=process1 logused=0 waitresource=KEY: 72057594057457664 (ffffffffffff) waittime=1359 \
                  ownerId=1 lockMode=RangeI-N status=suspended priority=0 xactid=1 lockTimeout=4294967295";
-    let key =
-        "   keylock hobtid=72057594057457664 id=lock2 mode=RangeS-S associatedObjectId=72057594057457664";
+    let key = "   keylock hobtid=72057594057457664 id=lock2 mode=RangeS-S associatedObjectId=72057594057457664";
     for line in [
         first,
         key,
@@ -206,9 +222,21 @@ fn every_kind_of_resource_has_its_line() {
             "HOBT: 6:72057594057457664",
             "hobtlock hobtid=72057594057457664 subresource=FULL",
         ),
-        (Resource::Page(page), "PAGE: 6:1:77", "pagelock fileid=1 pageid=77 dbid=6 objectname=Shop.dbo.T1"),
-        (Resource::Extent(page.extent()), "EXTENT: 6:1:72", "extentlock fileid=1 pageid=72 dbid=6 id=lock1"),
-        (Resource::Metadata { class: 3, id: 9 }, "METADATA: 6:3:9", "metadatalock class=3 id=9 dbid=6"),
+        (
+            Resource::Page(page),
+            "PAGE: 6:1:77",
+            "pagelock fileid=1 pageid=77 dbid=6 objectname=Shop.dbo.T1",
+        ),
+        (
+            Resource::Extent(page.extent()),
+            "EXTENT: 6:1:72",
+            "extentlock fileid=1 pageid=72 dbid=6 id=lock1",
+        ),
+        (
+            Resource::Metadata { class: 3, id: 9 },
+            "METADATA: 6:3:9",
+            "metadatalock class=3 id=9 dbid=6",
+        ),
         (
             Resource::AllocUnit(extentdb_base::AllocUnitId(4)),
             "ALLOCATION_UNIT: 6:4",

@@ -1,7 +1,9 @@
 //! One column of a table as one or two columns of a Parquet file.
 
 use arrow_array::ArrayRef;
-use arrow_array::builder::{ArrayBuilder, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder};
+use arrow_array::builder::{
+    ArrayBuilder, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder,
+};
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
     Int64Type, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, UInt8Type,
@@ -61,7 +63,8 @@ impl Appended {
 impl ColumnBuilder {
     /// A builder for a type.
     pub(super) fn new(ty: SqlType, timestamps: Timestamps) -> ColumnBuilder {
-        let in_microseconds = |scale: u8| scale <= MICROSECOND_SCALE || timestamps == Timestamps::Us;
+        let in_microseconds =
+            |scale: u8| scale <= MICROSECOND_SCALE || timestamps == Timestamps::Us;
         match ty {
             SqlType::Bit => ColumnBuilder::Boolean(BooleanBuilder::new()),
             SqlType::TinyInt => ColumnBuilder::UInt8(PrimitiveBuilder::new()),
@@ -80,21 +83,28 @@ impl ColumnBuilder {
                 ColumnBuilder::TimeMicro(PrimitiveBuilder::new())
             }
             SqlType::Time { .. } => ColumnBuilder::TimeNano(PrimitiveBuilder::new()),
-            SqlType::DateTime | SqlType::SmallDateTime => ColumnBuilder::Micro(PrimitiveBuilder::new()),
+            SqlType::DateTime | SqlType::SmallDateTime => {
+                ColumnBuilder::Micro(PrimitiveBuilder::new())
+            }
             SqlType::DateTime2 { scale } if in_microseconds(scale) => {
                 ColumnBuilder::Micro(PrimitiveBuilder::new())
             }
             SqlType::DateTimeOffset { scale } if in_microseconds(scale) => {
                 ColumnBuilder::OffsetMicro(in_utc(), PrimitiveBuilder::new())
             }
-            SqlType::SqlVariant => ColumnBuilder::Variant(StringBuilder::new(), StringBuilder::new()),
-            SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image | SqlType::RowVersion => {
-                ColumnBuilder::Binary(BinaryBuilder::new())
+            SqlType::SqlVariant => {
+                ColumnBuilder::Variant(StringBuilder::new(), StringBuilder::new())
             }
-            SqlType::Udt { kind: UdtKind::Geometry | UdtKind::Geography | UdtKind::Other, .. } => {
-                ColumnBuilder::Binary(BinaryBuilder::new())
-            }
-            // Nanoseconds would reach from 1677 to 2262 only: datetime2(7) and datetimeoffset(7) are texts, too.
+            SqlType::Binary { .. }
+            | SqlType::VarBinary { .. }
+            | SqlType::Image
+            | SqlType::RowVersion => ColumnBuilder::Binary(BinaryBuilder::new()),
+            SqlType::Udt {
+                kind: UdtKind::Geometry | UdtKind::Geography | UdtKind::Other,
+                ..
+            } => ColumnBuilder::Binary(BinaryBuilder::new()),
+            // Nanoseconds would reach from 1677 to 2262 only: datetime2(7) and datetimeoffset(7)
+            // are texts, too.
             _ => ColumnBuilder::Text(StringBuilder::new()),
         }
     }
@@ -125,7 +135,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a value of the column's type, or NULL. What the column cannot hold becomes NULL and is counted.
+    /// Appends a value of the column's type, or NULL. What the column cannot hold becomes NULL and
+    /// is counted.
     pub(super) fn append(&mut self, value: &Datum<'_>) -> Appended {
         match self {
             ColumnBuilder::Boolean(to) => {
@@ -146,13 +157,17 @@ impl ColumnBuilder {
             ColumnBuilder::Float32(to) => {
                 put(to, value, if let Datum::Real(v) = value { Some(*v) } else { None })
             }
-            ColumnBuilder::Date(to) => put(to, value, date(value).and_then(|days| i32::try_from(days).ok())),
+            ColumnBuilder::Date(to) => {
+                put(to, value, date(value).and_then(|days| i32::try_from(days).ok()))
+            }
             ColumnBuilder::TimeMicro(to) => {
                 let ticks = time_ticks(value);
                 let appended = put(to, value, ticks.map(|ticks| ticks / TICKS_PER_MICROSECOND));
                 truncated(appended, ticks)
             }
-            ColumnBuilder::TimeNano(to) => put(to, value, time_ticks(value).map(|ticks| ticks * 100)),
+            ColumnBuilder::TimeNano(to) => {
+                put(to, value, time_ticks(value).map(|ticks| ticks * 100))
+            }
             ColumnBuilder::Micro(to) => append_microseconds(to, value),
             ColumnBuilder::OffsetMicro(to, offset) => {
                 offset.append_option(offset_minutes(value));
@@ -186,7 +201,9 @@ impl ColumnBuilder {
             ColumnBuilder::TimeMicro(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::TimeNano(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Micro(b) => vec![ArrayBuilder::finish(b)],
-            ColumnBuilder::OffsetMicro(b, o) => vec![ArrayBuilder::finish(b), ArrayBuilder::finish(o)],
+            ColumnBuilder::OffsetMicro(b, o) => {
+                vec![ArrayBuilder::finish(b), ArrayBuilder::finish(o)]
+            }
             ColumnBuilder::Text(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Binary(b) => vec![ArrayBuilder::finish(b)],
             ColumnBuilder::Variant(b, t) => vec![ArrayBuilder::finish(b), ArrayBuilder::finish(t)],
@@ -292,7 +309,10 @@ fn microseconds(value: &Datum<'_>) -> Option<(i64, i64)> {
     Some((days * MICROSECONDS_PER_DAY + ticks / TICKS_PER_MICROSECOND, ticks))
 }
 
-fn append_microseconds(to: &mut PrimitiveBuilder<TimestampMicrosecondType>, value: &Datum<'_>) -> Appended {
+fn append_microseconds(
+    to: &mut PrimitiveBuilder<TimestampMicrosecondType>,
+    value: &Datum<'_>,
+) -> Appended {
     let time = microseconds(value);
     let appended = put(to, value, time.map(|(microseconds, _)| microseconds));
     truncated(appended, time.map(|(_, ticks)| ticks))
@@ -310,7 +330,9 @@ fn append_text(to: &mut StringBuilder, value: &Datum<'_>) -> Appended {
     let mut text = String::new();
     let mut lost = 0;
     match value {
-        Datum::Udt { kind: UdtKind::HierarchyId, bytes } if hierarchyid::to_text(bytes).is_some() => {
+        Datum::Udt { kind: UdtKind::HierarchyId, bytes }
+            if hierarchyid::to_text(bytes).is_some() =>
+        {
             text = hierarchyid::to_text(bytes).unwrap_or_default();
         }
         // A String takes everything.
@@ -372,7 +394,8 @@ mod tests {
     fn an_offset_has_a_column_of_its_own() {
         let date = Date::from_ymd(1970, 1, 2).unwrap();
         let offset = Datum::DateTimeOffset(DateTimeOffset::new(instant_of(date, 10), -90).unwrap());
-        let mut builder = ColumnBuilder::new(SqlType::DateTimeOffset { scale: 6 }, Timestamps::Text);
+        let mut builder =
+            ColumnBuilder::new(SqlType::DateTimeOffset { scale: 6 }, Timestamps::Text);
         builder.append(&offset);
         let arrays = builder.finish();
         let microseconds = arrays[0].as_primitive::<TimestampMicrosecondType>().value(0);

@@ -6,8 +6,8 @@ use crate::record::compressed::row::{CdColumn, CdKind, CdParts};
 /// Bytes before the first offset: flags and number of changes.
 const FIXED_BYTES: usize = 3;
 
-/// Appends compression information with an anchor record, and a dictionary when there are entries. `anchors`: NULL for
-/// columns without an anchor.
+/// Appends compression information with an anchor record, and a dictionary when there are entries.
+/// `anchors`: NULL for columns without an anchor.
 pub fn write_information(anchors: &[CdColumn<'_>], dictionary: &[Vec<u8>], out: &mut Vec<u8>) {
     let mut record = Vec::new();
     CdParts::new(CdKind::Primary, anchors).write(&mut record);
@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let anchors = [CdColumn::Short(b"PALETTE"), CdColumn::Null, CdColumn::of_bytes(b"a long anchor")];
+        let anchors =
+            [CdColumn::Short(b"PALETTE"), CdColumn::Null, CdColumn::of_bytes(b"a long anchor")];
         for dictionary in [Vec::new(), vec![b"\x01ILL".to_vec(), Vec::new(), b"\x01OX".to_vec()]] {
             let mut out = vec![0xee; 2];
             write_information(&anchors, &dictionary, &mut out);

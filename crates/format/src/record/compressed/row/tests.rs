@@ -2,11 +2,12 @@ use extentdb_base::env::{Rng, SplitMix64};
 
 use super::*;
 
-/// The record of a published DBCC PAGE listing ("Pro SQL Server Internals", listing 4-27): ten columns, three long.
+/// The record of a published DBCC PAGE listing ("Pro SQL Server Internals", listing 4-27): ten
+/// columns, three long.
 fn published() -> Vec<u8> {
     let start = [
-        0x21, 0x0a, 0x51, 0x40, 0x1a, 0x0b, 0xaa, 0xff, 0xff, 0xff, 0xff, b'a', b'a', b'a', 1, 3, 0, 0xe8, 3,
-        0xd0, 7, 0xda, 7,
+        0x21, 0x0a, 0x51, 0x40, 0x1a, 0x0b, 0xaa, 0xff, 0xff, 0xff, 0xff, b'a', b'a', b'a', 1, 3,
+        0, 0xe8, 3, 0xd0, 7, 0xda, 7,
     ];
     [&start[..], &[b'b'; 1000], &[b'c'; 1000], b"dddddddddd"].concat()
 }
@@ -58,7 +59,8 @@ fn header_bits_name_the_kind() {
 
 #[test]
 fn two_hundred_and_three_columns_have_a_count_of_two_bytes() {
-    // Published: 203 columns begin with 80 cb. Every 29th column holds its number, the others are NULL.
+    // Published: 203 columns begin with 80 cb. Every 29th column holds its number, the others are
+    // NULL.
     let mut codes = [0u8; 102];
     let mut clusters = [0u8; 6];
     let mut data = Vec::new();
@@ -91,21 +93,31 @@ fn a_stub_and_a_child_page_are_pointers() {
     let record = CdRecord::parse(&index);
     assert_eq!((record.fault(), record.len()), (None, 10));
     assert_eq!(record.child(), Some(PageId::new(1, 72)));
-    assert_eq!(CdRecord::parse(&[0x01, 1, 0x07, 72, 0, 0, 0, 1, 0]).child(), None, "not an index record");
+    assert_eq!(
+        CdRecord::parse(&[0x01, 1, 0x07, 72, 0, 0, 0, 1, 0]).child(),
+        None,
+        "not an index record"
+    );
 }
 
 #[test]
 fn pointers_tags_and_extra_values_of_forwarded_rows() {
     let bytes = [&[0x33, 2, 0xaa, 0x03, 2, 0, 3, 0x80, 5, 0, 1, 2, 3, 4, 5][..], &[7; 14]].concat();
     let record = CdRecord::parse(&bytes);
-    assert_eq!((record.fault(), record.kind(), record.len()), (None, CdKind::Forwarded, bytes.len()));
+    assert_eq!(
+        (record.fault(), record.kind(), record.len()),
+        (None, CdKind::Forwarded, bytes.len())
+    );
     assert_eq!(record.column(0), Some(CdColumn::Long { bytes: &[1, 2, 3], complex: true }));
     let more = [0x31, 1, 0x0a, 0x03, 2, 0, 1, 0, 3, 0x80, 9, 8, 8];
     let record = CdRecord::parse(&more);
     assert_eq!(record.fault(), None);
     assert_eq!(record.extra_long().collect::<Vec<_>>(), [(&[8u8, 8][..], true)]);
     let primary = [&[0x21], &more[1..]].concat();
-    assert_eq!(CdRecord::parse(&primary).fault(), Some(CdFault::LongCount { stored: 2, computed: 1 }));
+    assert_eq!(
+        CdRecord::parse(&primary).fault(),
+        Some(CdFault::LongCount { stored: 2, computed: 1 })
+    );
 }
 
 #[test]
@@ -148,7 +160,10 @@ fn an_unknown_descriptor_hides_only_what_comes_after_it() {
     let record = CdRecord::parse(&[0x01, 4, 0xe2, 0x12, 7, 8]);
     assert_eq!(record.fault(), Some(CdFault::Descriptor { column: 1, code: 14 }));
     let columns: Vec<_> = record.columns().collect();
-    assert_eq!(columns, [CdColumn::Short(&[7]), CdColumn::Unreadable, CdColumn::Unreadable, CdColumn::Empty]);
+    assert_eq!(
+        columns,
+        [CdColumn::Short(&[7]), CdColumn::Unreadable, CdColumn::Unreadable, CdColumn::Empty]
+    );
 }
 
 #[test]

@@ -4,7 +4,8 @@ use extentdb_base::Rid;
 
 use super::{BIT_TRUE, WIDE_COUNT};
 use super::{
-    CLUSTER, CdColumn, CdKind, HAS_LONG_DATA, HAS_VERSION_TAG, IS_CD, LONG, LONG_OFFSETS_U16, SYMBOL,
+    CLUSTER, CdColumn, CdKind, HAS_LONG_DATA, HAS_VERSION_TAG, IS_CD, LONG, LONG_OFFSETS_U16,
+    SYMBOL,
 };
 use crate::record::row::{BACK_POINTER_TAG, COMPLEX_COLUMN, VersionTag};
 
@@ -42,7 +43,8 @@ pub struct CdParts<'a> {
     pub kind: CdKind,
     /// Its columns; short values have one to eight bytes.
     pub columns: &'a [CdColumn<'a>],
-    /// Where a forwarded row came from. Its form is inferred: one more long value, as in an uncompressed row.
+    /// Where a forwarded row came from. Its form is inferred: one more long value, as in an
+    /// uncompressed row.
     pub back_pointer: Option<Rid>,
     /// Closes the record.
     pub version_tag: Option<VersionTag>,
@@ -114,7 +116,10 @@ impl<'a> CdParts<'a> {
             CdColumn::Symbol(_) => 1,
             _ => 0,
         };
-        out.extend(self.counted_clusters().map(|cluster| cluster.iter().map(short_len).sum::<usize>() as u8));
+        out.extend(
+            self.counted_clusters()
+                .map(|cluster| cluster.iter().map(short_len).sum::<usize>() as u8),
+        );
         for column in self.columns {
             match column {
                 CdColumn::Short(bytes) => out.extend_from_slice(bytes),
@@ -135,13 +140,16 @@ impl<'a> CdParts<'a> {
             out.extend_from_slice(&(end as u16 | flag).to_le_bytes());
         }
         let is_long = |column: &&CdColumn<'_>| matches!(column, CdColumn::Long { .. });
-        out.extend(self.counted_clusters().map(|cluster| cluster.iter().filter(is_long).count() as u8));
+        out.extend(
+            self.counted_clusters().map(|cluster| cluster.iter().filter(is_long).count() as u8),
+        );
         longs.iter().for_each(|(bytes, _)| out.extend_from_slice(bytes));
     }
 }
 
 fn back_pointer_bytes(home: Rid) -> [u8; 10] {
-    let ([tag, kind], [a, b, c, d, e, f, g, h]) = (BACK_POINTER_TAG, home.to_bytes());
+    let [tag, kind] = BACK_POINTER_TAG;
+    let [a, b, c, d, e, f, g, h] = home.to_bytes();
     [tag, kind, a, b, c, d, e, f, g, h]
 }
 
@@ -172,8 +180,8 @@ mod tests {
         let mut out = Vec::new();
         CdParts::new(CdKind::Primary, &columns).write(&mut out);
         let start = [
-            0x21, 0x0a, 0x51, 0x40, 0x1a, 0x0b, 0xaa, 0xff, 0xff, 0xff, 0xff, b'a', b'a', b'a', 1, 3, 0,
-            0xe8, 3, 0xd0, 7, 0xda, 7,
+            0x21, 0x0a, 0x51, 0x40, 0x1a, 0x0b, 0xaa, 0xff, 0xff, 0xff, 0xff, b'a', b'a', b'a', 1,
+            3, 0, 0xe8, 3, 0xd0, 7, 0xda, 7,
         ];
         assert_eq!(out, [&start[..], &[b'b'; 1000], &[b'c'; 1000], b"dddddddddd"].concat());
     }
@@ -182,8 +190,9 @@ mod tests {
     fn what_is_written_is_read() {
         let mut rng = SplitMix64::new(1);
         for _ in 0..3_000 {
-            let values: Vec<Vec<u8>> =
-                (0..rng.below(300)).map(|_| vec![rng.next_u64() as u8; rng.below(12) as usize]).collect();
+            let values: Vec<Vec<u8>> = (0..rng.below(300))
+                .map(|_| vec![rng.next_u64() as u8; rng.below(12) as usize])
+                .collect();
             let columns: Vec<CdColumn<'_>> = values
                 .iter()
                 .map(|value| match rng.below(8) {
@@ -206,7 +215,10 @@ mod tests {
             let mut out = Vec::new();
             parts.write(&mut out);
             let record = CdRecord::parse(&out);
-            assert_eq!((record.fault(), record.kind(), record.len()), (None, parts.kind, out.len()));
+            assert_eq!(
+                (record.fault(), record.kind(), record.len()),
+                (None, parts.kind, out.len())
+            );
             assert_eq!(
                 (record.columns().collect::<Vec<_>>(), record.version_tag()),
                 (columns.clone(), parts.version_tag)

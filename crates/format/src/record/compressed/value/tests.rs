@@ -6,7 +6,9 @@ use super::*;
 const COLLATION: Collation = Collation(0x0000_d008);
 
 fn expanded(ty: SqlType, bytes: &[u8]) -> Vec<u8> {
-    decompress_value(&ty, bytes).unwrap_or_else(|error| panic!("{ty} {bytes:02x?}: {error}")).into_owned()
+    decompress_value(&ty, bytes)
+        .unwrap_or_else(|error| panic!("{ty} {bytes:02x?}: {error}"))
+        .into_owned()
 }
 
 #[test]
@@ -130,7 +132,10 @@ fn random_bytes_never_panic_and_fixed_types_have_their_width() {
         let bytes: Vec<u8> = (0..rng.below(20)).map(|_| rng.next_u64() as u8).collect();
         for ty in types {
             if let Ok(value) = decompress_value(&ty, &bytes) {
-                assert!(ty.fixed_bytes().is_none_or(|width| value.len() == width), "{ty} {bytes:02x?}");
+                assert!(
+                    ty.fixed_bytes().is_none_or(|width| value.len() == width),
+                    "{ty} {bytes:02x?}"
+                );
             }
         }
     }

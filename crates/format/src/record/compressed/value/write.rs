@@ -27,13 +27,16 @@ pub fn compress_value(ty: &SqlType, plain: &[u8], out: &mut Vec<u8>) {
         SqlType::Char { .. } => out.extend_from_slice(without_end(plain, b" ")),
         SqlType::NChar { .. } => text(without_end(plain, b" \0"), out),
         SqlType::NVarChar { len: Some(_), .. } => text(plain, out),
-        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => decimal(plain, scale, out),
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            decimal(plain, scale, out)
+        }
         SqlType::UniqueIdentifier if plain.iter().all(|byte| *byte == 0) => {}
         _ => out.extend_from_slice(plain),
     }
 }
 
-/// Big-endian in the fewest bytes, where *n* bytes reach from -2^(8n-1) to 2^(8n-1) - 1; nothing for 0.
+/// Big-endian in the fewest bytes, where *n* bytes reach from -2^(8n-1) to 2^(8n-1) - 1; nothing
+/// for 0.
 fn signed(plain: &[u8], out: &mut Vec<u8>) {
     let is_negative = plain.last().is_some_and(|byte| byte & 0x80 != 0);
     let mut wide = [if is_negative { 0xff } else { 0 }; 8];
@@ -70,5 +73,9 @@ fn decimal(plain: &[u8], scale: u8, out: &mut Vec<u8>) {
     let Some((sign, magnitude)) = plain.split_first() else { return };
     let mut digits = [0; 16];
     digits.iter_mut().zip(magnitude).for_each(|(to, from)| *to = *from);
-    write_vardecimal(Magnitude { is_negative: *sign == 0, digits: u128::from_le_bytes(digits) }, scale, out);
+    write_vardecimal(
+        Magnitude { is_negative: *sign == 0, digits: u128::from_le_bytes(digits) },
+        scale,
+        out,
+    );
 }

@@ -4,10 +4,12 @@
 //! requests ─▶ submission queue ─▶ one io_uring_enter: hand over all, wait for all ─▶ completion queue ─▶ completions
 //! ```
 //!
-//! Why it is safe: the kernel uses file and memory of a request until its completion is there. Requests borrow both, and [`run`]
-//! returns only when each request that was handed over has a completion. When the call itself is refused, what is
-//! under way is waited for by looking at the completion queue, which needs no call; what was never handed over stays in the
-//! submission queue of a ring that is then dead: nobody calls it again, so the kernel never sees it. Nothing in between unwinds.
+//! Why it is safe: the kernel uses file and memory of a request until its completion is there.
+//! Requests borrow both, and [`run`] returns only when each request that was handed over has a
+//! completion. When the call itself is refused, what is under way is waited for by looking at the
+//! completion queue, which needs no call; what was never handed over stays in the submission queue
+//! of a ring that is then dead: nobody calls it again, so the kernel never sees it. Nothing in
+//! between unwinds.
 //!
 //! [`run`]: Ring::run
 #![expect(unsafe_code, reason = "the kernel is given addresses")]
@@ -30,9 +32,11 @@ pub(super) struct KernelRing {
 }
 
 impl KernelRing {
-    /// A ring that has been tried: a filter of system calls may allow to make one and not to use it.
+    /// A ring that has been tried: a filter of system calls may allow to make one and not to use
+    /// it.
     pub(super) fn open() -> io::Result<KernelRing> {
-        // Completions need not interrupt us: we wait for them. Kernels before 5.19 do not know the flag.
+        // Completions need not interrupt us: we wait for them. Kernels before 5.19 do not know the
+        // flag.
         let built = IoUring::builder().setup_coop_taskrun().build(DEPTH as u32);
         let ring = built.or_else(|_| IoUring::builder().build(DEPTH as u32))?;
         if !ring.params().is_feature_nodrop() {
@@ -45,19 +49,23 @@ impl KernelRing {
         match (ring.death.take(), outcome.results[0]) {
             (Some(error), _) => Err(error),
             (None, Some(0)) => Ok(ring),
-            (None, _) => Err(io::Error::new(io::ErrorKind::Unsupported, "the ring does not answer")),
+            (None, _) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "the ring does not answer"))
+            }
         }
     }
 
-    /// Hands all entries over and waits until none is under way. At most [`DEPTH`], numbered from 0 in `user_data`.
+    /// Hands all entries over and waits until none is under way. At most [`DEPTH`], numbered from 0
+    /// in `user_data`.
     ///
     /// # Safety
     /// Files and memory named by the entries live until this returns.
     unsafe fn hand_over(&mut self, entries: &[squeue::Entry], outcome: &mut Outcome) {
         let mut pushed = 0;
         for entry in entries {
-            // SAFETY: the loop below returns only when every entry that the kernel took has ended; until then, says the caller,
-            // all that it names is there. Nothing in it unwinds: it neither indexes nor allocates.
+            // SAFETY: the loop below returns only when every entry that the kernel took has ended;
+            // until then, says the caller, all that it names is there. Nothing in it unwinds: it
+            // neither indexes nor allocates.
             if unsafe { self.ring.submission().push(entry) }.is_err() {
                 break;
             }
@@ -119,7 +127,8 @@ impl std::fmt::Debug for KernelRing {
     }
 }
 
-/// Completions come without a call of the ring, too: the kernel only needs to be entered now and then.
+/// Completions come without a call of the ring, too: the kernel only needs to be entered now and
+/// then.
 fn rest() {
     let millisecond = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     // A refusal has entered the kernel as well.
@@ -131,7 +140,10 @@ fn entry(request: &Request<'_>, number: u64) -> squeue::Entry {
     let file = |handle: &fs::File| types::Fd(handle.as_raw_fd());
     let entry = match *request {
         Request::Write { handle, parts, offset, through, linked } => {
-            debug_assert!(parts.len() <= MAX_PARTS && i64::try_from(offset).is_ok(), "the caller has looked");
+            debug_assert!(
+                parts.len() <= MAX_PARTS && i64::try_from(offset).is_ok(),
+                "the caller has looked"
+            );
             let flags = if through { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
             let link = if linked { squeue::Flags::IO_LINK } else { squeue::Flags::empty() };
             // An `IoSlice` is the system's `iovec`: so the standard library promises.
@@ -174,7 +186,8 @@ impl Outcome {
         };
         (0..requests.len())
             .map(|number| {
-                // A chain that was handed over in two pieces is none: its second part did not wait for the first.
+                // A chain that was handed over in two pieces is none: its second part did not wait
+                // for the first.
                 let is_early = self.begins_call[number] && is_linked(number);
                 completion(&requests[number], self.results[number], is_early)
             })
@@ -190,7 +203,8 @@ fn completion(request: &Request<'_>, result: Option<i32>, is_early: bool) -> Com
         Ok(bytes) => Completion::Done(bytes),
         Err(_) => {
             let errno = Errno::from_raw_os_error(result.saturating_neg());
-            // The plain way repeats an interrupted call, too. A write that says "again" has written nothing.
+            // The plain way repeats an interrupted call, too. A write that says "again" has written
+            // nothing.
             let is_to_be_repeated = errno == Errno::CANCELED
                 || errno == Errno::INTR
                 || errno == Errno::AGAIN && matches!(request, Request::Write { .. });
@@ -224,8 +238,11 @@ mod tests {
     #[test]
     fn errors_that_mean_nothing_happened_are_told_from_refusals() {
         let file = scratch();
-        let (write, flush) = (write(&file, &[], 0, false), Request::Flush { handle: &file });
-        let said = |request: &Request<'_>, result, early| format!("{:?}", completion(request, result, early));
+        let write = write(&file, &[], 0, false);
+        let flush = Request::Flush { handle: &file };
+        let said = |request: &Request<'_>, result, early| {
+            format!("{:?}", completion(request, result, early))
+        };
         let minus = |errno: Errno| Some(-errno.raw_os_error());
         assert_eq!(said(&write, Some(512), false), "Done(512)");
         assert_eq!(said(&write, None, false), "NotRun");
@@ -234,7 +251,9 @@ mod tests {
             assert_eq!(said(&write, minus(errno), false), "NotRun");
         }
         assert_eq!(said(&flush, minus(Errno::CANCELED), false), "NotRun");
-        for (request, errno) in [(&flush, Errno::AGAIN), (&flush, Errno::IO), (&write, Errno::NOSPC)] {
+        for (request, errno) in
+            [(&flush, Errno::AGAIN), (&flush, Errno::IO), (&write, Errno::NOSPC)]
+        {
             let Completion::Failed(error) = completion(request, minus(errno), true) else {
                 panic!("{errno:?}")
             };
@@ -249,13 +268,22 @@ mod tests {
         let mut outcome = Outcome::of(2);
         outcome.results = vec![Some(512), Some(0)];
         outcome.note_cut(2);
-        assert!(matches!(outcome.completions(&chain)[..], [Completion::Done(512), Completion::Done(0)]));
+        assert!(matches!(
+            outcome.completions(&chain)[..],
+            [Completion::Done(512), Completion::Done(0)]
+        ));
         outcome.note_cut(1);
-        assert!(matches!(outcome.completions(&chain)[..], [Completion::Done(512), Completion::NotRun]));
+        assert!(matches!(
+            outcome.completions(&chain)[..],
+            [Completion::Done(512), Completion::NotRun]
+        ));
         // Requests that are not linked may come in as many calls as they like.
         let loose = [write(&file, &[], 0, false), write(&file, &[], 0, false)];
         outcome.results = vec![Some(512), Some(512)];
-        assert!(matches!(outcome.completions(&loose)[..], [Completion::Done(512), Completion::Done(512)]));
+        assert!(matches!(
+            outcome.completions(&loose)[..],
+            [Completion::Done(512), Completion::Done(512)]
+        ));
     }
 
     #[test]
@@ -263,7 +291,8 @@ mod tests {
         let Some(mut ring) = ring() else { return };
         let file = scratch();
         for round in 0..3_u8 {
-            let bytes: Vec<Vec<u8>> = (0..DEPTH).map(|number| vec![number as u8 ^ round; 100]).collect();
+            let bytes: Vec<Vec<u8>> =
+                (0..DEPTH).map(|number| vec![number as u8 ^ round; 100]).collect();
             let parts: Vec<[io::IoSlice<'_>; 2]> = bytes
                 .iter()
                 .map(|bytes| bytes.split_at(30))
@@ -289,10 +318,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, [0; 512]).unwrap();
-        let (reader, file) =
-            (fs::File::open(&path).unwrap(), fs::OpenOptions::new().write(true).open(&path).unwrap());
+        let reader = fs::File::open(&path).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
         let parts = [io::IoSlice::new(&[7; 512])];
-        let ended = ring.run(&[write(&reader, &parts, 0, true), Request::Flush { handle: &reader }]);
+        let ended =
+            ring.run(&[write(&reader, &parts, 0, true), Request::Flush { handle: &reader }]);
         assert!(matches!(&ended[..], [Completion::Failed(_), Completion::NotRun]), "{ended:?}");
         let ended = ring.run(&[write(&file, &parts, 0, true), Request::Flush { handle: &file }]);
         assert!(matches!(&ended[..], [Completion::Done(512), Completion::Done(0)]), "{ended:?}");
