@@ -120,7 +120,7 @@ fn every_type() -> Vec<SqlType> {
 }
 
 /// A whole database: `data` is a list of patches (page u16, offset u16, byte) to the base image.
-pub(crate) fn catalogue(data: &[u8]) {
+pub(crate) fn catalog(data: &[u8]) {
     static BASE: std::sync::OnceLock<Option<Vec<u8>>> = std::sync::OnceLock::new();
     let base = BASE.get_or_init(|| std::fs::read(std::env::var_os("EXTENTDB_FUZZ_BASE")?).ok());
     let Some(base) = base else { return };
@@ -142,7 +142,7 @@ pub(crate) fn catalogue(data: &[u8]) {
     read_everything(bytes);
 }
 
-/// Loads the catalogue of a data file and reads every row of every table. Returns the rows.
+/// Loads the catalog of a data file and reads every row of every table. Returns the rows.
 pub(crate) fn read_everything(bytes: Vec<u8>) -> u64 {
     let budget = bytes.len() as u64;
     let source = MemoryFile::new(FileId(1), bytes);

@@ -1,4 +1,4 @@
-//! Statements that change the catalogue, in databases with few tables and with many.
+//! Statements that change the catalog, in databases with few tables and with many.
 
 use std::time::Duration;
 

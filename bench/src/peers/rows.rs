@@ -33,7 +33,7 @@ impl<'d> Rows<'d> {
         Rows { database, tables: database.catalog().user_tables(), most }
     }
 
-    /// Rows of all tables together, by the catalogue's counts.
+    /// Rows of all tables together, by the catalog's counts.
     pub fn count(&self) -> u64 {
         self.tables.iter().map(|table| self.count_of(table)).sum()
     }

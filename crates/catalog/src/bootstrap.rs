@@ -1,4 +1,4 @@
-//! From the boot page to rowsets and their columns: the part of the catalogue that cannot describe
+//! From the boot page to rowsets and their columns: the part of the catalog that cannot describe
 //! itself.
 //!
 //! ```text

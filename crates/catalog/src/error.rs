@@ -1,4 +1,4 @@
-//! What can go wrong while a catalogue is read.
+//! What can go wrong while a catalog is read.
 
 use extentdb_base::{AllocUnitId, ObjectId, PageId, Rid};
 use extentdb_format::record::RecordFault;
@@ -6,7 +6,7 @@ use extentdb_types::DecodeError;
 
 use crate::pages::PageError;
 
-/// The catalogue cannot be read at all.
+/// The catalog cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,7 +17,7 @@ pub enum Error {
     #[error("page (1:9) is not a boot page: {0}")]
     NotBoot(String),
     /// A system table without which nothing can be found is missing.
-    #[error("system table {name} (object ID {object}) was not found in the catalogue")]
+    #[error("system table {name} (object ID {object}) was not found in the catalog")]
     MissingTable {
         /// Its name.
         name: &'static str,
@@ -95,8 +95,8 @@ pub enum Fault {
         /// What does not add up.
         what: String,
     },
-    /// The catalogue contradicts itself.
-    #[error("catalogue: {0}")]
+    /// The catalog contradicts itself.
+    #[error("catalog: {0}")]
     Catalog(String),
 }
 

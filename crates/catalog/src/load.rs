@@ -27,7 +27,7 @@ impl Catalog {
     /// Reads the boot page and all system tables.
     ///
     /// # Errors
-    /// Without boot page, objects and columns there is no catalogue. Everything else that cannot be
+    /// Without boot page, objects and columns there is no catalog. Everything else that cannot be
     /// read is listed in [`Catalog::faults`].
     pub fn load(pages: &dyn PageGetter) -> Result<Catalog, Error> {
         let mut page = PageBuf::zeroed();

@@ -1,4 +1,4 @@
-//! The catalogue as a model: what tables there are, what their columns are, where their pages are.
+//! The catalog as a model: what tables there are, what their columns are, where their pages are.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -87,7 +87,7 @@ pub struct Rowset {
     pub partition: i32,
     /// Status bits.
     pub status: u32,
-    /// Rows by the catalogue's count.
+    /// Rows by the catalog's count.
     pub rows: i64,
     /// How rows are stored.
     pub compression: Compression,
@@ -176,7 +176,7 @@ pub struct Column {
     pub id: i32,
     /// Name.
     pub name: String,
-    /// Type; `None` when the catalogue's description is not understood.
+    /// Type; `None` when the catalog's description is not understood.
     pub ty: Option<SqlType>,
     /// Name of a user-defined (alias or CLR) type, with its schema; `sysname` is one, without
     /// schema.
@@ -591,7 +591,7 @@ impl Catalog {
         self.added_defaults.get(&(rowset, column.ordinal))
     }
 
-    /// Rows of a table by the catalogue's count.
+    /// Rows of a table by the catalog's count.
     pub fn row_count(&self, table: &Table) -> i64 {
         table.base().map_or(0, |base| self.rowsets_of(base).map(|rowset| rowset.rows).sum())
     }

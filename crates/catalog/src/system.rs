@@ -1,4 +1,4 @@
-//! Reading a system table through the catalogue's own description of it.
+//! Reading a system table through the catalog's own description of it.
 //!
 //! Columns are asked for by number (`rscolid`), which later versions only ever add to; where the
 //! column lies, and of what type it is, the file says.

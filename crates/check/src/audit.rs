@@ -2,7 +2,7 @@
 //! B.4).
 //!
 //! ```text
-//! read, protection      8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the catalogue
+//! read, protection      8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the catalog
 //! page id               8909 (5256), 8928
 //! owner in the header   2533 for the owner by IAM, 2534 for the one named
 //! version, type         8939; a legal type in the wrong unit: 8938
@@ -88,7 +88,7 @@ pub(crate) enum Subject {
 struct Context<'p> {
     id: PageId,
     unit: Option<(UnitIndex, &'p Unit)>,
-    /// The unit by the header, for pages whose unit is not in the catalogue.
+    /// The unit by the header, for pages whose unit is not in the catalog.
     named: AllocUnitId,
     /// The page takes part in the links of its unit.
     is_owned: bool,
@@ -387,7 +387,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         self.expander = expander;
     }
 
-    /// An IAM page of a unit that the catalogue does not know: 8946 when it is none.
+    /// An IAM page of a unit that the catalog does not know: 8946 when it is none.
     fn stray_iam_page(&mut self, context: &Context<'p>, page: &PageBytes) {
         if is_damaged(&IamView::new(page).faults()) {
             let kind = PageHeader::of(page).page_type;

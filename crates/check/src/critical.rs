@@ -19,10 +19,10 @@ use crate::report::NotChecked;
 /// sysrscols, syshobtcolumns, sysrowsets, sysallocunits, syshobts and their relatives of 2005.
 const CRITICAL: [ObjectId; 6] =
     [ObjectId(3), ObjectId(4), ObjectId(5), ObjectId(7), ObjectId(13), ObjectId(15)];
-/// The catalogue contradicts itself: it ends a run, too.
+/// The catalog contradicts itself: it ends a run, too.
 const INCONSISTENT: u32 = 8930;
 /// System tables against each other: a phase of its own, behind all others.
-const CATALOGUE: u32 = 8992;
+const CATALOG: u32 = 8992;
 
 /// Ends a run after the fact: 7995, and what is left out for it.
 pub(crate) fn verify_critical(
@@ -44,7 +44,7 @@ pub(crate) fn verify_critical(
         let is_owned = finding.place.owner.is_some();
         let is_counted = finding.counts() == Counts::Consistency;
         let is_told = is_critical(finding) || finding.error == INCONSISTENT;
-        finding.error == CATALOGUE || (is_owned && is_counted && !is_told)
+        finding.error == CATALOG || (is_owned && is_counted && !is_told)
     };
     let left_out = findings.extract(follows).len();
     for mut finding in findings.extract(is_critical) {

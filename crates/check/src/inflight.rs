@@ -65,7 +65,7 @@ const ACROSS_PAGES: [u32; 65] = [
     // The leaf chains of the critical tables, and a page above the leaves that is about to go.
     7984, 7986, 7987, 7988, 2574, // Forwarded rows and off-row data.
     8925, 8971, 8972, 8993, 8994, 8929, 8961, 8962, 8963, 8964, 8965, 8974,
-    // Indexes and views against their tables, tables of the catalogue against each other.
+    // Indexes and views against their tables, tables of the catalog against each other.
     8951, 8952, 8955, 8956, 8907, 8908, 8992, 3851, 3852, 3853,
 ];
 /// Counters and classes of fullness, which no record takes back.
@@ -74,8 +74,8 @@ const COUNTERS: [u32; 2] = [2508, 8914];
 const KEYS: [u32; 2] = [2511, 2512];
 /// What an allocated page without content is reported as.
 const UNFORMATTED: [u32; 3] = [8909, 8928, 8939];
-/// The catalogue against itself.
-const CATALOGUE: [u32; 4] = [8992, 3851, 3852, 3853];
+/// The catalog against itself.
+const CATALOG: [u32; 4] = [8992, 3851, 3852, 3853];
 
 /// What became of the findings.
 #[derive(Default)]
@@ -216,9 +216,9 @@ impl<'d> Doubt<'d> {
         let is_across = ACROSS_PAGES.contains(&finding.error)
             || (KEYS.contains(&finding.error) && other.is_some());
         let by_object = owner.is_some_and(|owner| self.objects.contains(&owner.object));
-        let by_catalogue = CATALOGUE.contains(&finding.error) && self.has_system_objects;
+        let by_catalog = CATALOG.contains(&finding.error) && self.has_system_objects;
         let named = page.into_iter().chain(finding.related).filter(|page| !page.is_none());
-        is_across && (by_object || by_catalogue || named.into_iter().any(|page| self.doubts(page)))
+        is_across && (by_object || by_catalog || named.into_iter().any(|page| self.doubts(page)))
     }
 
     /// The page, or a map that says what it is, is in doubt.

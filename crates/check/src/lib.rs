@@ -7,7 +7,7 @@
 
 pub mod audit;
 mod broker;
-mod catalogue;
+mod catalog;
 mod critical;
 mod dive;
 mod estimate;

@@ -170,7 +170,7 @@ impl<'a> Control<'a> {
 /// What a run is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Catalogue and allocation maps.
+    /// Catalog and allocation maps.
     Plan,
     /// All allocated pages.
     Scan,

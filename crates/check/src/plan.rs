@@ -1,4 +1,4 @@
-//! The plan: what the allocation maps and the catalogue say, checked among themselves, and who owns
+//! The plan: what the allocation maps and the catalog say, checked among themselves, and who owns
 //! which extent.
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //! Exact and done by one thread: well under one percent of the pages. The result is read-only and
 //! shared by all who scan.
 //!
-//! When the catalogue cannot be trusted (`owners_are_known` is false), nothing is said about
+//! When the catalog cannot be trusted (`owners_are_known` is false), nothing is said about
 //! ownership; pages are then audited as what their own header says.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -59,9 +59,9 @@ pub struct Plan {
     pub maps: Vec<FileMaps>,
     /// Who owns what.
     pub owners: OwnerMap,
-    /// False when catalogue or boot page cannot be trusted.
+    /// False when catalog or boot page cannot be trusted.
     pub owners_are_known: bool,
-    /// Files that the catalogue lists and that were not given: nothing is known of their pages.
+    /// Files that the catalog lists and that were not given: nothing is known of their pages.
     pub missing_files: Vec<FileId>,
     /// Some IAM chain leads into such a file: what it lists behind that is not known.
     pub has_cut_chains: bool,
@@ -86,7 +86,7 @@ pub struct Plan {
     pub chosen: Chosen,
     /// Its name, when it is not all.
     pub target: Option<String>,
-    /// The catalogue, when it could be read.
+    /// The catalog, when it could be read.
     pub catalog: Option<Catalog>,
     /// Key of all sums of this run.
     pub key: HashKey,
@@ -160,7 +160,7 @@ struct Prelude<'s> {
     encrypted: Vec<FileId>,
     /// Units whose IAM chain cannot be used.
     dropped: Vec<Cause>,
-    /// Files that the catalogue lists and that were not given.
+    /// Files that the catalog lists and that were not given.
     missing_files: Vec<FileId>,
     has_cut_chains: bool,
     chosen: Chosen,
@@ -211,7 +211,7 @@ impl<'s> Prelude<'s> {
                 if choice.chosen == Chosen::Unknown {
                     self.leave_out(
                         "what was asked for",
-                        "without the catalogue nobody knows what belongs to it",
+                        "without the catalog nobody knows what belongs to it",
                     );
                 }
                 self.notes.extend(choice.notes);
@@ -421,7 +421,7 @@ impl Prelude<'_> {
             });
         }
         if self.is_fatal {
-            let cause = self.missing_part.as_deref().unwrap_or("the catalogue cannot be trusted");
+            let cause = self.missing_part.as_deref().unwrap_or("the catalog cannot be trusted");
             not_checked.push(NotChecked {
                 what: "ownership of pages and links between them".to_owned(),
                 why: format!("{cause}; pages were audited as what their own header says"),

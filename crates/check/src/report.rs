@@ -108,7 +108,7 @@ pub struct Coverage {
     /// Entries of those indexes.
     pub entries_compared: u64,
     /// Rows of system tables that were compared with each other.
-    pub catalogue_entries: u64,
+    pub catalog_entries: u64,
     /// What was left out.
     pub not_checked: Vec<NotChecked>,
 }

@@ -11,7 +11,7 @@ use extentdb_reader::{PageSource, SourceFile};
 
 use crate::audit::{Auditor, Subject};
 use crate::broker::broker_counts;
-use crate::catalogue::verify_catalogue;
+use crate::catalog::verify_catalog;
 use crate::critical::verify_critical;
 use crate::dive::Dive;
 use crate::finding::{Cause, Finding, Findings, Place, page_arg};
@@ -38,7 +38,7 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// Checks that DBCC knows and this program does not do, with the numbers they would report.
 const NOT_SUPPORTED: [(&str, &str); 7] = [
     (
-        "row and page counts of the catalogue that are wrong but possible (2508)",
+        "row and page counts of the catalog that are wrong but possible (2508)",
         "SQL Server 2005 and later report impossible ones only",
     ),
     (
@@ -70,7 +70,7 @@ impl NotChecked {
 
 /// Checks the database behind `source`.
 ///
-/// Whatever the pages hold, the report comes back; a boot page or catalogue that cannot be read is
+/// Whatever the pages hold, the report comes back; a boot page or catalog that cannot be read is
 /// a finding, and all other pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
     let (mut run, outcome) = Run::start(source, options, control);
@@ -220,9 +220,9 @@ impl<'r> Run<'r> {
         }
         let is_whole = self.options.scope == ScopeChoice::Database && !self.options.physical_only;
         if let Some(catalog) = plan.catalog.as_ref().filter(|_| is_whole && plan.owners_are_known) {
-            let outcome = verify_catalogue(self.source, catalog, &mut sum.findings, findings);
+            let outcome = verify_catalog(self.source, catalog, &mut sum.findings, findings);
             self.report.broker_counts = broker_counts(self.source, catalog.boot.first_sys_indexes);
-            self.report.coverage.catalogue_entries = outcome.entries;
+            self.report.coverage.catalog_entries = outcome.entries;
             self.report.coverage.not_checked.extend(outcome.left_out);
         }
         if !self.options.physical_only && plan.owners_are_known {
@@ -541,7 +541,7 @@ impl Run<'_> {
             objects: 0,
             indexes_compared: self.compared.indexes,
             entries_compared: self.compared.entries,
-            catalogue_entries: self.report.coverage.catalogue_entries,
+            catalog_entries: self.report.coverage.catalog_entries,
             not_checked,
         };
         if checked < planned && sum.pages_absent < planned - checked {
@@ -609,7 +609,7 @@ impl Run<'_> {
     fn list_what_is_left_out(&mut self, plan: &Plan) {
         if self.options.physical_only {
             let families = [
-                "column values and rows against the catalogue",
+                "column values and rows against the catalog",
                 "forwarded rows and off-row data",
                 "nonclustered indexes against their tables",
                 "system tables against each other",
@@ -653,7 +653,7 @@ impl Run<'_> {
 fn why_not_matched(plan: &Plan, scan_plan: &ScanPlan, sum: &Partial) -> Option<&'static str> {
     let is_pfs = |page: &PageId| page.pfs_page() == *page;
     if !plan.owners_are_known {
-        Some("the catalogue cannot be trusted")
+        Some("the catalog cannot be trusted")
     } else if plan.has_cut_chains || !plan.missing_files.is_empty() {
         Some("a file was not given")
     } else if sum.pages_checked != scan_plan.pages_planned {

@@ -114,7 +114,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// The units of a catalogue. With `no_index`, those of nonclustered user indexes are marked as
+    /// The units of a catalog. With `no_index`, those of nonclustered user indexes are marked as
     /// skipped.
     pub fn new<'c>(
         units: impl Iterator<Item = (&'c AllocUnit, &'c Rowset)>,

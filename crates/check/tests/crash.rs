@@ -229,7 +229,7 @@ fn fullness_of_objects_that_the_log_does_not_name_stays_damage() {
 /// The allocation units of user tables.
 fn user_units(sound: &[u8]) -> BTreeSet<AllocUnitId> {
     let memory = support::Memory::new(sound.to_vec());
-    let catalog = Catalog::load(&CheckedPages::new(&memory)).expect("a catalogue");
+    let catalog = Catalog::load(&CheckedPages::new(&memory)).expect("a catalog");
     let tables = catalog.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE);
     let indexes = tables.flat_map(|table| &table.indexes);
     let rowsets = indexes.flat_map(|index| &index.rowsets).filter_map(|id| catalog.rowsets.get(id));

@@ -104,7 +104,7 @@ fn judge(report: &Report, truth: &Truth, mode: Mode) -> Result<(), String> {
     Ok(())
 }
 
-/// Kinds of which the numbers do not tell the repair: the catalogue says "either" of the first two,
+/// Kinds of which the numbers do not tell the repair: the catalog says "either" of the first two,
 /// slots that are exchanged look like a key that is wrong, keys of rows beyond a separator like a
 /// wrong separator, and a row that became a ghost like a wrong count.
 const REPAIR_IS_OPEN: [Kind; 7] = [
@@ -117,7 +117,7 @@ const REPAIR_IS_OPEN: [Kind; 7] = [
     Kind::RecordGhost,
 ];
 
-/// The highest repair level of what must be reported is that of the catalogue of faults.
+/// The highest repair level of what must be reported is that of the catalog of faults.
 fn judge_repair(report: &Report, truth: &Truth, mode: Mode) -> Result<(), String> {
     let (expected, any_of) = mode.expected(truth);
     let due = report
@@ -148,7 +148,7 @@ fn judge_place(report: &Report, truth: &Truth) -> Result<(), String> {
     // Of a row and an entry that do not match, the one that is left is named; of a value that its
     // row forgot, the nodes.
     let is_cross = |it: &Finding| matches!(it.error, 8951 | 8952 | 8955 | 8956 | 8964);
-    // What the catalogue says of a whole table has no page.
+    // What the catalog says of a whole table has no page.
     let has_pages = report.findings.iter().any(|it| it.place.page.is_some() && !is_cross(it));
     if has_pages && !report.findings.iter().any(names_page) {
         return Err("the page of the fault is not named".to_owned());
@@ -224,7 +224,7 @@ fn faults_of(
     (kinds, failures)
 }
 
-/// What the catalogue of faults says must not be noticed: garbage that nobody owns, separators
+/// What the catalog of faults says must not be noticed: garbage that nobody owns, separators
 /// without their rows, letters of another case, ghosts.
 #[test]
 fn harmless_changes_are_not_reported() {
@@ -288,7 +288,7 @@ fn two_faults_of_different_groups_are_found_together() {
         let is_named = report.findings.iter().any(|finding| all.contains(&finding.error));
         assert!(is_named || report.findings.is_empty(), "{first} and {second}\n{}", lines());
     }
-    // A database without boot page or catalogue has no place for a second fault.
+    // A database without boot page or catalog has no place for a second fault.
     assert!(both > 90, "{both} of {tried}");
 }
 
@@ -300,7 +300,7 @@ fn every_fault_in_the_fixture_is_named() {
 }
 
 /// Partitions, compression, filegroups, computed columns, filtered indexes, versions, values pushed
-/// off their rows, trees of values: the shapes that have them, and the groups of the catalogue that
+/// off their rows, trees of values: the shapes that have them, and the groups of the catalog that
 /// they make a difference to.
 #[test]
 fn every_fault_that_takes_another_shape_is_named() {
@@ -337,7 +337,7 @@ fn numbers_after(files: &[PathBuf], kind: Kind, seed: u64) -> BTreeSet<u32> {
 }
 
 #[test]
-fn compressed_pages_are_no_damage_when_the_catalogue_that_says_so_is_gone() {
+fn compressed_pages_are_no_damage_when_the_catalog_that_says_so_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let files = made(folder.path(), "compressed", 4 << 20, 1);
     assert_eq!(numbers_after(&files, Kind::BootFlippedByte, 1), BTreeSet::from([5250]));
@@ -397,7 +397,7 @@ fn a_missing_secondary_file_is_named_and_its_pages_are_not_damage() {
         "{:?}",
         report.coverage.not_checked
     );
-    // Without the primary file there is no catalogue: pages are audited by themselves.
+    // Without the primary file there is no catalog: pages are audited by themselves.
     let report = check(&files[1..]);
     assert_eq!(report.findings, [], "{}", report.to_text());
     assert_eq!(report.verdict, Verdict::Incomplete);

@@ -325,7 +325,7 @@ fn units_that_share_an_extent_are_sound_and_keep_their_pages() {
     let holds_rows = |demo: &Demo, page: u32| demo.header(page).page_type == 1;
     let shared = (8..demo.memory.pages()).step_by(8).find_map(|first| {
         let pages = || (first..first + 8).filter(|page| holds_rows(&demo, *page));
-        // A user table's page: without one of the system's there may be no catalogue.
+        // A user table's page: without one of the system's there may be no catalog.
         let one = pages().find(|page| unit(&demo, *page).0 >= 1 << 56)?;
         Some((one, pages().find(|page| unit(&demo, *page) != unit(&demo, one))?))
     });

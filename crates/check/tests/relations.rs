@@ -297,7 +297,7 @@ fn files_and_filegroups_name_each_other() {
 
 /// The table of all objects without a row: nothing has a name any more.
 #[test]
-fn a_catalogue_without_objects_is_reported() {
+fn a_catalog_without_objects_is_reported() {
     let demo = Demo::small();
     let mut memory = demo.memory.clone();
     for page in data_pages(&memory, SYSSCHOBJS) {

@@ -72,7 +72,7 @@ fn mutated_files_are_reported_and_never_break_the_check() {
     assert!(due > 100 && found > due, "{due} due, {found} found");
 }
 
-/// Every byte that pages are found by: boot page, maps, the first catalogue pages.
+/// Every byte that pages are found by: boot page, maps, the first catalog pages.
 #[test]
 fn mutated_roots_of_the_database_never_break_the_check() {
     let demo = Demo::with_free_space();

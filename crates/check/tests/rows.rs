@@ -1,4 +1,4 @@
-//! Rows against the catalogue, values, and nonclustered indexes against their tables.
+//! Rows against the catalog, values, and nonclustered indexes against their tables.
 
 mod support;
 

@@ -126,7 +126,7 @@ fn a_table_that_does_not_exist_is_refused_and_nothing_is_read() {
 }
 
 #[test]
-fn without_a_catalogue_a_table_cannot_be_called_clean() {
+fn without_a_catalog_a_table_cannot_be_called_clean() {
     let mut memory = Demo::with_free_space().memory;
     memory.raw(9, |page| page.fill(0));
     let report = memory.check_with(&table("sales"));

@@ -41,7 +41,7 @@ impl Context {
         })
     }
 
-    /// Opens files without reading the catalogue.
+    /// Opens files without reading the catalog.
     pub(crate) fn open(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
         self.told(Opened::open(paths, &self.options())?)
     }
@@ -95,7 +95,7 @@ impl Context {
         }
     }
 
-    /// Opens files and replays their log in memory, without reading the catalogue. Says what was
+    /// Opens files and replays their log in memory, without reading the catalog. Says what was
     /// done.
     pub(crate) fn open_restarted(
         &self,
@@ -191,7 +191,7 @@ impl Context {
             ));
         }
         for fault in &database.catalog().faults {
-            self.warn(&format!("the catalogue is damaged: {}", crate::exit::chain(fault)));
+            self.warn(&format!("the catalog is damaged: {}", crate::exit::chain(fault)));
         }
         Ok(database)
     }

@@ -382,7 +382,7 @@ fn two_stripes_together_are_clean() {
 }
 
 #[test]
-fn a_database_without_boot_page_or_catalogue_is_checked_all_the_same() {
+fn a_database_without_boot_page_or_catalog_is_checked_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path(), &[]);
     let whole = fs::read(&path).unwrap();

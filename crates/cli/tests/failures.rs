@@ -99,7 +99,7 @@ fn rows_on_a_damaged_page_are_told_counted_and_exit_2() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains("the catalogue says 830"), "{}", run.stderr);
+    assert!(run.stderr.contains("the catalog says 830"), "{}", run.stderr);
     let rows = run.stdout.lines().count();
     assert!((700..830).contains(&rows), "{rows}");
     on("export", &copy, &["--table", "Orders", "--exit-zero"]).expect(0);

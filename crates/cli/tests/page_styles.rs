@@ -268,17 +268,13 @@ fn no_bytes_on_a_page_make_it_unprintable() {
 }
 
 #[test]
-fn without_a_catalogue_names_are_missing_and_bytes_are_shown() {
+fn without_a_catalog_names_are_missing_and_bytes_are_shown() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path());
     let [first, ..] = places(&path, "customers");
     let copy = changed(&path, PageId::BOOT, |page| page.fill(0));
     let run = page(&copy, first, &[]);
-    assert!(
-        run.stderr.contains("the catalogue cannot be read, names are missing"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("the catalog cannot be read, names are missing"), "{}", run.stderr);
     assert!(
         run.stdout.contains("Slot 0 Offset 0x60") && run.stdout.contains("0000:   3000"),
         "{}",

@@ -100,7 +100,7 @@ fn tables_as_json_has_exactly_the_documented_shape() {
 }
 
 #[test]
-fn every_table_exports_as_many_rows_as_the_catalogue_counts() {
+fn every_table_exports_as_many_rows_as_the_catalog_counts() {
     for file in DATABASES {
         let Some(path) = sample(file) else { return };
         for format in ["jsonl", "csv", "sql"] {

@@ -112,9 +112,7 @@ impl Database {
 
     /// The id that all files of the database share.
     fn binding(&self) -> Result<Guid, Error> {
-        self.primary_header()?
-            .binding_id
-            .ok_or_else(|| Error::catalogue("page 0 has no binding id"))
+        self.primary_header()?.binding_id.ok_or_else(|| Error::catalog("page 0 has no binding id"))
     }
 
     fn primary_header(&self) -> Result<FileHeader, Error> {
@@ -122,9 +120,9 @@ impl Database {
         Ok(FileHeaderView::new(&page).header())
     }
 
-    /// The data files that the catalogue knows.
+    /// The data files that the catalog knows.
     pub(crate) fn data_file_ids(&self) -> Result<Vec<FileId>, Error> {
-        let rows = self.catalogue.system("sysprufiles")?.rows(&[])?;
+        let rows = self.catalog.system("sysprufiles")?.rows(&[])?;
         let id =
             |row: &Cells| row.get(FILE_ID).and_then(number).and_then(|id| u16::try_from(id).ok());
         Ok(rows.iter().filter(|row| is_data_file(row)).filter_map(id).map(FileId).collect())
@@ -138,7 +136,7 @@ impl Session<'_> {
         spec: &DataFileSpec,
         filegroup: Option<&str>,
     ) -> Result<FileIdentity, Error> {
-        let rows = self.db.catalogue.system("sysprufiles")?.rows(&[])?;
+        let rows = self.db.catalog.system("sysprufiles")?.rows(&[])?;
         let last =
             rows.iter().filter_map(|row| row.get(FILE_ID).and_then(number)).max().unwrap_or(2);
         let id = u16::try_from(last + 1).ok().filter(|id| *id <= FILES_MAX);
@@ -166,8 +164,8 @@ impl Session<'_> {
     fn insert_file(&mut self, identity: &FileIdentity, pages: u32) -> Result<(), Error> {
         let db = self.db;
         let row = sysprufiles_row(identity, pages as i32, false);
-        db.catalogue.system("sysprufiles")?.insert(self.tx()?, &row)?;
-        let table = db.catalogue.sysfiles1()?;
+        db.catalog.system("sysprufiles")?.insert(self.tx()?, &row)?;
+        let table = db.catalog.sysfiles1()?;
         self.lock_table(&table, LockMode::Ix)?;
         let storage = table.storage();
         let mut row = storage.cells_of_system(&sysfiles1_row(identity, false));

@@ -3,12 +3,12 @@
 //! ```text
 //! comes, takes NULL       rows stay as they are: they end before the column, which reads as NULL
 //! comes, takes no NULL    every row is written anew with the column's default, in the same transaction; so for an identity, and
-//!                         for a computed column that is PERSISTED. Other computed columns are in the catalogue only
+//!                         for a computed column that is PERSISTED. Other computed columns are in the catalog only
 //! goes                    rows stay as they are, and keep its place: nobody reads it, and what is written has NULL there. It is
 //!                         given up when all rows are written anew: with another clustered index, or a rebuild
 //! ```
 //!
-//! A column that comes lies behind all others. Its place goes into the catalogue before its name,
+//! A column that comes lies behind all others. Its place goes into the catalog before its name,
 //! and its name goes before its place: a restart that is cut off between the two reads a table as
 //! it was. Ids of columns are never used again.
 
@@ -109,7 +109,7 @@ impl Session<'_> {
         })
     }
 
-    /// What the catalogue says depends on a column, also where it is not enforced here: checks that
+    /// What the catalog says depends on a column, also where it is not enforced here: checks that
     /// are switched off, expressions that cannot be evaluated, schema-bound views and functions,
     /// filters of indexes that are switched off.
     pub(crate) fn verify_no_dependent(
@@ -119,11 +119,11 @@ impl Session<'_> {
         own: &TableColumn,
     ) -> Result<(), Error> {
         let needed = |object: String| Err(Error::Dependent { object, column: own.name.clone() });
-        for row in self.db.catalogue.system("sysmultiobjrefs")?.rows(&[])? {
+        for row in self.db.catalog.system("sysmultiobjrefs")?.rows(&[])? {
             let at = |at: usize| row.get(at).and_then(number).unwrap_or(0) as i32;
             let is_of = at(0) == i32::from(COMPUTED_OF) && (at(3), at(4)) == (table.id().0, own.id);
             if is_of && (at(1), at(2)) != (table.id().0, own.id) {
-                let object = self.db.catalogue.system("sysschobjs")?.rows(&[int(at(1))])?;
+                let object = self.db.catalog.system("sysschobjs")?.rows(&[int(at(1))])?;
                 return needed(text(object.first().and_then(|row| row.get(object::NAME))));
             }
         }
@@ -139,7 +139,7 @@ impl Session<'_> {
         }
     }
 
-    /// The rows of the catalogue, and the table with the column.
+    /// The rows of the catalog, and the table with the column.
     fn describe_column(
         &mut self,
         table: &Arc<Table>,
@@ -257,8 +257,8 @@ impl Session<'_> {
     }
 
     fn system_row(&self, name: &str, key: &[Cell<'_>]) -> Result<Vec<Cell<'static>>, Error> {
-        let missing = || Error::catalogue(format!("{name} lacks a row"));
-        self.db.catalogue.system(name)?.rows(key)?.into_iter().next().ok_or_else(missing)
+        let missing = || Error::catalog(format!("{name} lacks a row"));
+        self.db.catalog.system(name)?.rows(key)?.into_iter().next().ok_or_else(missing)
     }
 
     /// Puts other values into a row of a system table, in columns that no index has.
@@ -268,12 +268,12 @@ impl Session<'_> {
         key: &[Cell<'_>],
         changes: &[(usize, Cell<'static>)],
     ) -> Result<(), Error> {
-        let missing = || Error::catalogue(format!("{name} lacks a column"));
+        let missing = || Error::catalog(format!("{name} lacks a column"));
         let mut row = self.system_row(name, key)?;
         for (at, cell) in changes {
             *row.get_mut(*at).ok_or_else(missing)? = cell.clone();
         }
-        self.db.catalogue.system(name)?.replace(self.tx()?, &row)
+        self.db.catalog.system(name)?.replace(self.tx()?, &row)
     }
 
     /// The same pages under another layout, and other columns.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! What else needs the column stands in the way, but for indexes where texts may get longer; their
-//! entries stay, too. Between the one place and the other the catalogue knows no such column: a
+//! entries stay, too. Between the one place and the other the catalog knows no such column: a
 //! restart that is cut off there reads the table without it.
 
 use extentdb_base::sync::{Arc, lock};
@@ -90,7 +90,7 @@ impl Session<'_> {
         let layout = old.shape.layout().with_type(is.id, is.ty, is.nullable);
         self.change_places(old, &layout)?;
         let kept = self.colpars_row(table, is.id)?;
-        self.db.catalogue.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
+        self.db.catalog.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
         let mut new = self.relaid(old, with_column(old, is), layout)?;
         self.describe_key(table, &new)?;
         let uses = |index: &Index| {
@@ -151,7 +151,7 @@ impl Session<'_> {
             let _ddl = lock(&self.db.ddl);
             self.drop_statistics(table, was)?;
             let kept = self.colpars_row(table, is.id)?;
-            let columns = self.db.catalogue.system("syscolpars")?;
+            let columns = self.db.catalog.system("syscolpars")?;
             columns.delete(self.tx()?, &kept)?;
             let layout = further_place(old, is)?;
             self.change_places(old, &layout)?;
@@ -172,8 +172,8 @@ impl Session<'_> {
 
     fn colpars_row(&self, table: &Table, id: i32) -> Result<Vec<Cell<'static>>, Error> {
         let key = [int(table.id().0), smallint(0), int(id)];
-        let row = self.db.catalogue.system("syscolpars")?.rows(&key)?.into_iter().next();
-        row.ok_or_else(|| Error::catalogue("syscolpars lacks a row"))
+        let row = self.db.catalog.system("syscolpars")?.rows(&key)?.into_iter().next();
+        row.ok_or_else(|| Error::catalog("syscolpars lacks a row"))
     }
 }
 

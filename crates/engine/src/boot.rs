@@ -45,7 +45,7 @@ pub(crate) struct Mark {
 pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
     let mut record =
-        BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
+        BootView::new(&page).record().ok_or_else(|| Error::catalog("no boot record"))?;
     let clean = DatabaseStatus::CLEAN_SHUTDOWN;
     let DatabaseStatus(status) = record.status;
     // An emergency ends when the log is not needed any more.
@@ -81,7 +81,7 @@ pub(crate) fn begin_emergency(file: &dyn DiskFile) -> Result<(), Error> {
 pub(crate) fn end_emergency(pool: &Pool) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
     let mut record =
-        BootView::new(&page).record().ok_or_else(|| Error::catalogue("no boot record"))?;
+        BootView::new(&page).record().ok_or_else(|| Error::catalog("no boot record"))?;
     let DatabaseStatus(status) = record.status;
     record.status = DatabaseStatus(status & !DatabaseStatus::EMERGENCY);
     write_record(page.bytes_mut(), &record);
@@ -117,7 +117,7 @@ pub(crate) fn take(
     counter: Counter,
     next: impl FnOnce(u64) -> u64,
 ) -> Result<u64, Error> {
-    let missing = || Error::catalogue("the boot page has no counter of ids");
+    let missing = || Error::catalog("the boot page has no counter of ids");
     let place =
         BootRecord::FIELDS.iter().find(|field| field.name == counter.name()).ok_or_else(missing)?;
     let mut page = pool.write(PageId::BOOT)?;

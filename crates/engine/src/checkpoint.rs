@@ -65,11 +65,11 @@ pub(crate) struct Checkpoints {
     /// Held while one is made.
     running: Mutex<()>,
     last: Mutex<Last>,
-    /// Counters of units as the catalogue has them, and the number of changes they were read at.
+    /// Counters of units as the catalog has them, and the number of changes they were read at.
     counted: Mutex<BTreeMap<AllocUnitId, (Counts, u64)>>,
     /// The newest record that a backup of the log has; zero = none.
     backed_up: Mutex<Lsn>,
-    /// Pages of the files as the catalogue has them.
+    /// Pages of the files as the catalog has them.
     sized: Mutex<BTreeMap<FileId, u32>>,
     /// The first record that a suspect page lacks.
     needed_from: Mutex<Option<Lsn>>,
@@ -136,7 +136,7 @@ impl Database {
         let counted = lock(&self.checkpoints.counted);
         let has_changed =
             |unit: &&Arc<Unit>| counted.get(&unit.id()).map_or(0, |(_, at)| *at) != unit.counts().1;
-        let units = self.catalogue.units.all().iter().filter(has_changed).count();
+        let units = self.catalog.units.all().iter().filter(has_changed).count();
         let extents =
             self.space.unmarked_extents() + self.space.unsettled_hints() + self.unsettled_pages();
         let active = self.transactions.with_active(<[_]>::len);
@@ -145,7 +145,7 @@ impl Database {
     }
 
     fn unsettled_pages(&self) -> usize {
-        self.catalogue
+        self.catalog
             .all_tables()
             .iter()
             .filter_map(|table| table.heap())
@@ -254,8 +254,8 @@ impl Database {
     fn settle_heaps(&self) -> Result<(), Error> {
         // A table that is dropped meanwhile would get pages back.
         let _ddl = lock(&self.ddl);
-        let heaps = self.catalogue.all_tables().into_iter().filter_map(|table| table.heap());
-        for heap in heaps.filter(|heap| !self.catalogue.is_leaving(heap.unit().id())) {
+        let heaps = self.catalog.all_tables().into_iter().filter_map(|table| table.heap());
+        for heap in heaps.filter(|heap| !self.catalog.is_leaving(heap.unit().id())) {
             skip_suspect(heap.settle().map_err(Error::from))?;
         }
         Ok(())
@@ -320,7 +320,7 @@ impl Database {
     /// not for transactions.
     fn write_file_sizes(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
-        let table = self.catalogue.system("sysprufiles")?;
+        let table = self.catalog.system("sysprufiles")?;
         for file in self.space.files() {
             let pages = file.pages();
             if lock(&self.checkpoints.sized).get(&file.id()) == Some(&pages) {
@@ -347,15 +347,15 @@ impl Database {
         Ok(())
     }
 
-    /// Brings the counters in the catalogue up to date.
+    /// Brings the counters in the catalog up to date.
     fn write_counts(&self) -> Result<(), Error> {
-        // The rows that hold them move when the catalogue changes.
+        // The rows that hold them move when the catalog changes.
         let _ddl = lock(&self.ddl);
         // What an open transaction made or dropped is counted when it has ended: its rows must be
         // found again by an undo as they were left, and a rowset that gets another unit has the
         // counter of the old one until then.
-        let units = self.catalogue.units.all();
-        for unit in units.into_iter().filter(|unit| !self.catalogue.is_pending(unit.id())) {
+        let units = self.catalog.units.all();
+        for unit in units.into_iter().filter(|unit| !self.catalog.is_pending(unit.id())) {
             let (counts, changes) = unit.counts();
             let known = lock(&self.checkpoints.counted).get(&unit.id()).copied();
             if known.is_some_and(|(_, at)| at == changes) || known.is_none() && changes == 0 {
@@ -378,7 +378,7 @@ impl Database {
         ];
         let id = unit.id().0 as u64;
         let part = count_part(KIND_UNIT, id, &cells);
-        self.catalogue.finder().with_row(unit, &mut |page, slot| {
+        self.catalog.finder().with_row(unit, &mut |page, slot| {
             let mut fixed = part.clone();
             fixed.page.slot = slot;
             let payload = Payload::CountDelta(CountDelta { fixed });
@@ -396,13 +396,13 @@ impl Database {
 
     /// The number of rows in `sysrowsets`; only units of rows count them.
     fn write_rows_of(&self, unit: &Unit, rows: i64) -> Result<(), Error> {
-        if !self.catalogue.counts_rows(unit.id()) {
+        if !self.catalog.counts_rows(unit.id()) {
             return Ok(());
         }
-        let tree = &self.catalogue.system("sysrowsets")?.indexes[0].tree;
+        let tree = &self.catalog.system("sysrowsets")?.indexes[0].tree;
         let found = tree.find(&[bigint(unit.hobt().0)])?;
         let Some(row) = found else {
-            return Err(Error::catalogue(format!("rowset {} has no row", unit.hobt())));
+            return Err(Error::catalog(format!("rowset {} has no row", unit.hobt())));
         };
         let mut page = self.pool.write(row.at.page)?;
         let cells = [CountCell { value: rows, row_offset: RCROWS_AT, bytes: 8 }];

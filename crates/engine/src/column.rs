@@ -34,7 +34,7 @@ pub(crate) struct ColumnDefault {
     pub(crate) name: String,
     /// It belongs to the column; others are objects by themselves, which columns are bound to.
     pub(crate) is_own: bool,
-    /// Its expression, as the catalogue keeps it.
+    /// Its expression, as the catalog keeps it.
     pub(crate) text: String,
 }
 

@@ -25,7 +25,7 @@ use crate::table::Table;
 const COLUMN_DEFAULT: usize = 13;
 
 impl Session<'_> {
-    /// Adds a CHECK constraint; `text` as the catalogue is to keep it, in brackets:
+    /// Adds a CHECK constraint; `text` as the catalog is to keep it, in brackets:
     /// `([price]>=(0))`.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Session<'_> {
     }
 
     /// Adds a DEFAULT to a column: what rows get that come without a value for it. `text` as the
-    /// catalogue is to keep it, in brackets: `((0))`.
+    /// catalog is to keep it, in brackets: `((0))`.
     ///
     /// # Errors
     /// The name is taken; the column has a default already, or takes none: [`Error::NotSupported`].
@@ -233,7 +233,7 @@ impl Session<'_> {
         if !key.follows() {
             return Ok(());
         }
-        let tables = self.db.catalogue.user_tables();
+        let tables = self.db.catalog.user_tables();
         let keys = tables.iter().flat_map(|table| table.storage().constraints.leading_in.clone());
         let keys: Vec<Arc<ForeignKey>> =
             keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
@@ -249,7 +249,7 @@ impl Session<'_> {
     /// of.
     pub(crate) fn lock_parents(&mut self, storage: &Storage) -> Result<(), Error> {
         for key in &storage.constraints.leading_out {
-            if let Some(parent) = self.db.catalogue.table_by_id(key.parent) {
+            if let Some(parent) = self.db.catalog.table_by_id(key.parent) {
                 self.lock_definition(&parent)?;
             }
         }
@@ -268,7 +268,7 @@ impl Session<'_> {
         if key.parent == table.id() {
             return Ok(());
         }
-        if let Some(parent) = self.db.catalogue.table_by_id(key.parent) {
+        if let Some(parent) = self.db.catalog.table_by_id(key.parent) {
             let mut of_parent = Storage::clone(&*self.lock_definition(&parent)?);
             of_parent.constraints.leading_in.retain(|own| own.id != key.id);
             self.store(&parent, of_parent);
@@ -298,7 +298,7 @@ impl Session<'_> {
 
     pub(crate) fn insert_system_rows(&mut self, rows: &SystemRows) -> Result<(), Error> {
         for (name, rows) in rows {
-            let table = self.db.catalogue.system(name)?;
+            let table = self.db.catalog.system(name)?;
             for row in rows {
                 table.insert(self.tx()?, row)?;
             }

@@ -1,4 +1,4 @@
-//! A new database: its data files from the template, all catalogue rows included, then opened like
+//! A new database: its data files from the template, all catalog rows included, then opened like
 //! any other.
 
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct DataFileSpec {
     pub path: PathBuf,
     /// Logical name; `None` = after the database.
     pub name: Option<String>,
-    /// Size, in whole extents: at least 2 MB of the primary file, which holds the catalogue, and
+    /// Size, in whole extents: at least 2 MB of the primary file, which holds the catalog, and
     /// 128 KB of any other.
     pub bytes: u64,
     /// What it grows by; at most 100 percent.
@@ -59,7 +59,7 @@ impl LogFileSpec {
 pub struct DatabaseSpec {
     /// Name: 1 to 100 UTF-16 units.
     pub name: String,
-    /// Files of filegroup PRIMARY; the first one holds the catalogue.
+    /// Files of filegroup PRIMARY; the first one holds the catalog.
     pub files: Vec<DataFileSpec>,
     /// Further filegroups with their files, one at least. The name PRIMARY is taken.
     pub filegroups: Vec<(String, Vec<DataFileSpec>)>,
@@ -97,7 +97,7 @@ pub(crate) fn pages_of(bytes: u64) -> Result<u32, Error> {
         .map_err(|_| Error::NotSupported { what: format!("a file of {bytes} bytes") })
 }
 
-/// A path as the catalogue keeps it.
+/// A path as the catalog keeps it.
 pub(crate) fn physical_name(path: &Path) -> String {
     path.display().to_string()
 }

@@ -15,7 +15,7 @@ use extentdb_txn::Manager;
 use extentdb_txn::lock::LockManager;
 use extentdb_wal::Log;
 
-use crate::catalogue::Catalogue;
+use crate::catalog::CatalogCache;
 use crate::checkpoint::Checkpoints;
 use crate::error::Error;
 use crate::isolation::Serializers;
@@ -109,7 +109,7 @@ pub struct Database {
     pub(crate) transactions: Arc<Manager>,
     pub(crate) space: Arc<Space>,
     pub(crate) locks: Arc<LockManager>,
-    pub(crate) catalogue: Catalogue,
+    pub(crate) catalog: CatalogCache,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) recovered: Recovered,
     /// Where copies of pages go before the pages are overwritten.
@@ -118,7 +118,7 @@ pub struct Database {
     pub(crate) deferred: Mutex<Deferred>,
     /// Are there any? Asked by every statement.
     pub(crate) has_deferred: AtomicBool,
-    /// One statement changes the catalogue at a time.
+    /// One statement changes the catalog at a time.
     pub(crate) ddl: Mutex<()>,
     /// By its boot page: 655 or 661.
     pub(crate) version: u16,
@@ -153,7 +153,7 @@ impl Database {
 
     /// Its user tables, by id. Those of transactions that are still open are among them.
     pub fn tables(&self) -> Vec<Arc<crate::Table>> {
-        self.catalogue.user_tables()
+        self.catalog.user_tables()
     }
 
     /// Its locks.
@@ -196,7 +196,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.catalogue.detach();
+        self.catalog.detach();
     }
 }
 

@@ -107,7 +107,7 @@ impl Session<'_> {
     }
 
     pub(crate) fn schema_id(&self, name: &str) -> Result<i32, Error> {
-        let schemas = read(&self.db.catalogue.schemas);
+        let schemas = read(&self.db.catalog.schemas);
         let found =
             schemas.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id);
         found.ok_or_else(|| Error::NotSupported {
@@ -118,7 +118,7 @@ impl Session<'_> {
     pub(crate) fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
         let Some(name) = name else { return Ok(PRIMARY) };
         let found =
-            self.db.catalogue.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+            self.db.catalog.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
         let missing =
             || Error::NotSupported { what: format!("filegroup {name}, which is not there") };
         found.map(|(_, id)| *id).ok_or_else(missing)
@@ -138,7 +138,7 @@ impl Session<'_> {
     pub(crate) fn object_id(&mut self) -> Result<ObjectId, Error> {
         loop {
             let id = ObjectId(self.take_id(Counter::ObjectId)? as i32);
-            let is_free = self.db.catalogue.system("sysschobjs")?.rows(&[int(id.0)])?.is_empty();
+            let is_free = self.db.catalog.system("sysschobjs")?.rows(&[int(id.0)])?.is_empty();
             if is_free && id.0 > 100 {
                 return Ok(id);
             }
@@ -210,7 +210,7 @@ impl Session<'_> {
     ) -> Result<IndexDefinition, Error> {
         let unit = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
         Ok(IndexDefinition {
-            rowset: self.db.catalogue.next_rowset(),
+            rowset: self.db.catalog.next_rowset(),
             filegroup: group,
             data_space: group.into(),
             units: vec![UnitDefinition { kind: AllocUnitKind::InRow, id: unit }],
@@ -238,7 +238,7 @@ impl Session<'_> {
         let names = rows.remove_entry("sysschobjs");
         let last = [("sysallocunits".to_owned(), vec![unit])].into_iter().chain(names);
         for (name, rows) in rows.into_iter().chain(last) {
-            let table = db.catalogue.system(&name)?;
+            let table = db.catalog.system(&name)?;
             for row in &rows {
                 table.insert(self.tx()?, row)?;
             }
@@ -277,8 +277,8 @@ impl Session<'_> {
         if spec.columns.iter().any(|column| column.identity.is_some()) {
             self.own_identities.push(table.id());
         }
-        write(&db.catalogue.making).insert(table.id());
-        write(&db.catalogue.tables).add(table.clone());
+        write(&db.catalog.making).insert(table.id());
+        write(&db.catalog.tables).add(table.clone());
         self.endings.push(Ending::Created(table.clone()));
         Ok(table)
     }
@@ -324,8 +324,8 @@ impl Session<'_> {
             first_iam: none,
             counts: Counts::default(),
         }));
-        write(&self.db.catalogue.coming).insert(unit.id());
-        self.db.catalogue.units.add(unit.clone());
+        write(&self.db.catalog.coming).insert(unit.id());
+        self.db.catalog.units.add(unit.clone());
         unit
     }
 
@@ -345,7 +345,7 @@ impl Session<'_> {
                 heap.settle()?;
             }
             // Before its rows go: nobody else touches them from here on.
-            db.catalogue.leave_all(&storage);
+            db.catalog.leave_all(&storage);
             session.endings.push(Ending::Dropped(table.clone()));
             session.delete_rows(table, &storage)?;
             for unit in storage.units() {
@@ -357,7 +357,7 @@ impl Session<'_> {
     }
 
     pub(crate) fn verify_there(&self, table: &Table) -> Result<(), Error> {
-        if self.db.catalogue.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
+        if self.db.catalog.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
     }
 
     /// Everything that describes the table, in the opposite order.
@@ -402,7 +402,7 @@ impl Session<'_> {
     /// Rows that describe a unit and its rowset, and the other units of that, which have no pages.
     pub(crate) fn delete_unit_rows(&mut self, unit: &Unit) -> Result<(), Error> {
         let owner = [bigint(unit.hobt().0)];
-        for row in self.db.catalogue.system("sysallocunits")?.rows_by(UNITS_BY_OWNER, &owner)? {
+        for row in self.db.catalog.system("sysallocunits")?.rows_by(UNITS_BY_OWNER, &owner)? {
             self.delete_where("sysallocunits", &row[..1])?;
         }
         self.delete_where("sysrowsets", &[bigint(unit.hobt().0)])?;
@@ -411,7 +411,7 @@ impl Session<'_> {
 
     /// The constraints of a table: objects that belong to it.
     fn children_of(&self, table: ObjectId) -> Result<Vec<ObjectId>, Error> {
-        let objects = self.db.catalogue.system("sysschobjs")?;
+        let objects = self.db.catalog.system("sysschobjs")?;
         let children = objects.rows_by(object::BY_PARENT, &[int(table.0)])?;
         let ids = children.iter().filter_map(|row| row.get(object::ID).and_then(number));
         Ok(ids.map(|id| ObjectId(id as i32)).collect())
@@ -419,7 +419,7 @@ impl Session<'_> {
 
     pub(crate) fn delete_where(&mut self, table: &str, prefix: &[Cell<'_>]) -> Result<(), Error> {
         let db = self.db;
-        let table = db.catalogue.system(table)?;
+        let table = db.catalog.system(table)?;
         for row in table.rows(prefix)? {
             if row.iter().any(|cell| matches!(cell, Cell::Complex(_))) {
                 // Its pages would belong to nobody.
@@ -464,10 +464,10 @@ impl Session<'_> {
         })
     }
 
-    /// The rows of the catalogue about a table's units are about to change: nobody else touches
+    /// The rows of the catalog about a table's units are about to change: nobody else touches
     /// them until that is done or undone.
     pub(crate) fn leave(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
-        self.db.catalogue.leave_all(old);
+        self.db.catalog.leave_all(old);
         self.endings.push(Ending::Stored {
             table: table.clone(),
             old: old.clone(),
@@ -477,7 +477,7 @@ impl Session<'_> {
 
     /// The same of one index alone: the counters of the others are written as before.
     pub(crate) fn leave_index(&mut self, table: &Arc<Table>, old: &Arc<Storage>, index: &Index) {
-        self.db.catalogue.leave_tree(index.tree());
+        self.db.catalog.leave_tree(index.tree());
         self.endings.push(Ending::Stored {
             table: table.clone(),
             old: old.clone(),
@@ -495,7 +495,7 @@ impl Session<'_> {
         let hobt = old.hobt();
         let group = old.group();
         let row = unit_row(hobt, group, definition, &UnitPlace::default());
-        db.catalogue.system("sysallocunits")?.insert(self.tx()?, &row)?;
+        db.catalog.system("sysallocunits")?.insert(self.tx()?, &row)?;
         let none = extentdb_base::PageId::NONE;
         let first = none;
         let root = none;
@@ -510,10 +510,10 @@ impl Session<'_> {
             first_iam,
             counts,
         }));
-        // Its counters differ from those in the catalogue, which are those of the old unit.
+        // Its counters differ from those in the catalog, which are those of the old unit.
         unit.count_rows(0);
-        write(&db.catalogue.coming).insert(unit.id());
-        db.catalogue.units.add(unit.clone());
+        write(&db.catalog.coming).insert(unit.id());
+        db.catalog.units.add(unit.clone());
         Ok(unit)
     }
 }
@@ -532,7 +532,7 @@ pub(crate) fn placed_columns(
     let placed = columns.iter().map(|column| {
         let at = if column.is_stored() { place(column.id) } else { behind.next() };
         let at = at.ok_or_else(|| {
-            Error::catalogue(format!("rows have no place for column {}", column.name))
+            Error::catalog(format!("rows have no place for column {}", column.name))
         })?;
         Ok(TableColumn { at, ..column.clone() })
     });

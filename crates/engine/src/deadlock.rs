@@ -17,7 +17,7 @@ use crate::tables::Tables;
 pub(crate) struct Deadlocks {
     database: String,
     events: Arc<dyn EventSink>,
-    /// Those of the catalogue: whoever holds the locks must not keep the tables.
+    /// Those of the catalog: whoever holds the locks must not keep the tables.
     tables: Weak<RwLock<Tables>>,
 }
 
@@ -26,7 +26,7 @@ impl Database {
     pub(crate) fn observe_deadlocks(&self) {
         let database = self.name.clone();
         let events = self.options.events.clone();
-        let tables = Arc::downgrade(&self.catalogue.tables);
+        let tables = Arc::downgrade(&self.catalog.tables);
         // The manager is this database's own, and nobody has asked before.
         self.locks.observe(Arc::new(Deadlocks { database, events, tables }));
     }

@@ -108,7 +108,7 @@ fn evaluate(text: &str, ty: &SqlType, clock: &dyn Clock) -> Result<Datum<'static
     }
 }
 
-/// Without the brackets that the catalogue puts around it.
+/// Without the brackets that the catalog puts around it.
 fn bare(text: &str) -> &str {
     let text = text.trim();
     match text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {

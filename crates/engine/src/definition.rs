@@ -1,4 +1,4 @@
-//! Tables and indexes as the layout of their rows needs them: what the catalogue says, without what
+//! Tables and indexes as the layout of their rows needs them: what the catalog says, without what
 //! statements need.
 
 use extentdb_base::{HobtId, ObjectId};
@@ -53,7 +53,7 @@ pub(crate) fn plain_column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef
     }
 }
 
-/// An index as the catalogue has it; without a rowset it is switched off.
+/// An index as the catalog has it; without a rowset it is switched off.
 pub(crate) fn definition_of_index(
     index: &model::Index,
     rowset: Option<&model::Rowset>,

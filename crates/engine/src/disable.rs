@@ -1,7 +1,7 @@
 //! Indexes are switched off and on again.
 //!
 //! ```text
-//! off    the catalogue keeps their description, marked; their rowset and its pages go. Nobody keeps them true, a unique one
+//! off    the catalog keeps their description, marked; their rowset and its pages go. Nobody keeps them true, a unique one
 //!        forbids nothing, and a check names them (2546)
 //! on     a rebuild: another rowset, with entries for all rows there are
 //! ```

@@ -189,7 +189,7 @@ impl Database {
 
     fn log_cut_property(&self) -> Result<Option<Cells>, Error> {
         let of_database = [byte(DATABASE_CLASS), int(0), int(0)];
-        let rows = self.catalogue.system("sysxprops")?.rows(&of_database)?;
+        let rows = self.catalog.system("sysxprops")?.rows(&of_database)?;
         Ok(rows.into_iter().find(|row| text(row.get(NAME)) == LOG_CUT))
     }
 
@@ -199,7 +199,7 @@ impl Database {
         let known = self.log_cut_property()?;
         let cuts = known.as_ref().map_or(0, cuts_of).saturating_add(1);
         let row = property(cuts);
-        let table = self.catalogue.system("sysxprops")?;
+        let table = self.catalog.system("sysxprops")?;
         self.space.in_own_system("LogCut", |system| match known {
             None => table.insert(system, &row),
             Some(_) => table.replace(system, &cells_of(&row, COLUMNS)),

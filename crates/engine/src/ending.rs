@@ -1,4 +1,4 @@
-//! What is done when the transaction that did it ends: the picture of the catalogue follows what
+//! What is done when the transaction that did it ends: the picture of the catalog follows what
 //! its rows say then.
 //!
 //! ```text
@@ -11,7 +11,7 @@ use extentdb_base::sync::{Arc, read, write};
 use extentdb_base::{AllocUnitId, ObjectId};
 use extentdb_rowset::Tree;
 
-use crate::catalogue::{Catalogue, Left};
+use crate::catalog::{CatalogCache, Left};
 use crate::error::Error;
 use crate::session::Ending;
 use crate::storage::Storage;
@@ -24,7 +24,7 @@ fn lefts(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, Left)> {
     heap.into_iter().chain(trees)
 }
 
-impl Catalogue {
+impl CatalogCache {
     /// Is the table there?
     pub(crate) fn has(&self, id: ObjectId) -> bool {
         read(&self.tables).get(id).is_some()
@@ -136,7 +136,7 @@ impl Catalogue {
         space: &Arc<extentdb_space::Space>,
         placement: extentdb_rowset::heap::Placement,
     ) -> Result<(), Error> {
-        let fresh = Catalogue::load(pool, space, placement)?;
+        let fresh = CatalogCache::load(pool, space, placement)?;
         let last =
             self.last_rowset.load(Ordering::Relaxed).max(fresh.last_rowset.load(Ordering::Relaxed));
         fresh.last_rowset.store(last, Ordering::Relaxed);

@@ -127,7 +127,7 @@ impl Session<'_> {
         index: &Index,
         entry: &[Cell<'_>],
     ) -> Result<(), Error> {
-        let origin = self.db.catalogue.origin;
+        let origin = self.db.catalog.origin;
         origin.verify_new_key(
             index.name_of(table.name()),
             index.tree().shape(),

@@ -142,9 +142,9 @@ pub enum Error {
         /// Why.
         source: Stop,
     },
-    /// The catalogue contradicts itself, or misses something.
-    #[error("the catalogue: {what}")]
-    Catalogue {
+    /// The catalog contradicts itself, or misses something.
+    #[error("the catalog: {what}")]
+    Catalog {
         /// What is wrong.
         what: String,
     },
@@ -339,7 +339,7 @@ pub enum Error {
     /// The disk.
     #[error(transparent)]
     Disk(#[from] extentdb_io::Error),
-    /// The catalogue could not be read.
+    /// The catalog could not be read.
     #[error(transparent)]
     Load(#[from] extentdb_catalog::Error),
     /// The template of a new database.
@@ -348,8 +348,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn catalogue(what: impl Into<String>) -> Error {
-        Error::Catalogue { what: what.into() }
+    pub(crate) fn catalog(what: impl Into<String>) -> Error {
+        Error::Catalog { what: what.into() }
     }
 }
 
@@ -436,7 +436,7 @@ fn of_space(error: &extentdb_space::Error) -> Cause {
         Space::Buffer(error) => of_buffer(error),
         Space::Transaction(error) => of_transaction(error),
         Space::Log(error) => of_log(error),
-        Space::Catalogue { source, .. } => source.downcast_ref().map_or(Cause::Other, of_rowset),
+        Space::Catalog { source, .. } => source.downcast_ref().map_or(Cause::Other, of_rowset),
         _ => Cause::Other,
     }
 }

@@ -28,7 +28,7 @@ impl Database {
     /// Stamps all data files, in their headers and in the catalog.
     pub(crate) fn stamp_files(&self, stamp: Lsn) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
-        let table = self.catalogue.system("sysprufiles")?;
+        let table = self.catalog.system("sysprufiles")?;
         self.space.in_own_system("FileStamp", |system| {
             for mut row in table.rows(&[])? {
                 let Some(id) = file_id(&row).filter(|_| is_data_file(&row)) else { continue };
@@ -44,7 +44,7 @@ impl Database {
 
     /// Refuses files of another state of the database.
     pub(crate) fn verify_stamps(&self, given: &[DataFile]) -> Result<(), Error> {
-        for row in self.catalogue.system("sysprufiles")?.rows(&[])? {
+        for row in self.catalog.system("sysprufiles")?.rows(&[])? {
             let Some(file) = given.iter().find(|file| Some(file.id()) == file_id(&row)) else {
                 continue;
             };

@@ -143,7 +143,7 @@ impl ForeignKey {
     }
 
     fn not_there(&self) -> Error {
-        Error::catalogue(format!("foreign key {} leads to no unique index", self.name))
+        Error::catalog(format!("foreign key {} leads to no unique index", self.name))
     }
 }
 
@@ -182,7 +182,7 @@ impl Session<'_> {
         before: Option<&[Cell<'_>]>,
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        let parent = self.db.catalogue.table_by_id(key.parent).ok_or_else(|| key.not_there())?;
+        let parent = self.db.catalog.table_by_id(key.parent).ok_or_else(|| key.not_there())?;
         // Only from here on it is certain what it is.
         self.lock_table(&parent, LockMode::Is)?;
         let of_parent = parent.storage();
@@ -243,7 +243,7 @@ impl Session<'_> {
             match action {
                 ReferentialAction::NoAction => {
                     let parent =
-                        self.db.catalogue.table_by_id(table.id()).ok_or_else(|| key.not_there())?;
+                        self.db.catalog.table_by_id(table.id()).ok_or_else(|| key.not_there())?;
                     let gone = gone.into_iter().map(owned).collect();
                     self.deferred.get_or_insert_default().push(Deferred {
                         key: key.clone(),
@@ -265,7 +265,7 @@ impl Session<'_> {
         (gone, after): (&[Cell<'_>], Option<&[Cell<'_>]>),
         action: ReferentialAction,
     ) -> Result<(), Error> {
-        let child = self.db.catalogue.table_by_id(key.child).ok_or_else(|| key.not_there())?;
+        let child = self.db.catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
         self.lock_table(&child, LockMode::Ix)?;
         let mut found = Vec::new();
         self.each_naming(key, parent, gone, true, &mut |row| {
@@ -353,7 +353,7 @@ impl Session<'_> {
         for_update: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        let child = self.db.catalogue.table_by_id(key.child).ok_or_else(|| key.not_there())?;
+        let child = self.db.catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
         self.lock_table(&child, LockMode::Is)?;
         let of_child =
             if child.id() == table.id() { Arc::new(storage.clone()) } else { child.storage() };

@@ -67,7 +67,7 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// Compiles a condition as the catalogue keeps it.
+    /// Compiles a condition as the catalog keeps it.
     ///
     /// # Errors
     /// Why it cannot be evaluated.
@@ -109,7 +109,7 @@ pub(crate) struct Formula {
 }
 
 impl Formula {
-    /// Compiles the expression of a column of this type as the catalogue keeps it.
+    /// Compiles the expression of a column of this type as the catalog keeps it.
     pub(crate) fn compile(
         text: &str,
         ty: SqlType,
@@ -123,7 +123,7 @@ impl Formula {
         Formula { text: text.to_owned(), is_persisted, inputs, program }
     }
 
-    /// As the catalogue keeps it.
+    /// As the catalog keeps it.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -27,12 +27,12 @@ impl Database {
         if !self.options.ghost_cleanup {
             return Ok(());
         }
-        let trees = self.catalogue.trees().into_iter().filter(|tree| tree.haunted_leaves() > 0);
+        let trees = self.catalog.trees().into_iter().filter(|tree| tree.haunted_leaves() > 0);
         for tree in trees {
             // Nobody drops it meanwhile.
             let _ddl = lock(&self.ddl);
             let unit = tree.unit().id();
-            if self.catalogue.units.get(unit).is_some() && !self.catalogue.is_leaving(unit) {
+            if self.catalog.units.get(unit).is_some() && !self.catalog.is_leaving(unit) {
                 match tree.clean(&self.transactions, LEAVES_PER_TURN).map_err(Error::from) {
                     // There will be room in the log when those who need it more have ended.
                     Err(error) if error.cause() == Cause::LogFull => return Ok(()),
@@ -49,7 +49,7 @@ impl Database {
         if self.transactions.with_active(|active| !active.is_empty()) {
             return Ok(());
         }
-        self.catalogue.trees().iter().try_for_each(|tree| skip_suspect(self.clean_ghosts_of(tree)))
+        self.catalog.trees().iter().try_for_each(|tree| skip_suspect(self.clean_ghosts_of(tree)))
     }
 
     fn clean_ghosts_of(&self, tree: &Tree) -> Result<(), Error> {

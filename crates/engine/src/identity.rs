@@ -6,7 +6,7 @@
 //!          decimal: 05, precision, scale, sign (0 = negative), 16 bytes of magnitude
 //! ```
 //!
-//! The catalogue is ahead of what was given out by up to [`AHEAD`] values, so that not every one is
+//! The catalog is ahead of what was given out by up to [`AHEAD`] values, so that not every one is
 //! logged; a clean close brings it back to the last one. After a crash values may be missing, as
 //! they may after a rollback.
 
@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::system_table::{Cells, SystemTable, int, number};
 use crate::table::Table;
 
-/// Values that the catalogue is ahead of what was given out.
+/// Values that the catalog is ahead of what was given out.
 const AHEAD: i128 = 100;
 /// Columns of `syscolpars`: the column's id, and its identity.
 const COLUMN_ID: usize = 3 - 1;
@@ -45,9 +45,9 @@ struct State {
     increment: i128,
     seed: i128,
     is_fresh: bool,
-    /// Must the catalogue be told with the next value, whatever it has?
+    /// Must the catalog be told with the next value, whatever it has?
     is_untold: bool,
-    /// What the catalogue has as the last value.
+    /// What the catalog has as the last value.
     stored: i128,
 }
 
@@ -123,7 +123,7 @@ impl Identity {
         Some(Identity { column, ty, state: Mutex::new(state) })
     }
 
-    /// As the model of the catalogue has it; `None` for a column that has none.
+    /// As the model of the catalog has it; `None` for a column that has none.
     pub(crate) fn of(column: &extentdb_catalog::model::Column) -> Option<Identity> {
         let identity = column.identity.as_ref()?;
         let ty = column.ty?;
@@ -159,7 +159,7 @@ impl Identity {
         })
     }
 
-    /// The next value, and whether the catalogue must be told first.
+    /// The next value, and whether the catalog must be told first.
     fn draw(&self) -> Option<(i128, Option<State>)> {
         let (least, most) = range(&self.ty)?;
         let mut state = lock(&self.state);
@@ -180,12 +180,12 @@ impl Identity {
         Some((value, is_beyond.then_some(*state)))
     }
 
-    /// What the catalogue was told may have been taken back.
+    /// What the catalog was told may have been taken back.
     pub(crate) fn doubt(&self) {
         lock(&self.state).is_untold = true;
     }
 
-    /// What the catalogue must have when nothing more is given out; `None` when it has that.
+    /// What the catalog must have when nothing more is given out; `None` when it has that.
     fn exact(&self) -> Option<State> {
         let mut state = lock(&self.state);
         let differs = state.stored != state.last || state.is_untold;
@@ -245,7 +245,7 @@ impl Session<'_> {
             // taken back with it.
             Some(state) if self.own_identities.contains(&table.id()) => {
                 let _ddl = lock(&self.db.ddl);
-                let columns = self.db.catalogue.system("syscolpars")?;
+                let columns = self.db.catalog.system("syscolpars")?;
                 for row in identity.rows(columns, table.id(), state)? {
                     columns.replace(self.tx()?, &row)?;
                 }
@@ -265,16 +265,16 @@ impl Database {
         state: State,
     ) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
-        let columns = self.catalogue.system("syscolpars")?;
+        let columns = self.catalog.system("syscolpars")?;
         for row in identity.rows(columns, table, state)? {
             self.space.in_own_system("Identity", |system| columns.replace(system, &row))?;
         }
         Ok(())
     }
 
-    /// Before a clean close: the catalogue has the values that were given out last.
+    /// Before a clean close: the catalog has the values that were given out last.
     pub(crate) fn store_identities(&self) -> Result<(), Error> {
-        for table in self.catalogue.all_tables() {
+        for table in self.catalog.all_tables() {
             if let Some(identity) = &table.storage().identity
                 && let Some(state) = identity.exact()
             {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalogue_is_told_before_its_value_is_passed() {
+    fn the_catalog_is_told_before_its_value_is_passed() {
         for increment in [1, 5, -3] {
             let identity = identity(SqlType::Int, 10, increment);
             let mut told = 0;
@@ -305,7 +305,7 @@ mod tests {
                 if let Some(state) = state {
                     (told, stored) = (told + 1, state.stored);
                 }
-                // A restart goes on behind what the catalogue has: never at a value that was given
+                // A restart goes on behind what the catalog has: never at a value that was given
                 // out.
                 assert!((stored - value) * increment.signum() >= 0, "{value} {stored}");
             }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an
-//! index whose rowset the catalogue describes in any other way is not written here.
+//! index whose rowset the catalog describes in any other way is not written here.
 //!
 //! What is known of the order of texts in its key: [`key_order`](crate::key_order).
 
@@ -26,7 +26,7 @@ use extentdb_space::{Space, Unit};
 use extentdb_types::Datum;
 
 use crate::address::Address;
-use crate::catalogue::Units;
+use crate::catalog::Units;
 use crate::column::TableColumn;
 use crate::definition::{definition_of_index, has_column, is_same_form, is_unknown};
 use crate::error::Error;
@@ -134,7 +134,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// An index of the catalogue.
+    /// An index of the catalog.
     ///
     /// # Errors
     /// Why it cannot be kept true here.
@@ -192,7 +192,7 @@ impl Index {
             Source::Rid => Some(From::Rid),
             Source::Uniquifier => base.uniquifier.map(From::Row),
         });
-        let missing = || Error::catalogue("an index names a column that its table has not got");
+        let missing = || Error::catalog("an index names a column that its table has not got");
         let from = from.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
         let place = |source: &Source| layout.sources.iter().position(|own| own == source);
         let locator = match place(&Source::Rid) {
@@ -268,7 +268,7 @@ impl Index {
         new: &[TableColumn],
     ) -> Result<Index, Error> {
         let missing =
-            || Error::catalogue(format!("index {} has a column that has gone", self.name()));
+            || Error::catalog(format!("index {} has a column that has gone", self.name()));
         let number = |from: &From| match from {
             From::Column(at) => {
                 let id = old.get(*at).ok_or_else(missing)?.id;
@@ -286,7 +286,7 @@ impl Index {
         Ok(Index { definition, tree, from, key, locator, filter, order })
     }
 
-    /// What the catalogue says of it.
+    /// What the catalog says of it.
     pub(crate) fn definition(&self) -> &IndexDefinition {
         &self.definition
     }
@@ -468,7 +468,7 @@ impl Index {
     }
 
     fn leads_nowhere(&self) -> Error {
-        Error::catalogue(format!("an entry of index {} leads nowhere", self.name()))
+        Error::catalog(format!("an entry of index {} leads nowhere", self.name()))
     }
 
     /// The bytes that keys begin with whose first columns have these values.

@@ -53,13 +53,13 @@ pub struct IndexSpec {
     pub clustered: bool,
     /// INCLUDE.
     pub included: Vec<String>,
-    /// WHERE: it has entries for these rows only; the condition as the catalogue is to keep it, in
+    /// WHERE: it has entries for these rows only; the condition as the catalog is to keep it, in
     /// brackets: `([price]>(0))`.
     pub filter: Option<String>,
     /// FILLFACTOR, percent: how full leaves get when the index is made; 0 for as full as they can
     /// be.
     pub fill_factor: u8,
-    /// PAD_INDEX: the same for the pages above. Not kept in the catalogue: its bit there is not
+    /// PAD_INDEX: the same for the pages above. Not kept in the catalog: its bit there is not
     /// known.
     pub pad_index: bool,
     /// Filegroup; PRIMARY for none.
@@ -254,8 +254,8 @@ impl Session<'_> {
     pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
         let old = table.storage();
         let new = Arc::new(new);
-        self.db.catalogue.leave(&old, &new);
-        write(&self.db.catalogue.tables).own(table.id(), &new);
+        self.db.catalog.leave(&old, &new);
+        write(&self.db.catalog.tables).own(table.id(), &new);
         table.set_storage(new.clone());
         self.endings.push(Ending::Stored { table: table.clone(), old, new: new.clone() });
         new
@@ -274,7 +274,7 @@ impl Session<'_> {
         let definition = definition_of(table.id(), table.name(), old);
         let mut index = self.placed(spec.definition(old)?, group)?;
         // Statistics, and indexes that are switched off, have numbers, too.
-        let named = self.db.catalogue.system("sysidxstats")?;
+        let named = self.db.catalog.system("sysidxstats")?;
         while !named.rows(&[int(table.id().0), int(index.id.0)])?.is_empty() {
             index.id.0 += 1;
         }
@@ -316,7 +316,7 @@ impl Session<'_> {
         let is_named = |row: &Cells| text(row.get(object::NAME)).eq_ignore_ascii_case(name);
         let is_there =
             |row: &Cells| row.get(object::SCHEMA).and_then(number) == Some(schema.into());
-        let objects = self.db.catalogue.system("sysschobjs")?;
+        let objects = self.db.catalog.system("sysschobjs")?;
         let mut rows = match objects.rows_named(object::BY_NAME, name)? {
             // Equal under the collation of the database.
             Some(rows) => rows,
@@ -346,7 +346,7 @@ impl Session<'_> {
             );
         }
         for (name, rows) in names.into_iter().rev().chain(objects) {
-            let table = self.db.catalogue.system(&name)?;
+            let table = self.db.catalog.system(&name)?;
             for row in &rows {
                 table.insert(self.tx()?, row)?;
             }
@@ -364,7 +364,7 @@ impl Session<'_> {
         add_rowset(definition, index, 0, &mut rows);
         self.insert_system_rows(&rows)?;
         let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
-        self.db.catalogue.system("sysallocunits")?.insert(self.tx()?, &unit)
+        self.db.catalog.system("sysallocunits")?.insert(self.tx()?, &unit)
     }
 
     /// Entries for all rows there are, in key order, into an index that this transaction has made.

@@ -1,7 +1,7 @@
 //! What is asked of options, specifications and names before anything is made. A cause names the
 //! option that it is about.
 //!
-//! Nothing here looks at a file or the catalogue: names that are taken are found where they are
+//! Nothing here looks at a file or the catalog: names that are taken are found where they are
 //! looked up.
 
 use std::collections::BTreeSet;
@@ -15,17 +15,17 @@ use extentdb_wal::MIN_LOG_BYTES;
 use crate::create::{DataFileSpec, DatabaseSpec, LogFileSpec};
 use crate::database::Options;
 
-/// UTF-16 units of a name in the catalogue: `sysname`.
+/// UTF-16 units of a name in the catalog: `sysname`.
 const NAME_UNITS_MAX: usize = 128;
 /// UTF-16 units of a database's name: those of its files are made of it.
 const DATABASE_NAME_UNITS_MAX: usize = 100;
-/// UTF-16 units of a path in the catalogue.
+/// UTF-16 units of a path in the catalog.
 const PATH_UNITS_MAX: usize = 260;
 /// Data files and the log have the ids 1 to 32,767.
 const DATA_FILES_MAX: usize = 32_766;
 /// Filegroups have the ids 1 to 32,767; PRIMARY is the first.
 const FILEGROUPS_MAX: usize = 32_766;
-/// The primary file of a new database has room for the catalogue. A test compares it with the
+/// The primary file of a new database has room for the catalog. A test compares it with the
 /// template.
 pub(crate) const PRIMARY_BYTES_MIN: u64 = 2 << 20;
 /// Any other data file: a page of each map, and an extent to give.
@@ -165,7 +165,7 @@ pub(crate) fn verify_name(option: &str, name: &str) -> Result<(), InvalidOption>
     verify_text(option, name, NAME_UNITS_MAX)
 }
 
-/// Refuses what is no path, or none that the catalogue can keep.
+/// Refuses what is no path, or none that the catalog can keep.
 fn verify_path(option: &str, path: &Path) -> Result<(), InvalidOption> {
     verify_text(option, &path.display().to_string(), PATH_UNITS_MAX)
 }

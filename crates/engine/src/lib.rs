@@ -6,7 +6,7 @@ mod address;
 mod alter;
 mod alter_column;
 mod boot;
-mod catalogue;
+mod catalog;
 mod checkpoint;
 mod column;
 mod constraint;

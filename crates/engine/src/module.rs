@@ -148,7 +148,7 @@ impl Session<'_> {
             let _ddl = lock(&session.db.ddl);
             let schema = session.schema_id(schema)?;
             let id = session.object_named(schema, name)?.ok_or_else(|| no_module(name))?;
-            let rows = session.db.catalogue.system("sysschobjs")?.rows(&[int(id.0)])?;
+            let rows = session.db.catalog.system("sysschobjs")?.rows(&[int(id.0)])?;
             let kind =
                 rows.first().and_then(|row| row.get(object::KIND)).map(crate::system_table::bytes);
             let parent = rows.first().and_then(|row| row.get(object::PARENT)).and_then(number);
@@ -158,7 +158,7 @@ impl Session<'_> {
             if !is_module || parent != Some(0) {
                 return Err(no_module(name));
             }
-            if !session.db.catalogue.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
+            if !session.db.catalog.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
                 return Err(Error::NotSupported {
                     what: format!("to drop {name}, which has an index"),
                 });
@@ -201,7 +201,7 @@ impl Session<'_> {
         Ok(id)
     }
 
-    /// Everything that the catalogue has of an object that is not a table.
+    /// Everything that the catalog has of an object that is not a table.
     fn forget_object(&mut self, id: ObjectId) -> Result<(), Error> {
         self.delete_where("sysobjvalues", &[byte(TEXT), int(id.0)])?;
         self.delete_where("syscolpars", &[int(id.0)])?;

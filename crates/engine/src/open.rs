@@ -1,4 +1,4 @@
-//! Opening a database: its files, its log, recovery, its catalogue.
+//! Opening a database: its files, its log, recovery, its catalog.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use extentdb_types::Guid;
 use extentdb_wal::{Log, LogSpec};
 
 use crate::boot::{Mark, read_boot, write_mark};
-use crate::catalogue::Catalogue;
+use crate::catalog::CatalogCache;
 use crate::checkpoint::{Checkpoints, VERSION, WRITTEN};
 use crate::create::LogFileSpec;
 use crate::database::{Ahead, Database, Fills, Options};
@@ -380,9 +380,9 @@ impl Database {
         let space = Arc::new(space);
         recovery.take_back_freed(&space)?;
         recovery.undo_system(&space)?;
-        let catalogue = Catalogue::load(&pool, &space, options.placement)
+        let catalog = CatalogCache::load(&pool, &space, options.placement)
             .map_err(|error| catalog_damaged(&pool, error))?;
-        space.set_unit_rows(catalogue.finder());
+        space.set_unit_rows(catalog.finder());
         let locks = Arc::new(LockManager::new(options.waits.clone(), options.clock.clone()));
         let touched = recovery.touched();
         let checkpoints = Checkpoints::opened_at(checkpoint);
@@ -397,7 +397,7 @@ impl Database {
             transactions,
             space,
             locks,
-            catalogue,
+            catalog,
             checkpoints,
             recovered: recovery.into_facts(),
             double_write,
@@ -444,7 +444,7 @@ impl Database {
 }
 
 impl Database {
-    /// The files that were given are those of the catalogue.
+    /// The files that were given are those of the catalog.
     fn verify_files(&self, given: &[DataFile]) -> Result<(), Error> {
         let known = self.data_file_ids()?;
         if let Some(missing) = known.iter().find(|id| given.iter().all(|file| file.id() != **id)) {
@@ -454,7 +454,7 @@ impl Database {
             None => Ok(()),
             Some(stray) => {
                 let path = stray.disk.path().to_path_buf();
-                Err(Error::WrongFile { path, what: "the catalogue does not know it" })
+                Err(Error::WrongFile { path, what: "the catalog does not know it" })
             }
         }
     }

@@ -4,7 +4,7 @@
 //! ```text
 //! rows          read from the old base, put into the new one in the order of its key
 //! indexes       made anew, with new rowsets: what leads to a row is its place before, its key behind, or another key
-//! catalogue     the rows of all old rowsets go, those of the new ones come, in the same transaction
+//! catalog     the rows of all old rowsets go, those of the new ones come, in the same transaction
 //! old units     given back when the transaction has committed
 //! ```
 
@@ -88,7 +88,7 @@ impl Session<'_> {
         })
     }
 
-    /// Gives a table that is locked for it another base, with all its rows. The catalogue is locked
+    /// Gives a table that is locked for it another base, with all its rows. The catalog is locked
     /// for its own rows alone: checkpoints need it, and do not wait until rows are read and
     /// written.
     pub(crate) fn rebase_alone(
@@ -105,7 +105,7 @@ impl Session<'_> {
         self.refill_from((table, &storage), old, &rows, fill)
     }
 
-    /// Gives a table that is locked for it another base, empty. The catalogue is locked.
+    /// Gives a table that is locked for it another base, empty. The catalog is locked.
     fn rebase(
         &mut self,
         table: &Arc<Table>,
@@ -151,7 +151,7 @@ impl Session<'_> {
         self.refill((table, storage), rows, fill)
     }
 
-    /// The rows of the catalogue for another base and the indexes that lead to it, all of them
+    /// The rows of the catalog for another base and the indexes that lead to it, all of them
     /// empty.
     fn describe_base(
         &mut self,

@@ -15,7 +15,7 @@ use crate::suspect::skip_suspect;
 impl Database {
     /// Counts every unit that the log touched, and corrects the classes of its pages.
     pub(crate) fn settle_after_crash(&self, touched: &Touched) -> Result<(), Error> {
-        for unit in self.catalogue.units.all() {
+        for unit in self.catalog.units.all() {
             if !touched.units.iter().any(|id| unit.is_known_as(*id)) {
                 continue;
             }
@@ -31,7 +31,7 @@ impl Database {
     fn settle_mixed(&self, touched: &Touched) -> Result<(), Error> {
         let mut left: BTreeSet<Extent> =
             self.space.without_hint(touched.extents.iter().copied())?.into_iter().collect();
-        let mut units = self.catalogue.units.all();
+        let mut units = self.catalog.units.all();
         // Most of them are extents of units that were touched, too: often no other unit need be
         // read.
         units.sort_by_key(|unit| !touched.units.iter().any(|id| unit.is_known_as(*id)));
@@ -50,7 +50,7 @@ impl Database {
     }
 
     fn settle_unit(&self, unit: &Unit, touched: &Touched) -> Result<(), Error> {
-        if let Some(heap) = self.catalogue.table_of(unit.id()).and_then(|table| table.heap()) {
+        if let Some(heap) = self.catalog.table_of(unit.id()).and_then(|table| table.heap()) {
             let pages = self.space.pages_of(unit)?;
             let pages = pages.into_iter().filter(|page| touched.extents.contains(&page.extent()));
             heap.settle_after_crash(pages)?;
@@ -84,7 +84,7 @@ impl Database {
             *leaves = (leaves.0 + 1, leaves.1 + rows_on(PageRef::new(&page)));
         }
         (counts.data, counts.rows) = if of_data.0 > 0 { of_data } else { of_index };
-        if !self.catalogue.counts_rows(unit.id()) {
+        if !self.catalog.counts_rows(unit.id()) {
             counts.rows = 0;
         }
         Ok(counts)

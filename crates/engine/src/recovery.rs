@@ -30,7 +30,7 @@ use extentdb_space::{FileDescription, Freed, Space};
 use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
-use crate::catalogue::{SYSALLOCUNITS, UNIT_ID_AT};
+use crate::catalog::{SYSALLOCUNITS, UNIT_ID_AT};
 use crate::emergency::NewerPage;
 use crate::error::{Cause, Error};
 

@@ -30,11 +30,11 @@ impl Session<'_> {
             let mut row = RowValues::new();
             row.tinyint(CLASS_SCHEMA).int(id).ntext(name).int(0).raw(&[0, 0]).int(0);
             row.datetime(days, ticks).datetime(days, ticks);
-            db.catalogue.system("sysclsobjs")?.insert(session.tx()?, &row)?;
+            db.catalog.system("sysclsobjs")?.insert(session.tx()?, &row)?;
             let mut owner = RowValues::new();
             owner.tinyint(CLASS_SCHEMA).int(id).int(0).int(DBO).int(0).int(0);
-            db.catalogue.system("syssingleobjrefs")?.insert(session.tx()?, &owner)?;
-            write(&db.catalogue.schemas).insert(id, name.to_owned());
+            db.catalog.system("syssingleobjrefs")?.insert(session.tx()?, &owner)?;
+            write(&db.catalog.schemas).insert(id, name.to_owned());
             session.endings.push(Ending::Schema(id));
             Ok(id)
         })
@@ -42,7 +42,7 @@ impl Session<'_> {
 
     fn free_schema_id(&self, name: &str) -> Result<i32, Error> {
         verify_name("schema", name)?;
-        let schemas = read(&self.db.catalogue.schemas);
+        let schemas = read(&self.db.catalog.schemas);
         if schemas.values().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err(Error::Exists { name: name.to_owned() });
         }

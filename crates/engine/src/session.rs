@@ -154,7 +154,7 @@ impl<'d> Session<'d> {
         if !self.endings.is_empty() {
             let _ddl = lock(&self.db.ddl);
             for ending in std::mem::take(&mut self.endings) {
-                self.db.catalogue.commit(ending);
+                self.db.catalog.commit(ending);
             }
         }
         self.end(id);
@@ -209,7 +209,7 @@ impl<'d> Session<'d> {
     /// The cached catalog follows an undo of all changes since `from`.
     fn roll_back_endings(&mut self, from: usize) {
         for ending in self.endings.split_off(from).into_iter().rev() {
-            self.db.catalogue.roll_back(ending);
+            self.db.catalog.roll_back(ending);
         }
     }
 
@@ -315,8 +315,7 @@ impl<'d> Session<'d> {
 
     fn undo_statement(&mut self, until: Lsn) -> Result<(), Error> {
         self.deferred = None;
-        for table in self.own_identities.iter().filter_map(|id| self.db.catalogue.table_by_id(*id))
-        {
+        for table in self.own_identities.iter().filter_map(|id| self.db.catalog.table_by_id(*id)) {
             table.storage().identity.iter().for_each(|identity| identity.doubt());
         }
         let Some(tx) = &mut self.tx else { return Ok(()) };
@@ -362,7 +361,7 @@ impl<'d> Session<'d> {
             self.lock(Resource::Object(table.id()), mode, None)?;
             self.last_table = wanted;
         }
-        if self.db.catalogue.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
+        if self.db.catalog.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
     }
 
     /// A table by `schema.name`, or by its name in schema dbo.
@@ -375,10 +374,10 @@ impl<'d> Session<'d> {
         };
         let rank = |table: &Table| match () {
             () if has(Ending::dropped, table) => None,
-            () if self.db.catalogue.is_made(table.id()) && !has(Ending::created, table) => Some(1),
+            () if self.db.catalog.is_made(table.id()) && !has(Ending::created, table) => Some(1),
             () => Some(0),
         };
-        let table = self.db.catalogue.table(name, rank);
+        let table = self.db.catalog.table(name, rank);
         table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
     }
 

@@ -25,9 +25,9 @@ pub struct ColumnSpec {
     pub nullable: bool,
     /// IDENTITY: seed and increment.
     pub identity: Option<(i128, i128)>,
-    /// DEFAULT: name of the constraint, and the expression as the catalogue keeps it, in brackets.
+    /// DEFAULT: name of the constraint, and the expression as the catalog keeps it, in brackets.
     pub default: Option<(String, String)>,
-    /// AS: the expression as the catalogue keeps it, in brackets; true for PERSISTED: rows have its
+    /// AS: the expression as the catalog keeps it, in brackets; true for PERSISTED: rows have its
     /// values.
     pub computed: Option<(String, bool)>,
 }
@@ -182,7 +182,7 @@ pub(crate) fn verify_formula(column: &TableColumn) -> Result<(), Error> {
     }
 }
 
-/// The column as the catalogue describes it.
+/// The column as the catalog describes it.
 pub(crate) fn column_definition(
     spec: &ColumnSpec,
     default_object: ObjectId,

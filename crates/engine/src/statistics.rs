@@ -35,13 +35,12 @@ impl Session<'_> {
         column: &TableColumn,
     ) -> Result<(), Error> {
         let id = int(table.id().0);
-        for row in self.db.catalogue.system("sysiscols")?.rows(std::slice::from_ref(&id))? {
+        for row in self.db.catalog.system("sysiscols")?.rows(std::slice::from_ref(&id))? {
             if row.get(ISCOLS_COLUMN).and_then(number) != Some(column.id.into()) {
                 continue;
             }
             let own = row.get(ISCOLS_INDEX).and_then(number).unwrap_or(0) as i32;
-            let described =
-                self.db.catalogue.system("sysidxstats")?.rows(&[id.clone(), int(own)])?;
+            let described = self.db.catalog.system("sysidxstats")?.rows(&[id.clone(), int(own)])?;
             if let Some(described) = described.first() {
                 verify_automatic(described, column)?;
                 self.delete_where("sysobjvalues", &[byte(STATISTICS), id.clone(), int(own)])?;

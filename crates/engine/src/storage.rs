@@ -33,7 +33,7 @@ pub(crate) struct Storage {
     pub(crate) base: Base,
     /// The nonclustered ones, by id.
     pub(crate) indexes: Vec<Arc<Index>>,
-    /// Those that are switched off: the catalogue knows them, and nobody keeps them true.
+    /// Those that are switched off: the catalog knows them, and nobody keeps them true.
     pub(crate) disabled: Vec<Arc<IndexDefinition>>,
     pub(crate) identity: Option<Arc<Identity>>,
     pub(crate) constraints: Constraints,

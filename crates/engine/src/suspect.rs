@@ -58,7 +58,7 @@ impl Database {
     pub(crate) fn defer_transaction(&self, tx: Transaction, error: Error) -> Result<(), Error> {
         let why = OfflineCause::new(None, &error);
         for unit in self.units_of(&tx)? {
-            let tables = self.catalogue.all_tables();
+            let tables = self.catalog.all_tables();
             let has_unit = |table: &&Arc<crate::Table>| {
                 table.storage().units().any(|own| own.is_known_as(unit))
             };
@@ -83,7 +83,7 @@ impl Database {
     pub(crate) fn defer_rollback(&self, tx: &Transaction, error: &Error) -> Result<(), Error> {
         let why = OfflineCause::new(None, error);
         for unit in self.units_of(tx)? {
-            let tables = self.catalogue.all_tables();
+            let tables = self.catalog.all_tables();
             let has_unit = |table: &&Arc<crate::Table>| {
                 table.storage().units().any(|own| own.is_known_as(unit))
             };

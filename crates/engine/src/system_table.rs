@@ -12,7 +12,7 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_txn::Transaction;
 
-use crate::catalogue::Units;
+use crate::catalog::Units;
 use crate::error::Error;
 use crate::key_order::{IndexName, KeyOrder, Origin};
 
@@ -41,7 +41,7 @@ pub(crate) struct SystemTable {
 }
 
 impl SystemTable {
-    /// The table as the catalogue of this database has it; `None` for one that is a heap.
+    /// The table as the catalog of this database has it; `None` for one that is a heap.
     pub(crate) fn open(
         (definition, origin): (&TableDefinition, Origin),
         catalog: &Catalog,
@@ -95,7 +95,7 @@ impl SystemTable {
     pub(crate) fn delete(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
         for index in &self.indexes {
             if index.tree.delete(tx, &index.key_of(row))?.is_none() {
-                return Err(Error::catalogue(format!(
+                return Err(Error::catalog(format!(
                     "a row of {} is not in all of its indexes",
                     self.name
                 )));
@@ -147,7 +147,7 @@ impl SystemTable {
 
     fn index(&self, id: IndexId) -> Result<&SystemIndex, Error> {
         let found = self.indexes.iter().find(|index| index.id == id);
-        found.ok_or_else(|| Error::catalogue(format!("{} has no index {}", self.name, id.0)))
+        found.ok_or_else(|| Error::catalog(format!("{} has no index {}", self.name, id.0)))
     }
 }
 
@@ -159,9 +159,8 @@ impl SystemIndex {
         space: &Arc<Space>,
         units: &Units,
     ) -> Result<SystemIndex, Error> {
-        let missing = || {
-            Error::catalogue(format!("index {} of {} has no rowset", definition.id.0, table.name))
-        };
+        let missing =
+            || Error::catalog(format!("index {} of {} has no rowset", definition.id.0, table.name));
         let rowset =
             catalog.rowsets.values().find(|r| r.object == table.id && r.index == definition.id);
         let rowset = rowset.ok_or_else(missing)?;
@@ -169,7 +168,7 @@ impl SystemIndex {
         let unit: Arc<Unit> = units.get(unit.id).ok_or_else(missing)?;
         let sources = table.layout(definition).sources;
         if sources.len() != rowset.layout.columns.len() {
-            return Err(Error::catalogue(format!(
+            return Err(Error::catalog(format!(
                 "{} has other columns than a table of its name",
                 table.name
             )));

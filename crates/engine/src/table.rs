@@ -8,7 +8,7 @@ use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Space, Unit};
 use extentdb_types::SqlType;
 
-use crate::catalogue::Units;
+use crate::catalog::Units;
 use crate::column::{ColumnDefault, TableColumn};
 use crate::constraint::constraints_of;
 use crate::definition::{definition_of, definition_of_index};
@@ -29,7 +29,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table as the catalogue has it. `None` when its rows are not in one plain heap or
+    /// The table as the catalog has it. `None` when its rows are not in one plain heap or
     /// clustered index: such a table is read and checked by other means, and not written here. With
     /// an index that cannot be kept true it is read only.
     pub(crate) fn open(
@@ -187,7 +187,7 @@ fn triggers_of(table: ObjectId, catalog: &Catalog) -> Vec<Trigger> {
     own.map(|object| Trigger { id: object.id, name: object.name.clone() }).collect()
 }
 
-/// The columns of a table of the catalogue; `None` when one of them is of a kind that is not
+/// The columns of a table of the catalog; `None` when one of them is of a kind that is not
 /// written.
 fn columns_of(
     table: &extentdb_catalog::model::Table,

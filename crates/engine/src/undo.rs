@@ -55,7 +55,7 @@ impl Database {
         self.space.release(freed)?;
         if any {
             // Tables may have come and gone.
-            self.catalogue.reload(&self.pool, &self.space, self.options.placement)?;
+            self.catalog.reload(&self.pool, &self.space, self.options.placement)?;
         }
         for (tx, error) in deferred {
             self.defer_transaction(tx, error)?;
@@ -64,7 +64,7 @@ impl Database {
     }
 
     /// The index whose entry a record is about may have been dropped behind it; by now that is
-    /// undone, and the catalogue knows it again.
+    /// undone, and the catalog knows it again.
     fn find_tree(&mut self, lsn: Lsn) -> Result<(), Error> {
         let bytes = self.space.record_bytes(lsn)?;
         let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { return Ok(()) };
@@ -72,9 +72,9 @@ impl Database {
         let is_entry = [Context::INDEX_LEAF, Context::CLUSTERED, Context::MARK_AS_GHOST]
             .contains(&record.header().context);
         let is_unknown =
-            |unit| self.catalogue.tree_of(unit).is_none() && self.catalogue.heap_of(unit).is_none();
+            |unit| self.catalog.tree_of(unit).is_none() && self.catalog.heap_of(unit).is_none();
         if is_entry && unit.is_some_and(is_unknown) {
-            self.catalogue.reload(&self.pool, &self.space, self.options.placement)?;
+            self.catalog.reload(&self.pool, &self.space, self.options.placement)?;
         }
         Ok(())
     }
@@ -82,7 +82,7 @@ impl Database {
     fn undo_one(&self, tx: &mut Transaction, freed: &mut Freed) -> Result<(), Error> {
         let lsn = tx.undo_next();
         let bytes = self.space.record_bytes(lsn)?;
-        let damaged = || Error::catalogue(format!("log record {lsn} cannot be read"));
+        let damaged = || Error::catalog(format!("log record {lsn} cannot be read"));
         let record = RecordRef::parse(BlockFormat::V4, &bytes).ok_or_else(damaged)?;
         let header = *record.header();
         if header.flags.is_compensation() || header.op == Op::MARK_SAVEPOINT {
@@ -91,7 +91,7 @@ impl Database {
         }
         let payload = record.payload();
         let unit = payload.page_part().map(|part| part.alloc_unit());
-        match (unit.and_then(|unit| self.catalogue.tree_of(unit)), &payload) {
+        match (unit.and_then(|unit| self.catalog.tree_of(unit)), &payload) {
             (
                 Some(tree),
                 Payload::InsertRows(_) | Payload::DeleteRows(_) | Payload::ModifyRow(_),
@@ -132,9 +132,9 @@ impl Database {
             .and_then(|bytes| bytes.first_chunk())
             .map(|bytes| i64::from_le_bytes(*bytes));
         let Some(id) = id.map(AllocUnitId) else { return Ok(Freed::default()) };
-        let unit = match self.catalogue.units.get(id) {
+        let unit = match self.catalog.units.get(id) {
             Some(unit) => Some(unit),
-            None => self.catalogue.unit_of_row(id)?,
+            None => self.catalog.unit_of_row(id)?,
         };
         let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else {
             return Ok(Freed::default());
@@ -153,14 +153,11 @@ impl Database {
         undo_next: Lsn,
         root: &RootChange,
     ) -> Result<(), Error> {
-        let unit = self.catalogue.units.get(root.alloc_unit);
+        let unit = self.catalog.units.get(root.alloc_unit);
         let Some(unit) = unit else {
-            return Err(Error::catalogue(format!(
-                "there is no allocation unit {}",
-                root.alloc_unit
-            )));
+            return Err(Error::catalog(format!("there is no allocation unit {}", root.alloc_unit)));
         };
-        self.catalogue.finder().with_row(&unit, &mut |page, slot| {
+        self.catalog.finder().with_row(&unit, &mut |page, slot| {
             let mut back = root.clone();
             (back.new_page, back.old_page) = (root.old_page, root.new_page);
             back.page.slot = slot;
@@ -178,7 +175,7 @@ impl Database {
         record: &RecordRef<'_>,
         unit: Option<AllocUnitId>,
     ) -> Result<(), Error> {
-        let heap = unit.and_then(|unit| self.catalogue.heap_of(unit));
+        let heap = unit.and_then(|unit| self.catalog.heap_of(unit));
         if let Some(heap) = &heap
             && let Some(delta) = rows_back(record)
         {
@@ -187,7 +184,7 @@ impl Database {
         match undo_record(&self.space, tx, record)? {
             Restored::Nothing => {}
             Restored::Pointer(unit) => {
-                if let Some(unit) = self.catalogue.units.get(unit) {
+                if let Some(unit) = self.catalog.units.get(unit) {
                     unit.forget_chain();
                 }
             }

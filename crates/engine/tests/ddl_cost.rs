@@ -1,4 +1,4 @@
-//! What statements that change the catalogue cost, by how many tables there are. Run with
+//! What statements that change the catalog cost, by how many tables there are. Run with
 //! `cargo test --release -p extentdb-engine --test ddl_cost -- --ignored --nocapture`.
 
 mod support;

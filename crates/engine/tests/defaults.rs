@@ -1,4 +1,4 @@
-//! Default constraints: in the catalogue, as objects of their own, with their table.
+//! Default constraints: in the catalog, as objects of their own, with their table.
 
 mod support;
 
@@ -93,7 +93,7 @@ fn columns_that_are_not_named_get_their_defaults() {
     }
     drop((session, people));
     db.close().unwrap();
-    // The catalogue tells the same after a restart.
+    // The catalog tells the same after a restart.
     let db = reopen(&disk, &spec.paths());
     let mut session = db.session();
     let people = session.table("people").unwrap();

@@ -98,7 +98,7 @@ fn tables_come_and_go() {
 }
 
 #[test]
-fn schemas_defaults_and_identity_values_are_in_the_catalogue() {
+fn schemas_defaults_and_identity_values_are_in_the_catalog() {
     let disk = MemDisk::new();
     let spec = spec("more");
     let db = Database::create(&spec, on(&disk)).unwrap();

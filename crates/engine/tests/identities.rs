@@ -1,5 +1,5 @@
 //! Identity values over rollbacks of the table or column that gives them out: what was told to the
-//! catalogue goes with it.
+//! catalog goes with it.
 
 mod support;
 

@@ -24,7 +24,7 @@ fn sample(folder: &Path) -> Option<Paths> {
     Some(Paths { data: vec![data], log: folder.join("bookshop_log.ldf") })
 }
 
-/// Rows by table, as the catalogue counts them.
+/// Rows by table, as the catalog counts them.
 fn counts(files: &[PathBuf]) -> Vec<(String, i64)> {
     let reader = Reader::open(files, &OpenOptions::default()).unwrap();
     let catalog = reader.catalog();

@@ -42,7 +42,7 @@ pub enum CompileError {
         /// Where.
         at: usize,
     },
-    /// The text is longer, or nested deeper, than anything the catalogue holds.
+    /// The text is longer, or nested deeper, than anything the catalog holds.
     #[error("the expression is too large: {what} beyond {limit}")]
     TooLarge {
         /// What there is too much of.
@@ -50,7 +50,7 @@ pub enum CompileError {
         /// How much of it is accepted.
         limit: usize,
     },
-    /// The type this crate derives is not the one the catalogue declares, so one of the two is
+    /// The type this crate derives is not the one the catalog declares, so one of the two is
     /// misunderstood.
     #[error("the expression has type {natural}, its column is declared {declared}")]
     ResultType {

@@ -1,4 +1,4 @@
-//! Tokens of T-SQL as the catalogue writes it.
+//! Tokens of T-SQL as the catalog writes it.
 //!
 //! ```text
 //! [a]]b] "a" a      names; only the last may be a keyword
@@ -11,7 +11,7 @@
 //!
 //! Invariants
 //! - A text has at most [`MAX_BYTES`] bytes; every token has its byte offset.
-//! - Comments are refused: the catalogue has none, and `--` could be two signs.
+//! - Comments are refused: the catalog has none, and `--` could be two signs.
 
 use std::iter::Peekable;
 use std::str::CharIndices;

@@ -7,7 +7,7 @@
 //!
 //! Invariants
 //! - A program is immutable and knows no row; every step writes a lane of its own.
-//! - The type derived here is the one the catalogue declares, or the program does not compile
+//! - The type derived here is the one the catalog declares, or the program does not compile
 //!   ([`Program::compile_as`]): the declared type of a computed column is SQL Server's own
 //!   derivation, so agreement checks ours.
 

@@ -1,4 +1,4 @@
-//! Single pages, verified: the bridge from a [`PageSource`] to the catalogue and to row scans.
+//! Single pages, verified: the bridge from a [`PageSource`] to the catalog and to row scans.
 
 use extentdb_base::{FileId, PageId};
 use extentdb_catalog::{PageError, PageGetter};

@@ -89,7 +89,7 @@ pub enum Error {
         /// A file that says so in its header.
         path: PathBuf,
     },
-    /// The catalogue lies in file 1.
+    /// The catalog lies in file 1.
     #[error("the primary data file (file 1) is missing; given: file {}", list(given))]
     NoPrimary {
         /// The ids of the files given.
@@ -107,7 +107,7 @@ pub enum Error {
     /// The backup cannot be read.
     #[error(transparent)]
     Backup(#[from] crate::backup::Error),
-    /// The catalogue cannot be read.
+    /// The catalog cannot be read.
     #[error(transparent)]
     Catalog(#[from] extentdb_catalog::Error),
 }

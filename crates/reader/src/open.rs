@@ -316,7 +316,7 @@ fn logs_of_database(data: &[DataFile], logs: &[LogFile]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A database whose catalogue was read.
+/// A database whose catalog was read.
 pub struct Database {
     opened: Opened,
     catalog: Catalog,
@@ -324,10 +324,10 @@ pub struct Database {
 
 impl Database {
     /// Opens the files or backup as a restart of the server would ([`Opened::restarted`]) and reads
-    /// the catalogue. Whether the rows are those of the database: [`shortfall`](Self::shortfall).
+    /// the catalog. Whether the rows are those of the database: [`shortfall`](Self::shortfall).
     ///
     /// # Errors
-    /// As [`Opened::open`]; or the primary file is missing, or the catalogue cannot be read at all.
+    /// As [`Opened::open`]; or the primary file is missing, or the catalog cannot be read at all.
     pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Database, Error> {
         let opened = Opened::open(paths, options)?;
         if opened.is_log_only() {
@@ -336,10 +336,10 @@ impl Database {
         Database::from_opened(opened.restarted(&RecoverOptions::default())?)
     }
 
-    /// Reads the catalogue of what is open.
+    /// Reads the catalog of what is open.
     ///
     /// # Errors
-    /// The primary file is missing, or the catalogue cannot be read at all.
+    /// The primary file is missing, or the catalog cannot be read at all.
     pub fn from_opened(opened: Opened) -> Result<Database, Error> {
         if opened.is_log_only() {
             let path = opened.logs.first().map(|log| log.path().to_path_buf()).unwrap_or_default();
@@ -351,7 +351,7 @@ impl Database {
             return Err(Error::NoPrimary { given });
         }
         // What the encryption columns hold in a file that is not encrypted is not known for every
-        // version: they only explain why the catalogue cannot be read.
+        // version: they only explain why the catalog cannot be read.
         let catalog = match (Catalog::load(&CheckedPages::new(source)), &opened.encrypted) {
             (Ok(catalog), _) => catalog,
             (Err(_), Some(path)) => return Err(Error::Encrypted { path: path.clone() }),
@@ -366,7 +366,7 @@ impl Database {
         self.opened.restart.log.shortfall()
     }
 
-    /// False when the log changed pages, or should have: the row counts of the catalogue may be
+    /// False when the log changed pages, or should have: the row counts of the catalog may be
     /// older than the rows. A restart of the server counts anew.
     pub fn has_current_counts(&self) -> bool {
         match &self.opened.restart.log {
@@ -376,7 +376,7 @@ impl Database {
         }
     }
 
-    /// The catalogue.
+    /// The catalog.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
@@ -396,7 +396,7 @@ impl Database {
         CheckedPages::new(self.source())
     }
 
-    /// Data files that the catalogue lists and that were not given.
+    /// Data files that the catalog lists and that were not given.
     pub fn missing_files(&self) -> Vec<&DatabaseFile> {
         const ROWS: u8 = 0;
         let there = |id: FileId| self.source().files().iter().any(|file| file.id == id);

@@ -55,7 +55,7 @@ pub struct LobValue<'a> {
 #[non_exhaustive]
 pub enum ScanError {
     /// The table has no rows of its own.
-    #[error("{table}: no heap or clustered index in the catalogue")]
+    #[error("{table}: no heap or clustered index in the catalog")]
     NoBase {
         /// Its name.
         table: String,
@@ -121,7 +121,7 @@ impl<'d> TableScan<'d> {
     }
 
     /// Number of pages of the table that are not in the files or the backup, as far as the scan has
-    /// come. Where a map page is among them the number is the catalogue's count of pages less those
+    /// come. Where a map page is among them the number is the catalog's count of pages less those
     /// that were found.
     pub fn absent_pages(&self) -> u64 {
         self.absent_pages + self.current.as_ref().map_or(0, |current| current.scan.absent_pages())

@@ -129,7 +129,7 @@ fn damaged_backups_and_log_blocks_are_errors_not_panics() {
 }
 
 #[test]
-fn damaged_catalogues_lose_rows_not_the_program() {
+fn damaged_catalogs_lose_rows_not_the_program() {
     let mut rng = SplitMix64::new(0xca7a);
     for base in samples("mdf") {
         let intact = bodies::read_everything(base.clone());

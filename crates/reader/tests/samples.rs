@@ -1,5 +1,5 @@
 //! Real files: every table of every sample is read to its last value, and counts equal the
-//! catalogue's.
+//! catalog's.
 
 use std::path::{Path, PathBuf};
 

@@ -85,7 +85,7 @@ pub struct Heap {
 struct Room {
     appenders: Vec<Mutex<Appender>>,
     free: SharedFreeSpace,
-    /// Held while pages come: nobody uses a chain that the catalogue does not know yet, and nobody
+    /// Held while pages come: nobody uses a chain that the catalog does not know yet, and nobody
     /// who lists the pages sees one that is allocated, formatted nowhere, and in nobody's hands.
     coming: Mutex<()>,
 }

@@ -84,7 +84,7 @@ impl RowShape {
         RowShape::new(layout.row.clone(), is_base, layout.min_leaf, layout.min_interior)
     }
 
-    /// The shape of a rowset that the catalogue describes.
+    /// The shape of a rowset that the catalog describes.
     ///
     /// # Errors
     /// Its rows are stored in a form that is not written here.
@@ -93,7 +93,7 @@ impl RowShape {
         RowShape::new(rowset.layout.clone(), is_base, rowset.min_leaf, rowset.min_interior)
     }
 
-    /// `min_leaf` and `min_interior` are 0 where the catalogue does not keep them; then they follow
+    /// `min_leaf` and `min_interior` are 0 where the catalog does not keep them; then they follow
     /// from the columns.
     fn new(
         layout: RowLayout,
@@ -112,7 +112,7 @@ impl RowShape {
         )?;
         let mut interior = Form::new(&layout, Level::Interior, INDEX_HEADER_BYTES)?;
         leaf.fixed_end = leaf.fixed_end.max(min_leaf);
-        // Child page included; the catalogue's number is that of the pages, which may keep the
+        // Child page included; the catalog's number is that of the pages, which may keep the
         // place of a dropped column.
         interior.fixed_end = (interior.fixed_end + PageId::BYTES as u16).max(min_interior);
         if interior.null_bits > 0 {

@@ -1,4 +1,4 @@
-//! The rows of real files through the shapes that their catalogues describe: what is decoded and
+//! The rows of real files through the shapes that their catalogs describe: what is decoded and
 //! encoded again is the same record, and keys rise from slot to slot.
 
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ struct Seen {
 fn rows_of_real_indexes_are_written_as_they_are_read() {
     for name in DATABASES {
         let Some(file) = File::open(name) else { return };
-        let catalog = Catalog::load(&file).expect("a sound catalogue");
+        let catalog = Catalog::load(&file).expect("a sound catalog");
         let mut seen = Seen::default();
         for rowset in catalog.rowsets.values().filter(|rowset| rowset.index.0 > 0) {
             let Some(unit) = rowset.unit(AllocUnitKind::InRow) else { continue };

@@ -230,13 +230,13 @@ impl Living {
             let disk = FaultDisk::over(memory.clone());
             let db = match Database::open(&world.paths(), world.options(&disk)) {
                 Ok(db) => db,
-                Err(error) if bad.role == Role::Catalogue && names(&error, bad) => return Ok(()),
+                Err(error) if bad.role == Role::Catalog && names(&error, bad) => return Ok(()),
                 Err(error) => return Err(format!("opening {round}: {error:?}")),
             };
             self.read_with(&db, bad)?;
             self.write_with(&db, bad, round)?;
             match db.close() {
-                Err(error) if bad.role == Role::Catalogue && names(&error, bad) => return Ok(()),
+                Err(error) if bad.role == Role::Catalog && names(&error, bad) => return Ok(()),
                 closed => closed.map_err(|error| format!("close {round}: {error:?}"))?,
             }
         }

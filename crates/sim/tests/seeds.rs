@@ -86,7 +86,7 @@ fn a_unit_that_its_transaction_made_and_dropped_goes_with_all_its_pages_after_a_
 }
 
 #[test]
-fn a_unit_whose_first_pages_could_not_be_entered_in_the_catalogue_has_none() {
+fn a_unit_whose_first_pages_could_not_be_entered_in_the_catalog_has_none() {
     survive_life(&Life::tight(189));
 }
 
@@ -96,7 +96,7 @@ fn a_transaction_of_the_system_that_was_refused_its_first_change_is_ended() {
 }
 
 #[test]
-fn a_restart_reads_the_catalogue_in_the_middle_of_a_description() {
+fn a_restart_reads_the_catalog_in_the_middle_of_a_description() {
     survive_life(&Life::tight(129));
     survive(680);
 }

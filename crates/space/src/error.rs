@@ -73,9 +73,9 @@ pub enum Error {
     /// The log.
     #[error(transparent)]
     Log(#[from] extentdb_wal::Error),
-    /// The row of an allocation unit in the catalogue could not be reached.
-    #[error("the catalogue row of allocation unit {unit}")]
-    Catalogue {
+    /// The row of an allocation unit in the catalog could not be reached.
+    #[error("the catalog row of allocation unit {unit}")]
+    Catalog {
         /// The unit.
         unit: AllocUnitId,
         /// Why.

@@ -30,7 +30,7 @@ const WORDS: usize = EXTENTS_PER_GAM.div_ceil(64) as usize;
 /// Intervals of the largest file.
 const INTERVALS: usize = (u32::MAX / PAGES_PER_EXTENT).div_ceil(EXTENTS_PER_GAM) as usize;
 
-/// What the catalogue and the file's header say about a data file.
+/// What the catalog and the file's header say about a data file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileDescription {
     /// File id.

@@ -157,7 +157,7 @@ impl Space {
     }
 
     /// Formats an IAM page, whose byte in PFS is set already, and appends it to the chain. The
-    /// first one of a unit is entered in the catalogue by the caller.
+    /// first one of a unit is entered in the catalog by the caller.
     pub(crate) fn add_iam(
         &self,
         tx: &mut Transaction,

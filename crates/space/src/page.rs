@@ -92,7 +92,7 @@ impl Space {
             self.options().mixed_pages && chain.singles < SINGLE_PAGE_SLOTS && chain.extents == 0;
         if is_mixed {
             // In the caller's own system transaction: the page must not stay when its format, or
-            // the pointers in the catalogue, do not.
+            // the pointers in the catalog, do not.
             return self.single_for(tx, unit, chain);
         }
         if chain.rest.is_empty() {

@@ -1,4 +1,4 @@
-//! The three pointers of a unit in the catalogue: first IAM page, first page, root.
+//! The three pointers of a unit in the catalog: first IAM page, first page, root.
 
 use extentdb_base::{Lsn, PageId};
 use extentdb_buffer::PageWriteGuard;
@@ -59,7 +59,7 @@ impl Space {
         self.log_root(tx, unit, root)
     }
 
-    /// The same in the catalogue alone. The caller tells the unit by [`Unit::set_root`], when the
+    /// The same in the catalog alone. The caller tells the unit by [`Unit::set_root`], when the
     /// change has ended and others may build on it.
     pub fn log_root(&self, tx: &mut Transaction, unit: &Unit, root: PageId) -> Result<(), Error> {
         self.set_pointer(tx, unit, Pointer::Root, root)
@@ -119,7 +119,7 @@ impl Space {
             id = PageHeader::of(&page).next();
         }
         let source = "its row is not where it was, nor to the right of that".into();
-        Err(Error::Catalogue { unit: root.alloc_unit, source })
+        Err(Error::Catalog { unit: root.alloc_unit, source })
     }
 
     fn set_pointer(

@@ -115,7 +115,7 @@ impl Space {
         }
         let later_pfs = file.pages().saturating_sub(1) / PAGES_PER_PFS;
         let taken = match file.id() {
-            // The files of today begin with the catalogue, whatever was added since.
+            // The files of today begin with the catalog, whatever was added since.
             PRIMARY_FILE => SYSTEM_EXTENTS + later_pfs,
             // One more when there are several PFS pages: observed, not explained.
             _ => 1 + later_pfs + u32::from(later_pfs > 0),
@@ -179,7 +179,7 @@ impl Space {
         Ok(bitmap.ones().take_while(|bit| *bit < limit).collect())
     }
 
-    /// Who knows where the rows of allocation units lie in the catalogue. To be set once, before
+    /// Who knows where the rows of allocation units lie in the catalog. To be set once, before
     /// anything is allocated.
     pub fn set_unit_rows(&self, rows: Arc<dyn UnitRows>) {
         // A second call would change nothing; there is one engine above.

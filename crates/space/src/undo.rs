@@ -2,7 +2,7 @@
 //!
 //! Right for everything but rows of B-trees whose transaction has let go of the page: maps,
 //! headers, heaps, and the system transactions that a crash or an error cut off, whose pages nobody
-//! else has touched. Pointers in the catalogue are looked for by their unit: its row may have
+//! else has touched. Pointers in the catalog are looked for by their unit: its row may have
 //! moved.
 
 use extentdb_base::size::PAGES_PER_GAM;
@@ -27,7 +27,7 @@ use crate::unit::{Pointers, Unit};
 pub enum Restored {
     /// Nothing of the kind.
     Nothing,
-    /// A pointer of this unit in the catalogue.
+    /// A pointer of this unit in the catalog.
     Pointer(extentdb_base::AllocUnitId),
 }
 

@@ -6,7 +6,7 @@
 //! Invariants
 //! - What `Chain` says is what the IAM pages say, as soon as the change that is under way is
 //!   logged. Whoever gives up in between forgets the chain; it is read again.
-//! - Counters are those of all changes made, committed or not; they go to the catalogue at
+//! - Counters are those of all changes made, committed or not; they go to the catalog at
 //!   checkpoints.
 
 use std::collections::VecDeque;
@@ -90,7 +90,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A unit as the catalogue describes it.
+    /// A unit as the catalog describes it.
     pub fn new(description: &UnitDescription) -> Unit {
         let UnitDescription { id, hobt, group, first, root, first_iam, counts } = *description;
         // A unit without pages has a chain, an empty one.
@@ -164,7 +164,7 @@ impl Unit {
         *lock(&self.pointers) = pointers;
     }
 
-    /// The root is this page from here on. The catalogue has it already:
+    /// The root is this page from here on. The catalog has it already:
     /// [`Space::log_root`](crate::Space::log_root).
     pub fn set_root(&self, page: PageId) {
         lock(&self.pointers).root = page;

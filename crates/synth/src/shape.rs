@@ -136,7 +136,7 @@ pub const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "fixture",
-        description: "the tables of the fault catalogue, small: everything that damage can be done to",
+        description: "the tables of the fault catalog, small: everything that damage can be done to",
         files: 1,
         add: fixture::add,
     },
@@ -171,8 +171,8 @@ pub struct MakeReport {
     pub files: Vec<(PathBuf, u64)>,
 }
 
-/// Bytes that the catalogue of a small database takes, before the first row.
-pub(crate) const CATALOGUE_BYTES: u64 = 2 << 20;
+/// Bytes that the catalog of a small database takes, before the first row.
+pub(crate) const CATALOG_BYTES: u64 = 2 << 20;
 
 /// Makes a database of `paths.len()` data files, the primary one first. None of them may exist.
 ///
@@ -202,8 +202,8 @@ pub fn builder(options: &MakeOptions) -> Result<DatabaseBuilder, Error> {
     let shape = shape.ok_or_else(|| Error::UnknownShape { name: options.shape.clone() })?;
     let mut builder = DatabaseBuilder::new(shape.name).seed(options.seed);
     if let Size::Bytes(bytes) = options.size {
-        if bytes < CATALOGUE_BYTES {
-            return Err(Error::TooSmall { bytes, least: CATALOGUE_BYTES });
+        if bytes < CATALOG_BYTES {
+            return Err(Error::TooSmall { bytes, least: CATALOG_BYTES });
         }
         builder = builder.bytes(bytes);
     }
@@ -216,7 +216,7 @@ pub(crate) fn rows_for(size: Size, bytes_per_row: u64) -> u64 {
     match size {
         Size::Rows(rows) => rows,
         Size::Bytes(bytes) => {
-            let room = bytes.saturating_sub(CATALOGUE_BYTES);
+            let room = bytes.saturating_sub(CATALOG_BYTES);
             // Maps take 1/8088 of a file, and each index leaves part of its last extent unused.
             (room - room / 256) / bytes_per_row
         }

@@ -1,4 +1,4 @@
-//! SQL types as columns declare them, and their two packed forms in the catalogue.
+//! SQL types as columns declare them, and their two packed forms in the catalog.
 //!
 //! ```text
 //! sysrscols.ti   byte 0   xtype (type code)
@@ -19,7 +19,7 @@ use std::fmt;
 
 use crate::collation::Collation;
 
-/// Type codes (`xtype`), as the catalogue and sql_variant write them.
+/// Type codes (`xtype`), as the catalog and sql_variant write them.
 pub mod xtype {
     #![allow(missing_docs, reason = "each constant is the type it names")]
     pub const IMAGE: u8 = 34;

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identity_of_an_int_column_as_the_catalogue_stores_it() {
+    fn identity_of_an_int_column_as_the_catalog_stores_it() {
         let bytes = [8, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0];
         let identity = read_identity(SqlType::Int, &bytes).unwrap();
         assert_eq!(

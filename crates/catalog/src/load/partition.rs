@@ -7,7 +7,7 @@
 //! syssingleobjrefs  depid = scheme, depsubid 0, indepid = function; depsubid 1 … n, indepid = filegroup
 //! ```
 //!
-//! Public: that these tables hold them, and the columns of the catalogue views over them. Not
+//! Public: that these tables hold them, and the columns of the catalog views over them. Not
 //! known: the class numbers of the last two, so rows are told by what they lead to, and what does
 //! not fit together is left unknown.
 

@@ -1,6 +1,6 @@
 //! Rows of the base tables that describe tables, indexes, constraints and allocation units.
 //!
-//! From a [`TableDefinition`] to the values that the catalogue keeps about it: for one who builds a
+//! From a [`TableDefinition`] to the values that the catalog keeps about it: for one who builds a
 //! database at once, and for one who inserts the rows one by one. Where each value comes from:
 //! `docs/format/new-database.md`.
 

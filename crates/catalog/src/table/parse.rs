@@ -19,7 +19,7 @@ const LATER_TEXT: &str = include_str!("later_tables.tsv");
 const CHAR_COLLATION: u32 = 0x1008;
 const SYS_SCHEMA: i32 = 4;
 const SYSNAME: i32 = 256;
-/// The filegroup of the catalogue.
+/// The filegroup of the catalog.
 const PRIMARY: i32 = 1;
 
 /// The base tables and internal tables of a database of version 661; names in the collation given.

@@ -53,7 +53,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         self.give_up(context, error);
     }
 
-    /// 8909, or 5256 for a unit that the catalogue does not know. The page belongs to nobody: what
+    /// 8909, or 5256 for a unit that the catalog does not know. The page belongs to nobody: what
     /// its header says is not about this place.
     #[cold]
     pub(super) fn fail_page_id(&mut self, context: &Context<'p>, header: &PageHeader) {

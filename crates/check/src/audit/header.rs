@@ -91,8 +91,8 @@ pub(super) fn test_accounting(
 }
 
 /// `pminlen` of a data page must be the length of some rows: those that were written when the page
-/// was, or since. When rows of the page have a length that the catalogue does not know, it is the
-/// catalogue that is not understood.
+/// was, or since. When rows of the page have a length that the catalog does not know, it is the
+/// catalog that is not understood.
 #[inline]
 pub(super) fn test_fixed_len(
     view: PageRef<'_>,

@@ -90,7 +90,7 @@ pub(super) const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
 
 impl Rules {
     /// The rules for a page of a unit; `None` when a page of this type has no place in it. `named`
-    /// is the unit of the page's header, which counts when the catalogue does not know it.
+    /// is the unit of the page's header, which counts when the catalog does not know it.
     pub(super) fn of(page: PageRef<'_>, unit: Option<&Unit>, named: AllocUnitId) -> Option<Rules> {
         let header = page.header();
         let kind = header.kind();
@@ -149,7 +149,7 @@ impl Rules {
 
 impl Rules {
     /// The rules for a page most of whose rows have more columns than their table: SQL Server 2000
-    /// dropped them, and left no trace in the catalogue.
+    /// dropped them, and left no trace in the catalog.
     #[cold]
     pub(super) fn wider(&self, page: PageRef<'_>, unit: &Unit) -> Option<Rules> {
         if !unit.is_from_2000() || self.form != Form::Data || self.columns_max == u16::MAX {

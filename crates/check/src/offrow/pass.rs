@@ -68,7 +68,7 @@ impl<'p> OffRow<'p> {
 }
 
 /// The highest text id to expect. Ids come from the counter of rowversion values, shifted by 16
-/// bits; some of the catalogue are higher than the counter of the boot page, but not by so much
+/// bits; some of the catalog are higher than the counter of the boot page, but not by so much
 /// that its upper half matters. What is above only asks for a second look.
 pub(super) fn id_max(plan: &Plan) -> u64 {
     let counter = plan.catalog.as_ref().map_or(u64::MAX, |catalog| catalog.boot.max_timestamp);

@@ -161,7 +161,7 @@ struct Columns {
     overflow: Option<UnitIndex>,
 }
 
-/// Reads pages; keeps what the catalogue says of units it has met.
+/// Reads pages; keeps what the catalog says of units it has met.
 pub(super) struct PageReader<'p> {
     plan: &'p Plan,
     /// `None`: nothing is known of the unit's columns.

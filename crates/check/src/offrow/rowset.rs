@@ -28,7 +28,7 @@ pub(super) struct Rowset {
 /// Why a rowset is left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Obstacle {
-    /// It has no rows in the catalogue: a deferred drop, or a table that is not listed.
+    /// It has no rows in the catalog: a deferred drop, or a table that is not listed.
     Unlisted,
     /// An option leaves it out.
     Skipped,

@@ -31,7 +31,7 @@ use crate::unit::{Unit, UnitIndex, Units};
 /// Name of synonyms in `sysschobjs`.
 const SYNONYM: &str = "SN";
 
-/// What is checked, found in the catalogue.
+/// What is checked, found in the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Chosen {
     /// Everything.
@@ -45,7 +45,7 @@ pub enum Chosen {
         /// Its data files.
         files: Vec<FileId>,
     },
-    /// Something was asked for, and without a catalogue nobody knows what belongs to it.
+    /// Something was asked for, and without a catalog nobody knows what belongs to it.
     Unknown,
 }
 

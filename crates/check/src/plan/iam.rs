@@ -4,7 +4,7 @@
 //! sysallocunits.pgfirstiam -> IAM page, sequence 0 -> IAM page, sequence 1 -> …      one page per interval and unit
 //! ```
 //!
-//! Every chain is followed from the catalogue; each IAM page is entered once, so no chain can be
+//! Every chain is followed from the catalog; each IAM page is entered once, so no chain can be
 //! endless. Then PFS is asked for IAM pages that no chain led to (2576): those whose previous page
 //! is known still hold good for their unit, because only the link to them is broken.
 //!

@@ -10,7 +10,7 @@
 //! - GAM bits behind the end of the file are 1, DIFF bits of extents that will hold a PFS page are
 //!   set: bits behind the end are not looked at.
 //! - A file that was made longer than its database (not by growth: growth writes the maps) has no
-//!   maps behind the catalogue's size. Zeros there are no damage; they are noted (59008).
+//!   maps behind the catalog's size. Zeros there are no damage; they are noted (59008).
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{FileId, PageId};
@@ -145,7 +145,7 @@ impl FileMaps {
     }
 }
 
-/// Reads and audits the maps of a file. `declared` is its size by the catalogue.
+/// Reads and audits the maps of a file. `declared` is its size by the catalog.
 pub(super) fn read_maps(
     prelude: &mut Prelude<'_>,
     file: FileId,

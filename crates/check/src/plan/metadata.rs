@@ -1,4 +1,4 @@
-//! What the catalogue says about units and cannot be: filegroups (8932, 8992, 8995) and counts
+//! What the catalog says about units and cannot be: filegroups (8932, 8992, 8995) and counts
 //! (2508).
 //!
 //! Counts are judged as SQL Server 2005 and later judge them: only impossible ones are errors.
@@ -14,7 +14,7 @@ use extentdb_catalog::model::{AllocUnit, ObjectType, Rowset};
 use extentdb_messages::Arg;
 
 use super::Prelude;
-use crate::catalogue::filegroup_without_file;
+use crate::catalog::filegroup_without_file;
 use crate::finding::{Finding, Owner, Place};
 use crate::unit::Units;
 

@@ -45,7 +45,7 @@ use crate::unit::{Unit, UnitIndex, Units};
 pub enum PageOwner {
     /// A page of the unit.
     Unit(UnitIndex),
-    /// An IAM page of the unit; `None` when its unit is not in the catalogue.
+    /// An IAM page of the unit; `None` when its unit is not in the catalog.
     Iam(Option<UnitIndex>),
     /// The boot page, or the server configuration of `master`.
     Fixed,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The tables that say where everything is are walked along their leaf links. A finding here is
-//! fatal for everything that needs the catalogue; pages are audited all the same.
+//! fatal for everything that needs the catalog; pages are audited all the same.
 
 use std::collections::HashSet;
 
@@ -49,10 +49,7 @@ impl Prelude<'_> {
     pub(super) fn read_boot(&mut self) -> Option<BootRecord> {
         let mut page = PageBuf::zeroed();
         if self.source.page_count(PageId::BOOT.file) == 0 {
-            self.leave_out(
-                "catalogue and ownership of pages",
-                "the primary data file was not given",
-            );
+            self.leave_out("catalog and ownership of pages", "the primary data file was not given");
             return None;
         }
         if self.is_missing(PageId::BOOT) {
@@ -105,7 +102,7 @@ impl Prelude<'_> {
         self.mark_bad(id, 5250);
     }
 
-    /// The catalogue, when it can be read. Sets `is_fatal` when it cannot be trusted.
+    /// The catalog, when it can be read. Sets `is_fatal` when it cannot be trusted.
     pub(super) fn read_catalog(&mut self, boot: &BootRecord) -> (Bootstrap, Option<Catalog>) {
         self.walk_chain(SYSALLOCUNITS_OBJECT, SYSALLOCUNITS, boot.first_sys_indexes, PageId::BOOT);
         let pages = CheckedPages::new(self.source);
@@ -120,10 +117,7 @@ impl Prelude<'_> {
         let catalog = match Catalog::load(&pages) {
             Ok(catalog) => Some(catalog),
             Err(error) => {
-                self.leave_out(
-                    "names of objects",
-                    &format!("the catalogue cannot be read: {error}"),
-                );
+                self.leave_out("names of objects", &format!("the catalog cannot be read: {error}"));
                 self.judge_objects(&SystemTables::new(&pages, &bootstrap));
                 None
             }
@@ -145,7 +139,7 @@ impl Prelude<'_> {
     }
 
     /// What the header's encryption columns hold in a file that is not encrypted is not known for
-    /// every version: a catalogue that can be read says that nothing is, for encryption is a matter
+    /// every version: a catalog that can be read says that nothing is, for encryption is a matter
     /// of the whole database.
     pub(super) fn settle_encryption(&mut self, has_catalog: bool) {
         const ENCRYPTED: u32 = 59011;
@@ -172,10 +166,7 @@ impl Prelude<'_> {
                 Place::page(PageId::BOOT),
                 &[self.database_id.into()],
             ));
-            self.leave_out(
-                "ownership of pages",
-                &format!("the catalogue contradicts itself: {why}"),
-            );
+            self.leave_out("ownership of pages", &format!("the catalog contradicts itself: {why}"));
             self.is_fatal = true;
         }
     }

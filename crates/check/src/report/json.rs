@@ -52,7 +52,7 @@ impl Report {
             "objects": self.coverage.objects,
             "indexes_compared": self.coverage.indexes_compared,
             "entries_compared": self.coverage.entries_compared,
-                "catalogue_entries": self.coverage.catalogue_entries,
+                "catalog_entries": self.coverage.catalog_entries,
             "not_checked": not_checked,
         })
     }

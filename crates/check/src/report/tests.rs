@@ -142,7 +142,7 @@ fn report() -> Report {
             objects: 2,
             indexes_compared: 3,
             entries_compared: 900,
-            catalogue_entries: 500,
+            catalog_entries: 500,
             not_checked: vec![
                 not_checked("file 3", "it was not given", true),
                 not_checked("Service Broker", "not done", false),

@@ -194,7 +194,7 @@ fn bytes_max(column: &PhysicalColumn, ty: &SqlType) -> u16 {
 pub(super) mod tests {
     use super::*;
 
-    /// A column by its type, its offset as the catalogue has it, and its null bit.
+    /// A column by its type, its offset as the catalog has it, and its null bit.
     pub(in crate::rows) fn column(ty: SqlType, offset: i16, null_bit: u16) -> ColumnPlan {
         let place = match u16::try_from(offset) {
             Ok(at) if ty.is_bit() => Place::Bit { at, mask: 1 << 2 },

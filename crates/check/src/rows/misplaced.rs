@@ -6,7 +6,7 @@
 //! rows         decoded by an independent way, and given to the whole function: the number they should have
 //! ```
 //!
-//! Where functions lie in the catalogue is known from descriptions only. So the rows themselves
+//! Where functions lie in the catalog is known from descriptions only. So the rows themselves
 //! bear witness: a function that more than a quarter of an index contradicts is taken for
 //! misunderstood, and listed. So is the side that boundary values belong to.
 

@@ -1,4 +1,4 @@
-//! Rows: records against the catalogue, column values, and nonclustered indexes against their
+//! Rows: records against the catalog, column values, and nonclustered indexes against their
 //! tables (`checkdb.md` B.4, B.5, B.9 and D.7).
 //!
 //! ```text

@@ -282,7 +282,7 @@ fn columns(
         shape: Shape::default(),
     };
     let is_of_server = matches!(table.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE);
-    let follows_catalogue = is_base && table.id != SYSFILES1;
+    let follows_catalog = is_base && table.id != SYSFILES1;
     let judges_values = rowset.compression == Compression::None;
     for column in layout.columns.iter().filter(|column| !column.is_dropped()) {
         let name = name_of(table, column, is_base);
@@ -292,8 +292,8 @@ fn columns(
         // ones; internal tables are written by the same hands.
         let may_be_null = is_of_server && matches!(column.place, Place::Variable { .. });
         let judges = Judged {
-            nulls: follows_catalogue && !may_be_null,
-            filled: follows_catalogue && !is_file,
+            nulls: follows_catalog && !may_be_null,
+            filled: follows_catalog && !is_file,
             values: judges_values,
         };
         plan.add(column, judges);

@@ -16,8 +16,8 @@
 //! - A column that lies where a dropped column lay, in a row that has the dropped column: a new
 //!   column may take over the bytes of a dropped one (observed in files of version 706 and later).
 //! - Tables from SQL Server 2000, which dropped columns without a trace, and sysfiles1, whose rows
-//!   follow no catalogue.
-//! - A length that the page itself expects: then it is the catalogue that is not understood.
+//!   follow no catalog.
+//! - A length that the page itself expects: then it is the catalog that is not understood.
 
 use extentdb_base::ObjectId;
 use extentdb_catalog::Catalog;
@@ -30,7 +30,7 @@ use crate::partial::Partial;
 use crate::sound::Sound;
 use crate::unit::{Structure, Unit};
 
-/// The only base table whose rows are written by another hand than its catalogue.
+/// The only base table whose rows are written by another hand than its catalog.
 pub(crate) const SYSFILES1: ObjectId = ObjectId(8);
 /// SQL Server 2012 was the first to add a NOT NULL column without writing all rows anew.
 const ADDS_NOT_NULL_SINCE: u16 = 706;

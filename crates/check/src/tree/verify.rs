@@ -1,7 +1,7 @@
 //! From sums and runs to findings: which trees are proven, and what is wrong with the others.
 //!
 //! ```text
-//! the root was seen ────────────────────────────────────> its place in the catalogue is proven
+//! the root was seen ────────────────────────────────────> its place in the catalog is proven
 //!   else   ─────────────────────────────────────────────> 8980
 //! CHILD, SIB, ADJ balance, upper levels are one run each ──> the links are proven
 //!   else   facts by sketch, or of the whole unit ──> verify_links: 2531 8931 8935 - 8937 8976 - 8982
@@ -83,7 +83,7 @@ impl Verifier<'_> {
                 .all(|run| run.is_level() && rungs.insert(run.rung))
     }
 
-    /// 8980: the catalogue names a root that is no page of the index. Damaged ones are reported as
+    /// 8980: the catalog names a root that is no page of the index. Damaged ones are reported as
     /// that.
     fn roots(&mut self) {
         let plan = self.dive.plan;

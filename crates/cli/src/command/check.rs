@@ -1,6 +1,6 @@
 //! `check`: DBCC CHECKDB over data files or a backup.
 //!
-//! Nothing is opened but the files themselves: a database whose boot page or catalogue is gone is
+//! Nothing is opened but the files themselves: a database whose boot page or catalog is gone is
 //! checked as far as it can be. What was asked for and could not be checked makes the verdict
 //! `incomplete`, never `clean`.
 
@@ -182,7 +182,7 @@ fn with_backup(options: Options, opened: &Opened) -> Options {
 }
 
 /// The pages of an encrypted database are noise: a check would report every one of them. What the
-/// encryption columns of a file header hold is not known for every version, so the catalogue
+/// encryption columns of a file header hold is not known for every version, so the catalog
 /// decides.
 fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     let source = opened.source();
@@ -228,7 +228,7 @@ pub(super) fn watched<R>(context: &Context, work: impl FnOnce(&Control<'_>) -> R
     let progress = context.progress("check", 0);
     let watch = |now: &Progress| {
         let note = match (now.phase, now.findings) {
-            (Phase::Plan, _) => "phase plan: catalogue and allocation maps".to_owned(),
+            (Phase::Plan, _) => "phase plan: catalog and allocation maps".to_owned(),
             (Phase::Scan, findings) => format!("phase scan, findings: {findings}"),
             (Phase::Verify, findings) => format!("phase verify, findings: {findings}"),
         };

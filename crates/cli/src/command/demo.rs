@@ -199,10 +199,10 @@ impl Story<'_> {
     }
 
     fn look(&mut self) -> anyhow::Result<()> {
-        self.say("\n5. What is in it? The catalogue inside the files knows.\n")?;
+        self.say("\n5. What is in it? The catalog inside the files knows.\n")?;
         let tables = self.step_on("tables", &FILES, &[], 0)?;
         let orders = from_line(&tables.text, TABLE);
-        ensure!(!orders.is_empty(), "the catalogue does not list {TABLE}");
+        ensure!(!orders.is_empty(), "the catalog does not list {TABLE}");
         self.quote(orders, 7)
     }
 

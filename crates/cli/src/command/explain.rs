@@ -140,7 +140,7 @@ fn family(family: Family) -> &'static str {
         Family::Heap => "checks of forwarded rows",
         Family::OffRow => "checks of LOB and row-overflow data",
         Family::Match => "the comparison of indexes with their table",
-        Family::Catalog => "catalogue checks",
+        Family::Catalog => "catalog checks",
         Family::Broker => "Service Broker checks",
         Family::Filestream => "FILESTREAM checks",
         Family::Columnstore => "columnstore checks",

@@ -1,7 +1,7 @@
 //! `export`: the rows of tables, to stdout, into a file, or many tables into a folder.
 //!
 //! ```text
-//! table    one table: scan, count, compare with the catalogue     folder   many tables, on several threads
+//! table    one table: scan, count, compare with the catalog     folder   many tables, on several threads
 //! select   which columns and rows (`--columns --where --limit`)    formula  the expressions of these
 //! style    how values are written (`--surrogates --null …`)        outcome  why a result is not complete
 //! text     rows as text, whole or not at all                       encode   a row as JSON, CSV or SQL

@@ -1,7 +1,7 @@
 //! `info`: what a database file, log or backup is and holds.
 //!
 //! ```text
-//! database  boot page and catalogue     census  pages counted by type and protection
+//! database  boot page and catalog     census  pages counted by type and protection
 //! backup    headers and file list       log     log files: header and VLFs
 //! text      the same facts for people
 //! ```
@@ -33,7 +33,7 @@ pub(crate) struct InfoArgs {
     /// Data files and logs of one database, or the files of one backup
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Do not count pages: reads only headers and the catalogue
+    /// Do not count pages: reads only headers and the catalog
     #[arg(long)]
     no_pages: bool,
     #[command(flatten)]

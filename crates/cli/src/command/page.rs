@@ -7,7 +7,7 @@
 //!       3   the same, decoded: rows by column, LOB records, maps as runs, boot page and file header by field
 //! ```
 //!
-//! Nothing here needs a healthy database: without a readable catalogue names and columns are
+//! Nothing here needs a healthy database: without a readable catalog names and columns are
 //! missing, a damaged map page leaves its line open, and a damaged page shows what can be read of
 //! it.
 
@@ -143,15 +143,13 @@ fn read(opened: &Opened, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> {
     Ok((page, file.path.clone()))
 }
 
-/// The catalogue as far as it can be read: names and columns come from it.
+/// The catalog as far as it can be read: names and columns come from it.
 fn load_catalog(opened: &Opened, context: &Context) -> Option<Catalog> {
     match Catalog::load(&CheckedPages::new(opened.source())) {
         Ok(catalog) => Some(catalog),
         Err(error) => {
-            context.warn(&format!(
-                "the catalogue cannot be read, names are missing: {}",
-                chain(&error)
-            ));
+            context
+                .warn(&format!("the catalog cannot be read, names are missing: {}", chain(&error)));
             None
         }
     }

@@ -6,7 +6,7 @@
 //! object   schemas, types, views, procedures …
 //! ```
 //!
-//! What the catalogue states in a way that this program does not understand becomes a comment
+//! What the catalog states in a way that this program does not understand becomes a comment
 //! `-- not decoded: …` in its place, and is counted on stderr: the script never pretends to be
 //! complete.
 

@@ -1,4 +1,4 @@
-//! `tables`: tables with columns, types, indexes, rows and pages, as the catalogue states them.
+//! `tables`: tables with columns, types, indexes, rows and pages, as the catalog states them.
 
 use std::io::Write;
 use std::path::PathBuf;

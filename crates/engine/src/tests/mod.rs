@@ -1,4 +1,4 @@
-//! Tests that look into the catalogue of an open database.
+//! Tests that look into the catalog of an open database.
 
 mod names;
 mod pointers;

@@ -33,7 +33,7 @@ fn numbers(session: &mut Session<'_>, name: &str) -> Arc<Table> {
 /// Every object is found by its name, in any case, as by a look at all of them.
 fn assert_found_by_name(db: &Database) -> usize {
     let session = db.session();
-    let objects = db.catalogue.system("sysschobjs").unwrap();
+    let objects = db.catalog.system("sysschobjs").unwrap();
     let mut by_index = 0;
     for row in objects.rows(&[]).unwrap() {
         let id = ObjectId(row.get(object::ID).and_then(number).unwrap() as i32);
@@ -74,19 +74,19 @@ fn children_and_units_are_found_as_by_a_look_at_all_of_them() {
             session.add_check(table, &format!("c{number}_{of}"), "([id]>=(0))").unwrap();
         }
     }
-    let all = db.catalogue.system("sysschobjs").unwrap().rows(&[]).unwrap();
+    let all = db.catalog.system("sysschobjs").unwrap().rows(&[]).unwrap();
     for table in &tables {
         let is_child =
             |row: &&Vec<_>| row.get(object::PARENT).and_then(number) == Some(table.id().0.into());
         let expected: Vec<_> =
             all.iter().filter(is_child).map(|row| row[object::ID].clone()).collect();
-        let objects = db.catalogue.system("sysschobjs").unwrap();
+        let objects = db.catalog.system("sysschobjs").unwrap();
         let found = objects.rows_by(object::BY_PARENT, &[int(table.id().0)]).unwrap();
         let found: Vec<_> = found.iter().map(|row| row[object::ID].clone()).collect();
         assert_eq!(found, expected);
         for unit in table.storage().units() {
-            assert!(db.catalogue.tree_of(unit.id()).is_some());
-            assert!(db.catalogue.table_of(unit.id()).is_some());
+            assert!(db.catalog.tree_of(unit.id()).is_some());
+            assert!(db.catalog.table_of(unit.id()).is_some());
         }
     }
 }
@@ -111,7 +111,7 @@ fn rows_are_validated_without_the_lock_that_checkpoints_need() {
 }
 
 #[test]
-fn the_catalogue_of_a_new_database_fits_the_smallest_primary_file() {
+fn the_catalog_of_a_new_database_fits_the_smallest_primary_file() {
     let disk = MemDisk::new();
     let built = DatabaseBuilder::new("least").build_on(&disk, &[Path::new("least.mdf")]).unwrap();
     assert!(built.file_bytes[0] <= PRIMARY_BYTES_MIN, "{} bytes", built.file_bytes[0]);

@@ -22,7 +22,7 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
     let mut session = db.session();
     let [before, table] = ["a", "b"].map(|name| session.create_table(&spec(name)).unwrap());
     let row = |table: &crate::Table| {
-        db.catalogue.unit_of_row(table.unit().id()).unwrap().unwrap().pointers()
+        db.catalog.unit_of_row(table.unit().id()).unwrap().unwrap().pointers()
     };
     let own = row(&table);
     let other = row(&before);
@@ -36,11 +36,11 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
         id: AllocUnitId(table.unit().id().0 - 1),
     };
     let between = unit_row(table.unit().hobt(), 1, unit, &UnitPlace::default());
-    let rows = db.catalogue.system("sysallocunits").unwrap();
+    let rows = db.catalog.system("sysallocunits").unwrap();
     rows.insert(session.tx().unwrap(), &between).unwrap();
     db.space.roll_back_system(tx).unwrap();
     assert_eq!((row(&table), row(&before)), (own, other));
-    let between = db.catalogue.unit_of_row(unit.id).unwrap().unwrap().pointers();
+    let between = db.catalog.unit_of_row(unit.id).unwrap().unwrap().pointers();
     assert_eq!(between, extentdb_space::Unit::new(&description(unit.id)).pointers());
     session.rollback().unwrap();
 }

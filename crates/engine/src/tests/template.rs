@@ -41,7 +41,7 @@ pub(super) fn sample() -> Option<Database> {
 
 /// The rows of a table that no user made, in the order of its clustered key.
 fn lines_of(db: &Database, definition: &TableDefinition, users: &BTreeSet<i64>) -> Vec<Line> {
-    let rows = db.catalogue.system(&definition.name).unwrap().rows(&[]).unwrap();
+    let rows = db.catalog.system(&definition.name).unwrap().rows(&[]).unwrap();
     let is_users =
         |row: &Vec<Cell<'_>>| row.iter().filter_map(number).any(|id| users.contains(&id));
     let line = |row: &Vec<Cell<'_>>| -> Line {
@@ -76,7 +76,7 @@ fn text_of(cell: &Cell<'_>, ty: &SqlType) -> String {
 
 /// Ids of objects that users made.
 fn users_of(db: &Database, tables: &[TableDefinition]) -> BTreeSet<i64> {
-    let objects = db.catalogue.system("sysschobjs").unwrap().rows(&[]).unwrap();
+    let objects = db.catalog.system("sysschobjs").unwrap().rows(&[]).unwrap();
     let known: BTreeSet<i64> = tables.iter().map(|table| table.id.0.into()).collect();
     let template = template_rows().unwrap();
     let named: BTreeSet<&str> = template

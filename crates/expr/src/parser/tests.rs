@@ -70,7 +70,7 @@ fn operators_bind_by_the_public_table() {
 }
 
 #[test]
-fn the_normalised_forms_of_the_catalogue_are_read() {
+fn the_normalised_forms_of_the_catalog_are_read() {
     let cases = [
         ("([quantity]*[price])", "(quantity Multiply price)"),
         ("(isnull([a],(0))+(1))", "(isnull<>(a,0) Add 1)"),

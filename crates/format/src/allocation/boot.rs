@@ -1,4 +1,4 @@
-//! The boot page, (1:9): what the database is and where its catalogue begins. DBCC DBINFO prints
+//! The boot page, (1:9): what the database is and where its catalog begins. DBCC DBINFO prints
 //! it.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!      4    2 version                  444   28 recovery_fork
 //!      6    2 create_version           472   28 recovery_fork_previous
 //!     20    8 next_seq_num             500   16 diff_base_guid
-//!     36    4 status                   516    6 first_sys_indexes: the catalogue begins here
+//!     36    4 status                   516    6 first_sys_indexes: the catalog begins here
 //!     40    4 next_object_id           522    2 template_version
 //!     44    8 created                  536   10 version_change_lsn
 //!     52  256 name                     546    2 unknown_546
@@ -153,7 +153,7 @@ boot_record! {
     472 recovery_fork_previous: ForkPoint,
     /// `dbi_differentialBaseGuid`.
     500 diff_base_guid: Guid,
-    /// `dbi_firstSysIndexes`: first page of sysallocunits, where reading the catalogue begins.
+    /// `dbi_firstSysIndexes`: first page of sysallocunits, where reading the catalog begins.
     516 first_sys_indexes: PageId,
     /// Version of the template that the database came from.
     522 template_version: u16,

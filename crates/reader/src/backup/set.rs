@@ -103,7 +103,7 @@ impl BackupSet {
         Ok(set)
     }
 
-    /// A file backup is a database only when it holds the file with the catalogue.
+    /// A file backup is a database only when it holds the file with the catalog.
     fn refuse_without_primary(&self, options: &SetOptions) -> Result<(), Error> {
         let has_boot_page = self.is_stored(PageId::BOOT.extent()) || !self.missing.is_empty();
         if self.header.kind == BackupKind::File && !has_boot_page && !options.any_kind {

@@ -61,7 +61,7 @@ impl Tree {
             _ => return corrupt("is of a type that the tree does not have"),
         };
         if header.kind() == PageType::Index && header.fixed_len.get() != self.shape.pminlen(level) {
-            return corrupt("has records of another length than the catalogue says");
+            return corrupt("has records of another length than the catalog says");
         }
         if header.slot_count.get() != view.slot_count() {
             return corrupt("has more slots than a page can have");

@@ -99,7 +99,7 @@ impl Heap {
         Ok(None)
     }
 
-    /// One page, with the records that a first row in a new heap shows: maps, catalogue, format,
+    /// One page, with the records that a first row in a new heap shows: maps, catalog, format,
     /// first page again.
     fn single_page(
         &self,

@@ -168,7 +168,7 @@ fn forms_that_are_not_written_are_named() {
     assert!(RowShape::new(RowLayout::new(gap, Compression::None), true, 0, 0).is_err());
 }
 
-/// What the catalogue says of a new table and what follows from its columns is the same.
+/// What the catalog says of a new table and what follows from its columns is the same.
 #[test]
 fn the_shapes_of_new_system_tables_follow_from_their_columns() {
     let mut seen = 0;

@@ -1,10 +1,10 @@
 //! One allocated page cannot be read as what it was: of a table, of an index, of the maps, of the
-//! catalogue.
+//! catalog.
 //!
 //! Seen in the wild as: error 824 or 823 for one page of a database of a terabyte. We promise to
 //! detect, and to go on without it: errors name the page; the database opens, also after a crash
 //! whose log has records for it, and work on everything that does not need the page goes on, to a
-//! clean close and over the next opening. Only a page without which the catalogue cannot be read
+//! clean close and over the next opening. Only a page without which the catalog cannot be read
 //! prevents the opening; the error then names it.
 
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ const FIRST_USER_INDEX_ID: u16 = 256;
 /// What a page is to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Without it the catalogue cannot be read: base tables, boot page, file header.
-    Catalogue,
+    /// Without it the catalog cannot be read: base tables, boot page, file header.
+    Catalog,
     /// Who has which pages.
     Map,
     /// Rows or entries of one table.
@@ -83,10 +83,10 @@ fn page_of(bytes: &[u8]) -> PageBuf {
 fn role_of(id: PageId, page: &PageBytes) -> Role {
     let unit = PageHeader::of(page).alloc_unit();
     match fixed_page_type(id) {
-        Some(_) if id.page == 0 || id == PageId::BOOT => Role::Catalogue,
+        Some(_) if id.page == 0 || id == PageId::BOOT => Role::Catalog,
         Some(_) => Role::Map,
         None if unit == AllocUnitId::SYSTEM_PAGES => Role::Map,
-        None if unit.header_index_id() < FIRST_USER_INDEX_ID => Role::Catalogue,
+        None if unit.header_index_id() < FIRST_USER_INDEX_ID => Role::Catalog,
         None => Role::Table,
     }
 }

@@ -1,4 +1,4 @@
-//! The catalogue of faults: one file each, with what it looks like outside and what we promise.
+//! The catalog of faults: one file each, with what it looks like outside and what we promise.
 //!
 //! ```text
 //! survive   no acknowledged change is lost, no other one is seen       power cut, torn page, process death, read error,

@@ -11,7 +11,7 @@ use extentdb_catalog::table::{
     DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables, later_tables,
 };
 
-use super::catalogue::{add_files, add_stored_defaults, file_sizes};
+use super::catalog::{add_files, add_stored_defaults, file_sizes};
 use super::data_space::{DataSpaces, FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec};
 use super::fixed::{
     CREATED, Counters, FileGrowth, FileIdentity, Identity, guid, write_configuration, write_fixed,
@@ -67,7 +67,7 @@ pub struct BuiltTable {
     pub pages: u64,
 }
 
-/// What the catalogue calls a file.
+/// What the catalog calls a file.
 #[derive(Clone, Debug, Default)]
 pub struct FileName {
     /// Logical name, up to 128 characters.
@@ -148,7 +148,7 @@ impl DatabaseBuilder {
         self
     }
 
-    /// What the catalogue calls the data files, in the order of the paths, and the log file behind
+    /// What the catalog calls the data files, in the order of the paths, and the log file behind
     /// them. Those that nothing is said about are called after the database.
     #[must_use]
     pub fn file_names(mut self, names: Vec<FileName>) -> Self {
@@ -353,7 +353,7 @@ struct Work<'a> {
     rows: SystemRows,
 }
 
-/// What the catalogue keeps of finished rowsets.
+/// What the catalog keeps of finished rowsets.
 #[derive(Clone)]
 pub(super) struct Results {
     pub(super) units: BTreeMap<AllocUnitId, UnitResult>,
@@ -401,7 +401,7 @@ impl Work<'_> {
         }
         progress(Progress { entries: done.entries_total, ..done });
         let tables = self.built_tables(&results);
-        self.write_catalogue(&mut space, sink, &mut results)?;
+        self.write_catalog(&mut space, sink, &mut results)?;
         let counters = Counters {
             next_object_id: self.planned.next_object_id,
             next_unit: self.planned.next_unit,
@@ -440,7 +440,7 @@ impl Work<'_> {
     }
 
     /// Builds the base tables, `sysallocunits` last: it says where all others are.
-    fn write_catalogue(
+    fn write_catalog(
         &mut self,
         space: &mut Space,
         sink: &mut dyn PageSink,
@@ -484,7 +484,7 @@ impl Work<'_> {
         }
     }
 
-    /// Builds the catalogue on trial, to learn how long the files get: their sizes are part of it.
+    /// Builds the catalog on trial, to learn how long the files get: their sizes are part of it.
     fn settle_file_sizes(
         &mut self,
         base: &[TableDefinition],

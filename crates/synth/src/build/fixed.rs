@@ -51,7 +51,7 @@ pub(super) struct Identity {
     pub(super) broker: Guid,
     /// By file.
     pub(super) files: Vec<FileIdentity>,
-    /// Of the log file that the catalogue names.
+    /// Of the log file that the catalog names.
     pub(super) log: FileIdentity,
 }
 
@@ -71,7 +71,7 @@ impl Default for FileGrowth {
 }
 
 impl FileGrowth {
-    /// The number that header and catalogue keep, and whether it is a percentage.
+    /// The number that header and catalog keep, and whether it is a percentage.
     pub(super) fn number(self) -> (u32, bool) {
         match self.by {
             Growth::Pages(pages) => (pages, false),
@@ -80,7 +80,7 @@ impl FileGrowth {
     }
 }
 
-/// A file as catalogue and header know it.
+/// A file as catalog and header know it.
 #[derive(Clone, Debug)]
 pub struct FileIdentity {
     /// File id.

@@ -8,7 +8,7 @@
 //!   off_row, lob_tree, lob                        values off the row -> LOB and row-overflow pages
 //!   fate                                          columns added and dropped, rows deleted, moved and changed
 //!   unit, space                                 which page comes next: single pages, extents, files; IAM, PFS, GAM, SGAM
-//!   catalogue, system                           rows of the base tables, then built like any other table
+//!   catalog, system                           rows of the base tables, then built like any other table
 //!   fixed                                       file headers, boot page, maps
 //!   sink                                        seals pages and writes them on a second thread
 //! ```
@@ -18,7 +18,7 @@
 //! - No table is held in memory: rows are generated when their page is filled, and again for every
 //!   index.
 
-mod catalogue;
+mod catalog;
 mod compress;
 mod data_space;
 mod database;
@@ -45,7 +45,7 @@ mod tree;
 mod unit;
 pub mod values;
 
-pub use catalogue::{sysfiles1_row, sysprufiles_row};
+pub use catalog::{sysfiles1_row, sysprufiles_row};
 pub use data_space::{FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec, Placement};
 pub use database::{Built, BuiltTable, DatabaseBuilder, FileName, Progress};
 pub use fate::{AddedColumn, Fates};

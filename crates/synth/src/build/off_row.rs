@@ -197,7 +197,7 @@ impl<'a> OffRow<'a> {
         (0..row.len()).filter_map(len).max().map(|(_, std::cmp::Reverse(at))| at)
     }
 
-    /// Writes the open pages and the IAM chains; returns what the catalogue keeps of each unit, and
+    /// Writes the open pages and the IAM chains; returns what the catalog keeps of each unit, and
     /// the next blob id.
     pub(super) fn finish(
         self,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file 1   extent 0        1 … 24                         25 …
-//!          fixed pages     mixed: catalogue, IAM pages,   uniform extents, in the order they are asked for
+//!          fixed pages     mixed: catalog, IAM pages,   uniform extents, in the order they are asked for
 //!                          first eight pages of a unit
 //! others   extent 0        1 …
 //!          fixed pages     uniform extents; mixed ones, when a filegroup needs its first
@@ -28,7 +28,7 @@ use extentdb_format::page::PageHeader;
 
 use crate::Error;
 
-/// Mixed extents at the start of file 1: room for the catalogue of a small database.
+/// Mixed extents at the start of file 1: room for the catalog of a small database.
 const FIRST_MIXED_EXTENTS: u32 = 24;
 /// Pages of file 1 with a place of their own in every database of this version: boot page, IAM and
 /// page of sysfiles1, first page of sysallocunits.
@@ -42,7 +42,7 @@ pub(super) mod place {
 const RESERVED: [PageId; 4] =
     [PageId::BOOT, place::SYSFILES_IAM, place::SYSALLOCUNITS_FIRST, place::SYSFILES_PAGE];
 
-/// The filegroup of the catalogue.
+/// The filegroup of the catalog.
 pub(super) const PRIMARY: i16 = 1;
 
 /// What is known of one file.

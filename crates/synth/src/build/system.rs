@@ -1,4 +1,4 @@
-//! The tables of the catalogue as things to build: definitions, rows, and values from the template.
+//! The tables of the catalog as things to build: definitions, rows, and values from the template.
 
 use extentdb_base::env::Rng;
 use extentdb_catalog::table::describe::SystemRows;

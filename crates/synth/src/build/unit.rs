@@ -46,7 +46,7 @@ pub(super) struct UnitPages {
     extents: i64,
 }
 
-/// What the catalogue keeps of a unit.
+/// What the catalog keeps of a unit.
 pub(super) use extentdb_catalog::table::describe::UnitPlace as UnitResult;
 
 /// Units of the system whose first pages have fixed places.

@@ -30,8 +30,8 @@ impl Repair {
     }
 }
 
-/// Numbers that PHYSICAL_ONLY does not report: records against the catalogue, values, forwarding,
-/// off-row data, the cross-check of nonclustered indexes, the catalogue.
+/// Numbers that PHYSICAL_ONLY does not report: records against the catalog, values, forwarding,
+/// off-row data, the cross-check of nonclustered indexes, the catalog.
 const LOGICAL: &[u32] = &[
     2537, 2570, 5228, 5229, 5260, 5262, 7961, 8907, 8908, 8927, 8929, 8951, 8952, 8955, 8956, 8960,
     8961, 8962, 8963, 8964, 8965, 8970, 8971, 8972, 8974, 8984, 8988, 8992, 8993, 8994, 8997,

@@ -1,4 +1,4 @@
-//! The kinds of faults: one line each, in the order of the catalogue of faults (`checkdb.md` E),
+//! The kinds of faults: one line each, in the order of the catalog of faults (`checkdb.md` E),
 //! whose row numbers they carry. `docs/faults.md` has the same table with what a check says, and
 //! the rows that have no kind.
 
@@ -39,14 +39,14 @@ macro_rules! kinds {
                 }
             }
 
-            /// Its rows in the catalogue of faults.
+            /// Its rows in the catalog of faults.
             pub const fn rows(self) -> &'static [u16] {
                 match self {
                     $(Kind::$kind => &$rows,)*
                 }
             }
 
-            /// The mildest repair, by the catalogue.
+            /// The mildest repair, by the catalog.
             pub const fn repair(self) -> Repair {
                 match self {
                     $(Kind::$kind => Repair::$repair,)*
@@ -72,7 +72,8 @@ macro_rules! kinds {
 
 const ROWS: &str =
     "a user table's heap page with two rows, or leaf page with two rows between two others";
-const ROWS_WITH_CHECKSUM: &str = "a checksummed heap page of a user table with two rows, or leaf page with two rows between two others";
+const ROWS_WITH_CHECKSUM: &str = "a checksummed heap page of a user table with two rows, or leaf \
+     page with two rows between two others";
 const LEAF: &str = "a clustered index of three leaf pages";
 const ENTRIES: &str = "a nonclustered index of three leaf pages";
 const UPPER: &str = "a clustered index of two levels above its leaves, three pages wide";
@@ -115,7 +116,7 @@ kinds! {
     /// The file id in a file header is that of another file.
     FileHeaderFileId "file-header-file-id" rows [13] Nothing needs "a file header" by raw::file_header_file_id,
     /// A bit of the first leaf page of sysallocunits flips; the checksum is wrong from then on.
-    CatalogueFlippedByte "catalogue-flipped-byte" rows [14] Nothing needs CHECKSUM by raw::catalogue_flipped_byte,
+    CatalogFlippedByte "catalog-flipped-byte" rows [14] Nothing needs CHECKSUM by raw::catalog_flipped_byte,
     /// A page of a table is zero.
     ZeroPage "zero-page" rows [15] AllowDataLoss needs ROWS by raw::zero_page,
     /// A page of off-row values is zero.
@@ -257,9 +258,9 @@ kinds! {
     ChildrenExchanged "children-exchanged" rows [80] Rebuild needs SEPARATORS by key::children_exchanged,
     /// A page above the leaves is empty.
     UpperEmptied "upper-emptied" rows [81] Rebuild needs SEPARATORS by key::upper_emptied,
-    /// The catalogue names a leaf page as the root of an index.
+    /// The catalog names a leaf page as the root of an index.
     RootLeaf "root-leaf" rows [82] Rebuild needs LEAF by system::root_leaf,
-    /// The catalogue names no IAM page for a table that has one.
+    /// The catalog names no IAM page for a table that has one.
     FirstIamNone "first-iam-none" rows [83] AllowDataLoss needs EXTENT by system::first_iam_none,
     /// Text in a row is longer than its column allows.
     InRowTooLong "in-row-too-long" rows [84] AllowDataLoss
@@ -348,7 +349,7 @@ kinds! {
     IamNextForeign "iam-next-foreign" rows [122] AllowDataLoss needs "two user tables with extents" by iam::next_foreign,
     /// An IAM page says that it is a data page.
     IamPageType "iam-page-type" rows [123] AllowDataLoss needs EXTENT by iam::page_type,
-    /// The catalogue counts minus one rows.
+    /// The catalog counts minus one rows.
     RowCountNegative "row-count-negative" rows [124] Nothing needs "a user table" by system::row_count,
 
     /// A byte of an included column of an index changes.
@@ -433,10 +434,10 @@ kinds! {
     /// An index is deleted from sysidxstats; its pages stay.
     IndexRemoved "index-removed" rows [162] Nothing needs "a user table with a nonclustered index" by system::index_removed,
     /// An entry of an index of sysschobjs leads to another object.
-    CatalogueEntryByte "catalogue-entry-byte" rows [164] Rebuild needs "a unique index of sysschobjs" by system::entry_byte,
+    CatalogEntryByte "catalog-entry-byte" rows [164] Rebuild needs "a unique index of sysschobjs" by system::entry_byte,
 }
 
-/// First rows of the groups of the catalogue.
+/// First rows of the groups of the catalog.
 const GROUPS: [u16; 10] = [1, 21, 55, 86, 92, 103, 125, 141, 151, 155];
 
 impl Kind {
@@ -450,7 +451,7 @@ impl Kind {
         kind.ok_or_else(|| Error::UnknownKind { name: name.to_owned(), known: known() })
     }
 
-    /// The group of the catalogue, from 1: raw damage, page headers, records, heaps, off-row
+    /// The group of the catalog, from 1: raw damage, page headers, records, heaps, off-row
     /// values, allocation, indexes, values, compression, system tables.
     pub fn group(self) -> u16 {
         let row = self.rows().first().copied().unwrap_or_default();

@@ -174,7 +174,7 @@ pub(super) fn file_header_file_id(target: &Target<'_>, rng: &mut SplitMix64) -> 
 }
 
 /// Row 14.
-pub(super) fn catalogue_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(super) fn catalog_flipped_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let id = target.catalog.boot.first_sys_indexes;
     let page = flip(target, id, rng)?;
     Some(

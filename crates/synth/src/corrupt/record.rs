@@ -1,4 +1,4 @@
-//! Group 3: records that contradict themselves or the catalogue.
+//! Group 3: records that contradict themselves or the catalog.
 
 use std::ops::Range;
 

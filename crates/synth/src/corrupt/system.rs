@@ -123,7 +123,7 @@ fn critical(
     let mut page = target.page(id)?;
     change(PageHeader::of_mut(&mut page));
     reseal(target.image, id, &mut page)?;
-    // Whatever needs the catalogue is left out; the page itself is audited all the same.
+    // Whatever needs the catalog is left out; the page itself is audited all the same.
     let audit = [2533, 2534, 5233, 8928, 8930, 8938, 8939, 8976, 8978, 8936, 8935];
     Some(Fault::new(id, sysallocunits(), vec![(id, page)], expected).permit(&audit))
 }
@@ -256,7 +256,7 @@ fn append(edit: &mut Edit<'_>, found: &Found, record: &[u8]) -> Option<()> {
     PageMut::new(edit.page(found.id)?).push(record).map(|_| ())
 }
 
-/// Row 164: an entry of a unique index of the catalogue names another row.
+/// Row 164: an entry of a unique index of the catalog names another row.
 pub(super) fn entry_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let table = target.catalog.tables.get(&object::SYSSCHOBJS)?;
     let (found, slot, place) =

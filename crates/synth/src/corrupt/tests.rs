@@ -143,7 +143,7 @@ fn keys_of_damaged_rows_are_told() {
     assert!(key.starts_with("id = ") && key.contains(" and tag = "), "{key}");
 }
 
-/// Row by row, the catalogue of faults: each has its kind in `docs/faults.md`, or a reason there,
+/// Row by row, the catalog of faults: each has its kind in `docs/faults.md`, or a reason there,
 /// and the numbers that the document names are those of the truths.
 #[test]
 fn the_document_lists_all_faults_with_what_a_check_says() {

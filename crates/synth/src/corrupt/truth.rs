@@ -68,7 +68,7 @@ pub struct Truth {
     pub any_of_no_index: Vec<u32>,
     /// Numbers of further messages that a check may report.
     pub permitted: Vec<u32>,
-    /// The mildest repair, by the catalogue of faults.
+    /// The mildest repair, by the catalog of faults.
     pub repair: Repair,
 }
 
@@ -139,7 +139,7 @@ pub(super) fn of(image: &Image, kind: Kind, seed: u64, fault: &Fault) -> Result<
     })
 }
 
-/// The repair of the catalogue of faults. It supposes that a file is cut in a table: an index can
+/// The repair of the catalog of faults. It supposes that a file is cut in a table: an index can
 /// be built again.
 fn repair(kind: Kind, fault: &Fault) -> Repair {
     match (kind, fault.owner.index) {

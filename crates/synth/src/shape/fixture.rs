@@ -1,4 +1,4 @@
-//! `fixture`: the database of the fault catalogue (`checkdb.md` E), small, with everything that
+//! `fixture`: the database of the fault catalog (`checkdb.md` E), small, with everything that
 //! faults can be done to.
 //!
 //! ```text
@@ -11,7 +11,7 @@
 //! Keys of CI have gaps, so that a key between two others can be made. Moved rows of HP are on some
 //! of its pages only: a page without them can be damaged without consequences elsewhere.
 //!
-//! The rest of the catalogue's fixture are shapes of their own: `partitioned` (filegroups,
+//! The rest of the catalog's fixture are shapes of their own: `partitioned` (filegroups,
 //! partitions, IAM chains), `compressed`, `computed` (stored computed columns, filtered indexes),
 //! `history` (ghosts, versions), `lob` and `wide` (trees of values, row-overflow), `sparse`
 //! (several GAM intervals). The faults are made in them, too.

@@ -1,6 +1,6 @@
 //! `sparse`: sales and a heap whose extents lie in three GAM intervals at once.
 
-use super::{CATALOGUE_BYTES, Size, heap, sales};
+use super::{CATALOG_BYTES, Size, heap, sales};
 use crate::Error;
 use crate::build::DatabaseBuilder;
 
@@ -14,8 +14,8 @@ pub(super) fn add(
     let (sales, heap) = match size {
         Size::Rows(rows) => (Size::Rows(rows), Size::Rows(rows / 20 + 1)),
         Size::Bytes(bytes) => {
-            // There is one catalogue for both.
-            let half = (bytes + CATALOGUE_BYTES) / 2;
+            // There is one catalog for both.
+            let half = (bytes + CATALOG_BYTES) / 2;
             (Size::Bytes(half), Size::Bytes(half))
         }
     };

@@ -11,7 +11,7 @@ use extentdb_base::{AllocUnitId, Extent, HobtId, ObjectId, PageId, Rid};
 pub enum Resource {
     /// The database.
     Database,
-    /// A piece of catalogue data that is no object.
+    /// A piece of catalog data that is no object.
     Metadata {
         /// Kind of thing.
         class: u32,

@@ -8,7 +8,7 @@ use super::{Setting, head};
 
 const EXTENTS: usize = 4000;
 const EXTENT_BYTES: u64 = 64 << 10;
-/// Room for the extents of both threads, and the catalogue.
+/// Room for the extents of both threads, and the catalog.
 const BYTES: u64 = 3 * EXTENTS as u64 * EXTENT_BYTES;
 
 /// Sizes of `count` files with room for all extents together.

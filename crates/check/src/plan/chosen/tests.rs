@@ -1,4 +1,4 @@
-//! Finding tables and filegroups in a catalogue that is changed to have several.
+//! Finding tables and filegroups in a catalog that is changed to have several.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use extentdb_synth::{MakeOptions, Size, make};
 
 use super::*;
 
-/// The demo database and its catalogue.
+/// The demo database and its catalog.
 struct Demo {
     _folder: tempfile::TempDir,
     opened: Opened,
@@ -166,7 +166,7 @@ fn a_table_in_another_filegroup_is_checked_with_that_filegroup_only() {
 }
 
 #[test]
-fn without_a_catalogue_nothing_is_known_to_belong_to_it() {
+fn without_a_catalog_nothing_is_known_to_belong_to_it() {
     let demo = Demo::new();
     let mut units = demo.units();
     let chosen =

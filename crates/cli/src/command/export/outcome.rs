@@ -78,7 +78,7 @@ pub(super) enum Reason {
     Undecided { rows: u64 },
     /// Values of a column that are not written as they are stored.
     Changed { column: String, loss: Loss },
-    /// The catalogue counts other rows.
+    /// The catalog counts other rows.
     Count { rows: u64, catalog_rows: i64 },
     /// The log was not replayed to its end, or the files were in use: these may not be the rows of
     /// the database.
@@ -153,13 +153,13 @@ impl fmt::Display for Reason {
             }
             Reason::Changed { column, loss } => write!(f, "column {column}: {loss}"),
             Reason::Count { rows, catalog_rows } => {
-                write!(f, "{rows} rows were read, the catalogue says {catalog_rows}")
+                write!(f, "{rows} rows were read, the catalog says {catalog_rows}")
             }
             Reason::Doubtful { why } => write!(f, "{why}"),
             Reason::DamagedCatalog { faults } => {
                 write!(
                     f,
-                    "the catalogue is damaged in {faults} places: tables and rows may be missing"
+                    "the catalog is damaged in {faults} places: tables and rows may be missing"
                 )
             }
         }

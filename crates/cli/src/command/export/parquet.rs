@@ -18,7 +18,7 @@
 //! | hierarchyid | Utf8, the path | `0x…` where the bytes are none |
 //! | sql_variant | Utf8, and `<name>_type`: the base type, Utf8 | |
 //!
-//! Every column may be NULL, whatever the catalogue says: damaged files hold NULL in columns that
+//! Every column may be NULL, whatever the catalog says: damaged files hold NULL in columns that
 //! should not have it.
 //!
 //! Rows are gathered into batches and handed to the writer, which keeps one row group in memory; a

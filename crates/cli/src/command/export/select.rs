@@ -25,7 +25,7 @@ pub(super) struct SelectArgs {
 }
 
 impl SelectArgs {
-    /// True when all rows are wanted: then their number is the catalogue's.
+    /// True when all rows are wanted: then their number is the catalog's.
     pub(super) fn takes_all_rows(&self) -> bool {
         self.condition.is_none() && self.limit.is_none()
     }

@@ -74,7 +74,7 @@ pub(super) struct Report {
     pub(super) table: String,
     /// Rows written.
     pub(super) rows: u64,
-    /// Rows by the catalogue's count.
+    /// Rows by the catalog's count.
     pub(super) catalog_rows: i64,
     pub(super) counts: Counts,
     pub(super) columns: Vec<Exported>,
@@ -334,7 +334,7 @@ impl Counts {
         self.absent_rows + self.refused + self.undecided
     }
 
-    /// True when the catalogue counts other rows than were found; where pages are absent it has to.
+    /// True when the catalog counts other rows than were found; where pages are absent it has to.
     fn differ(&self, catalog_rows: i64) -> bool {
         let is_explained = self.absent_pages > 0 && self.unreadable == 0;
         !is_explained && i64::try_from(self.rows + self.left_out()) != Ok(catalog_rows)
@@ -370,7 +370,7 @@ impl Report {
             let rows = self.rows;
             let catalog_rows = self.catalog_rows;
             context
-                .warn(&format!("{name}: {rows} rows were read, the catalogue says {catalog_rows}"));
+                .warn(&format!("{name}: {rows} rows were read, the catalog says {catalog_rows}"));
         }
     }
 }

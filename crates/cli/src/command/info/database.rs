@@ -1,4 +1,4 @@
-//! What boot page, catalogue and file headers say.
+//! What boot page, catalog and file headers say.
 
 use extentdb_base::{FileId, PageId};
 use extentdb_catalog::model::DatabaseFile;
@@ -18,7 +18,7 @@ use crate::exit::{Exit, chain};
 /// `sysprufiles.filetype` of data files.
 const ROWS: u8 = 0;
 
-/// Adds everything that is known without counting pages. A catalogue that cannot be read leaves the
+/// Adds everything that is known without counting pages. A catalog that cannot be read leaves the
 /// file headers.
 pub(super) fn add(opened: &Opened, context: &Context, facts: &mut Facts) {
     let pages = CheckedPages::new(opened.source());
@@ -31,7 +31,7 @@ pub(super) fn add(opened: &Opened, context: &Context, facts: &mut Facts) {
             facts.end(Exit::Incomplete);
         }
         Err(error) => {
-            context.warn(&format!("the catalogue cannot be read: {}", chain(&error)));
+            context.warn(&format!("the catalog cannot be read: {}", chain(&error)));
             add_headers(opened, &pages, facts);
             facts.end(Exit::Found);
         }
@@ -52,7 +52,7 @@ fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mu
         ));
     }
     for fault in &catalog.faults {
-        context.warn(&format!("the catalogue is damaged: {}", chain(fault)));
+        context.warn(&format!("the catalog is damaged: {}", chain(fault)));
         facts.end(Exit::Found);
     }
     facts.add("database", database(catalog));
@@ -161,7 +161,7 @@ fn file_by_catalog(catalog: &Catalog, file: &DatabaseFile, found: Option<&Source
     })
 }
 
-/// Without catalogue: what page 0 says.
+/// Without catalog: what page 0 says.
 fn file_by_header(pages: &CheckedPages<'_>, file: &SourceFile) -> Value {
     let mut page = PageBuf::zeroed();
     let mut value =

@@ -1,4 +1,4 @@
-//! The columns of one record, decoded by the catalogue.
+//! The columns of one record, decoded by the catalog.
 
 use std::borrow::Cow;
 

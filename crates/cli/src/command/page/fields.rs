@@ -42,7 +42,7 @@ pub(super) fn header(header: &PageHeader) -> Fields {
     ])
 }
 
-/// Whose the page is: by its header alone, and by name where the catalogue knows the unit.
+/// Whose the page is: by its header alone, and by name where the catalog knows the unit.
 pub(super) fn metadata(header: &PageHeader, owner: Option<&Owner<'_>>) -> Fields {
     let unit = owner.map_or(header.alloc_unit(), |owner| owner.unit.id);
     let mut fields = named([("AllocUnitId", json!(unit.0))]);

@@ -1,4 +1,4 @@
-//! Whose a page is, by the catalogue, and what the columns of its records are called.
+//! Whose a page is, by the catalog, and what the columns of its records are called.
 
 use extentdb_base::AllocUnitId;
 use extentdb_catalog::layout::{PhysicalColumn, column_status};
@@ -8,7 +8,7 @@ use extentdb_format::page::PageHeader;
 
 /// The owner of a page.
 pub(super) struct Owner<'c> {
-    /// The catalogue that says so.
+    /// The catalog that says so.
     pub(super) catalog: &'c Catalog,
     /// The allocation unit.
     pub(super) unit: &'c AllocUnit,

@@ -29,7 +29,7 @@ pub(super) struct RecordShown {
     pub(super) child: Option<PageId>,
     /// Where a stub points, or where a forwarded row came from.
     pub(super) other_end: Option<(&'static str, Rid)>,
-    /// Its columns; `None` when they were not asked for or the catalogue does not know them.
+    /// Its columns; `None` when they were not asked for or the catalog does not know them.
     pub(super) columns: Option<Vec<ColumnShown>>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn of_page(page: &PageBytes, owner: Option<&Owner<'_>>) -> Vec<Record
         .collect()
 }
 
-/// Values that are none: the page lies, or the catalogue does.
+/// Values that are none: the page lies, or the catalog does.
 pub(super) fn faults(records: &[RecordShown]) -> Vec<PageFault> {
     let mut faults = Vec::new();
     for record in records {

@@ -142,7 +142,7 @@ fn rows(out: &mut String, records: &[RecordShown]) {
             Some(columns) => {
                 columns.iter().for_each(|column| column_lines(out, record.slot, column))
             }
-            // Without a catalogue the bytes must do.
+            // Without a catalog the bytes must do.
             None if record.other_end.is_none() && !record.bytes.is_empty() => {
                 *out += &format!("\n{}", hex::dump(&record.bytes, 0));
             }

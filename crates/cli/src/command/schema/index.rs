@@ -87,7 +87,7 @@ fn included_list(table: &Table, index: &Index) -> String {
     included.map(|column| column_name(table, column.column_id)).collect::<Vec<_>>().join(", ")
 }
 
-/// A column by its number; one that is not in the catalogue cannot be named.
+/// A column by its number; one that is not in the catalog cannot be named.
 pub(super) fn column_name(table: &Table, id: i32) -> String {
     table
         .column(id)

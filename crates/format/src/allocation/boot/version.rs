@@ -38,9 +38,9 @@ const PRODUCTS: &[(u16, &str)] = &[
 ];
 
 impl DatabaseVersion {
-    /// The oldest version whose catalogue ExtentDB knows: SQL Server 2005.
+    /// The oldest version whose catalog ExtentDB knows: SQL Server 2005.
     pub const OLDEST_READ: DatabaseVersion = DatabaseVersion(611);
-    /// The newest version whose catalogue was checked against real files.
+    /// The newest version whose catalog was checked against real files.
     pub const NEWEST_VERIFIED: DatabaseVersion = DatabaseVersion(904);
     /// The newest version with a name.
     pub const NEWEST_NAMED: DatabaseVersion = DatabaseVersion(998);

@@ -198,7 +198,7 @@ body_without_elements!(DeleteSplit, None);
 
 fixed_part! {
     /// `LOP_ROOT_CHANGE`: root page, first page or first IAM page of an allocation unit changes in
-    /// its catalogue row.
+    /// its catalog row.
     pub struct RootChange from 0x18 {
         /// Page and slot of the row in `sysallocunits`.
         0x18 page: PagePart,

@@ -104,7 +104,7 @@ fixed_part! {
 }
 body_without_elements!(DbVersionChange, None);
 
-/// A new value of a counter in a catalogue row.
+/// A new value of a counter in a catalog row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountCell {
     /// The new value itself, not a difference.
@@ -140,7 +140,7 @@ fixed_part! {
     pub struct CountPart from 0x18 {
         /// Page and slot of the row.
         0x18 page: PagePart,
-        /// Catalogue table of the row: 0 `sysallocunits`, 1 `sysrowsets`.
+        /// Catalog table of the row: 0 `sysallocunits`, 1 `sysrowsets`.
         0x30 kind: u32,
         /// Id of the row's object: allocation unit or rowset.
         0x38 id: u64,
@@ -178,7 +178,7 @@ fixed_part! {
     pub struct ColumnCountPart from 0x18 {
         /// Page and slot of the row.
         0x18 page: PagePart,
-        /// Catalogue table of the row: 2, `sysrscols`.
+        /// Catalog table of the row: 2, `sysrscols`.
         0x30 kind: u32,
         /// The rowset.
         0x38 id: u64,

@@ -228,7 +228,7 @@ fn other_kinds_are_named_with_what_they_need() {
 }
 
 #[test]
-fn file_backups_are_read_when_they_hold_the_catalogue() {
+fn file_backups_are_read_when_they_hold_the_catalog() {
     let mut spec = small(1);
     spec.kind = BackupKind::File;
     assert!(only_set(MediaSpec::of(vec![spec.clone()]).build()).is_ok());

@@ -151,7 +151,7 @@ pub(super) fn fresh() -> &'static Image {
 
 fn catalog() -> &'static Catalog {
     static CATALOG: OnceLock<Catalog> = OnceLock::new();
-    CATALOG.get_or_init(|| Catalog::load(fresh()).expect("a sound catalogue"))
+    CATALOG.get_or_init(|| Catalog::load(fresh()).expect("a sound catalog"))
 }
 
 fn rowset<'c>(catalog: &'c Catalog, setup: &Setup) -> &'c Rowset {

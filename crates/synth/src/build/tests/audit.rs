@@ -1,5 +1,5 @@
 //! A slow and simple check of a whole database: every page has one owner, every tree is one, every
-//! index says what its table says, and every number of the catalogue is right.
+//! index says what its table says, and every number of the catalog is right.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -137,7 +137,7 @@ impl Audit<'_> {
         out
     }
 
-    /// Follows the IAM chain: every page and extent gets its owner, and the catalogue's counts are
+    /// Follows the IAM chain: every page and extent gets its owner, and the catalog's counts are
     /// checked.
     fn unit(&mut self, unit: &AllocUnit) {
         let mut iam_id = unit.first_iam;

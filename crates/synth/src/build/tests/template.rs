@@ -1,4 +1,4 @@
-//! The catalogue of a new database beside that of a real one of the same version.
+//! The catalog of a new database beside that of a real one of the same version.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

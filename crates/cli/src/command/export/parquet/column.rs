@@ -216,7 +216,7 @@ fn decimal(precision: u8, scale: u8) -> ColumnBuilder {
     ColumnBuilder::Decimal(builder, precision, scale)
 }
 
-/// A type of the catalogue has been checked: 1 to 38 digits, of which at most all are decimals.
+/// A type of the catalog has been checked: 1 to 38 digits, of which at most all are decimals.
 fn decimal_type(precision: u8, scale: u8) -> DataType {
     DataType::Decimal128(precision, i8::try_from(scale).unwrap_or(0))
 }

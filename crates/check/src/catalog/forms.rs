@@ -27,7 +27,7 @@ const IS_COMPRESSED: u8 = 0x1;
 /// So many pages are looked at for one with rows.
 const PAGES_MAX: usize = 16;
 
-/// Compares one page of each rowset with what the catalogue says of its rows.
+/// Compares one page of each rowset with what the catalog says of its rows.
 pub(super) fn verify_forms(
     storage: &Storage<'_>,
     pages: &CheckedPages<'_>,

@@ -12,7 +12,7 @@ use super::fixed::{FileIdentity, Identity};
 use super::space::Space;
 use super::values::RowValues;
 
-/// Pages of the log file that the catalogue names: 504 KB.
+/// Pages of the log file that the catalog names: 504 KB.
 const LOG_PAGES: i32 = 63;
 
 /// Rows of `sysseobjvalues` for the columns of a table that were added with a value.

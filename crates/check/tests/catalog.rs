@@ -1,5 +1,5 @@
-//! The corruption catalogue (`checkdb.md` E), groups 1 to 4, 6 and 11, as far as they are physical:
-//! one fault each, in a database in memory. The number in a case is the row of the catalogue.
+//! The corruption catalog (`checkdb.md` E), groups 1 to 4, 6 and 11, as far as they are physical:
+//! one fault each, in a database in memory. The number in a case is the row of the catalog.
 
 mod support;
 
@@ -567,7 +567,7 @@ fn system_rows(demo: &Demo, object: u32, count: usize) -> Vec<(u32, u16)> {
 /// Columns of fixed length are never NULL in real system tables when they must not be; several rows
 /// that say otherwise are those of a version that is not known.
 #[test]
-fn row_60_a_row_of_the_catalogue_lacks_a_column() {
+fn row_60_a_row_of_the_catalog_lacks_a_column() {
     const SYSCOLPARS: u32 = 41;
     /// The null bit of `length`, which no index holds.
     const LENGTH: usize = 7;
@@ -747,7 +747,7 @@ fn what_lies_outside_the_files_is_listed() {
 }
 
 #[test]
-fn rows_82_83_and_124_the_catalogue_points_to_the_wrong_place() {
+fn rows_82_83_and_124_the_catalog_points_to_the_wrong_place() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let unit = demo.unit("sales", 1);

@@ -2,7 +2,7 @@
 //! (`checkdb.md` B.10).
 //!
 //! ```text
-//! rows      each system table once, as keys           sets of ids: memory by the size of the catalogue, not of the database
+//! rows      each system table once, as keys           sets of ids: memory by the size of the catalog, not of the database
 //! relations "a row of A names a row of B"              what B does not have is a finding
 //! storage   indexes, their rowsets, partitions, roots   tables of the user: what two places say of one thing
 //! keys      columns of indexes
@@ -60,7 +60,7 @@ pub(crate) struct Outcome {
 
 /// Compares the system tables; findings belong to no object. `scanned` has what the scan found: a
 /// table that could not be read is reported here only when nothing there says why.
-pub(crate) fn verify_catalogue(
+pub(crate) fn verify_catalog(
     source: &dyn PageSource,
     catalog: &Catalog,
     scanned: &mut Findings,

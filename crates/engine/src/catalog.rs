@@ -1,4 +1,4 @@
-//! The catalogue of an open database: the system base tables, and the user tables that they
+//! The catalog of an open database: the system base tables, and the user tables that they
 //! describe.
 //!
 //! There is no second one: what is kept in memory here is read from the base tables when the
@@ -63,8 +63,8 @@ pub(crate) enum Left {
     Tree(Arc<Tree>),
 }
 
-/// The catalogue.
-pub(crate) struct Catalogue {
+/// The catalog.
+pub(crate) struct CatalogCache {
     pub(crate) origin: Origin,
     pub(crate) system: BTreeMap<String, SystemTable>,
     /// The trees of system tables, by every id that pages and log records name them by.
@@ -72,10 +72,10 @@ pub(crate) struct Catalogue {
     pub(crate) units: Units,
     /// User tables, and `sysfiles1`.
     pub(crate) tables: Arc<RwLock<Tables>>,
-    /// Heaps and trees that open transactions have dropped or replaced: their catalogue rows are
+    /// Heaps and trees that open transactions have dropped or replaced: their catalog rows are
     /// gone, and may come back.
     pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Left>>,
-    /// Units that open transactions have made: their catalogue rows may go again, and are left as
+    /// Units that open transactions have made: their catalog rows may go again, and are left as
     /// they are until then.
     pub(crate) coming: RwLock<BTreeSet<AllocUnitId>>,
     /// Tables that open transactions make.
@@ -88,7 +88,7 @@ pub(crate) struct Catalogue {
     finder: Arc<UnitFinder>,
 }
 
-/// The pool as the catalogue's reader sees it.
+/// The pool as the catalog's reader sees it.
 pub(crate) struct PoolPages<'p> {
     pub(crate) pool: &'p Pool,
     pub(crate) space: &'p Space,
@@ -111,7 +111,7 @@ impl PageGetter for PoolPages<'_> {
     }
 }
 
-impl Catalogue {
+impl CatalogCache {
     /// Reads the base tables.
     ///
     /// # Errors
@@ -120,10 +120,10 @@ impl Catalogue {
         pool: &Pool,
         space: &Arc<Space>,
         placement: Placement,
-    ) -> Result<Catalogue, Error> {
+    ) -> Result<CatalogCache, Error> {
         let catalog = Catalog::load(&PoolPages { pool, space })?;
         if let Some(fault) = catalog.faults.first() {
-            return Err(Error::catalogue(fault.to_string()));
+            return Err(Error::catalog(fault.to_string()));
         }
         let origin = Origin::read(pool)?;
         let units = Units::default();
@@ -132,7 +132,7 @@ impl Catalogue {
             units.add(Arc::new(Unit::new(&description(unit, rows))));
         }
         let definitions =
-            base_tables(DEFAULT_COLLATION).map_err(|error| Error::catalogue(error.to_string()))?;
+            base_tables(DEFAULT_COLLATION).map_err(|error| Error::catalog(error.to_string()))?;
         let mut system = BTreeMap::new();
         // Internal tables are of another form in each database, and nothing here changes them.
         for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
@@ -141,7 +141,7 @@ impl Catalogue {
             }
         }
         let finder = Arc::new(UnitFinder { pool: space.pool().clone(), tree: RwLock::new(None) });
-        let catalogue = Catalogue {
+        let cache = CatalogCache {
             origin,
             system_trees: trees_by_unit(&system),
             system,
@@ -155,17 +155,17 @@ impl Catalogue {
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
             finder,
         };
-        let tree = catalogue.system("sysallocunits")?.indexes[0].tree.clone();
-        *write(&catalogue.finder.tree) = Some(tree);
+        let tree = cache.system("sysallocunits")?.indexes[0].tree.clone();
+        *write(&cache.finder.tree) = Some(tree);
         let is_ours = |table: &&extentdb_catalog::model::Table| {
             table.kind == ObjectType::USER_TABLE || table.id == SYSFILES1
         };
         for table in catalog.tables.values().filter(is_ours) {
-            if let Some(table) = Table::open(table, &catalog, space, &catalogue.units, placement)? {
-                write(&catalogue.tables).add(Arc::new(table));
+            if let Some(table) = Table::open(table, &catalog, space, &cache.units, placement)? {
+                write(&cache.tables).add(Arc::new(table));
             }
         }
-        Ok(catalogue)
+        Ok(cache)
     }
 
     /// Who finds the rows of units.
@@ -175,10 +175,10 @@ impl Catalogue {
 
     /// Becomes another picture of the same base tables. Those who find rows of units keep the
     /// finder they have.
-    pub(crate) fn replace_by(&mut self, fresh: Catalogue) {
+    pub(crate) fn replace_by(&mut self, fresh: CatalogCache) {
         let tree = read(&fresh.finder.tree).clone();
         *write(&self.finder.tree) = tree;
-        *self = Catalogue { finder: self.finder.clone(), ..fresh };
+        *self = CatalogCache { finder: self.finder.clone(), ..fresh };
     }
 
     /// Lets go of the tree that space finds rows of units through: the two hold each other.
@@ -188,11 +188,11 @@ impl Catalogue {
 
     /// A system table by its name.
     pub(crate) fn system(&self, name: &str) -> Result<&SystemTable, Error> {
-        self.system.get(name).ok_or_else(|| Error::catalogue(format!("there is no table {name}")))
+        self.system.get(name).ok_or_else(|| Error::catalog(format!("there is no table {name}")))
     }
 
     /// The unit as its row has it now: one that a rollback has brought back is in no picture of the
-    /// catalogue.
+    /// catalog.
     pub(crate) fn unit_of_row(&self, id: AllocUnitId) -> Result<Option<Arc<Unit>>, Error> {
         let row = self.system("sysallocunits")?.indexes[0].tree.find(&[bigint(id.0)])?;
         let unit = row.and_then(|row| AllocUnit::of_record(&row.bytes));
@@ -254,7 +254,7 @@ impl Catalogue {
         read(&self.leaving).contains_key(&unit)
     }
 
-    /// Does the catalogue row of the unit belong to an open transaction?
+    /// Does the catalog row of the unit belong to an open transaction?
     pub(crate) fn is_pending(&self, unit: AllocUnitId) -> bool {
         self.is_leaving(unit) || read(&self.coming).contains(&unit)
     }
@@ -281,7 +281,7 @@ impl Catalogue {
     /// `sysfiles1`, which lists the files a second time.
     pub(crate) fn sysfiles1(&self) -> Result<Arc<Table>, Error> {
         let found = read(&self.tables).get(SYSFILES1).cloned();
-        found.ok_or_else(|| Error::catalogue("there is no table sysfiles1"))
+        found.ok_or_else(|| Error::catalog("there is no table sysfiles1"))
     }
 
     /// All tables, by id.
@@ -337,7 +337,7 @@ impl UnitRows for UnitFinder {
         f: &mut dyn FnMut(&mut PageWriteGuard, u16) -> Result<(), extentdb_space::Error>,
     ) -> Result<(), extentdb_space::Error> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
-            extentdb_space::Error::Catalogue { unit: unit.id(), source }
+            extentdb_space::Error::Catalog { unit: unit.id(), source }
         };
         let tree = read(&self.tree).clone().ok_or_else(|| failed("it is not open".into()))?;
         // Between looking for the row and latching its page a split may have moved it.

@@ -40,7 +40,7 @@ pub(super) enum Space {
     Unknown,
 }
 
-/// The rowsets of a catalogue by their index.
+/// The rowsets of a catalog by their index.
 pub(super) struct Storage<'c> {
     pub(super) catalog: &'c Catalog,
     rowsets: BTreeMap<(ObjectId, IndexId), Vec<&'c Rowset>>,

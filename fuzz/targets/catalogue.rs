@@ -1,5 +1,0 @@
-#![no_main]
-#[path = "../bodies.rs"]
-mod bodies;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::catalogue(data));
