@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::house::{Complaint, House};
 
+mod cycles;
 mod doors;
 mod format_pages;
 mod manifests;
@@ -20,7 +21,7 @@ mod words;
 /// Prints complaints and warnings; fails on complaints.
 pub fn run(root: &Path) -> Result<()> {
     let house = House::read(root)?;
-    for warning in shape::warnings(&house) {
+    for warning in shape::warnings(&house).into_iter().chain(cycles::warnings(&house)) {
         eprintln!("warning: {warning}");
     }
     let complaints = complaints(&house);
