@@ -12,6 +12,7 @@ use crate::house::{Complaint, House};
 
 mod cycles;
 mod doors;
+mod duplicates;
 mod format_pages;
 mod manifests;
 mod reachable;
@@ -41,6 +42,7 @@ pub fn complaints(house: &House) -> Vec<Complaint> {
     shape::verify(house, &mut complaints);
     words::verify(house, &mut complaints);
     doors::verify(house, &mut complaints);
+    duplicates::verify(house, &mut complaints);
     reachable::verify(house, &mut complaints);
     manifests::verify(house, &mut complaints);
     format_pages::verify(house, &mut complaints);
