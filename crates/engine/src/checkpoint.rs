@@ -12,13 +12,14 @@
 use extentdb_base::Lsn;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_change::{change, in_own_system};
 use extentdb_format::log::payload::checkpoint::{
     ActiveXact, BeginCheckpoint, EndCheckpoint, XactCheckpoint,
 };
 use extentdb_format::log::payload::space::{CountCell, CountDelta, CountPart};
 use extentdb_format::log::record::RecordHeader;
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_space::{Counts, Unit, change};
+use extentdb_space::{Counts, Unit};
 use extentdb_telemetry::Event;
 use extentdb_txn::{Link, log_time};
 use std::collections::BTreeMap;
@@ -341,7 +342,7 @@ impl Database {
         for mut row in table.rows(&[int(i32::from(file.0))])? {
             if row.get(SIZE).and_then(number) != Some(i64::from(pages)) {
                 row[SIZE] = int(pages as i32);
-                self.space.in_own_system("FileSize", |system| table.replace(system, &row))?;
+                in_own_system(&*self.space, "FileSize", |system| table.replace(system, &row))?;
             }
         }
         Ok(())

@@ -324,6 +324,9 @@ pub enum Error {
     /// Rows.
     #[error(transparent)]
     Rowset(#[from] extentdb_rowset::Error),
+    /// A change of a page, or its undo.
+    #[error(transparent)]
+    Change(#[from] extentdb_change::Error),
     /// Space.
     #[error(transparent)]
     Space(#[from] extentdb_space::Error),
@@ -396,6 +399,7 @@ impl Error {
             Error::Log(error) => of_log(error),
             Error::Transaction(error) => of_transaction(error),
             Error::Buffer(error) => of_buffer(error),
+            Error::Change(error) => of_change(error),
             Error::Space(error) => of_space(error),
             Error::Rowset(error) => of_rowset(error),
             _ => Cause::Other,
@@ -428,11 +432,21 @@ fn of_buffer(error: &extentdb_buffer::Error) -> Cause {
     }
 }
 
+fn of_change(error: &extentdb_change::Error) -> Cause {
+    match error {
+        extentdb_change::Error::Buffer(error) => of_buffer(error),
+        extentdb_change::Error::Transaction(error) => of_transaction(error),
+        extentdb_change::Error::Log(error) => of_log(error),
+        _ => Cause::Other,
+    }
+}
+
 fn of_space(error: &extentdb_space::Error) -> Cause {
     use extentdb_space::Error as Space;
     match error {
         Space::FilegroupFull { .. } => Cause::FilegroupFull,
         Space::Disk(_) => Cause::Disk,
+        Space::Change(error) => of_change(error),
         Space::Buffer(error) => of_buffer(error),
         Space::Transaction(error) => of_transaction(error),
         Space::Log(error) => of_log(error),
@@ -444,6 +458,7 @@ fn of_space(error: &extentdb_space::Error) -> Cause {
 fn of_rowset(error: &extentdb_rowset::Error) -> Cause {
     match error {
         extentdb_rowset::Error::Space(error) => of_space(error),
+        extentdb_rowset::Error::Change(error) => of_change(error),
         extentdb_rowset::Error::Page(error) => of_buffer(error),
         extentdb_rowset::Error::Transaction(error) => of_transaction(error),
         extentdb_rowset::Error::Locked(_) => Cause::Lock,

@@ -21,8 +21,10 @@ use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Extent, Lsn, PageId, XactId};
 use extentdb_buffer::{PageWriteGuard, Pool};
+use extentdb_change::undo_next;
 use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::allocation::pfs::PfsByte;
+use extentdb_format::allocation::unit_row::{SYSALLOCUNITS, unit_of_row};
 use extentdb_format::log::replay::{Applied, page_of, redo};
 use extentdb_format::log::{Context, Op, Payload, RecordRef};
 use extentdb_format::page::PageHeader;
@@ -30,7 +32,6 @@ use extentdb_space::{FileDescription, Freed, Space};
 use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
-use crate::catalog::{SYSALLOCUNITS, UNIT_ID_AT};
 use crate::emergency::NewerPage;
 use crate::error::{Cause, Error};
 
@@ -265,8 +266,7 @@ impl Recovery {
             Payload::DeleteRows(delete) => delete.rows.first(),
             _ => None,
         };
-        let id = row.and_then(|row| row.get(UNIT_ID_AT..)).and_then(|bytes| bytes.first_chunk());
-        self.touched.units.extend(id.map(|bytes| AllocUnitId(i64::from_le_bytes(*bytes))));
+        self.touched.units.extend(row.and_then(|row| unit_of_row(row)));
     }
 
     /// Notes what a transaction gave back: as long as that may be undone, it is not free.
@@ -352,11 +352,11 @@ impl Recovery {
                 open.swap_remove(at).abort()?;
                 continue;
             }
-            match space.undo_next(&mut open[at]).map_err(Error::from) {
+            match undo_next(space, &mut open[at]).map_err(Error::from) {
                 Err(error) if error.cause() == Cause::BadPage => {
                     self.deferred.push((open.swap_remove(at), error));
                 }
-                undone => drop(undone?),
+                undone => undone?,
             }
         }
         Ok(())

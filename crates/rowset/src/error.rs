@@ -10,6 +10,9 @@ pub enum Error {
     /// No page, or no record of a change, was to be had.
     #[error(transparent)]
     Space(#[from] extentdb_space::Error),
+    /// A change of a page, or its undo.
+    #[error(transparent)]
+    Change(#[from] extentdb_change::Error),
     /// A page cannot be read.
     #[error(transparent)]
     Page(#[from] extentdb_buffer::Error),

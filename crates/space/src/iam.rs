@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::{Extent, PageId};
+use extentdb_change::change;
 use extentdb_format::allocation::iam::{IamView, SINGLE_PAGE_SLOTS};
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::payload::page::{BitsPart, FormatPage, SetBits};
@@ -13,7 +14,6 @@ use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_txn::{Link, Transaction};
 
-use crate::change::change;
 use crate::error::Error;
 use crate::space::Space;
 use crate::unit::{Chain, IamPage, Unit};
@@ -23,8 +23,7 @@ const CHAIN_MAX: usize = 32_767 * 8_404;
 /// Offsets in the first record of an IAM page.
 const SEQUENCE_AT: u16 = 4;
 const SINGLES_AT: u16 = 46;
-/// Offsets in the header of a page.
-const PREV_AT: u16 = 8;
+/// Offset in the header of a page.
 const NEXT_AT: u16 = 16;
 /// Bits of the header of a map's record.
 const BITS_AT: u32 = 32;
@@ -311,33 +310,6 @@ impl Space {
             unit.count_pages(-delta.data_pages, -delta.used_pages, -delta.reserved_pages);
         }
         logged?;
-        Ok(())
-    }
-
-    /// Links between pages, for those who chain pages themselves.
-    pub fn link_pages(
-        &self,
-        tx: &mut Transaction,
-        page: &mut extentdb_buffer::PageWriteGuard,
-        context: Context,
-        prev: Option<PageId>,
-        next: Option<PageId>,
-    ) -> Result<(), Error> {
-        for (offset, value) in [(PREV_AT, prev), (NEXT_AT, next)] {
-            let Some(value) = value else { continue };
-            let at = usize::from(offset);
-            let before = page.get(at..at + PageId::BYTES).unwrap_or_default().to_vec();
-            let after = value.to_bytes();
-            let fixed = RowPart { offset_in_row: offset, modify_size: 6, ..RowPart::default() };
-            let link = ModifyHeader { fixed, before: &before, after: &after, more: Vec::new() };
-            change(
-                Link::Change(tx),
-                page,
-                Op::MODIFY_HEADER,
-                context,
-                Payload::ModifyHeader(link),
-            )?;
-        }
         Ok(())
     }
 }

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use extentdb_base::size::PAGES_PER_PFS;
 use extentdb_base::{FileId, Lsn, PageId};
+use extentdb_change::change;
 use extentdb_format::allocation::pfs::{PfsByte, PfsView};
 use extentdb_format::log::payload::page::SetFreeSpace;
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_txn::Link;
 
-use crate::change::change;
 use crate::error::Error;
 use crate::space::Space;
 
@@ -66,7 +66,8 @@ impl Space {
             lock_info: Some(&[]),
             more: Vec::new(),
         };
-        change(link, &mut map, Op::MODIFY_ROW, Context::PFS, Payload::ModifyRow(modify)).map(Some)
+        let payload = Payload::ModifyRow(modify);
+        Ok(Some(change(link, &mut map, Op::MODIFY_ROW, Context::PFS, payload)?))
     }
 
     /// Gives one page another class of fullness, or another ghost bit: a change that belongs to no

@@ -8,10 +8,10 @@
 use extentdb_base::Rid;
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::Cell;
+use extentdb_change::change;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{DeleteRows, RowPart};
 use extentdb_format::log::{Context, Op};
-use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
 
 use super::page::Position;

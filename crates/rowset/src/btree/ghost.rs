@@ -14,11 +14,11 @@
 use extentdb_base::PageId;
 use extentdb_base::sync::lock;
 use extentdb_buffer::PageWriteGuard;
+use extentdb_change::change;
 use extentdb_format::log::Op;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::RowTouch;
 use extentdb_format::page::PageHeader;
-use extentdb_space::change;
 use extentdb_txn::{Link, Manager};
 
 use super::Tree;

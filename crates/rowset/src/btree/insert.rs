@@ -10,12 +10,13 @@ use extentdb_base::sync::lock;
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::{Cell, Level};
+use extentdb_change::change;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::page::PagePart;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op};
 use extentdb_format::page::PageType;
-use extentdb_space::{PageForm, change};
+use extentdb_space::PageForm;
 use extentdb_txn::{Link, Transaction};
 
 use super::Tree;

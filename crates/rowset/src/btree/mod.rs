@@ -29,7 +29,7 @@
 //! Invariants
 //! - Between two changes of its structure the pages are a sound tree: order, links in both
 //!   directions, separators, levels.
-//! - A page is changed only by [`extentdb_space::change`]: what is not in the log did not happen.
+//! - A page is changed only by [`extentdb_change::change`]: what is not in the log did not happen.
 //! - No latch of a page of the tree is held while space is asked for a page or a pointer of the
 //!   unit is set.
 //! - Nothing is logged before it is certain that the page takes it.

@@ -29,12 +29,13 @@ use extentdb_base::sync::lock;
 use extentdb_base::{PageId, XactId};
 use extentdb_buffer::{PageReadGuard, PageWriteGuard};
 use extentdb_catalog::layout::Level;
+use extentdb_change::change;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::page::{DeleteSplit, PagePart};
 use extentdb_format::log::payload::row::{ModifyHeader, RowPart};
 use extentdb_format::log::{Context, Op};
 use extentdb_format::page::{PageHeader, PageType};
-use extentdb_space::{PageForm, change};
+use extentdb_space::PageForm;
 use extentdb_txn::{Link, Transaction};
 
 use super::Tree;

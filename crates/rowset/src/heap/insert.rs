@@ -2,12 +2,12 @@
 
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
+use extentdb_change::change;
 use extentdb_format::allocation::pfs::Fullness;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::RecordKind;
-use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
 
 use super::append::free_bytes;

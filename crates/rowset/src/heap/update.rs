@@ -2,11 +2,11 @@
 
 use extentdb_base::Rid;
 use extentdb_buffer::PageWriteGuard;
+use extentdb_change::change;
 use extentdb_format::log::payload::row::{DeleteRows, ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::build::forwarding_stub;
-use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
 
 use super::insert::{RowLocks, footprint};

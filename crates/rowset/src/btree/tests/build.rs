@@ -242,7 +242,7 @@ fn a_crash_leaves_the_leaves_that_were_written() {
 /// As the engine does when it takes the row of a unit back that the transaction has made.
 fn give_back(bench: &Bench) {
     let unit = bench.tree.unit();
-    let freed = bench.space.in_own_system("DeallocUnit", |sys| {
+    let freed = extentdb_change::in_own_system(&*bench.space, "DeallocUnit", |sys| {
         let freed = bench.space.free_unit(sys, unit)?;
         bench.space.clear_pointers(sys, unit)?;
         Ok::<_, extentdb_space::Error>(freed)
