@@ -291,7 +291,7 @@ fn threads_that_find_the_log_full_leave_a_sound_tree() {
                         match bench.insert(&mut tx, &key, &[own as u8; 1500]) {
                             Ok(()) => drop(tx.commit_delayed().unwrap()),
                             Err(Error::Duplicate { .. }) => {}
-                            Err(Error::Space(_) | Error::Transaction(_)) => {
+                            Err(Error::Space(_) | Error::Change(_) | Error::Transaction(_)) => {
                                 break bench.roll_back(tx);
                             }
                             Err(error) => panic!("{error:?}"),
