@@ -323,7 +323,7 @@ pub enum Error {
     Lock(#[from] LockError),
     /// Rows.
     #[error(transparent)]
-    Rowset(#[from] extentdb_rowset::Error),
+    Rowset(extentdb_rowset::Error),
     /// A change of a page, or its undo.
     #[error(transparent)]
     Change(#[from] extentdb_change::Error),
@@ -348,6 +348,16 @@ pub enum Error {
     /// The template of a new database.
     #[error(transparent)]
     Build(#[from] extentdb_synth::Error),
+}
+
+impl From<extentdb_rowset::Error> for Error {
+    /// A lock is refused to a session in one way, whichever floor asked for it.
+    fn from(error: extentdb_rowset::Error) -> Error {
+        match error {
+            extentdb_rowset::Error::Lock(error) => Error::Lock(error),
+            error => Error::Rowset(error),
+        }
+    }
 }
 
 impl Error {
@@ -379,12 +389,7 @@ pub enum Cause {
 impl Error {
     /// Did whoever got it give way in a deadlock? The edge calls it 1205.
     pub fn is_deadlock(&self) -> bool {
-        // A row's old place is waited for without a limit: nothing else ends that.
-        matches!(
-            self,
-            Error::Lock(LockError::Deadlock { .. })
-                | Error::Rowset(extentdb_rowset::Error::Locked(_))
-        )
+        matches!(self, Error::Lock(LockError::Deadlock { .. }))
     }
 
     /// What is behind the error.
@@ -461,7 +466,7 @@ fn of_rowset(error: &extentdb_rowset::Error) -> Cause {
         extentdb_rowset::Error::Change(error) => of_change(error),
         extentdb_rowset::Error::Page(error) => of_buffer(error),
         extentdb_rowset::Error::Transaction(error) => of_transaction(error),
-        extentdb_rowset::Error::Locked(_) => Cause::Lock,
+        extentdb_rowset::Error::Lock(_) => Cause::Lock,
         _ => Cause::Other,
     }
 }

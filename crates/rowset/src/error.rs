@@ -2,6 +2,7 @@
 
 use extentdb_base::{AllocUnitId, PageId, Rid};
 use extentdb_format::log::Op;
+use extentdb_txn::lock::LockError;
 
 /// Why a row operation was not done.
 #[derive(Debug, thiserror::Error)]
@@ -133,9 +134,9 @@ pub enum Error {
         /// The tree.
         unit: AllocUnitId,
     },
-    /// The place of a forwarded record is locked by somebody else.
-    #[error("the place {0} of a forwarded record is locked")]
-    Locked(Rid),
+    /// A lock on the RID of a record was not granted.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// There is no row at this place.
     #[error("there is no row {0}")]
     NoRow(Rid),
