@@ -3,7 +3,7 @@
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Lsn, PageId};
 use extentdb_change::{in_system, record_bytes, restore_pointer, undo_record};
-use extentdb_format::allocation::unit_row::{SYSALLOCUNITS, unit_of_row};
+use extentdb_format::allocation::unit_row::unit_of_row;
 use extentdb_format::log::payload::page::RootChange;
 use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
 use extentdb_format::record::RecordKind;
@@ -114,7 +114,7 @@ impl Database {
         let header = record.header();
         let payload = record.payload();
         if let Payload::InsertRows(insert) = &payload
-            && tree.unit().id() == SYSALLOCUNITS
+            && tree.unit().id() == AllocUnitId::SYSALLOCUNITS
         {
             freed
                 .extend(self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?);

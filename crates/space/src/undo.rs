@@ -1,18 +1,16 @@
 //! What memory knows of extents, pages and units follows the undo of the records that changed them.
 
 use extentdb_base::PageId;
-use extentdb_base::size::PAGES_PER_GAM;
 use extentdb_base::sync::Arc;
 use extentdb_buffer::{PageWriteGuard, Pool};
 use extentdb_change::{UndoContext, UndoneChange, roll_back_system_with};
-use extentdb_format::allocation::pfs::PfsByte;
-use extentdb_format::log::payload::page::SetBits;
+use extentdb_format::log::map_change::{extent_run, pfs_changes};
+use extentdb_format::log::payload::page::BitsPart;
 use extentdb_format::log::{Context, Payload};
 use extentdb_format::page::PageType;
 use extentdb_txn::{Manager, Transaction};
 
 use crate::error::Error;
-use crate::pfs::first_page_of;
 use crate::space::Space;
 use crate::unit::{Pointers, Unit};
 
@@ -39,7 +37,7 @@ impl UndoContext for Space {
         pages.freed.iter().try_for_each(|page| self.take_single(*page))?;
         match change.payload {
             Payload::SetBits(bits) if change.context == Context::GAM && bits.fixed.value == 0 => {
-                self.release_extents(change.page, bits)
+                self.release_extents(&bits.fixed)
             }
             _ => Ok(()),
         }
@@ -58,21 +56,11 @@ struct MixedPages {
 impl MixedPages {
     fn of(change: &UndoneChange<'_>) -> MixedPages {
         let mut pages = MixedPages::default();
-        let Payload::ModifyRow(modify) = change.payload else { return pages };
-        if change.context != Context::PFS {
-            return pages;
-        }
-        let map = change.page;
-        let first = first_page_of(map, modify.fixed.offset_in_row);
-        let is_used = |state: PfsByte| state.is_allocated() && state.is_mixed();
-        for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
-            let page = PageId { file: map.file, page };
-            let before = PfsByte(*before);
-            let after = PfsByte(*after);
-            match (is_used(before), is_used(after)) {
-                (false, true) if !before.is_allocated() => pages.claimed.push(page),
-                (true, false) if !after.is_allocated() => pages.freed.push(page),
-                _ => {}
+        for change in pfs_changes(change.context, change.payload) {
+            if change.allocates_mixed() {
+                pages.claimed.push(change.page);
+            } else if change.frees_mixed() {
+                pages.freed.push(change.page);
             }
         }
         pages
@@ -81,15 +69,13 @@ impl MixedPages {
 
 impl Space {
     /// The extents whose GAM bits a record cleared are free again.
-    fn release_extents(&self, gam: PageId, bits: &SetBits) -> Result<(), Error> {
-        let interval = PageId { file: gam.file, page: gam.page - gam.page % PAGES_PER_GAM };
-        let first = interval.extent().index + u32::from(bits.fixed.first_bit).saturating_sub(32);
-        let file = self.file(gam.file)?;
-        for extent in first..first + u32::from(bits.fixed.bit_count) {
-            // A restart may have read it as mixed: the record of SGAM after this one was undone
-            // without a word to memory.
-            file.mixed().forget(extent);
-            file.release(extent);
+    fn release_extents(&self, bits: &BitsPart) -> Result<(), Error> {
+        let file = self.file(bits.page.page.file)?;
+        for extent in extent_run(bits) {
+            // A restart may have read it as mixed: the undo of the record of SGAM after this one
+            // has changed nothing in memory.
+            file.mixed().forget(extent.index);
+            file.release(extent.index);
         }
         Ok(())
     }

@@ -16,7 +16,9 @@
 use extentdb_base::sync::Arc;
 use extentdb_base::{Lsn, XactId};
 use extentdb_format::log::payload::Payload;
-use extentdb_format::log::payload::xact::{BeginPart, BeginXact, LogText, Savepoint};
+use extentdb_format::log::payload::xact::{
+    BeginPart, BeginXact, LogText, Savepoint, XACT_TYPE_SYSTEM, XACT_TYPE_USER,
+};
 use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{Context, Op, RecordHeader};
 
@@ -362,7 +364,7 @@ impl Transaction {
         let name = utf16(&self.name);
         let fixed = BeginPart {
             status: 1,
-            kind: if self.kind == Kind::System { 3 } else { 1 },
+            kind: if self.kind == Kind::System { XACT_TYPE_SYSTEM } else { XACT_TYPE_USER },
             begin_time: log_time(self.manager.clock()),
             xact_id: u64::from(self.id.high) << 32 | u64::from(self.id.low),
             ..BeginPart::default()

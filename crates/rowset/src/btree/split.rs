@@ -34,6 +34,7 @@ use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::page::{DeleteSplit, PagePart};
 use extentdb_format::log::payload::row::{ModifyHeader, RowPart};
 use extentdb_format::log::{Context, Op};
+use extentdb_format::page::header::{LEVEL_AT, NEXT_AT, PREV_AT};
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_space::PageForm;
 use extentdb_txn::{Link, Transaction};
@@ -47,10 +48,6 @@ use super::seek::{Step, Towards, write_patiently};
 use super::system::{Held, Outcome};
 use crate::error::Error;
 
-/// Offsets in a page header that MODIFY_HEADER names.
-const LEVEL_AT: u16 = 3;
-const PREVIOUS_AT: u16 = 8;
-const NEXT_AT: u16 = 0x10;
 /// Object ids of system base tables are small, and their units have their index id as it is; those
 /// of other tables count from 256.
 const USER_INDEX_PART_MIN: u16 = 256;
@@ -274,7 +271,7 @@ impl Tree {
         let next = PageHeader::of(&held[OLD]).next();
         self.log_header(sys, &mut held[OLD], NEXT_AT, &next.to_bytes(), &new.to_bytes())?;
         if !next.is_none() {
-            self.log_header(sys, &mut held[RIGHT], PREVIOUS_AT, &old.to_bytes(), &new.to_bytes())?;
+            self.log_header(sys, &mut held[RIGHT], PREV_AT, &old.to_bytes(), &new.to_bytes())?;
         }
         let separator = with_child(separator, new, self.shape.pminlen(Level::Interior));
         let link = Link::Change(sys);

@@ -18,15 +18,13 @@ use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::ModifyRow;
 use extentdb_format::log::{Context, Op, RecordHeader};
 use extentdb_format::record::RecordKind;
+use extentdb_format::record::status::KIND_BITS;
 use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::page::{Position, is_ghost};
 use super::undo_room::RoomChange;
 use crate::error::Error;
-
-/// Bits of the status byte that name the kind.
-const KIND_BITS: u8 = 0x0e;
 
 impl Tree {
     /// Takes a change of a leaf row back. `undo_next` is the previous record of the transaction,

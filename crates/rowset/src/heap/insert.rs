@@ -1,12 +1,13 @@
 //! A row comes: onto a page known to have room, or behind the last one.
 
+use extentdb_base::size::PAGE_BODY_BYTES;
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_change::change;
 use extentdb_format::allocation::pfs::Fullness;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_format::page::PageRef;
+use extentdb_format::page::{PageRef, PageType, edit};
 use extentdb_format::record::RecordKind;
 use extentdb_txn::lock::LockError;
 use extentdb_txn::{Link, Transaction};
@@ -17,8 +18,6 @@ use crate::Error;
 
 /// Pages tried before a row is appended.
 const PROBES_MAX: usize = 8;
-/// Every record counts at least as much as the stub that may take its place.
-const FOOTPRINT_MIN: usize = 9;
 const SLOT_BYTES: usize = 2;
 /// What a record that lies elsewhere has beyond its row: page and slot of its home, and their entry
 /// among the columns.
@@ -241,7 +240,10 @@ impl Heap {
             let state = self.space.pfs_bytes(id.file, id.page..id.page + 1)?;
             let full =
                 state.first().and_then(|state| state.fullness()).unwrap_or(Fullness::UpTo100);
-            known.push((id, (8096 * u32::from(100 - full.percent()) / 100) as u16));
+            known.push((
+                id,
+                (PAGE_BODY_BYTES as u32 * u32::from(100 - full.percent()) / 100) as u16,
+            ));
         }
         let mut free = self.room.free.lock();
         if !free.is_loaded {
@@ -252,7 +254,7 @@ impl Heap {
     }
 }
 
-/// What a record of so many bytes takes of a page, without its slot.
+/// What a record of `len` bytes takes of a page of the heap, without its slot.
 pub(super) fn footprint(len: usize) -> usize {
-    len.max(FOOTPRINT_MIN)
+    edit::footprint(PageType::Data, len)
 }
