@@ -1,5 +1,5 @@
-//! The rows of an allocation unit in `sysallocunits` and of its rowset in `sysrowsets`, as far as log
-//! records and recovery read and write them without the catalog.
+//! The rows of an allocation unit in `sysallocunits` and of its rowset in `sysrowsets`, as far as
+//! log records and recovery read and write them without the catalog.
 //!
 //! ```text
 //! offset size  what
@@ -18,7 +18,8 @@
 //!     31    8  rows
 //! ```
 //!
-//! The three pointers change by `LOP_ROOT_CHANGE`, the counters by `LOP_COUNT_DELTA`. Observed in real files of versions 655 to 904.
+//! The three pointers change by `LOP_ROOT_CHANGE`, the counters by `LOP_COUNT_DELTA`. Observed in
+//! real files of versions 655 to 904.
 
 use extentdb_base::{AllocUnitId, PageId};
 
