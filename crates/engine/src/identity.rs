@@ -227,7 +227,8 @@ impl Session<'_> {
     /// transaction.
     ///
     /// # Errors
-    /// [`Error::NotSupported`]: the table has no identity column. [`Error::Identity`]: its values are used up.
+    /// [`Error::NotSupported`]: the table has no identity column. [`Error::Identity`]: its values
+    /// are used up.
     pub fn next_identity(&mut self, table: &Table) -> Result<Datum<'static>, Error> {
         self.db.verify_online()?;
         if !self.is_in_transaction() {

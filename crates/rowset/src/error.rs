@@ -130,7 +130,7 @@ pub enum Error {
     /// A change of several pages was cut off by an error; the next restart takes back what was done
     /// of it.
     #[error("allocation unit {unit} is out of use until restart: a page split was cut off")]
-    CutOff {
+    Unusable {
         /// The tree.
         unit: AllocUnitId,
     },

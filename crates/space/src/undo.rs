@@ -111,11 +111,11 @@ impl Space {
         unit: &Unit,
         pointers: Pointers,
     ) -> Result<(), Error> {
-        self.roll_back_system_beside(tx, unit, pointers, &mut Vec::new())
+        self.roll_back_system_latched(tx, unit, pointers, &mut Vec::new())
     }
 
     /// The same for a caller that keeps pages of it latched until all of it is undone.
-    pub fn roll_back_system_beside(
+    pub fn roll_back_system_latched(
         &self,
         tx: Transaction,
         unit: &Unit,

@@ -1,4 +1,4 @@
-//! A change is taken back: by its key, wherever the row lies today.
+//! Logical undo: a change is undone on the leaf where its key is now.
 //!
 //! ```text
 //! record undone               today                           compensation
@@ -7,9 +7,9 @@
 //! MODIFY_ROW                  the row                         MODIFY_ROW with before and after exchanged
 //! ```
 //!
-//! Each undo is one compensation record on one leaf. It takes no page and splits none: what it
-//! makes longer has [room reserved](super::undo_room), and the ghost of an open transaction is
-//! never expunged. An undo that finds it otherwise is refused ([`Error::NoUndoRoom`],
+//! Each undo is one compensation record on one leaf. It allocates no page and splits none: a row
+//! that gets longer has [room reserved](super::undo_room), and the ghost of an open transaction is
+//! never expunged. Where that is not so, the undo is refused ([`Error::NoUndoRoom`],
 //! [`Error::NotUndone`]) before anything is logged: the tree is damaged.
 
 use extentdb_base::{Lsn, Rid};
@@ -121,7 +121,7 @@ impl Tree {
         };
         let now = node.row(slot)?;
         let row = changed_back(now, modify).ok_or(lost("the row has changed"))?;
-        // What others have reserved leaves room for this, too.
+        // The room that other transactions have reserved is not needed for this.
         if !node.fits_instead(slot, row.len(), 0)? {
             return Err(Error::NoUndoRoom { page: page.id(), bytes: row.len() });
         }

@@ -184,8 +184,8 @@ impl Heap {
         Ok(Some(rid(id, slot)))
     }
 
-    /// A slot for a record of `len` bytes: an empty one that no other transaction has locked, or a new
-    /// one.
+    /// A slot for a record of `len` bytes: an empty one that no other transaction has locked, or a
+    /// new one.
     fn slot_for(
         &self,
         page: &PageWriteGuard,

@@ -39,8 +39,8 @@ fixed_part! {
         0x18 spid: u16,
         /// Beginlog Status; mostly 1.
         0x1c status: u32,
-        /// Xact Type: [`XACT_TYPE_USER`], or [`XACT_TYPE_SYSTEM`] for a nested system transaction (SplitPage, FirstPage Alloc,
-        /// AllocMixedExtent …).
+        /// Xact Type: [`XACT_TYPE_USER`], or [`XACT_TYPE_SYSTEM`] for a nested system transaction
+        /// (SplitPage, FirstPage Alloc, AllocMixedExtent …).
         0x20 kind: u32,
         /// Begin time.
         0x28 begin_time: LogTime,

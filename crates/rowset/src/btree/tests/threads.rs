@@ -148,7 +148,7 @@ pub(super) fn run(plan: Plan) -> u8 {
     let model = work(&bench, plan);
     let seen = walk(&bench.tree);
     seen.matches(&bench, &model);
-    while bench.tree.haunted_leaves() > 0 {
+    while bench.tree.ghost_leaf_count() > 0 {
         bench.tree.clean(&bench.manager, 8).unwrap();
     }
     let seen = walk(&bench.tree);
@@ -351,7 +351,7 @@ fn insert_until_it_fails(bench: &Bench, own: u64, seed: u64) {
                 let seen = values.filter(|value| value[0] == own as u8).count();
                 assert_eq!(seen, inserted, "a row of thread {own}");
             }
-            Err(error) => return assert!(matches!(error, Error::CutOff { .. }), "{error:?}"),
+            Err(error) => return assert!(matches!(error, Error::Unusable { .. }), "{error:?}"),
         }
         has_failed |= tx.commit().is_err();
     }
