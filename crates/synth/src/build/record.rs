@@ -6,6 +6,7 @@ use extentdb_catalog::table::{RowsetLayout, Source};
 use extentdb_format::record::build::forwarding_stub;
 use extentdb_format::record::compressed::{CdKind, CdParts};
 use extentdb_format::record::row::STUB_BYTES;
+use extentdb_format::record::status::KIND_BITS;
 use extentdb_format::record::{RecordBuilder, RecordKind};
 
 use super::compress::{CompressedRow, with_child};
@@ -293,9 +294,6 @@ impl RecordWriter {
         self.is_base
     }
 }
-
-/// Bits of the status byte that name the kind.
-const KIND_BITS: u8 = 0x0e;
 
 /// Puts the values into a record: those of the first columns, and of the variable ones in their
 /// order.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
+use extentdb_format::page::edit::footprint;
 use extentdb_format::page::{PageHeader, PageMut, PageRef, PageType};
 use extentdb_format::record::row::COMPLEX_COLUMN;
 use extentdb_format::record::{Record, VarColumn};
@@ -11,9 +12,6 @@ use extentdb_format::{PageBuf, PageBytes};
 use extentdb_types::{Datum, json};
 
 use super::target::{Found, Target, offset_of, record_at};
-
-/// A record on a data page never counts less than a forwarding stub.
-const DATA_FOOTPRINT_MIN: usize = 9;
 
 /// Where `inner`, which is a part of `outer`, lies in it.
 fn span_in(outer: &[u8], inner: &[u8]) -> Range<usize> {
@@ -123,18 +121,11 @@ pub(super) fn with_var(
     Some(out)
 }
 
-fn footprint(page: &PageBuf, len: usize) -> usize {
-    match PageHeader::of(page).kind() {
-        PageType::Data => len.max(DATA_FOOTPRINT_MIN),
-        _ => len,
-    }
-}
-
 /// Puts another record into a slot, with all accounting; `None` when there is no room for it.
 pub(super) fn replace(page: &mut PageBuf, slot: u16, new: &[u8]) -> Option<()> {
     let old_len = record_at(page, slot)?.len();
-    let old = footprint(page, old_len);
-    let wanted = footprint(page, new.len());
+    let old = footprint(PageHeader::of(page).kind(), old_len);
+    let wanted = footprint(PageHeader::of(page).kind(), new.len());
     let mut at = offset_of(page, slot)?;
     let header = PageHeader::of(page);
     if wanted > old {
@@ -154,7 +145,7 @@ pub(super) fn replace(page: &mut PageBuf, slot: u16, new: &[u8]) -> Option<()> {
 /// Takes a record and its slot off a page, with all accounting; those behind move up.
 pub(super) fn remove(page: &mut PageBuf, slot: u16) -> Option<()> {
     let len = record_at(page, slot)?.len();
-    let freed = footprint(page, len) + 2;
+    let freed = footprint(PageHeader::of(page).kind(), len) + 2;
     let slots = PageRef::new(page).slot_count();
     for at in slot..slots.checked_sub(1)? {
         let next = PageRef::new(page).slot_offset(at + 1)?;
