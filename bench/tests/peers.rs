@@ -7,7 +7,7 @@ use bench::engine::{Action, Order, TableKind, TreeWork};
 use bench::peers::rows::Rows;
 use bench::peers::{Outcome, PEERS, Places, Setting, postgres, trees};
 use extentdb_reader::{Database, OpenOptions};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 use tempfile::TempDir;
 
 fn sales(folder: &TempDir, rows: u64) -> Database {

@@ -134,7 +134,7 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use extentdb_synth::{MakeOptions, Size, make};
+    use extentdb_template::{MakeOptions, Size, make};
 
     #[test]
     fn a_data_file_tells_its_number_and_its_database() {

@@ -8,7 +8,7 @@ use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_catalog::{Catalog, Column};
 use extentdb_check::{Control, Options, Report, run};
 use extentdb_reader::{CheckedPages, Database, OpenOptions, Row, TableScan, Value};
-use extentdb_synth::build::{Cell, DatabaseBuilder, RowValues, TableSpec};
+use extentdb_template::{Cell, DatabaseBuilder, RowValues, TableSpec};
 use extentdb_types::{Datum, SqlType};
 
 /// A database that was built, and what was found in it.

@@ -1,8 +1,8 @@
 use extentdb_base::FileId;
 use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_faults::crash::{Crash, CrashOptions, crash};
 use extentdb_format::log::block::checksum;
-use extentdb_synth::crash::{Crash, CrashOptions, crash};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 use super::*;
 use crate::source::MemoryFile;

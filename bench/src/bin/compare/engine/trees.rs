@@ -9,7 +9,7 @@ use bench::peers::rows::Rows;
 use bench::peers::trees::measure_builds;
 use bench::target::{Limit, Target};
 use extentdb_reader::{Database, OpenOptions};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 use super::{Part, Setting, head, ms};
 

@@ -2,10 +2,10 @@
 //! (`checkdb.md` N10).
 
 use extentdb_base::size::PAGE_BYTES;
+use extentdb_faults::crash::{Crash, CrashOptions, crash};
 use extentdb_format::PageBytes;
 use extentdb_format::page::{PageHeader, PageRef, checksum};
-use extentdb_synth::crash::{Crash, CrashOptions, crash};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 use super::builder::{LogSpec, MediaSpec, SetSpec};
 use super::*;
