@@ -1,14 +1,15 @@
-//! Why a backup cannot be opened, and why an extent of it cannot be read.
+//! Why a backup cannot be opened.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use extentdb_base::{Extent, Lsn};
-use extentdb_format::mtf::{BackupKind, Tag, xpress};
+use extentdb_base::Lsn;
+use extentdb_format::mtf::{BackupKind, Tag};
 use extentdb_types::Guid;
 
-use super::finding::Finding;
-use super::media::SetSummary;
+use crate::backup::chain::stop::StopAt;
+use crate::backup::finding::Finding;
+use crate::backup::media::summary::SetSummary;
 
 /// The files cannot be opened as a backup set.
 #[derive(Debug, thiserror::Error)]
@@ -105,12 +106,12 @@ pub enum Error {
     OtherFork { before: Box<SetName>, fork: Guid, after: Box<SetName>, found: Guid },
     /// The stop lies before the end of the full or differential backup.
     #[error("{stop} lies before {}, up to which {set} must be restored to be consistent", set.last_lsn)]
-    StopTooEarly { stop: super::StopAt, set: Box<SetName> },
+    StopTooEarly { stop: StopAt, set: Box<SetName> },
     /// A log backup that carries pages besides records can only be used as a whole.
     #[error(
         "{stop} lies in {set}, which holds bulk-logged pages: it can only be restored to its end"
     )]
-    StopInBulkLog { stop: super::StopAt, set: Box<SetName> },
+    StopInBulkLog { stop: StopAt, set: Box<SetName> },
     /// The log could not be searched for the stop.
     #[error("the log cannot be read: {0}")]
     Log(String),
@@ -166,40 +167,6 @@ impl fmt::Display for AtLsn<'_> {
     }
 }
 
-/// Why bytes of a backup could not be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the message of each variant names its fields")]
-pub enum ReadError {
-    /// The backup does not carry the extent.
-    #[error("the extent of page {} is not in the backup", extent.first_page())]
-    NotStored { extent: Extent },
-    /// A record of a compressed backup cannot be expanded.
-    #[error("{}: record at {offset}: {what}", path.display())]
-    Damaged {
-        path: PathBuf,
-        /// Offset of the record in the file.
-        offset: u64,
-        what: Undecoded,
-    },
-    /// The operating system refused, or the file ends before.
-    #[error(transparent)]
-    Io(#[from] extentdb_io::Error),
-}
-
-/// What is wrong with a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the message of each variant names its fields")]
-pub enum Undecoded {
-    #[error("checksum {stored:08X} stored, {computed:08X} computed")]
-    Checksum { stored: u32, computed: u32 },
-    #[error(transparent)]
-    Payload(#[from] xpress::Damage),
-    #[error("its header is damaged")]
-    Lost,
-}
-
 struct Because<'a>(&'a Option<Box<Finding>>);
 
 impl fmt::Display for Because<'_> {
@@ -214,7 +181,7 @@ impl fmt::Display for Because<'_> {
 const FAMILIES_SHOWN: usize = 64;
 
 /// Family numbers as text: `family 2`, or `families 1, 3`.
-pub(super) struct Families<'a>(pub(super) &'a [u16]);
+pub(crate) struct Families<'a>(pub(crate) &'a [u16]);
 
 impl fmt::Display for Families<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

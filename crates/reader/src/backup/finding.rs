@@ -46,7 +46,7 @@ pub enum What {
     #[error("a record header is damaged; the record is taken as {bytes} bytes of output")]
     LostRecord { bytes: u32 },
     #[error("record: {0}")]
-    Undecoded(super::error::Undecoded),
+    Undecoded(crate::backup::read_error::Undecoded),
     #[error(
         "{extents} extents (from number {first} of the set) name no page and could not be placed"
     )]
@@ -101,7 +101,7 @@ pub struct Findings {
 
 impl Findings {
     /// Adds one.
-    pub(super) fn add(&mut self, path: &Arc<PathBuf>, offset: u64, what: impl Into<What>) {
+    pub(crate) fn add(&mut self, path: &Arc<PathBuf>, offset: u64, what: impl Into<What>) {
         if self.kept.len() < KEPT_MAX {
             self.kept.push(Finding { path: path.clone(), offset, what: what.into() });
         } else {
@@ -110,7 +110,7 @@ impl Findings {
     }
 
     /// Adds those of `other`.
-    pub(super) fn join(&mut self, other: &Findings) {
+    pub(crate) fn join(&mut self, other: &Findings) {
         let room = KEPT_MAX.saturating_sub(self.kept.len());
         self.kept.extend(other.kept.iter().take(room).cloned());
         self.more += other.more + other.kept.len().saturating_sub(room) as u64;

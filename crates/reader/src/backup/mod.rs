@@ -17,33 +17,28 @@
 //!
 //! What is wrong but does not stop the work becomes a [`Finding`]; what stops it, an [`Error`].
 
-mod cache;
-mod carried;
 pub(crate) mod chain;
-mod combined;
 mod error;
 mod finding;
-mod header;
 mod log;
 mod media;
-mod page_map;
-mod pieces;
-mod place;
-mod records;
-mod scan;
+mod read_error;
 mod set;
 mod stream;
-mod window;
 
 #[cfg(test)]
 mod tests;
 
-pub use carried::{CarriedLog, carried_logs};
-pub use chain::{LeftOut, StopAt};
-pub use combined::CombinedLog;
-pub use error::{Error, ReadError, SetName, Undecoded};
+pub use chain::LeftOut;
+pub use chain::stop::StopAt;
+pub use error::{Error, SetName};
 pub use finding::{Finding, Findings, Part, What};
-pub use header::{BackupFile, SetHeader};
+pub use log::carried::{CarriedLog, carried_logs};
+pub use log::combined::CombinedLog;
 pub use log::{LogPart, LogPosition};
-pub use media::{BackupMedia, MediaFamily, SetSummary};
+pub use media::BackupMedia;
+pub use media::file::MediaFamily;
+pub use media::header::{BackupFile, SetHeader};
+pub use media::summary::SetSummary;
+pub use read_error::{ReadError, Undecoded};
 pub use set::{BackupSet, ExtentBytes, SetOptions};

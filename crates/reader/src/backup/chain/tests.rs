@@ -1,3 +1,5 @@
+use extentdb_base::Lsn;
+
 use super::*;
 use extentdb_format::mtf::SetFlags;
 

@@ -9,7 +9,7 @@
 
 /// How a piece is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PieceKind {
+pub(crate) enum PieceKind {
     /// A record to expand.
     Packed,
     /// A record whose payload is plain bytes.
@@ -27,19 +27,19 @@ impl PieceKind {
 
 /// One piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) kind: PieceKind,
+pub(crate) struct Piece {
+    pub(crate) kind: PieceKind,
     /// Offset in the file of the record, header included.
-    pub(super) file_offset: u64,
+    pub(crate) file_offset: u64,
     /// Where its bytes begin in the stream.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// How many they are.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Piece {
     /// Where its bytes end in the stream.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.start + self.bytes as u64
     }
 }
@@ -47,15 +47,15 @@ impl Piece {
 /// Offsets are kept in this many bits.
 const OFFSET_BITS: u32 = 48;
 /// Longest file whose records can be noted.
-pub(super) const FILE_BYTES_MAX: u64 = 1 << OFFSET_BITS;
+pub(crate) const FILE_BYTES_MAX: u64 = 1 << OFFSET_BITS;
 /// Unit of lengths in the stream.
-pub(super) const UNIT_BYTES: usize = 512;
+pub(crate) const UNIT_BYTES: usize = 512;
 /// Every so many pieces, the sum of the lengths before is kept.
 const STRIDE: usize = 256;
 
 /// All pieces of a file, in order.
 #[derive(Default)]
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     packed: Vec<u64>,
     /// Start in the stream of pieces 0, 256, 512 …
     starts: Vec<u64>,
@@ -64,7 +64,7 @@ pub(super) struct Pieces {
 
 impl Pieces {
     /// Adds a piece behind the others. `units`: its length in the stream.
-    pub(super) fn push(&mut self, kind: PieceKind, file_offset: u64, units: u8) {
+    pub(crate) fn push(&mut self, kind: PieceKind, file_offset: u64, units: u8) {
         if self.packed.len().is_multiple_of(STRIDE) {
             self.starts.push(self.end);
         }
@@ -73,24 +73,24 @@ impl Pieces {
     }
 
     /// Marks the last piece as lost: its record turned out to be damaged.
-    pub(super) fn lose_last(&mut self) {
+    pub(crate) fn lose_last(&mut self) {
         if let Some(last) = self.packed.last_mut() {
             *last = *last & (u64::MAX >> 8) | (PieceKind::Lost as u64) << 56;
         }
     }
 
     /// Length in the stream of the last piece.
-    pub(super) fn last_bytes(&self) -> usize {
+    pub(crate) fn last_bytes(&self) -> usize {
         self.packed.last().map_or(0, |packed| unpack(*packed, 0).bytes)
     }
 
     /// Bytes of the stream.
-    pub(super) fn stream_bytes(&self) -> u64 {
+    pub(crate) fn stream_bytes(&self) -> u64 {
         self.end
     }
 
     /// The piece that holds a byte of the stream, and its number.
-    pub(super) fn find(&self, offset: u64) -> Option<(usize, Piece)> {
+    pub(crate) fn find(&self, offset: u64) -> Option<(usize, Piece)> {
         if offset >= self.end {
             return None;
         }
@@ -108,7 +108,7 @@ impl Pieces {
     }
 
     /// Where in the file the piece behind `number` begins; `None` for the last.
-    pub(super) fn next_file_offset(&self, number: usize) -> Option<u64> {
+    pub(crate) fn next_file_offset(&self, number: usize) -> Option<u64> {
         self.packed.get(number + 1).map(|packed| unpack(*packed, 0).file_offset)
     }
 }

@@ -7,7 +7,9 @@ use extentdb_base::size::SECTOR_BYTES;
 use extentdb_base::{FileId, Lsn};
 use extentdb_format::log::{LogBytes, Parity, VlfHeader, VlfMap};
 
-use super::{BackupSet, LogPart, ReadError};
+use crate::backup::log::LogPart;
+use crate::backup::read_error::ReadError;
+use crate::backup::set::BackupSet;
 
 /// The part of one log file that a backup carries.
 pub struct CarriedLog<'b> {
@@ -45,7 +47,7 @@ const SEARCH_BYTES_MAX: u64 = 1 << 20;
 
 /// The header that a restore writes. A format too large for its byte becomes FF hex, which the
 /// header's faults name.
-pub(super) fn header(set: &BackupSet, part: &LogPart) -> VlfHeader {
+pub(crate) fn header(set: &BackupSet, part: &LogPart) -> VlfHeader {
     let vlf = part.vlf;
     let described = vlf.parity;
     let parity = match Parity::from_byte(described) {

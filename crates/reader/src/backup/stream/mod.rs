@@ -3,6 +3,10 @@
 //! A plain file is its stream. Of a compressed file, the records that hold the wanted bytes are
 //! expanded, each alone.
 
+pub(crate) mod pieces;
+pub(crate) mod records;
+pub(crate) mod window;
+
 use std::path::PathBuf;
 
 use extentdb_base::sync::Arc;
@@ -13,17 +17,18 @@ use extentdb_format::mtf::container::{
 use extentdb_format::mtf::{BlockHeader, BlockKind, xpress::Decoder};
 use extentdb_io::ReadAt;
 
-use super::error::{Error, ReadError, Undecoded};
-use super::finding::Findings;
-use super::pieces::{Piece, PieceKind, Pieces};
-use super::records::{self, Records};
-use super::window::Window;
+use crate::backup::error::Error;
+use crate::backup::finding::Findings;
+use crate::backup::read_error::{ReadError, Undecoded};
+use crate::backup::stream::pieces::{Piece, PieceKind, Pieces};
+use crate::backup::stream::records::Records;
+use crate::backup::stream::window::Window;
 
 /// Bytes of a record that are read to expand its front: header, code table and some bits behind it.
 const FRONT_BYTES: usize = 28 + 256 + 256;
 
 /// A file of a backup.
-pub(super) struct BlockStream {
+pub(crate) struct BlockStream {
     source: Arc<dyn ReadAt>,
     path: Arc<PathBuf>,
     /// Tells the streams of a media set apart.
@@ -38,7 +43,7 @@ enum Form {
 
 /// What expanding needs, kept by a thread from one read to the next.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     decoder: Decoder,
     record: Vec<u8>,
     /// The last piece that was expanded for a part of it: stream, piece, bytes.
@@ -48,7 +53,7 @@ pub(super) struct Scratch {
 
 impl BlockStream {
     /// Opens a file; walks the records of a compressed one.
-    pub(super) fn open(
+    pub(crate) fn open(
         source: Arc<dyn ReadAt>,
         number: usize,
         findings: &mut Findings,
@@ -77,17 +82,17 @@ impl BlockStream {
     }
 
     /// The file.
-    pub(super) fn path(&self) -> &Arc<PathBuf> {
+    pub(crate) fn path(&self) -> &Arc<PathBuf> {
         &self.path
     }
 
     /// True for a compressed file.
-    pub(super) fn is_packed(&self) -> bool {
+    pub(crate) fn is_packed(&self) -> bool {
         matches!(self.form, Form::Packed { .. })
     }
 
     /// Seek indexes of a compressed file; `None` for a plain one.
-    pub(super) fn seek_indexes(&self) -> Option<usize> {
+    pub(crate) fn seek_indexes(&self) -> Option<usize> {
         match &self.form {
             Form::Plain => None,
             Form::Packed { seek_indexes, .. } => Some(*seek_indexes),
@@ -95,7 +100,7 @@ impl BlockStream {
     }
 
     /// Bytes of the stream.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         match &self.form {
             Form::Plain => self.source.len(),
             Form::Packed { pieces, .. } => pieces.stream_bytes(),
@@ -103,7 +108,7 @@ impl BlockStream {
     }
 
     /// Where in the file a byte of the stream lies, or the record that holds it.
-    pub(super) fn file_offset(&self, offset: u64) -> u64 {
+    pub(crate) fn file_offset(&self, offset: u64) -> u64 {
         match &self.form {
             Form::Plain => offset,
             Form::Packed { pieces, .. } => {
@@ -113,7 +118,7 @@ impl BlockStream {
     }
 
     /// The end of the hole at `offset`, when the file is plain and has one there.
-    pub(super) fn hole_end(&self, offset: u64) -> Option<u64> {
+    pub(crate) fn hole_end(&self, offset: u64) -> Option<u64> {
         match &self.form {
             Form::Plain => {
                 let next =
@@ -125,7 +130,7 @@ impl BlockStream {
     }
 
     /// The end of the piece that holds a byte: where reading can go on when that piece is damaged.
-    pub(super) fn piece_end(&self, offset: u64) -> u64 {
+    pub(crate) fn piece_end(&self, offset: u64) -> u64 {
         match &self.form {
             Form::Plain => offset,
             Form::Packed { pieces, .. } => {
@@ -135,7 +140,7 @@ impl BlockStream {
     }
 
     /// Fills `buf` from `offset` of the stream.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         offset: u64,
         buf: &mut [u8],
@@ -160,7 +165,7 @@ impl BlockStream {
 
     /// Fills `front` from `offset`, expanding as little as possible and verifying nothing. Good for
     /// page headers only.
-    pub(super) fn read_front(
+    pub(crate) fn read_front(
         &self,
         offset: u64,
         front: &mut [u8],
@@ -185,7 +190,7 @@ impl BlockStream {
 
     /// The error for records that another algorithm has packed. `offset`: the first of them, in the
     /// file.
-    pub(super) fn other_algorithm(&self, offset: u64) -> Error {
+    pub(crate) fn other_algorithm(&self, offset: u64) -> Error {
         let version = match &self.form {
             Form::Packed { version, .. } => *version,
             Form::Plain => ContainerVersion::V2,
@@ -309,14 +314,14 @@ impl BlockStream {
 }
 
 /// Reads a stream more or less front to back, a few bytes at a time.
-pub(super) struct StreamReader<'a> {
+pub(crate) struct StreamReader<'a> {
     stream: &'a BlockStream,
     window: Window,
     scratch: Scratch,
 }
 
 impl<'a> StreamReader<'a> {
-    pub(super) fn new(stream: &'a BlockStream) -> Self {
+    pub(crate) fn new(stream: &'a BlockStream) -> Self {
         StreamReader {
             stream,
             window: Window::new(stream.source.clone()),
@@ -324,15 +329,15 @@ impl<'a> StreamReader<'a> {
         }
     }
 
-    pub(super) fn stream(&self) -> &'a BlockStream {
+    pub(crate) fn stream(&self) -> &'a BlockStream {
         self.stream
     }
 
     /// Up to `bytes` bytes from `offset`; fewer only at the end of the stream.
-    pub(super) fn bytes(&mut self, offset: u64, bytes: usize) -> Result<Vec<u8>, ReadError> {
+    pub(crate) fn bytes(&mut self, offset: u64, bytes: usize) -> Result<Vec<u8>, ReadError> {
         let left = self.stream.len().saturating_sub(offset);
         let bytes = bytes.min(usize::try_from(left).unwrap_or(usize::MAX));
-        if !self.stream.is_packed() && bytes <= super::window::WINDOW_BYTES {
+        if !self.stream.is_packed() && bytes <= crate::backup::stream::window::WINDOW_BYTES {
             let seen = self.window.at(offset, bytes)?;
             return Ok(seen.get(..bytes).unwrap_or(seen).to_vec());
         }

@@ -3,6 +3,9 @@
 //! The bytes are log blocks as they lie in the log file, stamps and checksums included, zeros
 //! behind the last one.
 
+pub(crate) mod carried;
+pub(crate) mod combined;
+
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -11,9 +14,9 @@ use extentdb_base::FileId;
 use extentdb_base::sync::Arc;
 use extentdb_format::mtf::{Fault, VlfDescription};
 
-use super::finding::Findings;
-use super::scan::{LogRun, SetScan};
-use super::stream::BlockStream;
+use crate::backup::finding::Findings;
+use crate::backup::media::scan::{LogRun, SetScan};
+use crate::backup::stream::BlockStream;
 
 /// A virtual log file of the database, and the log of it that the backup carries.
 #[derive(Clone, Debug)]
@@ -41,8 +44,8 @@ pub struct LogPosition {
     /// Offset of the first byte in the backup file, or of the record that holds it.
     pub backup_offset: u64,
     /// Which stream of the set, and where in it.
-    pub(super) stream: usize,
-    pub(super) at: u64,
+    pub(crate) stream: usize,
+    pub(crate) at: u64,
 }
 
 impl LogPart {
@@ -84,7 +87,7 @@ impl LogPart {
 
 /// The VLFs of a set, in the order of the backup. Every stripe lists all of them; one carries the
 /// log.
-pub(super) fn log_parts(
+pub(crate) fn log_parts(
     sets: &[(usize, &SetScan)],
     streams: &[Arc<BlockStream>],
     findings: &mut Findings,

@@ -9,33 +9,17 @@
 //! `last_lsn` is exclusive: a log backup that begins there follows. What is not needed is left out
 //! and named; what cannot follow is an error that names both sides.
 
+pub(crate) mod stop;
+
 use std::path::PathBuf;
 
-use extentdb_base::Lsn;
 use extentdb_format::log::LogTime;
 use extentdb_format::mtf::{BackupKind, MtfDate};
 use extentdb_types::Guid;
 
-use super::error::{Error, SetName};
-use super::header::SetHeader;
-
-/// Where a chain is to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopAt {
-    /// Transactions that committed later are rolled back; local time of the server.
-    Time(LogTime),
-    /// The last record that counts.
-    Lsn(Lsn),
-}
-
-impl std::fmt::Display for StopAt {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            StopAt::Time(time) => write!(f, "{time}"),
-            StopAt::Lsn(lsn) => write!(f, "LSN {lsn}"),
-        }
-    }
-}
+use crate::backup::chain::stop::StopAt;
+use crate::backup::error::{Error, SetName};
+use crate::backup::media::header::SetHeader;
 
 /// A set that was given and is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,7 +164,7 @@ impl<'c> Planner<'c> {
         let chosen = bases.iter().rev().find(fits).or(bases.first());
         let Some((base, chosen)) = chosen.copied() else {
             let first = self.sets.first().ok_or(Error::NothingGiven)?;
-            return Err(super::set::not_a_full_backup(&first.header));
+            return Err(crate::backup::set::not_a_full_backup(&first.header));
         };
         self.plan.base = base;
         for (index, set) in bases {

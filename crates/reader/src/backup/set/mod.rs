@@ -1,21 +1,26 @@
 //! A backup set, opened: its extents, pages and log.
 
+pub(crate) mod cache;
+pub(crate) mod page_map;
+pub(crate) mod placement;
+
 use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::sync::{Arc, Mutex, lock, thread};
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::PageBytes;
 use extentdb_format::mtf::{BackupKind, config::FileKind};
 
-use super::cache::ExtentCache;
-use super::error::{Error, ReadError, Undecoded};
-use super::finding::{Findings, What};
-use super::header::{BackupFile, SetHeader, files_of};
-use super::log::{LogPart, log_parts};
-use super::media::{MediaFamily, MediaFile};
-use super::page_map::{Layout, PageMap};
-use super::place::{Placed, Stored, place};
-use super::scan::{DataRun, SetScan};
-use super::stream::{BlockStream, Scratch};
+use crate::backup::error::Error;
+use crate::backup::finding::{Findings, What};
+use crate::backup::log::{LogPart, log_parts};
+use crate::backup::media::file::{MediaFamily, MediaFile};
+use crate::backup::media::header::{BackupFile, SetHeader, files_of};
+use crate::backup::media::scan::{DataRun, SetScan};
+use crate::backup::read_error::{ReadError, Undecoded};
+use crate::backup::set::cache::ExtentCache;
+use crate::backup::set::page_map::{Layout, PageMap};
+use crate::backup::set::placement::{Placed, Stored, place};
+use crate::backup::stream::{BlockStream, Scratch};
 
 /// The bytes of an extent.
 pub type ExtentBytes = [u8; EXTENT_BYTES];
@@ -49,7 +54,7 @@ pub struct BackupSet {
 }
 
 impl BackupSet {
-    pub(super) fn open(
+    pub(crate) fn open(
         header: SetHeader,
         parts: &[(&MediaFile, &SetScan)],
         family: &MediaFamily,
@@ -361,7 +366,7 @@ fn is_a_database(kind: BackupKind) -> bool {
     )
 }
 
-pub(super) fn not_a_full_backup(header: &SetHeader) -> Error {
+pub(crate) fn not_a_full_backup(header: &SetHeader) -> Error {
     Error::NotAFullBackup {
         position: header.position,
         kind: header.kind,

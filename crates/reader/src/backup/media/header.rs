@@ -11,7 +11,8 @@ use extentdb_format::mtf::{
 };
 use extentdb_types::Guid;
 
-use super::scan::SetScan;
+use crate::backup::media::scan::SetScan;
+use crate::backup::media::summary::SetSummary;
 
 /// A backup set as RESTORE HEADERONLY shows it; names are its columns in our spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,8 +65,20 @@ pub struct SetHeader {
 }
 
 impl SetHeader {
+    /// The set in one line.
+    pub(crate) fn summary(&self) -> SetSummary {
+        SetSummary {
+            position: self.position,
+            kind: self.kind,
+            database_name: self.database_name.clone(),
+            backup_name: self.backup_name.clone(),
+            backup_start_date: self.backup_start_date,
+            backup_set_guid: self.backup_set_guid,
+        }
+    }
+
     /// The header of the set at `position` of the media.
-    pub(super) fn of(set: &SetScan, position: u32, is_compressed: bool) -> Self {
+    pub(crate) fn of(set: &SetScan, position: u32, is_compressed: bool) -> Self {
         let start = &set.start;
         let empty = SetInfo::new("", "");
         let info = set.configuration().and_then(|config| config.set.as_ref());
@@ -208,7 +221,7 @@ impl BackupFile {
     }
 
     /// A data file that the configuration does not list, but pages name.
-    pub(super) fn unlisted(id: FileId, extents: Range<u32>) -> Self {
+    pub(crate) fn unlisted(id: FileId, extents: Range<u32>) -> Self {
         BackupFile {
             id,
             kind: FileKind::Data,
@@ -241,7 +254,7 @@ impl BackupFile {
 }
 
 /// The files of a set, each id once, ordered by id.
-pub(super) fn files_of(set: &SetScan) -> Vec<BackupFile> {
+pub(crate) fn files_of(set: &SetScan) -> Vec<BackupFile> {
     let Some(config) = set.configuration() else { return Vec::new() };
     let mut files: Vec<_> =
         config.files.iter().filter_map(|file| BackupFile::of(file, config)).collect();

@@ -14,9 +14,10 @@ use extentdb_format::mtf::{
 };
 use extentdb_types::Guid;
 
-use super::error::{Error, ReadError};
-use super::finding::{Findings, Part, What};
-use super::stream::{BlockStream, StreamReader};
+use crate::backup::error::Error;
+use crate::backup::finding::{Findings, Part, What};
+use crate::backup::read_error::ReadError;
+use crate::backup::stream::{BlockStream, StreamReader};
 
 /// How far a lost block is looked for.
 const LOOK_BYTES_MAX: u64 = 1 << 20;
@@ -32,46 +33,46 @@ const SETS_MAX: usize = 1 << 12;
 const BLOCKS_MAX: u32 = 1 << 18;
 
 /// What a file holds.
-pub(super) struct Scan {
+pub(crate) struct Scan {
     /// `None` when the media header is damaged.
-    pub(super) tape: Option<Tape>,
-    pub(super) raid: Option<Raid>,
-    pub(super) sets: Vec<SetScan>,
-    pub(super) findings: Findings,
+    pub(crate) tape: Option<Tape>,
+    pub(crate) raid: Option<Raid>,
+    pub(crate) sets: Vec<SetScan>,
+    pub(crate) findings: Findings,
 }
 
 /// What a file holds of one backup set.
-pub(super) struct SetScan {
+pub(crate) struct SetScan {
     /// Offset of SSET in the stream.
-    pub(super) at: u64,
-    pub(super) start: StartOfSet,
-    pub(super) volume: Option<Volume>,
+    pub(crate) at: u64,
+    pub(crate) start: StartOfSet,
+    pub(crate) volume: Option<Volume>,
     /// MSCI.
-    pub(super) first: Option<Configuration>,
+    pub(crate) first: Option<Configuration>,
     /// MSLS.
-    pub(super) last: Option<Configuration>,
-    pub(super) data: Vec<DataRun>,
-    pub(super) logs: Vec<LogRun>,
-    pub(super) has_set_map: bool,
-    pub(super) ends: u32,
+    pub(crate) last: Option<Configuration>,
+    pub(crate) data: Vec<DataRun>,
+    pub(crate) logs: Vec<LogRun>,
+    pub(crate) has_set_map: bool,
+    pub(crate) ends: u32,
     /// A filemark follows the last end.
-    pub(super) is_closed: bool,
+    pub(crate) is_closed: bool,
     /// The first stream that says it is encrypted.
-    pub(super) encrypted: Option<Tag>,
+    pub(crate) encrypted: Option<Tag>,
 }
 
 /// Extents, one behind the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DataRun {
+pub(crate) struct DataRun {
     /// Offset of the first in the stream.
-    pub(super) at: u64,
-    pub(super) extents: u64,
+    pub(crate) at: u64,
+    pub(crate) extents: u64,
 }
 
 /// A virtual log file, and where its log lies in the stream.
-pub(super) struct LogRun {
-    pub(super) section: LogSection,
-    pub(super) stored: Vec<Range<u64>>,
+pub(crate) struct LogRun {
+    pub(crate) section: LogSection,
+    pub(crate) stored: Vec<Range<u64>>,
 }
 
 impl SetScan {
@@ -92,13 +93,13 @@ impl SetScan {
     }
 
     /// The final configuration, or the one at the start when the final one is missing.
-    pub(super) fn configuration(&self) -> Option<&Configuration> {
+    pub(crate) fn configuration(&self) -> Option<&Configuration> {
         self.last.as_ref().or(self.first.as_ref())
     }
 }
 
 /// Walks a file.
-pub(super) fn scan(stream: &BlockStream, findings: Findings) -> Result<Scan, Error> {
+pub(crate) fn scan(stream: &BlockStream, findings: Findings) -> Result<Scan, Error> {
     let mut walk = Walk {
         reader: StreamReader::new(stream),
         at: 0,
@@ -175,7 +176,7 @@ impl Walk<'_> {
         let stream = self.reader.stream();
         let ReadError::Damaged { offset, what, .. } = damage else { return Ok(()) };
         if self.sets.is_empty()
-            && let super::error::Undecoded::Payload(payload) = what
+            && let crate::backup::read_error::Undecoded::Payload(payload) = what
             && payload.is_other_algorithm()
         {
             return Err(stream.other_algorithm(offset));

@@ -15,10 +15,10 @@ use extentdb_format::mtf::container::{
 use extentdb_format::mtf::{Block, BlockHeader, BlockKind, Filemark, Tag};
 use extentdb_io::ReadAt;
 
-use super::error::Error;
-use super::finding::{Findings, What};
-use super::pieces::{FILE_BYTES_MAX, PieceKind, Pieces, UNIT_BYTES};
-use super::window::Window;
+use crate::backup::error::Error;
+use crate::backup::finding::{Findings, What};
+use crate::backup::stream::pieces::{FILE_BYTES_MAX, PieceKind, Pieces, UNIT_BYTES};
+use crate::backup::stream::window::Window;
 
 /// Bytes looked at to tell what a record is: a header, or the front of a filemark.
 const LOOK_BYTES: usize = 64;
@@ -34,13 +34,13 @@ const LOST_UNITS: u8 = 128;
 const UNITS_USUAL_MAX: u8 = 128;
 
 /// What a walk found.
-pub(super) struct Records {
-    pub(super) pieces: Pieces,
-    pub(super) seek_indexes: usize,
+pub(crate) struct Records {
+    pub(crate) pieces: Pieces,
+    pub(crate) seek_indexes: usize,
 }
 
 /// Walks all records of `source`.
-pub(super) fn walk(
+pub(crate) fn walk(
     source: &Arc<dyn ReadAt>,
     version: ContainerVersion,
     path: &Arc<PathBuf>,

@@ -10,8 +10,8 @@ use extentdb_base::size::EXTENT_BYTES;
 use extentdb_base::sync::Arc;
 use extentdb_base::{Extent, FileId};
 
-use super::scan::DataRun;
-use super::stream::BlockStream;
+use crate::backup::media::scan::DataRun;
+use crate::backup::stream::BlockStream;
 
 /// Extents of a set that follow each other in one stream.
 struct Run {
@@ -22,7 +22,7 @@ struct Run {
 }
 
 /// The streams of a set, and the runs of extents in them.
-pub(super) struct Layout {
+pub(crate) struct Layout {
     streams: Vec<Arc<BlockStream>>,
     runs: Vec<Run>,
     extents: u32,
@@ -30,7 +30,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Numbers the extents of all runs; `Err` gives their count when it does not fit.
-    pub(super) fn new(parts: Vec<(Arc<BlockStream>, &[DataRun])>) -> Result<Self, u64> {
+    pub(crate) fn new(parts: Vec<(Arc<BlockStream>, &[DataRun])>) -> Result<Self, u64> {
         let total = parts
             .iter()
             .flat_map(|(_, runs)| runs.iter())
@@ -55,16 +55,16 @@ impl Layout {
     }
 
     /// How many extents the set stores, repeated ones counted each time.
-    pub(super) fn extents(&self) -> u32 {
+    pub(crate) fn extents(&self) -> u32 {
         self.extents
     }
 
-    pub(super) fn streams(&self) -> &[Arc<BlockStream>] {
+    pub(crate) fn streams(&self) -> &[Arc<BlockStream>] {
         &self.streams
     }
 
     /// Stream and offset of an extent.
-    pub(super) fn locate(&self, number: u32) -> Option<(&BlockStream, u64)> {
+    pub(crate) fn locate(&self, number: u32) -> Option<(&BlockStream, u64)> {
         let run = self.run_of(number)?;
         let at = run.data.at + u64::from(number - run.first) * EXTENT_BYTES as u64;
         Some((self.streams.get(run.stream)?, at))
@@ -72,7 +72,7 @@ impl Layout {
 
     /// True when an extent is the first of its run: what lies before it in the set is not its
     /// neighbour.
-    pub(super) fn begins_a_run(&self, number: u32) -> bool {
+    pub(crate) fn begins_a_run(&self, number: u32) -> bool {
         self.run_of(number).is_none_or(|run| run.first == number)
     }
 
@@ -87,19 +87,19 @@ type Entry = (u32, u32);
 
 /// Extents of the database to numbers of the set.
 #[derive(Default)]
-pub(super) struct PageMap {
+pub(crate) struct PageMap {
     files: BTreeMap<FileId, Vec<Entry>>,
 }
 
 impl PageMap {
     /// Notes where an extent lies. Needs [`PageMap::seal`] before it is found.
-    pub(super) fn add(&mut self, extent: Extent, number: u32) {
+    pub(crate) fn add(&mut self, extent: Extent, number: u32) {
         self.files.entry(extent.file).or_default().push((extent.index, number));
     }
 
     /// Makes the map ready. Of an extent that was stored several times the last image stays;
     /// returns how many went.
-    pub(super) fn seal(&mut self) -> u64 {
+    pub(crate) fn seal(&mut self) -> u64 {
         let mut repeats = 0;
         for entries in self.files.values_mut() {
             let before = entries.len();
@@ -118,19 +118,19 @@ impl PageMap {
     }
 
     /// The number of an extent.
-    pub(super) fn find(&self, extent: Extent) -> Option<u32> {
+    pub(crate) fn find(&self, extent: Extent) -> Option<u32> {
         let entries = self.files.get(&extent.file)?;
         let at = entries.binary_search_by_key(&extent.index, |entry| entry.0).ok()?;
         entries.get(at).map(|entry| entry.1)
     }
 
     /// The files that have extents here.
-    pub(super) fn files(&self) -> impl Iterator<Item = FileId> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = FileId> {
         self.files.keys().copied()
     }
 
     /// The extents of a file, ascending.
-    pub(super) fn extents(
+    pub(crate) fn extents(
         &self,
         file: FileId,
     ) -> impl ExactSizeIterator<Item = Extent> + DoubleEndedIterator {
@@ -139,7 +139,7 @@ impl PageMap {
     }
 
     /// True when no extent was placed.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 }

@@ -14,8 +14,10 @@ use std::ops::Range;
 use extentdb_base::sync::Arc;
 use extentdb_format::log::{LogBytes, VlfHeader, VlfMap};
 
-use super::carried::header;
-use super::{BackupSet, LogPart, ReadError};
+use crate::backup::log::LogPart;
+use crate::backup::log::carried::header;
+use crate::backup::read_error::ReadError;
+use crate::backup::set::BackupSet;
 
 /// The log that backup sets carry together.
 pub struct CombinedLog {

@@ -15,7 +15,7 @@ type Shard = Vec<(Extent, Arc<[u8]>)>;
 
 /// The cache.
 #[derive(Default)]
-pub(super) struct ExtentCache {
+pub(crate) struct ExtentCache {
     shards: [Mutex<Shard>; SHARDS],
 }
 
@@ -26,7 +26,7 @@ impl ExtentCache {
     }
 
     /// The extent, when it is kept. It becomes the last to go.
-    pub(super) fn find(&self, extent: Extent) -> Option<Arc<[u8]>> {
+    pub(crate) fn find(&self, extent: Extent) -> Option<Arc<[u8]>> {
         let mut shard = lock(self.shard(extent));
         let at = shard.iter().position(|(kept, _)| *kept == extent)?;
         let found = shard.remove(at);
@@ -36,7 +36,7 @@ impl ExtentCache {
     }
 
     /// Keeps an extent in the place of the one that was not wanted for the longest time.
-    pub(super) fn keep(&self, extent: Extent, bytes: Arc<[u8]>) {
+    pub(crate) fn keep(&self, extent: Extent, bytes: Arc<[u8]>) {
         let mut shard = lock(self.shard(extent));
         if shard.iter().any(|(kept, _)| *kept == extent) {
             return;

@@ -4,23 +4,23 @@ use extentdb_base::sync::Arc;
 use extentdb_io::ReadAt;
 
 /// Bytes read at once.
-pub(super) const WINDOW_BYTES: usize = 256 << 10;
+pub(crate) const WINDOW_BYTES: usize = 256 << 10;
 
 /// A window onto a source; it moves when bytes outside are asked for.
-pub(super) struct Window {
+pub(crate) struct Window {
     source: Arc<dyn ReadAt>,
     start: u64,
     bytes: Vec<u8>,
 }
 
 impl Window {
-    pub(super) fn new(source: Arc<dyn ReadAt>) -> Self {
+    pub(crate) fn new(source: Arc<dyn ReadAt>) -> Self {
         Window { source, start: 0, bytes: Vec::new() }
     }
 
     /// The bytes from `at` on, at least `wanted` of them unless the source ends before. `wanted` is
     /// at most the window.
-    pub(super) fn at(&mut self, at: u64, wanted: usize) -> Result<&[u8], extentdb_io::Error> {
+    pub(crate) fn at(&mut self, at: u64, wanted: usize) -> Result<&[u8], extentdb_io::Error> {
         let end = self.start + self.bytes.len() as u64;
         if at < self.start || at.saturating_add(wanted as u64) > end.min(self.source.len()) {
             self.bytes.resize(WINDOW_BYTES, 0);

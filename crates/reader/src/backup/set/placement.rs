@@ -33,11 +33,11 @@ use extentdb_format::mtf::extent::{
 };
 use extentdb_format::page::{PageHeader, PageType, checksum};
 
-use super::error::ReadError;
-use super::finding::{Findings, What};
-use super::header::BackupFile;
-use super::page_map::{Layout, PageMap};
-use super::stream::Scratch;
+use crate::backup::finding::{Findings, What};
+use crate::backup::media::header::BackupFile;
+use crate::backup::read_error::ReadError;
+use crate::backup::set::page_map::{Layout, PageMap};
+use crate::backup::stream::Scratch;
 
 /// Extents whose claims are gathered at once.
 const BLOCK_EXTENTS: u32 = 1 << 17;
@@ -47,17 +47,17 @@ const GROUPS_MAX: usize = 1 << 14;
 const LOOKS_MAX: u32 = 1 << 26;
 
 /// The finished map.
-pub(super) struct Placed {
-    pub(super) map: PageMap,
+pub(crate) struct Placed {
+    pub(crate) map: PageMap,
     /// Images that a later one replaced.
-    pub(super) repeats: u64,
+    pub(crate) repeats: u64,
     /// Images that hold no page of the database.
-    pub(super) fillers: u64,
+    pub(crate) fillers: u64,
 }
 
 /// What the stored extents of a set are, together.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stored {
+pub(crate) enum Stored {
     /// Exactly those that the GAM calls allocated.
     Allocated,
     /// Those that changed.
@@ -67,7 +67,7 @@ pub(super) enum Stored {
 }
 
 /// Places all extents of a set.
-pub(super) fn place(
+pub(crate) fn place(
     layout: &Layout,
     files: &[BackupFile],
     stored: Stored,

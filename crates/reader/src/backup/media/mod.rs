@@ -1,107 +1,23 @@
 //! The files of a media set: which stripes are there, and which backup sets they hold.
 
-use std::fmt;
+pub(crate) mod file;
+pub(crate) mod header;
+pub(crate) mod scan;
+pub(crate) mod summary;
+
 use std::path::PathBuf;
 
 use extentdb_base::sync::{Arc, thread};
-use extentdb_format::mtf::{BackupKind, MtfDate};
 use extentdb_io::ReadAt;
 use extentdb_types::Guid;
 
-use super::error::{Error, Families};
-use super::finding::Findings;
-use super::header::{BackupFile, SetHeader, files_of};
-use super::scan::{Scan, SetScan, scan};
-use super::set::{BackupSet, SetOptions};
-use super::stream::BlockStream;
-
-/// The media set that the files belong to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MediaFamily {
-    /// Media set GUID, the same in all stripes; `None` when the stream that holds it is missing.
-    pub media_set: Option<Guid>,
-    /// MEDIANAME.
-    pub name: String,
-    /// MEDIADESCRIPTION.
-    pub description: String,
-    /// Product that wrote it.
-    pub software_name: String,
-    /// Files that the media set consists of.
-    pub families: u16,
-    /// Numbers of the files that were given, ascending.
-    pub given: Vec<u16>,
-    /// Numbers of those that were not.
-    pub missing: Vec<u16>,
-}
-
-impl MediaFamily {
-    /// Names the families that were not given.
-    pub fn describe_missing(&self) -> String {
-        let are = if self.missing.len() == 1 { "is" } else { "are" };
-        format!("{} of {} {are} not given", Families(&self.missing), self.families)
-    }
-}
-
-/// A backup set in a few words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "as in SetHeader")]
-pub struct SetSummary {
-    pub position: u32,
-    pub kind: BackupKind,
-    pub database_name: String,
-    pub backup_name: String,
-    pub backup_start_date: MtfDate,
-    pub backup_set_guid: Guid,
-}
-
-impl fmt::Display for SetSummary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SetSummary {
-            position,
-            kind,
-            database_name,
-            backup_name,
-            backup_start_date,
-            ..
-        } = self;
-        write!(
-            f,
-            "{position}: {} of {database_name}, {backup_start_date}",
-            kind.description().to_lowercase()
-        )?;
-        if backup_name.is_empty() { Ok(()) } else { write!(f, " ({backup_name})") }
-    }
-}
-
-/// One file, walked.
-pub(super) struct MediaFile {
-    pub(super) stream: Arc<BlockStream>,
-    pub(super) scan: Scan,
-}
-
-impl MediaFile {
-    fn open(source: Arc<dyn ReadAt>, number: usize) -> Result<Self, Error> {
-        let mut findings = Findings::default();
-        let stream = BlockStream::open(source, number, &mut findings)?;
-        let scan = scan(&stream, findings)?;
-        Ok(MediaFile { stream: Arc::new(stream), scan })
-    }
-
-    fn media_set(&self) -> Option<Guid> {
-        self.scan.raid.map(|raid| raid.media_set.get())
-    }
-
-    /// Number of this file, and how many there are.
-    fn family(&self) -> (u16, u16) {
-        let raid = self.scan.raid.map_or((1, 1), |raid| (raid.family.get(), raid.families.get()));
-        (raid.0.max(1), raid.1.max(1))
-    }
-
-    /// The set with this GUID.
-    fn set(&self, guid: Guid) -> Option<&SetScan> {
-        self.scan.sets.iter().find(|set| set.start.set_guid == guid)
-    }
-}
+use crate::backup::error::Error;
+use crate::backup::finding::Findings;
+use crate::backup::media::file::{MediaFamily, MediaFile};
+use crate::backup::media::header::{BackupFile, SetHeader, files_of};
+use crate::backup::media::scan::SetScan;
+use crate::backup::media::summary::SetSummary;
+use crate::backup::set::{BackupSet, SetOptions};
 
 /// The files of a backup, opened: their headers are read, their pages are not looked at.
 pub struct BackupMedia {
@@ -149,7 +65,7 @@ impl BackupMedia {
 
     /// The backup sets in a few words each.
     pub(crate) fn summaries(&self) -> Vec<SetSummary> {
-        self.sets().iter().map(summary).collect()
+        self.sets().iter().map(SetHeader::summary).collect()
     }
 
     /// The media set.
@@ -209,7 +125,11 @@ impl BackupMedia {
         let position = match position {
             Some(position) => position,
             None if guids.len() == 1 => 1,
-            None => return Err(Error::SeveralSets(self.sets().iter().map(summary).collect())),
+            None => {
+                return Err(Error::SeveralSets(
+                    self.sets().iter().map(SetHeader::summary).collect(),
+                ));
+            }
         };
         let found = guids.get((position as usize).wrapping_sub(1));
         let guid = *found.ok_or(Error::NoSuchSet { wanted: position, sets: guids.len() })?;
@@ -246,17 +166,6 @@ impl BackupMedia {
     fn header(&self, guid: Guid, position: u32) -> Option<SetHeader> {
         self.best_scan(guid)
             .map(|(set, file)| SetHeader::of(set, position, file.stream.is_packed()))
-    }
-}
-
-fn summary(header: &SetHeader) -> SetSummary {
-    SetSummary {
-        position: header.position,
-        kind: header.kind,
-        database_name: header.database_name.clone(),
-        backup_name: header.backup_name.clone(),
-        backup_start_date: header.backup_start_date,
-        backup_set_guid: header.backup_set_guid,
     }
 }
 
