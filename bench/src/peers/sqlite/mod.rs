@@ -7,13 +7,14 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use super::inserts::{self, Inserted, Inserts, seconds};
-use super::rows::Rows;
-use super::schema::{Dialect, create_indexes, create_table};
-use super::{Depth, Outcome, PeerCheck, Places, Setting, new_folder};
 use crate::child;
-use crate::engine::Work;
+use crate::peers::inserts::{Inserted, Inserts, seconds};
+use crate::peers::outcome::Outcome;
+use crate::peers::rows::Rows;
+use crate::peers::schema::{Dialect, create_indexes, create_table};
+use crate::peers::setting::{Depth, PeerCheck, Places, Setting, new_folder};
 use crate::report::{Measured, best_of};
+use crate::workload::InsertWork;
 
 pub(super) use trees::{builds, trees};
 
@@ -21,7 +22,7 @@ pub(super) use trees::{builds, trees};
 const NOW: &str = "select (julianday('now') - 2440587.5) * 86400.0;";
 
 /// Loads the rows and measures the check.
-pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome> {
+pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>> {
     let Some(program) = setting.places.find("sqlite3") else {
         return Ok(Outcome::Missing("sqlite3"));
     };
@@ -47,20 +48,20 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome>
 pub(super) fn inserts(
     places: &Places,
     folder: &Path,
-    works: &[Work],
+    works: &[InsertWork],
     runs: u32,
-) -> Result<inserts::Outcome<Inserts>> {
+) -> Result<Outcome<Inserts>> {
     let Some(program) = places.find("sqlite3") else {
-        return Ok(inserts::Outcome::Missing("sqlite3"));
+        return Ok(Outcome::Missing("sqlite3"));
     };
     let version = child::run(Command::new(&program).arg("--version"))?;
     let name = format!("SQLite {}", version.split(' ').next().unwrap_or_default());
     let works = works.iter().copied().filter(|work| work.clients == 1);
     let done = Inserts::collect(name, works, runs, |work| insert(&program, folder, work))?;
-    Ok(inserts::Outcome::Measured(done))
+    Ok(Outcome::Measured(done))
 }
 
-fn insert(program: &Path, folder: &Path, work: Work) -> Result<Inserted> {
+fn insert(program: &Path, folder: &Path, work: InsertWork) -> Result<Inserted> {
     let folder = new_folder(folder, "sqlite")?;
     let file = folder.path().join("rows.db");
     let mut command = Command::new(program);

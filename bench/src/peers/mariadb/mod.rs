@@ -10,14 +10,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use super::account::Account;
-use super::inserts::{self, Inserted, Inserts, gathering_seconds, seconds};
-use super::rows::Rows;
-use super::schema::{Dialect, create_indexes, create_table};
-use super::{Depth, Outcome, PeerCheck, Places, Setting, folder_bytes, new_folder};
 use crate::child;
-use crate::engine::Work;
+use crate::peers::account::Account;
+use crate::peers::inserts::{Inserted, Inserts, gathering_seconds, seconds};
+use crate::peers::outcome::Outcome;
+use crate::peers::rows::Rows;
+use crate::peers::schema::{Dialect, create_indexes, create_table};
+use crate::peers::setting::{Depth, PeerCheck, Places, Setting, folder_bytes, new_folder};
 use crate::report::{Measured, best_of};
+use crate::workload::InsertWork;
 
 pub(super) use trees::{builds, trees};
 
@@ -44,7 +45,7 @@ impl Programs {
 }
 
 /// Loads the rows and measures the check.
-pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome> {
+pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>> {
     let programs = match Programs::find(setting.places) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
@@ -70,12 +71,12 @@ const NOW: &str = "unix_timestamp(sysdate(6))";
 pub(super) fn inserts(
     places: &Places,
     folder: &Path,
-    works: &[Work],
+    works: &[InsertWork],
     runs: u32,
-) -> Result<inserts::Outcome<Inserts>> {
+) -> Result<Outcome<Inserts>> {
     let programs = match Programs::find(places) {
         Ok(programs) => programs,
-        Err(missing) => return Ok(inserts::Outcome::Missing(missing)),
+        Err(missing) => return Ok(Outcome::Missing(missing)),
     };
     let server = Server::start(&programs, folder, INSERT_MEMORY, "1")?;
     server.sql("", &format!("create database {DATABASE}"))?;
@@ -87,7 +88,7 @@ pub(super) fn inserts(
     let version = server.sql("", "select version()")?;
     let name = format!("MariaDB {}", version.split('-').next().unwrap_or_default().trim());
     let done = Inserts::collect(name, works.iter().copied(), runs, |work| server.insert(work))?;
-    Ok(inserts::Outcome::Measured(done))
+    Ok(Outcome::Measured(done))
 }
 
 /// A server over an empty folder of its own; both go when it is dropped.
@@ -193,7 +194,7 @@ impl<'p> Server<'p> {
     }
 
     /// All clients wait for a moment that the server named; the last one ends the time.
-    fn insert(&self, work: Work) -> Result<Inserted> {
+    fn insert(&self, work: InsertWork) -> Result<Inserted> {
         self.sql(DATABASE, "drop table if exists t")?;
         // CHAR has at most 255 characters here.
         let columns = format!(
@@ -201,7 +202,7 @@ impl<'p> Server<'p> {
             work.text_bytes()
         );
         self.sql(DATABASE, &format!("create table t ({columns})"))?;
-        let Work { rows, per_commit, .. } = work;
+        let InsertWork { rows, per_commit, .. } = work;
         let time = self.together(work.clients, |_| {
             format!("call fill({rows}, {per_commit}, {})", work.text_bytes())
         })?;

@@ -19,7 +19,7 @@ pub enum TableKind {
 
 /// The order in which keys come.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Order {
+pub enum KeyOrder {
     /// Each larger than all before it: all clients take the next number of one counter.
     Ascending,
     /// As if by chance.
@@ -30,7 +30,7 @@ pub enum Order {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Action {
     /// It comes.
-    Insert(Order),
+    Insert(KeyOrder),
     /// It is found by its key.
     Select,
     /// Its group is found: all rows of one value of the first column of the key.
@@ -107,7 +107,7 @@ impl TreeWork {
 
     /// The key of the row with this number.
     pub fn key_of(self, number: u32) -> i32 {
-        if self.action == Action::Insert(Order::Ascending) {
+        if self.action == Action::Insert(KeyOrder::Ascending) {
             number as i32
         } else {
             scattered(number)
@@ -140,7 +140,7 @@ impl TreeWork {
 
     /// [`key_of`](Self::key_of) in SQL; `number` is a name of 64 bits.
     pub fn key_sql(self, number: &str) -> String {
-        if self.action == Action::Insert(Order::Ascending) {
+        if self.action == Action::Insert(KeyOrder::Ascending) {
             return number.to_owned();
         }
         let n = format!("({number} + {OFFSET})");
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn clients_share_the_rows_that_they_change() {
-        for action in [Action::Insert(Order::Random), Action::Update] {
+        for action in [Action::Insert(KeyOrder::Random), Action::Update] {
             let work = work(action);
             let turns =
                 (0..4).flat_map(|client| (0..250).map(move |turn| work.number_of(client, turn)));

@@ -2,7 +2,7 @@
 
 /// Clients insert rows into one table, all at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Work {
+pub struct InsertWork {
     /// How many.
     pub clients: u32,
     /// Rows of each client.
@@ -13,7 +13,7 @@ pub struct Work {
     pub row_bytes: u16,
 }
 
-impl Work {
+impl InsertWork {
     /// All rows.
     pub fn all_rows(self) -> u64 {
         u64::from(self.clients) * u64::from(self.rows)

@@ -18,14 +18,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use super::account::Account;
-use super::inserts::{self, Inserted, Inserts, gathering_seconds, seconds};
-use super::rows::Rows;
-use super::schema::{Dialect, create_indexes, create_table};
-use super::{Depth, Outcome, PeerCheck, Places, Setting, folder_bytes, new_folder};
 use crate::child;
-use crate::engine::Work;
+use crate::peers::account::Account;
+use crate::peers::inserts::{Inserted, Inserts, gathering_seconds, seconds};
+use crate::peers::outcome::Outcome;
+use crate::peers::rows::Rows;
+use crate::peers::schema::{Dialect, create_indexes, create_table};
+use crate::peers::setting::{Depth, PeerCheck, Places, Setting, folder_bytes, new_folder};
 use crate::report::{Measured, best_of, median};
+use crate::workload::InsertWork;
 
 pub(super) use trees::{builds, trees};
 
@@ -45,7 +46,7 @@ pub const MISSING: &str =
     "initdb, postgres, psql, pg_isready, pg_amcheck and pg_checksums in one folder";
 
 /// Loads the rows and measures the checks.
-pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome> {
+pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>> {
     let Some(bin) = programs(setting.places) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, setting.folder)?;
     let version = cluster.version()?;
@@ -108,10 +109,10 @@ const EPOCH: &str = "extract(epoch from clock_timestamp())";
 pub(super) fn inserts(
     places: &Places,
     folder: &Path,
-    works: &[Work],
+    works: &[InsertWork],
     runs: u32,
-) -> Result<inserts::Outcome<Inserts>> {
-    let Some(bin) = programs(places) else { return Ok(inserts::Outcome::Missing(MISSING)) };
+) -> Result<Outcome<Inserts>> {
+    let Some(bin) = programs(places) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
     let server = cluster.start(INSERT_MEMORY, Safety::DurableCommits)?;
@@ -121,7 +122,7 @@ pub(super) fn inserts(
     )?;
     let done = Inserts::collect(name, works.iter().copied(), runs, |work| server.insert(work))?;
     server.stop()?;
-    Ok(inserts::Outcome::Measured(done))
+    Ok(Outcome::Measured(done))
 }
 
 /// A cluster in a folder of its own; both go when it is dropped.
@@ -303,7 +304,7 @@ impl Server<'_> {
 
     /// All clients wait for a moment that the server named, so that connecting is not measured; the
     /// last one ends the time.
-    fn insert(&self, work: Work) -> Result<Inserted> {
+    fn insert(&self, work: InsertWork) -> Result<Inserted> {
         self.sql("drop table if exists t")?;
         self.sql(&format!(
             "create table t (c1 int not null, c2 char({}) not null)",
