@@ -13,6 +13,7 @@ mod model;
 mod ordeal;
 mod property;
 mod schema;
+mod statement;
 mod texts;
 mod trace;
 mod work;

@@ -226,7 +226,7 @@ pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
         world,
         disk: FaultDisk::default(),
         committed: Model::new(),
-        in_doubt: None,
+        in_doubt: Vec::new(),
         trace: Trace::new(life.is_loud),
         story: Story::default(),
         next_id: 1,
@@ -395,8 +395,12 @@ impl Living {
     fn compare(&mut self, db: &Database, is_second: bool) -> Held {
         let found = rows::read(db).map_err(|error| format!("scan: {error:?}"))?;
         let state = &mut self.state;
-        if let Some(changes) = state.in_doubt.take() {
-            let doubtful = with(&state.committed, &changes);
+        let in_doubt = std::mem::take(&mut state.in_doubt);
+        // Every subset of what was in doubt, all of it first. What is not there is in no subset.
+        for subset in (1..1u32 << in_doubt.len()).rev() {
+            let chosen = in_doubt.iter().enumerate().filter(|(at, _)| subset >> at & 1 == 1);
+            let doubtful =
+                chosen.fold(state.committed.clone(), |model, (_, changes)| with(&model, changes));
             if rows::difference(&doubtful, &found, false).is_none() {
                 state.committed = doubtful;
                 for (name, table) in &mut state.committed {
@@ -404,6 +408,7 @@ impl Living {
                         stored.at = found[name].rows[id].0.clone();
                     }
                 }
+                break;
             }
         }
         let when = if is_second { "after opening" } else { "after recovery" };

@@ -6,17 +6,14 @@
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
-use extentdb_base::{PageId, Rid};
-use extentdb_engine::{
-    Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout,
-};
+use extentdb_engine::{Cause, Database, Error, IndexSpec, Session, Table, TableSpec, Timeout};
 
 use crate::disk::FaultDisk;
 use crate::kind::Kind;
 use crate::life::Story;
 use crate::model::{Change, Model, Stored, TableModel, with};
-use crate::property::rows;
-use crate::schema::{any_filter, any_index, any_row, any_table, with_computed};
+use crate::schema::{any_filter, any_index, any_table};
+use crate::statement::Statement;
 use crate::trace::Trace;
 use crate::world::World;
 
@@ -32,8 +29,9 @@ pub(crate) struct State {
     pub(crate) disk: FaultDisk,
     /// What has been acknowledged.
     pub(crate) committed: Model,
-    /// What was being acknowledged when everything stopped.
-    pub(crate) in_doubt: Option<Vec<Change>>,
+    /// The transactions that were being acknowledged when everything stopped: each is there as a
+    /// whole or not at all.
+    pub(crate) in_doubt: Vec<Vec<Change>>,
     pub(crate) trace: Trace,
     pub(crate) story: Story,
     pub(crate) next_id: i32,
@@ -56,8 +54,8 @@ pub(crate) enum Stop {
 /// A session and what it did since its transaction began.
 pub(crate) struct Worker<'d> {
     pub(crate) session: Session<'d>,
-    changes: Vec<Change>,
-    savepoints: Vec<usize>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) savepoints: Vec<usize>,
 }
 
 /// Sessions at work.
@@ -67,6 +65,8 @@ pub(crate) struct Work<'d, 's> {
     pub(crate) workers: Vec<Worker<'d>>,
     /// Faults that had happened before.
     fired: u64,
+    /// Statements of several sessions are being executed, or have been and are being judged.
+    pub(crate) is_concurrent: bool,
 }
 
 impl<'d, 's> Work<'d, 's> {
@@ -78,12 +78,17 @@ impl<'d, 's> Work<'d, 's> {
         });
         let workers = workers.collect();
         let fired = state.disk.fired();
-        Work { db, state, workers, fired }
+        Work { db, state, workers, fired, is_concurrent: false }
     }
 
     /// So many steps.
     pub(crate) fn run(&mut self, steps: u64) -> Result<(), Stop> {
         for _ in 0..steps {
+            // Only a scheduler that follows from a seed makes a run with threads repeatable.
+            if cfg!(shuttle) && self.below(2) == 0 {
+                self.round()?;
+                continue;
+            }
             let at = self.below(self.workers.len() as u64) as usize;
             self.state.story.steps += 1;
             self.step(at)?;
@@ -154,7 +159,7 @@ impl<'d, 's> Work<'d, 's> {
         view.into_iter().nth(chosen)
     }
 
-    fn any_row(&mut self, at: usize) -> Option<(String, TableModel, i32, Stored)> {
+    pub(crate) fn any_row(&mut self, at: usize) -> Option<(String, TableModel, i32, Stored)> {
         let (name, table) = self.any_table(at)?;
         let chosen = self.below(table.rows.len() as u64) as usize;
         let (id, stored) = table.rows.iter().nth(chosen)?;
@@ -174,7 +179,7 @@ impl<'d, 's> Work<'d, 's> {
     }
 
     /// Has a fault happened since the database was opened?
-    fn is_faulty(&self) -> bool {
+    pub(crate) fn is_faulty(&self) -> bool {
         self.state.disk.memory().is_dark() || self.state.disk.fired() > self.fired
     }
 
@@ -201,7 +206,7 @@ impl<'d, 's> Work<'d, 's> {
             Err(error) => {
                 self.state.trace.note(format!("{at}: {what}: {error}"));
                 if !is_explicit && self.is_faulty() {
-                    self.state.in_doubt = Some(change(None).into_iter().collect());
+                    self.state.in_doubt.push(change(None).into_iter().collect());
                     return Err(Stop::Dead);
                 }
                 self.may_fail(at, what, &error).map(|()| None)
@@ -223,15 +228,17 @@ impl<'d, 's> Work<'d, 's> {
         }
         match error.cause() {
             Cause::LogFull | Cause::FilegroupFull => Ok(()),
-            Cause::Lock if self.others_are_open(at) => Ok(()),
+            Cause::Lock if self.is_concurrent || self.others_are_open(at) => Ok(()),
             _ if is_faulty => Ok(()),
             _ => Err(Stop::Wrong(format!("{what}: {error:?}"))),
         }
     }
 
     /// Changes are permanent now.
-    fn acknowledged(&mut self, changes: Vec<Change>) -> Result<(), Stop> {
-        if !changes.is_empty() && self.state.disk.has_lost_log() {
+    pub(crate) fn acknowledged(&mut self, changes: Vec<Change>) -> Result<(), Stop> {
+        // In a round the write may have been lost after the acknowledgement.
+        let is_late = !self.is_concurrent && self.state.disk.has_lost_log();
+        if !changes.is_empty() && is_late {
             return Err(Stop::Wrong(
                 "a commit was acknowledged after the log had lost a write".to_owned(),
             ));
@@ -248,37 +255,11 @@ impl<'d, 's> Work<'d, 's> {
     }
 
     pub(crate) fn commit(&mut self, at: usize) -> Result<(), Stop> {
-        let worker = &mut self.workers[at];
-        let changes = std::mem::take(&mut worker.changes);
-        worker.savepoints.clear();
-        let committed = worker.session.commit();
-        self.state.trace.note(format!(
-            "{at}: commit of {} changes: {}",
-            changes.len(),
-            committed.is_ok()
-        ));
-        match committed {
-            Ok(()) => self.acknowledged(changes),
-            Err(_) if self.is_faulty() => {
-                self.state.in_doubt = Some(changes);
-                Err(Stop::Dead)
-            }
-            Err(error) => Err(Stop::Wrong(format!("commit: {error:?}"))),
-        }
+        self.execute(at, Statement::Commit)
     }
 
     pub(crate) fn rollback(&mut self, at: usize) -> Result<(), Stop> {
-        let worker = &mut self.workers[at];
-        let taken_back = std::mem::take(&mut worker.changes).len();
-        worker.savepoints.clear();
-        let done = worker.session.rollback();
-        self.state.story.rollbacks += 1;
-        self.state.trace.note(format!("{at}: rollback of {taken_back} changes: {}", done.is_ok()));
-        match done {
-            Ok(()) => Ok(()),
-            Err(_) if self.is_faulty() => Err(Stop::Dead),
-            Err(error) => Err(Stop::Wrong(format!("rollback: {error:?}"))),
-        }
+        self.execute(at, Statement::Rollback)
     }
 
     pub(crate) fn save(&mut self, at: usize) -> Result<(), Stop> {
@@ -365,50 +346,25 @@ impl<'d, 's> Work<'d, 's> {
     }
 
     pub(crate) fn insert(&mut self, at: usize) -> Result<(), Stop> {
-        let Some((name, model)) = self.any_table(at) else { return self.create_table(at) };
-        let table = self.open_table(at, &name)?;
-        let id = self.state.next_id;
-        self.state.next_id += 1;
-        let row = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
-        let inserted = self.workers[at].session.insert(&table, &row);
-        let what = format!("insert {id} into {name}{}", place(&inserted));
-        let row = with_computed(&model.spec, id, row);
-        let put = |at: Option<&Address>| put(&name, id, at.cloned(), row);
-        self.judge(at, &what, inserted, put).map(|_| ())
+        match self.choose_insert(at)? {
+            Some(statement) => self.execute(at, statement),
+            None => self.create_table(at),
+        }
     }
 
     fn update(&mut self, at: usize) -> Result<(), Stop> {
-        let Some((name, model, id, stored)) = self.any_row(at) else { return Ok(()) };
-        let table = self.open_table(at, &name)?;
-        let row = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
-        let updated = self.workers[at].session.update(&table, &stored.at, &row);
-        let row = with_computed(&model.spec, id, row);
-        let what = format!("update {id} of {name} at {}", stored.at);
-        self.judge(at, &what, updated, |at| put(&name, id, at.cloned(), row)).map(|_| ())
+        let chosen = self.choose_update(at)?;
+        chosen.map_or(Ok(()), |statement| self.execute(at, statement))
     }
 
     fn delete(&mut self, at: usize) -> Result<(), Stop> {
-        let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(()) };
-        let table = self.open_table(at, &name)?;
-        let deleted = self.workers[at].session.delete(&table, &stored.at);
-        let what = format!("delete {id} of {name} at {}", stored.at);
-        self.judge(at, &what, deleted, |_| Some(Change::Remove { table: name.clone(), id }))
-            .map(|_| ())
+        let chosen = self.choose_delete(at)?;
+        chosen.map_or(Ok(()), |statement| self.execute(at, statement))
     }
 
     fn get(&mut self, at: usize) -> Result<(), Stop> {
-        let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(()) };
-        let table = self.open_table(at, &name)?;
-        let found = self.workers[at].session.get(&table, &stored.at);
-        let found =
-            self.judge(at, &format!("get {id} of {name} at {}", stored.at), found, |_| None)?;
-        match found {
-            Some(found) if found.as_ref() != Some(&*stored.row) => {
-                let found = found.as_ref().map(rows::id_of);
-                Err(Stop::Wrong(format!("row {id} of {name} at {} reads as {found:?}", stored.at)))
-            }
-            _ => Ok(()),
-        }
+        let chosen = self.choose_get(at)?;
+        chosen.map_or(Ok(()), |statement| self.execute(at, statement))
     }
 
     pub(crate) fn create_table(&mut self, at: usize) -> Result<(), Stop> {
@@ -506,17 +462,4 @@ fn has_room(table: &TableSpec) -> bool {
     const BYTES_MAX: usize = 8000;
     table.columns.iter().map(|column| column.ty.max_bytes().unwrap_or(1) + 3).sum::<usize>()
         < BYTES_MAX
-}
-
-fn put(table: &str, id: i32, at: Option<Address>, row: Row) -> Option<Change> {
-    // In doubt nobody knows where it went.
-    let stored = Stored {
-        at: at.unwrap_or(Address::Rid(Rid::new(PageId::NONE, 0))),
-        row: Arc::new(row),
-    };
-    Some(Change::Put { table: table.to_owned(), id, stored })
-}
-
-fn place(inserted: &Result<Address, Error>) -> String {
-    inserted.as_ref().map(|at| format!(" at {at}")).unwrap_or_default()
 }
