@@ -1,10 +1,10 @@
-//! Makes one known fault in a copy of a database, and says which.
+//! Makes one known fault in a copy of a database, and returns its truth.
 //!
 //! Invariants
 //! - The input is only read; output files must not exist.
 //! - Everything but the fault stays as it was: the page is protected again as it was before, unless
 //!   the fault is raw damage, where a wrong checksum is the point.
-//! - The input may be damaged already: what cannot be read is passed over.
+//! - The input may be damaged already: what cannot be read is skipped.
 
 use std::path::Path;
 
@@ -15,18 +15,18 @@ use extentdb_format::PageBuf;
 use extentdb_io::File;
 
 use crate::Error;
+use crate::candidates::Candidates;
 use crate::fault::Fault;
 use crate::image::Image;
 use crate::kind::{Harmless, Kind};
-use crate::target::Target;
 use crate::truth::{self, Change, Truth};
 
 /// Bytes copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
-/// The first place that chance picks may have no room for the fault, where another one has.
+/// Random choices that are tried: one may have no room for the fault where another one has.
 const ATTEMPTS: usize = 8;
 
-/// Says how far the copy is.
+/// Progress of the copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied {
     /// Bytes copied.
@@ -35,7 +35,7 @@ pub struct Copied {
     pub bytes_total: u64,
 }
 
-/// Copies the database and makes the fault in the copy. `outputs` are the places of the copies, in
+/// Copies the database and makes the fault in the copy. `outputs` are the paths of the copies, in
 /// the order of `inputs`; none may exist.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub fn damage(inputs: &[&Path], outputs: &[&Path], kind: Kind, seed: u64) -> Res
     damage_with_progress(inputs, outputs, kind, seed, &mut |_| {})
 }
 
-/// The same; says from time to time how far the copy is.
+/// [`damage`], with a call of `progress` after each [`COPY_BYTES`].
 ///
 /// # Errors
 /// As [`damage`].
@@ -56,16 +56,16 @@ pub fn damage_with_progress(
     progress: &mut dyn FnMut(Copied),
 ) -> Result<Truth, Error> {
     let image = open(inputs, outputs)?;
-    let target = Target::new(&image)?;
+    let candidates = Candidates::new(&image)?;
     let not_applicable = Error::NotApplicable { kind: kind.name(), needs: kind.needs() };
-    let fault = attempt(&target, kind, seed).ok_or(not_applicable)?;
+    let fault = attempt(&candidates, kind, seed).ok_or(not_applicable)?;
     let truth = truth::of(&image, kind, seed, &fault)?;
     write(&image, inputs, outputs, (&fault.images, fault.truncate), progress)?;
     Ok(truth)
 }
 
-/// Copies the database and changes the copy so that it is as sound as before. Says which bytes
-/// changed.
+/// Copies the database and changes the copy so that it stays sound. Returns the changed
+/// bytes.
 ///
 /// # Errors
 /// See [`Error`]; [`Error::NotApplicable`] when the database has nothing for this change.
@@ -76,10 +76,10 @@ pub fn harmless(
     seed: u64,
 ) -> Result<Vec<Change>, Error> {
     let image = open(inputs, outputs)?;
-    let target = Target::new(&image)?;
+    let candidates = Candidates::new(&image)?;
     let not_applicable =
         Error::NotApplicable { kind: kind.name(), needs: "rows that this can be done to" };
-    let images = kind.make(&target, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
+    let images = kind.make(&candidates, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
     let changes = truth::changes(&image, &images)?;
     write(&image, inputs, outputs, (&images, None), &mut |_| {})?;
     Ok(changes)
@@ -91,13 +91,13 @@ pub fn harmless(
 /// The database cannot be read.
 pub fn applicable(inputs: &[&Path]) -> Result<Vec<Kind>, Error> {
     let image = Image::open(inputs)?;
-    let target = Target::new(&image)?;
-    Ok(Kind::ALL.iter().filter(|kind| attempt(&target, **kind, 0).is_some()).copied().collect())
+    let candidates = Candidates::new(&image)?;
+    Ok(Kind::ALL.iter().filter(|kind| attempt(&candidates, **kind, 0).is_some()).copied().collect())
 }
 
-fn attempt(target: &Target<'_>, kind: Kind, seed: u64) -> Option<Fault> {
+fn attempt(candidates: &Candidates<'_>, kind: Kind, seed: u64) -> Option<Fault> {
     let mut rng = rng(seed, kind.name());
-    (0..ATTEMPTS).find_map(|_| kind.make(target, &mut rng))
+    (0..ATTEMPTS).find_map(|_| kind.make(candidates, &mut rng))
 }
 
 fn open(inputs: &[&Path], outputs: &[&Path]) -> Result<Image, Error> {
@@ -107,8 +107,8 @@ fn open(inputs: &[&Path], outputs: &[&Path]) -> Result<Image, Error> {
     Image::open(inputs)
 }
 
-/// Chance from a seed. A kind goes in by its name, so that new kinds do not change what a seed
-/// means for the others.
+/// A generator for a seed and a kind. The name of the kind is hashed in, so that new kinds do not
+/// change what a seed means for the others.
 fn rng(seed: u64, name: &str) -> SplitMix64 {
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     SplitMix64::new(seed ^ name.bytes().fold(0xcbf2_9ce4_8422_2325, fold))

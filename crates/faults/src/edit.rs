@@ -7,18 +7,18 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::pfs::{Fullness, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageType};
 
+use crate::candidates::{CandidatePage, Candidates, reseal};
 use crate::fault::{Fault, Owner};
-use crate::target::{Found, Target, reseal};
 
 /// Pages that are being changed, over a database that is only read.
 pub(crate) struct Edit<'t> {
-    target: &'t Target<'t>,
+    candidates: &'t Candidates<'t>,
     pages: BTreeMap<PageId, PageBuf>,
 }
 
 impl<'t> Edit<'t> {
-    pub(crate) fn new(target: &'t Target<'t>) -> Self {
-        Edit { target, pages: BTreeMap::new() }
+    pub(crate) fn new(candidates: &'t Candidates<'t>) -> Self {
+        Edit { candidates, pages: BTreeMap::new() }
     }
 
     /// A page as it is now.
@@ -26,7 +26,7 @@ impl<'t> Edit<'t> {
         use std::collections::btree_map::Entry;
         match self.pages.entry(id) {
             Entry::Occupied(page) => Some(page.into_mut()),
-            Entry::Vacant(place) => Some(place.insert(self.target.page(id)?)),
+            Entry::Vacant(place) => Some(place.insert(self.candidates.page(id)?)),
         }
     }
 
@@ -40,7 +40,7 @@ impl<'t> Edit<'t> {
         Some(())
     }
 
-    /// Makes PFS tell the truth about the free space of a heap or text page that was changed.
+    /// Updates the PFS entry of a heap or text page whose free space changed.
     pub(crate) fn sync_fullness(&mut self, id: PageId) -> Option<()> {
         let header = PageHeader::of(self.page(id)?);
         let is_kept = match header.kind() {
@@ -60,25 +60,25 @@ impl<'t> Edit<'t> {
 
     fn is_heap(&self, id: PageId) -> bool {
         let unit = self.pages.get(&id).map(|page| PageHeader::of(page).alloc_unit());
-        let owner = unit.and_then(|unit| self.target.catalog.owner_of(unit));
+        let owner = unit.and_then(|unit| self.candidates.catalog.owner_of(unit));
         owner.is_some_and(|(_, rowset)| rowset.index.0 == 0)
     }
 
-    /// True for a page that was asked for already: slots on it may have moved.
+    /// True for a page of this edit: slots on it may have moved.
     pub(crate) fn has(&self, id: PageId) -> bool {
         self.pages.contains_key(&id)
     }
 
     /// A fault of all these changes, about a page of a table.
-    pub(crate) fn fault(self, found: &Found, expected: &[u32]) -> Option<Fault> {
-        Some(Fault::new(found.id, Owner::of(&found.part), self.images()?, expected))
+    pub(crate) fn fault(self, found: &CandidatePage, expected: &[u32]) -> Option<Fault> {
+        Some(Fault::new(found.id, Owner::of(&found.partition), self.images()?, expected))
     }
 
     /// The pages as they will be stored.
     pub(crate) fn images(self) -> Option<Vec<(PageId, PageBuf)>> {
-        let target = self.target;
+        let candidates = self.candidates;
         let seal = |(id, mut page): (PageId, PageBuf)| {
-            reseal(target.image, id, &mut page)?;
+            reseal(candidates.image, id, &mut page)?;
             Some((id, page))
         };
         self.pages.into_iter().map(seal).collect()

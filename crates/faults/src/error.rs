@@ -1,14 +1,14 @@
-//! Why a copy could not be damaged or a crash not be made.
+//! Errors: a copy that cannot be damaged, a crash that cannot be made.
 
 use std::path::PathBuf;
 
 use extentdb_base::PageId;
 
-/// What went wrong.
+/// Errors of `damage`, `harmless` and `crash`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// A system call failed.
     #[error(transparent)]
     Io(#[from] extentdb_io::Error),
     /// The number of paths is not the number of files.
@@ -22,7 +22,7 @@ pub enum Error {
     /// A log for a crash cannot be written.
     #[error("the log of the crash cannot be made: {0}")]
     Log(String),
-    /// There is no such fault.
+    /// No kind has this name.
     #[error("there is no fault {name}; known are {known}")]
     UnknownKind {
         /// The name given.
@@ -30,7 +30,7 @@ pub enum Error {
         /// All names.
         known: String,
     },
-    /// The database has nothing that this fault could be done to.
+    /// The database has no structure that this fault can be made in.
     #[error("this database has nothing to do the fault {kind} to: {needs}")]
     NotApplicable {
         /// The fault.

@@ -1,12 +1,12 @@
 //! A fault before it is written: new images of pages, and what a check must and may say about them.
 //!
 //! What PHYSICAL_ONLY and NOINDEX leave out follows from the numbers (`checkdb.md` B.13) and from
-//! whose page it is.
+//! the owner of the page.
 
 use extentdb_base::{AllocUnitId, FileId, IndexId, ObjectId, PageId};
 use extentdb_format::PageBuf;
 
-use crate::target::{Found, Part};
+use crate::candidates::{CandidatePage, Partition};
 
 /// The mildest repair that removes a fault.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -45,7 +45,7 @@ const ALLOCATION: &[u32] = &[
 /// The cross-check of nonclustered indexes.
 const CROSS_CHECK: &[u32] = &[8951, 8952, 8955, 8956];
 
-/// Lines that come with another message and say more of the row.
+/// Lines that follow another message and describe the row.
 const COMPANIONS: &[(u32, u32)] = &[(8951, 8955), (8952, 8956), (8984, 8988)];
 
 /// Whose page a fault is in.
@@ -61,13 +61,13 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    pub(crate) fn of(part: &Part) -> Owner {
+    pub(crate) fn of(partition: &Partition) -> Owner {
         Owner {
-            object: part.object,
-            index: Some(part.index),
-            unit: Some(part.unit.id),
-            is_skipped: part.is_user && part.index.0 >= 2,
-            is_system: !part.is_user,
+            object: partition.object,
+            index: Some(partition.index),
+            unit: Some(partition.unit.id),
+            is_skipped: partition.is_user && partition.index.0 >= 2,
+            is_system: !partition.is_user,
         }
     }
 }
@@ -113,8 +113,8 @@ impl Fault {
     }
 
     /// A fault in one page of a table.
-    pub(crate) fn on(found: &Found, image: PageBuf, expected: &[u32]) -> Fault {
-        Fault::new(found.id, Owner::of(&found.part), vec![(found.id, image)], expected)
+    pub(crate) fn on(found: &CandidatePage, image: PageBuf, expected: &[u32]) -> Fault {
+        Fault::new(found.id, Owner::of(&found.partition), vec![(found.id, image)], expected)
     }
 
     /// About a row.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod candidates;
 pub mod crash;
 mod damage;
 mod edit;
@@ -9,7 +10,6 @@ mod fault;
 mod image;
 mod kind;
 mod row;
-mod target;
 #[cfg(test)]
 mod tests;
 mod truth;

@@ -1,4 +1,4 @@
-//! Columns of records by their bytes on the page, and records that take the place of others.
+//! Columns of records by their bytes on the page, and records that replace others.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use extentdb_format::record::{Record, VarColumn};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_types::{Datum, json};
 
-use crate::target::{Found, Target, offset_of, record_at};
+use crate::candidates::{CandidatePage, Candidates, offset_of, record_at};
 
 /// A record on a data page never counts less than a forwarding stub.
 const DATA_FOOTPRINT_MIN: usize = 9;
 
-/// Where `inner`, which is a part of `outer`, lies in it.
+/// Where `inner`, which is a partition of `outer`, lies in it.
 fn span_in(outer: &[u8], inner: &[u8]) -> Range<usize> {
     let start = inner.as_ptr().addr().wrapping_sub(outer.as_ptr().addr());
     start..start + inner.len()
@@ -110,15 +110,15 @@ pub(crate) fn with_var(
     let mut end = values_at;
     let mut values = Vec::new();
     for (at, var) in (0u16..).zip(&old) {
-        let (part, is_complex) =
+        let (partition, is_complex) =
             if at == index { (value, complex) } else { (var.bytes, var.complex) };
-        end += part.len();
-        values.extend_from_slice(part);
+        end += partition.len();
+        values.extend_from_slice(partition);
         let flag = if is_complex { COMPLEX_COLUMN } else { 0 };
         out.extend_from_slice(&(u16::try_from(end).ok()? | flag).to_le_bytes());
     }
     out.extend(values);
-    // A versioning tag stays behind the columns.
+    // A versioning tag stays after the columns.
     out.extend_from_slice(bytes.get(values_end..)?);
     Some(out)
 }
@@ -151,7 +151,7 @@ pub(crate) fn replace(page: &mut PageBuf, slot: u16, new: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Takes a record and its slot off a page, with all accounting; those behind move up.
+/// Removes a record and its slot from a page and updates the header; later slots move up.
 pub(crate) fn remove(page: &mut PageBuf, slot: u16) -> Option<()> {
     let len = record_at(page, slot)?.len();
     let freed = footprint(page, len) + 2;
@@ -204,13 +204,17 @@ pub(crate) fn has_pointers(record: &Record<'_>) -> bool {
 }
 
 /// The clustered key of a row as `name = value and …`.
-pub(crate) fn key_text(target: &Target<'_>, found: &Found, slot: u16) -> Option<String> {
-    let rowset = target.rowset(&found.part)?;
-    let table = target.table(&found.part)?;
-    if found.part.index.0 != 1 {
+pub(crate) fn key_text(
+    candidates: &Candidates<'_>,
+    found: &CandidatePage,
+    slot: u16,
+) -> Option<String> {
+    let rowset = candidates.rowset(&found.partition)?;
+    let table = candidates.table(&found.partition)?;
+    if found.partition.index.0 != 1 {
         return None;
     }
-    let mut parts = Vec::new();
+    let mut partitions = Vec::new();
     for column in rowset.layout.key().into_iter().filter(|column| !column.is_uniquifier()) {
         let name = &table.column(column.column_id)?.name;
         let mut text = String::new();
@@ -221,7 +225,7 @@ pub(crate) fn key_text(target: &Target<'_>, found: &Found, slot: u16) -> Option<
             }
             None => text.push_str("null"),
         }
-        parts.push(format!("{name} = {text}"));
+        partitions.push(format!("{name} = {text}"));
     }
-    Some(parts.join(" and "))
+    Some(partitions.join(" and "))
 }

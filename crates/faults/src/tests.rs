@@ -101,7 +101,7 @@ fn every_fault_changes_exactly_what_its_truth_says() {
     assert!(before == after, "the input is not touched");
 }
 
-/// Raw damage is what a checksum finds; every other fault hides behind a right one.
+/// Raw damage is what a checksum finds; every other fault leaves the checksum right.
 #[test]
 fn only_raw_damage_leaves_a_wrong_checksum() {
     let made = made();

@@ -1,4 +1,4 @@
-//! What a fault did, for whoever judges a check.
+//! The record of a fault, which a check is compared with.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{AllocUnitId, FileId, IndexId, ObjectId, PageId};
@@ -17,13 +17,13 @@ const GAP_BYTES: usize = 8;
 /// Bytes of a file that were replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// File.
+    /// The data file.
     pub file: FileId,
-    /// First byte, from the start of the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
-    /// As they were.
+    /// The bytes before the fault.
     pub before: Vec<u8>,
-    /// As they are.
+    /// The bytes after the fault.
     pub after: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ pub struct Change {
 ///
 /// A check passes when every number of `expected` is reported, one of `any_of` unless that is
 /// empty, and nothing that is in none of the three lists. With PHYSICAL_ONLY and NOINDEX the lists
-/// of that option take the place of the first two.
+/// of that option replace the first two.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Truth {
     /// The seed it was made from.
@@ -42,7 +42,7 @@ pub struct Truth {
     pub page: PageId,
     /// The slot, when it is about a row.
     pub slot: Option<u16>,
-    /// The key of that row, where it can be told.
+    /// The key of that row, if it can be decoded.
     pub key: Option<String>,
     /// The table; 0 for none.
     pub object_id: ObjectId,
@@ -52,7 +52,7 @@ pub struct Truth {
     pub alloc_unit_id: Option<AllocUnitId>,
     /// What was changed.
     pub changes: Vec<Change>,
-    /// The file was cut to so many bytes.
+    /// The file and its length in bytes after truncation.
     pub truncated_to: Option<u64>,
     /// Numbers of the messages that a full check must report; none for a fault that no check can
     /// see.
@@ -63,9 +63,9 @@ pub struct Truth {
     pub expected_no_index: Vec<u32>,
     /// At least one of these is reported, unless there are none.
     pub any_of: Vec<u32>,
-    /// The same with PHYSICAL_ONLY.
+    /// The counterpart of `any_of` with PHYSICAL_ONLY.
     pub any_of_physical: Vec<u32>,
-    /// The same with NOINDEX.
+    /// The counterpart of `any_of` with NOINDEX.
     pub any_of_no_index: Vec<u32>,
     /// Numbers of further messages that a check may report.
     pub permitted: Vec<u32>,
@@ -74,7 +74,7 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// The truth file.
+    /// The truth file: one JSON object.
     pub fn to_json(&self) -> Value {
         let change = |change: &Change| {
             json!({
@@ -140,8 +140,8 @@ pub(crate) fn of(image: &Image, kind: Kind, seed: u64, fault: &Fault) -> Result<
     })
 }
 
-/// The repair of the catalog of faults. It supposes that a file is cut in a table: an index can
-/// be built again.
+/// The repair of the catalog of faults. It assumes that a truncated file ends in a table: an index can
+/// be rebuilt.
 fn repair(kind: Kind, fault: &Fault) -> Repair {
     match (kind, fault.owner.index) {
         (Kind::TruncatedFile, Some(index)) if index.0 > 1 => Repair::Rebuild,
@@ -149,7 +149,7 @@ fn repair(kind: Kind, fault: &Fault) -> Repair {
     }
 }
 
-/// What is different between pages as they are stored and their new images.
+/// The differences between stored pages and their new images.
 pub(crate) fn changes(image: &Image, images: &[(PageId, PageBuf)]) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::new();
     let mut before = PageBuf::zeroed();

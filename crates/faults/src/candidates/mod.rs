@@ -1,14 +1,14 @@
-//! What there is in a database to do faults to.
+//! The pages, rows and extents of a database that a fault can be made in.
 //!
 //! ```text
-//! Part     one partition of a heap or index: who owns it, where its pages begin
-//! Found    a page of a part, readable, with its displaced torn-page bits in their places
-//! lists    pages by role, found once when they are first asked for: leaves and upper pages of clustered indexes, pages of
-//!          heaps, leaves of nonclustered indexes
+//! Partition      one partition of a heap or index: its owner, its first pages
+//! CandidatePage  a readable page of a partition, with its displaced torn-page bits restored
+//! Candidates     lists of pages by role, built at the first use: leaves and upper pages of clustered
+//!                indexes, pages of heaps, leaves of nonclustered indexes
 //! ```
 //!
 //! Of large tables the first [`PAGES_MAX`] pages are considered, so that a database of any size is
-//! damaged in no time. Pages that cannot be read are passed over: the database may be damaged
+//! damaged quickly. Pages that cannot be read are skipped: the database may be damaged
 //! already.
 
 pub(crate) mod entry;
@@ -34,14 +34,14 @@ use crate::Error;
 use crate::image::Image;
 
 pub(crate) const PAGES_MAX: usize = 4_096;
-/// Pages that are looked at for one that suits.
+/// Pages that are tried, at most, for one suitable page.
 const TRIES_MAX: usize = 1_024;
-/// Deeper than any tree.
+/// Levels of a tree that are followed, at most: more than any tree has.
 const LEVELS_MAX: usize = 40;
 
 /// One partition of a heap or index.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct Partition {
     pub(crate) object: ObjectId,
     pub(crate) index: IndexId,
     pub(crate) rowset: HobtId,
@@ -51,7 +51,7 @@ pub(crate) struct Part {
     pub(crate) compression: Compression,
 }
 
-impl Part {
+impl Partition {
     pub(crate) fn is_heap(&self) -> bool {
         self.index == IndexId(0)
     }
@@ -61,16 +61,16 @@ impl Part {
     }
 }
 
-/// A page of a part.
-pub(crate) struct Found {
+/// A page of a partition.
+pub(crate) struct CandidatePage {
     pub(crate) id: PageId,
     pub(crate) page: PageBuf,
-    pub(crate) part: Part,
+    pub(crate) partition: Partition,
     /// Of a tree: the neighbours, when there are both.
     pub(crate) neighbours: Option<(PageId, PageId)>,
 }
 
-impl Found {
+impl CandidatePage {
     /// A lost page shows in the links of its tree, too.
     pub(crate) fn has_links(&self) -> bool {
         self.neighbours.is_some()
@@ -111,44 +111,49 @@ pub(crate) fn offset_of(page: &PageBuf, slot: u16) -> Option<usize> {
     PageRef::new(page).slot_offset(slot).map(usize::from)
 }
 
-/// A page and the place of its part.
-pub(crate) type Spot = (PageId, usize);
+/// A page and the index of its partition in the list.
+#[derive(Clone, Copy)]
+pub(crate) struct PartitionPage {
+    pub(crate) id: PageId,
+    partition: usize,
+}
 
-/// A database to choose from.
-pub(crate) struct Target<'a> {
+/// A database, by what faults can be made in.
+pub(crate) struct Candidates<'a> {
     pub(crate) image: &'a Image,
     pub(crate) catalog: Catalog,
     /// Uncompressed heaps and indexes of user tables.
-    parts: Vec<Part>,
-    leaves: OnceCell<Vec<Spot>>,
-    heaps: OnceCell<Vec<Spot>>,
-    entries: OnceCell<Vec<Spot>>,
-    uppers: OnceCell<Vec<Spot>>,
+    partitions: Vec<Partition>,
+    leaves: OnceCell<Vec<PartitionPage>>,
+    heaps: OnceCell<Vec<PartitionPage>>,
+    entries: OnceCell<Vec<PartitionPage>>,
+    uppers: OnceCell<Vec<PartitionPage>>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> Candidates<'a> {
     pub(crate) fn new(image: &'a Image) -> Result<Self, Error> {
         let catalog = Catalog::load(image)?;
         let is_user = |table: &&Table| table.kind == ObjectType::USER_TABLE && table.id.0 > 0;
-        let parts = catalog
+        let partitions = catalog
             .tables
             .values()
             .filter(is_user)
             .flat_map(|table| parts_of(&catalog, table, true));
-        let parts = parts.filter(|part| part.compression == Compression::None).collect();
+        let partitions =
+            partitions.filter(|partition| partition.compression == Compression::None).collect();
         let leaves = OnceCell::new();
         let heaps = OnceCell::new();
         let entries = OnceCell::new();
         let uppers = OnceCell::new();
-        Ok(Target { image, catalog, parts, leaves, heaps, entries, uppers })
+        Ok(Candidates { image, catalog, partitions, leaves, heaps, entries, uppers })
     }
 
-    pub(crate) fn parts(&self) -> &[Part] {
-        &self.parts
+    pub(crate) fn partitions(&self) -> &[Partition] {
+        &self.partitions
     }
 
     /// Every heap and index of user tables, compressed ones among them.
-    pub(crate) fn all_parts(&self) -> Vec<Part> {
+    pub(crate) fn all_parts(&self) -> Vec<Partition> {
         let user =
             self.catalog.tables.values().filter(|table| table.kind == ObjectType::USER_TABLE);
         user.filter(|table| table.id.0 > 0)
@@ -156,29 +161,29 @@ impl<'a> Target<'a> {
             .collect()
     }
 
-    /// The parts of an index of a table of the system.
-    pub(crate) fn system_part(&self, object: ObjectId, index: IndexId) -> Option<Part> {
+    /// The partitions of an index of a system table.
+    pub(crate) fn system_part(&self, object: ObjectId, index: IndexId) -> Option<Partition> {
         let table = self.catalog.tables.get(&object)?;
-        parts_of(&self.catalog, table, false).into_iter().find(|part| part.index == index)
+        parts_of(&self.catalog, table, false).into_iter().find(|partition| partition.index == index)
     }
 
-    pub(crate) fn rowset(&self, part: &Part) -> Option<&Rowset> {
-        self.catalog.rowsets.get(&part.rowset)
+    pub(crate) fn rowset(&self, partition: &Partition) -> Option<&Rowset> {
+        self.catalog.rowsets.get(&partition.rowset)
     }
 
-    pub(crate) fn table(&self, part: &Part) -> Option<&Table> {
-        self.catalog.tables.get(&part.object)
+    pub(crate) fn table(&self, partition: &Partition) -> Option<&Table> {
+        self.catalog.tables.get(&partition.object)
     }
 
-    /// The columns of a part, dropped ones excluded.
-    pub(crate) fn columns(&self, part: &Part) -> impl Iterator<Item = &PhysicalColumn> {
-        let columns = self.rowset(part).map_or(&[][..], |rowset| &rowset.layout.columns);
+    /// The columns of a partition, without dropped ones.
+    pub(crate) fn columns(&self, partition: &Partition) -> impl Iterator<Item = &PhysicalColumn> {
+        let columns = self.rowset(partition).map_or(&[][..], |rowset| &rowset.layout.columns);
         columns.iter().filter(|column| !column.is_dropped())
     }
 
-    /// Nonclustered indexes of the part's table that hold every row of it.
-    pub(crate) fn full_indexes(&self, part: &Part) -> impl Iterator<Item = &Index> {
-        let indexes = self.table(part).map_or(&[][..], |table| &table.indexes);
+    /// Nonclustered indexes of the partition's table that hold every row of it.
+    pub(crate) fn full_indexes(&self, partition: &Partition) -> impl Iterator<Item = &Index> {
+        let indexes = self.table(partition).map_or(&[][..], |table| &table.indexes);
         indexes.iter().filter(|index| {
             index.kind == IndexKind::Nonclustered
                 && !index.disabled
@@ -187,9 +192,9 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Numbers of the cross-check, when the part's table has a nonclustered index.
-    pub(crate) fn cross(&self, part: &Part, numbers: &'static [u32]) -> &'static [u32] {
-        if self.full_indexes(part).next().is_some() { numbers } else { &[] }
+    /// Numbers of the cross-check, when the partition's table has a nonclustered index.
+    pub(crate) fn cross(&self, partition: &Partition, numbers: &'static [u32]) -> &'static [u32] {
+        if self.full_indexes(partition).next().is_some() { numbers } else { &[] }
     }
 
     /// A page that can be read.
@@ -204,63 +209,76 @@ impl<'a> Target<'a> {
         self.image.raw(id, &mut page).ok().map(|()| page)
     }
 
-    /// A page of a part.
-    pub(crate) fn found(&self, id: PageId, part: &Part) -> Option<Found> {
+    /// A page of a partition.
+    pub(crate) fn found(&self, id: PageId, partition: &Partition) -> Option<CandidatePage> {
         let page = self.page(id)?;
         let header = PageHeader::of(&page);
-        if !header.belongs_to(part.unit.id) {
+        if !header.belongs_to(partition.unit.id) {
             return None;
         }
         let prev = header.prev();
         let next = header.next();
-        let has_both = !part.is_heap() && !prev.is_none() && !next.is_none();
-        Some(Found {
+        let has_both = !partition.is_heap() && !prev.is_none() && !next.is_none();
+        Some(CandidatePage {
             id,
-            part: part.clone(),
+            partition: partition.clone(),
             neighbours: has_both.then_some((prev, next)),
             page,
         })
     }
 
     /// Leaf pages of clustered indexes.
-    pub(crate) fn leaves(&self) -> &[Spot] {
-        self.leaves.get_or_init(|| self.list(Part::is_clustered, |part| self.leaf_pages(part)))
+    pub(crate) fn leaves(&self) -> &[PartitionPage] {
+        self.leaves.get_or_init(|| {
+            self.list(Partition::is_clustered, |partition| self.leaf_pages(partition))
+        })
     }
 
     /// Pages of heaps.
-    pub(crate) fn heaps(&self) -> &[Spot] {
-        self.heaps.get_or_init(|| self.list(Part::is_heap, |part| self.leaf_pages(part)))
+    pub(crate) fn heaps(&self) -> &[PartitionPage] {
+        self.heaps
+            .get_or_init(|| self.list(Partition::is_heap, |partition| self.leaf_pages(partition)))
     }
 
     /// Leaf pages of nonclustered indexes.
-    pub(crate) fn entries(&self) -> &[Spot] {
+    pub(crate) fn entries(&self) -> &[PartitionPage] {
         self.entries.get_or_init(|| {
-            self.list(|part| !part.is_heap() && !part.is_clustered(), |part| self.leaf_pages(part))
+            self.list(
+                |partition| !partition.is_heap() && !partition.is_clustered(),
+                |partition| self.leaf_pages(partition),
+            )
         })
     }
 
     /// The pages above the leaves of clustered indexes, left to right, the root among them when it
     /// is one.
-    pub(crate) fn uppers(&self) -> &[Spot] {
-        self.uppers.get_or_init(|| self.list(Part::is_clustered, |part| self.upper_pages(part)))
+    pub(crate) fn uppers(&self) -> &[PartitionPage] {
+        self.uppers.get_or_init(|| {
+            self.list(Partition::is_clustered, |partition| self.upper_pages(partition))
+        })
     }
 
     fn list(
         &self,
-        suits: impl Fn(&Part) -> bool,
-        pages: impl Fn(&Part) -> Vec<PageId>,
-    ) -> Vec<Spot> {
-        let parts = self.parts.iter().enumerate().filter(|(_, part)| suits(part));
-        parts.flat_map(|(at, part)| pages(part).into_iter().map(move |page| (page, at))).collect()
+        suits: impl Fn(&Partition) -> bool,
+        pages: impl Fn(&Partition) -> Vec<PageId>,
+    ) -> Vec<PartitionPage> {
+        let partitions =
+            self.partitions.iter().enumerate().filter(|(_, partition)| suits(partition));
+        partitions
+            .flat_map(|(at, partition)| {
+                pages(partition).into_iter().map(move |id| PartitionPage { id, partition: at })
+            })
+            .collect()
     }
 
-    /// The pages of a part that hold rows or entries, in key order.
-    pub(crate) fn leaf_pages(&self, part: &Part) -> Vec<PageId> {
-        let (unit, root) = (part.unit.id, part.unit.root);
+    /// The pages of a partition that hold rows or entries, in key order.
+    pub(crate) fn leaf_pages(&self, partition: &Partition) -> Vec<PageId> {
+        let (unit, root) = (partition.unit.id, partition.unit.root);
         let tree = |kind| LeafPages::new(self.image, unit, root, kind).flatten().take(PAGES_MAX);
-        match part.index {
+        match partition.index {
             IndexId(0) => {
-                let pages = HeapPages::new(self.image, unit, part.unit.first_iam);
+                let pages = HeapPages::new(self.image, unit, partition.unit.first_iam);
                 pages.flatten().take(PAGES_MAX).map(|(id, _)| id).collect()
             }
             IndexId(1) => tree(LeafKind::Clustered).map(|(id, _)| id).collect(),
@@ -268,13 +286,14 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The pages of a tree whose children are leaves.
-    pub(crate) fn upper_pages(&self, part: &Part) -> Vec<PageId> {
-        let mut level = vec![part.unit.root];
+    /// The pages of a tree at level 1.
+    pub(crate) fn upper_pages(&self, partition: &Partition) -> Vec<PageId> {
+        let mut level = vec![partition.unit.root];
         let mut seen: HashSet<PageId> = level.iter().copied().collect();
         for _ in 0..LEVELS_MAX {
-            let pages: Vec<Found> = level.iter().filter_map(|id| self.found(*id, part)).collect();
-            let is_upper = |found: &Found| {
+            let pages: Vec<CandidatePage> =
+                level.iter().filter_map(|id| self.found(*id, partition)).collect();
+            let is_upper = |found: &CandidatePage| {
                 found.header().kind() == PageType::Index && found.header().level > 0
             };
             let Some(first) = pages.iter().find(|found| is_upper(found)) else { return Vec::new() };
@@ -291,50 +310,50 @@ impl<'a> Target<'a> {
         Vec::new()
     }
 
-    /// The first page from a random place on for which `choose` finds something to do.
+    /// The first page, in list order from a random page, for which `choose` returns a change.
     pub(crate) fn pick<T>(
         &self,
         rng: &mut SplitMix64,
-        spots: &[Spot],
-        mut choose: impl FnMut(&Found, &mut SplitMix64) -> Option<T>,
-    ) -> Option<(Found, T)> {
-        let from = rng.below(spots.len() as u64) as usize;
-        let (before, after) = spots.split_at_checked(from)?;
-        after.iter().chain(before).take(TRIES_MAX).find_map(|(id, part)| {
-            let found = self.found(*id, self.parts.get(*part)?)?;
+        pages: &[PartitionPage],
+        mut choose: impl FnMut(&CandidatePage, &mut SplitMix64) -> Option<T>,
+    ) -> Option<(CandidatePage, T)> {
+        let from = rng.below(pages.len() as u64) as usize;
+        let (before, after) = pages.split_at_checked(from)?;
+        after.iter().chain(before).take(TRIES_MAX).find_map(|page| {
+            let found = self.found(page.id, self.partitions.get(page.partition)?)?;
             let chosen = choose(&found, rng)?;
             Some((found, chosen))
         })
     }
 
     /// A leaf page of a clustered index between two others, with two rows at least.
-    pub(crate) fn leaf(&self, rng: &mut SplitMix64) -> Option<Found> {
-        let suits = |found: &Found, _: &mut SplitMix64| {
+    pub(crate) fn leaf(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
+        let suits = |found: &CandidatePage, _: &mut SplitMix64| {
             (found.has_links() && rows_of(&found.page) >= 2).then_some(())
         };
         self.pick(rng, self.leaves(), suits).map(|(found, ())| found)
     }
 
     /// A leaf page of a nonclustered index between two others.
-    pub(crate) fn entry_page(&self, rng: &mut SplitMix64) -> Option<Found> {
-        let suits = |found: &Found, _: &mut SplitMix64| {
+    pub(crate) fn entry_page(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
+        let suits = |found: &CandidatePage, _: &mut SplitMix64| {
             (found.has_links() && rows_of(&found.page) >= 2).then_some(())
         };
         self.pick(rng, self.entries(), suits).map(|(found, ())| found)
     }
 
     /// A page above the leaves of a clustered index, between two others: not the root.
-    pub(crate) fn upper(&self, rng: &mut SplitMix64) -> Option<Found> {
-        let suits = |found: &Found, _: &mut SplitMix64| {
+    pub(crate) fn upper(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
+        let suits = |found: &CandidatePage, _: &mut SplitMix64| {
             (found.has_links() && rows_of(&found.page) >= 2).then_some(())
         };
         self.pick(rng, self.uppers(), suits).map(|(found, ())| found)
     }
 
-    /// A page of a heap with rows, and without moved ones: damage to those has consequences
+    /// A page of a heap with rows, and without forwarded ones: damage to those has consequences
     /// elsewhere.
-    pub(crate) fn heap(&self, rng: &mut SplitMix64) -> Option<Found> {
-        let is_plain = |found: &Found| {
+    pub(crate) fn heap(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
+        let is_plain = |found: &CandidatePage| {
             rows_of(&found.page) >= 2
                 && found.view().records().all(|(_, bytes)| {
                     let record = Record::parse_data(bytes);
@@ -345,8 +364,8 @@ impl<'a> Target<'a> {
             .map(|(found, ())| found)
     }
 
-    /// A page of either.
-    pub(crate) fn row_page(&self, rng: &mut SplitMix64) -> Option<Found> {
+    /// A leaf page of a clustered index or a page of a heap.
+    pub(crate) fn row_page(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
         match rng.below(2) {
             0 => self.leaf(rng).or_else(|| self.heap(rng)),
             _ => self.heap(rng).or_else(|| self.leaf(rng)),
@@ -354,24 +373,24 @@ impl<'a> Target<'a> {
     }
 
     /// A page of a heap, or of a clustered index when there is no heap.
-    pub(crate) fn heap_or_leaf(&self, rng: &mut SplitMix64) -> Option<Found> {
+    pub(crate) fn heap_or_leaf(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
         self.heap(rng).or_else(|| self.leaf(rng))
     }
 
     /// All pages with rows of user tables.
-    pub(crate) fn base_pages(&self) -> Vec<Spot> {
+    pub(crate) fn base_pages(&self) -> Vec<PartitionPage> {
         self.leaves().iter().chain(self.heaps()).copied().collect()
     }
 
-    /// A row of a user table for which `choose` finds something to do. Ghosts, stubs and moved rows
+    /// A row of a user table for which `choose` returns a change. Ghosts, stubs and forwarded rows
     /// are left alone.
     pub(crate) fn pick_row<T>(
         &self,
         rng: &mut SplitMix64,
-        spots: &[Spot],
-        mut choose: impl FnMut(&Found, u16, &Record<'_>) -> Option<T>,
-    ) -> Option<(Found, u16, T)> {
-        let (found, (slot, chosen)) = self.pick(rng, spots, |found, rng| {
+        pages: &[PartitionPage],
+        mut choose: impl FnMut(&CandidatePage, u16, &Record<'_>) -> Option<T>,
+    ) -> Option<(CandidatePage, u16, T)> {
+        let (found, (slot, chosen)) = self.pick(rng, pages, |found, rng| {
             let slots = found.slots();
             let from = rng.below(slots.into()) as u16;
             (0..slots).map(|at| (from + at) % slots).find_map(|slot| {
@@ -384,14 +403,14 @@ impl<'a> Target<'a> {
     }
 }
 
-fn parts_of(catalog: &Catalog, table: &Table, is_user: bool) -> Vec<Part> {
+fn parts_of(catalog: &Catalog, table: &Table, is_user: bool) -> Vec<Partition> {
     let is_known = |index: &&Index| {
         matches!(index.kind, IndexKind::Heap | IndexKind::Clustered | IndexKind::Nonclustered)
             && !index.disabled
     };
     let rowsets = table.indexes.iter().filter(is_known).flat_map(|index| catalog.rowsets_of(index));
-    let part = |rowset: &Rowset| {
-        Some(Part {
+    let partition = |rowset: &Rowset| {
+        Some(Partition {
             object: table.id,
             index: rowset.index,
             rowset: rowset.id,
@@ -400,15 +419,15 @@ fn parts_of(catalog: &Catalog, table: &Table, is_user: bool) -> Vec<Part> {
             compression: rowset.compression,
         })
     };
-    rowsets.filter_map(part).collect()
+    rowsets.filter_map(partition).collect()
 }
 
 /// The child pages of an upper page, in key order.
-pub(crate) fn children_of(found: &Found) -> Vec<PageId> {
+pub(crate) fn children_of(found: &CandidatePage) -> Vec<PageId> {
     (0..found.slots()).filter_map(|slot| found.record(slot)?.child()).collect()
 }
 
-/// Slots in use.
+/// The number of slots of a page.
 pub(crate) fn rows_of(page: &PageBuf) -> usize {
     PageRef::new(page).records().count()
 }

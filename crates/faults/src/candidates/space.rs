@@ -1,4 +1,4 @@
-//! Extents and states: what the allocation maps say of the pages to choose from.
+//! Extents and page states of the candidates, from the allocation maps.
 
 use std::collections::HashSet;
 
@@ -13,16 +13,16 @@ use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::{PfsByte, PfsView};
 use extentdb_format::page::{PageHeader, PageType};
 
-use super::{Found, PAGES_MAX, Part, Target};
+use super::{CandidatePage, Candidates, PAGES_MAX, Partition};
 
-impl Target<'_> {
+impl Candidates<'_> {
     /// A page in an extent of its unit.
-    pub(crate) fn page_in_extent(&self, rng: &mut SplitMix64) -> Option<Found> {
+    pub(crate) fn page_in_extent(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
         (0..64).find_map(|_| self.row_page(rng).filter(|found| self.lists_extent(found)))
     }
 
-    fn lists_extent(&self, found: &Found) -> bool {
-        let iam = self.iam_of(&found.part.unit, found.id).and_then(|id| self.page(id));
+    fn lists_extent(&self, found: &CandidatePage) -> bool {
+        let iam = self.iam_of(&found.partition.unit, found.id).and_then(|id| self.page(id));
         iam.is_some_and(|iam| {
             IamView::new(&iam).extents().any(|extent| extent == found.id.extent())
         })
@@ -55,26 +55,26 @@ impl Target<'_> {
             .map(|(id, _)| id)
     }
 
-    /// A part with an IAM page that lists an extent.
-    pub(crate) fn part_with_extents(
+    /// A partition with an IAM page that lists an extent.
+    pub(crate) fn partition_with_extents(
         &self,
         rng: &mut SplitMix64,
-    ) -> Option<(Part, PageId, PageBuf)> {
-        self.pick_part(rng, |part| {
-            let (id, page) = self.iam_chain(&part.unit).into_iter().next()?;
+    ) -> Option<(Partition, PageId, PageBuf)> {
+        self.pick_partition(rng, |partition| {
+            let (id, page) = self.iam_chain(&partition.unit).into_iter().next()?;
             IamView::new(&page).extents().next()?;
-            Some((part.clone(), id, page))
+            Some((partition.clone(), id, page))
         })
     }
 
-    /// The first part from a random one on for which `choose` finds something.
-    pub(crate) fn pick_part<T>(
+    /// The first partition, from a random one on, for which `choose` returns something.
+    pub(crate) fn pick_partition<T>(
         &self,
         rng: &mut SplitMix64,
-        choose: impl FnMut(&Part) -> Option<T>,
+        choose: impl FnMut(&Partition) -> Option<T>,
     ) -> Option<T> {
-        let from = rng.below(self.parts.len() as u64) as usize;
-        let (before, after) = self.parts.split_at_checked(from)?;
+        let from = rng.below(self.partitions.len() as u64) as usize;
+        let (before, after) = self.partitions.split_at_checked(from)?;
         after.iter().chain(before).find_map(choose)
     }
 
@@ -98,7 +98,7 @@ impl Target<'_> {
     }
 
     /// The extent that holds the last allocated page of a file; its owner must be a user table.
-    pub(crate) fn last_extent(&self, rng: &mut SplitMix64) -> Option<(Extent, Found)> {
+    pub(crate) fn last_extent(&self, rng: &mut SplitMix64) -> Option<(Extent, CandidatePage)> {
         let files: Vec<_> = self.image.files().collect();
         let from = rng.below(files.len() as u64) as usize;
         files.iter().cycle().skip(from).take(files.len()).find_map(|file| {
@@ -108,7 +108,7 @@ impl Target<'_> {
             let table = self.catalog.tables.get(&rowset.object)?;
             let is_user = table.kind == ObjectType::USER_TABLE && unit.kind == AllocUnitKind::InRow;
             let is_uniform = !self.state(last)?.is_mixed();
-            let part = Part {
+            let partition = Partition {
                 object: table.id,
                 index: rowset.index,
                 rowset: rowset.id,
@@ -116,7 +116,7 @@ impl Target<'_> {
                 is_user: true,
                 compression: rowset.compression,
             };
-            let found = self.found(last, &part)?;
+            let found = self.found(last, &partition)?;
             (is_user && is_uniform).then_some((last.extent(), found))
         })
     }

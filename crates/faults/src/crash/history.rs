@@ -14,7 +14,7 @@ use extentdb_format::{PageBuf, PageBytes};
 
 /// Offset of the next page's id in a page header.
 const NEXT_AT: u16 = 16;
-/// Offset of the interval's bits behind the start of an IAM page's second record.
+/// Offset of the interval's bits in the second record of an IAM page.
 const BITS_AT: u16 = 32;
 /// Offset of the first single page in the first record of an IAM page.
 const SINGLES_AT: u16 = 46;
@@ -32,7 +32,7 @@ pub(super) enum Step {
     Bits { slot: u16, first: u16, count: u16 },
 }
 
-/// An earlier state of a page, and what led from there to the page as it is.
+/// An earlier image of a page, and the changes from it to the current one.
 pub(super) struct History {
     pub(super) kind: &'static str,
     pub(super) old: PageBuf,

@@ -1,4 +1,4 @@
-//! Writing a log file: records in, blocks of format 4 in one VLF out.
+//! Writes a log file: records into blocks of format 4, in one VLF.
 
 use extentdb_base::{Lsn, PageId, XactId};
 use extentdb_format::PageBuf;
@@ -18,7 +18,7 @@ const BLOCK_BYTES: usize = 4096;
 /// Sizes of VLFs are multiples of this.
 const VLF_GRAIN: u64 = 0x1_0000;
 
-/// A log file in the making.
+/// A log file that is being written.
 pub struct LogWriter {
     sequence: u32,
     /// Finished blocks.
@@ -48,7 +48,7 @@ impl LogWriter {
         Lsn { slot: self.block.record_count() + 1, ..self.block_lsn() }
     }
 
-    /// Appends a record. Its payload is told its LSN, which a record that follows on it must name.
+    /// Appends a record. `payload` receives the LSN of the record, which a later record must refer to.
     ///
     /// # Errors
     /// The payload does not fit in a block.

@@ -1,12 +1,12 @@
-//! What a crash leaves: some pages as they were earlier, and the log that leads from there to the
-//! database as it is.
+//! The files that a crash leaves: earlier images of some pages, and the log that redoes the changes
+//! since.
 //!
 //! ```text
 //! sound database ──▶ earlier images of some pages, chosen by the seed ──▶ data file
 //!              └───▶ BEGIN_CKPT END_CKPT BEGIN_XACT changes … COMMIT ──▶ log file
 //! ```
 //!
-//! Reading both together must give the database that went in. With [`CrashOptions::leave_open`] the
+//! Redo of the log over the data file must give the original database. With [`CrashOptions::leave_open`] the
 //! log ends inside a transaction that has changed one link of a tree.
 
 mod history;
@@ -37,12 +37,12 @@ const XACTS: u64 = 3;
 /// File id of the log.
 const LOG_FILE: u16 = 2;
 
-/// What kind of crash.
+/// The pages that lose their last changes, and the end of the log.
 #[derive(Clone, Copy)]
 pub struct CrashOptions<'f> {
     /// Chooses pages and their histories.
     pub seed: u64,
-    /// Pages that are put back, at most.
+    /// Pages that return to an earlier image, at most.
     pub pages: usize,
     /// Which pages may be chosen.
     pub may_choose: &'f dyn Fn(&PageHeader) -> bool,
@@ -56,11 +56,12 @@ pub struct Crash {
     pub data: Vec<u8>,
     /// The log file: a header page, and one VLF with all blocks.
     pub log: Vec<u8>,
-    /// Where recovery begins.
+    /// LSN at which recovery begins.
     pub checkpoint: Lsn,
-    /// LSN behind the log's last block.
+    /// LSN after the last block of the log.
     pub end: Lsn,
-    /// The pages with a history, and what it is. A page may have reached the disk all the same.
+    /// The pages with changes in the log, and their kind. The last image of a page may be on disk all
+    /// the same.
     pub pages: Vec<(PageId, &'static str)>,
     /// The page that the open transaction changed.
     pub open_page: Option<PageId>,
@@ -101,7 +102,7 @@ struct Files {
 }
 
 impl Files {
-    /// A page with its displaced bits in their places.
+    /// A page with its displaced torn-page bits restored.
     fn page(&self, id: PageId) -> Result<PageBuf, Error> {
         let missing = || Error::Log(format!("page {id} is not in the data"));
         let bytes =
@@ -150,7 +151,7 @@ impl Files {
     }
 }
 
-/// The highest VLF sequence number that any page names.
+/// The highest VLF sequence number in the LSN of any page.
 fn newest_sequence(data: &[u8]) -> u32 {
     let (pages, _) = data.as_chunks::<PAGE_BYTES>();
     pages.iter().map(|page| PageHeader::of(page).lsn().vlf).max().unwrap_or(0)

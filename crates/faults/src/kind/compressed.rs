@@ -11,9 +11,9 @@ use extentdb_format::record::compressed::page::{HAS_ANCHOR, HAS_DICTIONARY};
 use extentdb_format::record::compressed::row::IS_CD;
 use extentdb_format::record::compressed::{CdColumn, CdKind, CdRecord, CiView};
 
+use crate::candidates::{CandidatePage, Candidates};
 use crate::fault::Fault;
 use crate::kind::header::changed;
-use crate::target::{Found, Target};
 
 /// What follows in a tree. A check that does not read the upper levels of compressed indexes knows
 /// of a lost page from its neighbours only: 8981.
@@ -21,22 +21,25 @@ const LINKS: &[u32] = &[8976, 8977, 8978, 8980, 8981];
 
 /// A leaf page of a compressed table for which `choose` finds something to do.
 fn page<T>(
-    target: &Target<'_>,
+    candidates: &Candidates<'_>,
     rng: &mut SplitMix64,
-    choose: impl Fn(&Found) -> Option<T>,
-) -> Option<(Found, T)> {
-    let parts = target.all_parts();
-    let compressed: Vec<_> = parts
+    choose: impl Fn(&CandidatePage) -> Option<T>,
+) -> Option<(CandidatePage, T)> {
+    let partitions = candidates.all_parts();
+    let compressed: Vec<_> = partitions
         .iter()
-        .filter(|part| {
-            matches!(part.compression, Compression::Row | Compression::Page) && part.index.0 <= 1
+        .filter(|partition| {
+            matches!(partition.compression, Compression::Row | Compression::Page)
+                && partition.index.0 <= 1
         })
-        .flat_map(|part| target.leaf_pages(part).into_iter().map(move |id| (id, part)))
+        .flat_map(|partition| {
+            candidates.leaf_pages(partition).into_iter().map(move |id| (id, partition))
+        })
         .collect();
     let from = rng.below(compressed.len() as u64) as usize;
     let (before, after) = compressed.split_at_checked(from)?;
-    after.iter().chain(before).find_map(|(id, part)| {
-        let found = target.found(*id, part)?;
+    after.iter().chain(before).find_map(|(id, partition)| {
+        let found = candidates.found(*id, partition)?;
         let chosen = choose(&found)?;
         Some((found, chosen))
     })
@@ -48,28 +51,28 @@ fn put_u16(page: &mut PageBuf, at: usize, value: u16) -> Option<()> {
 }
 
 fn lost(
-    target: &Target<'_>,
-    found: &Found,
+    candidates: &Candidates<'_>,
+    found: &CandidatePage,
     change: impl FnOnce(&mut PageBuf) -> Option<()>,
     expected: &[u32],
 ) -> Option<Fault> {
-    changed(target, found, change, expected)
+    changed(candidates, found, change, expected)
         .map(|fault| fault.permit(LINKS).permit(crate::kind::raw::orphans(found)))
 }
 
 /// Row 151: the size of the compression information.
-pub(crate) fn information_size(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, at) = page(target, rng, |found| {
+pub(crate) fn information_size(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, at) = page(candidates, rng, |found| {
         let ci = CiView::of(&found.page).filter(|ci| ci.fault().is_none())?;
         let has_both = ci.flags() & (HAS_ANCHOR | HAS_DICTIONARY) == HAS_ANCHOR | HAS_DICTIONARY;
         Some(PAGE_HEADER_BYTES + if has_both { 5 } else { 3 })
     })?;
-    lost(target, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
+    lost(candidates, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
 }
 
-/// Row 152: an entry of the dictionary ends behind the page.
-pub(crate) fn dictionary_entry(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, at) = page(target, rng, |found| {
+/// Row 152: an entry of the dictionary ends past the end of the page.
+pub(crate) fn dictionary_entry(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, at) = page(candidates, rng, |found| {
         let ci = CiView::of(&found.page)
             .filter(|ci| ci.fault().is_none() && !ci.dictionary().is_empty())?;
         let ends_at = if ci.flags() & HAS_ANCHOR != 0 { 7 } else { 5 };
@@ -80,11 +83,11 @@ pub(crate) fn dictionary_entry(target: &Target<'_>, rng: &mut SplitMix64) -> Opt
             if ci.flags() & HAS_ANCHOR != 0 { word(PAGE_HEADER_BYTES + 3)? } else { ends_at };
         Some(PAGE_HEADER_BYTES + anchor_end + 2)
     })?;
-    lost(target, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
+    lost(candidates, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
 }
 
 /// A row in CD format and its first byte on the page.
-fn row(found: &Found, suits: impl Fn(u16, &CdRecord<'_>) -> bool) -> Option<(u16, usize)> {
+fn row(found: &CandidatePage, suits: impl Fn(u16, &CdRecord<'_>) -> bool) -> Option<(u16, usize)> {
     let view = PageRef::new(&found.page);
     (0..view.slot_count()).find_map(|slot| {
         let bytes = view.record_bytes(slot)?;
@@ -98,13 +101,13 @@ fn row(found: &Found, suits: impl Fn(u16, &CdRecord<'_>) -> bool) -> Option<(u16
 }
 
 /// Row 153: a descriptor that there is not.
-pub(crate) fn descriptor(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn descriptor(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, (slot, at)) =
-        page(target, rng, |found| row(found, |_, record| record.column_count() > 0))?;
+        page(candidates, rng, |found| row(found, |_, record| record.column_count() > 0))?;
     // Below 128 columns the count is one byte.
     let wide = usize::from(*found.page.get(at + 1)? >= 0x80);
     let fault = lost(
-        target,
+        candidates,
         &found,
         |page| {
             *page.get_mut(at + 2 + wide)? |= 0x0f;
@@ -116,8 +119,8 @@ pub(crate) fn descriptor(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fa
 }
 
 /// Row 154: a value that begins with more bytes of its anchor than the anchor has.
-pub(crate) fn anchor_prefix(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, place)) = page(target, rng, |found| {
+pub(crate) fn anchor_prefix(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, (slot, place)) = page(candidates, rng, |found| {
         let ci = CiView::of(&found.page).filter(|ci| ci.fault().is_none())?;
         let anchors = ci.anchors();
         let view = PageRef::new(&found.page);
@@ -132,15 +135,15 @@ pub(crate) fn anchor_prefix(target: &Target<'_>, rng: &mut SplitMix64) -> Option
             }
             record.columns().zip(&anchors).find_map(|(column, anchor)| match (column, anchor) {
                 (
-                    CdColumn::Short(part),
+                    CdColumn::Short(partition),
                     CdColumn::Short(_) | CdColumn::Long { complex: false, .. },
-                ) => Some((slot, within(&found.page, part))),
+                ) => Some((slot, within(&found.page, partition))),
                 _ => None,
             })
         })
     })?;
     let fault = changed(
-        target,
+        candidates,
         &found,
         |page| {
             *page.get_mut(place.start)? = 0x7f;
@@ -153,7 +156,7 @@ pub(crate) fn anchor_prefix(target: &Target<'_>, rng: &mut SplitMix64) -> Option
     Some(fault.and(&[2537]).permit(&[5274, 8928, 8951, 8952]).permit(LINKS).at_slot(slot))
 }
 
-fn within(page: &PageBuf, part: &[u8]) -> Range<usize> {
-    let start = part.as_ptr().addr().wrapping_sub(page.as_ptr().addr());
-    start..start + part.len()
+fn within(page: &PageBuf, partition: &[u8]) -> Range<usize> {
+    let start = partition.as_ptr().addr().wrapping_sub(page.as_ptr().addr());
+    start..start + partition.len()
 }

@@ -1,4 +1,4 @@
-//! Group 11: changes after which a database is as sound as before. A check must not say a word.
+//! Group 11: changes that leave a database sound. A check must report nothing.
 
 use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
@@ -8,9 +8,9 @@ use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_format::record::RecordKind;
 use extentdb_types::SqlType;
 
+use crate::candidates::{CandidatePage, Candidates};
 use crate::edit::Edit;
 use crate::row::{has_pointers, make_ghost, span};
-use crate::target::{Found, Target};
 use extentdb_format::PageBuf;
 
 /// Pages that one control changes.
@@ -48,23 +48,25 @@ impl Harmless {
     /// New images of pages; `None` when there is nothing to change.
     pub(crate) fn make(
         self,
-        target: &Target<'_>,
+        candidates: &Candidates<'_>,
         rng: &mut SplitMix64,
     ) -> Option<Vec<(PageId, PageBuf)>> {
         match self {
-            Harmless::Garbage => garbage(target, rng),
-            Harmless::FirstRowsDeleted => first_rows_deleted(target, rng),
-            Harmless::CaseChanged => case_changed(target, rng),
-            Harmless::Ghosts => ghosts(target, rng),
+            Harmless::Garbage => garbage(candidates, rng),
+            Harmless::FirstRowsDeleted => first_rows_deleted(candidates, rng),
+            Harmless::CaseChanged => case_changed(candidates, rng),
+            Harmless::Ghosts => ghosts(candidates, rng),
         }
     }
 }
 
 /// N1.
-fn garbage(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
-    let mut edit = Edit::new(target);
+fn garbage(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+    let mut edit = Edit::new(candidates);
     for _ in 0..PAGES {
-        let Some(found) = target.row_page(rng).or_else(|| target.entry_page(rng)) else { break };
+        let Some(found) = candidates.row_page(rng).or_else(|| candidates.entry_page(rng)) else {
+            break;
+        };
         let free = usize::from(found.header().free_offset.get())..found.view().slot_array_start();
         edit.page(found.id)?
             .get_mut(free)?
@@ -72,32 +74,37 @@ fn garbage(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, Pag
             .for_each(|byte| *byte = rng.next_u64() as u8);
     }
     let mut images = edit.images()?;
-    if let Some(extent) = target.free_extent(rng) {
+    if let Some(extent) = candidates.free_extent(rng) {
         // Nobody's pages carry no protection that could be right.
-        images.extend(extent.pages().filter(|page| target.stored(*page).is_some()).map(|page| {
-            let mut image = PageBuf::zeroed();
-            image.iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
-            (page, image)
-        }));
+        images.extend(extent.pages().filter(|page| candidates.stored(*page).is_some()).map(
+            |page| {
+                let mut image = PageBuf::zeroed();
+                image.iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+                (page, image)
+            },
+        ));
     }
     (!images.is_empty()).then_some(images)
 }
 
 /// N2.
-fn first_rows_deleted(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
-    let mut edit = Edit::new(target);
+fn first_rows_deleted(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Vec<(PageId, PageBuf)>> {
+    let mut edit = Edit::new(candidates);
     let mut deleted = 0;
     for _ in 0..4 * PAGES {
-        let Some(found) = target.leaf(rng) else { break };
+        let Some(found) = candidates.leaf(rng) else { break };
         let is_row = found.record(0).is_some_and(|record| record.kind() == RecordKind::Primary);
         if !is_row || edit.has(found.id) || deleted == PAGES {
             continue;
         }
-        let entries = target.entries_of(&found, 0);
+        let entries = candidates.entries_of(&found, 0);
         // On a page that changed already the slots are others.
         let is_clear =
             entries.is_some_and(|entries| entries.iter().all(|(entry, _)| !edit.has(entry.id)));
-        if is_clear && target.remove_row(&mut edit, &found, 0).is_some() {
+        if is_clear && candidates.remove_row(&mut edit, &found, 0).is_some() {
             deleted += 1;
         }
     }
@@ -105,7 +112,10 @@ fn first_rows_deleted(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(
 }
 
 /// N6.
-fn case_changed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+fn case_changed(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Vec<(PageId, PageBuf)>> {
     let ignores_case = |column: &PhysicalColumn| {
         let collation = column.ty.and_then(|ty| match ty {
             SqlType::Char { collation, .. } | SqlType::VarChar { len: Some(_), collation } => {
@@ -115,28 +125,32 @@ fn case_changed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId
         });
         collation.is_some_and(|collation| !collation.is_binary() && collation.ignores_case())
     };
-    let spots = target.base_pages();
+    let spots = candidates.base_pages();
     let mut pick = |indexed: bool| {
-        target.pick_row(rng, &spots, |found, slot, _| {
-            let table = target.table(&found.part)?;
+        candidates.pick_row(rng, &spots, |found, slot, _| {
+            let table = candidates.table(&found.partition)?;
             if table.columns.iter().any(|column| column.computed.is_some())
                 || table.indexes.iter().any(|index| index.filter.is_some())
             {
                 return None;
             }
-            target.columns(&found.part).filter(|column| ignores_case(column)).find_map(|column| {
-                let is_it = target.is_indexed(&found.part, column.column_id) == indexed;
-                let place = span(&found.page, slot, column).filter(|_| is_it)?;
-                let at = found.page.get(place.clone())?.iter().position(u8::is_ascii_alphabetic)?;
-                Some((column.column_id, place.start + at, at))
-            })
+            candidates.columns(&found.partition).filter(|column| ignores_case(column)).find_map(
+                |column| {
+                    let is_it =
+                        candidates.is_indexed(&found.partition, column.column_id) == indexed;
+                    let place = span(&found.page, slot, column).filter(|_| is_it)?;
+                    let at =
+                        found.page.get(place.clone())?.iter().position(u8::is_ascii_alphabetic)?;
+                    Some((column.column_id, place.start + at, at))
+                },
+            )
         })
     };
     let (found, slot, (id, place, at)) = pick(true).or_else(|| pick(false))?;
-    let mut edit = Edit::new(target);
+    let mut edit = Edit::new(candidates);
     *edit.page(found.id)?.get_mut(place)? ^= 0x20;
-    for (entry, slot) in target.entries_of(&found, slot)? {
-        let copies = target.sources(&entry.part);
+    for (entry, slot) in candidates.entries_of(&found, slot)? {
+        let copies = candidates.sources(&entry.partition);
         if let Some((copy, _)) = copies.iter().find(|(_, source)| *source == Source::Column(id)) {
             let place = span(&entry.page, slot, copy)?.start + at;
             *edit.page(entry.id)?.get_mut(place)? ^= 0x20;
@@ -146,22 +160,22 @@ fn case_changed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId
 }
 
 /// N7: a page of only ghosts.
-fn ghosts(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
-    let is_plain = |found: &Found| {
+fn ghosts(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+    let is_plain = |found: &CandidatePage| {
         let records = || (0..found.slots()).filter_map(|slot| found.record(slot));
-        let table = target.table(&found.part);
+        let table = candidates.table(&found.partition);
         let has_filter =
             table.is_some_and(|table| table.indexes.iter().any(|index| index.filter.is_some()));
         !has_filter
             && records()
                 .all(|record| record.kind() == RecordKind::Primary && !has_pointers(&record))
     };
-    let (found, ()) = target.pick(rng, target.leaves(), |found, _| {
+    let (found, ()) = candidates.pick(rng, candidates.leaves(), |found, _| {
         (found.has_links() && is_plain(found)).then_some(())
     })?;
-    let mut edit = Edit::new(target);
+    let mut edit = Edit::new(candidates);
     for slot in 0..found.slots() {
-        let entries = target.entries_of(&found, slot)?;
+        let entries = candidates.entries_of(&found, slot)?;
         let all = entries.iter().map(|(entry, slot)| (entry.id, *slot)).chain([(found.id, slot)]);
         for (id, slot) in all.collect::<Vec<_>>() {
             let page = edit.page(id)?;

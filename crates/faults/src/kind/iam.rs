@@ -9,8 +9,8 @@ use extentdb_format::allocation::bitmap::AllocationBitmapMut;
 use extentdb_format::allocation::iam::IamView;
 use extentdb_format::page::{PageHeader, PageType};
 
+use crate::candidates::{Candidates, Partition, reseal};
 use crate::fault::{Fault, Owner};
-use crate::target::{Part, Target, reseal};
 
 /// Where an IAM page keeps its number in the chain, its interval, and its single pages.
 const SEQUENCE: usize = 100;
@@ -19,28 +19,29 @@ const SINGLE_PAGES: usize = 142;
 /// What may follow when pages lose their owner.
 const OWNERLESS: [u32; 10] = [2533, 2534, 8976, 8977, 8978, 8979, 8980, 8981, 8964, 8965];
 
-/// The IAM chain of a part.
+/// The IAM chain of a partition.
 struct Chain {
-    part: Part,
+    partition: Partition,
     pages: Vec<(PageId, PageBuf)>,
 }
 
 impl Chain {
-    /// A chain of a user table with so many pages at least, and an extent.
-    fn pick(target: &Target<'_>, rng: &mut SplitMix64, least: usize) -> Option<Chain> {
-        target.pick_part(rng, |part| {
-            let pages = target.iam_chain(&part.unit);
+    /// A chain of a user table with at least `pages` pages and an extent.
+    fn pick(candidates: &Candidates<'_>, rng: &mut SplitMix64, least: usize) -> Option<Chain> {
+        candidates.pick_partition(rng, |partition| {
+            let pages = candidates.iam_chain(&partition.unit);
             let has_extents = pages
                 .first()
                 .is_some_and(|(_, page)| IamView::new(page).extents().next().is_some());
-            (pages.len() >= least && has_extents).then(|| Chain { part: part.clone(), pages })
+            (pages.len() >= least && has_extents)
+                .then(|| Chain { partition: partition.clone(), pages })
         })
     }
 
     /// A change of one of its pages.
     fn change(
         &self,
-        target: &Target<'_>,
+        candidates: &Candidates<'_>,
         at: usize,
         change: impl FnOnce(&mut PageBuf) -> Option<()>,
         expected: &[u32],
@@ -48,8 +49,8 @@ impl Chain {
         let (id, page) = self.pages.get(at)?;
         let mut page = page.clone();
         change(&mut page)?;
-        reseal(target.image, *id, &mut page)?;
-        Some(Fault::new(*id, Owner::of(&self.part), vec![(*id, page)], expected))
+        reseal(candidates.image, *id, &mut page)?;
+        Some(Fault::new(*id, Owner::of(&self.partition), vec![(*id, page)], expected))
     }
 
     fn is_long(&self) -> bool {
@@ -70,82 +71,85 @@ fn set_next(next: PageId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
 }
 
 /// Row 103: a free extent in an interval that the table has an IAM page for.
-pub(crate) fn claims(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn claims(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (extent, found) = (0..64).find_map(|_| {
-        let found = target.heap_or_leaf(rng)?;
-        let extent = target.free_extent(rng)?;
-        target.iam_of(&found.part.unit, extent.first_page()).map(|_| (extent, found))
+        let found = candidates.heap_or_leaf(rng)?;
+        let extent = candidates.free_extent(rng)?;
+        candidates.iam_of(&found.partition.unit, extent.first_page()).map(|_| (extent, found))
     })?;
-    set_bit(target, &found.part, extent, true, &[8904, 8913])
+    set_bit(candidates, &found.partition, extent, true, &[8904, 8913])
 }
 
 /// Row 104: an extent of leaf pages or of heap pages only.
-pub(crate) fn loses(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn loses(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = (0..64).find_map(|_| {
-        let found = target.page_in_extent(rng)?;
-        let is_data = |page: PageId| match target.state(page) {
-            Some(state) if state.is_allocated() => {
-                target.page(page).is_some_and(|page| PageHeader::of(&page).kind() == PageType::Data)
-            }
+        let found = candidates.page_in_extent(rng)?;
+        let is_data = |page: PageId| match candidates.state(page) {
+            Some(state) if state.is_allocated() => candidates
+                .page(page)
+                .is_some_and(|page| PageHeader::of(&page).kind() == PageType::Data),
             _ => true,
         };
         found.id.extent().pages().all(is_data).then_some(found)
     })?;
     // What else is seen depends on which neighbours of the lost pages are left, and on what was in
     // them.
-    let fault = set_bit(target, &found.part, found.id.extent(), false, &[8905])?;
+    let fault = set_bit(candidates, &found.partition, found.id.extent(), false, &[8905])?;
     Some(fault.permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
 
 /// Row 105: an extent of another table.
-pub(crate) fn shares(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (extent, part) = (0..64).find_map(|_| {
-        let found = target.page_in_extent(rng)?;
-        let other =
-            target.heap_or_leaf(rng).filter(|other| other.part.object != found.part.object)?;
-        target.iam_of(&other.part.unit, found.id).map(|_| (found.id.extent(), other.part))
+pub(crate) fn shares(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (extent, partition) = (0..64).find_map(|_| {
+        let found = candidates.page_in_extent(rng)?;
+        let other = candidates
+            .heap_or_leaf(rng)
+            .filter(|other| other.partition.object != found.partition.object)?;
+        candidates
+            .iam_of(&other.partition.unit, found.id)
+            .map(|_| (found.id.extent(), other.partition))
     })?;
-    let fault = set_bit(target, &part, extent, true, &[8904, 8913])?;
+    let fault = set_bit(candidates, &partition, extent, true, &[8904, 8913])?;
     Some(fault.any_of(&[2533, 2534]).permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
 
 fn set_bit(
-    target: &Target<'_>,
-    part: &Part,
+    candidates: &Candidates<'_>,
+    partition: &Partition,
     extent: Extent,
     value: bool,
     expected: &[u32],
 ) -> Option<Fault> {
-    let id = target.iam_of(&part.unit, extent.first_page())?;
-    let mut page = target.page(id)?;
+    let id = candidates.iam_of(&partition.unit, extent.first_page())?;
+    let mut page = candidates.page(id)?;
     let index = extent.first_page().page % PAGES_PER_GAM / PAGES_PER_EXTENT;
     AllocationBitmapMut::of(&mut page).set(index, value);
-    reseal(target.image, id, &mut page)?;
-    Some(Fault::new(extent.first_page(), Owner::of(part), vec![(id, page)], expected))
+    reseal(candidates.image, id, &mut page)?;
+    Some(Fault::new(extent.first_page(), Owner::of(partition), vec![(id, page)], expected))
 }
 
-/// Row 110: a page of a mixed extent that nobody names any more.
-pub(crate) fn single_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (chain, slot, page) = target.pick_part(rng, |part| {
-        let pages = target.iam_chain(&part.unit);
+/// Row 110: a page of a mixed extent that no IAM page lists any more.
+pub(crate) fn single_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (chain, slot, page) = candidates.pick_partition(rng, |partition| {
+        let pages = candidates.iam_chain(&partition.unit);
         let slots = IamView::new(&pages.first()?.1).single_page_slots();
         let slot = slots.iter().position(|page| !page.is_none())?;
         let page = *slots.get(slot)?;
-        Some((Chain { part: part.clone(), pages }, slot, page))
+        Some((Chain { partition: partition.clone(), pages }, slot, page))
     })?;
     let zero =
         |image: &mut PageBuf| put(image, SINGLE_PAGES + PageId::BYTES * slot, &[0; PageId::BYTES]);
-    let fault = chain.change(target, 0, zero, &[8906])?;
+    let fault = chain.change(candidates, 0, zero, &[8906])?;
     Some(fault.about(page).permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
 
-/// Row 116: the chain goes on at a page of rows.
-pub(crate) fn next_data_page(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(target, rng, 2).or_else(|| Chain::pick(target, rng, 1))?;
-    let page = target.row_page(rng)?.id;
-    let fault = chain.change(target, 0, set_next(page), &[2575])?;
+/// Row 116: the chain continues at a page of rows.
+pub(crate) fn next_data_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(candidates, rng, 2).or_else(|| Chain::pick(candidates, rng, 1))?;
+    let page = candidates.row_page(rng)?.id;
+    let fault = chain.change(candidates, 0, set_next(page), &[2575])?;
     if chain.is_long() {
-        // What the pages behind it listed is nobody's now.
+        // What the following pages listed has no owner now.
         let second = &[8905, 8906];
         return Some(fault.and(&[2576]).permit(second).permit(&OWNERLESS));
     }
@@ -153,53 +157,57 @@ pub(crate) fn next_data_page(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
 }
 
 /// Row 117: of a chain of one page, the page before is none of an IAM at all.
-pub(crate) fn previous_wrong(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(target, rng, 2).or_else(|| Chain::pick(target, rng, 1))?;
+pub(crate) fn previous_wrong(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(candidates, rng, 2).or_else(|| Chain::pick(candidates, rng, 1))?;
     let other = (0..64).find_map(|_| {
-        let other = Chain::pick(target, rng, 1)?;
-        (other.part.unit.id != chain.part.unit.id).then_some(other.pages.first()?.0)
+        let other = Chain::pick(candidates, rng, 1)?;
+        (other.partition.unit.id != chain.partition.unit.id).then_some(other.pages.first()?.0)
     })?;
     let at = usize::from(chain.is_long());
     let set = |page: &mut PageBuf| {
         PageHeader::of_mut(page).prev_bytes = other.to_bytes();
         Some(())
     };
-    Some(chain.change(target, at, set, &[])?.any_of(&[8969, 2576]))
+    Some(chain.change(candidates, at, set, &[])?.any_of(&[8969, 2576]))
 }
 
 /// Row 118.
-pub(crate) fn sequence(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(target, rng, 2)?;
+pub(crate) fn sequence(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(candidates, rng, 2)?;
     let wrong = IamView::new(&chain.pages.get(1)?.1).sequence() + 1;
-    chain.change(target, 1, |page| put(page, SEQUENCE, &wrong.to_le_bytes()), &[2577])
+    chain.change(candidates, 1, |page| put(page, SEQUENCE, &wrong.to_le_bytes()), &[2577])
 }
 
 /// Row 119: two IAM pages for one interval. What the second one lists is now elsewhere.
-pub(crate) fn interval_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(target, rng, 2)?;
+pub(crate) fn interval_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(candidates, rng, 2)?;
     let first = IamView::new(&chain.pages.first()?.1).interval();
-    let fault = chain.change(target, 1, |page| put(page, INTERVAL, &first.to_bytes()), &[8947])?;
+    let fault =
+        chain.change(candidates, 1, |page| put(page, INTERVAL, &first.to_bytes()), &[8947])?;
     Some(fault.permit(&[8905, 8904, 8913, 8910, 8906]).permit(&OWNERLESS))
 }
 
 /// Row 120: the interval of a file in another filegroup.
-pub(crate) fn interval_filegroup(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(target, rng, 1)?;
-    let own = i32::from(chain.part.unit.filegroup);
+pub(crate) fn interval_filegroup(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
+    let chain = Chain::pick(candidates, rng, 1)?;
+    let own = i32::from(chain.partition.unit.filegroup);
     let files =
-        target.catalog.files.iter().filter(|file| file.file_type == 0 && file.filegroup != own);
-    let file = files.map(|file| file.id).find(|file| target.image.page_count(*file) > 0)?;
+        candidates.catalog.files.iter().filter(|file| file.file_type == 0 && file.filegroup != own);
+    let file = files.map(|file| file.id).find(|file| candidates.image.page_count(*file) > 0)?;
     let interval = PageId { file, page: 0 };
     let fault =
-        chain.change(target, 0, |page| put(page, INTERVAL, &interval.to_bytes()), &[8996])?;
+        chain.change(candidates, 0, |page| put(page, INTERVAL, &interval.to_bytes()), &[8996])?;
     Some(fault.permit(&[8905, 8904, 8913, 8910, 8906, 2579, 8929, 8993, 8994]).permit(&OWNERLESS))
 }
 
-/// Row 121: an extent behind the end of the file.
-pub(crate) fn beyond_file(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(target, rng, 1)?;
+/// Row 121: an extent past the end of the file.
+pub(crate) fn beyond_file(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(candidates, rng, 1)?;
     let interval = IamView::new(&chain.pages.first()?.1).interval();
-    let pages = target.image.page_count(interval.file).checked_sub(interval.page)?;
+    let pages = candidates.image.page_count(interval.file).checked_sub(interval.page)?;
     let extent = pages.div_ceil(PAGES_PER_EXTENT) + 100;
     let set = |page: &mut PageBuf| {
         AllocationBitmapMut::of(page).set(extent, true);
@@ -207,28 +215,28 @@ pub(crate) fn beyond_file(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
     };
     let far = PageId { page: interval.page + extent * PAGES_PER_EXTENT, ..interval };
     let fault = chain
-        .change(target, 0, set, &[2579])
+        .change(candidates, 0, set, &[2579])
         .filter(|_| extent < PAGES_PER_GAM / PAGES_PER_EXTENT)?;
     Some(fault.about(far))
 }
 
-/// Row 122: the chain goes on in another table's.
-pub(crate) fn next_foreign(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+/// Row 122: the chain continues in that of another table.
+pub(crate) fn next_foreign(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (chain, other) = (0..64).find_map(|_| {
-        let chain = Chain::pick(target, rng, 1)?;
-        let other = Chain::pick(target, rng, 1)?;
-        let suits = chain.part.object != other.part.object && !chain.is_long();
+        let chain = Chain::pick(candidates, rng, 1)?;
+        let other = Chain::pick(candidates, rng, 1)?;
+        let suits = chain.partition.object != other.partition.object && !chain.is_long();
         suits.then(|| Some((chain, other.pages.first()?.0)))?
     })?;
-    chain.change(target, 0, set_next(other), &[8959, 8969])
+    chain.change(candidates, 0, set_next(other), &[8959, 8969])
 }
 
 /// Row 123.
-pub(crate) fn page_type(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(target, rng, 1)?;
+pub(crate) fn page_type(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(candidates, rng, 1)?;
     let set = |page: &mut PageBuf| {
         PageHeader::of_mut(page).page_type = PageType::Data.to_byte();
         Some(())
     };
-    chain.change(target, 0, set, &[8946, 7965, 8905]).map(|fault| fault.permit(&[2576, 8906]))
+    chain.change(candidates, 0, set, &[8946, 7965, 8905]).map(|fault| fault.permit(&[2576, 8906]))
 }

@@ -11,20 +11,20 @@ use extentdb_format::page::PageMut;
 use extentdb_format::record::{RecordBuilder, RecordKind};
 use extentdb_types::SqlType;
 
+use crate::candidates::{CandidatePage, Candidates, Partition};
 use crate::edit::Edit;
 use crate::fault::Fault;
 use crate::kind::header::changed;
 use crate::row::{key_text, remove, span, value};
-use crate::target::{Found, Part, Target};
 
-/// The pair that says that a row and its entry differ.
+/// The two messages for a row and an entry that do not match.
 const PAIR: &[u32] = &[8951, 8952];
-/// So many entries behind another one are tried for an exchange with it.
+/// Entries after another one that are tried, at most, for an exchange with it.
 const NEIGHBOURS: u16 = 16;
-/// An entry whose key columns changed may stand in the wrong place.
+/// An entry whose key columns changed may be out of order.
 const DISORDER: &[u32] = &[2511, 2512, 8933, 8934];
 
-/// The byte of a value whose lowest bit can be flipped so that another legal value comes out.
+/// The byte of a value whose lowest bit can be flipped so that the result is another legal value.
 fn byte_of(column: &PhysicalColumn, place: &Range<usize>) -> Option<usize> {
     let skip = match column.ty? {
         // The first byte is the sign.
@@ -38,14 +38,14 @@ fn byte_of(column: &PhysicalColumn, place: &Range<usize>) -> Option<usize> {
 
 /// Flips a bit of a value.
 fn flip(
-    target: &Target<'_>,
-    found: &Found,
+    candidates: &Candidates<'_>,
+    found: &CandidatePage,
     slot: u16,
     at: usize,
     expected: &[u32],
 ) -> Option<Fault> {
     let fault = changed(
-        target,
+        candidates,
         found,
         |page| {
             *page.get_mut(at)? ^= 1;
@@ -53,65 +53,76 @@ fn flip(
         },
         expected,
     )?;
-    Some(fault.of_key(key_text(target, found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(candidates, found, slot)).at_slot(slot))
 }
 
 /// An entry with an included column of its own: no key, no part of the row locator.
 fn included(
-    target: &Target<'_>,
+    candidates: &Candidates<'_>,
     rng: &mut SplitMix64,
-    suits: impl Fn(&Part) -> bool,
-) -> Option<(Found, u16, usize)> {
-    target.pick_row(rng, target.entries(), |found, slot, _| {
-        let columns =
-            if suits(&found.part) { included_columns(target, &found.part) } else { Vec::new() };
+    suits: impl Fn(&Partition) -> bool,
+) -> Option<(CandidatePage, u16, usize)> {
+    candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
+        let columns = if suits(&found.partition) {
+            included_columns(candidates, &found.partition)
+        } else {
+            Vec::new()
+        };
         columns.into_iter().find_map(|column| byte_of(column, &span(&found.page, slot, column)?))
     })
 }
 
-fn included_columns<'t>(target: &'t Target<'_>, part: &Part) -> Vec<&'t PhysicalColumn> {
-    let base = target.base_parts(part);
+fn included_columns<'t>(
+    candidates: &'t Candidates<'_>,
+    partition: &Partition,
+) -> Vec<&'t PhysicalColumn> {
+    let base = candidates.base_parts(partition);
     let locator: Vec<Source> = base.first().map_or(Vec::new(), |base| {
-        let keys = target.sources(base).into_iter().filter(|(column, _)| column.key_ordinal > 0);
+        let keys =
+            candidates.sources(base).into_iter().filter(|(column, _)| column.key_ordinal > 0);
         keys.map(|(_, source)| source).collect()
     });
-    let own = target.sources(part).into_iter().filter(|(column, source)| {
+    let own = candidates.sources(partition).into_iter().filter(|(column, source)| {
         column.key_ordinal == 0 && matches!(source, Source::Column(_)) && !locator.contains(source)
     });
     own.map(|(column, _)| column).collect()
 }
 
 /// Row 125.
-pub(crate) fn included_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, at) = included(target, rng, |_| true)?;
-    flip(target, &found, slot, at, PAIR)
+pub(crate) fn included_byte(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, at) = included(candidates, rng, |_| true)?;
+    flip(candidates, &found, slot, at, PAIR)
 }
 
 /// Row 135: the same, in an index of a partitioned table.
-pub(crate) fn partition_index_byte(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, at) = included(target, rng, |part| target.base_parts(part).len() > 1)?;
-    flip(target, &found, slot, at, PAIR)
+pub(crate) fn partition_index_byte(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
+    let (found, slot, at) =
+        included(candidates, rng, |partition| candidates.base_parts(partition).len() > 1)?;
+    flip(candidates, &found, slot, at, PAIR)
 }
 
-/// Row 126: the entry leads to another row, which has an entry of its own.
-pub(crate) fn locator(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, places) = target.pick_row(rng, target.entries(), |found, slot, _| {
-        let sources = target.sources(&found.part);
-        let index = target.table(&found.part)?.indexes.iter().find(|index| index.id == found.part.index)?;
+/// Row 126: the entry refers to another row, which has an entry of its own.
+pub(crate) fn locator(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, places) = candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
+        let sources = candidates.sources(&found.partition);
+        let index = candidates.table(&found.partition)?.indexes.iter().find(|index| index.id == found.partition.index)?;
         let is_own = |source: &Source| {
             matches!(source, Source::Column(id) if index.columns.iter().any(|own| own.column_id == *id))
         };
         let other = (0..found.slots()).find(|other| *other != slot && found.record(*other).is_some())?;
-        let part = |column: &PhysicalColumn| {
+        let partition = |column: &PhysicalColumn| {
             let place = span(&found.page, slot, column)?;
             let bytes = value(&found.page, other, column)?;
             (place.len() == bytes.len()).then_some((place, bytes))
         };
         let locator = sources.iter().filter(|(_, source)| !is_own(source));
-        let places: Option<Vec<_>> = locator.map(|(column, _)| part(column)).collect();
+        let places: Option<Vec<_>> = locator.map(|(column, _)| partition(column)).collect();
         places.filter(|places| places.iter().any(|(place, bytes)| found.page.get(place.clone()) != Some(bytes)))
     })?;
-    let fault = changed(target, &found, |page| put_all(page, &places), PAIR)?;
+    let fault = changed(candidates, &found, |page| put_all(page, &places), PAIR)?;
     Some(fault.permit(DISORDER).at_slot(slot))
 }
 
@@ -123,57 +134,60 @@ fn put_all(page: &mut PageBuf, places: &[(Range<usize>, Vec<u8>)]) -> Option<()>
 }
 
 /// Row 127: from the middle of a page, so that no separator is concerned.
-pub(crate) fn entry_removed(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, ()) = target.pick_row(rng, target.entries(), |found, slot, _| {
+pub(crate) fn entry_removed(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, ()) = candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
         (slot > 0 && slot + 1 < found.slots()).then_some(())
     })?;
-    changed(target, &found, |page| remove(page, slot), &[8951]).map(|fault| fault.at_slot(slot))
+    changed(candidates, &found, |page| remove(page, slot), &[8951]).map(|fault| fault.at_slot(slot))
 }
 
 /// Row 129: a column that an index has, too, changes in the table alone.
-pub(crate) fn base_column(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let is_copied = |found: &Found, column: &PhysicalColumn| {
-        let table = target.table(&found.part);
+pub(crate) fn base_column(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let is_copied = |found: &CandidatePage, column: &PhysicalColumn| {
+        let table = candidates.table(&found.partition);
         let logical = table.and_then(|table| table.column(column.column_id));
         logical.is_some_and(|logical| logical.computed.is_none())
     };
-    let (found, slot, at) = copied(target, rng, is_copied)?;
-    flip(target, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537, 8984]))
+    let (found, slot, at) = copied(candidates, rng, is_copied)?;
+    flip(candidates, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537, 8984]))
 }
 
 /// Row 133: the stored value of a computed column.
-pub(crate) fn computed_value(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let is_computed = |found: &Found, column: &PhysicalColumn| {
-        let table = target.table(&found.part);
+pub(crate) fn computed_value(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let is_computed = |found: &CandidatePage, column: &PhysicalColumn| {
+        let table = candidates.table(&found.partition);
         let logical = table.and_then(|table| table.column(column.column_id));
         logical.is_some_and(|logical| logical.computed.is_some() && logical.persisted)
     };
-    let (found, slot, at) = copied(target, rng, is_computed)?;
-    flip(target, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537]))
+    let (found, slot, at) = copied(candidates, rng, is_computed)?;
+    flip(candidates, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537]))
 }
 
 /// A value of a row that is no part of its clustered key and has a copy in an index.
 fn copied(
-    target: &Target<'_>,
+    candidates: &Candidates<'_>,
     rng: &mut SplitMix64,
-    suits: impl Fn(&Found, &PhysicalColumn) -> bool,
-) -> Option<(Found, u16, usize)> {
-    target.pick_row(rng, &target.base_pages(), |found, slot, record| {
+    suits: impl Fn(&CandidatePage, &PhysicalColumn) -> bool,
+) -> Option<(CandidatePage, u16, usize)> {
+    candidates.pick_row(rng, &candidates.base_pages(), |found, slot, record| {
         if record.kind() != RecordKind::Primary {
             return None;
         }
-        target.columns(&found.part).filter(|column| column.key_ordinal == 0).find_map(|column| {
-            let is_it = target.is_indexed(&found.part, column.column_id) && suits(found, column);
-            let place = span(&found.page, slot, column).filter(|_| is_it)?;
-            byte_of(column, &place)
-        })
+        candidates.columns(&found.partition).filter(|column| column.key_ordinal == 0).find_map(
+            |column| {
+                let is_it = candidates.is_indexed(&found.partition, column.column_id)
+                    && suits(found, column);
+                let place = span(&found.page, slot, column).filter(|_| is_it)?;
+                byte_of(column, &place)
+            },
+        )
     })
 }
 
 /// Row 130: one entry three times, and two rows without one.
-pub(crate) fn entry_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn entry_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, slot, (at, bytes)) =
-        target.pick_row(rng, target.entries(), |found, slot, record| {
+        candidates.pick_row(rng, candidates.entries(), |found, slot, record| {
             let next = found.record(slot.checked_add(1)?)?;
             let second = found.record(slot.checked_add(2)?)?;
             let len = record.len();
@@ -182,12 +196,12 @@ pub(crate) fn entry_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option
                     && other.kind() == RecordKind::Index
                     && other.bytes() != record.bytes()
             };
-            let at = |slot: u16| crate::target::offset_of(&found.page, slot);
+            let at = |slot: u16| crate::candidates::offset_of(&found.page, slot);
             (is_entry(&next) && is_entry(&second))
                 .then(|| Some(([at(slot + 1)?, at(slot + 2)?], record.bytes().to_vec())))?
         })?;
     let fault = changed(
-        target,
+        candidates,
         &found,
         |page| {
             for start in at {
@@ -201,10 +215,13 @@ pub(crate) fn entry_doubled(target: &Target<'_>, rng: &mut SplitMix64) -> Option
 }
 
 /// Row 131: two entries exchange their included values.
-pub(crate) fn entries_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn entries_exchanged(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
     let (found, slot, (one, other)) =
-        target.pick_row(rng, target.entries(), |found, slot, _| {
-            let columns = included_columns(target, &found.part);
+        candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
+            let columns = included_columns(candidates, &found.partition);
             (1..=NEIGHBOURS).map(|step| (slot + step) % found.slots()).find_map(|other| {
                 columns.iter().find_map(|column| {
                     let one = span(&found.page, slot, column)?;
@@ -217,46 +234,58 @@ pub(crate) fn entries_exchanged(target: &Target<'_>, rng: &mut SplitMix64) -> Op
     let first = found.page.get(one.clone())?.to_vec();
     let second = found.page.get(other.clone())?.to_vec();
     let swap = |page: &mut PageBuf| put_all(page, &[(one, second), (other, first)]);
-    changed(target, &found, swap, PAIR).map(|fault| fault.at_slot(slot))
+    changed(candidates, &found, swap, PAIR).map(|fault| fault.at_slot(slot))
 }
 
 /// Row 134: the last row of a partition gets a key that belongs to the last partition, and so do
 /// its entries.
 ///
 /// The column that rows are distributed by must be the first one of the key, and an integer.
-pub(crate) fn wrong_partition(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (part, column, high) = target.pick_part(rng, |part| {
-        let parts = target.base_parts(part);
-        let is_candidate =
-            part.is_clustered() && parts.len() > 1 && parts.last()?.rowset != part.rowset;
-        let own = target.table(part)?.indexes.iter().find(|index| index.id == part.index)?;
-        let (_, partitioning) = target.catalog.partition_function_of(own)?;
+pub(crate) fn wrong_partition(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (partition, column, high) = candidates.pick_partition(rng, |partition| {
+        let partitions = candidates.base_parts(partition);
+        let is_candidate = partition.is_clustered()
+            && partitions.len() > 1
+            && partitions.last()?.rowset != partition.rowset;
+        let own = candidates
+            .table(partition)?
+            .indexes
+            .iter()
+            .find(|index| index.id == partition.index)?;
+        let (_, partitioning) = candidates.catalog.partition_function_of(own)?;
         let is_it = |column: &&PhysicalColumn| is_candidate && column.column_id == partitioning;
-        let column = target.rowset(part)?.layout.key().first().copied().filter(is_it)?.clone();
-        let highs: Vec<i64> =
-            parts.iter().filter_map(|part| high_key(target, part, &column)).collect();
+        let column =
+            candidates.rowset(partition)?.layout.key().first().copied().filter(is_it)?.clone();
+        let highs: Vec<i64> = partitions
+            .iter()
+            .filter_map(|partition| high_key(candidates, partition, &column))
+            .collect();
         let is_ascending = highs.len() > 1 && highs.is_sorted_by(|a, b| a < b);
-        (is_ascending && high_key(target, part, &column).is_some())
-            .then(|| Some((part.clone(), column, highs.last()?.checked_add(1)?)))?
+        (is_ascending && high_key(candidates, partition, &column).is_some())
+            .then(|| Some((partition.clone(), column, highs.last()?.checked_add(1)?)))?
     })?;
-    let found = target.found(*target.leaf_pages(&part).last()?, &part)?;
+    let found = candidates.found(*candidates.leaf_pages(&partition).last()?, &partition)?;
     let slot = found.slots().checked_sub(1)?;
-    let mut edit = Edit::new(target);
+    let mut edit = Edit::new(candidates);
     let place = span(&found.page, slot, &column)?;
     put_int(edit.page(found.id)?, &place, high)?;
-    for (entry, at) in target.entries_of(&found, slot)? {
-        let copies = target.sources(&entry.part);
+    for (entry, at) in candidates.entries_of(&found, slot)? {
+        let copies = candidates.sources(&entry.partition);
         let copy = copies.iter().find(|(_, source)| *source == Source::Column(column.column_id))?;
         let place = span(&entry.page, at, copy.0)?;
         put_int(edit.page(entry.id)?, &place, high)?;
     }
     let fault = edit.fault(&found, &[8984])?.permit(DISORDER).permit(&[8988]).permit(PAIR);
-    Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
 
 /// The highest value of the first key column of a partition.
-fn high_key(target: &Target<'_>, part: &Part, column: &PhysicalColumn) -> Option<i64> {
-    let found = target.found(*target.leaf_pages(part).last()?, part)?;
+fn high_key(
+    candidates: &Candidates<'_>,
+    partition: &Partition,
+    column: &PhysicalColumn,
+) -> Option<i64> {
+    let found = candidates.found(*candidates.leaf_pages(partition).last()?, partition)?;
     integer(column, &value(&found.page, found.slots().checked_sub(1)?, column)?)
 }
 
@@ -269,35 +298,39 @@ fn put_int(page: &mut PageBuf, place: &Range<usize>, value: i64) -> Option<()> {
 /// Row 132: a filtered index gets the entry of a row that its predicate leaves out: a row of the
 /// table without an entry.
 ///
-/// The entry goes between two others whose first key column, an integer, is lower and higher.
-pub(crate) fn filtered_row(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (part, index) = target.pick_part(rng, |part| {
-        let index = target.table(part)?.indexes.iter().find(|index| index.id == part.index)?;
-        index.filter.is_some().then_some((part.clone(), index))
+/// The entry is inserted between two others whose first key column, an integer, is lower and higher.
+pub(crate) fn filtered_row(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (partition, index) = candidates.pick_partition(rng, |partition| {
+        let index = candidates
+            .table(partition)?
+            .indexes
+            .iter()
+            .find(|index| index.id == partition.index)?;
+        index.filter.is_some().then_some((partition.clone(), index))
     })?;
-    let sources = target.sources(&part);
+    let sources = candidates.sources(&partition);
     let (key, source) = *sources.iter().find(|(column, _)| column.key_ordinal == 1)?;
-    let bases = target.base_pages();
-    let (base, slot, wanted) = target.pick_row(rng, &bases, |found, slot, _| {
-        let is_of_table = found.part.object == part.object;
-        let own = is_of_table.then(|| target.sources(&found.part))?;
+    let bases = candidates.base_pages();
+    let (base, slot, wanted) = candidates.pick_row(rng, &bases, |found, slot, _| {
+        let is_of_table = found.partition.object == partition.object;
+        let own = is_of_table.then(|| candidates.sources(&found.partition))?;
         let (column, _) = own.iter().find(|(_, it)| *it == source)?;
         let wanted = integer(column, &value(&found.page, slot, column)?)?;
-        let locator = target.locator(found, slot)?;
-        target.find_entry(&found.part, index, &locator).is_none().then_some(wanted)
+        let locator = candidates.locator(found, slot)?;
+        candidates.find_entry(&found.partition, index, &locator).is_none().then_some(wanted)
     })?;
-    let at = |found: &Found, slot: u16| integer(key, &value(&found.page, slot, key)?);
-    let (entry, place) = target.leaf_pages(&part).into_iter().find_map(|id| {
-        let found = target.found(id, &part)?;
+    let at = |found: &CandidatePage, slot: u16| integer(key, &value(&found.page, slot, key)?);
+    let (entry, place) = candidates.leaf_pages(&partition).into_iter().find_map(|id| {
+        let found = candidates.found(id, &partition)?;
         let is_gap =
             |slot: &u16| at(&found, *slot - 1) < Some(wanted) && at(&found, *slot) > Some(wanted);
         let place = (1..found.slots()).find(is_gap)?;
         Some((found, place))
     })?;
-    let record = entry_for(target, &base, slot, &entry)?;
+    let record = entry_for(candidates, &base, slot, &entry)?;
     let insert = |page: &mut PageBuf| PageMut::new(page).insert(place, &record).then_some(());
-    // A check says so where it evaluates the predicate.
-    changed(target, &entry, insert, &[]).map(|fault| fault.permit(&[8952]).at_slot(place))
+    // A check reports this only where it evaluates the predicate.
+    changed(candidates, &entry, insert, &[]).map(|fault| fault.permit(&[8952]).at_slot(place))
 }
 
 fn integer(column: &PhysicalColumn, bytes: &[u8]) -> Option<i64> {
@@ -309,9 +342,14 @@ fn integer(column: &PhysicalColumn, bytes: &[u8]) -> Option<i64> {
 }
 
 /// The entry of a row as the index of `like` would have it.
-fn entry_for(target: &Target<'_>, base: &Found, slot: u16, like: &Found) -> Option<Vec<u8>> {
-    let own = target.sources(&base.part);
-    let wanted = target.sources(&like.part);
+fn entry_for(
+    candidates: &Candidates<'_>,
+    base: &CandidatePage,
+    slot: u16,
+    like: &CandidatePage,
+) -> Option<Vec<u8>> {
+    let own = candidates.sources(&base.partition);
+    let wanted = candidates.sources(&like.partition);
     let sample = (0..like.slots()).find_map(|slot| like.record(slot))?;
     let mut record =
         RecordBuilder::index(RecordKind::Index, usize::from(like.header().fixed_len.get()));

@@ -22,8 +22,8 @@ use std::fmt;
 use extentdb_base::env::SplitMix64;
 
 use crate::Error;
+use crate::candidates::Candidates;
 use crate::fault::{Fault, Repair};
-use crate::target::Target;
 pub use harmless::Harmless;
 
 macro_rules! kinds {
@@ -74,9 +74,9 @@ macro_rules! kinds {
             }
 
             /// Makes the fault in memory; `None` when there is nothing to make it in.
-            pub(crate) fn make(self, target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+            pub(crate) fn make(self, candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
                 match self {
-                    $(Kind::$kind => $function(target, rng),)*
+                    $(Kind::$kind => $function(candidates, rng),)*
                 }
             }
         }
@@ -282,7 +282,7 @@ kinds! {
     SparseCount "sparse-count" rows [85] AllowDataLoss needs "a row with sparse columns" by record::sparse_count,
 
     /// A forwarding stub leads to a slot that there is not.
-    StubTarget "stub-target" rows [86] AllowDataLoss needs STUB by heap::stub_target,
+    StubTarget "stub-candidates" rows [86] AllowDataLoss needs STUB by heap::stub_target,
     /// Two forwarding stubs lead to one row.
     StubShared "stub-shared" rows [87] AllowDataLoss needs "a heap with two moved rows" by heap::stub_shared,
     /// A moved row leads back to another slot.
@@ -303,8 +303,8 @@ kinds! {
     /// A node of a value has a type that there is not.
     LobNodeType "lob-node-type" rows [95] AllowDataLoss needs LOB by lob::node_type,
     /// Two pointers of one node lead to the same child.
-    LobChildrenEqual "lob-children-equal" rows [97] AllowDataLoss needs "a value off its row of two parts" by lob::children_equal,
-    /// The recorded size of a part of a value is one byte too high.
+    LobChildrenEqual "lob-children-equal" rows [97] AllowDataLoss needs "a value off its row of two partitions" by lob::children_equal,
+    /// The recorded size of a partition of a value is one byte too high.
     LobChildSize "lob-child-size" rows [98] AllowDataLoss needs LOB by lob::child_size,
     /// The row says NULL; the value is still there.
     LobNull "lob-null" rows [99] AllowDataLoss needs "a nullable column with a value off its row" by lob::value_null,

@@ -11,6 +11,7 @@ use extentdb_format::record::sparse::SPARSE_VECTOR;
 use extentdb_format::record::status::{HAS_VARIABLE, HAS_VERSION_TAG};
 use extentdb_types::SqlType;
 
+use crate::candidates::{CandidatePage, Candidates, PartitionPage, offset_of};
 use crate::edit::Edit;
 use crate::fault::Fault;
 use crate::kind::header::{changed, lost};
@@ -18,20 +19,19 @@ use crate::row::{
     Anatomy, anatomy, has_pointers, key_text, make_ghost, null_bit, pointer_span, replace, span,
     with_var,
 };
-use crate::target::{Found, Spot, Target, offset_of};
 
 /// A row of a leaf between two others, or else of a heap, for which `choose` finds something to do.
 fn row<T>(
-    target: &Target<'_>,
+    candidates: &Candidates<'_>,
     rng: &mut SplitMix64,
-    mut choose: impl FnMut(&Found, u16, &Record<'_>) -> Option<T>,
-) -> Option<(Found, u16, T)> {
-    let mut in_tree = |found: &Found, slot: u16, record: &Record<'_>| {
+    mut choose: impl FnMut(&CandidatePage, u16, &Record<'_>) -> Option<T>,
+) -> Option<(CandidatePage, u16, T)> {
+    let mut in_tree = |found: &CandidatePage, slot: u16, record: &Record<'_>| {
         let suits = found.has_links() && found.slots() >= 2 && !has_pointers(record);
         suits.then(|| choose(found, slot, record))?
     };
-    target.pick_row(rng, target.leaves(), &mut in_tree).or_else(|| {
-        target.pick_row(rng, target.heaps(), |found, slot, record| {
+    candidates.pick_row(rng, candidates.leaves(), &mut in_tree).or_else(|| {
+        candidates.pick_row(rng, candidates.heaps(), |found, slot, record| {
             let is_plain = found.slots() >= 2
                 && found.view().records().all(|(_, bytes)| {
                     let other = Record::parse_data(bytes);
@@ -44,24 +44,24 @@ fn row<T>(
 
 /// A row that makes its page unreadable: 8944, 8928 and what follows.
 fn broken(
-    target: &Target<'_>,
+    candidates: &Candidates<'_>,
     rng: &mut SplitMix64,
-    suits: impl Fn(&Found, u16, &Record<'_>) -> bool,
+    suits: impl Fn(&CandidatePage, u16, &Record<'_>) -> bool,
     change: impl Fn(&mut PageBuf, usize, Option<Anatomy>) -> Option<()>,
 ) -> Option<Fault> {
-    let (found, slot, at) = row(target, rng, |found, slot, record| {
+    let (found, slot, at) = row(candidates, rng, |found, slot, record| {
         suits(found, slot, record).then(|| offset_of(&found.page, slot))?
     })?;
-    let parts = anatomy(&found.page, slot);
-    let fault = lost(target, &found, |page| change(page, at, parts), &[8944, 8928])?;
-    Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
+    let partitions = anatomy(&found.page, slot);
+    let fault = lost(candidates, &found, |page| change(page, at, partitions), &[8944, 8928])?;
+    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
 
-fn any(_: &Found, _: u16, _: &Record<'_>) -> bool {
+fn any(_: &CandidatePage, _: u16, _: &Record<'_>) -> bool {
     true
 }
 
-fn has_variable(found: &Found, slot: u16, record: &Record<'_>) -> bool {
+fn has_variable(found: &CandidatePage, slot: u16, record: &Record<'_>) -> bool {
     record.status_a() & HAS_VARIABLE != 0 && anatomy(&found.page, slot).is_some()
 }
 
@@ -74,79 +74,88 @@ fn u16_at(page: &PageBuf, at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(*page.get(at..)?.first_chunk()?))
 }
 
-/// Row 55: a forwarding stub has no place in a clustered index.
-pub(crate) fn kind_stub(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let in_tree = |found: &Found, _: u16, _: &Record<'_>| !found.part.is_heap();
-    broken(target, rng, in_tree, |page, at, _| {
+/// Row 55: a forwarding stub cannot be in a clustered index.
+pub(crate) fn kind_stub(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let in_tree = |found: &CandidatePage, _: u16, _: &Record<'_>| !found.partition.is_heap();
+    broken(candidates, rng, in_tree, |page, at, _| {
         page[at] = page[at] & !0x0e | 0x04;
         Some(())
     })
 }
 
-/// Row 56: the row is a ghost, its entries are not, and nobody counted it.
-pub(crate) fn ghost(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, ()) = row(target, rng, |_, _, _| Some(()))?;
-    let fault = changed(target, &found, |page| make_ghost(page, slot), &[8927])?;
-    let fault = fault.and(target.cross(&found.part, &[8952]));
-    Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
+/// Row 56: the row is a ghost, its entries are not, and no count includes it.
+pub(crate) fn ghost(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, ()) = row(candidates, rng, |_, _, _| Some(()))?;
+    let fault = changed(candidates, &found, |page| make_ghost(page, slot), &[8927])?;
+    let fault = fault.and(candidates.cross(&found.partition, &[8952]));
+    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
 
 /// Row 57.
-pub(crate) fn reserved_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(target, rng, any, |page, at, _| {
+pub(crate) fn reserved_bit(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    broken(candidates, rng, any, |page, at, _| {
         page[at] |= 0x80;
         Some(())
     })
 }
 
 /// Row 58.
-pub(crate) fn record_length(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(target, rng, any, |page, at, _| put_u16(page, at + 2, 0x7fff))
+pub(crate) fn record_length(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    broken(candidates, rng, any, |page, at, _| put_u16(page, at + 2, 0x7fff))
 }
 
 /// Row 59: one column more than the table has.
-pub(crate) fn column_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let is_full = |found: &Found, slot: u16, record: &Record<'_>| {
-        let columns = target.rowset(&found.part).map_or(&[][..], |rowset| &rowset.layout.columns);
+pub(crate) fn column_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let is_full = |found: &CandidatePage, slot: u16, record: &Record<'_>| {
+        let columns =
+            candidates.rowset(&found.partition).map_or(&[][..], |rowset| &rowset.layout.columns);
         let most = columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0);
         most > 0 && record.column_count() == most && anatomy(&found.page, slot).is_some()
     };
-    let fault = broken(target, rng, is_full, |page, _, parts| {
-        let at = parts?.column_count;
+    let fault = broken(candidates, rng, is_full, |page, _, partitions| {
+        let at = partitions?.column_count;
         let count = u16_at(page, at)?;
         put_u16(page, at, count + 1)
     })?;
     Some(fault.permit(&[2537]))
 }
 
-/// Row 62: far behind the record.
-pub(crate) fn end_offset_beyond(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(target, rng, has_variable, |page, _, parts| put_u16(page, parts?.ends, 0x1f00))
+/// Row 62: far past the end of the record.
+pub(crate) fn end_offset_beyond(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
+    broken(candidates, rng, has_variable, |page, _, partitions| {
+        put_u16(page, partitions?.ends, 0x1f00)
+    })
 }
 
 /// Row 63: the first column ends before it begins.
-pub(crate) fn end_offsets_descending(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(target, rng, has_variable, |page, _, parts| put_u16(page, parts?.ends, 1))
+pub(crate) fn end_offsets_descending(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
+    broken(candidates, rng, has_variable, |page, _, partitions| put_u16(page, partitions?.ends, 1))
         .map(|it| it.permit(&[2537]))
 }
 
 /// Row 64: the first bytes of the first value are taken for an end offset.
-pub(crate) fn variable_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let is_caught = |found: &Found, slot: u16, record: &Record<'_>| {
+pub(crate) fn variable_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let is_caught = |found: &CandidatePage, slot: u16, record: &Record<'_>| {
         if !has_variable(found, slot, record) {
             return false;
         }
         let mut bytes = found.view().record_bytes(slot).unwrap_or_default().to_vec();
         let at = anatomy(&found.page, slot)
             .zip(offset_of(&found.page, slot))
-            .map(|(parts, at)| parts.var_count - at);
+            .map(|(partitions, at)| partitions.var_count - at);
         if let Some(count) = at.and_then(|at| bytes.get_mut(at)) {
             *count += 1;
         }
         Record::parse_data(&bytes).fault().is_some()
     };
-    broken(target, rng, is_caught, |page, _, parts| {
-        let at = parts?.var_count;
+    broken(candidates, rng, is_caught, |page, _, partitions| {
+        let at = partitions?.var_count;
         let count = u16_at(page, at)?;
         put_u16(page, at, count + 1)
     })
@@ -157,34 +166,36 @@ type PlacedColumn<'t> = (&'t PhysicalColumn, Range<usize>);
 
 /// A column of a row of a user table for which `suits` holds, and whose bytes are in the row.
 fn column<'t>(
-    target: &'t Target<'_>,
+    candidates: &'t Candidates<'_>,
     rng: &mut SplitMix64,
-    suits: impl Fn(&Found, &PhysicalColumn) -> bool,
-) -> Option<(Found, u16, PlacedColumn<'t>)> {
-    target.pick_row(rng, &target.base_pages(), |found, slot, _| {
-        let rowset = target.catalog.rowsets.get(&found.part.rowset)?;
+    suits: impl Fn(&CandidatePage, &PhysicalColumn) -> bool,
+) -> Option<(CandidatePage, u16, PlacedColumn<'t>)> {
+    candidates.pick_row(rng, &candidates.base_pages(), |found, slot, _| {
+        let rowset = candidates.catalog.rowsets.get(&found.partition.rowset)?;
         let live = rowset.layout.columns.iter().filter(|column| !column.is_dropped());
         live.filter(|column| column.key_ordinal == 0 && suits(found, column))
             .find_map(|column| Some((column, span(&found.page, slot, column)?)))
     })
 }
 
-/// Row 60: the bytes stay, the bit says NULL. An index that has the column has the value.
-pub(crate) fn null_not_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+/// Row 60: the bytes stay, the null bit is set. An index that has the column has the value.
+pub(crate) fn null_not_null(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let is_fixed = |column: &PhysicalColumn| {
         column.leaf.offset > 0 && column.leaf.null_bit > 0 && column.is_not_null()
     };
-    let is_clear = |found: &Found, column: &PhysicalColumn| {
+    let is_clear = |found: &CandidatePage, column: &PhysicalColumn| {
         is_fixed(column)
-            && target.table(&found.part).is_some_and(|table| is_not_null(table, column))
+            && candidates.table(&found.partition).is_some_and(|table| is_not_null(table, column))
     };
-    let indexed =
-        |found: &Found, column: &PhysicalColumn| target.is_indexed(&found.part, column.column_id);
-    let (found, slot, (column, _)) = column(target, rng, |f, c| is_clear(f, c) && indexed(f, c))
-        .or_else(|| column(target, rng, is_clear))?;
+    let indexed = |found: &CandidatePage, column: &PhysicalColumn| {
+        candidates.is_indexed(&found.partition, column.column_id)
+    };
+    let (found, slot, (column, _)) =
+        column(candidates, rng, |f, c| is_clear(f, c) && indexed(f, c))
+            .or_else(|| column(candidates, rng, is_clear))?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
     let fault = changed(
-        target,
+        candidates,
         &found,
         |page| {
             page[at] |= mask;
@@ -193,7 +204,7 @@ pub(crate) fn null_not_null(target: &Target<'_>, rng: &mut SplitMix64) -> Option
         &[8970],
     )?;
     let cross: &[u32] = if indexed(&found, column) { &[8951, 8952] } else { &[] };
-    Some(fault.and(cross).of_key(key_text(target, &found, slot)).at_slot(slot))
+    Some(fault.and(cross).of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
 
 fn is_not_null(table: &extentdb_catalog::Table, column: &PhysicalColumn) -> bool {
@@ -203,7 +214,11 @@ fn is_not_null(table: &extentdb_catalog::Table, column: &PhysicalColumn) -> bool
 }
 
 /// A nullable variable column without a copy in an index.
-fn is_lonely_text(target: &Target<'_>, found: &Found, column: &PhysicalColumn) -> bool {
+fn is_lonely_text(
+    candidates: &Candidates<'_>,
+    found: &CandidatePage,
+    column: &PhysicalColumn,
+) -> bool {
     let is_text = matches!(
         column.ty,
         Some(SqlType::VarChar { .. } | SqlType::NVarChar { .. } | SqlType::VarBinary { .. })
@@ -211,19 +226,21 @@ fn is_lonely_text(target: &Target<'_>, found: &Found, column: &PhysicalColumn) -
     let id = column.column_id;
     is_text
         && column.leaf.offset < 0
-        && target.is_free(&found.part, id)
-        && !target.is_indexed(&found.part, id)
+        && candidates.is_free(&found.partition, id)
+        && !candidates.is_indexed(&found.partition, id)
 }
 
 /// Row 61.
-pub(crate) fn null_with_data(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let suits = |found: &Found, column: &PhysicalColumn| {
-        is_lonely_text(target, found, column) && !column.is_not_null() && column.leaf.null_bit > 0
+pub(crate) fn null_with_data(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let suits = |found: &CandidatePage, column: &PhysicalColumn| {
+        is_lonely_text(candidates, found, column)
+            && !column.is_not_null()
+            && column.leaf.null_bit > 0
     };
-    let (found, slot, (column, _)) = column(target, rng, suits)?;
+    let (found, slot, (column, _)) = column(candidates, rng, suits)?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
     let fault = changed(
-        target,
+        candidates,
         &found,
         |page| {
             page[at] |= mask;
@@ -231,19 +248,19 @@ pub(crate) fn null_with_data(target: &Target<'_>, rng: &mut SplitMix64) -> Optio
         },
         &[7961],
     )?;
-    Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
 
 /// Row 65: letters are taken for a pointer.
-pub(crate) fn complex_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let suits = |found: &Found, column: &PhysicalColumn| {
-        is_lonely_text(target, found, column) && !column.ty.is_some_and(|ty| ty.is_max())
+pub(crate) fn complex_bit(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let suits = |found: &CandidatePage, column: &PhysicalColumn| {
+        is_lonely_text(candidates, found, column) && !column.ty.is_some_and(|ty| ty.is_max())
     };
-    let (found, slot, (column, _)) = column(target, rng, suits)?;
+    let (found, slot, (column, _)) = column(candidates, rng, suits)?;
     let ends = anatomy(&found.page, slot)?.ends;
     let at = ends + 2 * (usize::from(column.leaf.offset.unsigned_abs()) - 1);
     let fault = changed(
-        target,
+        candidates,
         &found,
         |page| {
             let end = u16_at(page, at)?;
@@ -251,20 +268,23 @@ pub(crate) fn complex_bit(target: &Target<'_>, rng: &mut SplitMix64) -> Option<F
         },
         &[8960],
     )?;
-    Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
 
 /// Row 67: a version chain without a time.
-pub(crate) fn version_timestamp(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn version_timestamp(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
     let (found, slot, end) =
-        target.pick_row(rng, &target.base_pages(), |found, slot, record| {
+        candidates.pick_row(rng, &candidates.base_pages(), |found, slot, record| {
             let tag = record.version_tag().filter(|_| record.status_a() & HAS_VERSION_TAG != 0)?;
             let is_known = !tag.previous.page.is_none() && tag.sequence != [0; 6];
             is_known.then(|| Some(offset_of(&found.page, slot)? + record.len()))?
         })?;
     let sequence = end - VERSION_TAG_BYTES + 8..end;
     let fault = changed(
-        target,
+        candidates,
         &found,
         |page| {
             page.get_mut(sequence)?.fill(0);
@@ -272,16 +292,17 @@ pub(crate) fn version_timestamp(target: &Target<'_>, rng: &mut SplitMix64) -> Op
         },
         &[5262],
     )?;
-    Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
 
 /// Row 84: one byte more than the column may have (two for Unicode text).
-pub(crate) fn in_row_too_long(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn in_row_too_long(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let longest = |column: &PhysicalColumn| column.ty.filter(|ty| !ty.is_max())?.max_bytes();
     let (found, slot, page) =
-        target.pick_row(rng, &target.base_pages(), |found, slot, record| {
-            let columns =
-                target.columns(&found.part).filter(|column| is_lonely_text(target, found, column));
+        candidates.pick_row(rng, &candidates.base_pages(), |found, slot, record| {
+            let columns = candidates
+                .columns(&found.partition)
+                .filter(|column| is_lonely_text(candidates, found, column));
             columns.into_iter().find_map(|column| {
                 let mut value = found.page.get(span(&found.page, slot, column)?)?.to_vec();
                 let wanted = longest(column)?
@@ -294,19 +315,19 @@ pub(crate) fn in_row_too_long(target: &Target<'_>, rng: &mut SplitMix64) -> Opti
                 Some(page)
             })
         })?;
-    let mut edit = Edit::new(target);
+    let mut edit = Edit::new(candidates);
     *edit.page(found.id)? = page;
     edit.sync_fullness(found.id)?;
     let fault = edit.fault(&found, &[2537])?;
-    Some(fault.of_key(key_text(target, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
 
-/// Row 85: one value more than the sparse vector has. What a server says is not known; here the
-/// vector does not add up.
-pub(crate) fn sparse_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let spots: Vec<Spot> = target.base_pages();
-    let (found, slot, at) = target.pick_row(rng, &spots, |found, slot, record| {
-        let columns = target.rowset(&found.part)?.layout.columns.iter();
+/// Row 85: the sparse vector counts one value too many. The message of a server is not known; the
+/// count and the bytes contradict each other.
+pub(crate) fn sparse_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let spots: Vec<PartitionPage> = candidates.base_pages();
+    let (found, slot, at) = candidates.pick_row(rng, &spots, |found, slot, record| {
+        let columns = candidates.rowset(&found.partition)?.layout.columns.iter();
         columns.into_iter().find_map(|column| {
             let Cell::Complex(bytes) = cell(record, column, Level::Leaf).ok()? else { return None };
             let is_vector = bytes.first_chunk() == Some(&SPARSE_VECTOR.to_le_bytes());
@@ -314,7 +335,7 @@ pub(crate) fn sparse_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
         })
     })?;
     let fault = changed(
-        target,
+        candidates,
         &found,
         |page| {
             let count = u16_at(page, at)?;
@@ -322,5 +343,5 @@ pub(crate) fn sparse_count(target: &Target<'_>, rng: &mut SplitMix64) -> Option<
         },
         &[],
     )?;
-    Some(fault.any_of(&[2537, 8960]).of_key(key_text(target, &found, slot)).at_slot(slot))
+    Some(fault.any_of(&[2537, 8960]).of_key(key_text(candidates, &found, slot)).at_slot(slot))
 }
