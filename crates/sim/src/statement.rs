@@ -20,7 +20,7 @@ use extentdb_engine::{Address, Error, Row, Table};
 use crate::model::{Change, Stored};
 use crate::property::rows;
 use crate::schema::{any_row, with_computed};
-use crate::work::{Stop, Work, Worker};
+use crate::workload::{Stop, Worker, Workload};
 
 /// A row by the name of its table and its id.
 type RowName = (String, i32);
@@ -92,14 +92,15 @@ impl Statement {
     }
 }
 
-impl Work<'_, '_> {
+impl Workload<'_, '_> {
     /// `None` when the session sees no table.
     pub(crate) fn choose_insert(&mut self, at: usize) -> Result<Option<Statement>, Stop> {
         let Some((name, model)) = self.any_table(at) else { return Ok(None) };
         let table = self.open_table(at, &name)?;
         let id = self.state.next_id;
         self.state.next_id += 1;
-        let values = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
+        let values =
+            any_row(&mut self.state.rng, &model.spec, id, self.state.environment.row_sizes);
         let row = with_computed(&model.spec, id, values.clone());
         Ok(Some(Statement::Insert { table, name: (name, id), values, row }))
     }
@@ -108,7 +109,8 @@ impl Work<'_, '_> {
     pub(crate) fn choose_update(&mut self, at: usize) -> Result<Option<Statement>, Stop> {
         let Some((name, model, id, stored)) = self.any_row(at) else { return Ok(None) };
         let table = self.open_table(at, &name)?;
-        let values = any_row(&mut self.state.rng, &model.spec, id, self.state.world.row_sizes);
+        let values =
+            any_row(&mut self.state.rng, &model.spec, id, self.state.environment.row_sizes);
         let row = with_computed(&model.spec, id, values.clone());
         Ok(Some(Statement::Update { table, name: (name, id), stored, values, row }))
     }
@@ -136,7 +138,7 @@ impl Work<'_, '_> {
     /// One statement of each session, all at the same time.
     pub(crate) fn round(&mut self) -> Result<(), Stop> {
         let statements = self.choose_round()?;
-        self.state.story.steps += statements.iter().flatten().count() as u64;
+        self.state.report.steps += statements.iter().flatten().count() as u64;
         self.is_concurrent = true;
         let answers: Vec<Option<Answer>> = thread::scope(|scope| {
             let threads: Vec<_> = self
@@ -261,7 +263,7 @@ impl Work<'_, '_> {
         let worker = &mut self.workers[at];
         let undone = std::mem::take(&mut worker.changes).len();
         worker.savepoints.clear();
-        self.state.story.rollbacks += 1;
+        self.state.report.rollbacks += 1;
         self.state.trace.note(format!("{at}: rollback of {undone} changes: {}", done.is_ok()));
         match done {
             Ok(()) => Ok(()),

@@ -5,7 +5,7 @@
 //! step is a round: one statement of each session, all at the same time.
 #![cfg(shuttle)]
 
-use extentdb_sim::{Kind, Life, live};
+use extentdb_sim::{Kind, RunConfig, run};
 use shuttle::rand::Rng as _;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
@@ -21,8 +21,8 @@ fn explore(scheduler: impl Scheduler + 'static, kinds: &'static [Kind]) {
         let mut rng = shuttle::rand::thread_rng();
         let seed = rng.r#gen::<u32>().into();
         let kind = kinds[rng.gen_range(0..kinds.len())];
-        let run = Life { openings: OPENINGS, ..Life::of_kind(kind, seed) };
-        live(&run).unwrap_or_else(|failure| panic!("{failure}"));
+        let run = RunConfig { openings: OPENINGS, ..RunConfig::of_kind(kind, seed) };
+        run(&run).unwrap_or_else(|failure| panic!("{failure}"));
     });
 }
 

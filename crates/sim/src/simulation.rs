@@ -1,11 +1,11 @@
-//! A life: a database is made, used, hurt, recovered and checked, again and again.
+//! A simulation run: a database is created, used, damaged, recovered and checked, again and again.
 //!
 //! ```text
-//! create ─▶ ┌ a copy is recovered in peace: rows, counters, full check   (also the judge of what was in doubt)
-//!           │ the power goes during recovery, up to three times
-//!           │ open, compare; a fault is armed; work                       (work.rs)
-//!           │ closed: full check; a copy is damaged and must not lie      (fault/, ordeal.rs)
-//!           └ or dead: what a power cut leaves                            ─▶ again
+//! create ─▶ ┌ recovery of a copy without faults: rows, counters, full check; decides what was in doubt
+//!           │ up to three power cuts during recovery
+//!           │ open, compare; a fault is armed; statements          (workload.rs)
+//!           │ closed: full check; copies are damaged and opened    (fault/, damaged_copies.rs)
+//!           └ or crashed: the disk after a power cut               ─▶ again
 //! ```
 
 use std::path::PathBuf;
@@ -16,42 +16,41 @@ use extentdb_engine::Database;
 use extentdb_io::MemDisk;
 
 use crate::disk::FaultDisk;
+use crate::environment::Environment;
 use crate::fault::{Fault, bit_rot, lost_write, misdirected_write};
-use crate::keep::Kept;
+use crate::kept_files::KeptFiles;
 use crate::kind::Kind;
 use crate::model::{Model, with};
 use crate::property::detected::{Witness, witness};
 use crate::property::{counters, rows, sound};
 use crate::trace::Trace;
-use crate::work::{State, Stop, Work};
-use crate::world::World;
+use crate::workload::{RunState, Stop, Workload};
 
-/// How a life is to be lived.
+/// The parameters of a simulation run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Life {
-    /// Everything follows from it.
+pub struct RunConfig {
+    /// Determines the whole run.
     pub seed: u64,
     /// How often the database is opened.
     pub openings: u64,
-    /// In the smallest files there can be, which do not grow.
+    /// Files of the smallest size, which do not grow.
     pub is_tight: bool,
-    /// With statements that the first lives did not have: those of old seeds shall stay what they
-    /// were.
+    /// With the statements of the second generation. Without them, seeds give the runs of the first.
     pub is_rich: bool,
-    /// With indexes: statements that the lives before did not have.
+    /// With CREATE INDEX and DROP INDEX.
     pub is_indexed: bool,
-    /// With columns that come, go and change, filtered indexes, and those that are switched off.
+    /// With ALTER TABLE of columns, filtered and disabled indexes.
     pub is_altered: bool,
-    /// Print each step when it is done.
+    /// Prints each step when it is done.
     pub is_loud: bool,
-    /// What goes wrong beyond what goes wrong in every one.
+    /// The fault of this run beyond those of every run.
     pub kind: Kind,
 }
 
-impl Life {
-    /// Of usual length.
-    pub fn of(seed: u64) -> Life {
-        Life {
+impl RunConfig {
+    /// Five openings, first-generation statements.
+    pub fn of(seed: u64) -> RunConfig {
+        RunConfig {
             seed,
             openings: 5,
             is_tight: false,
@@ -63,83 +62,86 @@ impl Life {
         }
     }
 
-    /// Of usual length, with every kind of statement, and with what goes wrong in this kind of it.
-    pub fn of_kind(kind: Kind, seed: u64) -> Life {
+    /// Five openings, every kind of statement, and the fault of `kind`.
+    pub fn of_kind(kind: Kind, seed: u64) -> RunConfig {
         let is_tight = kind.may_be_tight() && seed % 3 == 2;
-        Life { kind, is_tight, ..Life::altered(seed) }
+        RunConfig { kind, is_tight, ..RunConfig::altered(seed) }
     }
 
     /// The device writes sectors of 512 or 4,096 bytes, so that power cuts tear pages.
-    pub fn torn(seed: u64) -> Life {
-        Life::of_kind(Kind::Torn, seed)
+    pub fn torn(seed: u64) -> RunConfig {
+        RunConfig::of_kind(Kind::Torn, seed)
     }
 
-    /// The process is killed where others lose power.
-    pub fn killed(seed: u64) -> Life {
-        Life::of_kind(Kind::Killed, seed)
+    /// The process is killed where other runs lose power.
+    pub fn killed(seed: u64) -> RunConfig {
+        RunConfig::of_kind(Kind::Killed, seed)
     }
 
     /// The disk is full, at openings and during statements.
-    pub fn full_disk(seed: u64) -> Life {
-        Life::of_kind(Kind::FullDisk, seed)
+    pub fn full_disk(seed: u64) -> RunConfig {
+        RunConfig::of_kind(Kind::FullDisk, seed)
     }
 
     /// DDL in explicit transactions, rolled back for the most part, and checkpoints between any two
     /// statements.
-    pub fn ddl(seed: u64) -> Life {
-        Life::of_kind(Kind::Ddl, seed)
+    pub fn ddl(seed: u64) -> RunConfig {
+        RunConfig::of_kind(Kind::Ddl, seed)
     }
 
     /// Used sectors of the log are damaged after each crash.
-    pub fn log_damage(seed: u64) -> Life {
-        Life::of_kind(Kind::LogDamage, seed)
+    pub fn log_damage(seed: u64) -> RunConfig {
+        RunConfig::of_kind(Kind::LogDamage, seed)
     }
 
-    /// Files are swapped with those of another database, or of another age.
-    pub fn swapped(seed: u64) -> Life {
-        Life::of_kind(Kind::Swapped, seed)
+    /// Files are swapped with those of another database, or of an earlier time.
+    pub fn swapped(seed: u64) -> RunConfig {
+        RunConfig::of_kind(Kind::Swapped, seed)
     }
 
     /// One allocated page is bad, in closed databases and in crashed ones.
-    pub fn bad_page(seed: u64) -> Life {
-        Life::of_kind(Kind::BadPage, seed)
+    pub fn bad_page(seed: u64) -> RunConfig {
+        RunConfig::of_kind(Kind::BadPage, seed)
     }
 
-    /// After each close no free page of a mixed extent is out of reach.
-    pub fn mixed_extents(seed: u64) -> Life {
-        Life::of_kind(Kind::MixedExtents, seed)
+    /// After each close, SGAM marks every mixed extent with a free page.
+    pub fn mixed_extents(seed: u64) -> RunConfig {
+        RunConfig::of_kind(Kind::MixedExtents, seed)
     }
 
-    /// Of usual length, and with every kind of statement; half of them are short of space.
-    pub fn rich(seed: u64) -> Life {
-        Life { is_rich: true, is_tight: seed % 2 == 1, ..Life::of(seed) }
-    }
-
-    /// Of usual length, with every kind of statement and with indexes; a third of them are short of
-    /// space.
-    pub fn indexed(seed: u64) -> Life {
-        Life {
+    /// Five openings, statements of both generations; every second seed is tight.
+    pub fn rich(seed: u64) -> RunConfig {
+        RunConfig {
             is_rich: true,
-            is_indexed: true,
-            is_tight: seed % 3 == 2,
-            ..Life::of(seed)
+            is_tight: seed % 2 == 1,
+            ..RunConfig::of(seed)
         }
     }
 
-    /// Of usual length, with everything there is; a third of them are short of space.
-    pub fn altered(seed: u64) -> Life {
-        Life { is_altered: true, ..Life::indexed(seed) }
+    /// The same with indexes; every third seed is tight.
+    pub fn indexed(seed: u64) -> RunConfig {
+        RunConfig {
+            is_rich: true,
+            is_indexed: true,
+            is_tight: seed % 3 == 2,
+            ..RunConfig::of(seed)
+        }
     }
 
-    /// Of usual length, and always short of space.
-    pub fn tight(seed: u64) -> Life {
-        Life { is_tight: true, ..Life::of(seed) }
+    /// The same with every kind of statement; every third seed is tight.
+    pub fn altered(seed: u64) -> RunConfig {
+        RunConfig { is_altered: true, ..RunConfig::indexed(seed) }
+    }
+
+    /// Five openings, tight.
+    pub fn tight(seed: u64) -> RunConfig {
+        RunConfig { is_tight: true, ..RunConfig::of(seed) }
     }
 }
 
-/// What a life was like.
+/// What happened in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Story {
+pub struct RunReport {
     /// Steps done.
     pub steps: u64,
     /// Commits acknowledged.
@@ -152,34 +154,34 @@ pub struct Story {
     pub full_filegroups: u64,
     /// Statements refused because of a lock.
     pub lock_conflicts: u64,
-    /// Times the power went.
+    /// Power cuts and killed processes.
     pub cuts: u64,
-    /// Calls that failed by plan.
+    /// Calls of the disk that a fault let fail.
     pub faults: u64,
     /// Full checks without finding.
     pub checks: u64,
-    /// Damage done to closed files.
+    /// Damaged copies of the files.
     pub damages: u64,
-    /// Lost writes that the files themselves cannot tell.
+    /// Lost writes that nothing in the files contradicts.
     pub silent_losses: u64,
     /// Every step, line by line.
     pub trace: Vec<String>,
 }
 
-/// A life in which something was as it must not be.
+/// A run in which a property does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which one.
-    pub life: Life,
-    /// What was wrong.
+    /// The parameters of the run.
+    pub config: RunConfig,
+    /// The property that does not hold.
     pub what: String,
-    /// Every step until then.
+    /// Every step until the failure.
     pub trace: Vec<String>,
 }
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Life {
+        let RunConfig {
             seed,
             openings,
             is_tight,
@@ -188,7 +190,7 @@ impl std::fmt::Display for Failure {
             is_altered,
             kind,
             ..
-        } = self.life;
+        } = self.config;
         writeln!(f, "seed {seed}: {}", self.what)?;
         let from = self.trace.len().saturating_sub(12);
         self.trace[from..].iter().try_for_each(|line| writeln!(f, "    {line}"))?;
@@ -205,74 +207,71 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Lives a life.
+/// Runs a simulation.
 ///
 /// # Errors
 /// A property does not hold.
-pub fn live(life: &Life) -> Result<Story, Box<Failure>> {
-    live_and_keep(life).0
+pub fn run(config: &RunConfig) -> Result<RunReport, Box<Failure>> {
+    run_and_keep(config).0
 }
 
-/// Lives a life; returns what it leaves behind, too.
-pub fn live_and_keep(life: &Life) -> (Result<Story, Box<Failure>>, Kept) {
-    let mut rng = SplitMix64::new(life.seed);
-    let world = if life.is_tight {
-        World::tight(&mut rng, life.seed)
+/// Runs a simulation; returns the files at its end, too.
+pub fn run_and_keep(config: &RunConfig) -> (Result<RunReport, Box<Failure>>, KeptFiles) {
+    let mut rng = SplitMix64::new(config.seed);
+    let environment = if config.is_tight {
+        Environment::tight(&mut rng, config.seed)
     } else {
-        World::new(&mut rng, life.seed)
+        Environment::new(&mut rng, config.seed)
     };
-    let state = State {
+    let state = RunState {
         rng,
-        world,
+        environment,
         disk: FaultDisk::default(),
         committed: Model::new(),
         in_doubt: Vec::new(),
-        trace: Trace::new(life.is_loud),
-        story: Story::default(),
+        trace: Trace::new(config.is_loud),
+        report: RunReport::default(),
         next_id: 1,
         next_table: 1,
-        is_rich: life.is_rich,
-        is_indexed: life.is_indexed,
-        is_altered: life.is_altered,
-        kind: life.kind,
+        is_rich: config.is_rich,
+        is_indexed: config.is_indexed,
+        is_altered: config.is_altered,
+        kind: config.kind,
     };
-    let mut living = Living { state };
-    let lived = living.live(life.openings).and_then(|()| living.end());
-    let State { disk, world, committed, mut story, trace, .. } = living.state;
-    let kept = Kept::of(disk.memory(), &world, &committed);
-    story.faults += disk.fired();
+    let mut simulation = Simulation { state };
+    let outcome = simulation.run(config.openings).and_then(|()| simulation.end());
+    let RunState { disk, environment, committed, mut report, trace, .. } = simulation.state;
+    let kept = KeptFiles::of(disk.memory(), &environment, &committed);
+    report.faults += disk.fired();
     let trace = trace.into_lines();
-    let lived = match lived {
-        Ok(()) => Ok(Story { trace, ..story }),
-        Err(what) => Err(Box::new(Failure { life: *life, what, trace })),
+    let outcome = match outcome {
+        Ok(()) => Ok(RunReport { trace, ..report }),
+        Err(what) => Err(Box::new(Failure { config: *config, what, trace })),
     };
-    (lived, kept)
+    (outcome, kept)
 }
 
-pub(crate) struct Living {
-    pub(crate) state: State,
+pub(crate) struct Simulation {
+    pub(crate) state: RunState,
 }
 
 /// The files as they were when the database was last opened.
-pub(crate) struct Older {
+pub(crate) struct EarlierFiles {
     pub(crate) disk: MemDisk,
-    /// Had it been closed then?
+    /// True when the database was closed cleanly then.
     pub(crate) was_closed: bool,
 }
 
-/// A property that does not hold, in words.
-pub(crate) type Held<T = ()> = Result<T, String>;
-
-impl Living {
-    fn live(&mut self, openings: u64) -> Held {
-        let world = &self.state.world;
-        self.state.trace.note(format!("{world:?}"));
-        let made = Database::create(&world.spec, world.options(&self.state.disk));
+impl Simulation {
+    fn run(&mut self, openings: u64) -> Result<(), String> {
+        let environment = &self.state.environment;
+        self.state.trace.note(format!("{environment:?}"));
+        let made = Database::create(&environment.spec, environment.options(&self.state.disk));
         made.and_then(Database::close).map_err(|error| format!("create: {error:?}"))?;
         self.sound(&self.state.disk.memory().clone(), "after creation")?;
         let mut was_closed = true;
         for _ in 0..openings {
-            let older = Older { disk: self.state.disk.memory().copy(), was_closed };
+            let older = EarlierFiles { disk: self.state.disk.memory().copy(), was_closed };
             let fault = self.state.kind.any_fault(&mut self.state.rng);
             self.state.trace.note(format!("opened: {fault:?}"));
             self.fill_disk();
@@ -283,14 +282,14 @@ impl Living {
                 self.crash(&older)?
             }
             if was_closed {
-                self.torment_closed(&older)?;
+                self.damage_closed_copies(&older)?;
             }
         }
         Ok(())
     }
 
-    /// Whatever came last, the files are those of a database that was closed.
-    fn end(&mut self) -> Held {
+    /// Leaves the files of a cleanly closed database, whatever happened last.
+    fn end(&mut self) -> Result<(), String> {
         self.state.disk.memory().set_capacity(None);
         let db = self.open()?;
         self.compare(&db, true)?;
@@ -298,8 +297,8 @@ impl Living {
         self.sound(&self.state.disk.memory().clone(), "at the end")
     }
 
-    /// From an opening to a clean close, or not: false.
-    fn opening(&mut self, fault: Fault, was_closed: bool) -> Held<bool> {
+    /// From an opening to a close; false when the database was not closed cleanly.
+    fn opening(&mut self, fault: Fault, was_closed: bool) -> Result<bool, String> {
         let db = self.open()?;
         if was_closed && !db.recovered().was_clean() {
             return Err(format!("closed, and not clean: {:?}", db.recovered()));
@@ -307,31 +306,32 @@ impl Living {
         self.compare(&db, true)?;
         fault.arm(&self.state.disk.clone(), &mut self.state.rng);
         let steps = 20 + self.state.rng.below(400);
-        let mut work = Work::new(&db, &mut self.state);
-        let lived = work.run(steps).and_then(|()| work.change_room()).and_then(|()| match fault {
-            Fault::Abandoned => Err(Stop::Dead),
-            Fault::CutCheckpoint => work.die_in_checkpoint(),
-            _ => work.finish(),
-        });
+        let mut work = Workload::new(&db, &mut self.state);
+        let outcome =
+            work.run(steps).and_then(|()| work.change_room()).and_then(|()| match fault {
+                Fault::Abandoned => Err(Stop::Dead),
+                Fault::CutCheckpoint => work.die_in_checkpoint(),
+                _ => work.finish(),
+            });
         drop(work);
-        match lived {
+        match outcome {
             Ok(()) => self.close(db),
             Err(Stop::Dead) => Ok(false),
             Err(Stop::Wrong(what)) => Err(what),
         }
     }
 
-    fn open(&mut self) -> Held<Database> {
-        let world = &self.state.world;
-        let opened = Database::open(&world.paths(), world.options(&self.state.disk));
+    fn open(&mut self) -> Result<Database, String> {
+        let environment = &self.state.environment;
+        let opened = Database::open(&environment.paths(), environment.options(&self.state.disk));
         opened.map_err(|error| format!("open: {error:?}"))
     }
 
-    fn close(&mut self, db: Database) -> Held<bool> {
+    fn close(&mut self, db: Database) -> Result<bool, String> {
         let fired = self.state.disk.fired();
         let closed = db.close();
         self.state.trace.note(format!("close: {}", closed.is_ok()));
-        let is_faulty = fired > self.state.story.faults || self.state.disk.fired() > fired;
+        let is_faulty = fired > self.state.report.faults || self.state.disk.fired() > fired;
         match closed {
             Ok(()) => {
                 self.renew(self.state.disk.memory().clone());
@@ -343,47 +343,47 @@ impl Living {
         }
     }
 
-    /// The same bytes, and nothing fails any more.
+    /// Replaces the disk by one of the same bytes without faults.
     fn renew(&mut self, memory: MemDisk) {
-        self.state.story.faults += self.state.disk.fired();
+        self.state.report.faults += self.state.disk.fired();
         memory.fail_after(u64::MAX);
         self.state.disk = FaultDisk::over(memory);
     }
 
-    /// The power goes now, or the process dies, and up to three times more while the database
-    /// recovers.
-    fn crash(&mut self, older: &Older) -> Held {
+    /// A power cut or the death of the process now, and up to three more during recovery.
+    fn crash(&mut self, older: &EarlierFiles) -> Result<(), String> {
         let mut memory = self.state.kind.crash(&self.state.disk, &mut self.state.rng);
-        self.state.story.cuts += 1;
+        self.state.report.cuts += 1;
         let writes = self.state.disk.log_writes();
         self.renew(memory);
         let undecided = self.state.committed.clone();
         self.recover_copy()?;
-        self.torment_crashed(older, &undecided, &writes)?;
+        self.damage_crashed_copies(older, &undecided, &writes)?;
         for _ in 0..self.state.rng.below(4) {
             let calls = self.state.rng.below(250);
-            self.state.trace.note(format!("the power goes after {calls} calls of the recovery"));
+            self.state.trace.note(format!("power cut after {calls} calls of the recovery"));
             self.state.disk.memory().fail_after(calls);
             match Database::open(
-                &self.state.world.paths(),
-                self.state.world.options(&self.state.disk),
+                &self.state.environment.paths(),
+                self.state.environment.options(&self.state.disk),
             ) {
                 Ok(db) => drop(db),
                 Err(_) if self.state.disk.memory().is_dark() => {}
                 Err(error) => return Err(format!("open, cut after {calls} calls: {error:?}")),
             }
             memory = self.state.kind.crash(&self.state.disk, &mut self.state.rng);
-            self.state.story.cuts += 1;
+            self.state.report.cuts += 1;
             self.renew(memory);
         }
         Ok(())
     }
 
     /// Recovers a copy of the disk, compares, closes and checks it.
-    fn recover_copy(&mut self) -> Held {
+    fn recover_copy(&mut self) -> Result<(), String> {
         let memory = self.state.disk.memory().copy();
         let disk = FaultDisk::over(memory.clone());
-        let opened = Database::open(&self.state.world.paths(), self.state.world.options(&disk));
+        let opened =
+            Database::open(&self.state.environment.paths(), self.state.environment.options(&disk));
         let db = opened.map_err(|error| format!("recovery: {error:?}"))?;
         self.state.trace.note(format!("recovered: {:?}", db.recovered()));
         self.compare(&db, false)?;
@@ -391,12 +391,12 @@ impl Living {
         self.sound(&memory, "after recovery")
     }
 
-    /// Rows and counters against the model. What was in doubt is decided here.
-    fn compare(&mut self, db: &Database, is_second: bool) -> Held {
+    /// Compares rows and counters with the model; decides the transactions in doubt.
+    fn compare(&mut self, db: &Database, is_second: bool) -> Result<(), String> {
         let found = rows::read(db).map_err(|error| format!("scan: {error:?}"))?;
         let state = &mut self.state;
         let in_doubt = std::mem::take(&mut state.in_doubt);
-        // Every subset of what was in doubt, all of it first. What is not there is in no subset.
+        // Every subset of the transactions in doubt, all of them first; then none.
         for subset in (1..1u32 << in_doubt.len()).rev() {
             let chosen = in_doubt.iter().enumerate().filter(|(at, _)| subset >> at & 1 == 1);
             let doubtful =
@@ -420,17 +420,17 @@ impl Living {
         }
     }
 
-    fn sound(&mut self, memory: &MemDisk, when: &str) -> Held {
-        self.state.story.checks += 1;
+    fn sound(&mut self, memory: &MemDisk, when: &str) -> Result<(), String> {
+        self.state.report.checks += 1;
         self.verify_reach(memory, when)?;
-        match sound::complaint(memory, &self.state.world.paths()) {
+        match sound::complaint(memory, &self.state.environment.paths()) {
             Some(complaint) => Err(format!("{when}: {complaint}")),
             None => Ok(()),
         }
     }
 
-    /// Damages copies of the closed database: whoever reads them gets errors or the right rows.
-    fn damage_copies(&mut self, older: &MemDisk) -> Held {
+    /// Damages copies of the closed database: reads give errors or the right rows.
+    fn damage_copies(&mut self, older: &MemDisk) -> Result<(), String> {
         let targets = self.targets()?;
         if targets.is_empty() {
             return Ok(());
@@ -448,11 +448,11 @@ impl Living {
             };
             let Some(damaged) = damaged else { continue };
             self.state.trace.note(format!("damaged: {damaged:?}"));
-            self.state.story.damages += 1;
-            match (witness(&self.state.world, memory, &self.state.committed), kind) {
+            self.state.report.damages += 1;
+            match (witness(&self.state.environment, memory, &self.state.committed), kind) {
                 (Witness::Check, _) | (Witness::Harmless, 2) => {}
-                // See the fault: a stale page that contradicts nothing.
-                (Witness::Nobody, 2) => self.state.story.silent_losses += 1,
+                // A stale page that nothing contradicts; see `lost_write`.
+                (Witness::Nobody, 2) => self.state.report.silent_losses += 1,
                 (witness, _) => return Err(format!("{damaged:?}: {witness:?}")),
             }
         }
@@ -460,10 +460,11 @@ impl Living {
     }
 
     /// Pages that hold rows.
-    fn targets(&mut self) -> Held<Vec<(PathBuf, u32)>> {
+    fn targets(&mut self) -> Result<Vec<(PathBuf, u32)>, String> {
         let memory = self.state.disk.memory().copy();
-        let paths = self.state.world.paths();
-        let opened = Database::open(&paths, self.state.world.options(&FaultDisk::over(memory)));
+        let paths = self.state.environment.paths();
+        let opened =
+            Database::open(&paths, self.state.environment.options(&FaultDisk::over(memory)));
         let db = opened.map_err(|error| format!("open: {error:?}"))?;
         let mut targets = Vec::new();
         for table in db.tables() {

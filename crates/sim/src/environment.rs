@@ -1,4 +1,4 @@
-//! What a life is lived in: the database's files, how it is run, how many sessions there are.
+//! The environment of a run: files, options, number of sessions.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use crate::disk::FaultDisk;
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
 
-/// See the module. Follows from the seed.
+/// Files, options and sessions of a run; follow from the seed.
 #[derive(Clone, Debug)]
-pub(crate) struct World {
+pub(crate) struct Environment {
     pub(crate) spec: DatabaseSpec,
     pub(crate) sessions: usize,
     pub(crate) filegroups: Vec<String>,
@@ -25,26 +25,29 @@ pub(crate) struct World {
     extents_per_turn: u32,
     placement: Placement,
     checkpoint_log_bytes: Option<u64>,
-    /// Of how many sizes rows are; the first ones are the long ones.
+    /// Number of row sizes in use; the first ones are the long ones.
     pub(crate) row_sizes: u64,
-    /// See [`World::tight`].
+    /// See [`Environment::tight`].
     pub(crate) is_tight: bool,
 }
 
-impl World {
-    /// The least there can be of everything: files and the log fill up, and do not grow.
-    pub(crate) fn tight(rng: &mut dyn Rng, seed: u64) -> World {
-        let mut world = World {
+impl Environment {
+    /// The smallest files and log, which fill up and do not grow.
+    pub(crate) fn tight(rng: &mut dyn Rng, seed: u64) -> Environment {
+        let mut environment = Environment {
             row_sizes: 4,
             frames: 32,
             is_tight: true,
-            ..World::new(rng, seed)
+            ..Environment::new(rng, seed)
         };
-        if world.spec.filegroups.is_empty() {
-            world.spec.filegroups.push(("SMALL".to_owned(), vec![any_file(rng, "small.ndf")]));
-            world.filegroups.push("SMALL".to_owned());
+        if environment.spec.filegroups.is_empty() {
+            environment
+                .spec
+                .filegroups
+                .push(("SMALL".to_owned(), vec![any_file(rng, "small.ndf")]));
+            environment.filegroups.push("SMALL".to_owned());
         }
-        let spec = &mut world.spec;
+        let spec = &mut environment.spec;
         for file in spec
             .filegroups
             .iter_mut()
@@ -57,15 +60,15 @@ impl World {
         for file in spec.filegroups.iter_mut().flat_map(|(_, files)| files).chain(&mut spec.files) {
             (file.growth, file.bytes_max) = (FileGrowth::Pages(0), None);
         }
-        // Either is met first: half of them have log enough to fill their files.
+        // Half of the seeds have a log large enough to fill the files.
         (spec.log.bytes, spec.log.growth, spec.log.bytes_max) = match seed % 2 {
             0 => (2 * MB, LogGrowth::Pages(128), None),
             _ => (520 * KB, LogGrowth::None, None),
         };
-        world
+        environment
     }
 
-    pub(crate) fn new(rng: &mut dyn Rng, seed: u64) -> World {
+    pub(crate) fn new(rng: &mut dyn Rng, seed: u64) -> Environment {
         let mut spec = DatabaseSpec::new("life", "", 3 * MB + rng.below(4) * 512 * KB);
         spec.seed = seed;
         for number in 0..rng.below(4) {
@@ -81,7 +84,7 @@ impl World {
         }
         spec.log = any_log(rng);
         let pick = |rng: &mut dyn Rng, from: &[usize]| from[rng.below(from.len() as u64) as usize];
-        World {
+        Environment {
             spec,
             sessions: 1 + rng.below(4) as usize,
             filegroups,
@@ -111,7 +114,7 @@ impl World {
         self.spec.paths()
     }
 
-    /// Bytes that a device writes as a whole: pages, and sectors of the log.
+    /// Bytes that a device writes atomically: pages, and sectors of the log.
     pub(crate) fn unit_of(path: &Path) -> usize {
         if path.extension().is_some_and(|extension| extension == "ldf") { 512 } else { 8192 }
     }

@@ -1,8 +1,6 @@
-//! What is done to copies of the files between two openings, by the kind of the life: damage, and
-//! files that are not the right ones.
+//! Copies of the files between two openings, damaged or with swapped files by the kind of the run.
 //!
-//! The files themselves stay as they are. A copy is opened, and what must be true of it is looked
-//! at.
+//! The files themselves stay as they are. A copy is opened and its properties are checked.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,27 +16,27 @@ use crate::fault::bad_page::{self, BadPage, Role};
 use crate::fault::swapped_files::{Foreign, swap};
 use crate::fault::{full_disk, log_damage};
 use crate::kind::Kind;
-use crate::life::{Held, Living, Older};
 use crate::model::Model;
 use crate::property::{reach, rows};
+use crate::simulation::{EarlierFiles, Simulation};
 
 /// Copies with a damaged log, after each crash.
 const LOG_DAMAGES: u64 = 8;
 /// Copies with a bad page, after each opening.
 const BAD_PAGES: u64 = 4;
 
-/// What came of an opening.
+/// The result of an opening.
 enum Opened {
-    /// It was refused.
+    /// Refused, with the error.
     Refused(String),
     /// It has the rows of the model.
     Right(Box<Database>),
-    /// It has others.
+    /// It has other rows: the first difference.
     Wrong(String),
 }
 
-impl Living {
-    /// Before an opening: now and then the disk is full.
+impl Simulation {
+    /// Fills the disk before an opening, now and then.
     pub(crate) fn fill_disk(&mut self) {
         if self.state.kind != Kind::FullDisk {
             return;
@@ -49,48 +47,48 @@ impl Living {
         }
     }
 
-    /// Copies of a database that was closed cleanly.
-    pub(crate) fn torment_closed(&mut self, older: &Older) -> Held {
+    /// Checks copies of a database that was closed cleanly.
+    pub(crate) fn damage_closed_copies(&mut self, older: &EarlierFiles) -> Result<(), String> {
         match self.state.kind {
             Kind::Swapped => self.swap_closed(older),
-            Kind::BadPage => self.spoil_pages(),
+            Kind::BadPage => self.check_bad_pages(),
             _ => Ok(()),
         }
     }
 
-    /// Copies of a database that crashed. What was in doubt has been decided; `undecided` is the
-    /// model without it.
-    pub(crate) fn torment_crashed(
+    /// Checks copies of a database that crashed. `undecided` is the model without the transactions
+    /// that were in doubt.
+    pub(crate) fn damage_crashed_copies(
         &mut self,
-        older: &Older,
+        older: &EarlierFiles,
         undecided: &Model,
         writes: &[Range<u64>],
-    ) -> Held {
+    ) -> Result<(), String> {
         match self.state.kind {
             Kind::LogDamage => self.damage_log(older, undecided, writes),
             Kind::Swapped => self.swap_crashed(older),
-            Kind::BadPage => self.spoil_pages(),
+            Kind::BadPage => self.check_bad_pages(),
             _ => Ok(()),
         }
     }
 
-    /// In lives that look at it: no free page of a mixed extent is out of reach.
-    pub(crate) fn verify_reach(&self, memory: &MemDisk, when: &str) -> Held {
+    /// In runs of kind `mixed-extents`: SGAM marks every mixed extent with a free page.
+    pub(crate) fn verify_reach(&self, memory: &MemDisk, when: &str) -> Result<(), String> {
         if self.state.kind != Kind::MixedExtents {
             return Ok(());
         }
-        match reach::complaint(memory, &self.state.world.paths()) {
+        match reach::complaint(memory, &self.state.environment.paths()) {
             Some(complaint) => Err(format!("{when}: {complaint}")),
             None => Ok(()),
         }
     }
 
     /// Opens a copy and compares its rows with any of these models.
-    fn open_copy(&self, memory: &MemDisk, models: &[&Model]) -> Held<Opened> {
-        let world = &self.state.world;
+    fn open_copy(&self, memory: &MemDisk, models: &[&Model]) -> Result<Opened, String> {
+        let environment = &self.state.environment;
         let disk = FaultDisk::over(memory.clone());
         let open = || {
-            let db = Database::open(&world.paths(), world.options(&disk))?;
+            let db = Database::open(&environment.paths(), environment.options(&disk))?;
             let found = rows::read(&db)?;
             let differences: Vec<Option<String>> =
                 models.iter().map(|model| rows::difference(model, &found, false)).collect();
@@ -108,15 +106,20 @@ impl Living {
         }
     }
 
-    /// Either all acknowledged rows, or no opening.
-    fn damage_log(&mut self, older: &Older, undecided: &Model, writes: &[Range<u64>]) -> Held {
-        let log = self.state.world.paths().log;
+    /// Damages the log: a copy has all acknowledged rows, or its opening is refused.
+    fn damage_log(
+        &mut self,
+        older: &EarlierFiles,
+        undecided: &Model,
+        writes: &[Range<u64>],
+    ) -> Result<(), String> {
+        let log = self.state.environment.paths().log;
         for _ in 0..LOG_DAMAGES {
             let memory = self.state.disk.memory().copy();
             let damaged =
                 log_damage::damage(&memory, &older.disk, &log, writes, &mut self.state.rng);
             let Some(damaged) = damaged else { continue };
-            self.state.story.damages += 1;
+            self.state.report.damages += 1;
             self.state.trace.note(format!("damaged: {damaged}"));
             let committed = &self.state.committed;
             match self.open_copy(&memory, &[committed, undecided]) {
@@ -127,27 +130,32 @@ impl Living {
         Ok(())
     }
 
-    fn foreign(&mut self) -> Held<Foreign> {
+    fn foreign(&mut self) -> Result<Foreign, String> {
         let state = &mut self.state;
-        Foreign::of(&state.world, &mut state.rng)
+        Foreign::of(&state.environment, &mut state.rng)
             .map_err(|error| format!("another database: {error:?}"))
     }
 
     /// Opens a copy in which a file was swapped; `None` when it is the same file.
-    fn open_swapped(&mut self, what: &str, path: &Path, from: &MemDisk) -> Held<Option<Opened>> {
+    fn open_swapped(
+        &mut self,
+        what: &str,
+        path: &Path,
+        from: &MemDisk,
+    ) -> Result<Option<Opened>, String> {
         let memory = self.state.disk.memory().copy();
         if !swap(&memory, path, from) {
             return Ok(None);
         }
-        self.state.story.damages += 1;
+        self.state.report.damages += 1;
         self.state.trace.note(format!("swapped: {} {what}", path.display()));
         self.open_copy(&memory, &[&self.state.committed]).map(Some)
     }
 
     /// After a clean close: a foreign log is not replayed, an older data file is refused.
-    fn swap_closed(&mut self, older: &Older) -> Held {
+    fn swap_closed(&mut self, older: &EarlierFiles) -> Result<(), String> {
         let foreign = self.foreign()?;
-        let paths = self.state.world.paths();
+        let paths = self.state.environment.paths();
         let mut refusal = None;
         for (what, from) in foreign.logs() {
             match self.open_swapped(what, &paths.log, from)? {
@@ -156,7 +164,7 @@ impl Living {
                 Some(Opened::Wrong(difference)) => {
                     return Err(format!("a log {what}: {difference}"));
                 }
-                // What loses rows is told first.
+                // A copy that loses rows is reported first.
                 Some(Opened::Refused(why)) => {
                     refusal = Some(format!("closed, with a log {what}, and not opened: {why}"));
                 }
@@ -173,7 +181,7 @@ impl Living {
             refuse(&format!("{} of another database", path.display()), opened, true)?;
         }
         if older.was_closed && paths.data.len() > 1 {
-            // The log may have all that an older primary file lacks, and says so.
+            // The log may hold everything that an older primary file lacks.
             for (number, path) in paths.data.iter().enumerate().rev() {
                 let opened = self.open_swapped("of before", path, &older.disk)?;
                 let is_secondary = number > 0;
@@ -183,14 +191,14 @@ impl Living {
         refusal.map_or(Ok(()), Err)
     }
 
-    fn close_copy(&self, db: Database, what: &str) -> Held {
+    fn close_copy(&self, db: Database, what: &str) -> Result<(), String> {
         db.close().map_err(|error| format!("close, with a log {what}: {error:?}"))
     }
 
-    /// After a crash: a foreign log is refused, and no other file costs a row.
-    fn swap_crashed(&mut self, older: &Older) -> Held {
+    /// After a crash: a foreign log is refused, and no other file loses a row.
+    fn swap_crashed(&mut self, older: &EarlierFiles) -> Result<(), String> {
         let foreign = self.foreign()?;
-        let paths = self.state.world.paths();
+        let paths = self.state.environment.paths();
         for (what, from) in foreign.logs() {
             let opened = self.open_swapped(what, &paths.log, from)?;
             refuse(&format!("crashed, and a log {what}"), opened, true)?;
@@ -206,17 +214,17 @@ impl Living {
     }
 
     /// Copies with one bad page each.
-    fn spoil_pages(&mut self) -> Held {
-        let files = self.state.world.paths().data;
+    fn check_bad_pages(&mut self) -> Result<(), String> {
+        let files = self.state.environment.paths().data;
         for _ in 0..BAD_PAGES {
             let memory = self.state.disk.memory().copy();
             let Some(bad) = bad_page::damage(&memory, &files, &mut self.state.rng) else {
                 continue;
             };
-            self.state.story.damages += 1;
+            self.state.report.damages += 1;
             self.state.trace.note(format!("bad: {bad:?}"));
-            let lived = catch_unwind(AssertUnwindSafe(|| self.live_with(&memory, &bad)));
-            lived
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.run_with_bad_page(&memory, &bad)));
+            outcome
                 .unwrap_or_else(|_| Err("a panic".to_owned()))
                 .map_err(|what| format!("{bad:?}: {what}"))?;
         }
@@ -224,11 +232,11 @@ impl Living {
     }
 
     /// Two openings of a database with a bad page, with work in each, and a clean close.
-    fn live_with(&self, memory: &MemDisk, bad: &BadPage) -> Held {
-        let world = &self.state.world;
+    fn run_with_bad_page(&self, memory: &MemDisk, bad: &BadPage) -> Result<(), String> {
+        let environment = &self.state.environment;
         for round in 0..2 {
             let disk = FaultDisk::over(memory.clone());
-            let db = match Database::open(&world.paths(), world.options(&disk)) {
+            let db = match Database::open(&environment.paths(), environment.options(&disk)) {
                 Ok(db) => db,
                 Err(error) if bad.role == Role::Catalog && names(&error, bad) => return Ok(()),
                 Err(error) => return Err(format!("opening {round}: {error:?}")),
@@ -243,8 +251,8 @@ impl Living {
         Ok(())
     }
 
-    /// Every row is right or an error names the page; of the tables one at most is concerned.
-    fn read_with(&self, db: &Database, bad: &BadPage) -> Held {
+    /// Every row is right or an error names the page; at most one table is affected.
+    fn read_with(&self, db: &Database, bad: &BadPage) -> Result<(), String> {
         let mut session = db.session();
         let mut unreadable = Vec::new();
         for (name, model) in &self.state.committed {
@@ -267,8 +275,8 @@ impl Living {
         }
     }
 
-    /// Work on other objects goes on.
-    fn write_with(&self, db: &Database, bad: &BadPage, round: i32) -> Held {
+    /// Statements on other objects succeed.
+    fn write_with(&self, db: &Database, bad: &BadPage, round: i32) -> Result<(), String> {
         let mut session = db.session();
         let columns = vec![ColumnSpec::new("id", SqlType::Int).not_null()];
         let created = session.create_table(&TableSpec::heap(&format!("fresh{round}"), columns));
@@ -282,18 +290,18 @@ impl Living {
     }
 }
 
-/// A file that is not the right one costs no row; some must be refused.
-fn refuse(what: &str, opened: Option<Opened>, must_be: bool) -> Held {
+/// A swapped file loses no row; some must be refused.
+fn refuse(what: &str, opened: Option<Opened>, must_be: bool) -> Result<(), String> {
     match opened {
         Some(Opened::Right(_)) if must_be => {
-            Err(format!("{what}: opened, and its rows are right by luck"))
+            Err(format!("{what}: opened, and its rows happen to be right"))
         }
         Some(Opened::Wrong(difference)) => Err(format!("{what}: {difference}")),
         _ => Ok(()),
     }
 }
 
-/// Does the error say which page it is?
+/// True when the error names the page.
 fn names(error: &Error, bad: &BadPage) -> bool {
     // Before the files have their numbers, errors name the path.
     let forms = [bad.page.to_string(), format!("page {} ", bad.page.page)];

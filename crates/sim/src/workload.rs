@@ -1,39 +1,39 @@
-//! Statements of several sessions, one after the other as the seed has it.
+//! Statements of several sessions, in an order that follows from the seed.
 //!
 //! Sessions do not wait: a lock that another one holds is an error of the statement, which then has
-//! done nothing. So every interleaving of transactions comes about in one thread, and again when
-//! the seed comes again.
+//! changed nothing. So every interleaving of transactions is possible on one thread, and repeats
+//! with the seed.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Cause, Database, Error, IndexSpec, Session, Table, TableSpec, Timeout};
 
 use crate::disk::FaultDisk;
+use crate::environment::Environment;
 use crate::kind::Kind;
-use crate::life::Story;
 use crate::model::{Change, Model, Stored, TableModel, with};
 use crate::schema::{any_filter, any_index, any_table};
+use crate::simulation::RunReport;
 use crate::statement::Statement;
 use crate::trace::Trace;
-use crate::world::World;
 
 /// The name of every clustered index.
 pub(crate) const CLUSTERED: &str = "c";
 /// Tables at one time.
 const TABLES_MAX: usize = 6;
 
-/// What goes on from one opening of the database to the next.
-pub(crate) struct State {
+/// State that survives from one opening of the database to the next.
+pub(crate) struct RunState {
     pub(crate) rng: SplitMix64,
-    pub(crate) world: World,
+    pub(crate) environment: Environment,
     pub(crate) disk: FaultDisk,
-    /// What has been acknowledged.
+    /// The acknowledged transactions.
     pub(crate) committed: Model,
     /// The transactions that were being acknowledged when everything stopped: each is there as a
     /// whole or not at all.
     pub(crate) in_doubt: Vec<Vec<Change>>,
     pub(crate) trace: Trace,
-    pub(crate) story: Story,
+    pub(crate) report: RunReport,
     pub(crate) next_id: i32,
     pub(crate) next_table: u32,
     pub(crate) is_rich: bool,
@@ -45,43 +45,43 @@ pub(crate) struct State {
 /// Why work stops.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The power is gone, or the database went offline because of a fault.
+    /// A power cut, or the database went offline because of a fault.
     Dead,
-    /// Something is as it must not be.
+    /// A property does not hold.
     Wrong(String),
 }
 
-/// A session and what it did since its transaction began.
+/// A session and the changes of its open transaction.
 pub(crate) struct Worker<'d> {
     pub(crate) session: Session<'d>,
     pub(crate) changes: Vec<Change>,
     pub(crate) savepoints: Vec<usize>,
 }
 
-/// Sessions at work.
-pub(crate) struct Work<'d, 's> {
+/// Sessions and the state they change.
+pub(crate) struct Workload<'d, 's> {
     db: &'d Database,
-    pub(crate) state: &'s mut State,
+    pub(crate) state: &'s mut RunState,
     pub(crate) workers: Vec<Worker<'d>>,
-    /// Faults that had happened before.
+    /// Faults that happened before the opening.
     fired: u64,
-    /// Statements of several sessions are being executed, or have been and are being judged.
+    /// True during a round, until its last statement is judged.
     pub(crate) is_concurrent: bool,
 }
 
-impl<'d, 's> Work<'d, 's> {
-    pub(crate) fn new(db: &'d Database, state: &'s mut State) -> Work<'d, 's> {
-        let workers = (0..state.world.sessions).map(|_| {
+impl<'d, 's> Workload<'d, 's> {
+    pub(crate) fn new(db: &'d Database, state: &'s mut RunState) -> Workload<'d, 's> {
+        let workers = (0..state.environment.sessions).map(|_| {
             let mut session = db.session();
             session.set_lock_timeout(Timeout::NoWait);
             Worker { session, changes: Vec::new(), savepoints: Vec::new() }
         });
         let workers = workers.collect();
         let fired = state.disk.fired();
-        Work { db, state, workers, fired, is_concurrent: false }
+        Workload { db, state, workers, fired, is_concurrent: false }
     }
 
-    /// So many steps.
+    /// Executes `steps` steps.
     pub(crate) fn run(&mut self, steps: u64) -> Result<(), Stop> {
         for _ in 0..steps {
             // Only a scheduler that follows from a seed makes a run with threads repeatable.
@@ -90,7 +90,7 @@ impl<'d, 's> Work<'d, 's> {
                 continue;
             }
             let at = self.below(self.workers.len() as u64) as usize;
-            self.state.story.steps += 1;
+            self.state.report.steps += 1;
             self.step(at)?;
         }
         Ok(())
@@ -140,7 +140,7 @@ impl<'d, 's> Work<'d, 's> {
         }
     }
 
-    /// Many rows of one session.
+    /// Inserts many rows in one session.
     pub(crate) fn burst(&mut self, at: usize) -> Result<(), Stop> {
         for _ in 0..10 + self.below(60) {
             self.insert(at)?;
@@ -178,12 +178,12 @@ impl<'d, 's> Work<'d, 's> {
         others.any(|(_, worker)| worker.session.is_in_transaction())
     }
 
-    /// Has a fault happened since the database was opened?
+    /// True after a fault since the database was opened.
     pub(crate) fn is_faulty(&self) -> bool {
         self.state.disk.memory().is_dark() || self.state.disk.fired() > self.fired
     }
 
-    /// A statement has ended: what it changed, when it succeeded, or why it may fail.
+    /// Applies the change of a statement that succeeded; checks that one that failed was allowed to.
     pub(crate) fn judge<T>(
         &mut self,
         at: usize,
@@ -219,11 +219,11 @@ impl<'d, 's> Work<'d, 's> {
         if self.state.disk.memory().is_dark() || is_faulty && error.cause() == Cause::Offline {
             return Err(Stop::Dead);
         }
-        let story = &mut self.state.story;
+        let report = &mut self.state.report;
         match error.cause() {
-            Cause::LogFull => story.full_logs += 1,
-            Cause::FilegroupFull => story.full_filegroups += 1,
-            Cause::Lock => story.lock_conflicts += 1,
+            Cause::LogFull => report.full_logs += 1,
+            Cause::FilegroupFull => report.full_filegroups += 1,
+            Cause::Lock => report.lock_conflicts += 1,
             _ => {}
         }
         match error.cause() {
@@ -234,7 +234,7 @@ impl<'d, 's> Work<'d, 's> {
         }
     }
 
-    /// Changes are permanent now.
+    /// Adds acknowledged changes to the model.
     pub(crate) fn acknowledged(&mut self, changes: Vec<Change>) -> Result<(), Stop> {
         // In a round the write may have been lost after the acknowledgement.
         let is_late = !self.is_concurrent && self.state.disk.has_lost_log();
@@ -243,7 +243,7 @@ impl<'d, 's> Work<'d, 's> {
                 "a commit was acknowledged after the log had lost a write".to_owned(),
             ));
         }
-        self.state.story.commits += u64::from(!changes.is_empty());
+        self.state.report.commits += u64::from(!changes.is_empty());
         changes.iter().for_each(|change| change.apply(&mut self.state.committed));
         Ok(())
     }
@@ -294,7 +294,7 @@ impl<'d, 's> Work<'d, 's> {
     }
 
     pub(crate) fn checkpoint(&mut self) -> Result<(), Stop> {
-        if self.state.world.is_tight {
+        if self.state.environment.is_tight {
             self.write_lazily()?;
         }
         if self.state.is_indexed {
@@ -306,18 +306,18 @@ impl<'d, 's> Work<'d, 's> {
             Ok(()) => Ok(()),
             Err(_) if self.is_faulty() => Err(Stop::Dead),
             Err(error) if error.cause() == Cause::LogFull => {
-                self.state.story.full_logs += 1;
+                self.state.report.full_logs += 1;
                 Ok(())
             }
             Err(error) => Err(Stop::Wrong(format!("checkpoint: {error:?}"))),
         }
     }
 
-    /// Everything ends while pages are written.
+    /// A power cut during a checkpoint.
     pub(crate) fn die_in_checkpoint(&mut self) -> Result<(), Stop> {
         let most = [10, 40, 160][self.below(3) as usize];
         let calls = self.below(most);
-        self.state.trace.note(format!("everything ends after {calls} calls"));
+        self.state.trace.note(format!("power cut after {calls} calls"));
         self.state.disk.memory().fail_after(calls);
         loop {
             self.checkpoint()?;
@@ -335,7 +335,7 @@ impl<'d, 's> Work<'d, 's> {
         self.chore("lazy writer", done)
     }
 
-    /// Something that no session does has ended.
+    /// Checks the result of a background task.
     fn chore(&mut self, what: &str, done: Result<(), Error>) -> Result<(), Stop> {
         self.state.trace.note(format!("{what}: {}", done.is_ok()));
         match done {
@@ -374,11 +374,11 @@ impl<'d, 's> Work<'d, 's> {
         let name = self.dropped_name(at).unwrap_or_else(|| format!("t{}", self.state.next_table));
         self.state.next_table += 1;
         let chosen = self.below(3) as usize;
-        let group = self.state.world.filegroups.get(chosen).cloned();
+        let group = self.state.environment.filegroups.get(chosen).cloned();
         let mut spec = any_table(&mut self.state.rng, &name, group);
         if self.state.is_indexed && self.below(2) == 0 {
             let index = any_index(&mut self.state.rng, &spec, CLUSTERED);
-            // The longest row there is has no room for a uniquifier.
+            // The longest row has no room for a uniquifier.
             let keys = if index.unique || has_room(&spec) {
                 index.keys
             } else {
@@ -426,8 +426,7 @@ impl<'d, 's> Work<'d, 's> {
         self.judge(at, &what, dropped, |_| Some(Change::Unindex { table, name })).map(|_| ())
     }
 
-    /// The name of a table that the open transaction has dropped, now and then: it may be had
-    /// again.
+    /// Now and then the name of a table that the open transaction has dropped, to be used again.
     fn dropped_name(&mut self, at: usize) -> Option<String> {
         if !self.state.is_rich || self.below(2) == 0 {
             return None;
@@ -457,7 +456,7 @@ impl<'d, 's> Work<'d, 's> {
     }
 }
 
-/// Do rows of a table have room for a uniquifier, whatever their values?
+/// True when rows of any values have room for a uniquifier.
 fn has_room(table: &TableSpec) -> bool {
     const BYTES_MAX: usize = 8000;
     table.columns.iter().map(|column| column.ty.max_bytes().unwrap_or(1) + 3).sum::<usize>()

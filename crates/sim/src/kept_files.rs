@@ -1,8 +1,8 @@
-//! What a life leaves behind, for others to look at: its files, and the rows that must be in them.
+//! The files at the end of a run, with the rows that must be in them, for other checkers and readers.
 //!
 //! ```text
-//! DIR/seed-7/life.mdf  more0.ndf  life_log.ldf      closed; after a failure as they were found
-//!            life.mdf.dw                           and whatever else the engine left there
+//! DIR/seed-7/life.mdf  more0.ndf  life_log.ldf      closed; after a failure as they were
+//!            life.mdf.dw                           and other files of the engine
 //!            rows/dbo.t3.jsonl                      as `extentdb export --format jsonl` writes them, by the first column
 //! ```
 
@@ -12,20 +12,20 @@ use std::path::{Path, PathBuf};
 use extentdb_io::MemDisk;
 use extentdb_types::json::write_json;
 
+use crate::environment::Environment;
 use crate::model::{Model, TableModel};
-use crate::world::World;
 
-/// See the module.
+/// The files of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
-    /// Contents by their place in the folder.
+pub struct KeptFiles {
+    /// Contents by path in the folder.
     pub files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-impl Kept {
-    pub(crate) fn of(memory: &MemDisk, world: &World, model: &Model) -> Kept {
-        let paths = world.paths();
-        let mut kept = Kept::default();
+impl KeptFiles {
+    pub(crate) fn of(memory: &MemDisk, environment: &Environment, model: &Model) -> KeptFiles {
+        let paths = environment.paths();
+        let mut kept = KeptFiles::default();
         let is_known = |path: &PathBuf| paths.data.contains(path) || *path == paths.log;
         let others: Vec<PathBuf> =
             memory.paths().into_iter().filter(|path| !is_known(path)).collect();
@@ -42,7 +42,7 @@ impl Kept {
     /// Writes all of it.
     ///
     /// # Errors
-    /// As the file system has them.
+    /// Errors of the file system.
     pub fn write(&self, folder: &Path) -> std::io::Result<()> {
         for (path, bytes) in &self.files {
             let path = folder.join(path);
