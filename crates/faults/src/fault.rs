@@ -1,6 +1,6 @@
 //! A fault before it is written: new images of pages, and what a check must and may say about them.
 //!
-//! What PHYSICAL_ONLY and NOINDEX leave out follows from the numbers (`checkdb.md` B.13) and from
+//! What PHYSICAL_ONLY and NOINDEX leave out follows from the numbers and from
 //! the owner of the page.
 
 use extentdb_base::{AllocUnitId, FileId, IndexId, ObjectId, PageId};

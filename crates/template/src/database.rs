@@ -1,4 +1,4 @@
-//! A database from its specification to its files.
+//! Builds the files of a database from its specification.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::file::allocation::{PRIMARY, Space, Spread};
 use crate::file::fixed_pages::{
     CREATED, Counters, FileGrowth, FileIdentity, Identity, guid, write_configuration, write_fixed,
 };
-use crate::file::sink::{DataFiles, NoSink, PageSink, Target, with_sink};
+use crate::file::sink::{DataFiles, NoSink, OutputFile, PageSink, with_sink};
 use crate::plan::{PlannedTable, plan};
 use crate::spec::TableSpec;
 use crate::spec::data_space::{
@@ -30,7 +30,7 @@ use extentdb_io::Disk;
 
 use crate::Error;
 
-/// File id of the log; further data files come behind it.
+/// File id of the log; further data files have higher ids.
 const LOG_FILE: FileId = FileId(2);
 const FILES_MAX: usize = 32_766;
 /// A file has 2^32 pages.
@@ -38,7 +38,7 @@ const INTERVALS_MAX: u32 = 8_000;
 /// `dbi_maxDbTimestamp` of a new database, and the steps it goes up by.
 const TIMESTAMPS_AT_A_TIME: u64 = 2000;
 
-/// Says how far the work is.
+/// Progress of a build.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Entries of heaps and indexes written.
@@ -47,7 +47,7 @@ pub struct Progress {
     pub entries_total: u64,
 }
 
-/// What was built.
+/// The result of a build.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// User tables.
@@ -69,16 +69,16 @@ pub struct BuiltTable {
     pub pages: u64,
 }
 
-/// What the catalog calls a file.
+/// The name and path of a file in the catalog.
 #[derive(Clone, Debug, Default)]
 pub struct FileName {
     /// Logical name, up to 128 characters.
     pub name: Option<String>,
-    /// Where it is, up to 260 characters.
+    /// Path, up to 260 characters.
     pub path: Option<String>,
 }
 
-/// Collects what a database is made of.
+/// Collects the specification of a database and builds it.
 ///
 /// ```no_run
 /// use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
@@ -142,24 +142,24 @@ impl DatabaseBuilder {
         self
     }
 
-    /// How each data file may grow, in the order of the paths; those that nothing is said about
-    /// grow by 1 MB without a limit.
+    /// The growth of each data file, in the order of the paths; the default is 1 MB without a
+    /// limit.
     #[must_use]
     pub fn growth(mut self, growth: Vec<FileGrowth>) -> Self {
         self.growth = growth;
         self
     }
 
-    /// What the catalog calls the data files, in the order of the paths, and the log file behind
-    /// them. Those that nothing is said about are called after the database.
+    /// The catalog names of the data files, in the order of the paths, then of the log file. The
+    /// default is the name of the database with a suffix.
     #[must_use]
     pub fn file_names(mut self, names: Vec<FileName>) -> Self {
         self.names = names;
         self
     }
 
-    /// When the boot page says that the database was created. Any other time than the usual one
-    /// makes it look like one of another product.
+    /// The creation time in the boot page. Any time but the default makes the database look like
+    /// one of another product.
     #[must_use]
     pub fn created(mut self, created: StoredTime) -> Self {
         self.created = created;
@@ -181,7 +181,7 @@ impl DatabaseBuilder {
         self
     }
 
-    /// Fills so many GAM intervals of each file at the same time, so that every unit of a few
+    /// Fills `intervals` GAM intervals of each file at the same time, so that every unit of a few
     /// extents spans all of them: a sparse file, nearly all holes.
     #[must_use]
     pub fn intervals(mut self, intervals: u32) -> Self {
@@ -189,7 +189,7 @@ impl DatabaseBuilder {
         self
     }
 
-    /// Adds a filegroup with so many files. The paths given to [`build`](Self::build) are those of
+    /// Adds a filegroup with `files` files. The paths given to [`build`](Self::build) are those of
     /// PRIMARY first, then those of each filegroup.
     #[must_use]
     pub fn filegroup(mut self, name: &str, files: usize) -> Self {
@@ -239,7 +239,7 @@ impl DatabaseBuilder {
         self.collation
     }
 
-    /// Makes the files: one path for each data file, none of which may exist.
+    /// Builds the files: one path for each data file, none of which may exist.
     ///
     /// # Errors
     /// See [`Error`]. Files that were begun stay as they are.
@@ -250,7 +250,7 @@ impl DatabaseBuilder {
     ) -> Result<Built, Error> {
         self.build_with(
             paths,
-            &|path| Ok(Target::File(extentdb_io::File::create_new(path)?)),
+            &|path| Ok(OutputFile::File(extentdb_io::File::create_new(path)?)),
             progress,
         )
     }
@@ -260,13 +260,13 @@ impl DatabaseBuilder {
     /// # Errors
     /// As for [`build`](Self::build).
     pub fn build_on(&self, disk: &dyn Disk, paths: &[&Path]) -> Result<Built, Error> {
-        self.build_with(paths, &|path| Ok(Target::Disk(disk.create(path)?)), &mut |_| {})
+        self.build_with(paths, &|path| Ok(OutputFile::Disk(disk.create(path)?)), &mut |_| {})
     }
 
     fn build_with(
         &self,
         paths: &[&Path],
-        create: &dyn Fn(&Path) -> Result<Target, Error>,
+        create: &dyn Fn(&Path) -> Result<OutputFile, Error>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Built, Error> {
         if !(1..=FILES_MAX).contains(&paths.len()) {
@@ -283,13 +283,13 @@ impl DatabaseBuilder {
         let mut rows = template(&base, self.collation, &mut rng)?;
         let guids: Vec<_> = self.filegroups.iter().map(|_| guid(&mut rng)).collect();
         self.spaces().add_rows(&guids, &mut rows);
-        let files: Vec<(FileId, Target)> = identity
+        let files: Vec<(FileId, OutputFile)> = identity
             .files
             .iter()
             .zip(paths)
             .map(|(file, path)| Ok((file.id, create(path)?)))
             .collect::<Result<_, Error>>()?;
-        let work = Work { builder: self, identity, base, planned, rows };
+        let work = BuildState { builder: self, identity, base, planned, rows };
         let built = with_sink(&DataFiles(&files), |sink| work.run(sink, progress))?;
         for ((_, file), bytes) in files.iter().zip(&built.file_bytes) {
             file.finish(*bytes)?;
@@ -346,8 +346,8 @@ impl DatabaseBuilder {
     }
 }
 
-/// Everything that is known before the first page is written.
-struct Work<'a> {
+/// The state of a build.
+struct BuildState<'a> {
     builder: &'a DatabaseBuilder,
     identity: Identity,
     base: Vec<TableDefinition>,
@@ -355,7 +355,7 @@ struct Work<'a> {
     rows: SystemRows,
 }
 
-/// What the catalog keeps of finished rowsets.
+/// The finished rowsets, as the catalog stores them.
 #[derive(Clone)]
 pub(crate) struct Results {
     pub(crate) units: BTreeMap<AllocUnitId, UnitResult>,
@@ -374,7 +374,7 @@ impl Default for Results {
     }
 }
 
-impl Work<'_> {
+impl BuildState<'_> {
     fn run(
         mut self,
         sink: &mut dyn PageSink,
@@ -441,7 +441,7 @@ impl Work<'_> {
         self.planned.tables.iter().map(built).collect()
     }
 
-    /// Builds the base tables, `sysallocunits` last: it says where all others are.
+    /// Builds the base tables, `sysallocunits` last: it refers to all others.
     fn write_catalog(
         &mut self,
         space: &mut Space,
@@ -471,9 +471,9 @@ impl Work<'_> {
         self.write_base_tables(&all, base_count, space, sink, results)
     }
 
-    /// Notes the number of rows of every base table that has rows by now.
+    /// Records the number of rows of every base table built so far.
     fn count_rows(&mut self, base: &[TableDefinition], counts: &mut BTreeMap<HobtId, u64>) {
-        // Files are named last; how many there are is known.
+        // The rows of files are written last; their number is known.
         let files = self.identity.files.len() as u64 + 1;
         for table in base {
             let count = match table.name.as_str() {
@@ -486,7 +486,7 @@ impl Work<'_> {
         }
     }
 
-    /// Builds the catalog on trial, to learn how long the files get: their sizes are part of it.
+    /// Builds the catalog on trial, to compute the file sizes, which are part of it.
     fn settle_file_sizes(
         &mut self,
         base: &[TableDefinition],
@@ -520,7 +520,7 @@ impl Work<'_> {
             self.write_base_table(table, space, sink, results)?;
         }
         for table in last {
-            // Where its own pages will be does not depend on what its rows say.
+            // The addresses of its pages do not depend on the values of its rows.
             let mut trial = results.clone();
             self.write_base_table(table, &mut space.clone(), &mut NoSink, &mut trial)?;
             self.rows.insert(table.name.clone(), unit_rows(all, &trial.units));

@@ -1,13 +1,13 @@
 //! A table with all its indexes, from rows that are generated.
 //!
 //! ```text
-//! heap or clustered index   row after row in its order; where each row ended up is kept (8 or 4 bytes a row) when an
-//!                           index needs it
+//! heap or clustered index   row after row in its order; the RID or uniquifier of each row is kept (8 or 4 bytes)
+//!                           when an index needs it
 //! each nonclustered index   the rows once more, in the order of the index
 //! ```
 //!
-//! An index in several partitions is built as several, each of its own rows. A scattered index is
-//! built twice: once to learn how many pages it has, which are then handed out in random order.
+//! An index in several partitions is built as several, each of its own rows. A fragmented index is
+//! built twice: once to count its pages, which are then allocated in random order.
 
 use extentdb_base::Rid;
 use extentdb_base::env::SplitMix64;
@@ -22,11 +22,11 @@ use crate::file::sink::{NoSink, PageSink};
 use crate::off_row::lob_tree::VALUE_BYTES_MAX;
 use crate::off_row::{OffRow, StoreError};
 use crate::plan::index::IndexPlan;
-use crate::plan::members::{Members, PartitionNumbers, Standing};
+use crate::plan::members::{Members, Membership, PartitionNumbers};
 use crate::record::{Entry, RecordWriter};
-use crate::spec::alteration::{Fate, History};
+use crate::spec::alteration::{History, RowState};
 use crate::spec::{RowOrder, Rows};
-use crate::unit::fragmented_tree::ScatteredTree;
+use crate::unit::fragmented_tree::FragmentedTree;
 use crate::unit::heap::{HeapBuilder, HeapForm};
 use crate::unit::tree::{EntryError, TreeBuilder};
 use crate::unit::{UnitPages, UnitResult};
@@ -38,7 +38,7 @@ const SORTED_ROWS_MAX: u64 = 16 << 20;
 const TICK: u64 = 1 << 14;
 const SYSFILES1: i32 = 8;
 
-/// Builds a table whose rows are at hand.
+/// Builds a table with all its indexes.
 pub(crate) fn build_table(
     table: &TableDefinition,
     rows: &Vec<RowValues>,
@@ -49,21 +49,21 @@ pub(crate) fn build_table(
     TableBuild::new(table, rows, &History::default(), space, sink, results, &mut |_| {}).run()
 }
 
-/// How indexes find a row, by its number.
+/// The row locators of indexes, by row number.
 #[derive(Clone)]
 enum Locators {
-    /// By its clustered key, which is unique, or nobody asks.
+    /// A unique clustered key, or a table without indexes.
     Key,
-    /// By clustered key and uniquifier.
+    /// Clustered key and uniquifier.
     Uniquifiers(Vec<u32>),
-    /// By its place in the heap.
+    /// RID in the heap.
     Rids(Vec<Rid>),
 }
 
 impl Locators {
-    fn entry<'r>(&self, fate: Fate, row: &'r RowValues) -> Entry<'r> {
-        let at = fate.number as usize;
-        let mut entry = Entry::with_fate(row, fate);
+    fn entry<'r>(&self, state: RowState, row: &'r RowValues) -> Entry<'r> {
+        let at = state.number as usize;
+        let mut entry = Entry::with_fate(row, state);
         match self {
             Locators::Key => {}
             Locators::Uniquifiers(numbers) => entry.uniquifier = numbers[at].to_le_bytes(),
@@ -76,7 +76,7 @@ impl Locators {
 /// A tree of either kind.
 enum Tree {
     Packed(TreeBuilder),
-    Scattered(ScatteredTree),
+    Fragmented(FragmentedTree),
 }
 
 impl Tree {
@@ -90,14 +90,14 @@ impl Tree {
         match self {
             Tree::Packed(tree) if is_live => tree.push(entry, space, sink),
             Tree::Packed(_) => Ok(()),
-            Tree::Scattered(tree) => tree.push(entry, is_live, space, sink),
+            Tree::Fragmented(tree) => tree.push(entry, is_live, space, sink),
         }
     }
 
     fn finish(self, sink: &mut dyn PageSink) -> Result<UnitResult, Error> {
         match self {
             Tree::Packed(tree) => tree.finish(sink),
-            Tree::Scattered(tree) => tree.finish(sink),
+            Tree::Fragmented(tree) => tree.finish(sink),
         }
     }
 }
@@ -138,7 +138,7 @@ impl<'a> TableBuild<'a> {
         }
     }
 
-    /// With what else there is to know of the indexes.
+    /// With the plans of the indexes.
     pub(crate) fn with_plans(mut self, plans: &'a [IndexPlan]) -> Self {
         self.plans = plans;
         self
@@ -163,7 +163,7 @@ impl<'a> TableBuild<'a> {
         Ok(())
     }
 
-    /// Room for what indexes will ask for.
+    /// Reserves memory for the locators that indexes need.
     fn no_locators(&self) -> Locators {
         let rows = self.rows.count() as usize;
         match self.table.indexes.first() {
@@ -191,28 +191,28 @@ impl<'a> TableBuild<'a> {
         }
     }
 
-    /// Generates a row for heap or clustered index, and stores what lies off it.
+    /// Generates a row for heap or clustered index, and stores its off-row values.
     fn base_row(
         &mut self,
         number: u64,
         members: &Members<'_>,
         off_row: &mut Option<OffRow<'a>>,
-    ) -> Result<(Standing, Fate), Error> {
+    ) -> Result<(Membership, RowState), Error> {
         self.generate(0, number);
         self.check_row(number)?;
         let standing = members.standing(number, &self.row);
-        let fate = self.history.fate(number, self.rows.is_forwarded(number));
+        let state = self.history.state(number, self.rows.is_forwarded(number));
         if let Some(column) = self.history.settle(number, &mut self.row) {
             return Err(self.bad_value(number, column as usize));
         }
-        if let Some(off_row) = off_row.as_mut().filter(|_| standing == Standing::Live) {
-            let stored = off_row.store(&mut self.row, &fate, self.space, self.sink);
+        if let Some(off_row) = off_row.as_mut().filter(|_| standing == Membership::Live) {
+            let stored = off_row.store(&mut self.row, &state, self.space, self.sink);
             stored.map_err(|error| match error {
                 StoreError::Ghost { column } => self.bad_value(number, column),
                 StoreError::Other(error) => error,
             })?;
         }
-        Ok((standing, fate))
+        Ok((standing, state))
     }
 
     fn off_row(&self, index: &IndexDefinition) -> Option<OffRow<'a>> {
@@ -254,16 +254,16 @@ impl<'a> TableBuild<'a> {
         let mut heap = HeapBuilder::new(self.writer(index), unit, form);
         let mut rows = 0;
         for number in (0..self.rows.count()).filter(|number| !members.is_elsewhere(*number)) {
-            let (standing, fate) = self.base_row(number, members, &mut off_row)?;
-            if standing != Standing::Live {
+            let (standing, state) = self.base_row(number, members, &mut off_row)?;
+            if standing != Membership::Live {
                 continue;
             }
-            let placed = heap.push(&Entry::with_fate(&self.row, fate), self.space, self.sink);
+            let placed = heap.push(&Entry::with_fate(&self.row, state), self.space, self.sink);
             let rid = placed.map_err(|error| self.explain(error, index, number))?;
             if let Locators::Rids(rids) = locators {
                 rids[number as usize] = rid;
             }
-            rows += u64::from(fate.is_live());
+            rows += u64::from(state.is_live());
         }
         self.finish_off_row(index, off_row)?;
         let result = heap.finish(self.space, self.sink)?;
@@ -287,7 +287,7 @@ impl<'a> TableBuild<'a> {
                 let seed = seed ^ index.rowset.0 as u64;
                 let pages = self.count_pages(at, index, members, locators, seed)?;
                 unit.shuffle(pages, &mut SplitMix64::new(!seed), self.space)?;
-                Tree::Scattered(ScatteredTree::new(self.writer(index), unit, seed))
+                Tree::Fragmented(FragmentedTree::new(self.writer(index), unit, seed))
             }
         };
         let mut off_row = self.off_row(index);
@@ -301,7 +301,7 @@ impl<'a> TableBuild<'a> {
         Ok(entries)
     }
 
-    /// Builds a scattered tree on trial.
+    /// Builds a fragmented tree on trial.
     fn count_pages(
         &self,
         at: usize,
@@ -325,7 +325,7 @@ impl<'a> TableBuild<'a> {
             &mut tick,
         );
         let unit = UnitPages::new(index.units[0].id).in_group(index.filegroup);
-        let mut tree = Tree::Scattered(ScatteredTree::new(self.writer(index), unit, seed));
+        let mut tree = Tree::Fragmented(FragmentedTree::new(self.writer(index), unit, seed));
         match at {
             0 => {
                 let mut off_row = trial.off_row(index);
@@ -334,12 +334,12 @@ impl<'a> TableBuild<'a> {
             _ => trial.fill_nonclustered(&mut tree, at, index, members, &locators)?,
         };
         match tree {
-            Tree::Scattered(tree) => Ok(tree.page_count()),
+            Tree::Fragmented(tree) => Ok(tree.page_count()),
             Tree::Packed(_) => Ok(0),
         }
     }
 
-    /// Rows with the same key are numbered in the order they come: 0, which is stored as nothing,
+    /// Rows with the same key are numbered in their order: 0, which is stored as nothing,
     /// 1, 2 …
     fn fill_clustered(
         &mut self,
@@ -355,11 +355,11 @@ impl<'a> TableBuild<'a> {
         let mut uniquifier = 0u32;
         let mut rows = 0;
         for number in self.order(0, index, members, &Locators::Key)? {
-            let (standing, fate) = self.base_row(number, members, off_row)?;
-            if standing == Standing::Foreign {
+            let (standing, state) = self.base_row(number, members, off_row)?;
+            if standing == Membership::Foreign {
                 continue;
             }
-            let mut entry = Entry::with_fate(&self.row, fate);
+            let mut entry = Entry::with_fate(&self.row, state);
             if let Some(keys) = &numbers {
                 keys.sort_key(&entry, &mut key);
                 uniquifier = if key == previous { uniquifier + 1 } else { 0 };
@@ -369,10 +369,10 @@ impl<'a> TableBuild<'a> {
             if let Locators::Uniquifiers(kept) = locators {
                 kept[number as usize] = uniquifier;
             }
-            let is_live = standing == Standing::Live;
+            let is_live = standing == Membership::Live;
             let pushed = tree.push(&entry, is_live, self.space, self.sink);
             pushed.map_err(|error| self.explain(error, index, number))?;
-            rows += u64::from(is_live && fate.is_live());
+            rows += u64::from(is_live && state.is_live());
         }
         Ok(rows)
     }
@@ -389,20 +389,20 @@ impl<'a> TableBuild<'a> {
         for number in self.order(at, index, members, locators)? {
             self.generate(at, number);
             let standing = members.standing(number, &self.row);
-            if standing == Standing::Foreign {
+            if standing == Membership::Foreign {
                 continue;
             }
-            let is_live = standing == Standing::Live;
-            let fate = self.history.fate(number, false);
-            let entry = locators.entry(fate, &self.row);
+            let is_live = standing == Membership::Live;
+            let state = self.history.state(number, false);
+            let entry = locators.entry(state, &self.row);
             let pushed = tree.push(&entry, is_live, self.space, self.sink);
             pushed.map_err(|error| self.explain(error, index, number))?;
-            entries += u64::from(is_live && fate.is_live());
+            entries += u64::from(is_live && state.is_live());
         }
         Ok(entries)
     }
 
-    /// The numbers of the rows in key order: as their generator says, or sorted. Rows of other
+    /// The numbers of the rows in key order: from their generator, or sorted. Rows of other
     /// partitions are left out.
     fn order<'m>(
         &self,
@@ -440,19 +440,19 @@ impl<'a> TableBuild<'a> {
                 0 => rows.row(number, &mut row),
                 _ => rows.entry(at, number, &mut row),
             }
-            if members.standing(number, &row) == Standing::Foreign {
+            if members.standing(number, &row) == Membership::Foreign {
                 continue;
             }
             let mut key = Vec::new();
-            let fate = Fate { number, ..Fate::default() };
-            writer.sort_key(&locators.entry(fate, &row), &mut key);
+            let state = RowState { number, ..RowState::default() };
+            writer.sort_key(&locators.entry(state, &row), &mut key);
             keys.push((key.into_boxed_slice(), number));
         }
         keys.sort_unstable();
         Ok(Box::new(keys.into_iter().map(|(_, number)| number)))
     }
 
-    /// A generator's mistake shows here and not as a damaged database.
+    /// Refuses a wrong order of the generator, which would damage the database.
     fn check_row(&self, number: u64) -> Result<(), Error> {
         let columns = &self.table.columns;
         let bad =
@@ -482,7 +482,7 @@ impl<'a> TableBuild<'a> {
     }
 }
 
-/// Is this a value the column can hold in its row?
+/// True when the column can hold this value in its row.
 fn fits(column: &ColumnDefinition, cell: Cell<'_>) -> bool {
     match cell {
         Cell::Lob(bytes) => can_lie_off_row(column, bytes.len() as u64),

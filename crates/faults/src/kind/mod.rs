@@ -1,6 +1,6 @@
-//! The kinds of faults: one line each, in the order of the catalog of faults (`checkdb.md` E),
-//! whose row numbers they carry. `docs/faults.md` has the same table with what a check says, and
-//! the rows that have no kind.
+//! The kinds of faults: one line each, in the order of the catalog of faults,
+//! whose row numbers they carry. `docs/faults.md` is that catalog: the same table with what a check
+//! reports, and the rows that have no kind.
 
 mod compressed;
 mod harmless;
@@ -157,7 +157,7 @@ kinds! {
     UpperLevel "upper-level" rows [25] Rebuild needs UPPER by header::upper_level,
     /// The page header names another table's allocation unit.
     OwnerWrong "owner" rows [27, 29] AllowDataLoss needs ROWS by header::owner,
-    /// The page header names an allocation unit that there is not.
+    /// The page header names an allocation unit that does not exist.
     OwnerUnknown "owner-unknown" rows [28] AllowDataLoss needs ROWS by header::owner_unknown,
     /// A leaf page has no previous page, although it is not the first.
     PreviousLink "previous-link" rows [30] Rebuild needs LEAF by link::previous_none,
@@ -173,7 +173,7 @@ kinds! {
     /// The next link of a leaf page leads to a free page.
     NextLinkFree "next-link-free" rows [35] Rebuild
         needs "a clustered index of three leaf pages, and a free extent" by link::next_free,
-    /// The next link of a leaf page leads behind the end of the file.
+    /// The next link of a leaf page leads past the end of the file.
     NextLinkBeyond "next-link-beyond" rows [36] Rebuild needs LEAF by link::next_beyond,
     /// The children of one page point at each other only, and their neighbours past them.
     DetachedCycle "detached-cycle" rows [37] Rebuild needs UPPER by link::detached_cycle,
@@ -198,7 +198,7 @@ kinds! {
     /// A page that changed since the full backup is not marked as changed.
     DiffBit "diff-bit" rows [47] AllowDataLoss
         needs "a database that was backed up, closed cleanly and changed since" by header::diff_bit,
-    /// The header promises a longer fixed part than the rows have.
+    /// The header states a longer fixed part than the rows have.
     FixedLength "fixed-length" rows [48] AllowDataLoss needs ROWS by header::fixed_length,
     /// A slot points into the page header.
     SlotOffset "slot-offset" rows [49] AllowDataLoss needs ROWS by header::slot_offset,
@@ -219,7 +219,7 @@ kinds! {
     RecordGhost "record-ghost" rows [56] AllowDataLoss needs ROWS by record::ghost,
     /// A reserved bit of a row's status is set.
     RecordReservedBit "record-reserved-bit" rows [57] AllowDataLoss needs ROWS by record::reserved_bit,
-    /// A row says that its fixed part ends behind the page.
+    /// A row says that its fixed part ends past the end of the page.
     RecordLength "record-length" rows [58] AllowDataLoss needs ROWS by record::record_length,
     /// A row says that it has one column more than the table.
     ColumnCount "column-count" rows [59] AllowDataLoss needs VARIABLE by record::column_count,
@@ -229,7 +229,7 @@ kinds! {
     /// The null bit of a variable column with data is set.
     NullWithData "null-with-data" rows [61] AllowDataLoss
         needs "a nullable variable column without a copy in an index" by record::null_with_data,
-    /// The first variable column ends behind the record.
+    /// The first variable column ends past the end of the record.
     EndOffsetBeyond "end-offset-beyond" rows [62] AllowDataLoss needs VARIABLE by record::end_offset_beyond,
     /// The first variable column ends before it begins.
     EndOffsetsDescending "end-offsets-descending" rows [63] AllowDataLoss needs VARIABLE by record::end_offsets_descending,
@@ -257,7 +257,7 @@ kinds! {
     SeparatorRaised "separator-raised" rows [74] Rebuild needs SEPARATORS by key::separator_raised,
     /// A separator is lower than the last key of the child before.
     SeparatorLowered "separator-lowered" rows [75] Rebuild needs SEPARATORS by key::separator_lowered,
-    /// The key in the leftmost slot above the leaves changes, which nobody looks at.
+    /// The key in the leftmost slot above the leaves changes, which no reader compares.
     SeparatorIgnored "separator-ignored" rows [76] Nothing needs SEPARATORS by key::separator_ignored,
     /// A child pointer leads to the child of the next slot.
     ChildDoubled "child-doubled" rows [77] Rebuild needs SEPARATORS by key::child_doubled,
@@ -281,30 +281,30 @@ kinds! {
     /// A sparse vector says that it has more values.
     SparseCount "sparse-count" rows [85] AllowDataLoss needs "a row with sparse columns" by record::sparse_count,
 
-    /// A forwarding stub leads to a slot that there is not.
-    StubTarget "stub-candidates" rows [86] AllowDataLoss needs STUB by heap::stub_target,
-    /// Two forwarding stubs lead to one row.
+    /// A forwarding stub refers to a slot that does not exist.
+    StubTarget "stub-target" rows [86] AllowDataLoss needs STUB by heap::stub_target,
+    /// Two forwarding stubs refer to one row.
     StubShared "stub-shared" rows [87] AllowDataLoss needs "a heap with two moved rows" by heap::stub_shared,
-    /// A moved row leads back to another slot.
+    /// A forwarded row refers back to another slot.
     BackPointer "back-pointer" rows [88] AllowDataLoss needs STUB by heap::back_pointer,
     /// A forwarding stub became a ghost.
     StubGhost "stub-ghost" rows [89] AllowDataLoss needs STUB by heap::stub_ghost,
-    /// A moved row says that it is in its place.
+    /// A forwarded row says that it is an ordinary row.
     ForwardedPrimary "forwarded-primary" rows [90] AllowDataLoss needs STUB by heap::forwarded_primary,
     /// PFS says that a page of a heap is empty.
     PfsFullness "pfs-fullness" rows [91] Rebuild needs "a heap" by map::pfs_fullness,
 
-    /// A pointer in a row leads to a slot that there is not.
+    /// A pointer in a row refers to a slot that does not exist.
     LobSlot "lob-slot" rows [92] AllowDataLoss needs LOB by lob::slot_unused,
     /// A pointer in a row has another value's id.
     LobTextId "lob-text-id" rows [93] AllowDataLoss needs LOB by lob::text_id,
     /// A node of a value has another value's id.
     LobNodeTextId "lob-node-text-id" rows [94] AllowDataLoss needs LOB by lob::node_text_id,
-    /// A node of a value has a type that there is not.
+    /// A node of a value has a type that does not exist.
     LobNodeType "lob-node-type" rows [95] AllowDataLoss needs LOB by lob::node_type,
-    /// Two pointers of one node lead to the same child.
-    LobChildrenEqual "lob-children-equal" rows [97] AllowDataLoss needs "a value off its row of two partitions" by lob::children_equal,
-    /// The recorded size of a partition of a value is one byte too high.
+    /// Two pointers of one node refer to the same child.
+    LobChildrenEqual "lob-children-equal" rows [97] AllowDataLoss needs "a value off its row of two parts" by lob::children_equal,
+    /// The recorded size of a part of a value is one byte too high.
     LobChildSize "lob-child-size" rows [98] AllowDataLoss needs LOB by lob::child_size,
     /// The row says NULL; the value is still there.
     LobNull "lob-null" rows [99] AllowDataLoss needs "a nullable column with a value off its row" by lob::value_null,
@@ -313,7 +313,7 @@ kinds! {
         needs "a column pushed off its row, and a free extent" by lob::overflow_free_page,
     /// A node of a value became a ghost.
     LobNodeGhost "lob-node-ghost" rows [101] AllowDataLoss needs LOB by lob::node_ghost,
-    /// A byte of a value changes, which nobody can see.
+    /// A byte of a value changes, which no check can detect.
     LobPayload "lob-payload" rows [102] Nothing needs "a value of bytes or of one-byte characters off its row" by lob::payload,
 
     /// An IAM page claims a free extent.
@@ -346,7 +346,7 @@ kinds! {
         needs "a user table with a page in a mixed extent" by map::pfs_single_page,
     /// PFS says that an IAM page is none.
     PfsIamBit "pfs-iam-bit" rows [115] AllowDataLoss needs EXTENT by map::pfs_iam,
-    /// An IAM chain goes on at a page of rows.
+    /// An IAM chain continues at a page of rows.
     IamNext "iam-next" rows [116] AllowDataLoss needs EXTENT by iam::next_data_page,
     /// The previous link of an IAM page leads into another chain.
     IamPrevious "iam-previous" rows [117] AllowDataLoss needs "two user tables with extents" by iam::previous_wrong,
@@ -356,9 +356,9 @@ kinds! {
     IamIntervalDoubled "iam-interval-doubled" rows [119] AllowDataLoss needs CHAIN by iam::interval_doubled,
     /// An IAM page describes a file of another filegroup.
     IamFilegroup "iam-filegroup" rows [120] Nothing needs "two filegroups" by iam::interval_filegroup,
-    /// An IAM page lists an extent behind the end of the file.
+    /// An IAM page lists an extent past the end of the file.
     IamBeyondFile "iam-beyond-file" rows [121] AllowDataLoss needs EXTENT by iam::beyond_file,
-    /// An IAM chain goes on in that of another table.
+    /// An IAM chain continues in that of another table.
     IamNextForeign "iam-next-foreign" rows [122] AllowDataLoss needs "two user tables with extents" by iam::next_foreign,
     /// An IAM page says that it is a data page.
     IamPageType "iam-page-type" rows [123] AllowDataLoss needs EXTENT by iam::page_type,
@@ -367,16 +367,16 @@ kinds! {
 
     /// A byte of an included column of an index changes.
     NcIncludedByte "nc-included-byte" rows [125] Rebuild needs INCLUDED by index::included_byte,
-    /// An entry of an index leads to another row.
+    /// An entry of an index refers to another row.
     NcLocator "nc-locator" rows [126] Rebuild needs "a nonclustered index" by index::locator,
-    /// An entry of an index is gone.
+    /// An entry of an index is missing.
     NcRowRemoved "nc-row-removed" rows [127] Rebuild needs "a nonclustered index" by index::entry_removed,
     /// A row of a heap is deleted, and still in the indexes.
     HeapRowRemoved "heap-row-removed" rows [128] Rebuild needs "a heap with a nonclustered index" by heap::row_removed,
     /// A column of a row that an index has, too, changes in the table alone.
     BaseColumn "base-column" rows [129] Rebuild
         needs "a nonclustered index on a column outside the clustered key" by index::base_column,
-    /// An entry of an index is there three times, and two others not at all.
+    /// An entry of an index exists three times, and two others not at all.
     NcRowDoubled "nc-row-doubled" rows [130] Rebuild
         needs "a nonclustered index with entries of one length" by index::entry_doubled,
     /// Two entries of an index exchange their included values.
@@ -403,7 +403,7 @@ kinds! {
     DecimalSign "decimal-sign" rows [144] Nothing needs "a decimal column outside all keys" by value::decimal_sign,
     /// A float is not a number.
     FloatNan "float-nan" rows [145] Nothing needs "a float or real column outside all keys" by value::float_nan,
-    /// A date lies behind the year 9999.
+    /// A date lies after the year 9999.
     DateRange "date-range" rows [146] Nothing
         needs "a date, datetime2 or datetimeoffset column outside all keys" by value::date_range,
     /// A time of day is 24 hours.
@@ -413,21 +413,21 @@ kinds! {
     UnicodeOdd "unicode-odd" rows [147] Nothing needs "an nvarchar column outside all indexes" by value::unicode_odd,
     /// A datetimeoffset is 15 hours from UTC.
     OffsetRange "offset-range" rows [148] Nothing needs "a datetimeoffset column outside all keys" by value::offset_range,
-    /// A sql_variant has a type that there is not.
+    /// A sql_variant has a type that does not exist.
     VariantType "variant-type" rows [149] Nothing needs "a sql_variant column outside all keys" by value::variant_type,
-    /// A sql_variant has a version that there is not.
+    /// A sql_variant has a version that does not exist.
     VariantVersion "variant-version" rows [149] Nothing
         needs "a sql_variant column outside all keys" by value::variant_version,
     /// A datetime in the key of an index has a time of day of 24 hours; the row has not.
     IndexDatetime "index-datetime" rows [150] Rebuild needs "a nonclustered index on a datetime column" by value::index_datetime,
 
-    /// The compression information of a page ends behind the page.
+    /// The compression information of a page ends past the end of the page.
     CompressionSize "compression-size" rows [151] AllowDataLoss needs PAGE_COMPRESSED by compressed::information_size,
-    /// An entry of a page's dictionary ends behind the page.
+    /// An entry of a page's dictionary ends past the end of the page.
     DictionaryEntry "dictionary-entry" rows [152] AllowDataLoss needs "a page with a dictionary" by compressed::dictionary_entry,
     /// A column descriptor of a compressed row is 15.
     ColumnDescriptor "column-descriptor" rows [153] AllowDataLoss needs "a compressed row" by compressed::descriptor,
-    /// A compressed value begins with more of its anchor than there is.
+    /// A compressed value takes a longer prefix of its anchor than the anchor has.
     AnchorPrefix "anchor-prefix" rows [154] AllowDataLoss needs PAGE_COMPRESSED by compressed::anchor_prefix,
 
     /// The first leaf page of sysallocunits says that it is an index page.
@@ -442,11 +442,11 @@ kinds! {
     ColumnsDisorder "columns-disorder" rows [159] Nothing needs "a database" by system::columns_disorder,
     /// An object is deleted from sysschobjs; its columns stay.
     ObjectRemoved "object-removed" rows [160] Nothing needs "a user table" by system::object_removed,
-    /// syscolpars has a column of an object that there is not.
+    /// syscolpars has a column of an object that does not exist.
     ColumnOrphan "column-orphan" rows [161] Nothing needs "room on the last pages of syscolpars" by system::column_orphan,
     /// An index is deleted from sysidxstats; its pages stay.
     IndexRemoved "index-removed" rows [162] Nothing needs "a user table with a nonclustered index" by system::index_removed,
-    /// An entry of an index of sysschobjs leads to another object.
+    /// An entry of an index of sysschobjs refers to another object.
     CatalogEntryByte "catalog-entry-byte" rows [164] Rebuild needs "a unique index of sysschobjs" by system::entry_byte,
 }
 

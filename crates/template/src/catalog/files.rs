@@ -1,4 +1,4 @@
-//! Rows that name the files of a new database.
+//! Catalog rows of the files of a new database.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +40,8 @@ const PRU_BASE: i32 = 0x200;
 const PRU_PERCENT: i32 = 0x20;
 const LOG_MAX_PAGES: i32 = 0x1000_0000;
 
-/// Rows that name the files. File sizes are known last, so this comes after all other pages were
-/// taken.
+/// Adds the rows of the files. File sizes are known last, so this is called after all other pages
+/// are allocated.
 pub(crate) fn add_files(identity: &Identity, sizes: &BTreeMap<u16, u32>, rows: &mut SystemRows) {
     let mut files: Vec<(&FileIdentity, bool)> =
         identity.files.iter().map(|file| (file, false)).collect();
@@ -77,7 +77,7 @@ pub fn sysfiles1_row(file: &FileIdentity, is_log: bool) -> RowValues {
     row
 }
 
-/// The row of a file of so many pages in `sysprufiles`.
+/// The row of a file of `pages` pages in `sysprufiles`.
 pub fn sysprufiles_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
     let (group, status, max_size, growth) = if is_log {
         (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10)

@@ -1,4 +1,4 @@
-//! The tables of the catalog as things to build: definitions, rows, and values from the template.
+//! The base tables of a new database: definitions, rows, and values from the template rows.
 
 pub(crate) mod files;
 
@@ -44,7 +44,7 @@ pub(crate) fn template(
     Ok(out)
 }
 
-/// Appends a value from its text; what does not parse is found by the test that builds every row.
+/// Appends a value from its text. A test builds every row, so each text parses.
 fn put_text<'r>(row: &'r mut RowValues, ty: &SqlType, text: &str) -> &'r mut RowValues {
     let number = || text.parse::<i64>().unwrap_or_default();
     match ty {

@@ -1,21 +1,21 @@
-//! Which extents and pages of the files are taken.
+//! Page allocation: which extents and pages of the files are in use.
 //!
 //! ```text
 //! file 1   extent 0        1 … 24                         25 …
-//!          fixed pages     mixed: catalog, IAM pages,   uniform extents, in the order they are asked for
+//!          fixed pages     mixed: catalog, IAM pages,   uniform extents, in the order of allocation
 //!                          first eight pages of a unit
 //! others   extent 0        1 …
 //!          fixed pages     uniform extents; mixed ones, when a filegroup needs its first
 //! ```
 //!
 //! An extent comes from the file of its filegroup that is filled least: files of equal size fill
-//! proportionally that way. A file can be filled from several places at once, one per GAM interval,
+//! proportionally that way. A file can be filled from several positions at once, one per GAM interval,
 //! so that every unit spans all of them. Extents that hold a PFS page or the maps of an interval
 //! are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
 //!
 //! Invariants
-//! - An extent is handed out once; pages of mixed extents are handed out once.
-//! - Nothing is ever given back.
+//! - An extent is allocated once; a page of a mixed extent is allocated once.
+//! - Nothing is ever deallocated.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,7 +30,7 @@ use crate::Error;
 
 /// Mixed extents at the start of file 1: room for the catalog of a small database.
 const FIRST_MIXED_EXTENTS: u32 = 24;
-/// Pages of file 1 with a place of their own in every database of this version: boot page, IAM and
+/// Pages of file 1 at the same address in every database of this version: boot page, IAM and
 /// page of sysfiles1, first page of sysallocunits.
 pub(crate) mod place {
     use extentdb_base::PageId;
@@ -45,29 +45,28 @@ const RESERVED: [PageId; 4] =
 /// The filegroup of the catalog.
 pub(crate) const PRIMARY: i16 = 1;
 
-/// What is known of one file.
+/// The allocation of one file.
 #[derive(Clone)]
 pub(crate) struct FileSpace {
     pub(crate) id: FileId,
     /// Its filegroup.
     pub(crate) group: i16,
-    /// PFS bytes by page; pages behind the end are free.
+    /// PFS bytes by page; pages past the end are free.
     pfs: Vec<PfsByte>,
-    /// What extents are, by extent.
+    /// The use of each extent.
     extents: Vec<ExtentUse>,
-    /// The first extent that was not considered yet, of each part of the file that is filled on its
-    /// own.
+    /// The next extent of each lane: a part of the file that is filled independently.
     lanes: Vec<u32>,
     /// Extents passed in all lanes.
     taken: u32,
-    /// Turns the lanes take.
+    /// Counts extents, to take the lanes in turns.
     turn: usize,
 }
 
 /// What an extent is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum ExtentUse {
-    /// Nothing.
+    /// Free.
     #[default]
     Free,
     /// Fixed pages.
@@ -84,14 +83,14 @@ pub(crate) struct Space {
     pub(crate) files: Vec<FileSpace>,
     /// Pages of mixed extents, to be handed out, by filegroup.
     singles: BTreeMap<i16, VecDeque<PageId>>,
-    /// Every how many-th extent is taken; the others stay free. 1 = all.
+    /// Every `stride`-th extent is used; the others stay free. 1 = all.
     stride: u32,
 }
 
 /// Which extents of a file are used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
-    /// Every how many-th extent; 1 = all.
+    /// Every `stride`-th extent is used; 1 = all.
     pub(crate) stride: u32,
     /// GAM intervals that are filled at the same time; 1 = one after the other.
     pub(crate) intervals: u32,
@@ -128,14 +127,14 @@ impl Space {
         space
     }
 
-    /// Keeps the page of the server configuration from being handed out.
+    /// Reserves the page of the server configuration.
     pub(crate) fn reserve_configuration(&mut self) {
         let page = PageId::CONFIGURATION;
         self.singles.values_mut().for_each(|singles| singles.retain(|single| *single != page));
         self.allocate(page, PfsByte::ALLOCATED.with_fullness(Fullness::UpTo100));
     }
 
-    /// A uniform extent of a filegroup.
+    /// Allocates a uniform extent of a filegroup.
     pub(crate) fn extent(&mut self, group: i16) -> Result<Extent, Error> {
         self.take(group, ExtentUse::Uniform)
     }
@@ -147,7 +146,7 @@ impl Space {
         file.take(stride, use_as)
     }
 
-    /// A page of a mixed extent of a filegroup, not allocated yet.
+    /// Takes a page of a mixed extent of a filegroup, to be marked as allocated.
     pub(crate) fn single(&mut self, group: i16) -> Result<PageId, Error> {
         if self.singles.get(&group).is_none_or(VecDeque::is_empty) {
             let extent = self.take(group, ExtentUse::Mixed)?;
@@ -169,7 +168,7 @@ impl Space {
         }
     }
 
-    /// Keeps the fullness of an allocated page.
+    /// Sets the fullness of an allocated page.
     pub(crate) fn set_fullness(&mut self, page: PageId, fullness: Fullness) {
         if let Some(file) = self.file_mut(page.file) {
             let state = file.page_state(page.page).with_fullness(fullness);
@@ -189,8 +188,8 @@ impl Space {
         }
     }
 
-    /// Makes the files together at least `pages` long, the shortest ones first, in whole extents,
-    /// and marks the fixed pages that nobody came across.
+    /// Extends the files to at least `pages` pages together, the shortest ones first, in whole
+    /// extents, and marks the fixed pages not yet passed.
     pub(crate) fn grow_to(&mut self, pages: u64) -> Result<(), Error> {
         let mut lens: Vec<u64> = self.files.iter().map(|file| file.extents.len() as u64).collect();
         level(&mut lens, pages.div_ceil(PAGES_PER_EXTENT.into()));
@@ -277,8 +276,8 @@ impl FileSpace {
         Ok(Extent { file: self.id, index: next })
     }
 
-    /// Lanes take turns; the last one goes on when the others have reached the place where their
-    /// neighbour began.
+    /// Lanes take turns; the last one continues when the others have reached the start of their
+    /// neighbour.
     fn next_lane(&mut self) -> usize {
         let count = self.lanes.len();
         self.turn += 1;
@@ -289,7 +288,7 @@ impl FileSpace {
         (0..count).map(|step| (self.turn + step) % count).find(has_room).unwrap_or(count - 1)
     }
 
-    /// Ends the file at this extent, at least, and marks the fixed pages that were passed over.
+    /// Ends the file at this extent or later, and marks the fixed pages that were skipped.
     fn finish(&mut self, end: u32) {
         let end = end.max(self.extents.len() as u32);
         let fixed = |step: u32| (0..end).step_by((step / PAGES_PER_EXTENT) as usize);
@@ -325,7 +324,7 @@ impl FileSpace {
         self.pfs[at] = state;
     }
 
-    /// What an extent is used for.
+    /// The use of an extent.
     pub(crate) fn extent_use(&self, index: u32) -> ExtentUse {
         self.extents.get(index as usize).copied().unwrap_or_default()
     }
@@ -340,7 +339,7 @@ impl FileSpace {
         self.extents.len() as u32 * PAGES_PER_EXTENT
     }
 
-    /// Does a mixed extent have a free page?
+    /// True when a mixed extent has a free page.
     pub(crate) fn has_free_page(&self, index: u32) -> bool {
         Extent { file: self.id, index }
             .pages()

@@ -1,4 +1,4 @@
-//! The pages with fixed places: file headers, boot page, maps.
+//! The pages at fixed addresses: file headers, boot page, maps.
 
 use extentdb_base::env::Rng;
 use extentdb_base::size::PAGES_PER_GAM;
@@ -23,14 +23,14 @@ use crate::file::sink::PageSink;
 /// Version of the databases made here: SQL Server 2008 R2.
 pub(crate) const VERSION: u16 = 661;
 const BOOT_RECORD_BYTES: u16 = 1444;
-/// Every page was written by this log record.
+/// The LSN of every page.
 pub(crate) const LSN: Lsn = Lsn::new(0x14, 0x100, 1);
 /// The checkpoint of the clean shutdown: later than every page.
 const CHECKPOINT_LSN: Lsn = Lsn::new(0x15, 0x18, 1);
 /// Header fields of map pages.
 pub(crate) const STAMP: PageStamp = PageStamp { lsn: LSN, flag_bits: 0, type_flag_bits: 0 };
-/// When every database is created, by its boot page: 2011-01-01 12:00, a constant so that equal
-/// seeds give equal files. It marks the databases made here, too: see [`has_creation_mark`].
+/// The creation time in the boot page: 2011-01-01 12:00, a constant so that equal seeds give equal
+/// files. It identifies databases made here, too: see [`has_creation_mark`].
 pub(crate) const CREATED: StoredTime = StoredTime { ticks: 12 * 3600 * 300, days: 40_542 };
 /// Pages a file grows by.
 const GROWTH_PAGES: u32 = 128;
@@ -41,7 +41,7 @@ const DATA_PURITY: u16 = 2;
 /// The value of `unknown_400` in databases created by 2008 and later.
 const CREATED_BY_2008: u32 = 0x6100_0000;
 
-/// What makes a database this database.
+/// Names, times and GUIDs that identify a database.
 pub(crate) struct Identity {
     pub(crate) created: StoredTime,
     pub(crate) name: String,
@@ -58,9 +58,9 @@ pub(crate) struct Identity {
 /// How a data file may grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileGrowth {
-    /// By what.
+    /// The increment.
     pub by: Growth,
-    /// Up to so many pages; `None` = without a limit.
+    /// Largest size in pages; `None` = unlimited.
     pub pages_max: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ impl Default for FileGrowth {
 }
 
 impl FileGrowth {
-    /// The number that header and catalog keep, and whether it is a percentage.
+    /// The number stored in header and catalog, and whether it is a percentage.
     pub(crate) fn number(self) -> (u32, bool) {
         match self.by {
             Growth::Pages(pages) => (pages, false),
@@ -80,7 +80,7 @@ impl FileGrowth {
     }
 }
 
-/// A file as catalog and header know it.
+/// A file as catalog and header describe it.
 #[derive(Clone, Debug)]
 pub struct FileIdentity {
     /// File id.
@@ -89,13 +89,13 @@ pub struct FileIdentity {
     pub group: i16,
     /// Logical name.
     pub name: String,
-    /// Where it is.
+    /// Physical path.
     pub path: String,
-    /// Its own id.
+    /// GUID of the file.
     pub guid: Guid,
-    /// How it grows.
+    /// Its growth.
     pub growth: FileGrowth,
-    /// The opening for writing that its header names; zero before the first one.
+    /// The GUID of the opening for writing in its header; zero before the first one.
     pub first_update_lsn: Lsn,
 }
 
@@ -109,8 +109,8 @@ pub fn guid(rng: &mut impl Rng) -> Guid {
     Guid(bytes)
 }
 
-/// Was the database made by this program, or by the engine, which uses it? Its creation time is
-/// exactly the one that they write; another product writes its clock, in ticks of 1/300 s.
+/// True when this crate built the database, also for the engine: its creation time is exactly
+/// the constant; another product writes its clock, in ticks of 1/300 s.
 pub fn has_creation_mark(boot: &BootRecord) -> bool {
     boot.created == CREATED
 }
@@ -122,7 +122,7 @@ pub(crate) struct Counters {
     pub(crate) max_timestamp: u64,
 }
 
-/// Writes every fixed page. The last thing to do: the maps say what all others took.
+/// Writes every fixed page. Called last: the maps describe all other pages.
 pub(crate) fn write_fixed(
     identity: &Identity,
     counters: &Counters,
@@ -140,8 +140,8 @@ pub(crate) fn write_fixed(
     sink.put(&page)
 }
 
-/// Writes the page of the server configuration. What it holds is not published; a check looks at
-/// the page alone.
+/// Writes the page of the server configuration. Its content is not published; a check reads
+/// only the page structure.
 pub(crate) fn write_configuration(sink: &mut dyn PageSink) -> Result<(), Error> {
     let mut page = PageBuf::zeroed();
     let mut edit =
@@ -150,7 +150,7 @@ pub(crate) fn write_configuration(sink: &mut dyn PageSink) -> Result<(), Error> 
     sink.put(&page)
 }
 
-/// The header page of a data file: of this database, and so many pages long. Not sealed.
+/// The header page of a data file of `pages` pages of this database. Without a checksum yet.
 pub fn write_header(binding: Guid, own: &FileIdentity, pages: u32, page: &mut PageBytes) {
     let header = FileHeader {
         column_count: 47,
@@ -250,7 +250,7 @@ fn write_maps(file: &FileSpace, sink: &mut dyn PageSink) -> Result<(), Error> {
         for id in file.maps(kind) {
             page.fill(0);
             write_map_bits(file, kind, id, &mut page);
-            // The first ML map of every real database has kept the bytes of the template, which
+            // The first ML map of every real database still has the bytes of the template, which
             // have no checksum.
             if kind == MapKind::Ml && id == PageId::new(1, 7) {
                 sink.put_bare(&page)?;
@@ -272,8 +272,7 @@ fn write_map_bits(file: &FileSpace, kind: MapKind, id: PageId, page: &mut PageBu
         let value = match kind {
             MapKind::Gam => use_as == ExtentUse::Free,
             MapKind::Sgam => use_as == ExtentUse::Mixed && file.has_free_page(index),
-            // Never backed up: everything that was ever written counts as changed, and every future
-            // PFS page.
+            // Never backed up: everything written counts as changed, and every future PFS page.
             MapKind::Diff => use_as != ExtentUse::Free || holds_pfs_page(index),
             MapKind::Ml => false,
         };

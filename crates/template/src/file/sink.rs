@@ -1,13 +1,13 @@
-//! Where finished pages go: gathered into runs, sealed and written on a thread of their own.
+//! The writer of finished pages: gathers them into runs, seals and writes them on its own thread.
 //!
 //! ```text
 //! builder thread                      writer thread
 //! page, page, page -> run of a file -> seal every page -> one write per run
 //! ```
 //!
-//! Pages of a file come nearly in order; a run ends where the next page does not follow the last,
-//! or at 1 MiB. At most [`RUNS_WAITING`] runs wait, so memory is bounded and a slow disk slows the
-//! builder down.
+//! Pages of a file arrive nearly in order; a run ends where the next page is not adjacent, or at
+//! 1 MiB. At most [`RUNS_WAITING`] runs wait, so memory is bounded and a slow disk slows the builder
+//! down.
 
 use extentdb_base::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use extentdb_base::sync::{Arc, thread};
@@ -25,15 +25,14 @@ const RUNS_WAITING: usize = 16;
 
 /// Takes finished pages.
 pub(crate) trait PageSink {
-    /// Takes a page; it goes where its header says, and gets a checksum.
+    /// Takes a page; it is written at the address in its header, with a checksum.
     fn put(&mut self, page: &PageBytes) -> Result<(), Error>;
 
     /// Takes a page that carries neither checksum nor torn-page signature.
     fn put_bare(&mut self, page: &PageBytes) -> Result<(), Error>;
 }
 
-/// Counts on a page being written by nobody: for a trial that only wants to know which pages are
-/// taken.
+/// Discards pages: for a trial that only counts which pages are allocated.
 pub(crate) struct NoSink;
 
 impl PageSink for NoSink {
@@ -46,7 +45,7 @@ impl PageSink for NoSink {
     }
 }
 
-struct Run {
+struct PageRun {
     first: PageId,
     pages: Vec<PageBytes>,
     is_bare: bool,
@@ -54,33 +53,33 @@ struct Run {
 
 /// Writes pages to files.
 pub(crate) struct FileSink {
-    sender: SyncSender<Run>,
-    /// The run that is being gathered, by file.
-    open: Vec<Run>,
+    sender: SyncSender<PageRun>,
+    /// The open run, by file.
+    open: Vec<PageRun>,
 }
 
-/// A data file that is being made.
-pub(crate) enum Target {
+/// A data file that is being written.
+pub(crate) enum OutputFile {
     /// In the file system.
     File(File),
-    /// On whatever disk.
+    /// On a disk of any kind.
     Disk(Arc<dyn DiskFile>),
 }
 
-impl Target {
+impl OutputFile {
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), extentdb_io::Error> {
         match self {
-            Target::File(file) => file.write_all_at(offset, bytes),
-            Target::Disk(file) => file.write_at(offset, &[bytes], Durability::Deferred),
+            OutputFile::File(file) => file.write_all_at(offset, bytes),
+            OutputFile::Disk(file) => file.write_at(offset, &[bytes], Durability::Deferred),
         }
     }
 
-    /// Makes the file this long, at least; on a disk, all of it durable.
+    /// Extends the file to at least this length; on a disk, makes all of it durable.
     pub(crate) fn finish(&self, bytes: u64) -> Result<(), extentdb_io::Error> {
         match self {
-            Target::File(file) if file.len() < bytes => file.set_len(bytes),
-            Target::File(_) => Ok(()),
-            Target::Disk(file) => {
+            OutputFile::File(file) if file.len() < bytes => file.set_len(bytes),
+            OutputFile::File(_) => Ok(()),
+            OutputFile::Disk(file) => {
                 file.extend(bytes.max(file.len()), Fill::Allocated)?;
                 file.sync()
             }
@@ -89,7 +88,7 @@ impl Target {
 }
 
 /// The data files by their ids.
-pub(crate) struct DataFiles<'a>(pub(crate) &'a [(FileId, Target)]);
+pub(crate) struct DataFiles<'a>(pub(crate) &'a [(FileId, OutputFile)]);
 
 /// Runs `build` with a sink that writes to `files`; returns when every page is written.
 pub(crate) fn with_sink<T>(
@@ -101,7 +100,7 @@ pub(crate) fn with_sink<T>(
         let writer = scope.spawn(move || write_runs(&receiver, files));
         let mut sink = FileSink { sender, open: Vec::new() };
         let built = build(&mut sink).and_then(|built| sink.flush().map(|()| built));
-        // The writer ends when the last sender is gone.
+        // The writer ends when the last sender is dropped.
         drop(sink);
         let written = match writer.join() {
             Ok(written) => written,
@@ -112,7 +111,7 @@ pub(crate) fn with_sink<T>(
     })
 }
 
-fn write_runs(receiver: &Receiver<Run>, files: &DataFiles<'_>) -> Result<(), Error> {
+fn write_runs(receiver: &Receiver<PageRun>, files: &DataFiles<'_>) -> Result<(), Error> {
     for mut run in receiver {
         if !run.is_bare {
             run.pages.iter_mut().for_each(checksum::seal);
@@ -126,7 +125,7 @@ fn write_runs(receiver: &Receiver<Run>, files: &DataFiles<'_>) -> Result<(), Err
 }
 
 impl FileSink {
-    /// Hands over what is still being gathered.
+    /// Hands over the open runs.
     fn flush(&mut self) -> Result<(), Error> {
         for run in self.open.drain(..) {
             send(&self.sender, run)?;
@@ -146,7 +145,7 @@ impl FileSink {
         }
         let mut pages = Vec::with_capacity(RUN_PAGES);
         pages.push(*page);
-        let run = Run { first: id, pages, is_bare };
+        let run = PageRun { first: id, pages, is_bare };
         match at.and_then(|at| self.open.get_mut(at)) {
             Some(open) => send(&self.sender, std::mem::replace(open, run)),
             None => {
@@ -157,7 +156,7 @@ impl FileSink {
     }
 }
 
-fn send(sender: &SyncSender<Run>, run: Run) -> Result<(), Error> {
+fn send(sender: &SyncSender<PageRun>, run: PageRun) -> Result<(), Error> {
     sender.send(run).map_err(|_| Error::WriterStopped)
 }
 

@@ -22,7 +22,7 @@ use crate::file::sink::PageSink;
 use crate::off_row::lob_pages::LobBuilder;
 use crate::off_row::lob_tree::{LobBytes, LobTree};
 use crate::record::{Entry, RecordWriter};
-use crate::spec::alteration::Fate;
+use crate::spec::alteration::RowState;
 use crate::unit::tree::RECORD_BYTES_MAX;
 use crate::unit::{UnitPages, UnitResult};
 use extentdb_catalog::table::values::{Cell, RowValues};
@@ -113,7 +113,7 @@ impl<'a> OffRow<'a> {
     pub(crate) fn store(
         &mut self,
         row: &mut RowValues,
-        fate: &Fate,
+        state: &RowState,
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<(), StoreError> {
@@ -129,7 +129,7 @@ impl<'a> OffRow<'a> {
                 Cell::Stream(stream) => LobBytes::Stream(stream),
                 _ => continue,
             };
-            if !fate.is_live() {
+            if !state.is_live() {
                 return Err(StoreError::Ghost { column: at + 1 });
             }
             let Some(pages) = &mut self.lob else { continue };
@@ -138,20 +138,20 @@ impl<'a> OffRow<'a> {
             self.next_blob += 1;
             row.set_pointer(at, &pointer);
         }
-        self.shorten(row, fate, space, sink)
+        self.shorten(row, state, space, sink)
     }
 
     /// Pushes columns off until the row is short enough, or nothing is left to push.
     fn shorten(
         &mut self,
         row: &mut RowValues,
-        fate: &Fate,
+        state: &RowState,
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<(), StoreError> {
-        while self.is_too_long(row, fate) {
+        while self.is_too_long(row, state) {
             let Some(at) = self.longest(row) else { return Ok(()) };
-            if !fate.is_live() {
+            if !state.is_live() {
                 return Err(StoreError::Ghost { column: at + 1 });
             }
             let is_max = self.table.columns.get(at).is_some_and(|column| column.ty.is_max());
@@ -166,7 +166,7 @@ impl<'a> OffRow<'a> {
         Ok(())
     }
 
-    fn is_too_long(&mut self, row: &RowValues, fate: &Fate) -> bool {
+    fn is_too_long(&mut self, row: &RowValues, state: &RowState) -> bool {
         let bytes = |at: usize| match row.cell(at) {
             Cell::Bytes(bytes) | Cell::Pointer(bytes) => bytes.len(),
             _ => 0,
@@ -179,8 +179,8 @@ impl<'a> OffRow<'a> {
         {
             return false;
         }
-        let entry = Entry { fate: *fate, uniquifier: [0xff; 4], ..Entry::new(row) };
-        if fate.is_forwarded {
+        let entry = Entry { state: *state, uniquifier: [0xff; 4], ..Entry::new(row) };
+        if state.is_forwarded {
             self.writer.forwarded(&entry, extentdb_base::Rid::default(), &mut self.record)
         } else {
             self.writer.leaf(&entry, &mut self.record)

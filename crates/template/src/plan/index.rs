@@ -1,25 +1,25 @@
-//! Where each index of a table lies, and which rows it holds.
+//! The placement and partitions of each index of a table.
 
 use extentdb_catalog::table::definition::PartitionDefinition;
 use extentdb_catalog::table::{IndexDefinition, TableDefinition};
 
 use crate::Error;
 use crate::plan::{Ids, column_id};
-use crate::spec::data_space::{DataSpaces, Partitioning, Place};
+use crate::spec::data_space::{DataSpaces, Partitioning, ResolvedPlacement};
 use crate::spec::{Filter, IndexSpec, TableSpec};
 
-/// What the definition of an index does not say.
+/// The facts about an index beyond its definition.
 #[derive(Clone, Default)]
 pub(crate) struct IndexPlan {
     /// Which rows have an entry.
     pub(crate) filter: Option<Filter>,
-    /// The chance that pages are scattered by.
+    /// The seed of a fragmented tree.
     pub(crate) scatter: Option<u64>,
     /// Which partition a row belongs to.
     pub(crate) partitioning: Option<Partitioning>,
 }
 
-/// Gives the indexes of a table their places, heap or clustered index first, and their further
+/// Places the indexes of a table, heap or clustered index first, and adds their further
 /// partitions.
 pub(crate) fn place_indexes(
     spec: &TableSpec,
@@ -46,11 +46,11 @@ pub(crate) fn place_indexes(
                 Ok((id, table.columns[id as usize - 1].ty))
             };
             match spaces.place(placement, found)? {
-                Place::Filegroup(group) => {
+                ResolvedPlacement::Filegroup(group) => {
                     let index = &mut table.indexes[at];
                     (index.data_space, index.filegroup) = (group.into(), group);
                 }
-                Place::Partitions(partitioning) => {
+                ResolvedPlacement::Partitions(partitioning) => {
                     verify_partitioned(table, &table.indexes[at], &partitioning)?;
                     part(&mut table.indexes[at], &partitioning, ids);
                     plan.partitioning = Some(partitioning);
@@ -94,7 +94,7 @@ fn verify_partitioned(
     Ok(())
 }
 
-/// How an index that is not aligned finds the rows of a heap in partitions is not known.
+/// The row locators of a non-aligned index on a partitioned heap are not known.
 fn verify_locators(table: &TableDefinition, plans: &[IndexPlan]) -> Result<(), Error> {
     let base = plans.first().and_then(|plan| plan.partitioning.as_ref());
     let is_heap = table.indexes.first().is_some_and(|index| index.id.0 == 0);

@@ -1,4 +1,4 @@
-//! Which rows a rowset holds: those of its partition that its filter lets in and nobody deleted.
+//! The rows of a rowset: those of its partition that pass its filter and are not deleted.
 
 use crate::plan::index::IndexPlan;
 use crate::spec::data_space::Partitioning;
@@ -30,18 +30,18 @@ impl PartitionNumbers {
     }
 }
 
-/// What a row is to a rowset.
+/// Whether a rowset has a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Standing {
-    /// It has an entry.
+pub(crate) enum Membership {
+    /// The row has an entry.
     Live,
-    /// It had one.
+    /// The row had an entry.
     Deleted,
-    /// It belongs elsewhere.
+    /// The row belongs to another partition or fails the filter.
     Foreign,
 }
 
-/// Tells the rows of one rowset.
+/// Decides which rows belong to one rowset.
 pub(crate) struct Members<'a> {
     rows: &'a dyn Rows,
     filter: Option<&'a Filter>,
@@ -74,16 +74,16 @@ impl<'a> Members<'a> {
         self.partition.is_some_and(|(numbers, own)| numbers.get(number as usize) != Some(&own))
     }
 
-    /// What a row is; `row` has its values.
-    pub(crate) fn standing(&self, number: u64, row: &RowValues) -> Standing {
+    /// Whether the rowset has a row; `row` has its values.
+    pub(crate) fn standing(&self, number: u64, row: &RowValues) -> Membership {
         if self.is_elsewhere(number)
             || self.filter.is_some_and(|filter| !(filter.includes)(number, row))
         {
-            Standing::Foreign
+            Membership::Foreign
         } else if self.rows.is_deleted(number) {
-            Standing::Deleted
+            Membership::Deleted
         } else {
-            Standing::Live
+            Membership::Live
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Gives user tables their ids: objects, rowsets, allocation units.
+//! Assigns ids to user tables: objects, rowsets, allocation units.
 //!
 //! ```text
-//! object ids           2105058535, then + 16000057 modulo 2^31, as 2008 R2 hands them out
+//! object ids           2105058535, then + 16000057 modulo 2^31, as 2008 R2 assigns them
 //! rowset ids           1 << 56 | n << 16, n from 13
 //! allocation unit ids  1 << 56 | n << 16, n from 29
 //! ```
@@ -41,7 +41,7 @@ const TABLE_STATUS: u32 = 0xe_0000;
 /// A table with its ids.
 pub(crate) struct PlannedTable<'a> {
     pub(crate) definition: TableDefinition,
-    /// What else there is to know to build each of its indexes.
+    /// The plan of each of its indexes.
     pub(crate) indexes: Vec<IndexPlan>,
     pub(crate) spec: &'a TableSpec,
     pub(crate) history: History<'a>,
@@ -65,7 +65,7 @@ impl Plan<'_> {
     }
 }
 
-/// Hands out ids.
+/// Generates ids.
 pub(crate) struct Ids {
     object: i32,
     rowset: i64,
@@ -179,7 +179,7 @@ fn checked_name(name: &str) -> Result<String, Error> {
     }
 }
 
-/// The id of the dropped column that another one takes the place of.
+/// The id of the dropped column that another one replaces.
 fn dropped_column_id(spec: &TableSpec, name: &str) -> Result<i32, Error> {
     let is_it = |column: &ColumnSpec| column.name == name && column.dropped_at.is_some();
     let found = (1..).zip(&spec.columns).find(|(_, column)| is_it(column)).map(|(id, _)| id);

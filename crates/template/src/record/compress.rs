@@ -1,14 +1,14 @@
 //! Rows to records of compressed heaps and indexes, in CD format.
 //!
 //! ```text
-//! leaf        the columns in record order, each in its compressed form; a column that came later is not there
+//! leaf        the columns in record order, each in its compressed form; a column added later is not there
 //! non-leaf    nonclustered: the key columns in key order, then the child page as one more column of six bytes
 //!             clustered: an ordinary record
 //! ```
 //!
-//! How real databases hold child pages in compressed indexes is not certain; these are the forms
-//! that [`CdRecord::child`](extentdb_format::record::compressed::CdRecord::child) and the
-//! description of the format name. Compression of whole pages is the work of
+//! The form of child pages in compressed indexes of real databases is not certain; these are the forms
+//! of [`CdRecord::child`](extentdb_format::record::compressed::CdRecord::child) and the
+//! description of the format. Compression of whole pages is the work of
 //! [`packer`](crate::unit::packer).
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ use extentdb_format::record::row::VersionTag;
 use extentdb_catalog::table::values::Cell;
 
 /// A column whose bytes lie in a buffer.
-enum Kept {
+enum StoredColumn {
     Null,
     BitTrue,
     Value(Range<usize>),
@@ -33,7 +33,7 @@ enum Kept {
 #[derive(Default)]
 pub(crate) struct CompressedRow {
     bytes: Vec<u8>,
-    columns: Vec<Kept>,
+    columns: Vec<StoredColumn>,
 }
 
 impl CompressedRow {
@@ -46,16 +46,18 @@ impl CompressedRow {
     pub(crate) fn push(&mut self, column: &PhysicalColumn, cell: Cell<'_>) {
         let start = self.bytes.len();
         let kept = match (cell, &column.ty) {
-            (Cell::Null | Cell::Lob(_) | Cell::Stream(_), _) | (Cell::Bytes(_), None) => Kept::Null,
-            (Cell::Bit(true), _) => Kept::BitTrue,
-            (Cell::Bit(false), _) => Kept::Value(start..start),
+            (Cell::Null | Cell::Lob(_) | Cell::Stream(_), _) | (Cell::Bytes(_), None) => {
+                StoredColumn::Null
+            }
+            (Cell::Bit(true), _) => StoredColumn::BitTrue,
+            (Cell::Bit(false), _) => StoredColumn::Value(start..start),
             (Cell::Bytes(bytes), Some(ty)) => {
                 compress_value(ty, bytes, &mut self.bytes);
-                Kept::Value(start..self.bytes.len())
+                StoredColumn::Value(start..self.bytes.len())
             }
             (Cell::Pointer(bytes), _) => {
                 self.bytes.extend_from_slice(bytes);
-                Kept::Pointer(start..self.bytes.len())
+                StoredColumn::Pointer(start..self.bytes.len())
             }
         };
         self.columns.push(kept);
@@ -65,10 +67,10 @@ impl CompressedRow {
     pub(crate) fn push_child(&mut self, child: PageId) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&child.to_bytes());
-        self.columns.push(Kept::Value(start..self.bytes.len()));
+        self.columns.push(StoredColumn::Value(start..self.bytes.len()));
     }
 
-    /// Writes the record behind what `out` already holds.
+    /// Appends the record to `out`.
     pub(crate) fn write(
         &self,
         kind: CdKind,
@@ -87,12 +89,12 @@ impl CompressedRow {
         .write(out);
     }
 
-    fn column(&self, kept: &Kept) -> CdColumn<'_> {
+    fn column(&self, kept: &StoredColumn) -> CdColumn<'_> {
         match kept {
-            Kept::Null => CdColumn::Null,
-            Kept::BitTrue => CdColumn::BitTrue,
-            Kept::Value(range) => CdColumn::of_bytes(&self.bytes[range.clone()]),
-            Kept::Pointer(range) => {
+            StoredColumn::Null => CdColumn::Null,
+            StoredColumn::BitTrue => CdColumn::BitTrue,
+            StoredColumn::Value(range) => CdColumn::of_bytes(&self.bytes[range.clone()]),
+            StoredColumn::Pointer(range) => {
                 CdColumn::Long { bytes: &self.bytes[range.clone()], complex: true }
             }
         }

@@ -13,31 +13,36 @@ use extentdb_format::record::{RecordBuilder, RecordKind};
 
 use crate::record::compress::{CompressedRow, with_child};
 use crate::record::order::sort_key;
-use crate::spec::alteration::{Fate, History};
+use crate::spec::alteration::{History, RowState};
 use extentdb_catalog::table::values::{Cell, RowValues};
 
-/// The values of one entry of a heap or index: a row, and what only the index knows of it.
+/// The values of one entry of a heap or index: a row, and its locator.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
     /// The row.
     pub(crate) row: &'a RowValues,
     /// The number among rows with the same clustered key.
     pub(crate) uniquifier: [u8; 4],
-    /// Where the row lies in its heap.
+    /// RID of the row in its heap.
     pub(crate) rid: [u8; 8],
-    /// What became of the row.
-    pub(crate) fate: Fate,
+    /// The state of the row.
+    pub(crate) state: RowState,
 }
 
 impl<'a> Entry<'a> {
-    /// An entry of a heap or of an index with a unique clustered key behind it.
+    /// An entry of a heap, or of an index of a table with a unique clustered key.
     pub(crate) fn new(row: &'a RowValues) -> Self {
-        Entry { row, uniquifier: [0; 4], rid: [0; 8], fate: Fate::default() }
+        Entry {
+            row,
+            uniquifier: [0; 4],
+            rid: [0; 8],
+            state: RowState::default(),
+        }
     }
 
     /// The same of a row with a history.
-    pub(crate) fn with_fate(row: &'a RowValues, fate: Fate) -> Self {
-        Entry { fate, ..Entry::new(row) }
+    pub(crate) fn with_fate(row: &'a RowValues, state: RowState) -> Self {
+        Entry { state, ..Entry::new(row) }
     }
 
     fn cell(&self, source: Source) -> Cell<'_> {
@@ -51,7 +56,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Where a record is going.
+/// The kind of page that a record is written to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Leaf,
@@ -73,7 +78,7 @@ pub(crate) struct RecordWriter {
     is_base: bool,
 }
 
-/// The form of the records that were written while the table had so many columns.
+/// The layout of the records from before a column change.
 struct Generation {
     /// The first row of this form.
     from_row: u64,
@@ -167,8 +172,8 @@ impl RecordWriter {
 
     /// End of the fixed part of the records that are written with this row: the `pminlen` of a page
     /// that begins with it.
-    pub(crate) fn fixed_end(&self, fate: &Fate) -> u16 {
-        self.generations[self.generation(fate.number)].fixed_end
+    pub(crate) fn fixed_end(&self, state: &RowState) -> u16 {
+        self.generations[self.generation(state.number)].fixed_end
     }
 
     /// Writes a leaf record.
@@ -176,14 +181,14 @@ impl RecordWriter {
         self.write_leaf(entry, None, out);
     }
 
-    /// Writes a row that was moved from `home`.
+    /// Writes a row forwarded from `home`.
     pub(crate) fn forwarded(&mut self, entry: &Entry<'_>, home: Rid, out: &mut Vec<u8>) {
         self.write_leaf(entry, Some(home), out);
     }
 
     fn write_leaf(&mut self, entry: &Entry<'_>, home: Option<Rid>, out: &mut Vec<u8>) {
         out.clear();
-        let at = self.generation(entry.fate.number);
+        let at = self.generation(entry.state.number);
         if self.is_compressed() {
             return self.write_compressed(at, entry, home, out);
         }
@@ -192,11 +197,11 @@ impl RecordWriter {
         if let Some(home) = home {
             record.back_pointer(home);
         }
-        if let Some(tag) = entry.fate.version {
+        if let Some(tag) = entry.state.version {
             record.version_tag(tag);
         }
         record.write(out);
-        let kind = match (!self.is_deleted(&entry.fate), self.is_base) {
+        let kind = match (!self.is_deleted(&entry.state), self.is_base) {
             (true, _) if home.is_some() => RecordKind::Forwarded,
             (true, true) => RecordKind::Primary,
             (true, false) => RecordKind::Index,
@@ -206,9 +211,9 @@ impl RecordWriter {
         out[0] = out[0] & !KIND_BITS | kind.bits();
     }
 
-    /// An empty slot is made from a record that was a row; its index entries are ghosts.
-    fn is_deleted(&self, fate: &Fate) -> bool {
-        fate.is_ghost || (fate.is_vacated && !self.is_base)
+    /// An empty slot replaces a deleted row; its index entries are ghosts.
+    fn is_deleted(&self, state: &RowState) -> bool {
+        state.is_ghost || (state.is_vacated && !self.is_base)
     }
 
     fn write_compressed(
@@ -225,22 +230,22 @@ impl RecordWriter {
         {
             self.compressed.push(column, entry.cell(*source));
         }
-        let kind = match (!self.is_deleted(&entry.fate), self.is_base) {
+        let kind = match (!self.is_deleted(&entry.state), self.is_base) {
             (true, _) if home.is_some() => CdKind::Forwarded,
             (true, true) => CdKind::Primary,
             (true, false) => CdKind::Index,
             (false, true) => CdKind::GhostData,
             (false, false) => CdKind::GhostIndex,
         };
-        self.compressed.write(kind, home, entry.fate.version, out);
+        self.compressed.write(kind, home, entry.state.version, out);
     }
 
-    /// The stub of a row that was moved to `target`.
+    /// The forwarding stub of a row at `target`.
     pub(crate) fn stub(&self, target: Rid) -> [u8; STUB_BYTES] {
         if self.is_compressed() { CdParts::stub(target) } else { forwarding_stub(target) }
     }
 
-    /// Writes a separator that leads to `child`.
+    /// Writes a separator that refers to `child`.
     pub(crate) fn interior(&mut self, entry: &Entry<'_>, child: PageId, out: &mut Vec<u8>) {
         out.clear();
         if self.has_compressed_separators() {

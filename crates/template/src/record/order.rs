@@ -1,5 +1,4 @@
-//! The order of key values of rows that are built; the order itself is
-//! [`extentdb_types::key_order`].
+//! Sort keys of the rows of a build; the order is [`extentdb_types::key_order`].
 
 use extentdb_types::SqlType;
 use extentdb_types::key_order::{KeyValue, push_sort_key};

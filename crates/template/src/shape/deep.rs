@@ -1,4 +1,4 @@
-//! `deep`: wide keys, so that trees are deep though there is little in them.
+//! `deep`: wide keys, so that trees of few rows are deep.
 //!
 //! ```text
 //! deep_unique       PK label (600 to 900 bytes)         IX number        IX tag (up to 900 bytes)
@@ -10,8 +10,8 @@
 
 use extentdb_types::SqlType;
 
+use super::permutation::Permutation;
 use super::sales::{nvarchar, varchar};
-use super::walk::Walk;
 use super::{Size, rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
@@ -21,7 +21,7 @@ use crate::{ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
 const BYTES_PER_ROW: u64 = 7_600;
 /// Rows with the same key in the clustered index that is not unique.
 const ROWS_PER_BRANCH: u64 = 5;
-/// One alias in so many is NULL.
+/// One of this many aliases is NULL.
 const NULL_EVERY: u64 = 8;
 
 pub(super) fn add(
@@ -55,8 +55,8 @@ fn unique_table(count: u64) -> TableSpec {
     ];
     let rows = UniqueRows {
         count,
-        labels: Walk::shuffle(count),
-        tags: Walk::new(count, count / 3),
+        labels: Permutation::shuffle(count),
+        tags: Permutation::new(count, count / 3),
     };
     TableSpec::heap("deep_unique", columns, rows)
         .clustered(IndexSpec::primary_key("PK_deep_unique", &["label"]))
@@ -66,8 +66,8 @@ fn unique_table(count: u64) -> TableSpec {
 
 struct UniqueRows {
     count: u64,
-    labels: Walk,
-    tags: Walk,
+    labels: Permutation,
+    tags: Permutation,
 }
 
 impl Rows for UniqueRows {
@@ -95,7 +95,7 @@ fn duplicates_table(count: u64) -> TableSpec {
         ColumnSpec::nullable("alias", nvarchar(450)),
         ColumnSpec::new("number", SqlType::Int),
     ];
-    let rows = DuplicateRows { count, aliases: Walk::shuffle(count) };
+    let rows = DuplicateRows { count, aliases: Permutation::shuffle(count) };
     TableSpec::heap("deep_duplicates", columns, rows)
         .clustered(IndexSpec::new("CX_deep_duplicates", &["branch"]))
         .index(IndexSpec::new("IX_deep_duplicates_alias", &["alias"]))
@@ -103,7 +103,7 @@ fn duplicates_table(count: u64) -> TableSpec {
 
 struct DuplicateRows {
     count: u64,
-    aliases: Walk,
+    aliases: Permutation,
 }
 
 impl Rows for DuplicateRows {
@@ -123,7 +123,7 @@ impl Rows for DuplicateRows {
     fn order(&self, index: usize) -> Option<RowOrder<'_>> {
         Some(match index {
             0 => Box::new(0..self.count),
-            // NULL comes first, in the order of the rows.
+            // NULL sorts first, in the order of the rows.
             _ => {
                 let values =
                     self.aliases.order(self.count).filter(|number| number % NULL_EVERY != 0);
@@ -136,7 +136,7 @@ impl Rows for DuplicateRows {
 fn heap_table(count: u64) -> TableSpec {
     let columns =
         vec![ColumnSpec::new("number", SqlType::Int), ColumnSpec::new("label", varchar(900))];
-    let rows = HeapRows { count, labels: Walk::shuffle(count) };
+    let rows = HeapRows { count, labels: Permutation::shuffle(count) };
     TableSpec::heap("deep_heap", columns, rows)
         .index(IndexSpec::new("IX_deep_heap_label", &["label"]).descending("label"))
         .index(IndexSpec::new("UX_deep_heap_number", &["number"]).unique().include(&["label"]))
@@ -144,7 +144,7 @@ fn heap_table(count: u64) -> TableSpec {
 
 struct HeapRows {
     count: u64,
-    labels: Walk,
+    labels: Permutation,
 }
 
 impl Rows for HeapRows {

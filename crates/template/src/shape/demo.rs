@@ -4,7 +4,7 @@ use super::{Size, heap, sales};
 use crate::DatabaseBuilder;
 use crate::Error;
 
-/// Sales when nobody says how many.
+/// Sales unless a number is given.
 const SALES: u64 = 5_000;
 
 pub(super) fn add(

@@ -1,14 +1,14 @@
-//! `fixture`: the database of the fault catalog (`checkdb.md` E), small, with everything that
-//! faults can be done to.
+//! `fixture`: the database of the fault catalog (`docs/faults.md`), small, with everything that
+//! faults can be made in.
 //!
 //! ```text
 //! CI   clustered, unique, three levels      IX included column   UX unique   IS datetime key    every type with a range
 //! CN   clustered, not unique: uniquifiers   IX included column
-//! HP   heap with moved rows                 IX included column
+//! HP   heap with forwarded rows               IX included column
 //! LB   values off their rows: (max) columns of one to four parts
 //! ```
 //!
-//! Keys of CI have gaps, so that a key between two others can be made. Moved rows of HP are on some
+//! Keys of CI have gaps, so that a key between two others exists. Forwarded rows of HP are on some
 //! of its pages only: a page without them can be damaged without consequences elsewhere.
 //!
 //! The rest of the catalog's fixture are shapes of their own: `partitioned` (filegroups,
@@ -26,7 +26,7 @@ use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec
 
 /// Rows of CI unless their number is given; the other tables are in proportion.
 const ROWS: u64 = 4_000;
-/// Keys of CI are so far apart.
+/// Distance of keys of CI.
 const GAP: i32 = 10;
 const TICKS_PER_DAY: u64 = 25_920_000;
 /// Rows of CN with the same key.

@@ -1,4 +1,4 @@
-//! `fragmented`: a table whose rows came by random GUIDs and went again, so that its trees are in
+//! `fragmented`: a table with rows inserted by random GUIDs and partly deleted, so that its trees are in
 //! disorder.
 //!
 //! ```text
@@ -10,8 +10,8 @@
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_types::SqlType;
 
+use super::permutation::Permutation;
 use super::sales::varchar;
-use super::walk::Walk;
 use super::{Size, rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
@@ -43,8 +43,8 @@ pub(super) fn add(
     let rows = VisitRows {
         seed,
         count,
-        ranks: Walk::shuffle(count),
-        sources: Walk::shuffle(SOURCES),
+        ranks: Permutation::shuffle(count),
+        sources: Permutation::shuffle(SOURCES),
     };
     let table = TableSpec::heap("visits", columns, rows)
         .clustered(IndexSpec::primary_key("PK_visits", &["visit_id"]).fragmented())
@@ -56,13 +56,13 @@ pub(super) fn add(
 struct VisitRows {
     seed: u64,
     count: u64,
-    /// The place of each row among the GUIDs.
-    ranks: Walk,
-    sources: Walk,
+    /// The rank of each row among the GUIDs.
+    ranks: Permutation,
+    sources: Permutation,
 }
 
 impl VisitRows {
-    /// A random GUID, in its place: GUIDs compare by their last six bytes first.
+    /// A random GUID of this rank: GUIDs compare by their last six bytes first.
     fn guid(&self, rank: u64, rng: &mut SplitMix64) -> [u8; 16] {
         let step = (1 << 48) / self.count.max(1);
         let high = rank * step + rng.below(step.max(1));

@@ -14,9 +14,9 @@ const BODY_BYTES: std::ops::Range<u64> = 20..3900;
 const BODY_MAX: u16 = 3900;
 /// Lengths of values off the row: one to five LOB records.
 const ATTACHMENT_BYTES: std::ops::Range<u64> = 4_000..40_000;
-/// Bytes a row takes on average, with its place in the index and what is left at the ends of pages.
+/// Average bytes of a row, with its index entry and the unused ends of pages.
 const BYTES_PER_ROW: u64 = 3_320;
-/// One row in so many was moved by an update.
+/// One of this many rows is forwarded.
 const FORWARDED_EVERY: u64 = 50;
 
 struct HeapRows {

@@ -1,12 +1,12 @@
-//! `history`: tables that were altered and changed after they were made.
+//! `history`: tables that were altered and changed after their creation.
 //!
 //! ```text
 //! accounts   clustered, not unique   ghosts (whole pages of them), versions, columns added and dropped     3 indexes
-//! events     heap                    the same, and moved rows, empty slots                                 3 indexes
+//! events     heap                    the same, and forwarded rows, empty slots                               3 indexes
 //! ```
 //!
-//! Of *n* rows, the columns came when a quarter, a half and three quarters of them were there, and
-//! one column went then.
+//! Of *n* rows, columns were added after a quarter, a half and three quarters of them, and one was
+//! dropped then.
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
@@ -18,7 +18,7 @@ use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec
 
 /// Bytes of an account and an event with all their index entries.
 const BYTES_PER_ROW: u64 = 590;
-/// The value of the column `score` before it was there.
+/// The value of the column `score` in rows older than the column.
 const SCORE: i32 = 100;
 
 pub(super) fn add(

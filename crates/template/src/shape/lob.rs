@@ -45,7 +45,7 @@ pub(super) fn add(
     Ok(builder.table(documents(seed, count, giant)).table(notes(seed, count)))
 }
 
-/// A value that is made of the same lines over and over, each with its number.
+/// A value of repeated lines, each with its number.
 fn stream(seed: u64, len: u64) -> LobStream {
     LobStream::new(len, move |offset, part| {
         for (at, byte) in (offset..).zip(part) {

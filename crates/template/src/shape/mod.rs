@@ -1,4 +1,4 @@
-//! Shapes: databases one can ask for by name.
+//! Shapes: the named databases of `make`.
 
 mod compressed;
 mod computed;
@@ -10,10 +10,10 @@ mod heap;
 mod history;
 mod lob;
 mod partitioned;
+mod permutation;
 mod sales;
 mod sparse;
 mod types;
-mod walk;
 mod wide;
 
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ pub const SHAPES: &[Shape] = &[
     },
 ];
 
-/// How large the database is to be.
+/// The size of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
     /// Bytes of all files together.
@@ -158,11 +158,11 @@ pub struct MakeOptions {
     pub shape: String,
     /// How large.
     pub size: Size,
-    /// Where all chance comes from.
+    /// Seed of all random values.
     pub seed: u64,
 }
 
-/// What was made.
+/// What [`make`] built.
 #[derive(Clone, Debug)]
 pub struct MakeReport {
     /// Tables with their rows and pages.
@@ -196,7 +196,7 @@ pub fn make(
 /// The database that [`make`] would make, to be changed or to be compared with.
 ///
 /// # Errors
-/// There is no such shape, or it cannot have this size.
+/// The shape does not exist, or it cannot have this size.
 pub fn builder(options: &MakeOptions) -> Result<DatabaseBuilder, Error> {
     let shape = SHAPES.iter().find(|shape| shape.name == options.shape);
     let shape = shape.ok_or_else(|| Error::UnknownShape { name: options.shape.clone() })?;

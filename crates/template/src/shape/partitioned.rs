@@ -16,8 +16,8 @@
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_types::SqlType;
 
+use super::permutation::Permutation;
 use super::sales::varchar;
-use super::walk::Walk;
 use super::{Size, rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
@@ -93,7 +93,7 @@ fn orders(seed: u64, count: u64) -> TableSpec {
     TableSpec::heap(
         "orders",
         columns,
-        OrderRows { seed, count, customers: Walk::shuffle(CUSTOMERS) },
+        OrderRows { seed, count, customers: Permutation::shuffle(CUSTOMERS) },
     )
     .clustered(IndexSpec::primary_key("PK_orders", &["order_id", "ordered_at"]))
     .index(IndexSpec::new("IX_orders_customer", &["customer_id"]).include(&["amount"]))
@@ -104,7 +104,7 @@ fn orders(seed: u64, count: u64) -> TableSpec {
 struct OrderRows {
     seed: u64,
     count: u64,
-    customers: Walk,
+    customers: Permutation,
 }
 
 impl Rows for OrderRows {
@@ -142,8 +142,8 @@ fn readings(seed: u64, count: u64) -> TableSpec {
     let rows = ReadingRows {
         seed,
         count,
-        sensors: Walk::shuffle(SENSORS),
-        values: Walk::shuffle(3_001),
+        sensors: Permutation::shuffle(SENSORS),
+        values: Permutation::shuffle(3_001),
     };
     TableSpec::heap("readings", columns, rows)
         .clustered(IndexSpec::new("CX_readings", &["sensor_id", "day"]))
@@ -155,8 +155,8 @@ fn readings(seed: u64, count: u64) -> TableSpec {
 struct ReadingRows {
     seed: u64,
     count: u64,
-    sensors: Walk,
-    values: Walk,
+    sensors: Permutation,
+    values: Permutation,
 }
 
 impl Rows for ReadingRows {

@@ -1,5 +1,4 @@
-//! `sales`: a narrow clustered table of many rows with two nonclustered indexes, and a small table
-//! beside it.
+//! `sales`: a narrow clustered table of many rows with two nonclustered indexes, and a small table.
 //!
 //! ```text
 //! customers   PK customer_id            UQ code          checks, defaults
@@ -10,15 +9,15 @@
 //! `sales-computed` has a third one on two computed columns that are not stored, and `sales-plain`,
 //! its twin, one of the same size on plain columns.
 //!
-//! Customers and products of the sales are walked in steps that visit each of them before the first
-//! comes again. So the order of both indexes is known without sorting: the rows of customer *c* are
+//! Customers and products of the sales are visited in steps that reach each of them before the first
+//! one again. So the order of both indexes is known without sorting: the rows of customer *c* are
 //! *r*, *r* + C, *r* + 2 C …
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, DateTime, SqlType};
 
-use super::walk::Walk;
+use super::permutation::Permutation;
 use super::{Size, rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
@@ -261,8 +260,8 @@ impl Rows for CustomerRows {
 struct SaleRows {
     seed: u64,
     count: u64,
-    customers: Walk,
-    products: Walk,
+    customers: Permutation,
+    products: Permutation,
     /// Ticks from one sale to the next, so that all of them lie within ten years.
     pace: u64,
     /// By nonclustered index.
@@ -281,15 +280,15 @@ impl SaleRows {
         SaleRows {
             seed,
             count,
-            customers: Walk::new(customers, customers * 618 / 1000),
-            products: Walk::new(PRODUCTS, 367),
+            customers: Permutation::new(customers, customers * 618 / 1000),
+            products: Permutation::new(PRODUCTS, 367),
             pace: (3_650 * TICKS_PER_DAY / count.max(1)).max(1),
             orders,
             has_computed,
         }
     }
 
-    /// Every column that an index has. What comes behind goes on with the same random numbers.
+    /// The columns of indexes. The following columns continue the same random numbers.
     fn put_first_columns(&self, number: u64, row: &mut RowValues) -> SplitMix64 {
         let mut rng = SplitMix64::new(self.seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (day, tick) = datetime(number * self.pace);
@@ -408,7 +407,7 @@ fn put_other_columns(row: &mut RowValues, rng: &mut SplitMix64, ticks: u64) {
     };
 }
 
-/// Digits of a number, right-aligned over what is there.
+/// Writes the digits of a number, right-aligned.
 fn decimal(mut number: u64, out: &mut [u8]) {
     for digit in out.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;

@@ -14,7 +14,7 @@ pub(super) fn add(
     let (sales, heap) = match size {
         Size::Rows(rows) => (Size::Rows(rows), Size::Rows(rows / 20 + 1)),
         Size::Bytes(bytes) => {
-            // There is one catalog for both.
+            // Both tables share one catalog.
             let half = (bytes + CATALOG_BYTES) / 2;
             (Size::Bytes(half), Size::Bytes(half))
         }

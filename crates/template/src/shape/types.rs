@@ -6,7 +6,7 @@ use extentdb_types::{Collation, Datum, SqlType, UdtKind, Variant};
 use crate::{ColumnSpec, FnRows, IndexSpec, RowValues, TableSpec};
 
 const COLLATION: Collation = Collation(DEFAULT_COLLATION);
-/// Rowversion values must stay below what the boot page says.
+/// Rowversion values must stay below the counter in the boot page.
 pub(super) const ROWS_MAX: u64 = 1_500;
 const DAYS_MAX: u32 = 3_652_058;
 const SECONDS_PER_DAY: u64 = 86_400;
@@ -26,7 +26,7 @@ pub(super) fn table(count: u64) -> TableSpec {
     let row = move |number: u64, row: &mut RowValues| {
         row.int(number as i32 + 1);
         for (at, column) in (0..).zip(&columns) {
-            // One value more than there are: NULL.
+            // One more than the number of values: NULL.
             match column.values.get(((number + at) % (column.values.len() as u64 + 1)) as usize) {
                 Some(value) if column.ty.is_bit() => row.bit(value[0] == 1),
                 Some(value) => row.raw(value),

@@ -1,13 +1,13 @@
-//! What a table went through after it was made: columns added and dropped, rows deleted, moved and
-//! changed.
+//! The history of a table after its creation: columns added and dropped, rows deleted, forwarded
+//! and changed.
 //!
 //! ```text
-//! column added     rows from before end earlier and count fewer columns: NULL, or the value that sysseobjvalues keeps
-//! column dropped   rows from before keep its bytes, later ones have NULL there; sysrscols keeps its place
+//! column added     older rows end earlier and count fewer columns: NULL, or the value in sysseobjvalues
+//! column dropped   older rows keep its bytes, later ones have NULL there; sysrscols keeps its offset
 //! ghost            deleted, but the record is still there, in the table and in every index
 //! vacated          deleted from a heap: its slot is empty, its index entries are ghosts
 //! versioned        row and index entries end with a versioning tag
-//! forwarded        moved from its place in a heap: a stub is left there
+//! forwarded        moved to another page of the heap: a forwarding stub is left in its slot
 //! ```
 //!
 //! All of it is a function of the row number, like the rows themselves.
@@ -21,20 +21,20 @@ use crate::off_row::LargeValues;
 use crate::spec::{ColumnSpec, TableSpec};
 use extentdb_catalog::table::values::{Cell, RowValues};
 
-/// Chooses rows by their number.
+/// A predicate on the row number.
 type Which = Box<dyn Fn(u64) -> bool + Send + Sync>;
 
-/// What became of rows.
+/// The states of rows, as predicates on the row number.
 #[derive(Default)]
-pub struct Fates {
+pub struct RowStates {
     ghost: Option<Which>,
     vacated: Option<Which>,
     versioned: Option<Which>,
     forwarded: Option<Which>,
 }
 
-impl Fates {
-    /// True for a row that was not deleted.
+impl RowStates {
+    /// True for a row that is not deleted.
     pub fn is_live(&self, number: u64) -> bool {
         !chosen(&self.ghost, number) && !chosen(&self.vacated, number)
     }
@@ -44,10 +44,10 @@ fn chosen(which: &Option<Which>, number: u64) -> bool {
     which.as_ref().is_some_and(|which| which(number))
 }
 
-/// How a column came to a table that had rows.
+/// A column that was added to a table with rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddedColumn {
-    /// The first row that was written with it.
+    /// The first row written with the column.
     pub from_row: u64,
     /// The value of the rows before, in its disk form (a bit as one byte): they were not rewritten.
     /// `None`: NULL.
@@ -55,41 +55,41 @@ pub struct AddedColumn {
 }
 
 impl TableSpec {
-    /// With rows that are deleted, but whose records and index entries still stand as ghosts. They
-    /// count as no rows, and may have nothing off the row.
+    /// With deleted rows whose records and index entries are still ghosts. They do not count as rows
+    /// and cannot have values off the row.
     #[must_use]
     pub fn ghosts(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
-        self.fates.ghost = Some(Box::new(which));
+        self.row_states.ghost = Some(Box::new(which));
         self
     }
 
-    /// With rows that are deleted from a heap: the slot is empty, index entries still stand as
+    /// With rows that are deleted from a heap: the slot is empty, index entries are still
     /// ghosts.
     #[must_use]
     pub fn vacated(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
-        self.fates.vacated = Some(Box::new(which));
+        self.row_states.vacated = Some(Box::new(which));
         self
     }
 
     /// With rows whose records and index entries carry a versioning tag.
     #[must_use]
     pub fn versioned(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
-        self.fates.versioned = Some(Box::new(which));
+        self.row_states.versioned = Some(Box::new(which));
         self
     }
 
-    /// With rows of a heap that an update moved, besides those that
-    /// [`Rows::is_forwarded`](super::Rows::is_forwarded) names.
+    /// With forwarded rows of a heap, besides those of
+    /// [`Rows::is_forwarded`](super::Rows::is_forwarded).
     #[must_use]
     pub fn forwarded(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
-        self.fates.forwarded = Some(Box::new(which));
+        self.row_states.forwarded = Some(Box::new(which));
         self
     }
 }
 
 impl ColumnSpec {
     /// As a column that was added when `from_row` rows were there: they have NULL, and the
-    /// generator must say so.
+    /// generator must write NULL for them.
     #[must_use]
     pub fn added(mut self, from_row: u64) -> Self {
         self.added = Some(AddedColumn { from_row, value: None });
@@ -97,7 +97,7 @@ impl ColumnSpec {
     }
 
     /// As a column that was added with a default when `from_row` rows were there. They have this
-    /// value, in its disk form (a bit as one byte), and the generator must say so; their records do
+    /// value, in its disk form (a bit as one byte), and the generator must write it; their records do
     /// not have the column.
     #[must_use]
     pub fn added_with(mut self, from_row: u64, value: &[u8]) -> Self {
@@ -105,8 +105,8 @@ impl ColumnSpec {
         self
     }
 
-    /// As a column that was dropped before row `from_row` was written. The generator goes on
-    /// writing values for it.
+    /// As a column that was dropped before row `from_row` was written. The generator still
+    /// writes values for it.
     #[must_use]
     pub fn dropped(mut self, from_row: u64) -> Self {
         self.dropped_at = Some(from_row);
@@ -122,9 +122,9 @@ impl ColumnSpec {
     }
 }
 
-/// What became of one row.
+/// The state of one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Fate {
+pub(crate) struct RowState {
     /// Number of the row: it decides which columns the record has.
     pub(crate) number: u64,
     pub(crate) is_ghost: bool,
@@ -133,8 +133,8 @@ pub(crate) struct Fate {
     pub(crate) version: Option<VersionTag>,
 }
 
-impl Fate {
-    /// True for a row that is still one.
+impl RowState {
+    /// True for a row that is not deleted.
     pub(crate) fn is_live(&self) -> bool {
         !self.is_ghost && !self.is_vacated
     }
@@ -153,22 +153,26 @@ pub(crate) struct History<'a> {
     added: Vec<Added<'a>>,
     /// Column ids and the first row without a value.
     dropped: Vec<(i32, u64)>,
-    fates: Option<&'a Fates>,
+    row_states: Option<&'a RowStates>,
     large_values: LargeValues,
 }
 
 impl<'a> History<'a> {
-    /// The history that a specification tells.
+    /// The history of a specification.
     ///
     /// # Errors
-    /// It cannot have been so.
+    /// The history is impossible.
     pub(crate) fn of(spec: &'a TableSpec) -> Result<Self, Error> {
         let fail = |column: &str, what| {
             Err(Error::Alteration { table: spec.name.clone(), column: column.to_owned(), what })
         };
         let large_values =
             if spec.large_values_out_of_row { LargeValues::OutOfRow } else { LargeValues::InRow };
-        let mut history = History { fates: Some(&spec.fates), large_values, ..History::default() };
+        let mut history = History {
+            row_states: Some(&spec.row_states),
+            large_values,
+            ..History::default()
+        };
         let is_key = |name: &str| {
             spec.clustered.iter().flat_map(|index| &index.columns).any(|(column, _)| column == name)
         };
@@ -198,7 +202,7 @@ impl<'a> History<'a> {
             }
             history.dropped.extend(column.dropped_at.map(|from_row| (id, from_row)));
         }
-        if spec.clustered.is_some() && spec.fates.vacated.is_some() {
+        if spec.clustered.is_some() && spec.row_states.vacated.is_some() {
             return fail("", "only slots of a heap can be empty");
         }
         Ok(history)
@@ -209,17 +213,17 @@ impl<'a> History<'a> {
         self.large_values
     }
 
-    /// What became of a row. `is_forwarded`: its generator says that it was moved.
-    pub(crate) fn fate(&self, number: u64, is_forwarded: bool) -> Fate {
-        let Some(fates) = self.fates else {
-            return Fate { number, is_forwarded, ..Fate::default() };
+    /// The state of a row. `is_forwarded`: its generator says that it is forwarded.
+    pub(crate) fn state(&self, number: u64, is_forwarded: bool) -> RowState {
+        let Some(row_states) = self.row_states else {
+            return RowState { number, is_forwarded, ..RowState::default() };
         };
         let is = |which| chosen(which, number);
-        let is_vacated = is(&fates.vacated);
-        let is_ghost = !is_vacated && is(&fates.ghost);
-        let is_forwarded = !is_vacated && !is_ghost && (is_forwarded || is(&fates.forwarded));
-        let version = is(&fates.versioned).then(|| version_tag(number));
-        Fate { number, is_ghost, is_vacated, is_forwarded, version }
+        let is_vacated = is(&row_states.vacated);
+        let is_ghost = !is_vacated && is(&row_states.ghost);
+        let is_forwarded = !is_vacated && !is_ghost && (is_forwarded || is(&row_states.forwarded));
+        let version = is(&row_states.versioned).then(|| version_tag(number));
+        RowState { number, is_ghost, is_vacated, is_forwarded, version }
     }
 
     /// Row numbers from which records have more columns, and the id of the first column they do not
@@ -248,7 +252,7 @@ impl<'a> History<'a> {
         None
     }
 
-    /// Columns that were added with a value for the rows there were: id and value.
+    /// Columns that were added with a value for existing rows: id and value.
     pub(crate) fn stored_defaults(&self) -> impl Iterator<Item = (i32, &'a [u8])> {
         self.added.iter().filter_map(|added| Some((added.column, added.value?)))
     }

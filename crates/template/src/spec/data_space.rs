@@ -6,7 +6,7 @@
 //! scheme ids      65601 …                       one filegroup per partition
 //! ```
 //!
-//! The ids are those that SQL Server hands out first. Which rows of the base tables hold what: see
+//! The ids are the first ones that SQL Server assigns. Which rows of the base tables hold what: see
 //! the rows below; the class numbers of boundaries, parameters and destinations are chosen, since
 //! no real database with partitions was at hand.
 
@@ -37,12 +37,12 @@ const CLASS_BOUNDARY: u8 = 30;
 const CLASS_SCHEME_FUNCTION: u8 = 31;
 const CLASS_SCHEME_FILEGROUP: u8 = 32;
 
-/// A filegroup beside PRIMARY.
+/// A filegroup other than PRIMARY.
 #[derive(Clone, Debug)]
 pub struct FilegroupSpec {
     /// Name.
     pub name: String,
-    /// How many of the data files are its own.
+    /// The number of its data files.
     pub files: usize,
 }
 
@@ -103,7 +103,7 @@ pub enum Placement {
     },
 }
 
-/// How the rows of an index are told apart.
+/// The partitioning of an index.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Partitioning {
     /// Id of the scheme.
@@ -129,13 +129,13 @@ impl Partitioning {
     }
 }
 
-/// A place that was looked up.
-pub(crate) enum Place {
+/// A resolved placement.
+pub(crate) enum ResolvedPlacement {
     Filegroup(i16),
     Partitions(Partitioning),
 }
 
-/// All of them, with the ids they get.
+/// All data spaces with their ids.
 #[derive(Clone, Copy)]
 pub(crate) struct DataSpaces<'a> {
     pub(crate) filegroups: &'a [FilegroupSpec],
@@ -165,16 +165,16 @@ impl DataSpaces<'_> {
             .ok_or_else(|| Error::NoDataSpace { name: name.to_owned() })
     }
 
-    /// Looks a placement up; `column` finds a column of the table by name.
+    /// Resolves a placement; `column` finds a column of the table by name.
     pub(crate) fn place(
         &self,
         placement: &Placement,
         column: impl FnOnce(&str) -> Result<(i32, SqlType), Error>,
-    ) -> Result<Place, Error> {
+    ) -> Result<ResolvedPlacement, Error> {
         match placement {
-            Placement::Filegroup(name) => self.filegroup(name).map(Place::Filegroup),
+            Placement::Filegroup(name) => self.filegroup(name).map(ResolvedPlacement::Filegroup),
             Placement::Scheme { scheme, column: name } => {
-                self.partitioning(scheme, column(name)?).map(Place::Partitions)
+                self.partitioning(scheme, column(name)?).map(ResolvedPlacement::Partitions)
             }
         }
     }

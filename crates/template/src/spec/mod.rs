@@ -9,7 +9,7 @@ use extentdb_base::sync::Arc;
 use extentdb_catalog::layout::Compression;
 use extentdb_types::SqlType;
 
-use crate::spec::alteration::{AddedColumn, Fates};
+use crate::spec::alteration::{AddedColumn, RowStates};
 use crate::spec::data_space::Placement;
 use extentdb_catalog::table::values::RowValues;
 
@@ -27,16 +27,16 @@ pub struct TableSpec {
     pub checks: Vec<CheckSpec>,
     /// Foreign keys to tables that were added before.
     pub foreign_keys: Vec<ForeignKeySpec>,
-    /// Where the heap or clustered index lies, and the other indexes unless they say otherwise.
+    /// Placement of the heap or clustered index, and of the other indexes without their own.
     /// `None` = PRIMARY.
     pub placement: Option<Placement>,
-    /// How the rows of the heap or clustered index are stored.
+    /// Compression of the heap or clustered index.
     pub compression: Compression,
     /// The option "large value types out of row": (max) values never lie in the row, and have text
     /// pointers.
     pub large_values_out_of_row: bool,
-    /// What became of rows after they were written.
-    pub fates: Fates,
+    /// The states of rows after they were written.
+    pub row_states: RowStates,
     /// The rows.
     pub rows: Box<dyn Rows>,
 }
@@ -54,7 +54,7 @@ impl TableSpec {
             placement: None,
             compression: Compression::None,
             large_values_out_of_row: false,
-            fates: Fates::default(),
+            row_states: RowStates::default(),
             rows: Box::new(rows),
         }
     }
@@ -138,12 +138,12 @@ pub struct ColumnSpec {
     /// Expression of a computed column, and whether it is stored. The generator still writes the
     /// values.
     pub computed: Option<(String, bool)>,
-    /// ALTER TABLE added it to rows that were there.
+    /// Set for a column that ALTER TABLE added to a table with rows.
     pub added: Option<AddedColumn>,
     /// ALTER TABLE dropped it before this row was written. The generator still writes its values:
     /// those of rows before are in the records.
     pub dropped_at: Option<u64>,
-    /// It was added where this dropped column lies.
+    /// The dropped column whose bytes it reuses.
     pub takes_place_of: Option<String>,
 }
 
@@ -199,7 +199,7 @@ impl ColumnSpec {
     }
 }
 
-/// What constraint an index belongs to.
+/// The constraint of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Constraint {
     /// None: CREATE INDEX.
@@ -222,13 +222,13 @@ pub struct IndexSpec {
     pub included: Vec<String>,
     /// UNIQUE.
     pub unique: bool,
-    /// The constraint behind it.
+    /// The constraint it enforces.
     pub constraint: Constraint,
-    /// Where it lies, when that is not where its table lies.
+    /// Its placement, if other than that of its table.
     pub placement: Option<Placement>,
     /// Only some rows have an entry.
     pub filter: Option<Filter>,
-    /// Looks as if rows had been inserted in random order, and some deleted.
+    /// Fragmented, as after inserts in random order and some deletes.
     pub fragmented: bool,
     /// How the entries of a nonclustered index are stored; for a clustered index see
     /// [`TableSpec::compressed`].
@@ -244,7 +244,7 @@ pub struct Filter {
     pub includes: Includes,
 }
 
-/// Chooses rows by their number and values.
+/// A predicate on the number and values of a row.
 pub(crate) type Includes = Arc<dyn Fn(u64, &RowValues) -> bool + Send + Sync>;
 
 impl fmt::Debug for Filter {
@@ -323,8 +323,8 @@ impl IndexSpec {
         self
     }
 
-    /// With entries only for the rows that `includes` says, which must be those that `text` is true
-    /// for.
+    /// With entries only for the rows that `includes` accepts, which must be those for which the
+    /// predicate `text` is true.
     #[must_use]
     pub fn filter(
         mut self,
@@ -336,15 +336,15 @@ impl IndexSpec {
     }
 
     /// With pages in random order, more or less half full, as random inserts and deletes leave
-    /// them. The rows that [`Rows::is_deleted`] names were there when pages were split: their keys
-    /// may still be separators.
+    /// them. The rows of [`Rows::is_deleted`] existed when pages were split: their keys may
+    /// still be separators.
     #[must_use]
     pub fn fragmented(mut self) -> Self {
         self.fragmented = true;
         self
     }
 
-    /// With a key column turned to descending.
+    /// With a descending key column.
     #[must_use]
     pub fn descending(mut self, column: &str) -> Self {
         for (_, descending) in self.columns.iter_mut().filter(|(name, _)| name == column) {
@@ -359,7 +359,7 @@ impl IndexSpec {
 pub struct CheckSpec {
     /// Name.
     pub name: String,
-    /// The column it is about.
+    /// The column that it checks.
     pub column: String,
     /// Its text as stored: `([quantity]>(0))`.
     pub expression: String,
@@ -381,14 +381,14 @@ pub type RowOrder<'a> = Box<dyn Iterator<Item = u64> + 'a>;
 
 /// The rows of a table as a function of their number.
 pub trait Rows: Send + Sync {
-    /// How many there are, those that were deleted included.
+    /// The number of rows, deleted ones included.
     fn count(&self) -> u64;
 
     /// Writes the values of row `number`, from 0, into an empty `row`. Called once for the table
     /// and once for every index, in any order: it must always give the same values.
     fn row(&self, number: u64, row: &mut RowValues);
 
-    /// Writes the values of row `number` that the columns of an index need; what else there is may
+    /// Writes the values of row `number` that the columns of an index need; other values may
     /// be left out. As in [`order`](Self::order), 1.. are the nonclustered indexes.
     fn entry(&self, _index: usize, number: u64, row: &mut RowValues) {
         self.row(number, row);
@@ -400,14 +400,13 @@ pub trait Rows: Send + Sync {
         None
     }
 
-    /// True for rows that were deleted: no rowset has them any more. An index says in its order
-    /// where they were.
+    /// True for deleted rows, which no rowset has any more. The order of an index still includes
+    /// them.
     fn is_deleted(&self, _number: u64) -> bool {
         false
     }
 
-    /// True for rows of a heap that an update moved from their place: a forwarding stub is left
-    /// there.
+    /// True for forwarded rows of a heap: an update moved them and left a forwarding stub.
     fn is_forwarded(&self, _number: u64) -> bool {
         false
     }

@@ -1,5 +1,5 @@
 //! A slow and simple check of a whole database: every page has one owner, every tree is one, every
-//! index says what its table says, and every number of the catalog is right.
+//! index matches its table, and every number of the catalog is right.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -217,7 +217,7 @@ impl Audit<'_> {
             let page = self.page(leaf);
             out.extend(entries(&page, leaf, reading, Level::Leaf));
         }
-        // Ghosts keep their place in the order.
+        // Ghosts keep their position in the order.
         let ordered: Vec<(Rid, Values)> =
             out.iter().map(|(rid, _, values)| (*rid, values.clone())).collect();
         check_order(rowset, &ordered);
@@ -273,7 +273,7 @@ impl Audit<'_> {
         );
     }
 
-    /// Takes the records of a value from those there are.
+    /// Removes the records of a value from those not yet owned.
     fn take(&self, pointer: &LobPointer<'_>, left: &mut HashSet<Rid>) {
         let mut open: Vec<Rid> = match pointer {
             LobPointer::Text { root, .. } => vec![*root],
@@ -417,7 +417,7 @@ impl Audit<'_> {
         }
     }
 
-    /// Every allocated page has one owner or a fixed place, is intact and accounts for its bytes;
+    /// Every allocated page has one owner or a fixed address, is intact and accounts for its bytes;
     /// every extent is in one of the legal states.
     fn pages_and_maps(&mut self) {
         let files: Vec<FileId> = self.image.files().collect();
@@ -546,7 +546,7 @@ fn account(page: &PageBuf, id: PageId, packing: Packing) {
     }
     spans.sort_unstable();
     let padding = if id == PageId::new(1, 32) { 3 } else { 0 };
-    // Where a row of a heap was deleted, there is a gap.
+    // A deleted row of a heap leaves a gap.
     let empty = usize::from(view.slot_count()) - spans.len();
     assert!(empty == 0 || is_data, "{id} has empty slots");
     let has_gaps = empty > 0 || packing == Packing::Loose;
@@ -676,7 +676,7 @@ fn compare(column: &PhysicalColumn, a: Option<&[u8]>, b: Option<&[u8]>) -> Order
     })
 }
 
-/// An index holds for every row its own columns and what leads to the row, and nothing else. Values
+/// An index holds for every row its own columns and the row locator, and nothing else. Values
 /// of columns that are not in the rows, and which rows a filter lets in, are compared by those who
 /// know them.
 fn compare_with_table(
@@ -690,7 +690,7 @@ fn compare_with_table(
     let base_layout = &catalog.rowsets_of(base).next().unwrap().layout;
     let position =
         |column_id: i32| base_layout.columns.iter().position(|c| c.column_id == column_id);
-    // Place in the entry, place in the row.
+    // Index in the entry, index in the row.
     let mut columns: Vec<(usize, usize)> = Vec::new();
     let mut width = index.columns.len();
     for (at, column) in index.columns.iter().enumerate() {

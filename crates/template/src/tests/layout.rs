@@ -1,4 +1,4 @@
-//! Filegroups, partitions, scattered trees, computed columns and filtered indexes.
+//! Filegroups, partitions, fragmented trees, computed columns and filtered indexes.
 
 use extentdb_base::FileId;
 use extentdb_catalog::model::{AllocUnitKind, Catalog};
@@ -176,7 +176,7 @@ impl Rows for Purged {
 }
 
 #[test]
-fn scattered_trees_have_pages_in_random_order_and_separators_below_their_first_keys() {
+fn fragmented_trees_have_pages_in_random_order_and_separators_below_their_first_keys() {
     let collation = Collation(DatabaseBuilder::new("x").collation());
     let columns = vec![
         ColumnSpec::new("id", SqlType::Int),
@@ -200,7 +200,7 @@ fn scattered_trees_have_pages_in_random_order_and_separators_below_their_first_k
 }
 
 #[test]
-fn a_scattered_tree_without_live_rows_has_no_pages() {
+fn a_fragmented_tree_without_live_rows_has_no_pages() {
     struct Gone;
     impl Rows for Gone {
         fn count(&self) -> u64 {

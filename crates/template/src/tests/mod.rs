@@ -1,5 +1,4 @@
-//! Every database made here is read back in full by means that share nothing with its making but
-//! the format's views.
+//! Every built database is read back in full by code that shares only `format` with the builder.
 
 mod audit;
 mod image;
@@ -18,7 +17,7 @@ use image::Image;
 
 use audit::{Packing, audit, audit_packing};
 
-/// Builds into a scratch folder, which goes with the guard.
+/// Builds into a scratch folder, which is deleted with the guard.
 fn build(builder: &DatabaseBuilder, files: usize) -> (tempfile::TempDir, Vec<PathBuf>, Built) {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> =
@@ -167,7 +166,7 @@ fn a_deep_tree_over_a_nullable_text_key_is_sound() {
     assert!(found.deepest_tree >= 4, "{} levels", found.deepest_tree);
 }
 
-/// Values read from the file are what the generator said; those off the row are put together.
+/// Values read from the file are those of the generator; off-row values are assembled.
 #[test]
 fn rows_read_back_are_the_rows_that_were_generated() {
     let folder = tempfile::tempdir().unwrap();

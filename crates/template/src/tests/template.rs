@@ -1,4 +1,4 @@
-//! The catalog of a new database beside that of a real one of the same version.
+//! Compares the catalog of a new database with that of a real one of the same version.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! Builds a B-tree that looks as if its rows had come in random order and some had been deleted
-//! again.
+//! Builds a fragmented B-tree, as after inserts in random order and some deletes.
 //!
 //! ```text
 //! pages       in random physical order, on every level
@@ -12,7 +11,7 @@
 //!
 //! Invariants
 //! - A separator is more than every key before its page, and not more than any key in it.
-//! - A page gets its place with its first live entry, so none is empty.
+//! - A page is allocated with its first live entry, so none is empty.
 
 use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
@@ -34,8 +33,8 @@ struct Written {
     is_live: bool,
 }
 
-/// A page that has its place.
-struct Placed {
+/// An allocated page.
+struct AllocatedPage {
     id: PageId,
     prev: PageId,
     entries: Vec<Written>,
@@ -47,19 +46,19 @@ struct Level {
     target: usize,
     /// Bytes of its entries, deleted ones included, and their number.
     filled: (usize, usize),
-    /// Its separator for the level above; the child is filled in when the page gets its place.
+    /// Its separator for the level above; the child is filled in when the page is allocated.
     separator: Vec<u8>,
-    /// Deleted entries that came before the page had its place.
+    /// Deleted entries from before the page was allocated.
     waiting: Vec<Written>,
-    open: Option<Placed>,
-    /// The page before, which does not know yet what comes after it.
-    closed: Option<Placed>,
+    open: Option<AllocatedPage>,
+    /// The previous page, whose next link is not known yet.
+    closed: Option<AllocatedPage>,
     /// The separator of the first page, as long as the level above does not exist.
     first: Option<Vec<u8>>,
 }
 
 /// A tree that is growing.
-pub(crate) struct ScatteredTree {
+pub(crate) struct FragmentedTree {
     writer: RecordWriter,
     unit: UnitPages,
     rng: SplitMix64,
@@ -70,9 +69,9 @@ pub(crate) struct ScatteredTree {
     previous_key: Vec<u8>,
 }
 
-impl ScatteredTree {
-    pub(crate) fn new(writer: RecordWriter, unit: UnitPages, seed: u64) -> ScatteredTree {
-        ScatteredTree {
+impl FragmentedTree {
+    pub(crate) fn new(writer: RecordWriter, unit: UnitPages, seed: u64) -> FragmentedTree {
+        FragmentedTree {
             writer,
             unit,
             rng: SplitMix64::new(seed),
@@ -89,7 +88,7 @@ impl ScatteredTree {
         self.unit.page_count()
     }
 
-    /// Appends an entry, which must come after the one before; a deleted one leaves no more than
+    /// Appends an entry, which must follow the previous one; a deleted one leaves no more than
     /// its traces.
     pub(crate) fn push(
         &mut self,
@@ -114,7 +113,7 @@ impl ScatteredTree {
         Ok(())
     }
 
-    /// Adds an entry to a level; `separator` would lead to the page that begins with it.
+    /// Adds an entry to a level; `separator` refers to the page that begins with it.
     fn add(
         &mut self,
         level: usize,
@@ -146,7 +145,7 @@ impl ScatteredTree {
         entry.record.len().max(least) + 2
     }
 
-    /// Ends the page of a level. One without a live entry goes, and leaves its separator as a
+    /// Ends the page of a level. One without a live entry is dropped, and leaves its separator as a
     /// deleted entry above.
     fn turn(
         &mut self,
@@ -175,7 +174,7 @@ impl ScatteredTree {
         Ok(())
     }
 
-    /// Gives the page of a level its place: the page before is written, and the level above gets an
+    /// Allocates the page of a level: the previous page is written, and the level above gets an
     /// entry.
     fn place(
         &mut self,
@@ -195,7 +194,7 @@ impl ScatteredTree {
         let separator = self.writer.with_child(&own.separator, id);
         let closed = own.closed.take();
         let prev = closed.as_ref().map_or(PageId::NONE, |page| page.id);
-        own.open = Some(Placed { id, prev, entries: std::mem::take(&mut own.waiting) });
+        own.open = Some(AllocatedPage { id, prev, entries: std::mem::take(&mut own.waiting) });
         let Some(closed) = closed else {
             own.first = Some(separator);
             return Ok(());
@@ -213,7 +212,7 @@ impl ScatteredTree {
     fn write(
         &mut self,
         level: usize,
-        placed: &Placed,
+        placed: &AllocatedPage,
         next: PageId,
         sink: &mut dyn PageSink,
     ) -> Result<(), Error> {
@@ -259,7 +258,7 @@ impl ScatteredTree {
         for level in 0..self.levels.len() {
             let open = self.levels[level].open.take();
             let closed = self.levels[level].closed.take();
-            // A page is closed and nothing open when the rows behind it were all deleted.
+            // A page is closed and nothing open when all following rows are deleted.
             if let Some(page) = open.or(closed) {
                 root = page.id;
                 self.write(level, &page, PageId::NONE, sink)?;
@@ -282,7 +281,7 @@ impl Level {
         }
     }
 
-    /// Two entries are let in where they fit: a tree whose pages have one child each does not end.
+    /// A page takes at least two entries if they fit: with one child per page a tree would not end.
     fn is_full(&self, cost: usize) -> bool {
         let (bytes, count) = self.filled;
         let limit = if count < 2 { PAGE_BODY_BYTES } else { self.target };

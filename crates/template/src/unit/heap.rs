@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! home page      row, row, stub -> , row …
-//! forward page   row moved from a stub …        open beside the home page, filled in turn
+//! forward page   forwarded row …                open together with the home page, filled in turn
 //! ```
 
 use extentdb_base::{PageId, Rid};
@@ -15,7 +15,7 @@ use crate::file::allocation::Space;
 use crate::file::fixed_pages::LSN;
 use crate::file::sink::PageSink;
 use crate::record::{Entry, RecordWriter};
-use crate::spec::alteration::Fate;
+use crate::spec::alteration::RowState;
 use crate::unit::packer::Packer;
 use crate::unit::tree::{EntryError, RECORD_BYTES_MAX};
 use crate::unit::{UnitPages, UnitResult};
@@ -64,7 +64,7 @@ impl HeapBuilder {
         }
     }
 
-    /// Appends a row; returns its place, which for a moved row is that of its stub, and for a
+    /// Appends a row; returns its RID, which for a forwarded row is that of its stub, and for a
     /// deleted one its empty slot.
     pub(crate) fn push(
         &mut self,
@@ -72,7 +72,7 @@ impl HeapBuilder {
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<Rid, EntryError> {
-        if entry.fate.is_forwarded {
+        if entry.state.is_forwarded {
             return self.push_forwarded(entry, space, sink);
         }
         let mut record = std::mem::take(&mut self.record);
@@ -84,8 +84,8 @@ impl HeapBuilder {
             record.resize(SYSFILES_FOOTPRINT, 0);
         }
         let home = self.home.take();
-        let (rid, mut home) = self.place(home, &record, &entry.fate, space, sink)?;
-        if entry.fate.is_vacated {
+        let (rid, mut home) = self.place(home, &record, &entry.state, space, sink)?;
+        if entry.state.is_vacated {
             home.packer.vacate(&mut home.page, rid.slot.0, &record);
         }
         self.home = Some(home);
@@ -99,18 +99,18 @@ impl HeapBuilder {
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<Rid, EntryError> {
-        // The stub comes first, because the moved row leads back to it; its target is filled in
+        // The stub is written first, because the forwarded row refers back to it; its target is filled in
         // afterwards.
         let home = self.home.take();
         let (rid, mut home) =
-            self.place(home, &self.writer.stub(Rid::default()), &entry.fate, space, sink)?;
+            self.place(home, &self.writer.stub(Rid::default()), &entry.state, space, sink)?;
         let mut record = std::mem::take(&mut self.record);
         self.writer.forwarded(entry, rid, &mut record);
         if record.len() > RECORD_BYTES_MAX {
             return Err(EntryError::TooLong(record.len()));
         }
         let forward = self.forward.take();
-        let (target, forward) = self.place(forward, &record, &entry.fate, space, sink)?;
+        let (target, forward) = self.place(forward, &record, &entry.state, space, sink)?;
         home.packer.replace(&mut home.page, rid.slot.0, &self.writer.stub(target));
         (self.home, self.forward, self.record) = (Some(home), Some(forward), record);
         Ok(rid)
@@ -121,7 +121,7 @@ impl HeapBuilder {
         &mut self,
         open: Option<OpenPage>,
         record: &[u8],
-        fate: &Fate,
+        state: &RowState,
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<(Rid, OpenPage), Error> {
@@ -131,12 +131,12 @@ impl HeapBuilder {
             }
             close(open, space, sink)?;
         }
-        let mut open = self.open(fate, space)?;
+        let mut open = self.open(state, space)?;
         let slot = open.packer.push(&mut open.page, record).unwrap_or(0);
         Ok((Rid::new(open.id, slot), open))
     }
 
-    fn open(&mut self, fate: &Fate, space: &mut Space) -> Result<OpenPage, Error> {
+    fn open(&mut self, state: &RowState, space: &mut Space) -> Result<OpenPage, Error> {
         let id = self.unit.page(space)?;
         if self.first.is_none() {
             self.first = id;
@@ -145,7 +145,7 @@ impl HeapBuilder {
         let mut page = PageBuf::zeroed();
         let mut edit = PageMut::format(&mut page, id, PageType::Data, self.unit.id());
         let header = edit.header_mut();
-        header.fixed_len.set(self.writer.fixed_end(fate));
+        header.fixed_len.set(self.writer.fixed_end(state));
         header.lsn_bytes = LSN.to_bytes();
         if self.form == HeapForm::SysFiles {
             header.flag_bits.set(SYSFILES_FLAGS);

@@ -45,7 +45,7 @@ pub(crate) struct UnitPages {
     /// Places that the first pages must have, by the unit's role.
     reserved: VecDeque<PageId>,
     reserved_iam: Option<PageId>,
-    /// Pages taken before they are needed, in the order opposite to that of their use.
+    /// Pages allocated in advance, in reverse order of their use.
     shuffled: Option<Vec<PageId>>,
     form: IamForm,
     used: i64,
@@ -55,7 +55,7 @@ pub(crate) struct UnitPages {
 /// What the catalog keeps of a unit.
 pub(crate) use extentdb_catalog::table::describe::UnitPlace as UnitResult;
 
-/// Units of the system whose first pages have fixed places.
+/// System units whose first pages have fixed addresses.
 const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
 const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 

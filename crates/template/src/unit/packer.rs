@@ -1,9 +1,9 @@
 //! Records onto a page, with page compression where the rowset has it.
 //!
 //! ```text
-//! rows come      as row-compressed records, until one does not fit
-//! page is full   compression information is made from its rows; when that saves space, they are written again against it
-//! rows come      against the information, until one does not fit: the page is done
+//! first rows     as row-compressed records, until one does not fit
+//! page is full   compression information is computed from its rows; if it saves space, they are rewritten against it
+//! more rows      against the information, until one does not fit: the page is done
 //! ```
 //!
 //! So the last page of a rowset, which was never full, has no compression information, as real
@@ -19,15 +19,15 @@ use extentdb_format::record::RecordKind;
 use extentdb_format::record::compressed::row::IS_CD;
 use extentdb_format::record::compressed::{CdKind, page::TYPE_FLAG_COMPRESSED};
 
-use crate::unit::page_compression::Shared;
+use crate::unit::page_compression::CompressionInfo;
 
 /// Fills one page after the other.
 pub(crate) struct Packer {
     compression: Compression,
-    /// The records of the page as they came, by slot; `None` for an empty slot. Kept under page
+    /// The records of the page as appended, by slot; `None` for an empty slot. Kept under page
     /// compression only.
     kept: Vec<Option<Vec<u8>>>,
-    shared: Option<Shared>,
+    shared: Option<CompressionInfo>,
     is_tried: bool,
 }
 
@@ -55,7 +55,7 @@ impl Packer {
             return None;
         }
         self.is_tried = true;
-        self.shared = Shared::of(self.kept.iter().flatten().map(Vec::as_slice));
+        self.shared = CompressionInfo::of(self.kept.iter().flatten().map(Vec::as_slice));
         self.shared.as_ref()?;
         self.rewrite(page);
         self.push_stored(page, record)
@@ -70,7 +70,7 @@ impl Packer {
         Some(slot)
     }
 
-    /// Writes all records of the page again, behind the compression information.
+    /// Rewrites all records of the page, after the compression information.
     fn rewrite(&self, page: &mut PageBuf) {
         let Some(shared) = &self.shared else { return };
         let information = shared.information();
@@ -109,7 +109,7 @@ impl Packer {
         let mut edit = PageMut::new(page);
         let footprint = edit.footprint(len) as u16;
         edit.set_slot_offset(slot, 0);
-        // The bytes are free again, though not at once usable: what comes next lies behind them.
+        // The bytes are free, but not contiguous: the next record is placed after them.
         let header = edit.header_mut();
         let free = header.free_bytes.get();
         header.free_bytes.set(free + footprint);
@@ -144,7 +144,7 @@ fn place(page: &mut PageBuf, record: &[u8]) -> Option<u16> {
     Some(slot)
 }
 
-/// Does a record that begins with this byte stand for a deleted row?
+/// True when a record with this first byte is a ghost.
 pub(crate) fn is_ghost(status: u8) -> bool {
     if status & IS_CD != 0 {
         CdKind::of(status).is_ghost()

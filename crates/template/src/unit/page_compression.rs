@@ -1,9 +1,9 @@
-//! What the rows of a page have in common: an anchor per column, and a dictionary.
+//! Page compression: an anchor record with a prefix per column, and a dictionary.
 //!
 //! ```text
 //! column          value                anchor          stored
 //! prefix          PALETTE PALM PILL    PALETTE         (nothing) / 3 M / 1 ILL
-//! dictionary      stored forms that come again and again are entries; the row keeps one byte
+//! dictionary      repeated stored forms are entries; the row keeps one byte
 //! ```
 //!
 //! SQL Server chooses anchors and entries by rules that are not published; any choice reads back.
@@ -25,7 +25,7 @@ const ENTRIES_MAX: usize = 256;
 const SHORT_MAX: usize = 8;
 
 /// The common values of a page.
-pub(crate) struct Shared {
+pub(crate) struct CompressionInfo {
     /// By column.
     anchors: Vec<Option<Vec<u8>>>,
     /// Dictionary entries with their symbols.
@@ -51,9 +51,9 @@ fn common(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-impl Shared {
+impl CompressionInfo {
     /// Finds what saves bytes; `None` when nothing does.
-    pub(crate) fn of<'r>(records: impl Iterator<Item = &'r [u8]>) -> Option<Shared> {
+    pub(crate) fn of<'r>(records: impl Iterator<Item = &'r [u8]>) -> Option<CompressionInfo> {
         let rows: Vec<CdRecord<'r>> = records.map(CdRecord::parse).filter(is_row).collect();
         let width = rows.iter().map(|row| usize::from(row.column_count())).max()?;
         let mut values: Vec<Vec<&'r [u8]>> = vec![Vec::new(); width];
@@ -67,7 +67,7 @@ impl Shared {
             values.iter().map(move |value| against(value, anchor.as_deref()))
         });
         let symbols = dictionary(anchored);
-        let mut shared = Shared { anchors, symbols, information: Vec::new() };
+        let mut shared = CompressionInfo { anchors, symbols, information: Vec::new() };
         shared.information = shared.write();
         let before: usize = rows.iter().map(CdRecord::len).sum();
         let after: usize = rows.iter().map(|row| shared.encode_row(row).len()).sum();
@@ -89,7 +89,7 @@ impl Shared {
         out
     }
 
-    /// The compression information as it stands behind the page header.
+    /// The compression information, as stored after the page header.
     pub(crate) fn information(&self) -> &[u8] {
         &self.information
     }

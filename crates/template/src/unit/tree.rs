@@ -3,7 +3,7 @@
 //! ```text
 //! level 2                    root                one page per level is open; when it is full, the next one is taken,
 //! level 1            open page  ...              linked to it and entered in the level above
-//! level 0   full -> full -> open page            (which comes into being with the second page below)
+//! level 0   full -> full -> open page            (which is created with the second page below)
 //! ```
 //!
 //! Invariants
@@ -23,7 +23,7 @@ use crate::record::{Entry, RecordWriter};
 use crate::unit::packer::Packer;
 use crate::unit::{UnitPages, UnitResult};
 
-/// What went wrong with an entry; the caller knows the names.
+/// Why an entry was refused; the caller adds the names.
 #[derive(Debug)]
 pub(crate) enum EntryError {
     /// The entry does not follow the one before.
@@ -85,7 +85,7 @@ impl TreeBuilder {
         }
     }
 
-    /// Appends an entry, which must come after the one before.
+    /// Appends an entry, which must follow the previous one.
     pub(crate) fn push(
         &mut self,
         entry: &Entry<'_>,
@@ -112,7 +112,7 @@ impl TreeBuilder {
             let mut separator = Vec::new();
             let id = self.unit.page(space)?;
             self.writer.interior(entry, id, &mut separator);
-            self.fixed_end = self.writer.fixed_end(&entry.fate);
+            self.fixed_end = self.writer.fixed_end(&entry.state);
             self.open(0, id, separator, space, sink)?;
             self.packer.begin();
             self.packer.push(&mut self.levels[0].page, &record);

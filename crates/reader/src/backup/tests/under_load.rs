@@ -1,5 +1,4 @@
-//! A backup whose pages are older than its end: the log that it carries completes them
-//! (`checkdb.md` N10).
+//! A backup whose pages are older than its end: the log that it carries completes them.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_faults::crash::{Crash, CrashOptions, crash};
